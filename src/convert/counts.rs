@@ -1,9 +1,9 @@
-//! Counts what headers declare.
+//! Counts the vertices and edges that the header of an output file declares.
 
 use crate::error::{At, Error, Result};
 use crate::formats::{Halves, Input, LargestId, Watch, WeightType};
 
-/// The numbers that headers need.
+/// The numbers that the header of an output file declares.
 #[derive(Clone, Copy)]
 pub(super) struct HeaderCounts {
     pub vertices: u64,

@@ -28,8 +28,8 @@ pub struct WrittenList {
 /// when it is complete, and does not depend on the number of threads. `watch` advances by [`ListSource::bytes`].
 ///
 /// # Errors
-/// [`Error::Usage`] if the output is the input; errors of the source; bad input if the list is too long for the format;
-/// an error if the file can't be written; and errors of the watch.
+/// [`Error::Usage`] if the output is the input; bad input if the source can't be read or is too long for the format; an
+/// error if the file can't be written; and any error that the watch returns.
 pub fn write_list(
     source: &ListSource,
     out: &Path,

@@ -1,4 +1,4 @@
-//! Writes METIS files, which list the neighbours of each vertex in turn, in limited memory.
+//! Writes METIS files, which have a line with the neighbours of each vertex, in limited memory.
 //!
 //! The format requires a simple, symmetric graph with dense ids. So edges are written in the lists of both ends, loops
 //! and repeats are dropped, and every id up to the largest gets a line. Of the weights of repeated edges, the smallest

@@ -120,8 +120,8 @@ pub struct Target {
 /// pass.
 ///
 /// # Errors
-/// Bad input, including ids and weights that the format can't store; an error if the file can't be written; and errors
-/// of the watch.
+/// Bad input, including ids and weights that the format can't store; an error if the file can't be written; and any
+/// error that the watch returns.
 pub fn convert(input: &Input, out: &Path, format: Format, threads: usize, watch: &dyn Watch) -> Result<Converted> {
     convert_as(input, out, Target { format, weights: AskedWeights::Auto, memory: MEMORY }, threads, watch)
 }

@@ -23,8 +23,8 @@ impl StreamCopy {
     /// Copies all bytes of `stream`, which contains edges in `format`, for the output `out`.
     ///
     /// # Errors
-    /// Bad input if the stream can't be read or is empty; [`Error::OutputFull`]; [`Error::Io`]; and errors of the
-    /// watch.
+    /// Bad input if the stream can't be read or is empty; [`Error::OutputFull`]; [`Error::Io`]; and any error that the
+    /// watch returns.
     pub fn of(stream: &Stream, format: Format, out: &Path, watch: &dyn Watch) -> Result<StreamCopy> {
         let target = target(out)?;
         part::remove_abandoned(&target);
@@ -57,7 +57,7 @@ impl StreamCopy {
         Input::spooled(&self.path, self.format, self.packing, self.name.clone()).map_err(|e| self.blame(e))
     }
 
-    /// Turns an error about the copy into one about its stream.
+    /// Turns an error about the copy into an error about the stream that was copied.
     pub fn blame(&self, error: Error) -> Error {
         error.came_by(&self.path, &self.name)
     }

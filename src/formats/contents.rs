@@ -23,8 +23,8 @@ const START: usize = 4096;
 /// Length in bytes below which text is accepted only if it consists of digits and separators.
 const SHORT: usize = 24;
 
-/// Returns the offset at which the text of a file with the first bytes `prefix` begins: after the byte order mark, if
-/// there is one.
+/// Returns the offset at which the text of a file begins: after the byte order mark, if there is one. `prefix` has the
+/// first bytes of the file.
 ///
 /// # Errors
 /// A fault if the text uses two or four bytes per character, or if its lines don't end with a line feed.
@@ -87,7 +87,7 @@ pub(crate) fn start_of(path: &Path, packing: Packing) -> Vec<u8> {
     start
 }
 
-/// Returns the first [`HEAD`] unpacked bytes of a part, and the number of stored bytes that were read for them. A
+/// Returns the first [`HEAD`] unpacked bytes of a file, and the number of stored bytes that were read for them. A
 /// damaged packed file gives the bytes that can be unpacked; the scan reports the damage.
 ///
 /// # Errors
@@ -107,7 +107,7 @@ pub(super) fn prefix_of(part: &Part) -> Result<(Vec<u8>, u64), Error> {
     Ok((prefix, position - decoder.stored().buffer().len() as u64))
 }
 
-/// Returns what a file contains, and the remedy, if its first bytes say that it is not a list of numbers.
+/// Recognises, by its first bytes, a file that is not a list of numbers. Returns what it contains, and the remedy.
 pub(crate) fn of_another_kind(path: &Path, packing: Packing, start: &[u8]) -> Option<(String, String)> {
     if let Some(encoding) = wide_encoding(start) {
         return Some((encoding.into(), in_utf_8(encoding)));
@@ -126,15 +126,14 @@ fn in_utf_8(encoding: &str) -> String {
     format!("convert it: iconv -f {encoding} -t UTF-8 IN > OUT")
 }
 
-/// Returns the error for a file that can't be read as the format of its name, if its first bytes are those of something
-/// else.
+/// Returns the error for a file whose first bytes contradict its format or packing; `None` if they fit.
 pub(super) fn instead(part: &Part) -> Option<Error> {
     let (path, packing) = (&part.path, part.packing);
     let another = || another(part, &start_of(path, packing)).map(|fault| fault.at(path, At::File));
     not_packed(path, packing).or_else(another)
 }
 
-/// Returns the error for a file whose name says that it is packed, if its first bytes are not those of the packing.
+/// Returns the error for a file whose name says that it is packed, but whose first bytes belong to something else.
 pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
     let start = start_of(path, Packing::Plain);
     if packing.may_begin(&start) {
@@ -172,13 +171,13 @@ pub(crate) fn not_unpacked(packing: Packing, path: &Path, at: u64, error: &std::
     })
 }
 
-/// Returns the name of a packed stream for messages.
+/// Returns the words for a packed stream in messages, such as "a gzip stream".
 fn stream(packing: Packing) -> String {
     let article = if packing == Packing::Xz { "an" } else { "a" };
     format!("{article} {} stream", packing.name())
 }
 
-/// Returns the command that gives a file the extension of its packing.
+/// Returns the advice to rename a file so that its extension says how it is packed.
 fn renamed(path: &Path, packing: Packing) -> String {
     let (whole, end) = (typed(path), packing.ending());
     let bare = packed_ending(path).and_then(|end| whole.strip_suffix(end)).unwrap_or(&whole);

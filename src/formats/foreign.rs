@@ -17,9 +17,9 @@ pub(super) struct Foreign {
     endings: &'static [&'static str],
     /// Returns true if a file with these first bytes may be in this format.
     begins: fn(&[u8]) -> bool,
-    /// Whether these bytes are too long to be an id by chance.
+    /// Whether these bytes are so specific that no file of ids begins with them by chance.
     pub distinctive: bool,
-    /// The advice in front of the command.
+    /// The advice that messages give before the command.
     advice: &'static str,
     /// The command that converts or fetches a file, or the file to name instead. IN stands for the file, BASE for the
     /// file without its extension.
@@ -29,7 +29,7 @@ pub(super) struct Foreign {
 /// The byte order mark with which some programs begin text in UTF-8.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A format whose files can be recognised and converted.
+/// Default values of a [`Foreign`]: its first bytes are distinctive, and its files can be converted.
 const KNOWN: Foreign =
     Foreign { name: "", endings: &[], begins: |_| false, distinctive: true, advice: "convert it", line: "" };
 
@@ -180,7 +180,7 @@ const ALL: [Foreign; 17] = [
 ];
 
 impl Foreign {
-    /// Returns the unsupported format that the name of a file says.
+    /// Returns the unsupported format that a file's extension belongs to.
     pub(super) fn by_name(path: &Path) -> Option<&'static Foreign> {
         let ending = ending(path)?;
         let has_edges = ending == "properties" && path.with_extension("e").exists();
@@ -191,14 +191,14 @@ impl Foreign {
         ALL.iter().find(|kind| kind.endings.contains(&ending))
     }
 
-    /// Returns the unsupported format that the first bytes say, whatever the name.
+    /// Returns the unsupported format that a file's first bytes belong to, regardless of its name.
     pub(super) fn of(start: &[u8]) -> Option<&'static Foreign> {
         let start = start.strip_prefix(MARK).unwrap_or(start);
         ALL.iter().find(|kind| (kind.begins)(start))
     }
 
-    /// Returns the unsupported format that the first bytes say, unless the name or the options of the part account for
-    /// them.
+    /// Returns the unsupported format that a file's first bytes belong to. `None` if its name or the user's options
+    /// explain these bytes.
     pub(super) fn by_bytes(part: &Part, start: &[u8]) -> Option<&'static Foreign> {
         if part.format == Format::Npz && start.starts_with(b"PK") {
             return None;
@@ -231,7 +231,7 @@ impl Foreign {
     }
 }
 
-/// Returns the format `named`, or else the one that the extension says.
+/// Returns the format `named` by the user, or else the format that the file's extension belongs to.
 ///
 /// # Errors
 /// Bad input if no format is named and the extension is unknown, and for a format that this build does not read.
@@ -282,14 +282,14 @@ fn is_xml_of(start: &[u8], element: &[u8]) -> bool {
     first(start) == Some(b'<') && start.windows(element.len()).any(|window| window == element)
 }
 
-/// Returns true for HTML, and for XML of any kind.
+/// Returns true for the beginning of an HTML page, and of XML of any kind.
 fn is_page(start: &[u8]) -> bool {
     let start = start.trim_ascii_start();
     let tags = [&b"<!doctype"[..], b"<html", b"<head", b"<body", b"<!--", b"<?xml", b"<error>"];
     tags.iter().any(|tag| begins_with(start, tag))
 }
 
-/// Returns true for `graph [`, after comments and the creator line.
+/// Returns true for the beginning of a GML file: `graph [`, after comments and the creator line.
 fn is_gml(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(start);
     let mut lines = text.lines().map(str::trim_start);
@@ -300,7 +300,7 @@ fn is_gml(start: &[u8]) -> bool {
     })
 }
 
-/// Returns true for the beginning of a list or an object; a heading in brackets is neither.
+/// Returns true for the beginning of a JSON list or object. A heading in brackets is neither.
 fn is_json(start: &[u8]) -> bool {
     let mut bytes = start.iter().copied().filter(|c| !c.is_ascii_whitespace());
     match (bytes.next(), bytes.next()) {
@@ -310,7 +310,7 @@ fn is_json(start: &[u8]) -> bool {
     }
 }
 
-/// Returns true if each of the first two lines is a list or an object.
+/// Returns true if each of the first two lines is a JSON list or object.
 fn is_json_lines(start: &[u8]) -> bool {
     let mut lines = start.split(|c| *c == b'\n').map(<[u8]>::trim_ascii).filter(|line| !line.is_empty());
     let is_one = |line: &[u8]| match (line.first(), line.last()) {
@@ -320,7 +320,7 @@ fn is_json_lines(start: &[u8]) -> bool {
     lines.next().is_some_and(is_one) && lines.next().is_some_and(is_json)
 }
 
-/// Returns true for `graph {`, `digraph NAME {` and the like, after comments.
+/// Returns true for the beginning of a Graphviz file, such as `digraph NAME {`, after comments.
 fn is_dot(start: &[u8]) -> bool {
     let text = String::from_utf8_lossy(start);
     let lines = text.lines().map(str::trim_start);
@@ -335,15 +335,15 @@ fn is_dot(start: &[u8]) -> bool {
     matches!(first.as_deref(), Some("graph" | "digraph")) && !head.contains('[')
 }
 
-/// Returns true for `p edge` and `p col`, after comments.
+/// Returns true for the beginning of a DIMACS coloring: `p edge` or `p col`, after comments.
 fn is_coloring(start: &[u8]) -> bool {
     let mut lines = start.split(|c| *c == b'\n').map(<[u8]>::trim_ascii);
     let first = lines.find(|line| !(line.is_empty() || *line == b"c" || line.starts_with(b"c ")));
     first.is_some_and(|line| line.starts_with(b"p edge ") || line.starts_with(b"p col "))
 }
 
-/// Returns true for a `.graph` file that is not in METIS format: it is binary, or a WebGraph properties file is next to
-/// it.
+/// Returns true if the `.graph` file at `path` is not in METIS format: it is binary, or a WebGraph properties file is
+/// next to it.
 fn is_webgraph(path: &Path, start: &[u8]) -> bool {
     let lines = start.first().is_some_and(|c| c.is_ascii_digit() || c.is_ascii_whitespace() || *c == b'%');
     let text = |c: &u8| matches!(c, b'\t' | b'\n' | b'\r' | b' '..);

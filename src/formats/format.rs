@@ -1,4 +1,4 @@
-//! The formats, by name and by file name extension.
+//! The file formats of edges, with their names and file name extensions.
 
 use std::path::Path;
 
@@ -51,27 +51,27 @@ pub enum Packing {
     Zip,
 }
 
-/// What is known of a format: the single place where a format is described.
+/// The properties of a format. No other place describes formats.
 struct Description {
     format: Format,
     /// Name used in job files and on the command line.
     name: &'static str,
-    /// File name extensions, of which the first is that of files that gpugraph writes.
+    /// File name extensions. gpugraph gives the first one to files that it writes.
     endings: &'static [&'static str],
     layout: Storage,
     /// True if vertices are numbered from 1.
     counts_from_one: bool,
     /// True if the header declares the number of vertices.
     declares_vertices: bool,
-    /// True if gpugraph writes files in this format, and true if it stores weights in them.
+    /// True if gpugraph writes files in this format. `writes_weights` says if it stores weights in them.
     is_written: bool,
     writes_weights: bool,
 }
 
-/// How edges lie in a file.
+/// How a file stores its edges.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Storage {
-    /// Records of so many bytes, one for each edge.
+    /// Fixed-size records, one per edge. The number is the size of a record in bytes.
     Records(u64),
     /// Lines of text.
     Lines,
@@ -81,7 +81,7 @@ enum Storage {
     Columns,
 }
 
-/// A format that counts from 0 and that gpugraph writes without weights.
+/// Default values of a format that numbers vertices from 0 and that gpugraph writes without weights.
 const PLAIN: Description = Description {
     format: Format::U32,
     name: "",
@@ -93,7 +93,7 @@ const PLAIN: Description = Description {
     writes_weights: false,
 };
 
-/// A format of lines that counts from 1, declares its vertices and holds weights.
+/// Default values of a text format that numbers vertices from 1, declares their number, and has weights.
 const LINES_FROM_ONE: Description = Description {
     layout: Storage::Lines,
     counts_from_one: true,
@@ -102,7 +102,7 @@ const LINES_FROM_ONE: Description = Description {
     ..PLAIN
 };
 
-/// A format of arrays that gpugraph does not write.
+/// Default values of a format of arrays that gpugraph does not write.
 const READ_ARRAYS: Description =
     Description { layout: Storage::Arrays, is_written: false, declares_vertices: true, ..PLAIN };
 
@@ -162,12 +162,12 @@ impl Format {
         self.description().name
     }
 
-    /// Returns a file name extension of this format.
+    /// Returns the usual file name extension of this format, without a dot.
     pub fn ending(self) -> &'static str {
         self.description().endings[0]
     }
 
-    /// Returns the format of a file name's extension, ignoring the extension of a packing; `None` if it is unknown.
+    /// Returns the format to which a file name's extension belongs, ignoring a packing's extension; `None` if unknown.
     pub fn by_ending(path: &Path) -> Option<Format> {
         let ending = ending(path)?;
         let known = DESCRIPTIONS.iter().find(|of| of.endings.contains(&ending.as_str())).map(|of| of.format);
@@ -213,14 +213,14 @@ impl Format {
     }
 }
 
-/// Returns all extensions, each with its dot.
+/// Returns all known file name extensions, each with its dot, separated by blanks.
 pub(super) fn endings() -> String {
     let all = DESCRIPTIONS.iter().flat_map(|of| of.endings);
     all.map(|ending| format!(".{ending}")).collect::<Vec<_>>().join(" ")
 }
 
 impl Packing {
-    /// Returns the packing that a file name's extension says.
+    /// Returns the packing to which a file name's extension belongs; plain for any other extension.
     pub fn of(path: &Path) -> Packing {
         let packed = [Packing::Gzip, Packing::Zstd, Packing::Bzip2, Packing::Xz];
         let ending = last_ending(path).map(|ending| format!(".{ending}"));
@@ -252,7 +252,7 @@ impl Packing {
     }
 }
 
-/// Returns the extension of a packed file with its dot, spelled as in its name.
+/// Returns the packing extension of a file name, such as `.gz`, spelled as in the name; `None` if it has none.
 pub(crate) fn packed_ending(path: &Path) -> Option<&str> {
     let name = path.file_name()?.to_str()?;
     (Packing::of(path) != Packing::Plain).then(|| &name[name.rfind('.').unwrap_or(name.len())..])
@@ -270,8 +270,8 @@ fn last_ending(path: &Path) -> Option<String> {
     Some(path.extension()?.to_str()?.to_ascii_lowercase())
 }
 
-/// Returns a path for use in a shell command. If its characters would need quotes, the result is IN with the extension
-/// of the path.
+/// Returns a path as it can be typed in a shell. A path that would need quotes becomes `IN` with the extension of the
+/// path.
 pub(crate) fn typed(path: &Path) -> String {
     let plain = |text: &str| text.bytes().all(|c| c.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&c));
     match path.to_str() {

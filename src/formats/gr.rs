@@ -8,7 +8,7 @@ use crate::formats::{Fault, Head};
 
 const REMEDY: &str = "correct the line, or name the format that the file is in";
 
-/// Parses the comments and the problem line, from offset `start` on.
+/// Parses the header of a DIMACS file (comments and the problem line), from offset `start` on.
 pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head<Grammar>, Fault> {
     let mut at = start;
     loop {

@@ -19,12 +19,12 @@ use crate::memory::bytes_of_mut;
 pub(crate) const EDGE: usize = 12;
 /// Size of a weight in bytes.
 const WEIGHT: usize = 4;
-/// Number of edges to unpack, and of weights to read, at once.
+/// Number of edges, and of weights, that are unpacked at once.
 const BATCH: usize = sink::BATCH;
 
-/// Parses packed edges. An edge is the low 32 bits of both ids, followed by the upper 16 bits of each, with those of
-/// the first id in the low half. In `packed_edge` of the Graph500 reference the halves are signed, and a negative id
-/// means that there is no edge.
+/// Parses packed edges. The first 8 bytes of an edge are the low 32 bits of its two ids. The last 4 bytes are a number
+/// whose low half has the upper 16 bits of the first id, and whose high half has the upper 16 bits of the second. These
+/// halves are signed in `packed_edge` of the Graph500 reference, where a negative id means that there is no edge.
 pub(crate) fn parse<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     for (nth, batch) in data.as_chunks::<EDGE>().0.chunks(BATCH).enumerate() {
         if sink.fill(batch.len(), None, |edges| narrow(batch, edges))? {
@@ -38,7 +38,7 @@ pub(crate) fn parse<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(
     Ok(())
 }
 
-/// Unpacks edges. Returns true if all ids fit in 32 bits.
+/// Unpacks `records` to pairs of 32-bit ids. Returns true if all ids fit in 32 bits.
 fn narrow(records: &[[u8; EDGE]], edges: &mut [[u32; 2]]) -> bool {
     let mut high = 0;
     for ([a, b, c, d, e, f, g, h, rest @ ..], edge) in records.iter().zip(edges) {
@@ -48,7 +48,7 @@ fn narrow(records: &[[u8; EDGE]], edges: &mut [[u32; 2]]) -> bool {
     high == 0
 }
 
-/// Returns both ids of an edge; if one is negative, the error is the upper halves.
+/// Returns both ids of an edge. If one is negative, the error is the number with the upper bits of both.
 #[inline]
 fn ends(record: &[u8; EDGE]) -> Result<(u64, u64), u64> {
     let word = |n: usize| u64::from(u32::from_le_bytes([record[n], record[n + 1], record[n + 2], record[n + 3]]));
@@ -65,14 +65,14 @@ fn negative(index: usize, high: u64) -> Fault {
     Fault::new(index * EDGE, "ids of at most 47 bits", format!("{high:#x} as the high halves"), remedy)
 }
 
-/// The open weights file of a part.
+/// An open file with the weights of a file of edges.
 pub(crate) struct WeightsFile {
     path: PathBuf,
     reader: Reader,
 }
 
 impl WeightsFile {
-    /// Opens the weights of a part; `None` if it has none.
+    /// Opens the weights file of a file of edges; `None` if it has none.
     ///
     /// # Errors
     /// Bad input if the file can't be read or is packed.
@@ -92,7 +92,7 @@ impl WeightsFile {
         Ok(None)
     }
 
-    /// Opens the weights of a plain part, and checks their length; `None` if it has none.
+    /// Opens the weights file of a plain file of edges, and checks its length; `None` if there is none.
     ///
     /// # Errors
     /// The errors of [`Self::open`] and [`Self::check`].

@@ -1,13 +1,13 @@
-//! What the header of a file says about its body.
+//! The contents of a file's header, in a form that all formats share.
 
 /// Maximum length of a header in bytes, including its comments.
 pub(crate) const HEAD: usize = 1 << 20;
 
-/// The contents of a header. Counts are checked when the body has been read. `L` is the layout of the body.
+/// The contents of a file's header. `L` is the layout of the body. The counts are checked after the body was read.
 #[derive(Debug, Clone)]
 pub(crate) struct Head<L> {
     pub layout: L,
-    /// Offset of the body.
+    /// Offset of the body in the file.
     pub body: usize,
     pub vertices: Option<u64>,
     pub entries: Option<u64>,
@@ -19,13 +19,13 @@ pub(crate) struct Head<L> {
 /// Which directions of an edge a file contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Directions {
-    /// The directions that it lists: edges are directed, or the file does not say.
+    /// The directions that the file lists: edges are directed, or the file does not say.
     Listed,
     /// One of the two directions of each undirected edge.
     Half,
     /// Both directions of each undirected edge.
     Both,
-    /// Both directions, or only one if the file has as many entries as edges.
+    /// Both directions of each undirected edge, or only one if the file has as many entries as edges.
     BothOrHalf,
 }
 

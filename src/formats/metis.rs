@@ -20,17 +20,17 @@ use crate::formats::{Directions, Fault, Head, Sink, Stop, Visitor};
 
 const REMEDY: &str = "correct the line or the header, or name the format that the file is in";
 
-/// The format of a vertex's line.
+/// The layout of the lines in a METIS file.
 #[derive(Debug, Clone)]
 pub(crate) struct MetisGrammar {
     pub vertices: u64,
-    /// Count of numbers before the neighbours: a size and weights.
+    /// Number of values before the neighbours in a line: the size and the weights of the vertex.
     leading: u64,
     /// Whether a weight follows every neighbour.
     weighted: bool,
 }
 
-/// The position of the parser in the lists, kept between pieces.
+/// The parser's position in the adjacency lists, kept from one piece of the file to the next.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cursor {
     /// Number of vertices whose lines are done.
@@ -84,7 +84,7 @@ pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head<MetisGrammar>, Fa
     Ok(Head { layout, body, vertices: Some(vertices), entries: Some(edges), weighted, directions })
 }
 
-/// Returns true if there is an empty line before the last line.
+/// Returns true if `body` has an empty line before its last line.
 fn empty_vertex_line(body: &[u8]) -> bool {
     let mut at = 0;
     while at < body.len() {
@@ -121,13 +121,13 @@ pub(crate) fn vertex_lines(data: &[u8]) -> u64 {
     lines - after_newline - u64::from(data.first() == Some(&b'%'))
 }
 
-/// Returns a weight as messages show it.
+/// Returns a weight in quotes, for error messages.
 fn shown(text: &[u8]) -> String {
     format!("\"{}\"", text[..text.len().min(60)].escape_ascii())
 }
 
 impl MetisGrammar {
-    /// Parses the next piece, which may end anywhere between numbers.
+    /// Parses the next piece of the file, which may end anywhere between numbers.
     pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
         let mut at = 0;
         while at < data.len() {
@@ -150,7 +150,7 @@ impl MetisGrammar {
         Ok(())
     }
 
-    /// Checks the last line at the end of the file, where it may lack its newline.
+    /// Checks the last line of the file, which may lack its newline.
     pub fn finish(&self, cursor: &mut Cursor, at: usize) -> Result<(), Fault> {
         if cursor.in_line {
             self.end_line(cursor).map_err(|found| self.wrong(at, cursor.vertex, found))?;

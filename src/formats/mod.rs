@@ -115,8 +115,8 @@ impl Edges<'_> {
     }
 }
 
-/// A receiver of batches. Each thread has its own visitor, so visitors need no lock. Which visitor gets which batch is
-/// undefined, but every edge is handed over exactly once.
+/// A receiver of batches of edges. Each thread has its own visitor, so visitors need no lock. Which visitor gets which
+/// batch is undefined, but every edge is handed over exactly once.
 pub trait Visitor: Send {
     /// Processes a batch in borrowed memory. An error ends the scan, which returns it. If the scan reads weights
     /// ([`Weights::Read`]), `weights` has one weight per edge, otherwise it is empty. A weight is an integer, or the

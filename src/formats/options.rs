@@ -6,10 +6,10 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Largest number of a column; a line of an edge can't have more columns.
+/// Largest column number that may be chosen; no line of an edge can have more columns.
 const MOST: u64 = 1 << 20;
 
-/// How the lines of text are read. With other options the same bytes are other edges.
+/// How the lines of text are read. Other options give other edges for the same bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TextOptions {
@@ -24,7 +24,7 @@ pub struct TextOptions {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Columns {
-    /// The columns that a heading names, or else the first two (and the third).
+    /// The columns that a heading names. Without a heading, the first two, and the third if it has weights.
     #[default]
     Auto,
     /// Two or three column numbers, from 1.
@@ -41,10 +41,10 @@ impl TextOptions {
 }
 
 impl Columns {
-    /// Returns columns by number, from 1.
+    /// Chooses columns by their numbers, counted from 1.
     ///
     /// # Errors
-    /// A sentence about the mistake, unless the numbers are two or three different columns.
+    /// A sentence about the mistake, if the numbers are not two or three different columns.
     pub fn numbers(numbers: Vec<u64>) -> Result<Columns, String> {
         if let Some(number) = numbers.iter().find(|number| !(1..=MOST).contains(*number)) {
             return Err(format!("columns are numbered from 1 to {MOST}, found {number}"));
@@ -53,7 +53,7 @@ impl Columns {
         Ok(Columns::Numbers(numbers))
     }
 
-    /// Returns columns by name.
+    /// Chooses columns by their names in a heading.
     ///
     /// # Errors
     /// The errors of [`Self::numbers`].

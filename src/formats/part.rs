@@ -20,7 +20,7 @@ pub struct Part {
     pub(crate) bytes: u64,
     /// Offset of the first record and size of a record in bytes, for a plain file of fixed-size records.
     pub(crate) records: Option<(u64, u64)>,
-    /// Whether its ids have 32 bits.
+    /// Whether its ids take at most 32 bits.
     pub(crate) narrow: bool,
     /// Whether the user named the format.
     pub(crate) named: bool,
@@ -33,7 +33,7 @@ pub struct Part {
     pub(crate) summary: Arc<OnceLock<Option<TableSummary>>>,
 }
 
-/// What happens to the direction of edges.
+/// How the direction of edges is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum UseOfDirection {
     /// The direction is dropped.
@@ -46,7 +46,7 @@ pub(crate) enum UseOfDirection {
 }
 
 impl Part {
-    /// Returns a file of `bytes` bytes, without looking at it.
+    /// Describes a file of `bytes` bytes without opening it.
     pub(crate) fn of(path: PathBuf, format: Format, bytes: u64, named: bool, packing: Option<Packing>) -> Part {
         let packing = match (format, packing.unwrap_or_else(|| Packing::of(&path))) {
             (Format::Npz, Packing::Plain) => Packing::Zip,
@@ -96,13 +96,13 @@ impl Part {
         self.format == Format::Gr || columns || (self.format == Format::Text && text)
     }
 
-    /// Returns the file next to this one with the weights of its edges, if the format has such files and there is one.
+    /// Returns the path of the separate file with the weights of the edges; `None` if there is no such file.
     pub fn weights_path(&self) -> Option<PathBuf> {
         let path = weights_path(&self.path, self.packing);
         (self.format == Format::Graph500 && path.exists()).then_some(path)
     }
 
-    /// Returns true if these files list each edge from both ends; see [`crate::formats::Input::lists_both_ends`].
+    /// Returns true if all of `parts` list each edge from both ends; see [`crate::formats::Input::lists_both_ends`].
     ///
     /// # Errors
     /// The errors of [`crate::formats::Input::lists_both_ends`].
@@ -165,7 +165,8 @@ impl Part {
         Err(Error::input(&self.path, At::File, expected, format!("{length} bytes"), remedy))
     }
 
-    /// Returns how the bytes are read. Results depend on it, because the same bytes read differently are other edges.
+    /// Returns how the bytes are read: the format with its version, and the options. Results depend on this text,
+    /// because the same bytes give other edges if they are read in another way.
     pub fn reading(&self) -> String {
         let name = self.format.name();
         if self.format == Format::Parquet {
@@ -205,8 +206,9 @@ pub(crate) struct TableSummary {
     pub readers: u64,
     /// Memory that each of these threads needs, in bytes.
     pub memory: u64,
-    /// Memory in bytes for opening the file, and for keeping it open.
+    /// Memory in bytes for opening the file.
     pub opening: u64,
+    /// Memory in bytes for keeping the file open.
     pub open: u64,
 }
 

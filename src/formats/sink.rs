@@ -21,30 +21,30 @@ pub(crate) struct Sink<'v, V: Visitor> {
     pub visitor: &'v mut V,
     wide: Vec<[u64; 2]>,
     narrow: Vec<[u32; 2]>,
-    /// How weights are treated, and the weights of the gathered edges.
+    /// How the scan treats weights. `weights` has the weights of the gathered edges.
     pub reading: Weights,
     weights: Vec<u32>,
     counted: EdgeCounts,
     noted: UnfitWeights<Option<Stop>>,
 }
 
-/// The first integer weights that may fit no type. Whether one fits is known only when the type of all weights is
-/// known.
+/// The first integer weights that may not fit the type of the weights, each described by a `T`. The type is known only
+/// after all weights were seen.
 #[derive(Debug, Default)]
 pub(crate) struct UnfitWeights<T> {
-    /// For the first weight from 2^32 on.
+    /// Describes the first weight that is 2^32 or more.
     pub wide: T,
-    /// For the first weight that f32 can't represent exactly.
+    /// Describes the first weight that f32 can't represent exactly.
     pub rounded: T,
 }
 
-/// Counts of the edges that were handed over.
+/// Counts of the edges that were handed to the visitor.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct EdgeCounts {
     pub edges: u64,
     /// Number of edges that have a weight.
     pub weighted: u64,
-    /// The narrowest type for all weights so far.
+    /// The narrowest type that fits all weights so far.
     pub weights: Option<WeightType>,
     /// The sum of [`signed`] over all entries of undirected lists.
     pub balance: u64,
@@ -57,10 +57,10 @@ impl<'v, V: Visitor> Sink<'v, V> {
         Sink { visitor, wide, narrow, reading, weights, counted, noted: UnfitWeights::default() }
     }
 
-    /// Adds one edge with its weight; `refused` makes the error for a weight that is a mistake.
+    /// Adds one edge with its weight. `refused` makes the error for an invalid weight.
     ///
     /// # Errors
-    /// The mistake in the weight, and errors of the visitor.
+    /// The error for the weight, and any error that the visitor returns.
     #[inline]
     pub fn push_weighted<E: From<Error> + Into<Stop>>(
         &mut self,
@@ -119,7 +119,7 @@ impl<'v, V: Visitor> Sink<'v, V> {
         (wide.is_some() || rounded.is_some()).then(|| std::mem::take(&mut self.noted))
     }
 
-    /// Counts the entry `v` in the list of `u`, whose mirror image must be in the list of `v`.
+    /// Adds entry `v` in the list of `u` to the balance, which is 0 if each edge is in the lists of both its ends.
     #[inline]
     pub fn list(&mut self, u: u64, v: u64) {
         self.counted.balance = self.counted.balance.wrapping_add(signed(u, v));
@@ -132,7 +132,7 @@ impl<'v, V: Visitor> Sink<'v, V> {
         if self.wide.len() == BATCH { self.flush() } else { Ok(()) }
     }
 
-    /// Hands over the gathered edges, as 32-bit pairs if all ids fit.
+    /// Hands the gathered edges to the visitor, as 32-bit pairs if all ids fit.
     pub fn flush(&mut self) -> Result<()> {
         if self.wide.is_empty() {
             return Ok(());
@@ -154,15 +154,15 @@ impl<'v, V: Visitor> Sink<'v, V> {
         result
     }
 
-    /// Hands over a batch without weights, and without copying it.
+    /// Hands a batch without weights to the visitor, without copying it.
     pub fn batch(&mut self, edges: Edges<'_>) -> Result<()> {
         self.counted.edges += edges.len() as u64;
         self.visitor.visit(edges, &[])
     }
 
     /// Hands over a batch of `edges` (at most [`BATCH`]) edges that `unpack` writes, and their weights if there are some.
-    /// These come with their narrowest type, as returned by [`Weights::take_floats`]. If `unpack` returns false, nothing
-    /// is handed over and the result is false.
+    /// The weights come with their narrowest type, which [`Weights::take_floats`] returns. If `unpack` returns false,
+    /// nothing is handed over and the result is false.
     pub fn fill(
         &mut self,
         edges: usize,

@@ -10,8 +10,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::error::{At, Error, Result};
 use crate::formats::{Format, Part};
 
-/// Number of places that are examined if the start of a file looks wrong, and number of bytes at each.
+/// Number of places that are examined if the start of a file looks wrong.
 const PLACES: u64 = 32;
+/// Number of bytes that are examined at each place.
 const WINDOW: usize = 4096;
 
 /// Examines the start of a file of pairs and, if it looks wrong, more places. `more` reads `buffer.len()` bytes at an
@@ -102,12 +103,12 @@ impl Suspect {
     }
 }
 
-/// Returns the whole words of `bytes`, whose offset in the file is a multiple of 16.
+/// Returns the whole 64-bit words of `bytes`, whose offset in the file is a multiple of 16.
 fn words_of(bytes: &[u8]) -> Vec<u64> {
     bytes.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
 }
 
-/// The words that are examined, whole and in halves.
+/// A sample of the 64-bit words of a file, whole and as 32-bit halves.
 struct WordSample<'a> {
     words: &'a [u64],
     halves: Vec<u32>,
@@ -120,7 +121,7 @@ impl WordSample<'_> {
         WordSample { words, halves: words.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]).collect(), whole }
     }
 
-    /// Returns true if `is` holds for every word, and the file may consist of such words.
+    /// Returns true if `is` holds for every word, and the file may consist of 64-bit words.
     fn all(&self, is: impl Fn(u64) -> bool) -> bool {
         self.whole && self.words.iter().all(|word| is(*word))
     }
@@ -129,8 +130,8 @@ impl WordSample<'_> {
         self.halves.iter().all(|half| is(*half))
     }
 
-    /// Returns true if 64-bit words are edges rather than ids: edges rarely repeat, but their halves do. Both halves of
-    /// every word are below 2^28, which ids with random bits rarely are.
+    /// Returns true if each 64-bit word is probably an edge of two 32-bit ids, rather than one id. Edges rarely repeat,
+    /// but their halves do. Both halves of every word are below 2^28, which rarely holds for ids with random bits.
     fn are_edges(&self) -> bool {
         if !self.all_halves(|half| half < 1 << 28) {
             return false;
@@ -144,8 +145,8 @@ impl WordSample<'_> {
             && different(&|word| word >> 32).min(different(&|word| word & 0xffff_ffff)) * 10 <= words * 8
     }
 
-    /// Returns true if 32-bit words are ids in the other byte order: each is below 2^24 in that order, or many are
-    /// below 2^29 in that order but not in ours.
+    /// Returns true if the 32-bit words are probably ids in the other byte order. With their bytes swapped, at least 4
+    /// words are all below 2^24, or at least 64 are all below 2^29. As they are stored, at least one word is larger.
     fn are_swapped32(&self, float32: bool) -> bool {
         let swapped = self.halves.iter().map(|half| half.swap_bytes()).max().unwrap_or(0);
         let (enough, here) = if swapped < 1 << 24 { (4, 1 << 24) } else { (64, 1 << 29) };

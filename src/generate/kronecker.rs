@@ -32,7 +32,7 @@ pub(super) struct AliasTable {
 static TABLE: LazyLock<AliasTable> = LazyLock::new(|| AliasTable::new([57, 19, 19, 5]));
 
 impl AliasTable {
-    /// Returns the table for quadrants with these shares. Their sum must be positive and at most [`super::PARTS`].
+    /// Creates the table for quadrants with these shares. Their sum must be positive and at most [`super::PARTS`].
     pub fn new(quadrants: [u32; 4]) -> AliasTable {
         // Probabilities are in units of 2^-32, and are rounded by the largest remainder method, so that they sum to
         // exactly one.
@@ -77,7 +77,7 @@ impl AliasTable {
         })
     }
 
-    /// Returns the outcome of one 32-bit draw.
+    /// Returns the outcome that a 32-bit draw chooses.
     #[inline(always)]
     fn outcome(&self, draw: u32) -> u64 {
         let column = (draw >> 24) as usize;
@@ -86,13 +86,13 @@ impl AliasTable {
     }
 }
 
-/// Generates the edges of the Graph500 graph from `first_edge` on; `narrow` converts ids to their type.
+/// Generates the edges of the Graph500 graph from `first_edge` on. `narrow` converts each id to `T`.
 #[inline(always)]
 pub(super) fn fill<T>(scale: u32, seed: u64, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
     fill_by(&TABLE, (scale, seed), first_edge, out, narrow);
 }
 
-/// Generates the edges of a graph with another table.
+/// Like [`fill`], with another alias table.
 #[inline(always)]
 pub(super) fn fill_by<T>(
     table: &AliasTable,
@@ -128,8 +128,8 @@ struct KroneckerFill<'a> {
 }
 
 impl KroneckerFill<'_> {
-    /// Generates edges of up to 32 levels from `DRAWS` halves of random numbers, the high half first. Both ids are
-    /// collected in the two halves of one word.
+    /// Generates edges of up to 32 levels. Each edge takes `DRAWS` draws, which are halves of random numbers, the high
+    /// half first. Both ids are collected in one 64-bit word, one in each half.
     #[inline(always)]
     fn run<const DRAWS: u32, T>(&self, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
         let drop = 4 * DRAWS - self.scale;

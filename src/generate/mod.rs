@@ -62,11 +62,11 @@ impl Model {
     }
 }
 
-/// The largest scale.
+/// The largest scale, which is log2 of the number of vertices of a random graph.
 pub const MAX_SCALE: u32 = 40;
 /// The scales that a job file or the command line may ask for.
 pub const SCALES: RangeInclusive<u32> = 1..=MAX_SCALE;
-/// The largest edge factor; it must also be greater than 0.
+/// The largest edge factor (edges per vertex), which must also be greater than 0.
 pub const MAX_EDGE_FACTOR: u32 = 1 << 20;
 /// The default range of weights of generated graphs that have weights.
 pub const WEIGHTS: RangeInclusive<u32> = 1..=1000;
@@ -111,7 +111,7 @@ impl Generator {
         Ok(Generator::Scaled { model, scale, edge_factor, seed })
     }
 
-    /// Generates the edges from `first_edge` on; `narrow` converts ids to their type.
+    /// Generates the edges from `first_edge` on. `narrow` converts each id to `T`.
     #[inline(always)]
     fn fill_as<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
         match self {
@@ -193,7 +193,7 @@ impl EdgeGenerator for Generator {
 /// the number of threads. `watch` advances by [`Input::bytes`] of the generator in each pass.
 ///
 /// # Errors
-/// Bad input if an id does not fit the format; an error if the file can't be written; and errors of the watch.
+/// Bad input if an id does not fit the format; an error if the file can't be written; and any error from `watch`.
 pub fn write(
     generator: Generator,
     path: &Path,

@@ -29,7 +29,7 @@ impl Permutation {
         Permutation { end, ..Permutation::new(scale, seed) }
     }
 
-    /// Maps a number of `scale` bits.
+    /// Returns the image of a number of `scale` bits.
     #[inline(always)]
     pub fn apply(&self, id: u64) -> u64 {
         let mut x = id.wrapping_add(self.add) & self.mask;
@@ -40,7 +40,7 @@ impl Permutation {
         x
     }
 
-    /// Maps a number below the bound.
+    /// Returns the image of a number below the bound; it is below the bound, too.
     #[inline(always)]
     pub fn within(&self, id: u64) -> u64 {
         let mut x = self.apply(id);

@@ -26,7 +26,7 @@ struct Factor {
     name: String,
     /// Sorted pairs, the smaller id first.
     edges: Arc<[[u64; 2]]>,
-    /// The largest id plus 1; ids of loops count, too.
+    /// Number of vertices: the largest id plus 1, including ids that occur only in loops.
     vertices: u64,
 }
 
@@ -34,7 +34,7 @@ impl Product {
     /// Reads both factors.
     ///
     /// # Errors
-    /// Bad input if a factor can't be read, or if the ids of the product exceed 2^64.
+    /// Bad input if a factor can't be read, or if the product has 2^64 ids or more, or 2^59 edges or more.
     pub fn read(a: &Input, b: &Input, watch: &dyn Watch) -> Result<Product> {
         let product = Product { a: Factor::read(a, watch)?, b: Factor::read(b, watch)? };
         let ids = product.a.vertices.checked_mul(product.b.vertices);

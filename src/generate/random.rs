@@ -16,7 +16,7 @@ pub(crate) fn mix(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Returns number `counter` of `key`.
+/// Returns random number `counter` of the sequence that belongs to `key`.
 #[inline(always)]
 pub(crate) fn number(key: u64, counter: u64) -> u64 {
     mix(key.wrapping_add(counter.wrapping_mul(GAMMA)))
@@ -28,7 +28,7 @@ pub(crate) fn below(end: u64, random: u64) -> u64 {
     ((u128::from(random) * u128::from(end)) >> 64) as u64
 }
 
-/// Returns the key for one purpose of a seed.
+/// Derives a key from a seed. Each purpose of random numbers has its own key.
 pub(crate) fn key(seed: u64, purpose: u64) -> u64 {
     mix(mix(seed.wrapping_add(GAMMA)) ^ purpose.wrapping_mul(GAMMA))
 }

@@ -1,8 +1,8 @@
-//! Uniform random pairs of 2^scale vertices.
+//! Generates uniform random pairs of 2^scale vertices.
 
 use super::random::{key, number};
 
-/// Generates the edges from `first_edge` on; `narrow` converts ids to their type.
+/// Generates the edges from `first_edge` on. `narrow` converts each id to `T`.
 #[inline(always)]
 pub(super) fn fill<T>(scale: u32, seed: u64, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T) {
     let stream = key(seed, 3);

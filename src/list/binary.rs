@@ -1,4 +1,4 @@
-//! Arrays of little-endian numbers.
+//! Decodes arrays of little-endian numbers, and checks that each number can be a successor.
 
 use crate::list::ListFormat;
 

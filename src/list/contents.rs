@@ -6,7 +6,7 @@ use crate::error::{At, Error};
 use crate::formats::{Packing, contents, typed};
 use crate::list::ListFormat;
 
-/// The types of numbers: format, whether big-endian, and the type code in Python's module array.
+/// The possible types of a file's numbers: format, whether big-endian, and the type code in Python's module array.
 const KINDS: [(ListFormat, bool, char); 4] = [
     (ListFormat::I32, false, 'i'),
     (ListFormat::I64, false, 'q'),

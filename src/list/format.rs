@@ -1,4 +1,4 @@
-//! The formats of lists, by name and by file name extension.
+//! The file formats of lists, with their names and file name extensions.
 
 use std::path::Path;
 
@@ -43,7 +43,7 @@ impl ListFormat {
         }
     }
 
-    /// Returns the format `named`, or else the one that the extension says; `.txt` also means text here.
+    /// Returns the format `named` by the user, or else the format of the extension; `.txt` also means text here.
     ///
     /// # Errors
     /// Bad input if no format is named and the extension is not that of a list.

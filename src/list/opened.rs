@@ -10,7 +10,7 @@ pub struct List {
     pub source: ListSource,
     /// Number of elements.
     pub length: u64,
-    /// The key of the input; another input, and another version of the same input, have another key.
+    /// The key of the input. It differs between inputs, and between versions of the same input.
     pub identity: u64,
 }
 

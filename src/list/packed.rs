@@ -72,8 +72,8 @@ impl<'a> PackedFile<'a> {
         Ok(filled)
     }
 
-    /// Hands over all numbers in order, until `each` returns false. The numbers of text begin with the length; an array
-    /// has no length.
+    /// Passes all numbers of the file to `each` in order, until it returns false. In text, the first number is the
+    /// length; an array has no length.
     pub fn numbers(&mut self, format: ListFormat, each: impl FnMut(&[i64]) -> Result<bool>) -> Result<()> {
         match format.width() {
             Some(width) => self.array(format, width as usize, each),

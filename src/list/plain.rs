@@ -110,7 +110,7 @@ impl<'a> PlainFile<'a> {
         }
     }
 
-    /// Hands over the successors of `elements` from an array of `length` numbers in `format`.
+    /// Passes the successors of `elements` to `visit`, from an array of `length` numbers in `format`.
     pub fn scan_array(
         &self,
         format: ListFormat,
@@ -218,8 +218,8 @@ impl<'a> PlainFile<'a> {
         })
     }
 
-    /// Hands over the successors of `elements` from a text, whose first number is its length. `counts` are the result
-    /// of [`Self::count`].
+    /// Passes the successors of `elements` to `visit`, from a text whose first number is its length. `counts` are the
+    /// result of [`Self::count`].
     pub fn scan_text(&self, counts: &[u64], elements: Range<u64>, threads: usize, visit: Visit<'_>) -> Result<()> {
         let length = counts.last().map_or(0, |all| all.saturating_sub(1));
         // Number 0 is the length, so the successor of element i is number i + 1.
@@ -270,7 +270,7 @@ impl<'a> PlainFile<'a> {
 
 /// The bytes of a chunk of text.
 struct TextChunk<'b> {
-    /// The bytes of the chunk, with one byte before it, and the rest of the last number and padding after it.
+    /// The bytes of the chunk, with one byte before them, and with the rest of the last number and padding after them.
     bytes: &'b [u8],
     /// The end of the chunk in `bytes`.
     end: usize,

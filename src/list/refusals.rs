@@ -9,7 +9,7 @@ use crate::list::{ListFormat, MAX_NARROW};
 const COUNTED: &str = "(wc -w < IN; cat IN) > OUT";
 const AGAIN: &str = "fetch or make the file again, or name its format";
 
-/// Returns the error for a successor that is neither an element nor -1.
+/// Returns the error for a successor that is neither -1 nor the number of an element.
 pub(super) fn out_of_range(path: &Path, at: At, element: u64, length: u64, found: i64) -> Error {
     let expected = format!("the successor of element {element} as -1 or from 0 to {}", length.saturating_sub(1));
     Error::input(path, at, expected, found.to_string(), "number the elements from 0, and end the list with -1")

@@ -36,7 +36,7 @@ impl Shuffle {
         Shuffle { n, a: a as u32, b: n.div_ceil(a).max(1) as u32, keys }
     }
 
-    /// Returns the number at `place`.
+    /// Returns the number at position `place` of the shuffled order.
     pub fn at(&self, place: u64) -> u64 {
         self.walk(place, |left, right| self.forward(left, right))
     }
@@ -170,7 +170,7 @@ impl Shuffle {
     }
 }
 
-/// Replaces each digit of `of` by a function of it and the other digit of its lane.
+/// Replaces each digit in `of` by the result of `round` for this digit and the other digit of the same number.
 #[inline(always)]
 fn each(of: &mut [u32; LANES], others: &[u32; LANES], round: impl Fn(u32, u32) -> u32) {
     for (digit, other) in of.iter_mut().zip(others) {
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// Over many seeds, each pair of neighbours is about equally frequent.
+    /// Checks that over many seeds, each pair of neighbours is about equally frequent.
     #[test]
     fn every_pair_of_neighbours_is_as_likely() {
         let n = 64u64;

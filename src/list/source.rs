@@ -122,7 +122,7 @@ impl ListSource {
         self.file().is_some_and(|file| file.packing != Packing::Plain)
     }
 
-    /// Returns true if the successors of any elements can be read without those before them.
+    /// Returns true if the successors of any elements can be read without a pass over the elements before them.
     pub fn is_random_access(&self) -> bool {
         self.format() != Some(ListFormat::List) && !self.is_packed()
     }
@@ -173,10 +173,10 @@ impl ListSource {
         self.length_watched(threads, &Unwatched)
     }
 
-    /// Like [`Self::length`], but asks `watch` on the way whether to go on, without reporting progress.
+    /// Like [`Self::length`], but asks `watch` on the way whether to stop. No progress is reported.
     ///
     /// # Errors
-    /// The errors of [`Self::length`], and errors of the watch.
+    /// The errors of [`Self::length`], and any error that the watch returns.
     pub fn length_watched(&self, threads: usize, watch: &dyn Watch) -> Result<u64> {
         match &self.origin {
             Origin::Generated(list) => Ok(list.length),
@@ -184,13 +184,13 @@ impl ListSource {
         }
     }
 
-    /// Hands the successors of those `elements` that exist to `visit`, in pieces of at most 2,048, in any order, every
-    /// element once. Each successor is -1 or an element. This thread unpacks packed files from the start, and hands
-    /// them over in order.
+    /// Hands the successors of `elements` to `visit`, in pieces of at most 2,048 and in any order. Elements beyond the
+    /// end of the list are ignored. Each successor is -1 or an element. If the file is packed, the calling thread
+    /// unpacks it from the start, and hands the pieces over in order.
     ///
     /// # Errors
-    /// The errors of [`Self::length`]; bad input if text is not a number or a number is out of range; and errors of
-    /// `visit` and of the watch.
+    /// The errors of [`Self::length`]; bad input if text is not a number or a number is out of range; and any error
+    /// that `visit` or the watch returns.
     pub fn scan(&self, elements: Range<u64>, threads: usize, watch: &dyn Watch, visit: Visit<'_>) -> Result<()> {
         let length = self.length_watched(threads, watch)?;
         let elements = elements.start..elements.end.min(length);
@@ -226,8 +226,8 @@ impl ListFile {
         }
     }
 
-    /// Returns the error for a file that contains something else than its format says, if that is the reason, or else
-    /// `error`.
+    /// Returns a more helpful error than `error` if the file contains something else than its format says; otherwise
+    /// returns `error`.
     fn explained(&self, error: Error) -> Error {
         match error {
             Error::Input { .. } => {
@@ -258,7 +258,7 @@ impl ListFile {
         Ok(self.index.get_or_init(|| index))
     }
 
-    /// Returns the number of elements in `bytes` bytes.
+    /// Returns the number of elements in an array of `bytes` bytes with `width` bytes per element.
     fn whole(&self, bytes: u64, width: u64) -> Result<u64> {
         if !bytes.is_multiple_of(width) {
             return Err(refusals::not_whole(&self.path, bytes, self.format));
@@ -332,7 +332,7 @@ impl ListFile {
     }
 }
 
-/// Hands over a part of a generated list.
+/// Hands the successors of `elements` of a generated list to `visit`.
 fn generate(
     list: &Generated,
     elements: Range<u64>,
@@ -356,13 +356,13 @@ fn generate(
     })
 }
 
-/// Returns the bytes per element in the file that a generator stands for.
+/// Returns the bytes per element of an array that could store a generated list: 4, or 8 if it is too long for that.
 fn generated_width(list: &Generated) -> u64 {
     if list.length <= MAX_NARROW { 4 } else { 8 }
 }
 
-/// A watch that only passes on whether to stop, without progress. It is for the pass that finds the length, whose bytes
-/// are not counted.
+/// A watch that passes on whether to stop, but no progress. It is for the pass that finds the length, whose bytes are
+/// not counted.
 struct Silent<'a>(&'a dyn Watch);
 
 impl Watch for Silent<'_> {

@@ -37,7 +37,7 @@ impl Swaps {
         }
     }
 
-    /// Returns `order[place]` after all swaps. It is followed from the last swap back to the place where it began.
+    /// Returns `order[place]` after all swaps, by following it from the last swap back to the place where it began.
     fn at(&self, mut place: u64) -> u64 {
         let mut time = self.half;
         loop {
@@ -48,7 +48,7 @@ impl Swaps {
         }
     }
 
-    /// Returns the place of `number` after all swaps. It is followed forwards from the place where it begins.
+    /// Returns the place of `number` after all swaps, by following it forwards from the place where it began.
     fn place(&self, number: u64) -> u64 {
         let (mut place, mut time) = (number, 0);
         loop {
@@ -59,8 +59,8 @@ impl Swaps {
         }
     }
 
-    /// Returns the times of the swaps that touch `place`, with 0 for none: its own swap, and the swaps at `t` with `2t
-    /// + shift = place` modulo `half`.
+    /// Returns the times of the swaps that touch `place`, with 0 for none. The swap for `u` has the time `u`. These are
+    /// the place's own swap, and the swaps at `t` with `2t + shift = place` modulo `half`.
     #[inline]
     fn touching(&self, place: u64) -> [u64; 3] {
         let own = if self.partner(place) == 0 { 0 } else { place };
@@ -89,7 +89,7 @@ impl Swaps {
 mod tests {
     use super::*;
 
-    /// The published program, on a doubly linked list.
+    /// Runs the published program on a doubly linked list, and returns the successor of each element.
     fn published(n: usize) -> Vec<i64> {
         let mut next: Vec<i64> = (0..n as i64).map(|i| i - 1).collect();
         let mut before: Vec<i64> = (1..=n as i64).map(|i| if i < n as i64 { i } else { -1 }).collect();

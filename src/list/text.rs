@@ -11,8 +11,8 @@ const COUNTED: usize = 255;
 
 const TENS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Counts the numbers that begin in `bytes[1..]`: the bytes above the blank that follow a byte up to the blank. Other
-/// control characters count as blanks here, and are detected when numbers are parsed.
+/// Counts the numbers that begin in `bytes[1..]`: the places where a byte above the blank follows a byte that is not.
+/// Other control characters count as blanks here, and are detected when numbers are parsed.
 pub(super) fn count(bytes: &[u8]) -> u64 {
     let Some(now) = bytes.get(1..) else { return 0 };
     let blocks = bytes.chunks(COUNTED).zip(now.chunks(COUNTED));

@@ -12,10 +12,10 @@ use std::io::Read;
 use super::npy::Mismatch;
 use super::shape::{ArrayLayout, ArrayPlace, Column, EdgeArrays, ListKind};
 
-/// Number of bytes before the offsets.
+/// Size of the header in bytes. The offsets of the adjacency lists follow it.
 const HEADER: u64 = 17;
 
-/// Reads the header of a graph, and returns where its edges are.
+/// Reads the header of a GAP graph, and returns where the file stores its edges.
 pub(super) fn table(from: &mut impl Read, weighted: bool) -> Result<EdgeArrays, Mismatch> {
     let mut header = [0; HEADER as usize];
     from.read_exact(&mut header).map_err(|_| ("the header of a GAP graph".into(), "the end of the file".into()))?;

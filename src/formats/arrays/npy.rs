@@ -14,19 +14,19 @@ use crate::formats::Int;
 /// Maximum length of a header in bytes. numpy's own limit is 10,000.
 const LONGEST: usize = 1 << 16;
 
-/// The contents of a header.
+/// The contents of the header of a `.npy` file.
 #[derive(Debug, Clone)]
 pub(super) struct NpyArray {
     /// Offset of the first number.
     pub body: u64,
-    /// The type as numpy writes it, such as `<i8`.
+    /// Type of the numbers as numpy writes it, such as `<i8`.
     pub kind: String,
     /// Whether the array is in Fortran order (the first index varies fastest).
     pub fortran: bool,
     pub shape: Vec<u64>,
 }
 
-/// What a header should contain, and what was found instead.
+/// Two texts for an error message: what a header should contain, and what was found instead.
 pub(super) type Mismatch = (String, String);
 
 fn wrong(expected: impl Into<String>, found: impl Into<String>) -> Mismatch {
@@ -83,7 +83,7 @@ impl NpyArray {
         }
     }
 
-    /// Returns the name of the type for messages.
+    /// Returns the name of the numbers' type for error messages.
     fn name(&self) -> String {
         let name = match self.kind.as_bytes().get(1) {
             Some(b'f') => "floats",
@@ -103,7 +103,7 @@ impl NpyArray {
         (bytes < 1 << 63).then_some(count)
     }
 
-    /// Returns a one-dimensional array as a column, and its length.
+    /// Returns where a one-dimensional array is stored, and the number of its elements.
     pub fn column(&self, place: ArrayPlace) -> Result<(Column, u64), Mismatch> {
         let int = self.int()?;
         match (self.shape.as_slice(), self.numbers(int)) {
@@ -112,8 +112,8 @@ impl NpyArray {
         }
     }
 
-    /// Returns the edges of an array with two columns or two rows. If `wide`, the rows of a 2 by 2 array are the arrays
-    /// of first and second ends; otherwise each row is an edge.
+    /// Returns the edges of an array with two columns or two rows. An array of 2 by 2 may be either. If `wide`, its rows
+    /// are the first ends and the second ends of two edges; otherwise each row is an edge.
     pub fn pairs(&self, place: ArrayPlace, wide: bool) -> Result<EdgeArrays, Mismatch> {
         let int = self.int()?;
         let shape = || format!("the shape {:?}", self.shape);
@@ -137,13 +137,13 @@ impl NpyArray {
     }
 }
 
-/// Returns the text after `key` and its colon in the dictionary.
+/// Returns the text that follows `key` and its colon in the dictionary of a `.npy` header.
 fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let behind = ['\'', '"'].into_iter().find_map(|quote| text.split_once(&format!("{quote}{key}{quote}")))?.1;
     Some(behind.trim_start().strip_prefix(':')?.trim_start())
 }
 
-/// Returns the type as text. The type of a structured array is a list, which is returned unparsed.
+/// Returns the type (`descr`) in a `.npy` header as text. A structured array has a list, which is returned unparsed.
 fn descr(text: &str) -> Option<String> {
     let value = value(text, "descr")?;
     let quote = value.chars().next()?;
@@ -154,14 +154,14 @@ fn descr(text: &str) -> Option<String> {
     }
 }
 
-/// Returns the numbers of a tuple. Python 2 wrote an L after each number.
+/// Parses a Python tuple, such as `(3, 2)`. Python 2 wrote an L after each number.
 fn tuple(text: &str) -> Option<Vec<u64>> {
     let (inside, _) = text.strip_prefix('(')?.split_once(')')?;
     let numbers = inside.split(',').map(str::trim).filter(|number| !number.is_empty());
     numbers.map(|number| number.trim_end_matches('L').parse().ok()).collect()
 }
 
-/// Returns the error for a wrong header.
+/// Returns the error for a `.npy` file whose header does not describe edges.
 pub(super) fn refused(path: &Path, at: At, (expected, found): Mismatch) -> Error {
     let remedy = match found.contains("complex numbers") {
         true => {
@@ -184,7 +184,7 @@ pub(super) struct WeightColumn {
 }
 
 impl WeightColumn {
-    /// Returns the array after the header `array`; `None` if its numbers can't be weights.
+    /// Returns the weights that follow the header `array`; `None` if its numbers can't be weights.
     pub fn of(array: &NpyArray, place: ArrayPlace) -> Option<WeightColumn> {
         let letters = array.kind.as_bytes();
         let bytes: usize = array.kind.get(2..)?.parse().ok()?;

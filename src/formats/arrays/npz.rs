@@ -15,13 +15,13 @@ use super::npy::{Mismatch, NpyArray, WeightColumn, refused};
 use super::shape::{ArrayLayout, ArrayPlace, EdgeArrays, ListKind, NpzMember};
 use crate::error::{At, Error, Result};
 
-/// Maximum number of members. An archive with a graph has a handful.
+/// Maximum number of members of an archive. An archive with a graph has a handful.
 const MOST: usize = 10_000;
-/// Size of the buffer for compressed bytes.
+/// Size in bytes of the buffer for compressed bytes.
 const STORED: usize = 64 << 10;
 const DAMAGED: &str = "the file is cut short or damaged: fetch or make it again";
 
-/// Returns the edges of the archive at `path`.
+/// Finds the edges in the `.npz` archive at `path`.
 ///
 /// # Errors
 /// Bad input if the file is not an archive or has no edges.
@@ -111,7 +111,7 @@ pub(super) fn weights(path: &Path, edges: u64) -> Result<Option<WeightColumn>> {
     Ok(Some(weights))
 }
 
-/// Opens a member. The reader checks its size and checksum against the zip directory at the end.
+/// Opens a member of an archive. At its end, the reader checks its size and checksum against the zip directory.
 pub(super) fn open(path: &Path, member: &NpzMember) -> Result<Box<dyn Read>> {
     let file = File::open(path).map_err(|e| Error::unreadable(path, &e))?;
     let stored = BufReader::with_capacity(STORED, RangeReader::new(FileReader::from(file), member.from..member.to));
@@ -145,7 +145,7 @@ impl Read for CheckedMember {
     }
 }
 
-/// Returns the arrays of an archive.
+/// Lists the arrays (`.npy` members) of the archive at `path`.
 fn directory(path: &Path) -> Result<Vec<Arc<NpzMember>>> {
     let damaged = |e: rawzip::Error| Error::input(path, At::File, "a whole .npz archive", e.to_string(), DAMAGED);
     let refuse = |found: String| {
@@ -202,7 +202,7 @@ fn directory(path: &Path) -> Result<Vec<Arc<NpzMember>>> {
     Ok(members)
 }
 
-/// Reads the header of a member. Returns it, and a reader of the numbers that follow.
+/// Reads the header of a member. Returns the header, and a reader of the numbers that follow it.
 fn array(path: &Path, member: &Arc<NpzMember>) -> Result<(NpyArray, Box<dyn Read>)> {
     let mut from = open(path, member)?;
     let array = NpyArray::read(&mut from).map_err(|(expected, found)| {
@@ -229,7 +229,7 @@ fn text(path: &Path, member: &Arc<NpzMember>) -> Result<String> {
     Ok(bytes.iter().filter(|byte| **byte != 0).map(|byte| char::from(*byte)).collect())
 }
 
-/// Returns the numbers of a member that contains only a few.
+/// Returns the numbers of a small member. Numbers after its first 64 bytes are ignored.
 fn numbers(path: &Path, member: &Arc<NpzMember>) -> Result<Vec<u64>> {
     let (array, from) = array(path, member)?;
     let int = array.int().map_err(|wrong| refused(path, At::File, wrong))?;

@@ -95,10 +95,10 @@ impl<'a> ArrayReader<'a> {
     }
 
     /// Reads the bytes after the last number, so that damage anywhere in the stream is detected. If `length` is given,
-    /// the stream must have that many bytes.
+    /// the stream must have that many bytes. `look` is called after each piece and can stop the reading.
     ///
     /// # Errors
-    /// Bad input if the stream is damaged or has another length, and errors of `look`.
+    /// Bad input if the stream is damaged or has another length, and any error that `look` returns.
     pub fn finish(&mut self, length: Option<u64>, look: impl Fn() -> Result<()>) -> Result<()> {
         let mut at = self.column.at + self.next * self.column.step as u64 - self.gap as u64;
         self.bytes.resize(1 << 16, 0);

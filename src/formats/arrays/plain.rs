@@ -1,5 +1,5 @@
-//! Reads arrays in plain files, which are cut into chunks like every plain file. A chunk stands for a range of the
-//! file's bytes, which are hashed, and for the same fraction of the edges, wherever in the file these are stored.
+//! Reads arrays in plain files, chunk by chunk. A thread that takes a chunk hashes the chunk's range of the file's
+//! bytes, and reads the same fraction of the edges, wherever the file stores them.
 
 use std::io::{BufReader, Read};
 
@@ -16,16 +16,16 @@ use crate::formats::{Part, ScanState, Sink, Stop, Visitor};
 /// Size of a read in bytes.
 const STRIDE: usize = 64 << 10;
 
-/// An open file of arrays.
+/// An open file whose edges are stored in arrays.
 pub(in crate::formats) struct PlainArrays {
     reader: Reader,
     table: EdgeArrays,
-    /// The weights of its edges, if the caller wants them.
+    /// Location of the edges' weights in the file, if the caller wants them.
     weights: Option<WeightColumn>,
 }
 
 impl PlainArrays {
-    /// Opens a part whose edges are not fixed-size pairs.
+    /// Opens file `index` of the input, whose edges are not stored as fixed-size pairs.
     ///
     /// # Errors
     /// Bad input if the header is malformed.
@@ -53,10 +53,10 @@ impl PlainArrays {
         self.reader.length().div_ceil(bytes as u64)
     }
 
-    /// Hashes one chunk and hands its edges over.
+    /// Hashes one chunk, and hands its share of the edges to `sink`.
     ///
     /// # Errors
-    /// Bad input, and errors of the visitor and of the watch.
+    /// Bad input, and any error that the visitor or the watch returns.
     pub fn chunk<V: Visitor>(
         &self,
         shared: &ScanState<'_>,
@@ -177,7 +177,7 @@ impl PlainArrays {
     }
 }
 
-/// A reader of a file that starts at an offset.
+/// A reader of the bytes of a file from an offset on.
 struct From<'a> {
     reader: &'a Reader,
     at: u64,

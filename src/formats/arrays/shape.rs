@@ -1,15 +1,15 @@
-//! Where the ends of edges are stored in arrays.
+//! Describes where arrays store the ends of edges.
 
 use crate::formats::{BodyLayout, Directions, FileHead, Head, Int};
 use std::sync::Arc;
 
-/// A member of an archive: one array.
+/// A member of a zip archive, which contains one array.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::formats) struct NpzMember {
     /// Name without `.npy`.
     pub name: String,
     pub deflated: bool,
-    /// Range of its compressed bytes in the file.
+    /// Range of its compressed bytes in the file: from `from` to before `to`.
     pub from: u64,
     pub to: u64,
     /// Size in bytes after unpacking, and the checksum of these bytes, both as the zip directory declares them.
@@ -35,10 +35,10 @@ pub(in crate::formats) struct Column {
     pub step: usize,
 }
 
-/// The layout in which the edges are stored.
+/// How the arrays of a file store the ends of its edges.
 #[derive(Debug, Clone)]
 pub(in crate::formats) enum ArrayLayout {
-    /// Pairs, one after the other.
+    /// One array of pairs.
     Rows { place: ArrayPlace, at: u64, int: Int },
     /// One array of first ends, and one of second ends.
     Columns { from: Column, to: Column },
@@ -65,7 +65,7 @@ pub(in crate::formats) struct EdgeArrays {
     pub edges: u64,
     /// The declared number of vertices; all ids must be below it.
     pub vertices: Option<u64>,
-    /// Length in bytes of the unpacked file, or of its last array.
+    /// Length in bytes of the unpacked file. In an archive: length of the array of pairs, or 0 if there is none.
     pub length: u64,
 }
 

@@ -17,15 +17,15 @@ use crate::formats::{Packing, ScanState, Sink, Stop, Visitor};
 /// Upper bound of the memory in bytes for reading one file, without the decompression of each array.
 pub(in crate::formats) const MEMORY: u64 = 1 << 20;
 
-/// Number of batches between two calls of the watch.
+/// Number of batches between two reports of progress.
 const TURN: usize = 64;
 /// Number of bytes to skip at once.
 const STRIDE: u64 = 1 << 20;
 
-/// Reads all edges of part `index`. `number` is the number of the next chunk.
+/// Reads all edges of file `index` of the input. `number` is the number of the next chunk.
 ///
 /// # Errors
-/// Bad input, and errors of the visitor and of the watch.
+/// Bad input, and any error that the visitor or the watch returns.
 pub(in crate::formats) fn read<V: Visitor>(
     shared: &ScanState<'_>,
     index: usize,

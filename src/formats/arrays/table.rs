@@ -22,7 +22,7 @@ pub(in crate::formats) fn rows(part: &Part) -> Option<(u64, Int)> {
     }
 }
 
-/// Returns the head of a plain `.npy` file of pairs.
+/// Returns what the header of a plain `.npy` file of pairs declares.
 ///
 /// # Errors
 /// Bad input if the header is malformed or the file has changed.
@@ -44,7 +44,7 @@ pub(in crate::formats) fn have_weights(part: &Part) -> bool {
     table(part).and_then(|table| weights_of(part, &table)).map_or(true, |weights| weights.is_some())
 }
 
-/// Reads the header of a file, packed or not.
+/// Reads the header of a file of arrays, packed or not, and returns where the file stores its edges.
 ///
 /// # Errors
 /// Bad input if the file is malformed or has no edges that can be read.
@@ -81,7 +81,7 @@ fn header(format: Format, start: &mut impl Read) -> Result<EdgeArrays, Mismatch>
     }
 }
 
-/// Returns the weights of a file whose edges are in `table`; `None` if it has none.
+/// Returns where a file stores the weights of the edges in `table`; `None` if it has none.
 ///
 /// # Errors
 /// Bad input if the array has another length or type, or the file can't be read.

@@ -16,7 +16,7 @@ pub(super) enum Ends<'a> {
 
 /// A reader of edges from adjacency lists.
 pub(super) struct Lists<'a> {
-    /// The ends of the lists that come next.
+    /// Reader of the offsets. Its next number is the end of the next list.
     pub offsets: ArrayReader<'a>,
     pub neighbours: ArrayReader<'a>,
     /// The vertex whose list is being read, and the end of that list.
@@ -32,7 +32,7 @@ pub(super) struct Lists<'a> {
 /// A reader of a range of a file's edges.
 pub(super) struct EdgeWalk<'a> {
     pub ends: Ends<'a>,
-    /// Index of the next edge, and of the end of the range.
+    /// Index of the next edge. The range ends before edge `end`.
     pub next: u64,
     pub end: u64,
     pub vertices: Option<u64>,
@@ -52,10 +52,10 @@ impl<'a> EdgeWalk<'a> {
         EdgeWalk { ends, next, end, vertices, first: Vec::new(), second: Vec::new(), weights }
     }
 
-    /// Hands the next batch to `sink`. Returns false if there is none.
+    /// Hands the next batch of edges to `sink`. Returns false if no edge is left.
     ///
     /// # Errors
-    /// Bad input, and errors of the visitor.
+    /// Bad input, and any error that the visitor returns.
     pub fn step<V: Visitor>(&mut self, sink: &mut Sink<'_, V>) -> Result<bool> {
         let count = (self.end - self.next).min(BATCH as u64) as usize;
         if count == 0 {

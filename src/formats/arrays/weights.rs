@@ -1,5 +1,5 @@
-//! Reads weights of edges from arrays: those between the neighbours of a `.wsg` file, and `data` of a scipy sparse
-//! matrix.
+//! Reads weights of edges from arrays: the weight after each neighbour in a `.wsg` file, and the array `data` of a
+//! scipy sparse matrix.
 
 use super::npy::WeightColumn;
 use super::numbers::ArrayReader;
@@ -12,7 +12,7 @@ use crate::formats::{Int, Sink, Visitor};
 pub(super) struct WeightNumbers<'a> {
     pub numbers: ArrayReader<'a>,
     float: bool,
-    /// Number of weights in the batch.
+    /// Number of weights in the current batch.
     count: usize,
 }
 
@@ -31,10 +31,10 @@ impl<'a> WeightNumbers<'a> {
         self.numbers.read_bytes(count)
     }
 
-    /// Adds an edge with the `nth` weight of the batch.
+    /// Hands the edge `(u, v)` to `sink`, with the `nth` weight of the batch.
     ///
     /// # Errors
-    /// Bad input if the number is not a valid weight, and errors of the visitor.
+    /// Bad input if the number is not a valid weight, and any error that the visitor returns.
     pub fn push<V: Visitor>(&self, nth: usize, (u, v): (u64, u64), sink: &mut Sink<'_, V>) -> Result<()> {
         let weight = self.weight(nth);
         sink.push_weighted(u, v, weight, |mistake| self.wrong(nth, weight, mistake))
@@ -64,7 +64,7 @@ impl<'a> WeightNumbers<'a> {
     }
 }
 
-/// Opens a reader of the weights from index `from` on; `numbers` opens a column at an index.
+/// Opens a reader of the weights from edge `from` on. `numbers` opens a column at an index.
 pub(super) fn open<'a>(
     weights: Option<&WeightColumn>,
     from: u64,

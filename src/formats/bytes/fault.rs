@@ -1,4 +1,4 @@
-//! Mistakes that parsers find.
+//! The mistakes that parsers find in files.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::error::{At, Error};
 /// A mistake in the bytes that a parser was given.
 #[derive(Debug)]
 pub(crate) struct Fault {
-    /// Offset from the first byte that was given.
+    /// Offset of the mistake from the first byte that the parser was given.
     pub at: usize,
     pub expected: String,
     pub found: String,
@@ -33,14 +33,14 @@ impl Fault {
         Fault { at, expected: expected.into(), found: found.into(), remedy: remedy.into() }
     }
 
-    /// Returns the error for this fault at the given place.
+    /// Converts this fault to the error for the file at `path`, and the place `at` in it.
     pub fn at(self, path: &std::path::Path, at: At) -> Error {
         Error::input(path, at, self.expected, self.found, self.remedy)
     }
 }
 
 impl Stop {
-    /// Returns the error, for callers that make no faults.
+    /// Returns the error. For callers whose parser makes no faults: a fault becomes an internal error.
     pub fn into_error(self) -> Error {
         match self {
             Stop::Error(error) => error,

@@ -11,7 +11,7 @@ pub(crate) struct Int {
 }
 
 impl Int {
-    /// Returns the type of little-endian numbers from 0 on, of so many bytes.
+    /// Returns the type of unsigned little-endian numbers of `bytes` bytes.
     pub fn unsigned(bytes: usize) -> Int {
         Int { bytes, signed: false, big: false }
     }

@@ -17,7 +17,7 @@ pub(crate) struct MappedFile {
     map: Option<memmap2::Mmap>,
 }
 
-/// Smallest page size of the kernel; ranges are widened to multiples of it.
+/// Smallest page size of the kernel in bytes; ranges are widened to begin at a multiple of it.
 const PAGE: usize = 4096;
 
 impl MappedFile {
@@ -64,12 +64,12 @@ impl MappedFile {
         }
     }
 
-    /// Starts to read `[from, to)` ahead of time, without waiting. It is only a hint, so failures are ignored.
+    /// Starts to read `[from, to)` ahead of time, without waiting. This is only a hint, so failures are ignored.
     pub fn will_need(&self, from: usize, to: usize) {
         let _ = self.advise(from, to, libc::MADV_WILLNEED);
     }
 
-    /// Drops the pages of `[from, to)` from memory. It is only a hint, too; the bytes can still be read from the file.
+    /// Drops the pages of `[from, to)` from memory; later reads fetch them from the file. Failures are ignored.
     pub fn drop_range(&self, from: usize, to: usize) {
         let _ = self.advise(from, to, libc::MADV_DONTNEED);
     }
@@ -108,7 +108,7 @@ pub(crate) fn as_pairs64(bytes: &[u8]) -> Option<&[[u64; 2]]> {
     (before.is_empty() && after.is_empty()).then_some(pairs)
 }
 
-/// Returns the error for a file of `bytes` bytes that can't be mapped because the system gives no more addresses.
+/// Returns the error for a file of `bytes` bytes that can't be mapped because the process has no address space left.
 pub fn unmapped(path: &Path, bytes: u64, e: &std::io::Error) -> Error {
     let remedy = match path.extension() {
         Some(end) if end == "parquet" || end == "parq" || end == "pq" => ", or write the table as several files",

@@ -1,6 +1,6 @@
 //! Reads files of fixed-size records. They are not mapped: bytes in the page cache are copied at the speed of memory,
-//! without filling a page table, and other bytes can bypass the page cache and be read directly to where they are
-//! cached.
+//! without filling a page table. Bytes that are not in the page cache can bypass it, and be read directly into
+//! gpugraph's own cache of the input.
 #![allow(unsafe_code)] // preadv2 and posix_fadvise have no safe form
 
 use std::fs::File;
@@ -17,7 +17,7 @@ pub(crate) const ALIGNED: usize = 4096;
 /// Size of a direct read in bytes; larger reads gain nothing.
 const DIRECT: usize = 4 << 20;
 
-/// An open file.
+/// An open file that can be read at any offset.
 pub(crate) struct Reader {
     path: PathBuf,
     length: u64,
@@ -68,7 +68,7 @@ impl Reader {
         })
     }
 
-    /// Starts to read bytes `from .. to` ahead of time, without waiting. It is only a hint, so failures are ignored.
+    /// Starts to read bytes `from .. to` ahead of time, without waiting. This is only a hint, so failures are ignored.
     pub fn will_need(&self, from: u64, to: u64) {
         if from < to.min(self.length) {
             will_need(&self.file, from, to.min(self.length) - from);
@@ -115,7 +115,7 @@ impl Reader {
     }
 }
 
-/// Starts to read `len` bytes of `file` from `from` on ahead of time.
+/// Asks the system to read `len` bytes of `file`, from offset `from` on, ahead of time.
 pub fn will_need(file: &File, from: u64, len: u64) {
     advise(file, from, len, libc::POSIX_FADV_WILLNEED);
 }

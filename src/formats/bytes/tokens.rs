@@ -75,13 +75,13 @@ pub(crate) fn newlines(data: &[u8]) -> u64 {
     data.chunks(192).map(|run| u64::from(run.iter().map(|c| u8::from(*c == b'\n')).sum::<u8>())).sum()
 }
 
-/// Returns true if the line at `line` has a lone carriage return, which could hide edges in a comment.
+/// Returns true if the line that starts at `line` has a lone carriage return, which could hide edges in a comment.
 pub(crate) fn has_lone_return(data: &[u8], line: usize) -> bool {
     let end = next_line(data, line);
     (line..end).any(|at| data[at] == b'\r' && !ends_line(data, at))
 }
 
-/// Returns the fault of a line with a lone carriage return.
+/// Returns the fault for the line that starts at `line` and has a lone carriage return.
 pub(crate) fn lone_return(data: &[u8], line: usize) -> Fault {
     let remedy = "write line feeds: tr '\\r' '\\n' < IN > OUT";
     let found = format!("a carriage return inside {}", excerpt(data, line));
@@ -114,7 +114,7 @@ pub(crate) fn weight_end(data: &[u8], at: usize) -> Option<usize> {
     Some(at + token.len())
 }
 
-/// Returns the line at `line` as messages show it.
+/// Returns the line that starts at offset `line` for an error message: in quotes, escaped, and cut after 60 bytes.
 pub(crate) fn excerpt(data: &[u8], line: usize) -> String {
     const SHOWN: usize = 60;
     let window = &data[line..data.len().min(line + SHOWN + 1)];

@@ -8,8 +8,9 @@ use crate::formats::pass::layout;
 use crate::formats::text::LineLayout;
 use crate::formats::{BodyLayout, Format, HEAD, Packing, Part, arrays, contents, parquet};
 
-/// Size of a sample in bytes, and number of samples of a plain file.
+/// Size of a sample in bytes.
 const SAMPLE: usize = 256 << 10;
+/// Number of samples of a plain file.
 const SAMPLES: u64 = 8;
 
 /// Returns the estimated number of edges of one part. In a METIS file every neighbour counts as an edge.
@@ -64,7 +65,7 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
     Ok((counted * part.bytes as f64 / seen.max(1) as f64) as u64)
 }
 
-/// Returns a function that finds the largest id in a window of a plain text file; `None` if the ids are the first two
+/// Returns a function that finds the largest id in a piece of a plain text file; `None` if the ids are the first two
 /// numbers of each line.
 ///
 /// # Errors

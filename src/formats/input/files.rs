@@ -12,7 +12,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use crate::error::{At, Error, Result};
 
-/// How folders are searched.
+/// Options of the search for the files in a folder.
 #[derive(Clone, Copy)]
 pub struct Look<'a> {
     /// Whether subfolders are searched, too. If false, a folder with subfolders is refused.
@@ -30,7 +30,7 @@ impl Default for Look<'_> {
 /// Characters that make a path a pattern.
 const WILD: [char; 4] = ['*', '?', '[', '{'];
 
-/// Returns the files that one path names, at least one.
+/// Returns the files that one path of an input names. There is at least one.
 ///
 /// # Errors
 /// Bad input if a folder or pattern has no files, if a folder can't be read or has subfolders that should not be read,
@@ -92,7 +92,7 @@ fn in_folder(folder: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns true for names that by convention are not edges.
+/// Returns true for an entry that by convention contains no edges: `.NAME`, `_NAME` and `NAME.weights`.
 fn is_aside(entry: &DirEntry) -> bool {
     let name = entry.file_name().as_encoded_bytes();
     name.starts_with(b".") || name.starts_with(b"_") || name.ends_with(b".weights")
@@ -102,8 +102,8 @@ fn is_own(entry: &DirEntry, look: Look<'_>) -> bool {
     entry.file_type().is_dir() && (look.own)(entry.path())
 }
 
-/// Returns the path of a dangling link, which is reported when it is opened. Any other entry that can't be examined is
-/// an error.
+/// Returns the path of a dangling link; the error is reported when it is opened. Any other entry that can't be examined
+/// is an error here.
 fn dangling(folder: &Path, e: walkdir::Error) -> Result<Option<PathBuf>> {
     let path = e.path().unwrap_or(folder).to_owned();
     if let Some(ancestor) = e.loop_ancestor() {
@@ -168,7 +168,7 @@ fn of_pattern(path: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns the matching names in a folder as paths. Unless the component is the last one, only folders are returned.
+/// Returns the paths of the matching names in a folder; only folders, unless the pattern ends with this component.
 fn fitting(folder: &Path, pattern: &str, fits: &GlobMatcher, last: bool) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     if !folder.as_os_str().is_empty() && !folder.is_dir() {

@@ -41,8 +41,8 @@ const BATCH: u64 = 16 << 10;
 /// Bytes that a thread allocates for pairs and weights.
 pub(crate) const SCRATCH: u64 = BATCH * (16 + 4);
 
-/// Hands the edges of a share to the visitors, in chunks of `chunk` bytes of pairs, and with weights if `weights` says
-/// that they are read.
+/// Hands the edges of a rank's share to the visitors, in chunks of `chunk` bytes of pairs. `weights` says whether each
+/// edge comes with a weight.
 pub(crate) fn scan<V: Visitor>(
     generator: &dyn EdgeGenerator,
     share: Share<'_>,
@@ -92,7 +92,7 @@ pub(crate) fn scan<V: Visitor>(
     Ok(Seen::generated(made, generator.vertices(), generator.identity(), (weights, found)))
 }
 
-/// The buffers of a thread. Of the two for pairs, only one is used.
+/// The buffers of a thread. Of `narrow` and `wide`, only one is used.
 struct EdgeBuffers {
     batch: usize,
     is_narrow: bool,
@@ -138,7 +138,7 @@ impl EdgeBuffers {
     }
 }
 
-/// Returns the bytes per pair in the file that the generator stands for.
+/// Returns the number of bytes of an edge in a binary file of the same edges: 8, or 16 if ids need more than 32 bits.
 pub(crate) fn record(generator: &dyn EdgeGenerator) -> u64 {
     if generator.vertices() > 1 << 32 { 16 } else { 8 }
 }

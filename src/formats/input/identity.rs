@@ -9,11 +9,12 @@ use xxhash_rust::xxh3::Xxh3;
 use crate::error::{Error, Result};
 use crate::formats::Part;
 
-/// Number of places of a file to sample, and of bytes to read at each.
+/// Number of places of a file to sample.
 const SAMPLES: u64 = 32;
+/// Number of bytes to read at each place.
 const SAMPLE: usize = 4096;
 
-/// Returns a hash over every part: size, mtime and ctime in nanoseconds, inode, samples, and format. If weights are
+/// Returns a hash of the size, mtime and ctime in nanoseconds, inode, samples and format of every file. If weights are
 /// `wanted`, weights files are included.
 pub(crate) fn of_files(parts: &[Part], wanted: bool) -> Result<u64> {
     let mut hasher = Xxh3::new();

@@ -27,7 +27,7 @@ use crate::formats::{
 };
 use crate::memory::{Budget, Buffer, PER_THREAD, addresses_left};
 
-/// Memory in bytes that a scan needs for each part, in addition to its contents: header, path and chunk starts.
+/// Memory in bytes that a scan needs for each file, in addition to the file's contents: header, path and chunk starts.
 const PER_PART: u64 = 1 << 10;
 
 /// The edges to read: one file, several files read as one, or a generator.
@@ -78,7 +78,7 @@ impl Input {
         Ok(Input::of(EdgeSource::Files(vec![part]), name, vec![path.to_owned()]))
     }
 
-    /// Returns the given path that also names `file`: the same file, or a folder or pattern that would include it once it exists.
+    /// Returns the path of this input that also leads to `file`: the same file, or a folder or pattern that would include it if it existed.
     pub fn naming(&self, file: &Path) -> Option<&Path> {
         let there = file.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
         let is_same = |part: &&Part| there.is_some() && part.path.metadata().ok().map(|m| (m.dev(), m.ino())) == there;
@@ -204,7 +204,7 @@ impl Input {
         self.chunk
     }
 
-    /// Returns the error for edges without weights if the user asks for them.
+    /// Returns the error for an input whose edges have no weights, although the user asks for weights.
     pub fn lacks_weights(&self) -> Error {
         missing(&self.name, self.unread().as_ref())
     }
@@ -231,7 +231,7 @@ impl Input {
         self.name.clone()
     }
 
-    /// Returns the largest file that is mapped into memory, and its size in bytes, if `ulimit -v` leaves fewer addresses.
+    /// Returns the largest file that is mapped into memory, and its size in bytes, if `ulimit -v` leaves too few addresses for it.
     pub fn beyond_addresses(&self) -> Option<(PathBuf, u64)> {
         let left = addresses_left()?;
         let most = self.parts().iter().filter(|part| part.is_mapped()).max_by_key(|part| part.bytes)?;
@@ -339,7 +339,7 @@ impl Input {
         self.scan_as(share, false, cache, visitors, watch)
     }
 
-    /// Reserves address space for the chunks that may be cached within the limit.
+    /// Reserves address space for the chunks that the limit of `budget` allows to cache.
     ///
     /// # Errors
     /// [`Error::Addresses`] if the system gives no more.
@@ -352,12 +352,12 @@ impl Input {
         InputCache::new(memory, self.chunk, budget)
     }
 
-    /// Returns an upper bound in bytes of what one of `ranks` ranks may cache, including memory touched ahead.
+    /// Returns an upper bound in bytes of what one of `ranks` ranks may cache, including memory that is allocated ahead of its use.
     pub fn most_cached_bytes(&self, ranks: usize) -> u64 {
         (input_cache::slabs(self.chunks_to_keep().div_ceil(ranks)) * self.chunk) as u64
     }
 
-    /// Returns the number of chunks worth caching: those of files whose edges take at least as many bytes as during preparation.
+    /// Returns the number of chunks worth caching: chunks of files that store an edge in at least as many bytes as preparation does.
     fn chunks_to_keep(&self) -> usize {
         let keeps = |part: &&Part| {
             part.records.is_some_and(|(body, record)| {

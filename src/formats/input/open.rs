@@ -7,7 +7,7 @@ use crate::error::{At, Error, Result};
 use crate::formats::foreign::format_of;
 use crate::formats::{Format, Packing, Part, arrays, contents, ending};
 
-/// Opens a file with the given packing, or else with the packing that its extension says.
+/// Opens a file of an input, with the given packing or else the packing that its extension says.
 pub(super) fn open(path: &Path, format: Option<Format>, packing: Option<Packing>) -> Result<Part> {
     let meta = std::fs::metadata(path).map_err(|e| Error::unreadable(path, &e))?;
     if !meta.is_file() {

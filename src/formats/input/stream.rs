@@ -58,7 +58,7 @@ impl Stream {
         is_stream.then_some(stream)
     }
 
-    /// Returns the stream that `path` led to in an earlier run, whatever is there now.
+    /// Returns a stream for a path that led to one in an earlier run, without looking at what is there now.
     pub fn known(path: &Path) -> Stream {
         Stream { path: path.to_owned() }
     }
@@ -115,7 +115,7 @@ impl StreamReader {
     /// Waits for bytes or for the end of the stream, and returns true. Returns false if `patience` runs out before.
     ///
     /// # Errors
-    /// Bad input if the stream can't be read, and errors of `check`, which is called ten times a second.
+    /// Bad input if the stream can't be read, and any error that `check` returns. It is called ten times a second.
     pub fn wait(&self, patience: Option<Duration>, check: &dyn Fn() -> Result<()>) -> Result<bool> {
         let began = Instant::now();
         loop {
@@ -180,8 +180,8 @@ impl StreamReader {
         }
     }
 
-    /// Compares the stream with `file`, whose path is `name`. `began` are the bytes of the stream that were read
-    /// before. Returns the offset of the first byte that differs, if any.
+    /// Compares the stream with `file`, whose path is `name`. `began` has the bytes that were already read from the
+    /// stream. Returns the offset of the first byte that differs, if any.
     ///
     /// # Errors
     /// The errors of [`Self::wait`]; [`Error::Io`] if the file can't be read.

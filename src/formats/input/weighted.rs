@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::formats::pass::layout;
 use crate::formats::{Format, Part, arrays, contents};
 
-/// Returns true if the edges of a part may have weights: its header or its first line has some, or a weights file is
+/// Returns true if the edges of a file may have weights: its header or its first line has some, or a weights file is
 /// next to it. A file with a mistake counts as weighted; the scan reports the mistake.
 ///
 /// # Errors

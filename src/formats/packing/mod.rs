@@ -26,13 +26,13 @@ pub(crate) fn memory(packing: Packing, path: &Path) -> u64 {
         Packing::Plain => 0,
         Packing::Gzip | Packing::Zip => 256 << 10,
         Packing::Zstd => (1 << zstd_window::log(path)) + (4 << 20),
-        // A block of 900 kB needs four bytes for each of its own, and tables.
+        // Each byte of a block of 900 kB takes four bytes of memory, and there are tables.
         Packing::Bzip2 => 5 << 20,
         Packing::Xz => xz::memory(path) + (1 << 20),
     }
 }
 
-/// Returns what was expected and the remedy, if the error means that unpacking needs too much memory.
+/// Returns what was expected and the remedy, if `error` means that unpacking needs too much memory.
 pub(super) fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(String, &'static str)> {
     let (error, mib) = (error.to_string(), |bytes: u64| bytes >> 20);
     match packing {

@@ -13,8 +13,8 @@ const LARGEST: u64 = 129 << 20;
 /// Memory in bytes that decoding needs in addition to the dictionary.
 const OVERHEAD: u64 = 1 << 20;
 
-/// Returns how much memory in bytes the blocks of a file may use, according to its first block and within the limits
-/// above. A file that can't be read, or that begins with something else, may use the maximum.
+/// Returns the memory in bytes that unpacking a file may use, according to its first block: at least [`USUAL`], at most
+/// [`LARGEST`]. A file that can't be read, or that begins with something else, may use the maximum.
 pub(super) fn memory(path: &Path) -> u64 {
     let mut header = Vec::new();
     // A stream header has 12 bytes, a block header at most 1024.

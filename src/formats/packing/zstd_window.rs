@@ -9,8 +9,8 @@ const USUAL: u32 = 23;
 /// refused.
 pub(super) const LARGEST: u32 = 27;
 
-/// Returns log2 of the window in bytes that the frames of a file may use, according to its first frame and within the
-/// limits above. A file that can't be read, or that begins with something else, may use the maximum.
+/// Returns log2 of the window in bytes that the frames of a file may use, according to its first frame: at least
+/// [`USUAL`], at most [`LARGEST`]. A file that can't be read, or that begins with something else, may use the maximum.
 pub(super) fn log(path: &Path) -> u32 {
     let mut header = [0; 14];
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut header));

@@ -7,7 +7,7 @@ use crate::formats::pass::state::Worked;
 use crate::formats::weights::Unread;
 use crate::formats::{Part, ScanState, Sink, Visitor};
 
-/// An open file; this build has none.
+/// Stands for an open Parquet file. It has no values, because this build can't open one.
 pub(crate) enum Units {}
 
 impl Units {

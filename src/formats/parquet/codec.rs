@@ -44,7 +44,7 @@ impl Codec {
         }
     }
 
-    /// Unpacks `stored` to the end of `out`, which must then have `size` bytes.
+    /// Unpacks `stored`, and appends the result to `out`, which must then have `size` bytes.
     ///
     /// # Errors
     /// A sentence that says what is damaged, or which size was found.
@@ -84,7 +84,7 @@ impl Codec {
     }
 }
 
-/// Fills `into`, and checks that the stream ends there.
+/// Fills `into` from a stream, and checks that the stream ends there.
 fn read(from: &mut impl Read, into: &mut [u8]) -> Result<usize, String> {
     from.read_exact(into).map_err(|e| e.to_string())?;
     match from.read(&mut [0]) {
@@ -94,7 +94,7 @@ fn read(from: &mut impl Read, into: &mut [u8]) -> Result<usize, String> {
     }
 }
 
-/// Unpacks Hadoop frames. A frame is its unpacked length and its packed length (4 bytes each, big-endian), and a block.
+/// Unpacks Hadoop frames: unpacked length and packed length (4 bytes each, big-endian), then an LZ4 block.
 fn hadoop(mut stored: &[u8], into: &mut [u8]) -> Option<usize> {
     let mut filled = 0usize;
     while !stored.is_empty() {

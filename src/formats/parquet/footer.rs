@@ -1,4 +1,4 @@
-//! The footer of a file: its schema and row groups, decoded by the crate `parquet` and checked against the file.
+//! The footer of a Parquet file: schema and row groups, decoded by the crate `parquet` and checked against the file.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -24,7 +24,7 @@ const MOST: u64 = 64 << 20;
 const MEMORY: u64 = 1 << 30;
 pub(super) const DAMAGED: &str = "the file is cut short or damaged: fetch or make it again";
 
-/// The two columns of ids, and the row groups.
+/// The two columns of ids and the row groups of a Parquet file.
 #[derive(Debug)]
 pub(super) struct IdColumns {
     pub ends: [IdColumn; 2],
@@ -37,7 +37,7 @@ pub(super) struct IdColumns {
     pub others: Vec<String>,
 }
 
-/// Returns the numeric columns that are not ids; `None` if there are none, or if the file is not Parquet.
+/// Returns the numeric columns of a Parquet file that are not ids; `None` for other files, and if there are none.
 pub(crate) fn unread(part: &Part) -> Option<Unread> {
     if part.format != Format::Parquet {
         return None;
@@ -47,10 +47,10 @@ pub(crate) fn unread(part: &Part) -> Option<Unread> {
     Some(Unread::of(&others.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>(), remedy))
 }
 
-/// A row group.
+/// A row group: consecutive rows of a Parquet table.
 #[derive(Debug)]
 pub(super) struct RowGroup {
-    /// Index in the file, from 0.
+    /// Index of the row group in the file, from 0.
     pub number: usize,
     /// Number of rows, at least one.
     pub rows: u64,
@@ -58,10 +58,10 @@ pub(super) struct RowGroup {
     pub chunks: [ColumnChunk; 2],
 }
 
-/// The pages of a column in a row group.
+/// The pages of one column in a row group.
 #[derive(Debug, Clone)]
 pub(super) struct ColumnChunk {
-    /// Offset of the first page, and of the end of the last page.
+    /// Offset of the first page. The last page ends at `end`.
     pub at: u64,
     pub end: u64,
     /// Unpacked size in bytes of the pages and their headers, as the footer declares it.
@@ -72,7 +72,7 @@ pub(super) struct ColumnChunk {
 }
 
 impl IdColumns {
-    /// Reads the footer of a file.
+    /// Reads the footer of a Parquet file.
     ///
     /// # Errors
     /// Bad input if the file is damaged or not Parquet, or if columns are missing or are not ids.
@@ -100,7 +100,7 @@ impl IdColumns {
         IdColumns::of(part, &metadata, start, opening)
     }
 
-    /// Extracts what is needed from the footer, which starts at byte `start`.
+    /// Extracts the columns of ids and the row groups from the footer, which starts at byte `start` of the file.
     fn of(part: &Part, metadata: &ParquetMetaData, start: u64, opening: u64) -> Result<IdColumns> {
         let file = metadata.file_metadata();
         let (ends, leaves) = schema::ends(part, file.schema_descr())?;
@@ -213,7 +213,7 @@ fn memory(footer: &[u8]) -> Option<u64> {
     of_groups.checked_add(columns.checked_mul(1024)?)?.checked_add(footer.len() as u64)
 }
 
-/// Reads the footer. Returns its bytes and their offset.
+/// Reads the footer of a Parquet file. Returns its bytes and their offset.
 fn footer(part: &Part, file: &File, length: u64) -> Result<(Vec<u8>, u64)> {
     let path = &part.path;
     let read = |bytes: &mut [u8], at: u64| file.read_exact_at(bytes, at).map_err(|e| Error::unreadable(path, &e));
@@ -251,7 +251,7 @@ fn footer(part: &Part, file: &File, length: u64) -> Result<(Vec<u8>, u64)> {
     Ok((footer, start))
 }
 
-/// Returns an error text of the crate on one line, for use within a sentence.
+/// Returns an error text of the crate `parquet` on one line, for use within a sentence.
 pub(super) fn one_line(text: &str) -> String {
     schema::shown(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
@@ -260,7 +260,7 @@ fn damaged(part: &Part, at: u64, expected: impl Into<String>, found: impl Into<S
     Error::input(&part.path, At::Byte(at), expected, found, DAMAGED)
 }
 
-/// Returns the advice for a table whose weights are wanted; its ids are in the columns `u` and `v`.
+/// Returns the advice for a user who wants the weights of a Parquet table with ids in the columns `u` and `v`.
 fn with_weights(path: &Path, [u, v, weight]: [&str; 3]) -> String {
     let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | ' '));
     let [u, v, weight] = [u, v, weight].map(|name| if is_plain(name) { name } else { "NAME" });

@@ -1,4 +1,4 @@
-//! The header of a page, as `parquet.thrift` defines it:
+//! Parses the header of a page, as `parquet.thrift` defines it:
 //! <https://github.com/apache/parquet-format/blob/master/src/main/thrift/parquet.thrift>.
 
 use parquet::basic::Encoding;
@@ -8,12 +8,12 @@ use super::thrift::{Compact, INT32, STRUCT, TRUE};
 /// Maximum size of a header in bytes, including the statistics of a numeric column.
 pub(super) const MOST: usize = 64 << 10;
 
-/// The header of a page.
+/// The header of a Parquet page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     /// Size of the header itself in bytes.
     pub length: usize,
-    /// Size of the page in bytes: stored in the file, and unpacked.
+    /// Size in bytes of the page as stored in the file; `size` is the size after unpacking.
     pub stored: usize,
     pub size: usize,
     /// The checksum of the stored bytes, if the header has one.
@@ -33,7 +33,7 @@ pub(super) enum PageKind {
     Other,
 }
 
-/// The integers and booleans of a struct, by field number.
+/// The integers and booleans of a Thrift struct, by field number.
 type StructFields = [Option<i32>; 9];
 
 impl Header {

@@ -1,4 +1,4 @@
-//! Estimates the largest id of a file, for plans.
+//! Estimates the largest id of a Parquet file, for plans.
 
 use crate::formats::bytes::map::MappedFile;
 use crate::formats::{LargestId, Part, Sink, Weights};
@@ -12,7 +12,8 @@ use crate::error::Result;
 /// Number of row groups to sample if the footer has no statistics.
 const GROUPS: usize = 32;
 
-/// Returns the largest id plus one, from the statistics of the footer, or else from the first rows of some row groups.
+/// Returns the largest id of a Parquet file plus one, from the statistics of the footer, or else from the first rows of
+/// some row groups.
 ///
 /// # Errors
 /// Bad input if the file is damaged or not Parquet.

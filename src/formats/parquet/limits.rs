@@ -10,11 +10,11 @@ use crate::error::{Error, Result};
 use crate::formats::Part;
 use crate::formats::part::TableSummary;
 
-/// Number of row groups to sample, and of pages at the start of each column there. With a dictionary, the first page
-/// may be small.
+/// Number of row groups to sample.
 const GROUPS: usize = 64;
+/// Number of pages to sample at the start of each column. With a dictionary, the first page may be small.
 const PAGES: usize = 4;
-/// Bytes to read for a header; enough for a usual one with statistics.
+/// Number of bytes to read for a page header; a usual header with statistics is smaller.
 const PREFIX: usize = 4096;
 /// Smallest limit of a page in bytes; most writers make pages of 1 MiB.
 const LEAST: u64 = 2 << 20;
@@ -31,7 +31,7 @@ pub(super) struct PageLimits {
 }
 
 impl PageLimits {
-    /// Samples the pages of one column.
+    /// Computes the limits of one column from a sample of its pages.
     ///
     /// # Errors
     /// Bad input if the file can't be read. A malformed header is reported when its page is read.
@@ -63,7 +63,7 @@ impl PageLimits {
         Ok(PageLimits { page: more(seen.page), dictionary: more(seen.dictionary) })
     }
 
-    /// Returns the memory for reading a column, in bytes.
+    /// Returns the memory that is needed to read a column, in bytes.
     fn memory(self, chunk: impl Iterator<Item = ColumnChunk>) -> u64 {
         let (mut packed, mut codec) = (false, 0);
         for chunk in chunk {
@@ -77,7 +77,7 @@ impl PageLimits {
     }
 }
 
-/// Returns the limits of the pages of both columns.
+/// Returns the limits of the page sizes of both columns of ids.
 ///
 /// # Errors
 /// Bad input if the file can't be read.
@@ -97,7 +97,7 @@ pub(super) fn is_heavy(table: &IdColumns, limits: [PageLimits; 2]) -> bool {
     memory(table, limits) > HEAVY
 }
 
-/// Returns the summary of a file, which is known before its pages are read.
+/// Returns the summary of a Parquet file, which needs only the footer and a sample of page headers.
 ///
 /// # Errors
 /// Bad input if the file is damaged or not Parquet, or if columns are missing or are not ids.

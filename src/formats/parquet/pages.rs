@@ -25,7 +25,7 @@ use crate::formats::bytes::map::MappedFile;
 /// Minimum number of bytes of the file to bring into memory at once.
 const STRIDE: u64 = 1 << 20;
 
-/// The current page of a column, as messages name it.
+/// Names the current page of a column in error messages.
 #[derive(Clone)]
 pub(super) struct PagePlace {
     path: PathBuf,
@@ -53,7 +53,7 @@ pub(super) struct Pages {
     limits: PageLimits,
     bytes: usize,
     optional: bool,
-    /// Offset of the next byte to read, the end, and the end of what is in memory.
+    /// Offset of the next byte to read. The column ends at `end`, and bytes before `ready` are in memory.
     at: u64,
     end: u64,
     ready: u64,
@@ -237,7 +237,7 @@ impl Pages {
         bytes.ok_or_else(|| self.place.damaged("definition levels in a page", "none"))
     }
 
-    /// Counts the values of a page, and checks what the decoder relies on.
+    /// Counts the values of a page, and checks that its data has the form on which the decoder relies.
     fn check(&mut self, values: u32, encoding: Encoding, data: &[u8]) -> Result<()> {
         let Some(left) = self.rows.checked_sub(values.into()) else {
             let found = format!("a page of {values}");

@@ -19,7 +19,7 @@ use crate::process::panics::caught;
 /// Number of edges in a batch.
 pub(super) const BATCH: usize = 4096;
 
-/// The ids of one column.
+/// A reader of the ids of one column.
 struct IdReader {
     place: PagePlace,
     signed: bool,
@@ -141,7 +141,7 @@ impl RowGroupReader {
     /// Hands up to `most` edges to `sink`. Returns their number, which is 0 after the last edge.
     ///
     /// # Errors
-    /// Bad input, and errors of the visitor.
+    /// Bad input, and any error that the visitor returns.
     pub fn step<V: Visitor>(&mut self, most: usize, sink: &mut Sink<'_, V>) -> Result<usize> {
         let rows = self.left.min(most.min(BATCH) as u64) as usize;
         if self.left == 0 {

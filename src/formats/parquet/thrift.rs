@@ -1,7 +1,7 @@
-//! Thrift's compact protocol, as far as page headers use it:
+//! Parses Thrift's compact protocol, as far as Parquet's page headers and footers need it:
 //! <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>.
 
-/// Types of fields.
+/// Numbers of the field types.
 pub(super) const TRUE: u8 = 1;
 pub(super) const FALSE: u8 = 2;
 const BYTE: u8 = 3;
@@ -111,7 +111,7 @@ impl<'a> Compact<'a> {
         }
     }
 
-    /// Skips a list at depth `depth`. Returns its number of elements.
+    /// Skips a list at nesting depth `depth`. Returns its number of elements.
     pub fn list(&mut self, depth: u8) -> Option<u64> {
         let head = self.byte()?;
         let count = if head >> 4 == 15 { self.unsigned()? } else { u64::from(head >> 4) };

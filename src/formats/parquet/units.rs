@@ -2,7 +2,7 @@
 //!
 //! A file has one chunk number for every [`ROWS`] rows of a row group, at least one for each group, and at least as
 //! many as the file has chunks of bytes to be hashed. The thread that takes the first number of a group reads the whole
-//! group, and ends the other numbers of the group as it reaches them. So a visitor that restores the order of the input
+//! group, and reports each number as done once its rows are read. So a visitor that restores the order of the input
 //! never has to keep more edges than [`ROWS`].
 
 use crate::formats::bytes::map::MappedFile;
@@ -18,31 +18,31 @@ use crate::error::Result;
 
 /// Number of rows per chunk number.
 const ROWS: usize = 1 << 20;
-/// Number of batches between two calls of the watch.
+/// Number of batches between two reports of progress.
 const TURN: usize = 64;
-/// Number of bytes to hash between two calls of the watch.
+/// Number of bytes to hash between two reports of progress.
 const STRIDE: usize = 1 << 20;
 
-/// An open file.
+/// An open Parquet file of a scan.
 pub(crate) struct Units {
     map: Arc<MappedFile>,
     table: IdColumns,
     limits: [PageLimits; 2],
-    /// The first chunk number of each unit, and the index of its first row group.
+    /// For each unit (row groups that one thread reads): its first chunk number, and the index of its first row group.
     units: Vec<(u64, usize)>,
-    /// The first chunk number after those of the row groups.
+    /// The first chunk number that belongs to no row group.
     ends: u64,
-    /// Number of chunk numbers.
+    /// How many chunk numbers the file has.
     count: u64,
 }
 
 impl Units {
-    /// Returns the number of chunk numbers.
+    /// Returns how many chunk numbers the file has.
     pub fn chunks(&self) -> u64 {
         self.count
     }
 
-    /// Opens a part.
+    /// Opens Parquet file `index` of the input.
     ///
     /// # Errors
     /// Bad input if the file is damaged or not Parquet, or if columns are missing or are not ids.
@@ -72,7 +72,7 @@ impl Units {
     /// is the first chunk number of the file in the scan.
     ///
     /// # Errors
-    /// Bad input, and errors of the visitor and of the watch.
+    /// Bad input, and any error that the visitor or the watch returns.
     pub fn chunk<V: Visitor>(
         &self,
         shared: &ScanState<'_>,
@@ -94,7 +94,7 @@ impl Units {
         Ok(())
     }
 
-    /// Reads a row group.
+    /// Reads row group `group`. Reports each of its chunk numbers as done once the rows of that number are read.
     fn group<V: Visitor>(&self, end: &mut ChunkNumbers<'_, '_>, group: usize, sink: &mut Sink<'_, V>) -> Result<()> {
         let shared = end.shared;
         let path = &shared.parts[end.index].path;
@@ -120,7 +120,7 @@ impl Units {
         Ok(())
     }
 
-    /// Hashes the chunks of bytes that belong to `number`.
+    /// Hashes the chunks of bytes that belong to chunk number `number`.
     fn hash(&self, shared: &ScanState<'_>, index: usize, number: u64) -> Result<()> {
         let bytes = self.map.bytes();
         let chunks = bytes.len().div_ceil(shared.chunk) as u64;
@@ -141,18 +141,18 @@ impl Units {
     }
 }
 
-/// The chunk numbers of a row group, which are ended one after the other.
+/// Reports the chunk numbers of a unit as done, one after the other.
 struct ChunkNumbers<'a, 's> {
     units: &'a Units,
     shared: &'a ScanState<'s>,
     index: usize,
-    /// The first chunk number of the file in the scan, and the next number of the file to end.
+    /// The first chunk number of the file in the scan. `next` is the file's next chunk number to report.
     first: u64,
     next: u64,
 }
 
 impl ChunkNumbers<'_, '_> {
-    /// Ends the next chunk number, all of whose edges were handed over.
+    /// Reports the next chunk number as done, after all its edges were handed to the visitor.
     fn end<V: Visitor>(&mut self, sink: &mut Sink<'_, V>) -> Result<()> {
         let (shared, number) = (self.shared, self.next);
         self.next += 1;
@@ -164,7 +164,7 @@ impl ChunkNumbers<'_, '_> {
     }
 }
 
-/// Returns where part `number` starts if `count` things are divided into `parts` equal parts.
+/// Returns the start of part `number` if `count` things are divided into `parts` equal parts.
 fn share(count: u64, number: u64, parts: u64) -> u64 {
     (u128::from(count) * u128::from(number) / u128::from(parts.max(1))) as u64
 }

@@ -1,4 +1,4 @@
-//! The layout of a file in its format: where the body begins, where it may be cut, and how a piece is parsed.
+//! How a file is laid out in its format: where the body begins, where it may be cut, and how a piece is parsed.
 
 use crate::formats::bytes::tokens::{excerpt, next_line};
 use crate::formats::metis::{self, Cursor};
@@ -69,7 +69,7 @@ impl BodyLayout {
         }
     }
 
-    /// Returns the offset of the first record that starts at or after `at`, in the body of the file `data` that starts
+    /// Returns the offset of the first record that starts at or after `at`. `data` is the whole file, whose body starts
     /// at `body`.
     pub fn cut(&self, data: &[u8], body: usize, at: usize) -> Result<usize, Fault> {
         if at <= body {
@@ -92,7 +92,7 @@ impl BodyLayout {
         Ok(next)
     }
 
-    /// Returns how much of `data`, the next bytes of a stream, can be parsed now; `None` if more bytes are needed
+    /// Returns how many bytes of `data`, the next piece of a stream, can be parsed now; `None` if more bytes are needed
     /// first.
     pub fn cut_stream(&self, data: &[u8]) -> Result<Option<usize>, Fault> {
         if let Some(record) = self.record() {

@@ -1,4 +1,4 @@
-//! What the threads of a pass over an input share: the layout of each file, and which chunks belong to which rank.
+//! The state that the threads of a pass over an input share: the layout of each file, and the chunks of each rank.
 
 pub mod layout;
 pub mod share;

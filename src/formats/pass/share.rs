@@ -12,7 +12,7 @@ pub struct Share<'c> {
     pub rank: usize,
     /// Number of shares, at least 1.
     pub ranks: usize,
-    /// The record of the chunks that each rank has begun, if ranks that are done help others.
+    /// Counters of the chunks that each rank has taken; `None` if ranks do not help each other.
     pub helping: Option<&'c WorkStealing>,
 }
 
@@ -20,18 +20,18 @@ impl<'c> Share<'c> {
     /// The share that is the whole input.
     pub const ALL: Share<'static> = Share::of(0, 1);
 
-    /// Returns the share of `rank`, without help for others.
+    /// Returns share `rank` of `ranks` shares. The ranks do not help each other.
     pub const fn of(rank: usize, ranks: usize) -> Share<'c> {
         Share { rank, ranks, helping: None }
     }
 
-    /// Returns the range of `rank`'s share of `chunks` chunks.
+    /// Returns the range of chunks in the share of `rank`, if the input has `chunks` chunks.
     fn range(self, rank: usize, chunks: u64) -> Range<u64> {
         let start = |rank: usize| (u128::from(chunks) * rank as u128 / self.ranks as u128) as u64;
         start(rank)..start(rank + 1)
     }
 
-    /// Begins a pass over this share of `chunks` chunks.
+    /// Begins a pass over this share. The whole input has `chunks` chunks.
     pub(crate) fn begin(self, chunks: u64) -> ChunkQueue<'c> {
         let own = self.range(self.rank, chunks);
         let pass = self.helping.filter(|_| chunks <= WorkStealing::MOST).map(WorkStealing::begin);
@@ -44,8 +44,8 @@ impl<'c> Share<'c> {
     }
 }
 
-/// The chunks that a rank's threads take in a pass: first those of its own share in order, then the last chunks of
-/// ranks that are behind.
+/// The chunks that a rank's threads take in a pass: first the chunks of its own share in order, then the last chunks
+/// of ranks that are behind.
 pub(crate) struct ChunkQueue<'c> {
     share: Share<'c>,
     chunks: u64,
@@ -56,7 +56,7 @@ pub(crate) struct ChunkQueue<'c> {
 }
 
 impl ChunkQueue<'_> {
-    /// Returns the next chunk of its own share.
+    /// Takes the next chunk of the rank's own share; `None` if all are taken.
     pub fn take(&self) -> Option<u64> {
         let Some(pass) = self.pass else {
             return Some(self.next.take()).filter(|number| self.own.contains(number));
@@ -64,7 +64,7 @@ impl ChunkQueue<'_> {
         pass.take(self.own.end - self.own.start).map(|taken| self.own.start + taken)
     }
 
-    /// Returns the last chunk that is left to the rank that is furthest behind, if it is `worth` taking.
+    /// Takes the last chunk of the rank with most chunks left. `None` if there is none, or if `worth` rejects it.
     pub fn help(&self, worth: impl Fn(u64) -> bool) -> Option<u64> {
         let pass = self.pass?;
         let share = |rank| self.share.range(rank, self.chunks);

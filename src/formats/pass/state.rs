@@ -31,22 +31,22 @@ pub(crate) struct ScanState<'a> {
     watch: &'a dyn Watch,
     stop: AtomicBool,
     pub failure: Mutex<Option<(ErrorPlace, Error)>>,
-    /// A hash for every chunk of every part, in the order of the parts.
+    /// A hash for every chunk of every file, in the order of the files.
     pub hashes: Vec<AtomicU64>,
     first_hash: Vec<usize>,
-    /// Hashes of weights that are in separate files and wanted. A plain file has one hash per chunk. A packed file has
-    /// one in all: the sum over its blocks, because they are parsed in any order.
+    /// Hashes of weights in separate files, if the caller wants weights. A plain file has one hash per chunk. A packed
+    /// file has one hash in all: the sum over its blocks, because they are parsed in any order.
     pub weights_hashes: Vec<AtomicU64>,
     first_weights_hash: Vec<usize>,
-    /// What is known of each part so far.
+    /// What the scan knows so far of each file.
     pub seen: Vec<PartState>,
-    /// The narrowest type for all weights so far, encoded by [`word_of`].
+    /// The narrowest type that fits all weights so far, encoded by [`word_of`].
     pub found: AtomicU64,
     pub noted: Mutex<UnfitWeights<Option<(ErrorPlace, Error)>>>,
     pub threads: usize,
 }
 
-/// What a scan knows of a part.
+/// The state of a scan of one file.
 #[derive(Default)]
 pub(crate) struct PartState {
     /// The header, once it is read.
@@ -61,11 +61,11 @@ pub(crate) struct PartState {
     pub balance: AtomicU64,
 }
 
-/// Part and chunk of an error; errors are ordered by them.
+/// The place of an error: index of the file, and number of the chunk. Of several errors, the first one is reported.
 pub(crate) type ErrorPlace = (usize, u64);
 
 impl<'a> ScanState<'a> {
-    /// Returns the state of a pass over `parts` by `threads` threads, in chunks of `chunk` bytes.
+    /// Creates the state of a pass over `parts` by `threads` threads, in chunks of `chunk` bytes.
     pub fn new(
         parts: &'a [Part],
         (chunk, weights): (usize, Weights),
@@ -103,8 +103,8 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Adds the hash of the weights of a chunk, or of a block of a packed file. If a weights file did not exist when
-    /// the scan began, its hash is ignored, because other threads may not have read it.
+    /// Adds the hash of the weights of a chunk, or of a block of a packed file. The hash is ignored if the weights file
+    /// did not exist when the scan began, because other threads may not have read it.
     pub fn add_weights_hash(&self, part: usize, chunk: u64, hash: u64) {
         let places = &self.weights_hashes[self.first_weights_hash[part]..self.first_weights_hash[part + 1]];
         let place =
@@ -141,7 +141,7 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Keeps the noted weights that come first in the input; `error` adds their place.
+    /// Keeps the first weights of the input that may fit no type. `error` makes the error for such a weight.
     pub fn note(&self, place: ErrorPlace, noted: Option<UnfitWeights<Option<Stop>>>, error: impl Fn(Stop) -> Error) {
         let Some(new) = noted else { return };
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,10 +153,10 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Sets the header of a part. The thread that reads the header calls this once.
+    /// Sets the header of a file. The thread that reads the header calls this once.
     ///
     /// # Errors
-    /// [`Error::Usage`] if weights are read and the part has none; bad input if the header declares more than
+    /// [`Error::Usage`] if weights are read and the file has none; bad input if the header declares more than
     /// [`MOST_VERTICES`] vertices.
     pub fn set_head(&self, part: usize, head: FileHead) -> Result<&FileHead> {
         if self.weights.is_read() && !head.weighted {
@@ -172,17 +172,17 @@ impl<'a> ScanState<'a> {
         Ok(self.seen[part].head.get_or_init(|| head))
     }
 
-    /// Returns the header of a part, if it was read.
+    /// Returns the header of a file, if it was read.
     pub fn head(&self, part: usize) -> Option<&FileHead> {
         self.seen[part].head.get()
     }
 
-    /// Returns the layout of a part, if its header was read.
+    /// Returns the layout of a file, if its header was read.
     pub fn layout(&self, part: usize) -> Option<&BodyLayout> {
         self.head(part).map(|head| &head.layout)
     }
 
-    /// Returns a hasher for a chunk of a part, salted with both.
+    /// Returns a hasher for a chunk of a file, salted with the index of the file and the number of the chunk.
     pub fn hasher(part: usize, chunk: u64) -> Xxh3 {
         Xxh3::with_seed(chunk.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (part as u64).rotate_left(40))
     }
@@ -229,10 +229,10 @@ pub(crate) fn refuse_empty(part: &Part) -> Result<()> {
     Ok(())
 }
 
-/// The result of a thread: an error comes with its place.
+/// The result of a thread's work. An error comes with its place.
 pub(crate) type Worked = Result<(), Box<(ErrorPlace, Error)>>;
 
-/// Returns the indices of the parts for which `want` is true.
+/// Returns the indices of the files for which `want` returns true.
 pub(crate) fn of_kind(parts: &[Part], want: impl Fn(&Part) -> bool) -> Vec<usize> {
     parts.iter().enumerate().filter(|(_, part)| want(part)).map(|(index, _)| index).collect()
 }

@@ -12,7 +12,7 @@ use crate::formats::packing::Decoder;
 /// Size of a read in bytes.
 const STORED: usize = 256 << 10;
 
-/// A reader of a file from its start.
+/// A reader of the stored bytes of a packed file, from its start. It hashes them on the way.
 pub(in crate::formats) struct StoredBytes<'a> {
     shared: &'a ScanState<'a>,
     part: usize,
@@ -30,7 +30,7 @@ impl<'a> StoredBytes<'a> {
     /// Memory that the reader needs, in bytes.
     pub const BYTES: u64 = STORED as u64;
 
-    /// Opens the file of part `part` at `path`.
+    /// Opens the file at `path`, which has the index `part` in the input.
     ///
     /// # Errors
     /// Bad input if the file can't be read.
@@ -41,7 +41,7 @@ impl<'a> StoredBytes<'a> {
         Ok(StoredBytes { shared, part, file, length, buffer: vec![0; STORED], at: 0, filled: 0, offset: 0, hasher })
     }
 
-    /// Returns the number of those bytes that were consumed.
+    /// Returns the number of stored bytes that the caller has consumed.
     pub fn taken(&self) -> u64 {
         self.offset - (self.filled - self.at) as u64
     }
@@ -91,7 +91,7 @@ impl BufRead for StoredBytes<'_> {
     }
 }
 
-/// Opens a packed file.
+/// Opens packed file `index` of the input, and returns a reader of its unpacked bytes.
 pub(crate) fn unpacked<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<Decoder<StoredBytes<'a>>> {
     let part = &shared.parts[index];
     let path = &part.path;

@@ -13,16 +13,16 @@ use crate::memory::{Budget, Buffer, Reservation, addresses_left, discard, popula
 
 /// Number of reads in flight at a time; more reads make both hard disks and SSDs slower.
 pub(crate) const READERS: usize = 4;
-/// Maximum number of slabs to touch before they are needed.
+/// Maximum number of slabs (memory for one chunk each) that are allocated by the system before they are needed.
 const AHEAD: usize = 96;
-/// Minimum number of chunks worth caching; smaller inputs are read a second time in no time.
+/// Minimum number of chunks worth caching; reading a smaller input again takes hardly any time.
 const LEAST: usize = 8;
 const PURPOSE: &str = "keeping what is read of the input";
 
-/// The memory of one chunk.
+/// Memory for one chunk of the input.
 pub type Slab<'m> = &'m mut [u32];
 
-/// Chunks of an input in memory. The memory of each chunk is reserved from the budget when it is first touched.
+/// A cache of input chunks in memory. The memory of a chunk is reserved from the budget before its first use.
 #[derive(Debug)]
 pub struct InputCache<'m> {
     /// Number of words in a slab.
@@ -33,17 +33,17 @@ pub struct InputCache<'m> {
 
 #[derive(Debug)]
 struct CacheState<'m> {
-    /// Slabs that are neither touched nor reserved.
+    /// Slabs that are not reserved, and that the system has not allocated.
     fresh: Vec<Slab<'m>>,
-    /// Slabs that are touched and empty.
+    /// Slabs that are allocated and empty.
     touched: Vec<Slab<'m>>,
     /// Maximum number of slabs that may be reserved.
     allowed: usize,
     chunks: Vec<CachedChunk<'m>>,
     reservation: Reservation,
-    /// Number of slabs to touch before they are needed.
+    /// Number of empty slabs that threads allocate ahead of their use.
     ahead: usize,
-    /// Number of threads that read ahead, the next chunk that they take, and the end of their chunks.
+    /// Number of threads that read ahead. They take the chunks from `next` to before `end`.
     readers: usize,
     next: usize,
     end: usize,
@@ -55,7 +55,7 @@ enum CachedChunk<'m> {
     Unread,
     /// A thread is reading the chunk into memory.
     Loading,
-    /// The chunk is left to the thread that parses it.
+    /// The chunk is not cached. The thread that parses it also reads it.
     Skipped,
     Cached(Slab<'m>),
 }
@@ -71,12 +71,12 @@ pub enum CacheUse<'k, 'm> {
     Last(&'k InputCache<'m>, &'k (dyn Fn(Slab<'m>) + Sync)),
 }
 
-/// Returns the number of slabs for an input of `chunks` chunks, including those that are touched ahead.
+/// Returns the number of slabs for an input of `chunks` chunks, including slabs that are allocated ahead of their use.
 pub(crate) fn slabs(chunks: usize) -> usize {
     if chunks < LEAST { 0 } else { chunks + (chunks / 4).min(AHEAD) }
 }
 
-/// Reserves address space for an input of `chunks` chunks of `chunk` bytes that may be cached within the limit.
+/// Reserves address space to cache `chunks` chunks of `chunk` bytes, as far as the limit of `budget` allows.
 pub(crate) fn addresses(chunk: usize, chunks: usize, budget: &Budget) -> Result<Buffer<u32>> {
     // Only a part of what `ulimit -v` leaves is used: the cache only saves time, and everything else needs addresses,
     // too.
@@ -100,7 +100,7 @@ impl<'m> InputCache<'m> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Allows a total of `bytes` to be touched, or nothing if that is too little to be worthwhile.
+    /// Lets the cache use `bytes` bytes of memory in all, or none if that is too little to be worthwhile.
     pub fn allow(&self, bytes: u64) {
         let slabs = (bytes / self.slab_bytes()) as usize;
         self.lock().allowed = if slabs < LEAST { 0 } else { slabs };
@@ -111,7 +111,7 @@ impl<'m> InputCache<'m> {
         4 * self.words as u64
     }
 
-    /// Returns the reserved memory in bytes, for chunks and for slabs touched ahead.
+    /// Returns the reserved memory in bytes, for chunks and for empty slabs.
     pub fn bytes(&self) -> u64 {
         self.lock().reservation.bytes()
     }
@@ -121,17 +121,17 @@ impl<'m> InputCache<'m> {
         self.lock().chunks.iter().filter(|chunk| matches!(chunk, CachedChunk::Cached(_))).count()
     }
 
-    /// Returns the number of slabs that are touched and empty.
+    /// Returns the number of slabs (memory for one chunk each) that are allocated and empty.
     pub fn spare(&self) -> usize {
         self.lock().touched.len()
     }
 
-    /// Takes the slabs that are touched and empty; they stay reserved until they are released.
+    /// Takes the slabs that are allocated and empty. They stay reserved until they are released.
     pub fn take_spare(&self) -> Vec<Slab<'m>> {
         std::mem::take(&mut self.lock().touched)
     }
 
-    /// Returns a slab to the system and to the budget.
+    /// Returns the memory of a slab to the system and to the budget.
     pub fn release(&self, slab: Slab<'m>) {
         discard(vec![&mut *slab]);
         let mut inner = self.lock();
@@ -139,7 +139,7 @@ impl<'m> InputCache<'m> {
         inner.fresh.push(slab);
     }
 
-    /// Releases an empty slab, or else the last chunk. Returns false if there is none.
+    /// Releases an empty slab, or else the last cached chunk. Returns false if there is neither.
     pub fn release_one(&self) -> bool {
         let slab = {
             let mut inner = self.lock();
@@ -162,7 +162,7 @@ impl<'m> InputCache<'m> {
         while self.release_one() {}
     }
 
-    /// Begins a pass over these chunks. Returns the number of threads that should read ahead.
+    /// Begins a pass over `chunks`. Returns the number of threads that should read ahead.
     pub(crate) fn begin(&self, chunks: Range<u64>) -> usize {
         let mut inner = self.lock();
         inner.chunks.resize_with(chunks.end as usize, || CachedChunk::Unread);
@@ -188,7 +188,7 @@ impl<'m> InputCache<'m> {
         Reading(self)
     }
 
-    /// Takes the next chunk that no thread has taken; `None` if there is no memory for it.
+    /// Takes the next chunk to read ahead; `None` if no chunk is left, or no memory for one.
     pub(crate) fn claim(&self) -> Option<u64> {
         let mut inner = self.lock();
         while matches!(inner.chunks.get(inner.next)?, CachedChunk::Cached(_)) {
@@ -203,19 +203,19 @@ impl<'m> InputCache<'m> {
         Some(number as u64)
     }
 
-    /// Returns memory for a chunk.
+    /// Returns memory for a chunk; `None` if the cache may not use more.
     pub(crate) fn slab(&self) -> Option<Slab<'m>> {
         let mut inner = self.lock();
         inner.touched.pop().or_else(|| inner.touch(self.words))
     }
 
-    /// Records the outcome for a taken chunk: it is in memory, or left to the thread that parses it.
+    /// Records that a chunk is in memory, or with `None`, that the thread that parses it must read it.
     pub(crate) fn decide(&self, number: u64, slab: Option<Slab<'m>>) {
         self.lock().chunks[number as usize] = slab.map_or(CachedChunk::Skipped, CachedChunk::Cached);
         self.changed.notify_all();
     }
 
-    /// Takes back memory that was not used.
+    /// Takes back a slab that [`Self::slab`] returned and that no chunk was read into.
     pub(crate) fn unused(&self, slab: Slab<'m>) {
         self.lock().touched.push(slab);
     }
@@ -262,7 +262,7 @@ impl<'m> CacheState<'m> {
         !self.touched.is_empty() || (held < self.allowed && !self.fresh.is_empty())
     }
 
-    /// Reserves another slab, to be touched.
+    /// Reserves another slab; the system allocates it when it is first touched.
     fn touch(&mut self, words: usize) -> Option<Slab<'m>> {
         let held = (self.reservation.bytes() / (4 * words as u64)) as usize;
         if held >= self.allowed || self.fresh.is_empty() {
@@ -285,7 +285,7 @@ impl<'m> CacheUse<'_, 'm> {
         }
     }
 
-    /// Returns the memory of chunk `number`, if it is cached.
+    /// Waits for chunk `number`, and returns its memory; `None` if it is not cached.
     pub(crate) fn take(&self, number: u64) -> Option<Slab<'m>> {
         match self {
             CacheUse::Nothing => None,

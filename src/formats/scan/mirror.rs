@@ -91,8 +91,8 @@ fn line_of(part: &Part, vertex: u64) -> Result<u64> {
     metis::line_of(vertex, &mut BufReader::with_capacity(1 << 16, unpacked)).map_err(unreadable)
 }
 
-/// The sums of the buckets of a pass: bucket `i` covers the `width` id pairs from `start + i * width` on. If `width` is
-/// 1, a bucket sums signs instead of hashes.
+/// Sums of hashes for buckets of id pairs. Bucket `i` covers the `width` pairs from `start + i * width` on. If `width`
+/// is 1, a bucket sums signs instead of hashes.
 struct PairBuckets {
     ids: u128,
     start: u128,

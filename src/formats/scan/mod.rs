@@ -1,4 +1,4 @@
-//! Makes one pass over all parts of an input with many threads.
+//! Makes one pass over all files of an input with many threads.
 //!
 //! Plain files come first: threads take their chunks in order ([`plain`]). Meanwhile each packed file is unpacked by a
 //! separate thread, which feeds the others through a bounded channel. If there are as many packed files as threads,

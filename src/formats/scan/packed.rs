@@ -45,11 +45,12 @@ pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
     unpacking + StoredBytes::BYTES + block * (QUEUE + threads + 2) as u64
 }
 
-/// All packed files of a scan.
+/// The packed files of a scan that belong to this rank's share.
 pub(crate) struct Packed<'a> {
     shared: &'a ScanState<'a>,
-    /// Parts whose blocks are spread over the threads, and parts that one thread processes alone.
+    /// Indices of the files whose blocks are spread over all threads.
     spread: Vec<usize>,
+    /// Indices of the files that one thread unpacks and parses alone.
     alone: Vec<usize>,
     pub feeders: usize,
     next_spread: NextNumber,
@@ -62,13 +63,13 @@ pub(crate) struct Packed<'a> {
 pub(crate) struct PackedBlock {
     part: usize,
     data: Vec<u8>,
-    /// Number of its first line, from 1, and its offset in the unpacked bytes.
+    /// Number of its first line, from 1. `offset` is its offset in the unpacked bytes.
     line: u64,
     offset: u64,
-    /// Number of stored bytes from which it was unpacked.
+    /// Number of packed bytes from which the block was unpacked.
     stored: u64,
     number: u64,
-    /// The weights of its edges, if these are wanted and in a separate file.
+    /// The weights of its edges, if the caller wants them and they are in a separate file.
     weights: Option<Arc<WeightsFile>>,
 }
 
@@ -86,7 +87,7 @@ impl<'a> Packed<'a> {
         Packed { shared, spread, alone, feeders, next_spread, next_alone, number: AtomicU64::new(first_number) }
     }
 
-    /// Runs an unpacking thread, which takes one part after the other and sends its blocks.
+    /// Runs an unpacking thread, which takes one file after the other and sends its blocks to the parsers.
     pub fn feed(&self, blocks: &Sender<PackedBlock>) {
         while let Some(&part) = self.spread.get(self.next_spread.take() as usize) {
             let mut sent = 0;
@@ -118,7 +119,7 @@ impl<'a> Packed<'a> {
         Ok(())
     }
 
-    /// Runs a thread that unpacks and parses whole parts.
+    /// Runs a thread that unpacks and parses whole files.
     pub fn work_alone<V: Visitor>(&self, sink: &mut Sink<'_, V>) -> Worked {
         loop {
             let mut next = self.next_alone.lock().unwrap_or_else(PoisonError::into_inner);
@@ -175,7 +176,7 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// The blocks of one packed file.
+/// A reader of the blocks of one packed file.
 struct Unpacker<'a> {
     shared: &'a ScanState<'a>,
     index: usize,
@@ -183,9 +184,9 @@ struct Unpacker<'a> {
     decoder: Decoder<StoredBytes<'a>>,
     layout: Option<&'a BodyLayout>,
     weights: Option<Arc<WeightsFile>>,
-    /// Bytes that were unpacked beyond the end of the last block.
+    /// Bytes that were unpacked beyond the end of the last block. The next block begins with them.
     carry: Vec<u8>,
-    /// A buffer for reuse.
+    /// An empty buffer for the next block.
     spare: Vec<u8>,
     line: u64,
     offset: u64,
@@ -194,7 +195,7 @@ struct Unpacker<'a> {
 }
 
 impl<'a> Unpacker<'a> {
-    /// Opens a part and reads its header.
+    /// Opens a packed file and reads its header.
     fn open(shared: &'a ScanState<'a>, index: usize) -> Result<Self> {
         let part = &shared.parts[index];
         let mut blocks = Unpacker {

@@ -24,17 +24,17 @@ const PREFIX: usize = 4096;
 /// All plain files of a scan.
 pub(crate) struct PlainFiles<'c> {
     files: Vec<Body>,
-    /// Number of chunks of all files, and their assignment to threads.
+    /// Number of chunks of all files. `queue` assigns them to threads.
     pub chunks: u64,
     pub queue: ChunkQueue<'c>,
 }
 
-/// A file of a scan.
+/// A plain file of a scan.
 struct Body {
     part: usize,
     /// Number of its first chunk among the chunks of all plain files.
     first: u64,
-    /// The vertex of the first line of each chunk, for METIS files.
+    /// For METIS files: the vertex of the first line in each chunk.
     vertices: Arc<[u64]>,
     /// The open file. If there are few files, each stays open for the whole scan; otherwise a file is open only while
     /// some thread reads it.
@@ -92,7 +92,7 @@ impl<'c> PlainFiles<'c> {
         &self.files[self.files.partition_point(|file| file.first <= number) - 1]
     }
 
-    /// Returns the open file.
+    /// Returns the open file, and opens it if necessary.
     fn opened(&self, shared: &ScanState<'_>, file: &Body) -> Result<Arc<OpenFile>> {
         if let Some(kind) = &file.kept {
             return Ok(kind.clone());
@@ -128,12 +128,12 @@ impl<'c> PlainFiles<'c> {
         }
     }
 
-    /// Runs a thread that takes chunks of the share until none is left.
+    /// Runs a thread that parses chunks of this rank's share until none is left.
     pub fn work<V: Visitor>(&self, shared: &ScanState<'_>, cache: CacheUse<'_, '_>, sink: &mut Sink<'_, V>) -> Worked {
         self.each(shared, cache, sink, || self.queue.take())
     }
 
-    /// Runs a thread that takes chunks of ranks that are behind. It does not cache them; their own ranks do.
+    /// Runs a thread that parses chunks of ranks that are behind. It does not cache them; their own ranks do.
     pub fn help<V: Visitor>(&self, shared: &ScanState<'_>, sink: &mut Sink<'_, V>) -> Worked {
         self.each(shared, CacheUse::Nothing, sink, || self.queue.help(|number| self.is_worth_taking(shared, number)))
     }
@@ -160,7 +160,7 @@ impl<'c> PlainFiles<'c> {
                 }
                 OpenFile::Arrays(arrays) => arrays.chunk(shared, file.part, chunk, sink),
                 OpenFile::Lines(lines) => lines.chunk(shared, chunk, sink),
-                // Units end chunks themselves, including other chunks than this one.
+                // Units report chunks as done themselves, including other chunks than this one.
                 OpenFile::Units(units) => {
                     units.chunk(shared, file.part, (file.first, chunk), sink)?;
                     held.replace(kind);
@@ -203,7 +203,7 @@ fn open(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Op
     lines(shared, index, vertices)
 }
 
-/// Returns the error for a file that was not empty when the scan began.
+/// Returns the error for a file that is empty now, but was not when the scan began.
 fn shrunk(part: &Part) -> Error {
     part.unchanged(0).err().unwrap_or_else(|| Error::internal("open a part again", "it is empty"))
 }
@@ -302,7 +302,7 @@ impl Lines {
         shared.advance((to - from) as u64)
     }
 
-    /// Returns the error for a piece that starts at `at`.
+    /// Adds the place in the file to the error of a parser, whose piece starts at `at`.
     fn place(&self, stop: Stop, part: &Part, at: usize) -> Error {
         let data = self.map.bytes();
         match stop {

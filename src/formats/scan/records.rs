@@ -12,10 +12,10 @@ use crate::memory::{bytes_of, bytes_of_mut};
 /// Number of bytes to read, hash and parse while they are in the L2 cache: a multiple of every record size.
 const PIECE: usize = 48 * 5461;
 
-/// Memory in bytes that a thread needs.
+/// Memory in bytes of a thread's buffer for records.
 pub(crate) const BYTES: u64 = PIECE as u64 + 64;
 
-/// The buffer of one thread, allocated on first use.
+/// The buffer in which one thread reads the pieces of its chunks, allocated on first use.
 #[derive(Default)]
 pub(crate) struct PieceBuffer(Vec<u64>);
 
@@ -34,7 +34,7 @@ pub(crate) struct Records {
     /// Offset of the first record.
     body: usize,
     length: usize,
-    /// The weights of the edges, if these are wanted and in a separate file.
+    /// The weights of the edges, if the caller wants them and they are in a separate file.
     weights: Option<WeightsFile>,
 }
 
@@ -125,7 +125,7 @@ impl Records {
     }
 
     /// Hashes the bytes of the chunk, and parses the records that start in it; the last of these may end after the
-    /// chunk. `with` passes the bytes `at .. until` to its third argument.
+    /// chunk. `with(at, until, parse)` passes the bytes `at .. until` of the file to `parse`.
     fn parse<V: Visitor>(
         &self,
         shared: &ScanState<'_>,

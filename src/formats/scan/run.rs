@@ -8,7 +8,7 @@ use super::plain::PlainFiles;
 use crate::error::Result;
 use crate::formats::{ScanState, Sink, Visitor};
 
-/// Makes the pass, and returns its state with all counts. `visitors` must not be empty.
+/// Runs a pass with a thread per visitor, and returns its state with all counts. `visitors` must not be empty.
 ///
 /// # Errors
 /// The first error in the order of the input.

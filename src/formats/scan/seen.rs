@@ -19,14 +19,14 @@ use crate::formats::{BodyLayout, FileHead, Part, ScanState, WeightType, Weights}
 pub struct Scan {
     /// Number of edges in the input, including self-loops and repeats.
     pub edges: u64,
-    /// The largest number of vertices that a header declares. All ids of that file are below it, which the scan has
-    /// checked.
+    /// The largest number of vertices that a header declares. The scan has checked that all ids of that file are below
+    /// it.
     pub declared_vertices: Option<u64>,
     /// xxh3 over the stored bytes in chunks of 8 MiB. The hash of each chunk is salted with its part and position, and
     /// the hashes are combined in order. It does not depend on the number of threads. For a generator it is a hash of
     /// the parameters.
     pub checksum: u64,
-    /// The same checksum over weights that are in separate files, if the caller wants weights; otherwise 0.
+    /// The same checksum over the bytes of separate weights files, if the caller wants weights; otherwise 0.
     pub weights_checksum: u64,
     /// The type of the weights; `None` if no edge has one, or if weights are skipped. A scan that finds the type gives
     /// u32 if all weights are integers below 2^32. A scan that reads weights gives the type in which they are read.
@@ -53,9 +53,9 @@ pub struct Seen {
     parts: Vec<(Part, Option<FileHead>)>,
     /// The number of threads of the scan.
     threads: usize,
-    /// Counts of each part: entries, vertex lines, weighted edges, low halves of the balances, and high halves of the
-    /// balances. Then the hash of each chunk of the input, which is zero for chunks of other shares, and the hashes of
-    /// weights.
+    /// Five counts for every file: entries, vertex lines, weighted edges, low halves of balances, and high halves of
+    /// balances. Then the hash of each chunk of the input, which is zero for chunks of other shares, and the hashes
+    /// of weights.
     sums: Vec<u64>,
     /// The number of hashes of weights.
     weights_hashes: usize,
@@ -63,9 +63,9 @@ pub struct Seen {
     /// and the places of the first integer weights that are too wide or rounded, encoded by [`word_of_place`].
     most: [u64; 4],
     weights: Weights,
-    /// The errors for these first weights in this share.
+    /// The errors for the first weights in this share that are 2^32 or more, or that f32 would round.
     noted: UnfitWeights<Option<(ErrorPlace, Error)>>,
-    /// The checksum, if it is not computed from the hashes of chunks.
+    /// The checksum, if it is known without hashes of chunks.
     checksum: Option<u64>,
 }
 
@@ -106,21 +106,21 @@ impl Seen {
         Seen { parts, threads: 0, sums: vec![edges], weights_hashes: 0, most, weights, noted, checksum }
     }
 
-    /// Returns the numbers that must be summed over all shares.
+    /// Returns the numbers that the caller must sum over all shares.
     pub fn sums(&mut self) -> &mut [u64] {
         &mut self.sums
     }
 
-    /// Returns the numbers whose maximum over all shares must be taken.
+    /// Returns the numbers of which the caller must take the maximum over all shares.
     pub fn most(&mut self) -> &mut [u64] {
         &mut self.most
     }
 
-    /// Returns the result for all shares. Their numbers must have been combined before.
+    /// Returns the result for all shares. The caller must have combined [`Self::sums`] and [`Self::most`] over them.
     ///
     /// # Errors
-    /// Bad input if a header of this share declares other counts, or if no type can represent one of the weights of
-    /// this share.
+    /// Bad input if a header in this share declares other counts than were found, or if no type can represent a weight
+    /// in this share.
     pub fn finish(self) -> Result<Scan> {
         let parts = self.parts.len();
         let declared_vertices = self.most[0].checked_sub(1);

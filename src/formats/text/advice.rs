@@ -162,8 +162,8 @@ pub(super) fn chosen(u: usize, v: usize) -> Cow<'static, str> {
         .into()
 }
 
-/// Returns the columns of the ends. These are the first two, except in N-Triples, whose second column is the relation
-/// between the ends.
+/// Returns the columns, counted from 0, that contain the two ends of an edge. These are the first two, except in
+/// N-Triples, whose second column is the relation between the ends.
 pub(super) fn ends(fields: &[LineField<'_>]) -> [usize; 2] {
     match fields {
         [_, _, _, dot] if dot.text == b"." => [0, 2],
@@ -174,9 +174,9 @@ pub(super) fn ends(fields: &[LineField<'_>]) -> [usize; 2] {
 /// Which lines have ids that must be numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NumberedLines {
-    /// All lines.
+    /// All lines, because there is no heading.
     None,
-    /// All lines but the first.
+    /// All lines but the first, which is a heading.
     First,
     /// Lines whose ids are numbers, because it is not known whether there is a heading.
     Numbers,

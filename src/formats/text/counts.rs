@@ -14,19 +14,19 @@ use crate::formats::bytes::tokens::{excerpt, newlines, number};
 pub(crate) struct CountsLine {
     /// Number of the line, from 1.
     pub line: u64,
-    /// The possible readings of the line.
+    /// The possible meanings of its numbers.
     sizes: Vec<DeclaredSizes>,
-    /// The line as messages show it.
+    /// The line as it is shown in messages.
     shown: String,
 }
 
-/// A way to read a line of counts.
+/// One possible meaning of the numbers in a line of counts.
 #[derive(Debug, Clone, Copy)]
 struct DeclaredSizes {
-    /// The number of vertices from which edges lead, and of those to which they lead.
+    /// Number of vertices from which edges lead, and number of vertices to which edges lead.
     ends: [u64; 2],
     edges: u64,
-    /// Whether it is a common form, `n m` or `n n m`.
+    /// Whether the line has a common form, `n m` or `n n m`.
     common: bool,
 }
 
@@ -59,8 +59,8 @@ impl Ratio {
 }
 
 impl CountsLine {
-    /// Returns the text after "found" in a message about the line, if its counts match a file with `following` more
-    /// lines.
+    /// Returns the text after "found" in a message, if the counts of this line match a file with `following` more
+    /// lines; `None` if they do not.
     pub fn found(&self, following: u64) -> Option<String> {
         self.sizes.iter().find_map(|sizes| {
             let ratio = Ratio::of(sizes.edges, following)?;
@@ -85,7 +85,7 @@ impl CountsLine {
 }
 
 impl DeclaredSizes {
-    /// Returns the ways to read a line of these numbers.
+    /// Returns the possible meanings of a line with these numbers.
     fn of(numbers: &[u64]) -> Vec<DeclaredSizes> {
         let sizes = |ends, edges, common| DeclaredSizes { ends, edges, common };
         match *numbers {

@@ -11,7 +11,7 @@ pub(super) enum Delimiter {
     Blanks,
 }
 
-/// A field without its quotes and the blanks around it.
+/// A field of a line, without its quotes and the blanks around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LineField<'l> {
     pub text: &'l [u8],

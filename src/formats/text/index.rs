@@ -5,9 +5,9 @@ use super::window::{NextLine, TextWindow};
 use crate::formats::Fault;
 use crate::formats::bytes::tokens::number;
 
-/// In files with fewer lines, the table must also look like one of pandas in other ways.
+/// If a file has fewer lines than this, its table must also look like one of pandas in other ways.
 const FEW: usize = 8;
-/// In files with fewer lines, nothing can be concluded.
+/// If a file has fewer lines than this, nothing can be concluded.
 const FEWEST: usize = 3;
 
 /// Refuses a table whose first column counts the lines from 0 or 1 and is followed by two more integer columns. If the
@@ -64,7 +64,7 @@ fn three_ids(line: &[u8]) -> Option<[u64; 3]> {
     Some([ids.next()??, ids.next()??, ids.next()??])
 }
 
-/// Returns true if there are no more ids than a connected graph of these edges has.
+/// Returns true if `edges` may form a connected graph: there is at most one id more than edges.
 fn may_be_connected(edges: &[[u64; 2]]) -> bool {
     let mut ids = edges.concat();
     ids.sort_unstable();

@@ -7,7 +7,7 @@ use crate::formats::Fault;
 use crate::formats::bytes::tokens::{excerpt, lone_return};
 use std::borrow::Cow;
 
-/// A line of the window, split into fields.
+/// A line of the file's start, split into fields.
 pub(super) struct TextLine<'a> {
     pub(super) at: usize,
     /// Offset of the next line.

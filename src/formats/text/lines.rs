@@ -46,9 +46,9 @@ pub(crate) struct Grammar {
     pub quoted: Option<TableGrammar>,
     /// The counts in the first line, if that may contain counts rather than an edge.
     pub counts: Option<CountsLine>,
-    /// The expected line, for messages.
+    /// Description of a correct line, for messages.
     pub expected: String,
-    /// The remedy for a wrong line.
+    /// Returns the remedy for a wrong line.
     pub remedy: fn(&[u8]) -> Cow<'static, str>,
 }
 

@@ -54,7 +54,7 @@ impl LineLayout {
     }
 }
 
-/// Returns the layout of lines with two ids, and with a weight in all lines if the first one has it.
+/// Returns the layout of lines with two ids. `weight` says whether a weight follows them.
 fn grammar(weight: WeightRule, delimiter: Delimiter, single_tabs: bool, quoted: Option<TableGrammar>) -> LineLayout {
     LineLayout::Pairs(Grammar {
         tag: None,
@@ -158,7 +158,7 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head<LineLayout
     }
 }
 
-/// Returns the offset after the lines to skip.
+/// Returns the offset after the first `lines` lines, which the user asked to skip.
 fn skip(window: &TextWindow<'_>, start: usize, lines: u64) -> Result<usize, Fault> {
     let mut at = start;
     for line in 0..lines {
@@ -178,7 +178,7 @@ fn skip(window: &TextWindow<'_>, start: usize, lines: u64) -> Result<usize, Faul
     Ok(at)
 }
 
-/// The first two lines, which decide how the file is parsed.
+/// The first two lines of a file, which decide how it is parsed.
 struct FirstLines<'a> {
     options: &'a TextOptions,
     first: &'a TextLine<'a>,
@@ -186,7 +186,7 @@ struct FirstLines<'a> {
 }
 
 impl FirstLines<'_> {
-    /// Returns true for a line of one word, such as a link, above edges; such a line does not name columns.
+    /// Returns true if the first line is a title above edges: one word, such as a link. A title does not name columns.
     fn is_title(&self) -> bool {
         let [u, v] = match &self.options.columns {
             Columns::Auto => [0, 1],

@@ -1,6 +1,6 @@
 //! Finds the columns of ids by the names in a heading.
 
-/// The columns of an edge, from 0.
+/// The columns of the two ends and the weight of an edge, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::formats) struct EdgeColumns {
     pub u: usize,
@@ -35,7 +35,7 @@ const RELATIONS: &[&str] = &["relation", "rel", "r", "relationship", "predicate"
 const NUMBERED: [&str; 13] =
     ["", "v", "n", "u", "i", "user", "person", "author", "actor", "entity", "protein", "gene", "member"];
 
-/// The numbers and letters that follow such names.
+/// The numbers and letters that follow the names in [`NUMBERED`].
 const NUMBERS: [(&str, &str); 3] = [("1", "2"), ("0", "1"), ("a", "b")];
 
 const WEIGHTS: [&str; 4] = ["weight", "weights", "w", "wt"];
@@ -88,7 +88,7 @@ pub(in crate::formats) fn is_direction_open(names: &[String], ends: EdgeColumns)
     [ends.u, ends.v].map(|at| bare(&names[at])) == ["tail", "head"]
 }
 
-/// The expected names if [`is_direction_open`] is true, and the remedy.
+/// The expected names and the remedy, for an error message if [`is_direction_open`] returns true.
 pub(in crate::formats) const DIRECTION: (&str, &str) = (
     "names that say where edges lead",
     "choose the columns in order: [input] columns = [\"tail\", \"head\"] if they lead from tail to head, as arcs do, or [\"head\", \"tail\"], \
@@ -115,7 +115,7 @@ pub(in crate::formats) fn chosen(wanted: &[String], names: &[String]) -> Option<
     Some(EdgeColumns { u, v, weight })
 }
 
-/// Returns true for a name that is unlikely to be an end.
+/// Returns true for the name of a column that is unlikely to contain an end of an edge.
 pub(in crate::formats) fn is_no_end(name: &str) -> bool {
     let bare = bare(name);
     WEIGHTS.contains(&&*bare) || OTHERS.contains(&&*bare)
@@ -138,7 +138,8 @@ fn stem(mut name: &str) -> &str {
     name
 }
 
-/// Returns true for `node1` and `nodeid1`; a number alone is not enough.
+/// Returns true if `bare` is `kind`, perhaps with words such as node or id, then `number`: `user1`, `nodeid1`. A number
+/// alone is not enough.
 fn is_numbered(bare: &str, kind: &str, number: &str) -> bool {
     bare.strip_suffix(number).is_some_and(|name| !name.is_empty() && stem(name) == kind)
 }

@@ -26,7 +26,7 @@ pub(crate) struct TableGrammar {
     pub(super) counts: Option<CountsLine>,
 }
 
-/// The edge of a line.
+/// An edge that was parsed from a line.
 pub(crate) struct EdgeRow {
     pub u: u64,
     pub v: u64,
@@ -36,7 +36,7 @@ pub(crate) struct EdgeRow {
     pub next: usize,
 }
 
-/// Value in place of a delimiter byte that means runs of blanks.
+/// Stands for runs of blanks where a delimiter byte is expected.
 const BLANKS: u8 = 0;
 
 impl TableGrammar {
@@ -69,7 +69,7 @@ impl TableGrammar {
         Ok(())
     }
 
-    /// Returns the largest id in the lines of a window of the body. Lines that are cut off or wrong are skipped.
+    /// Returns the largest id in a piece of the body. Lines that are cut off or wrong are skipped.
     pub(crate) fn largest(&self, window: &[u8]) -> u64 {
         window
             .split(|c| *c == b'\n')

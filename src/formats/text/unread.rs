@@ -6,8 +6,8 @@ use super::{LineLayout, head, skip};
 use crate::formats::weights::Unread;
 use crate::formats::{Columns, Format, Part, contents};
 
-/// Returns the numeric columns that are not read, in a text file whose edges have no weights. Mistakes in the file are
-/// left to the scan.
+/// Returns the numeric columns that are not read, in a text file whose edges have no weights. The scan reports mistakes
+/// in the file.
 pub(in crate::formats) fn unread(part: &Part) -> Option<Unread> {
     if part.format != Format::Text {
         return None;
@@ -27,7 +27,7 @@ pub(in crate::formats) fn unread(part: &Part) -> Option<Unread> {
 }
 
 /// Returns the numeric columns that are not read, in a file that starts with `prefix` and whose text begins at `start`.
-/// Each comes with its name or number for messages, and as the option that chooses it as the weight after the two ids.
+/// Each comes with its name or number for messages, and with the option that makes it the weight.
 fn columns(prefix: &[u8], start: usize, part: &Part) -> Option<Vec<(String, Columns)>> {
     let head = head(prefix, start, part).ok().filter(|head| !head.weighted)?;
     let window = TextWindow::new(prefix);

@@ -1,16 +1,16 @@
-//! The start of a file, line by line, which decides how the rest is read.
+//! Splits the start of a file into lines, which decide how the rest is read.
 
 use crate::formats::HEAD;
 use crate::formats::bytes::tokens::{blanks, has_lone_return, next_line};
 
-/// At most the first [`HEAD`] bytes of a file; the same for a plain and a packed file.
+/// The start of a file: at most its first [`HEAD`] unpacked bytes.
 pub(super) struct TextWindow<'a> {
     pub bytes: &'a [u8],
     /// Whether the window contains the whole file.
     pub whole: bool,
 }
 
-/// The next part of the window.
+/// The result of a search for the next line of the window.
 pub(super) enum NextLine {
     /// A line that is not a comment, from `start` to after its newline.
     Line { start: usize, end: usize },
@@ -57,8 +57,8 @@ impl<'a> TextWindow<'a> {
     }
 }
 
-/// Returns true for lines that begin with `#`, `%`, `//` or `;`. If a line that begins with `;` has more semicolons,
-/// its first field is empty instead, unless a blank and a word follow.
+/// Returns true for lines that begin with `#`, `%`, `//` or `;`. A line that begins with `;` and has more semicolons is
+/// a row whose first field is empty, unless a blank and a word follow.
 fn is_comment(line: &[u8]) -> bool {
     match line {
         [b'#' | b'%', ..] | [b'/', b'/', ..] => true,

@@ -40,7 +40,7 @@ impl AskedWeights {
         Self::NAMED.iter().find(|(_, asked)| *asked == self).map_or("", |(name, _)| name)
     }
 
-    /// Returns how the first scan treats weights.
+    /// Returns how the first scan of the input treats weights.
     pub fn first(self) -> Weights {
         match self {
             AskedWeights::Auto => Weights::Find,
@@ -86,8 +86,8 @@ impl fmt::Display for AskedWeights {
     }
 }
 
-/// Returns the error for a file or input without weights if the user asks for them; `unread` are columns that may be
-/// the weights.
+/// Returns the error for an input without weights, if the user asks for them. `unread` are columns that may be the
+/// weights.
 pub fn missing(name: &str, unread: Option<&Unread>) -> Error {
     let (but, remedy) = match unread {
         Some(Unread { found, remedy }) => (format!(", but {found}"), remedy.as_str()),
@@ -99,7 +99,7 @@ pub fn missing(name: &str, unread: Option<&Unread>) -> Error {
     ))
 }
 
-/// Numeric columns that are not read.
+/// Numeric columns of a file that are read neither as ids nor as weights.
 #[derive(Debug, Clone)]
 pub struct Unread {
     /// The columns as a message names them, such as `numbers in the column "length"`.
@@ -109,7 +109,7 @@ pub struct Unread {
 }
 
 impl Unread {
-    /// Returns the columns with these names, of which `remedy` makes one the weight.
+    /// Describes the columns with these names. `remedy` names the options that read one of them as the weight.
     pub(crate) fn of(names: &[String], remedy: String) -> Unread {
         let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
         let columns = if names.len() == 1 { "column" } else { "columns" };

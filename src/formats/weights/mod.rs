@@ -81,7 +81,7 @@ pub(crate) enum WeightClass {
 }
 
 impl WeightClass {
-    /// Returns what an integer implies.
+    /// Returns what an integer weight implies for the type of all weights.
     #[inline]
     fn whole(value: u64) -> WeightClass {
         if value <= 1 << f32::MANTISSA_DIGITS { WeightClass::Whole } else { WeightClass::large(value) }
@@ -96,7 +96,7 @@ impl WeightClass {
         }
     }
 
-    /// Returns the type of weights like this one.
+    /// Returns the narrowest type for weights of this class.
     #[inline]
     pub fn kind(self) -> WeightType {
         if self == WeightClass::Decimal { WeightType::F32 } else { WeightType::U32 }
@@ -132,7 +132,7 @@ impl Mistake {
         }
     }
 
-    /// Returns the remedy.
+    /// Returns the remedy in a message.
     pub fn remedy(self) -> &'static str {
         match self {
             Mistake::NotU32 => "read them as f32: [input] weights = \"f32\", convert --weights f32",
@@ -149,7 +149,7 @@ impl Mistake {
         }
     }
 
-    /// Returns the fault at offset `at`; `found` is the text there.
+    /// Makes a fault of this mistake, at offset `at`; `found` is the text there.
     pub fn fault(self, at: usize, found: impl Into<String>) -> Fault {
         Fault::new(at, self.expected(), found, self.remedy())
     }
@@ -170,8 +170,8 @@ impl Weights {
         matches!(self, Weights::Read(_))
     }
 
-    /// Returns the bits of a weight, and what it implies for the type of all weights. The bits are meaningful only if
-    /// weights are handed over.
+    /// Checks a weight. Returns its bits, and what it implies for the type of all weights. The bits are meaningful only
+    /// if weights are handed over.
     #[inline]
     pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u32, WeightClass), Mistake> {
         let whole = match weight {
@@ -233,7 +233,7 @@ impl Weights {
         Ok((bits, if is_wide { WeightClass::whole(value as u64) } else { found }))
     }
 
-    /// Accepts a number whose nearest f32 is `nearest`.
+    /// Checks a weight `value`, whose nearest f32 is `nearest`. Returns its bits and its class.
     fn take_float(self, value: f64, nearest: f32) -> Result<(u32, WeightClass), Mistake> {
         if !value.is_finite() {
             return Err(if value < 0.0 { Mistake::Negative } else { Mistake::NotFinite });

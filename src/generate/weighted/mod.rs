@@ -1,4 +1,4 @@
-//! Graphs with weights: those of GTgraph (Bader & Madduri: GTgraph, a synthetic graph generator suite, 2006), and
+//! Graphs with weights: the graphs of GTgraph (Bader & Madduri: GTgraph, a synthetic graph generator suite, 2006), and
 //! grids.
 //!
 //! | shape | edges |
@@ -24,7 +24,7 @@ use ssca2::Cliques;
 use std::fmt;
 use std::sync::Arc;
 
-/// The purposes for which a seed is used here.
+/// Purposes of the random numbers in this file; each has its own key.
 const ENDS: u64 = 4;
 const WEIGHTS: u64 = 5;
 
@@ -35,7 +35,7 @@ pub struct Weighted {
     shape: BuiltShape,
 }
 
-/// A shape, with values that are computed once from its parameters.
+/// A shape of a graph, with values that are computed once from its parameters.
 #[derive(Debug, Clone, PartialEq)]
 enum BuiltShape {
     Random { vertices: u64 },
@@ -85,7 +85,7 @@ impl Weighted {
         self.spec.words()
     }
 
-    /// Generates the edges from `first_edge` on; `narrow` converts ids to their type.
+    /// Generates the edges from `first_edge` on. `narrow` converts each id to `T`.
     #[inline(always)]
     pub(super) fn fill<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
         let seed = self.spec.seed;

@@ -9,7 +9,7 @@ use std::fmt;
 /// Maximum number of vertices of a random graph or a grid, and maximum number of edges of any shape.
 const MOST: u64 = 1 << 40;
 
-/// A graph with weights.
+/// The parameters of a generated graph with weights.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WeightedSpec {
     /// The shape of the graph.
@@ -33,7 +33,7 @@ pub enum Shape {
         /// Number of edges.
         edges: u64,
     },
-    /// R-MAT.
+    /// An R-MAT graph.
     Rmat {
         /// log2 of the number of vertices, at most 40.
         scale: u32,
@@ -42,9 +42,9 @@ pub enum Shape {
         /// A, B, C and D in millionths; their sum must be one million.
         quadrants: [u32; 4],
     },
-    /// Cliques and edges between them.
+    /// An SSCA#2 graph: cliques, and edges between them.
     Ssca2(ssca2::Parameters),
-    /// Cells in rows and columns.
+    /// A grid of cells in rows and columns.
     Grid {
         /// Number of rows.
         rows: u64,
@@ -92,7 +92,7 @@ impl Shape {
         }
     }
 
-    /// Returns the number of edges; `None` for cliques, which must be drawn first.
+    /// Returns the number of edges; `None` for an SSCA#2 graph, whose cliques must be drawn first.
     pub(super) fn edges(&self) -> Option<u64> {
         match *self {
             Shape::Random { edges, .. } | Shape::Rmat { edges, .. } => Some(edges),

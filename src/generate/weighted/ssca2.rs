@@ -22,12 +22,12 @@ use std::ops::Range;
 
 /// Maximum number of vertices.
 pub(super) const MOST_VERTICES: u64 = 1 << 36;
-/// Maximum for the size of the largest clique.
+/// Maximum that may be set as the size of the largest clique.
 pub(super) const LARGEST_CLIQUE: u64 = 1 << 16;
-/// Maximum for the number of parallel edges.
+/// Maximum that may be set as the number of parallel edges.
 pub(super) const MOST_PARALLEL: u32 = 1 << 10;
 
-/// The purposes for which a seed is used here.
+/// Purposes of the random numbers in this file; each has its own key.
 const SIZES: u64 = 6;
 const PAIRS: u64 = 7;
 const LINKS: u64 = 8;
@@ -37,7 +37,7 @@ const GROUPS: u64 = 1 << 21;
 /// Upper bound of the number of distances at which a vertex may have links.
 const DISTANCES: u64 = 64;
 
-/// Parameters of SSCA#2.
+/// Parameters of an SSCA#2 graph.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Parameters {
     /// Number of vertices.
@@ -75,7 +75,7 @@ impl fmt::Display for Parameters {
     }
 }
 
-/// The cliques of a graph.
+/// The cliques of an SSCA#2 graph, whose sizes are drawn and whose edges are counted.
 #[derive(Debug, PartialEq)]
 pub(super) struct Cliques {
     parameters: Parameters,
@@ -88,7 +88,7 @@ pub(super) struct Cliques {
     shift: u32,
     /// The first vertex of each group.
     first: Vec<u64>,
-    /// The first edge of each group, and the number of edges.
+    /// The first edge of each group, and at the end the number of all edges.
     edges: Vec<u64>,
 }
 
@@ -170,7 +170,7 @@ impl Cliques {
         self.members(group).for_each(|own| self.within(own, &mut put));
     }
 
-    /// Calls `put` in the same way with the edges that begin in one clique.
+    /// Like [`Self::group_edges`], for the edges that begin in the clique `own`.
     fn within(&self, own: Range<u64>, put: &mut impl FnMut(u64, u64, u64)) {
         let Parameters { vertices, one_way, between, parallel, .. } = self.parameters;
         // The upper half of a random number is compared with a probability; numbers of copies come from parts of the
@@ -206,7 +206,7 @@ impl Cliques {
         }
     }
 
-    /// Generates the edges from `first_edge` on; `narrow` converts ids to their type.
+    /// Generates the edges from `first_edge` on. `narrow` converts each id to `T`.
     pub fn fill<T>(&self, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
         let end_edge = first_edge + out.len() as u64;
         let mut group = self.edges.partition_point(|&first| first <= first_edge) - 1;
@@ -231,7 +231,7 @@ impl Cliques {
 mod tests {
     use super::*;
 
-    /// Edges do not depend on how many cliques a group has.
+    /// Checks that edges do not depend on how many cliques a group has.
     #[test]
     fn groups_change_nothing() {
         for (vertices, largest_clique) in [(1, 1), (7, 1), (500, 1), (500, 9), (1000, 40)] {
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// A table with an entry per clique would take more memory than a node has.
+    /// Checks the memory for many cliques. A table with an entry per clique would take more memory than a node has.
     #[test]
     fn many_cliques_take_little_memory() {
         let parameters = Parameters { largest_clique: 1, between: 0.0, ..Parameters::of(1 << 24) };

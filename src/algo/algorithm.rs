@@ -40,7 +40,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     type Input: Input;
     /// Result of a trial. Every trial must find the same result.
     type Output: Debug + PartialEq + Serialize + DeserializeOwned;
-    /// Times and counters of a trial. Those of the last trial are kept.
+    /// Times and counters of a trial. The job keeps those of the last trial.
     type Details: Debug + Serialize + DeserializeOwned;
 
     /// Reads the algorithm's table. Reports mistakes to `diagnostics`, and then returns `None`.
@@ -89,8 +89,8 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         false
     }
 
-    /// Returns the memory, disk space, exchange and time that the algorithm takes on an input of this size. The values
-    /// are upper bounds if the size is one.
+    /// Returns the memory, disk space, exchange and time that the algorithm takes on an input of size `size`. They are upper
+    /// bounds if `size` is an upper bound.
     fn cost(&self, size: SizeOf<'_, '_, Self::Input>, crew: &Crew) -> Cost;
 
     /// Computes one trial, or finishes the trial that an earlier run began. Collective.
@@ -136,17 +136,17 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     }
 }
 
-/// A trial of an algorithm.
+/// Trial of the algorithm `A`.
 pub type TrialOf<A> = Trial<<A as Algorithm>::Output, <A as Algorithm>::Details>;
 
-/// A trial: its result, and how it went.
+/// One computation of a task: its result, and how it went.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial<O, D> {
-    /// The result.
+    /// Result of the trial.
     pub output: O,
-    /// Times and counters.
+    /// Times and counters of the trial.
     pub details: D,
-    /// Seconds of the algorithm alone, including those of earlier runs of the job.
+    /// Seconds that the algorithm took, including seconds in earlier runs of the job.
     pub seconds: f64,
 }
 
@@ -155,15 +155,15 @@ pub struct Trial<O, D> {
 pub struct Needs {
     /// Whether the task reads the degrees of the simple graph.
     pub degrees: bool,
-    /// Whether it reads the order of vertices, by which results are written in the order of the input's ids.
+    /// Whether the task reads the order of vertices, by which results are written in the order of the input's ids.
     pub order: bool,
-    /// Whether it reads the upper half of rows.
+    /// Whether the task reads the upper half of rows.
     pub upper: bool,
-    /// Whether it reads out-rows and in-rows in place of rows of all neighbours, if the input keeps direction.
+    /// Whether the task reads out-rows and in-rows in place of rows of all neighbours, if the input keeps direction.
     pub direction: bool,
-    /// Whether it reads the weights of edges, as the input has them.
+    /// Whether the task reads the weights of edges, as the input has them.
     pub weights: bool,
-    /// Whether it reads the edges of the input with loops and repeats, which a prepared graph has dropped.
+    /// Whether the task reads the edges of the input with loops and repeats, which a prepared graph has dropped.
     pub input: bool,
 }
 
@@ -172,7 +172,7 @@ pub struct Needs {
 pub struct Answer {
     /// The requested result, such as `triangles 45`.
     pub main: String,
-    /// The rest of the line. It ends in the verb that precedes the time, such as `transitivity 0.25  counted`.
+    /// The rest of the line after `main`. It ends in the verb that precedes the time, such as `transitivity 0.25  counted`.
     pub more: String,
     /// Lines in a format that other programs expect. They are printed after the lines of all tasks.
     pub block: Option<String>,

@@ -12,7 +12,7 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    /// Returns the fastest way that this processor supports.
+    /// Detects the fastest way of looking up bits that this processor supports.
     pub fn detect() -> Lookup {
         #[cfg(target_arch = "x86_64")]
         return Lookup { avx2: is_x86_feature_detected!("avx2") };
@@ -47,7 +47,7 @@ impl Lookup {
     }
 }
 
-/// Returns true if the bit of `v` is set.
+/// Returns true if the bit of vertex `v` is set in `bits`.
 #[inline(always)]
 pub fn is_set(bits: &[AtomicU64], v: u32) -> bool {
     bits[(v >> 6) as usize].load(Relaxed) >> (v & 63) & 1 == 1

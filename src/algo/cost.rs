@@ -13,11 +13,11 @@ pub struct GraphSize<'a> {
     pub direction: Direction,
     /// Number of edges of the simple graph.
     pub edges: u64,
-    /// Rows of the results.
+    /// Number of rows of each column of results.
     pub rows: u64,
-    /// Ids that the map from ids to vertices spans.
+    /// Number of ids that the map from ids to vertices covers.
     pub ids: u64,
-    /// True if results are in the order of a list of sparse ids.
+    /// Whether results are in the order of a list of sparse ids.
     pub sparse: bool,
     /// Upper bound of the entries in a row of the lower half.
     pub longest_row: u64,
@@ -25,7 +25,7 @@ pub struct GraphSize<'a> {
     pub longest_whole_row: u64,
     /// Upper bound of the number of blocks.
     pub blocks: u64,
-    /// Entries of the longest row that a GPU gets, once known.
+    /// Number of entries of the longest row that a GPU gets; `None` until it is known.
     pub gpu_row: Option<u64>,
     /// Bytes of host memory for reading the input once more, including the list of sparse ids; 0 if there is no input.
     pub reading: u64,
@@ -33,17 +33,18 @@ pub struct GraphSize<'a> {
     pub degrees: &'a DegreeRuns,
 }
 
-/// The size of a list.
+/// Size of a list.
 #[derive(Debug, Clone, Copy)]
 pub struct ListSize {
-    /// Number of elements.
+    /// Number of elements of the list.
     pub length: u64,
-    /// Bytes of host memory for reading the list.
+    /// Bytes of host memory needed to read the list.
     pub reading: u64,
 }
 
 impl GraphSize<'_> {
-    /// Returns the bytes of all rows in files, of both ways: each edge is an entry of two rows, of 4 bytes or, with its weight, 8.
+    /// Returns the bytes of all rows of both halves or directions in files. Each edge is an entry of two rows. An entry has
+    /// 4 bytes, or 8 with its weight.
     pub fn rows_bytes(&self, weighted: bool) -> u64 {
         let entry = if weighted { 8 } else { 4 };
         2 * entry * self.edges
@@ -55,8 +56,8 @@ impl GraphSize<'_> {
         if self.direction == Direction::Directed { self.edges } else { 2 * self.edges }
     }
 
-    /// Returns an upper bound of the entries in the rows of one of `ranks` ranks. Ranks own chunks of `chunk` vertices
-    /// in turn. The first rank has most entries, because vertices are in the order of descending degree.
+    /// Returns an upper bound of the entries in the rows of one of `ranks` ranks, if chunks of `chunk` vertices are dealt to
+    /// the ranks one after another. The first rank has most entries, because vertices are in the order of descending degree.
     pub fn entries_of_rank(&self, chunk: u64, ranks: usize) -> u64 {
         let (all, ranks) = (self.entries(), ranks as u64);
         if ranks <= 1 {
@@ -71,16 +72,17 @@ impl GraphSize<'_> {
     }
 }
 
-/// The ranks that compute. Every node has the same number of ranks, and every rank the same number of threads.
+/// The ranks that compute a task, and the resources of each. Every node has the same number of ranks, and every rank the
+/// same number of threads.
 #[derive(Debug, Clone, Copy)]
 pub struct Crew {
     /// Number of ranks that share the work.
     pub ranks: usize,
-    /// Nodes that the ranks run on.
+    /// Number of nodes on which the ranks run.
     pub nodes: usize,
-    /// Threads of one rank.
+    /// Number of threads of each rank.
     pub threads: usize,
-    /// True if every rank has a GPU that does the work.
+    /// Whether every rank has a GPU that does the work.
     pub on_gpu: bool,
     /// Bytes of GPU memory that each rank may take; 0 if unknown or if no GPU does the work.
     pub gpu_memory: u64,
@@ -106,18 +108,18 @@ impl Crew {
 pub struct Cost {
     /// Bytes of host memory of a rank, in addition to what is in use before the task begins.
     pub host_memory: u64,
-    /// The smallest number of bytes of host memory that suffices.
+    /// Smallest number of bytes of host memory with which a rank can run the task.
     pub least_host_memory: u64,
     /// Upper bound of the bytes that the task leaves on the disk: results, journals and checkpoints of all trials.
     pub disk: u64,
-    /// Bytes that all ranks together send to others.
+    /// Bytes that all ranks together send to other ranks.
     pub exchange: u64,
-    /// Bytes of files that all ranks together read in no order, so that page cache should hold them.
+    /// Bytes of files that all ranks together read in random order. The page cache should hold them.
     pub cached: u64,
     /// Seconds of all trials, estimated from rates that were measured on one machine.
     pub seconds: f64,
-    /// Kind of work: the name of the task, and the options that change its speed. Times of earlier runs are found by
-    /// it.
+    /// Kind of work: the name of the task, and the options that change its speed. Times of earlier runs are stored under
+    /// this label.
     pub label: String,
 }
 

@@ -13,9 +13,9 @@ pub struct Devices<'a> {
     pub comm: &'a Comm,
     /// The GPU of this rank, if it uses one.
     pub workspace: Option<&'a Mutex<Workspace>>,
-    /// GPU memory of the other ranks.
+    /// Access to the GPU memory of the other ranks.
     pub peers: &'a Peers,
-    /// True if the CPU may take over when a GPU is too small (`run.device = "auto"`).
+    /// Whether the CPU may take over when a GPU is too small (`run.device = "auto"`).
     pub auto: bool,
     on_gpu: Cell<bool>,
 }
@@ -34,7 +34,7 @@ pub enum Chosen<G, C> {
     Gpu(G),
     /// All ranks compute on their CPUs, with this engine.
     Cpu(C),
-    /// Other ranks have GPUs and this rank has none. Its CPU would hardly help.
+    /// No device was chosen: other ranks have GPUs and this rank has none. Its CPU would hardly help.
     Nothing,
 }
 

@@ -3,9 +3,9 @@
 use crate::error::Result;
 use crate::formats::{Edges, Input, Scan, Signals, Visitor};
 
-/// A visitor of an input that one thread reads. It takes one edge at a time.
+/// A visitor that passes the edges which one thread reads to a function, one edge at a time.
 pub struct EdgeVisitor<S, F> {
-    /// State of the thread.
+    /// State of the thread that uses the visitor.
     pub state: S,
     /// Function that is called with the state and the ids of each edge's ends.
     pub edge: F,
@@ -21,8 +21,8 @@ impl<S: Send, F: Fn(&mut S, [u64; 2]) -> Result<()> + Send> Visitor for EdgeVisi
     }
 }
 
-/// Calls `edge` with the raw ids of the ends of every edge of an input. Each of `states` belongs to one thread. Returns
-/// the states, and the statistics of the pass.
+/// Calls `edge` with the raw ids of the ends of every edge of an input, on several threads. Each of `states` belongs to
+/// one thread. Returns the states, and the statistics of the pass.
 ///
 /// # Errors
 /// Errors of reading and of `edge`; [`crate::Error::Stopped`].

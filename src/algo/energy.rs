@@ -1,4 +1,4 @@
-//! Energy of an algorithm: what the GPUs and processors of all ranks consumed while it ran.
+//! Measures the energy that the GPUs and processors of all ranks consume while an algorithm runs.
 
 use crate::comm::{Comm, is_first_of};
 use crate::gpu::{Device, GpuMeter};
@@ -7,8 +7,8 @@ use crate::process::host;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Seconds for which work is repeated. Meters advance in steps of up to a tenth of a second, so a shorter time is
-/// inexact.
+/// Minimum time of a measurement, in seconds. The algorithm is repeated until then. Meters advance in steps of up to a
+/// tenth of a second, so a shorter time is inexact.
 pub const SECONDS: f64 = 3.0;
 
 /// The meters that this rank reads, or why it can't read them. No two ranks read the same meter. The first rank that
@@ -18,7 +18,7 @@ pub struct Meters {
     cpu: Option<Result<CpuMeter, String>>,
 }
 
-/// A measurement that has begun.
+/// A measurement of energy that has begun.
 pub struct Measurement<'m> {
     meters: &'m Meters,
     gpu: Option<Result<f64, String>>,
@@ -43,7 +43,7 @@ pub struct Energy {
     /// Joules of the processors; `None` if the meter of one could not be read.
     #[serde(default)]
     pub cpu_joules: Option<f64>,
-    /// Rounds of the algorithm in the measured time.
+    /// Number of rounds of the algorithm in the measured time.
     #[serde(default)]
     pub rounds: u64,
     /// Joules of one round.
@@ -64,7 +64,7 @@ impl Energy {
     }
 }
 
-/// Joules that one rank read; `None` if the rank reads no meter of the kind.
+/// Joules that one rank read, by kind of meter; `None` if the rank reads no meter of the kind.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Joules {
     gpu: Option<Result<f64, String>>,
@@ -83,7 +83,7 @@ impl Meters {
         Meters { gpu, cpu: is_first_of(comm, Some(&host::name())).then(CpuMeter::open) }
     }
 
-    /// Begins a measurement.
+    /// Begins a measurement with these meters.
     pub fn begin(&self) -> Measurement<'_> {
         let gpu = self.gpu.as_ref().map(|meter| meter.as_ref().map_err(String::clone)?.joules());
         let cpu = self.cpu.as_ref().map(|meter| meter.as_ref().map_err(String::clone)?.read());

@@ -5,7 +5,7 @@ use super::verify::{ListResults, Results};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 
-/// A value for a graph, or a value for a list.
+/// A value that belongs either to a graph or to a list.
 #[derive(Debug, Clone, Copy)]
 pub enum ByInput<G, L> {
     /// The value for a graph.
@@ -14,17 +14,17 @@ pub enum ByInput<G, L> {
     List(L),
 }
 
-/// An input of either kind.
+/// Reference to a graph or a list.
 pub type InputRef<'a> = ByInput<&'a Graph, &'a List>;
 
-/// Size of an input of either kind.
+/// Size of a graph or a list.
 pub type SizeRef<'a, 'b> = ByInput<&'a GraphSize<'b>, &'a ListSize>;
 
-/// Results on an input of either kind.
+/// Results on a graph or a list.
 pub type ResultsRef<'a, 'b> = ByInput<&'a Results<'b>, &'a ListResults<'b>>;
 
 impl<G, L> ByInput<G, L> {
-    /// Returns the value for a graph, if this is one.
+    /// Returns the value if it belongs to a graph.
     pub fn graph(self) -> Option<G> {
         if let ByInput::Graph(graph) = self { Some(graph) } else { None }
     }
@@ -34,10 +34,10 @@ impl<G, L> ByInput<G, L> {
 pub trait Input: Sized + 'static {
     /// True for lists, which need no preparation.
     const IS_LIST: bool;
-    /// One of two types: the first for graphs, the second for lists.
+    /// Selects one of two types: `G` for graphs, `L` for lists.
     type Of<G, L>;
 
-    /// Returns the value for this kind of input; `None` if the value is for the other kind.
+    /// Returns the value if it belongs to this kind of input, and `None` otherwise.
     fn pick<G, L>(value: ByInput<G, L>) -> Option<Self::Of<G, L>>;
 }
 

@@ -72,7 +72,7 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     ALGORITHMS.iter().find(|algorithm| algorithm.name == name)
 }
 
-/// Returns the description of the column in a file below `out/`.
+/// Returns the description of the column of results in `file`, which lies below `out/`.
 pub fn about_column(file: &Path) -> Option<&'static About> {
     let stem = file.file_stem()?;
     // An algorithm whose folder it is in knows it better than others with a column of this name.

@@ -1,4 +1,4 @@
-//! Graphs for tests, stored as sets, and the rows in memory that tasks get of them.
+//! Graphs for tests, stored as sets, and their rows in memory.
 
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::DegreeSummary;
@@ -21,7 +21,7 @@ pub fn budget(free: u64) -> Budget {
     Budget::new(crate::memory::limit_leaving(free, 4), 4).unwrap()
 }
 
-/// A graph as sets. For each vertex, in order, it holds the heads of out-edges and the tails of in-edges.
+/// A graph as sets. For each vertex, in order, it has the heads of out-edges and the tails of in-edges.
 pub struct Model {
     pub direction: Direction,
     pub heads: Vec<BTreeSet<u32>>,

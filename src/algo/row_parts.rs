@@ -8,7 +8,7 @@ use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Number of rows that a thread takes at a time.
+/// Number of rows that a thread processes at a time.
 const PART: usize = 2048;
 
 /// Consecutive rows of a block.
@@ -21,9 +21,9 @@ pub struct RowPart<'a> {
     pub rows: Range<usize>,
 }
 
-/// Calls `work` with all rows, a part at a time, and with the state of the calling thread. Frees each block when all
-/// its rows are done. Returns the states. If `work` fails, returns the failure in the first part that has one, which
-/// does not depend on the number of threads.
+/// Passes all rows to `work`, a part at a time, together with the state of the calling thread. Frees each block when all
+/// its rows are done. Returns the states. If `work` fails, returns the failure of the first part that fails. So the
+/// result does not depend on the number of threads.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.

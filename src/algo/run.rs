@@ -27,7 +27,7 @@ pub struct Run<'a> {
     pub progress: &'a StageProgress,
     /// Writer of results, for rank 0 only.
     pub columns: Columns<'a>,
-    /// True for the trial whose results are kept.
+    /// Whether this is the trial whose results are kept.
     pub is_last: bool,
     /// Opens the edges of the input once more, with loops and repeats but without weights. `None` for a list, and for a
     /// graph that another job prepared. The input may have changed meanwhile, so a pass must compare its checksum with
@@ -44,13 +44,13 @@ pub struct Run<'a> {
 /// The journal and the checkpoint of a trial. Both belong to one graph, one table and one trial.
 #[derive(Debug, Clone, Copy)]
 pub struct Units<'a> {
-    /// Folder of the files.
+    /// Folder of the trial's journals and checkpoints.
     pub folder: &'a Path,
     /// Name of the algorithm.
     pub algorithm: &'a str,
     /// Number of the trial, from 0.
     pub trial: u32,
-    /// Key of the stage.
+    /// Key of the task's stage.
     pub key: u64,
 }
 

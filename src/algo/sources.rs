@@ -19,7 +19,7 @@ const MOST: usize = 1 << 16;
 #[serde(transparent)]
 pub struct Sources(pub Vec<InputId>);
 
-/// The key `sources`.
+/// The key `sources`, which several tables have.
 pub const SOURCES: Key<Sources> = Key::new(
     "sources",
     ("an id, or a list such as [1, 5]", "none"),
@@ -49,12 +49,12 @@ impl Sources {
         Some(Sources(ids))
     }
 
-    /// Returns the sources in the form of vertices that a table names.
+    /// Returns the sources as [`Named`] vertices.
     pub fn named(&self) -> Vec<Named> {
         self.0.iter().map(|&id| ("source", id)).collect()
     }
 
-    /// Returns the vertex of each source. See [`vertices`].
+    /// Returns the vertex of each source, or `None` for a source without edges.
     ///
     /// # Errors
     /// Errors of [`vertices`].

@@ -1,4 +1,4 @@
-//! Tasks of a job, which are algorithms with their types erased, and entries of the registry.
+//! Tasks of a job, and entries of the registry. Both stand for algorithms without their types.
 
 use super::algorithm::{Algorithm, Answer, Needs};
 use super::cost::{Cost, Crew};
@@ -21,51 +21,51 @@ use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// One table of a job: an [`Algorithm`] with its options, independent of its types. The methods are those of
-/// [`Algorithm`]. Results are JSON values, as the manifest stores them.
+/// One table of a job: an [`Algorithm`] with its options, independent of its types. Most methods call the method of
+/// [`Algorithm`] with the same name. Results are JSON values, as the manifest stores them.
 pub trait Task: Debug + Send + Sync {
-    /// [`Algorithm::NAME`].
+    /// Returns [`Algorithm::NAME`].
     fn name(&self) -> &'static str;
     /// Returns true if the task computes on a list.
     fn is_on_list(&self) -> bool;
     /// Returns the options as a table with every default filled in.
     fn table(&self) -> Value;
-    /// [`Algorithm::needs`].
+    /// Calls [`Algorithm::needs`].
     fn needs(&self) -> Needs;
-    /// [`Algorithm::named`].
+    /// Calls [`Algorithm::named`].
     fn named(&self) -> Vec<Named>;
-    /// [`Algorithm::refuses`].
+    /// Calls [`Algorithm::refuses`].
     fn refuses(&self, direction: Direction) -> Option<&'static str>;
-    /// [`Algorithm::programs`].
+    /// Calls [`Algorithm::programs`].
     fn programs(&self) -> &'static [&'static ProgramSource];
-    /// [`Algorithm::units`].
+    /// Calls [`Algorithm::units`].
     fn units(&self, size: u64) -> u64;
-    /// [`Algorithm::least_gpu_memory`].
+    /// Calls [`Algorithm::least_gpu_memory`].
     fn least_gpu_memory(&self, size: SizeRef<'_, '_>, ranks: usize) -> Option<u64>;
-    /// [`Algorithm::beside_rows`].
+    /// Calls [`Algorithm::beside_rows`].
     fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64>;
-    /// [`Algorithm::takes_packed`].
+    /// Calls [`Algorithm::takes_packed`].
     fn takes_packed(&self, vertices: u64, edges: u64, bytes: u64) -> bool;
-    /// [`Algorithm::cost`]. The default cost for an input of the other kind.
+    /// Calls [`Algorithm::cost`]. Returns the default cost for an input of the other kind.
     fn cost(&self, size: SizeRef<'_, '_>, crew: &Crew) -> Cost;
-    /// [`Algorithm::run`]. Collective.
+    /// Calls [`Algorithm::run`]. Collective.
     ///
     /// # Errors
     /// Errors of [`Algorithm::run`].
     fn run(&self, input: InputRef<'_>, run: &mut Run<'_>) -> Result<Outcome>;
-    /// [`Algorithm::verify`].
+    /// Calls [`Algorithm::verify`].
     ///
     /// # Errors
     /// Errors of [`Algorithm::verify`].
     fn verify(&self, results: ResultsRef<'_, '_>, found: (&Value, &Value), verdict: &mut Verdict<'_>) -> Result<()>;
-    /// [`Algorithm::verify_units`].
+    /// Calls [`Algorithm::verify_units`].
     ///
     /// # Errors
     /// Errors of [`Algorithm::verify_units`].
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String>;
-    /// [`Algorithm::answer`]. The answer is a question mark if another version wrote the result.
+    /// Calls [`Algorithm::answer`]. The answer is a question mark if another version wrote the result.
     fn answer(&self, found: &Value, how: &Value) -> Answer;
-    /// [`Algorithm::figures_so_far`].
+    /// Calls [`Algorithm::figures_so_far`].
     fn figures_so_far(&self, units: &[Record], total: u64) -> Vec<Figure>;
 }
 
@@ -78,15 +78,16 @@ impl PartialEq for dyn Task {
 /// Outcome of a trial, as the manifest stores it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// [`Algorithm::Output`]. Every trial must find the same.
+    /// The [`Algorithm::Output`] as JSON. Every trial must find the same.
     pub found: Value,
-    /// [`Algorithm::Details`]. The report merges its fields with the fields of the output, also in lists of objects.
+    /// The [`Algorithm::Details`] as JSON. The report merges its fields with the fields of the output, also in lists of
+    /// objects.
     pub how: Value,
-    /// Seconds of the algorithm alone, including those of earlier runs of the job.
+    /// Seconds that the algorithm took, including seconds in earlier runs of the job.
     pub seconds: f64,
 }
 
-/// Makes a task of the options of an algorithm.
+/// Makes a task from the options of an algorithm.
 pub fn task<A: Algorithm>(options: A) -> Arc<dyn Task> {
     Arc::new(Erased(options))
 }
@@ -190,7 +191,7 @@ fn output<A: Algorithm>(found: &Value) -> Result<A::Output> {
     read(found, A::NAME, "result is")
 }
 
-/// Parses a result and its details.
+/// Parses a result and its details from the manifest.
 fn trial<A: Algorithm>(found: &Value, how: &Value) -> Result<(A::Output, A::Details)> {
     Ok((output::<A>(found)?, read(how, A::NAME, "details are")?))
 }
@@ -201,27 +202,27 @@ fn read<T: DeserializeOwned>(value: &Value, name: &str, what: &str) -> Result<T>
     serde_json::from_value(value.clone()).map_err(other)
 }
 
-/// An algorithm of the registry.
+/// Registry entry of an algorithm.
 pub struct Entry {
-    /// [`Algorithm::NAME`].
+    /// Value of [`Algorithm::NAME`].
     pub name: &'static str,
-    /// [`Algorithm::ABOUT`].
+    /// Value of [`Algorithm::ABOUT`].
     pub about: &'static str,
-    /// [`Algorithm::KEYS`].
+    /// Value of [`Algorithm::KEYS`].
     pub keys: &'static [&'static dyn AnyKey],
-    /// [`Algorithm::COLUMNS`].
+    /// Value of [`Algorithm::COLUMNS`].
     pub columns: &'static [About],
-    /// [`Algorithm::ALTERNATIVES`].
+    /// Value of [`Algorithm::ALTERNATIVES`].
     pub alternatives: &'static [&'static str],
-    /// True if the algorithm computes on a list.
+    /// Whether the algorithm computes on a list.
     pub is_on_list: bool,
-    /// [`Algorithm::parse`].
+    /// Calls [`Algorithm::parse`].
     pub parse: fn(&Section<'_>, &mut Diagnostics) -> Option<Arc<dyn Task>>,
     /// Restores a task from a table that [`Task::table`] returned. Returns `None` if another version wrote the table.
     pub recall: fn(&Value) -> Option<Arc<dyn Task>>,
-    /// [`Algorithm::sentences`] of a result in the report. No sentences if another version wrote the result.
+    /// Calls [`Algorithm::sentences`] with a result from the report. Returns no sentences if another version wrote the result.
     pub sentences: fn(&Value) -> Vec<String>,
-    /// [`Algorithm::figures`] of a result in the report. No figures if another version wrote the result.
+    /// Calls [`Algorithm::figures`] with a result from the report. Returns no figures if another version wrote the result.
     pub figures: fn(&Value) -> Vec<Figure>,
 }
 

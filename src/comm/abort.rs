@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// Time that a rank other than 0 waits to be ended by rank 0, after an error that rank 0 probably has as well.
+/// Time that a rank other than 0 waits for rank 0 to end it, after an error that rank 0 probably has as well.
 const SAME_ERROR_WAIT: Duration = Duration::from_secs(5);
 /// Time that a stopped rank waits for rank 0 to save finished work.
 const SAVE_WAIT: Duration = Duration::from_secs(8);
-/// Time that rank 0 waits for the others to stop and close their files.
+/// Time that rank 0 waits for the other ranks to stop and close their files.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
 /// Time that a launcher gets to read a process's last line before the process ends.
@@ -22,7 +22,7 @@ const READ_WAIT: Duration = Duration::from_secs(1);
 /// Exit code of a job that lost a rank.
 const LOST: u8 = 9;
 
-/// True once a launcher has begun to end this process. Open MPI sends CONT at once, then TERM and KILL, each after a
+/// Whether a launcher has begun to end this process. Open MPI sends CONT at once, then TERM and KILL, each after a
 /// delay. Other launchers begin with TERM.
 static LAUNCHER_ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 

@@ -1,4 +1,5 @@
-//! Replaces MPI in a build without the feature `mpi`. There are no other ranks, and errors say how to build with MPI.
+//! Replaces MPI in a build without the feature `mpi`. Such a build has a single rank, and its errors say how to build
+//! with MPI.
 
 use super::carrier::Carrier;
 use super::link_slots::LinkSlots;
@@ -8,7 +9,7 @@ use crate::memory::Number;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The ranks of a job. This build has no other ranks, so the type has no value.
+/// Handle to the other ranks of a job. This build has no other ranks, so the type has no value.
 #[derive(Debug)]
 pub enum Ranks {}
 

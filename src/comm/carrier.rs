@@ -1,13 +1,13 @@
-//! What carries the messages of an exchange, through shared memory or through MPI.
+//! The trait of message transports for an exchange: through shared memory or through MPI.
 
 use crate::error::Result;
 
 /// Function that takes a message. Its arguments are the rank that sent the message, and the words.
 pub(super) type TakeMessage<'a> = &'a (dyn Fn(usize, &[u32]) -> Result<()> + Sync);
 
-/// What [`Carrier::take`] did.
+/// Result of [`Carrier::take`].
 pub(super) enum Delivery {
-    /// It took a message of so many words.
+    /// The call took a message with this number of words.
     Message(usize),
     /// No message has arrived.
     Nothing,
@@ -15,9 +15,9 @@ pub(super) enum Delivery {
     Over,
 }
 
-/// Carries the messages of an exchange. Any thread may call its methods.
+/// A transport for the messages of an exchange. Any thread may call its methods.
 pub(super) trait Carrier: Sync {
-    /// Starts to send a message to another rank and returns a free buffer, or returns the message if there is no room.
+    /// Starts to send a message to another rank. Returns a free buffer or, if there is no room, the message itself.
     fn send(&self, to: usize, message: Vec<u32>) -> Result<Vec<u32>, Vec<u32>>;
 
     /// Declares that this rank sends no more messages. Called once.

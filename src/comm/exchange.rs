@@ -1,4 +1,4 @@
-//! Many-to-many messages: their limits, the threads that work and that take messages, and the outbox.
+//! Many-to-many messages between ranks: the limits of an exchange, its threads, and the outbox through which they send.
 
 use super::carrier::{Carrier, Delivery, TakeMessage};
 use super::mpi::Ranks;
@@ -15,19 +15,20 @@ use std::time::Instant;
 /// its part of `outgoing + incoming`, and a send waits for room in the ring to its receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageLimits {
-    /// Most words of a message. From about 10,000 words on, messages keep a network busy; 65,536 words are 256 KiB.
+    /// Maximum number of 32-bit words in a message. From about 10,000 words on, messages keep a network busy; 65,536 words
+    /// are 256 KiB.
     pub words: usize,
-    /// Most outgoing messages in flight. If there are more, [`Outbox::send`] waits until one has left.
+    /// Maximum number of outgoing messages in flight. If there are more, [`Outbox::send`] waits until one has left.
     pub outgoing: usize,
-    /// Most messages that are arriving, waiting or being taken; other ranks' sends wait until there are fewer. It
-    /// should be a few more than `takers`.
+    /// Maximum number of messages that are arriving, waiting or being taken. Other ranks' sends wait until there are fewer.
+    /// It should be a few more than `takers`.
     pub incoming: usize,
-    /// Number of threads that take messages.
+    /// Number of threads that take incoming messages.
     pub takers: usize,
 }
 
 impl MessageLimits {
-    /// Returns the most bytes that an exchange among `ranks` ranks on `nodes` machines takes of one rank. Buffers that
+    /// Returns the maximum number of bytes that an exchange takes on one of `ranks` ranks on `nodes` machines. Buffers that
     /// `work` has taken and not yet sent are not included.
     pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
         match nodes {
@@ -37,8 +38,8 @@ impl MessageLimits {
         }
     }
 
-    /// Returns the size of the ring from a rank to another. All rings from a rank have room for about as many messages
-    /// as may be in flight on it.
+    /// Returns the size of the ring from this rank to one other rank. All rings from a rank together have room for about as
+    /// many messages as may be in flight on it.
     fn ring(&self, ranks: usize) -> RingSize {
         RingSize::new(self.outgoing.saturating_add(self.incoming) / (ranks - 1), self.words * 4)
     }
@@ -52,26 +53,27 @@ impl MessageLimits {
     }
 }
 
-/// Traffic of an exchange over this rank's network link. Messages of the rank to itself are not counted.
+/// Traffic of an exchange over this rank's network link. Messages from the rank to itself are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ExchangeTraffic {
     /// Bytes sent to other ranks.
     pub sent_bytes: u64,
     /// Bytes received from other ranks.
     pub received_bytes: u64,
-    /// Duration of the call in seconds.
+    /// Duration of the exchange in seconds.
     pub seconds: f64,
 }
 
-/// Handle by which the `work` of [`Comm::exchange`](super::Comm::exchange) sends messages, from any number of threads.
+/// Handle through which the `work` of [`Comm::exchange`](super::Comm::exchange) sends messages, from any number of
+/// threads.
 pub struct Outbox<'a> {
     limits: MessageLimits,
     rank: usize,
     ranks: usize,
     take: TakeMessage<'a>,
-    /// Buffers of messages that have left.
+    /// Buffers of messages that have left, for reuse.
     spare: Mutex<Vec<Vec<u32>>>,
-    /// `None` for a process by itself.
+    /// Transport of the messages; `None` in a job of one rank.
     carrier: Option<&'a dyn Carrier>,
     /// Whether the exchange has failed on this rank.
     failed: AtomicBool,
@@ -90,13 +92,13 @@ impl<'a> Outbox<'a> {
         Outbox { limits, rank, ranks, take, spare: Mutex::default(), carrier, failed, sent_bytes }
     }
 
-    /// Returns an empty buffer with room for a message.
+    /// Returns an empty buffer with room for a message of maximum size.
     pub fn buffer(&self) -> Vec<u32> {
         let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
         spare.unwrap_or_else(|| Vec::with_capacity(self.limits.words))
     }
 
-    /// Keeps a buffer for a later [`Outbox::buffer`].
+    /// Keeps a buffer for a later call of [`Outbox::buffer`].
     fn recycle(&self, mut buffer: Vec<u32>) {
         // Buffers of other sizes are dropped; they would make memory grow.
         if (self.limits.words..=self.limits.words * 2).contains(&buffer.capacity()) {
@@ -109,7 +111,7 @@ impl<'a> Outbox<'a> {
     /// empty message is not sent.
     ///
     /// # Errors
-    /// An error once the exchange has failed; the error of `take` for a message to this rank itself; [`Error::Io`]
+    /// An error once the exchange has failed; the error of `take` for a message to this rank itself; [`Error::Internal`]
     /// for an invalid rank or a message that is too long.
     pub fn send(&self, to: usize, mut message: Vec<u32>) -> Result<()> {
         if to >= self.ranks || message.len() > self.limits.words {
@@ -141,7 +143,7 @@ impl<'a> Outbox<'a> {
         Err(Error::internal("send a message", "the exchange has failed"))
     }
 
-    /// Takes messages until every rank's work is done and no message is left. Returns the number of bytes taken.
+    /// Takes messages until every rank's work is done and no message is left. Returns the number of bytes received.
     fn take_all(&self, carrier: &dyn Carrier) -> Result<u64> {
         let (mut backoff, mut bytes) = (Backoff::default(), 0);
         while !self.failed.load(Ordering::SeqCst) {
@@ -158,7 +160,7 @@ impl<'a> Outbox<'a> {
     }
 }
 
-/// Runs the exchange of a process by itself, which takes the messages that it sends to itself.
+/// Runs the exchange of a job of one rank, which takes the messages that it sends to itself.
 pub(super) fn alone<T>(
     limits: MessageLimits,
     work: impl FnOnce(&Outbox<'_>) -> Result<T>,
@@ -169,8 +171,8 @@ pub(super) fn alone<T>(
     Ok((done, ExchangeTraffic { seconds: started.elapsed().as_secs_f64(), ..ExchangeTraffic::default() }))
 }
 
-/// Runs the exchange of one of several ranks: a thread for the work, and threads that take messages. Messages go
-/// through shared memory if all ranks share some, else through MPI.
+/// Runs the exchange on one of several ranks: a thread for the work, and threads that take messages. Messages go through
+/// shared memory if all ranks share some, else through MPI.
 pub(super) fn among<T: Send>(
     ranks: &Ranks,
     limits: MessageLimits,
@@ -206,7 +208,7 @@ pub(super) fn among<T: Send>(
     Ok((done?, ExchangeTraffic { sent_bytes, received_bytes, seconds }))
 }
 
-/// Returns what a thread returned. Its panic goes on in this thread.
+/// Waits for a thread and returns its result. If the thread panicked, the panic continues in this thread.
 fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -2,12 +2,12 @@
 //! starts.
 #![allow(unsafe_code)] // changes the environment, while the process has one thread
 
-/// Number of processes that were started together.
+/// How this process was started: alone, or together with others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Started {
-    /// This process alone.
+    /// This process was started alone.
     Alone,
-    /// Several processes; their number is known if the launcher sets it.
+    /// Several processes were started together. Their number is known if the launcher sets it.
     Several(Option<usize>),
 }
 
@@ -31,7 +31,7 @@ fn launcher(get: &dyn Fn(&str) -> Option<String>) -> Option<&'static Launcher> {
     LAUNCHERS.iter().find(|(size, ..)| number(get, size).is_some())
 }
 
-/// Whether a launcher started this process, alone or as one of several.
+/// Returns true if a launcher started this process, alone or as one of several.
 pub(super) fn is_launched(get: &dyn Fn(&str) -> Option<String>) -> bool {
     launcher(get).is_some() || get("PMIX_RANK").is_some() || get("SLURM_STEP_NUM_TASKS").is_some()
 }
@@ -101,8 +101,8 @@ pub fn launched_local_rank() -> Option<usize> {
     local_rank(&|name| std::env::var(name).ok())
 }
 
-/// Returns true if all processes are on this machine and this is not the first one. Processes then start some things in
-/// turn.
+/// Returns true if all processes are on this machine and this is not the first one. Such a process waits for earlier
+/// ones before some steps of its start.
 pub fn launched_later() -> bool {
     starts_later(&|name| std::env::var(name).ok())
 }
@@ -140,13 +140,13 @@ fn local_ranks(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
     counted.or_else(|| get("SLURM_STEP_TASKS_PER_NODE").and_then(leading).filter(|_| by_srun(get)))
 }
 
-/// Whether the launcher sets the variables of PMI.
+/// Returns true if the launcher sets the variables of PMI.
 fn by_pmi(get: &dyn Fn(&str) -> Option<String>) -> bool {
     launcher(get).is_some_and(|(size, ..)| *size == "PMI_SIZE")
 }
 
-/// Whether `srun` started this process. The variables of a step alone don't show that, because a batch script has those
-/// of its own step.
+/// Returns true if `srun` started this process. The variables of a step alone don't show it, because a batch script has
+/// the variables of its own step.
 fn by_srun(get: &dyn Fn(&str) -> Option<String>) -> bool {
     let number = |name: &str| number(get, name);
     let Started::Several(ranks) = started(get) else { return false };

@@ -1,15 +1,15 @@
-//! What carries the messages of rounds, through shared memory or through MPI.
+//! The trait of message transports for rounds: through shared memory or through MPI.
 
 use super::waiting::Waiting;
 
-/// Number of 64-bit words that each rank gives to all in [`super::Rounds::gather`].
+/// Number of 64-bit words that each rank sends to all ranks in [`super::Rounds::gather`].
 pub(super) const NUMBERS: usize = 7;
-/// The numbers of one rank in [`super::Rounds::gather`].
+/// The numbers that one rank sends to all ranks in [`super::Rounds::gather`].
 pub type RankNumbers = [u64; NUMBERS];
 
-/// A message of a link that has arrived.
+/// A message of a round that has arrived.
 pub(super) struct Arrived<'a> {
-    /// Words that begin with the message.
+    /// The words of a buffer that begins with the message.
     pub words: &'a [u64],
     /// Length of the message in bytes.
     pub bytes: usize,
@@ -17,25 +17,28 @@ pub(super) struct Arrived<'a> {
     pub last: bool,
 }
 
-/// Carries the messages of rounds: a few slots for messages from each rank to each other rank, in order.
+/// A transport for the messages of rounds. It has a few slots for messages from each rank to each other rank, and keeps
+/// messages in order.
 pub(super) trait LinkSlots: Send {
-    /// Returns the number of bytes that a message has room for.
+    /// Returns the maximum number of bytes in a message.
     fn room(&self) -> usize;
 
-    /// Writes bytes to the next message to rank `to`, from byte `at` on. Returns false if no slot is free.
+    /// Writes `bytes` to the next message to rank `to`, starting at byte `at` of the message. Returns false if no slot is
+    /// free.
     fn write(&mut self, to: usize, at: usize, bytes: &[u8]) -> bool;
 
-    /// Sends the next message to rank `to`, which has `bytes` bytes. Returns false if no slot is free.
+    /// Sends the next message to rank `to`, which has `bytes` bytes. `last` says whether it ends the round. Returns false if
+    /// no slot is free.
     fn publish(&mut self, to: usize, bytes: usize, last: bool) -> bool;
 
-    /// Returns the next message of rank `from`, if it has arrived. [`LinkSlots::release`] must follow.
+    /// Returns the next message from rank `from`, if it has arrived. The caller must then call [`LinkSlots::release`].
     fn arrived(&mut self, from: usize) -> Option<Arrived<'_>>;
 
     /// Frees the slot of the message that [`LinkSlots::arrived`] returned.
     fn release(&mut self, from: usize);
 
-    /// Returns true if the messages of this rank need no further calls of MPI. The rank may compute for a long time
-    /// after the round, and make none.
+    /// Returns true if the messages of this rank leave without further calls to MPI. After a round the rank may compute for
+    /// a long time without such calls.
     fn settled(&mut self) -> bool {
         true
     }

@@ -1,4 +1,4 @@
-//! The ranks of a job, and how they communicate. A process by itself is the case of one rank, so no code exists twice.
+//! The ranks of a job, and how they communicate. A process started alone is a job of one rank and uses the same code.
 //!
 //! Ranks are processes that `mpirun`, `mpiexec` or `srun` started together. All of them call the collective operations
 //! ([`Comm::barrier`] to [`Comm::exchange`]) in the same order, each from one thread at a time. [`Comm::send`] and
@@ -51,19 +51,19 @@ static OPEN: OnceLock<Comm> = OnceLock::new();
 /// Bytes of memory that MPI takes when it starts. Open MPI 4.1 and MPICH 4.0 took 3 to 7 MiB with up to 16 ranks on a
 /// machine.
 const MPI_AT_START: u64 = 8 << 20;
-/// Further bytes that MPI takes for each rank of the machine from which messages come.
+/// Bytes of memory that MPI may take later for each rank of the machine from which messages come.
 const MPI_PER_PEER: u64 = 1 << 20;
 
-/// Communicator, by which this process reaches the other ranks of its job. It is cheap to clone.
+/// Communicator: the handle through which this process reaches the other ranks of its job. It is cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Comm {
-    /// A process by itself.
+    /// The only rank of a job.
     Solo,
     /// One of several ranks of an MPI job.
     Mpi(Arc<mpi::Ranks>),
 }
 
-/// A rank's number among all ranks and on its machine.
+/// Position of a rank among all ranks and on its machine.
 #[derive(Debug, Clone, Copy)]
 struct RankPosition {
     rank: usize,
@@ -73,7 +73,7 @@ struct RankPosition {
     nodes: usize,
 }
 
-/// Operation of [`Comm::all_sum`], [`Comm::all_max`] and [`Comm::all_min`].
+/// Operation by which [`Comm::all_sum`], [`Comm::all_max`] and [`Comm::all_min`] combine numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Combine {
     Sum,
@@ -82,14 +82,14 @@ pub(crate) enum Combine {
 }
 
 impl Comm {
-    /// Most bytes that one collective operation allocates in addition to its arguments and results.
-    /// [`Comm::set_scratch`] can lower it. If ranks share memory, it is the limit for all ranks of the machine
-    /// together. For an exchange see [`MessageLimits::bytes`].
+    /// Maximum number of bytes that one collective operation allocates in addition to its arguments and results.
+    /// [`Comm::set_scratch`] can lower it. If ranks share memory, it is the limit for all ranks of the machine together.
+    /// [`Comm::exchange`] has its own limit: [`MessageLimits::bytes`].
     pub const SCRATCH: usize = 16 << 20;
 
-    /// Estimates the bytes of memory that MPI takes of a rank by the time it has started, with `local_ranks` ranks on a
-    /// machine. Plans that are made before MPI starts use it. No MPI that was tried took more, but networks with
-    /// buffers of their own do.
+    /// Estimates the bytes of memory that MPI takes in a rank by the time it has started, with `local_ranks` ranks on a
+    /// machine. Plans that are made before MPI starts use it. No tested MPI took more, but MPI on a network with its own
+    /// buffers does.
     pub fn expected_bytes(local_ranks: usize) -> u64 {
         MPI_AT_START + local_ranks as u64 * MPI_PER_PEER
     }
@@ -120,8 +120,8 @@ impl Comm {
         Ok(OPEN.get_or_init(|| comm).clone())
     }
 
-    /// Closes MPI, together with all ranks. The thread that opened it calls this at the end of `main`, once everything
-    /// is done. Messages that nobody has received are dropped.
+    /// Closes MPI, together with all ranks. The thread that opened it calls this at the end of `main`, when all work is
+    /// done. Messages that nobody has received are dropped.
     pub fn close(&self) {
         if let Comm::Mpi(ranks) = self {
             ranks.close();
@@ -136,7 +136,7 @@ impl Comm {
         }
     }
 
-    /// Returns the number of ranks.
+    /// Returns the number of ranks in the job.
     pub fn ranks(&self) -> usize {
         match self {
             Comm::Solo => 1,
@@ -144,7 +144,7 @@ impl Comm {
         }
     }
 
-    /// Whether this is rank 0, which writes the files that a job has only once.
+    /// Returns true on rank 0, which writes the files that a job has only once.
     pub fn leads(&self) -> bool {
         self.rank() == 0
     }
@@ -165,7 +165,7 @@ impl Comm {
         }
     }
 
-    /// Returns the number of machines.
+    /// Returns the number of machines on which the job runs.
     pub fn nodes(&self) -> usize {
         match self {
             Comm::Solo => 1,
@@ -173,8 +173,9 @@ impl Comm {
         }
     }
 
-    /// Returns the bytes of this process's memory that belong to MPI: what it had taken when all ranks had started,
-    /// which is the same number on every rank, and what it may take later for the other ranks of the machine.
+    /// Returns the bytes of this process's memory that belong to MPI. They are the bytes that MPI had taken when all ranks
+    /// had started, which is the same number on every rank, and the bytes that it may take later for the other ranks of the
+    /// machine.
     pub fn own_bytes(&self) -> u64 {
         match self {
             Comm::Solo => 0,
@@ -203,7 +204,7 @@ impl Comm {
         }
     }
 
-    /// Returns the `bytes` of rank 0 on all ranks; other ranks' `bytes` are dropped. Collective.
+    /// Sends `bytes` of rank 0 to all ranks and returns them there. The `bytes` of other ranks are dropped. Collective.
     pub fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
         match self {
             Comm::Solo => bytes,
@@ -219,9 +220,9 @@ impl Comm {
         }
     }
 
-    /// Calls `take` with every rank's numbers in pieces: the rank and the piece. The pieces of a rank come in order. It
-    /// needs at most [`Comm::SCRATCH`] bytes of memory, while [`Comm::all_gather`] needs memory for the bytes of all
-    /// ranks. Collective.
+    /// Calls `take` with the numbers of every rank, in pieces. Its arguments are the rank and the piece. The pieces of a
+    /// rank come in order. It needs at most [`Comm::SCRATCH`] bytes of memory, while [`Comm::all_gather`] needs memory for
+    /// the bytes of all ranks. Collective.
     pub fn gather_each<T: Number>(&self, mine: &[T], mut take: impl FnMut(usize, &[T])) {
         match self {
             Comm::Solo => take(0, mine),
@@ -266,20 +267,20 @@ impl Comm {
         !self.any(!flag)
     }
 
-    /// Returns this rank's share of an array of `len` elements.
+    /// Returns the range of an array of `len` elements that belongs to this rank.
     pub fn share(&self, len: usize) -> Range<usize> {
         self.share_of(self.rank(), len)
     }
 
-    /// Returns the share of `rank` of an array of `len` elements. Shares are consecutive in the order of ranks and
-    /// nearly equal. They are multiples of 16 elements, except at the end of the array. Shares of short arrays may be
-    /// empty.
+    /// Returns the range of an array of `len` elements that belongs to `rank`. The ranges of ranks follow each other and
+    /// have nearly the same length. Lengths are multiples of 16 elements, except at the end of the array. Short arrays may
+    /// leave some ranks without elements.
     pub fn share_of(&self, rank: usize, len: usize) -> Range<usize> {
         share::of(rank, self.ranks(), len)
     }
 
-    /// Sums an array over the ranks (reduce-scatter): `values[share(len)]` gets the sums, which saturate at the largest u32; the other
-    /// elements are undefined afterwards. Each rank sends and receives nearly the bytes of the array once. Collective.
+    /// Sums an array over the ranks (reduce-scatter): `values[share(len)]` gets the sums, which saturate at the largest u32.
+    /// Other elements are undefined afterwards. Each rank sends and receives nearly the bytes of the array once. Collective.
     pub fn reduce_scatter(&self, values: &mut [u32]) {
         if let Comm::Mpi(ranks) = self {
             // Each rank sends every other rank that rank's share.
@@ -303,8 +304,8 @@ impl Comm {
         }
     }
 
-    /// Sums an array over the ranks onto rank 0; sums saturate at the largest u64. The other ranks' arrays are undefined afterwards.
-    /// Collective.
+    /// Sums an array over the ranks onto rank 0; sums saturate at the largest u64. The other ranks' arrays are undefined
+    /// afterwards. Collective.
     pub fn reduce_to_root(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
             match SharedSums::open(ranks, size_of_val(values)) {
@@ -324,10 +325,11 @@ impl Comm {
     ///
     /// `work` runs on its own thread, may start more threads, and sends through the [`Outbox`]. `take(from, words)` is
     /// called for every message that arrives, on `limits.takers` threads at the same time. Messages of one rank may be
-    /// taken in any order. A message of a rank to itself is taken by the thread that sends it. The
-    /// sending threads copy messages into shared memory, where they are taken, or pass them to MPI. The call returns when every rank's work is done and all messages to this rank are taken. Receiving never
-    /// waits for sending. So no order of sends can deadlock, provided that `take` does not wait for anything that
-    /// `work` does.
+    /// taken in any order. A message of a rank to itself is taken by the thread that sends it. The sending threads copy
+    /// messages into shared memory, or pass them to MPI. The call returns when every rank's work is done and all messages to
+    /// this rank are taken. Receiving never waits for sending. So no order of sends can deadlock, provided that `take` does
+    /// not wait for anything that `work` does.
+    ///
     /// # Errors
     /// The error of `take` or `work`, as soon as `work` has returned. After a failure, sends are refused. The exchange
     /// has then ended only on this rank, so the job must be ended on all ranks, as [`end_with`] does.
@@ -344,9 +346,9 @@ impl Comm {
         }
     }
 
-    /// Opens rounds with links of `link` bytes, which may be in flight from one rank to another. All ranks pass the
-    /// same number, from 256 to 2^30. Above 2 MiB, rounds of long messages get no faster. The rounds must be dropped
-    /// before [`Comm::close`]. Collective.
+    /// Opens links for rounds. Up to `link` bytes may be in flight from one rank to another. All ranks pass the same `link`,
+    /// from 256 to 2^30. Above 2 MiB, rounds of long messages get no faster. The rounds must be dropped before
+    /// [`Comm::close`]. Collective.
     pub fn rounds(&self, link: usize) -> Rounds {
         let ranks = match self {
             Comm::Solo => None,
@@ -355,8 +357,8 @@ impl Comm {
         Rounds::open(self.rank(), self.ranks(), ranks, link)
     }
 
-    /// Makes `numbers` numbers for each rank that all other ranks can read. Returns `None` on all ranks if they share
-    /// no memory. Collective.
+    /// Makes `numbers` counters for each rank that all other ranks can read. Returns `None` on all ranks if they share no
+    /// memory. Collective.
     pub fn shared_counters(&self, numbers: usize) -> Option<SharedCounters> {
         match self {
             Comm::Solo => None,
@@ -373,8 +375,8 @@ impl Comm {
         }
     }
 
-    /// Sends a small message (a few KiB) to a rank, possibly itself, without waiting for the receiver. Messages between two ranks arrive in
-    /// order.
+    /// Sends a small message (a few KiB) to a rank, possibly itself, without waiting for the receiver. Messages between two
+    /// ranks arrive in order.
     pub fn send(&self, to: usize, message: &[u8]) {
         match self {
             Comm::Solo => MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).push_back(message.to_vec()),
@@ -418,5 +420,5 @@ impl Comm {
     }
 }
 
-/// Messages that a process by itself has sent to itself.
+/// Messages that the only rank of a job has sent to itself.
 static MESSAGES: Mutex<std::collections::VecDeque<Vec<u8>>> = Mutex::new(std::collections::VecDeque::new());

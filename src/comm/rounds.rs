@@ -1,10 +1,10 @@
 //! Rounds: an exchange that is opened once and used thousands of times, for example by a search that goes level by
 //! level. Ranks can also give each other a few numbers.
 //!
-//! A round is over on a rank when the rank has taken everything that any rank sent it in the round. Ranks are never
-//! more than one round apart. A rank that waits for others polls for some 50 µs (3 ms if it is to stay awake), then
-//! yields its core, then sleeps for up to a millisecond at a time. Without shared memory it polls only a few times,
-//! because each poll is a call of MPI. A signal does not end a wait: the rank that notices the signal ends the job.
+//! A round ends on a rank when the rank has taken everything that any rank sent it in the round. Ranks are never more
+//! than one round apart. A rank that waits for others polls for some 50 µs (3 ms if it is to stay awake), then yields
+//! its core, then sleeps for up to a millisecond at a time. Without shared memory it polls only a few times, because
+//! each poll is a call to MPI. A signal does not end a wait: the rank that notices the signal ends the job.
 #![allow(unsafe_code)] // a view of words as numbers
 
 use super::link_slots::{Arrived, LinkSlots, RankNumbers};
@@ -17,18 +17,18 @@ use crate::process::traffic;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Fewest and most bytes of a link; MPI counts bytes in 31 bits.
+/// Minimum and maximum number of bytes of a link; MPI counts bytes in 31 bits.
 const LINK_BYTES: [usize; 2] = [256, 1 << 30];
-/// Bytes of a pair of links through messages in addition to their content: headers and requests.
+/// Bytes that a pair of links through MPI takes in addition to its content: headers and requests.
 const PEER_BYTES: u64 = 512;
 
-/// Function that takes words. Its arguments are the rank that sent them, and the next of its words, in order.
+/// Function that takes words. Its arguments are the rank that sent them and the next words from this rank, in order.
 type TakeWords<'a, T> = &'a mut dyn FnMut(usize, &[T]) -> Result<()>;
 
-/// The links of this rank to all other ranks: through shared memory if all ranks share some, else through MPI.
+/// Links of this rank to all other ranks. They go through shared memory if all ranks share some, else through MPI.
 struct RoundLinks {
     slots: Box<dyn LinkSlots>,
-    /// By rank, the bytes of the next message to it so far.
+    /// For each rank, the number of bytes written so far to the next message to it.
     filled: Vec<usize>,
     waiting: Waiting,
 }
@@ -58,7 +58,7 @@ impl RoundLinks {
         count
     }
 
-    /// Ends the round towards rank `to`. Returns false if there is no slot yet for the message that ends it.
+    /// Ends the round towards rank `to`. Returns false if no slot is free for the message that ends it.
     fn end(&mut self, to: usize) -> bool {
         let ended = self.slots.publish(to, self.filled[to], true);
         if ended {
@@ -67,7 +67,7 @@ impl RoundLinks {
         ended
     }
 
-    /// Passes the words of the next message of rank `from` to `take`. Returns whether there was one, and whether it
+    /// Passes the words of the next message from rank `from` to `take`. Returns whether there was a message, and whether it
     /// ends the round of that rank.
     fn pull<T: Number>(&mut self, from: usize, take: TakeWords<'_, T>) -> Result<(bool, bool)> {
         let Some(Arrived { words, bytes, last }) = self.slots.arrived(from) else { return Ok((false, false)) };
@@ -82,7 +82,7 @@ impl RoundLinks {
         Ok((true, last))
     }
 
-    /// Waits for a moment, unless there was progress.
+    /// Takes a step of the back-off, unless there was progress (`moved`).
     fn wait_unless(&mut self, moved: bool) {
         if moved {
             self.waiting.reset();
@@ -92,36 +92,36 @@ impl RoundLinks {
     }
 }
 
-/// Returns the numbers that the first `bytes` bytes of `words` are.
+/// Views the first `bytes` bytes of `words` as numbers.
 fn numbers_in<T: Number>(words: &[u64], bytes: usize) -> &[T] {
     let len = bytes.min(size_of_val(words)) / size_of::<T>();
-    // SAFETY: so many bytes are there, at a multiple of 8; any bytes are valid numbers.
+    // SAFETY: `words` has at least this many bytes, at a multiple of 8; any bytes are valid numbers.
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), len) }
 }
 
-/// The links of this rank to all other ranks. [`Comm::rounds`](super::Comm::rounds) opens them.
+/// Links of this rank to all other ranks, for many rounds. [`Comm::rounds`](super::Comm::rounds) opens them.
 pub struct Rounds {
     rank: usize,
     ranks: usize,
-    /// `None` for a process by itself.
+    /// Links to the other ranks; `None` in a job of one rank.
     links: Option<RoundLinks>,
-    /// Ranks that have not ended the current round towards this rank, and ranks towards which this rank has not ended
-    /// it.
+    /// Ranks that have not ended the current round towards this rank.
     open_from: Vec<usize>,
+    /// Ranks towards which this rank has not ended the current round.
     open_to: Vec<usize>,
-    /// True from the beginning of a round to its end, and forever if it fails.
+    /// Whether a round is in progress, or has failed. After a failure it stays true.
     unfinished: bool,
 }
 
 impl Rounds {
-    /// Opens the links of a rank, of `link` bytes each.
+    /// Opens links of `link` bytes from this rank to each other rank.
     pub(super) fn open(rank: usize, ranks: usize, others: Option<&Arc<Ranks>>, link: usize) -> Rounds {
         let links = others.map(|ranks| RoundLinks::open(ranks, link));
         Rounds { rank, ranks, links, open_from: Vec::new(), open_to: Vec::new(), unfinished: false }
     }
 
-    /// Returns the most bytes that rounds with links of `link` bytes take of one of `ranks` ranks on `nodes` machines.
-    /// On one machine a rank touches the links from it and those to it. The system counts shared memory for each
+    /// Returns the maximum number of bytes that rounds with links of `link` bytes take on one of `ranks` ranks on `nodes`
+    /// machines. On one machine a rank touches the links in both directions. The system counts shared memory for each
     /// process that touches it.
     pub fn bytes(link: usize, ranks: usize, nodes: usize) -> u64 {
         let link = link.clamp(LINK_BYTES[0], LINK_BYTES[1]);
@@ -132,17 +132,18 @@ impl Rounds {
         }
     }
 
-    /// Makes every wait poll for some milliseconds before it yields the core, if each rank of the machine has a core.
-    /// It is for ranks whose GPUs compute in the meantime: a rank that sleeps would wake too late to go on with the
-    /// others.
+    /// Makes every later wait poll for some milliseconds before it yields the core, if each rank of the machine has a core.
+    /// It is for ranks whose GPUs compute in the meantime: a rank that sleeps would wake too late to go on with the other
+    /// ranks.
     pub fn stay_awake(&mut self) {
         self.links.iter_mut().for_each(|links| links.waiting.stay_awake());
     }
 
-    /// Begins a round of words of 4 or 8 bytes. If it is dropped before its end, the rounds have failed. Collective.
+    /// Begins a round of words of 4 or 8 bytes. If the returned [`Round`] is dropped before its end, the rounds have failed.
+    /// Collective.
     ///
     /// # Errors
-    /// [`Error::Io`] if an earlier round failed. The job must then be ended on all ranks.
+    /// [`Error::Internal`] if an earlier round failed. The job must then be ended on all ranks.
     pub fn begin<T: Number>(&mut self) -> Result<Round<'_, T>> {
         self.begin_operation()?;
         // Each rank begins with another one, so that not all send to the same rank.
@@ -152,11 +153,11 @@ impl Rounds {
         Ok(Round { rounds: self, kind: PhantomData })
     }
 
-    /// Runs a round that sends `to[r]` to each rank `r`. Calls `take` with what arrives, like [`Round::send`].
-    /// Collective.
+    /// Runs a whole round, in which this rank sends `to[r]` to each rank `r`. Calls `take` for arriving words, like
+    /// [`Round::send`]. Collective.
     ///
     /// # Errors
-    /// Errors of [`Self::begin`] and [`Round::send`]; [`Error::Io`] if `to` does not have one slice for each rank.
+    /// Errors of [`Self::begin`] and [`Round::send`]; [`Error::Internal`] if `to` does not have one slice for each rank.
     pub fn exchange<T: Number>(&mut self, to: &[&[T]], mut take: impl FnMut(usize, &[T]) -> Result<()>) -> Result<()> {
         if to.len() != self.ranks {
             let why = format!("{} slices for {} ranks", to.len(), self.ranks);
@@ -175,10 +176,10 @@ impl Rounds {
         Ok(self.gather([u64::from(flag), 0, 0, 0, 0, 0, 0])?.iter().any(|line| line[0] != 0))
     }
 
-    /// Returns the seven numbers that every rank passes, indexed by rank. Collective.
+    /// Exchanges seven numbers. Returns the numbers of every rank, indexed by rank. Collective.
     ///
     /// # Errors
-    /// [`Error::Io`] if an earlier round failed. The job must then be ended on all ranks.
+    /// [`Error::Internal`] if an earlier round failed. The job must then be ended on all ranks.
     pub fn gather(&mut self, mine: RankNumbers) -> Result<Vec<RankNumbers>> {
         self.begin_operation()?;
         let lines = match &mut self.links {
@@ -199,7 +200,7 @@ impl Rounds {
         Ok(())
     }
 
-    /// Pushes words into the link to rank `to`. Returns the number of words that the link took.
+    /// Pushes words into the link to rank `to`. Returns the number of words for which there was room.
     fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
         let pushed = self.links.as_mut().map_or(words.len(), |links| links.push(to, words));
         if pushed > 0 {
@@ -237,19 +238,18 @@ impl Drop for Rounds {
     }
 }
 
-/// A round in progress. Its methods also take what arrives, so no order of sends can deadlock.
+/// A round in progress. Its methods take arriving words while they send, so no order of sends can deadlock.
 pub struct Round<'a, T> {
     rounds: &'a mut Rounds,
     kind: PhantomData<T>,
 }
 
 impl<T: Number> Round<'_, T> {
-    /// Sends words to rank `to`, possibly this rank. While the link is full, it waits, and calls `take(from, words)`
-    /// with what arrives: each rank's words in order, in pieces of any length. Sent words arrive by the end of the
-    /// round at the latest.
+    /// Sends words to rank `to`, possibly this rank. While the link is full, it waits and calls `take(from, words)` for
+    /// arriving words. The words of a rank arrive in order, in pieces of any length, by the end of the round at the latest.
     ///
     /// # Errors
-    /// The error of `take`; [`Error::Io`] for an invalid rank. The round has then failed, and the job must be ended
+    /// The error of `take`; [`Error::Internal`] for an invalid rank. The round has then failed, and the job must be ended
     /// on all ranks.
     pub fn send(&mut self, to: usize, mut words: &[T], mut take: impl FnMut(usize, &[T]) -> Result<()>) -> Result<()> {
         if to == self.rounds.rank {
@@ -272,7 +272,7 @@ impl<T: Number> Round<'_, T> {
         Ok(())
     }
 
-    /// Ends the round. Returns once this rank has taken everything that any rank sent it.
+    /// Ends the round. Returns once this rank has taken all words that any rank sent it.
     ///
     /// # Errors
     /// Errors of [`Self::send`].
@@ -282,7 +282,7 @@ impl<T: Number> Round<'_, T> {
         self.flow(&mut rest, &mut take)
     }
 
-    /// Sends `rest` to all ranks in turns, and takes what arrives, until the round is over.
+    /// Sends `rest` to all ranks in turns, and takes arriving words, until the round is over.
     fn flow(&mut self, rest: &mut [&[T]], take: TakeWords<'_, T>) -> Result<()> {
         let rounds = &mut *self.rounds;
         loop {

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-/// Granularity of shares, except at the end of the array: a cache line of 4-byte elements.
+/// Number of elements of which shares are multiples, except at the end of the array: a cache line of 4-byte elements.
 pub(super) const GRAIN: usize = 16;
 
-/// Returns the share of `rank` of `ranks` of an array of `len` elements.
+/// Returns the range of an array of `len` elements that belongs to `rank`, one of `ranks` ranks.
 pub(super) fn of(rank: usize, ranks: usize, len: usize) -> Range<usize> {
     let grains = len.div_ceil(GRAIN);
     // The product needs 128 bits, because an array of bytes may in theory have 2^60 elements.

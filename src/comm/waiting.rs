@@ -1,4 +1,4 @@
-//! Back-off while waiting for an answer that mostly comes within microseconds.
+//! Back-off for waits that mostly end within microseconds.
 //!
 //! A wait does not check for a signal to stop, and neither does any collective operation. The rank that notices the
 //! signal ends the job, and with it the ranks that wait.
@@ -6,10 +6,10 @@
 use crate::process::backoff::{Backoff, cores_are_shared};
 use crate::process::host::cores_at_hand;
 
-/// Number of polls of memory before the core is yielded, if every rank of the machine has a core: some 50 µs.
+/// Number of polls of memory before a waiting rank yields its core, if every rank of the machine has a core: some 50 µs.
 const SPINS: u32 = 1000;
-/// Number of polls of MPI before the core is yielded. Each poll runs all of MPI's progress, so more polls would keep
-/// the core from ranks and threads that share it.
+/// Number of polls of MPI before a waiting rank yields its core. Each poll runs all of MPI's progress, so more polls
+/// would keep the core from ranks and threads that share it.
 const CALLS: u32 = 8;
 
 /// Factor by which ranks that stay awake poll more often: some 3 ms of polls of memory.
@@ -29,7 +29,7 @@ impl Waiting {
         Waiting::after(SPINS, local_ranks)
     }
 
-    /// Makes a back-off for polls by calls of MPI on a machine with `local_ranks` ranks.
+    /// Makes a back-off for polls by calls to MPI on a machine with `local_ranks` ranks.
     pub(super) fn for_messages(local_ranks: usize) -> Waiting {
         Waiting::after(CALLS, local_ranks)
     }
@@ -38,18 +38,18 @@ impl Waiting {
         Waiting { spins: if local_ranks <= cores_at_hand() { spins } else { 0 }, polls: 0, backoff: Backoff::default() }
     }
 
-    /// Makes later waits poll longer, unless there are more ranks than cores.
+    /// Makes later waits poll longer before they yield, unless there are more ranks than cores.
     pub(super) fn stay_awake(&mut self) {
         self.spins *= AWAKE;
     }
 
-    /// Restarts the back-off after some progress.
+    /// Restarts the back-off after progress.
     pub(super) fn reset(&mut self) {
         self.polls = 0;
         self.backoff.reset();
     }
 
-    /// Does one step of the back-off: polls on, yields or sleeps.
+    /// Takes one step of the back-off: polls on, yields or sleeps.
     pub(super) fn take(&mut self) {
         if self.polls < self.spins && !(self.polls == 0 && cores_are_shared()) {
             self.polls += 1;

@@ -1,12 +1,12 @@
-//! Work stealing between ranks. A rank that has finished its own share takes pieces from the end of the share that has
+//! Work stealing between ranks. A rank that has finished its own share takes pieces from the end of the share with the
 //! most pieces left.
 
 use super::{Comm, SharedCounters};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counters of the pieces that were taken from the front and from the end of each rank's share, for each pass. A rank
-/// takes pieces of its own share from the front. Once none is left, it takes pieces from the end of other shares.
+/// Shared counters for work stealing: for each rank's share, how many pieces were taken from its front and from its end.
+/// A rank takes pieces of its own share from the front. Once none is left, it takes pieces from the end of other shares.
 pub struct WorkStealing {
     words: StealingCounters,
     rank: usize,
@@ -14,19 +14,19 @@ pub struct WorkStealing {
     passes: AtomicU64,
 }
 
-/// The counters: one word for each rank.
+/// Memory of the counters: one word for each rank.
 enum StealingCounters {
     #[cfg(feature = "testing")]
     Within(std::sync::Arc<[AtomicU64]>),
     Shared(SharedCounters),
 }
 
-/// Bits of each counter in a word.
+/// Number of bits of each of the two counters in a word.
 const COUNT: u32 = 28;
 const MASK: u64 = (1 << COUNT) - 1;
 
 impl WorkStealing {
-    /// Largest number of pieces of a share.
+    /// Maximum number of pieces in a share.
     pub const MOST: u64 = MASK;
 
     /// Opens the counters of the ranks of `comm`. Returns `None` if there is one rank or ranks share no memory.
@@ -107,7 +107,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Returns the other rank with most pieces left; `len` returns the number of pieces of a rank's share.
+    /// Returns the other rank with the most pieces left, or `None` if no pieces are left. `len` returns the number of pieces
+    /// in a rank's share.
     pub fn most_left(&self, len: impl Fn(usize) -> u64) -> Option<ShareState> {
         let others = (0..self.stealing.ranks).filter(|&rank| rank != self.stealing.rank);
         let left = others.map(|rank| {
@@ -117,7 +118,7 @@ impl Pass<'_> {
         left.max_by_key(|&(left, _)| left).filter(|&(left, _)| left > 0).map(|(_, taken)| taken)
     }
 
-    /// Takes the last piece that is left of another rank's share. Returns false if any piece of it was taken since
+    /// Takes the last remaining piece of another rank's share. Returns false if a piece of the share was taken since
     /// [`Self::most_left`] returned this `ShareState`.
     pub fn help(&self, ShareState { rank, front, back }: ShareState) -> bool {
         let word = self.stealing.word(rank);
@@ -130,8 +131,8 @@ impl Pass<'_> {
         (self.number << (2 * COUNT)) | (back << COUNT) | front
     }
 
-    /// Returns the counters of front and end. The word of a rank that has not begun this pass belongs to an earlier
-    /// pass and counts as zeros.
+    /// Decodes a word to the numbers of pieces taken from the front and from the end. The word of a rank that has not begun
+    /// this pass belongs to an earlier pass and counts as zeros.
     fn counts(&self, word: u64) -> [u64; 2] {
         if word >> (2 * COUNT) == self.number { [word & MASK, (word >> COUNT) & MASK] } else { [0, 0] }
     }

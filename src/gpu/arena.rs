@@ -1,4 +1,4 @@
-//! The arena, which is the only allocation of GPU memory that a job makes, and slices of it.
+//! The arena: the only allocation of GPU memory that a job makes, and slices of it.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::device::{ALIGN, Device, at_least, whole_pieces};
@@ -10,21 +10,22 @@ use cudarc::driver::{DriverError, result, sys};
 use std::marker::PhantomData;
 use std::ops::Range;
 
-/// A job's GPU memory. Slices are taken from its start or from its end.
+/// All GPU memory of a job, as one allocation. Slices are taken from its start or from its end.
 #[derive(Debug)]
 pub struct Arena {
     device: Device,
     start: u64,
     bytes: u64,
     used: u64,
-    /// Bytes at the start, and bytes at the end, that stay taken when the rest is reset.
+    /// Number of bytes at the start that stay taken when the arena is reset.
     held: u64,
+    /// Number of bytes taken from the end.
     last: u64,
 }
 
 impl Arena {
-    /// Allocates the arena, from which all memory on this GPU comes. It has the size of the limit, or of the free
-    /// memory if that is less.
+    /// Allocates the arena, from which all memory on this GPU comes. Its size is the memory limit, or the free memory if that
+    /// is less.
     ///
     /// # Errors
     /// [`Error::Limit`] if less than `least` bytes are available, [`Error::Lost`].
@@ -86,8 +87,8 @@ impl Arena {
         self.bytes
     }
 
-    /// Reduces the arena to `bytes` bytes, or to the bytes that are taken if those are more. Does nothing while slices
-    /// at its end are taken.
+    /// Shrinks the arena to `bytes` bytes, or to the bytes that are taken if they are more. Does nothing while slices at its
+    /// end are taken.
     pub fn trim(&mut self, bytes: u64) {
         // Slices at the end have positions that depend on the size.
         if self.last == 0 {
@@ -113,7 +114,7 @@ impl Arena {
     /// Checks that the arena has at least `least` bytes.
     ///
     /// # Errors
-    /// [`Error::Limit`] naming `least`.
+    /// [`Error::Limit`], which names the memory limit that `least` bytes need.
     pub fn holds(&self, least: u64, purpose: &str) -> Result<()> {
         if self.bytes >= least {
             return Ok(());
@@ -131,20 +132,20 @@ impl Arena {
         self.used
     }
 
-    /// Frees everything that was taken from the start since `mark`, except bytes that are held. Slices taken since then
+    /// Frees the slices that were taken from the start since `mark`, except bytes that [`Self::hold`] keeps. Freed slices
     /// must not be used any more.
     pub fn reset(&mut self, mark: u64) {
         self.used = mark.clamp(self.held, self.used);
         self.report_use();
     }
 
-    /// Holds the first `bytes` bytes, so that they are not reset until [`Self::let_go`].
+    /// Keeps the first `bytes` bytes: [`Self::reset`] does not free them until [`Self::let_go`] is called.
     pub fn hold(&mut self, bytes: u64) {
         self.held = bytes.next_multiple_of(ALIGN).min(self.used);
     }
 
-    /// Takes the last `bytes` free bytes until [`Self::let_go`]. Returns their byte offset and the slice, or `None` if
-    /// there is too little room.
+    /// Takes `bytes` bytes from the end of the arena until [`Self::let_go`]. Returns their byte offset and the slice, or
+    /// `None` if there is too little room.
     pub fn take_last(&mut self, bytes: u64) -> Option<(u64, DeviceSlice<u8>)> {
         let rounded = slice_bytes::<u8>(bytes);
         if rounded > self.free() {
@@ -157,13 +158,14 @@ impl Arena {
         Some((at, DeviceSlice { start: self.start + at, len: bytes, element: PhantomData }))
     }
 
-    /// Frees the bytes that are held or were taken from the end.
+    /// Frees the slices taken from the end, and ends the effect of [`Self::hold`].
     pub fn let_go(&mut self) {
         (self.held, self.last) = (0, 0);
         self.report_use();
     }
 
-    /// Takes a slice of `len` elements; their contents are undefined. Returns `None` if there is too little room.
+    /// Takes a slice of `len` elements from the start of the arena; their contents are undefined. Returns `None` if there is
+    /// too little room.
     pub fn take<T>(&mut self, len: u64) -> Option<DeviceSlice<T>> {
         let bytes = slice_bytes::<T>(len);
         if bytes > self.free() {
@@ -176,7 +178,7 @@ impl Arena {
         Some(DeviceSlice { start, len, element: PhantomData })
     }
 
-    /// Takes a slice of each of these lengths, in words, for which a plan has provided room: [`slices_bytes`].
+    /// Takes several slices; `lengths` has their lengths in words. A plan must have provided room: [`slices_bytes`].
     ///
     /// # Errors
     /// [`Error::internal`] if there is too little room.
@@ -202,18 +204,18 @@ impl Drop for Arena {
         gpu_use::take(0);
         if self.device.context().bind_to_thread().is_ok() {
             // A failure means that the context is lost, and the memory with it.
-            // SAFETY: allocated in `new`, freed once.
+            // SAFETY: allocated in `of_bytes`, freed once.
             let _ = unsafe { result::free_sync(self.start) };
         }
     }
 }
 
-/// Returns the bytes that a slice of `len` elements takes in an arena.
+/// Returns how many bytes of an arena a slice of `len` elements takes.
 pub fn slice_bytes<T>(len: u64) -> u64 {
     (len * size_of::<T>() as u64).max(1).next_multiple_of(ALIGN)
 }
 
-/// Returns the bytes that slices of these lengths, in words, take in an arena.
+/// Returns how many bytes of an arena slices of these lengths, in words, take together.
 pub fn slices_bytes<const N: usize>(lengths: [u64; N]) -> u64 {
     lengths.into_iter().map(slice_bytes::<u32>).sum()
 }
@@ -252,7 +254,7 @@ impl<T> DeviceSlice<T> {
         self.start
     }
 
-    /// Returns the number of elements.
+    /// Returns the number of elements of the slice.
     pub fn len(self) -> u64 {
         self.len
     }
@@ -272,7 +274,7 @@ impl<T> DeviceSlice<T> {
         self.len * size_of::<T>() as u64
     }
 
-    /// Returns the elements in `range`, cut at the end of the slice.
+    /// Returns the part of the slice with the elements in `range`, cut at the end of the slice.
     pub fn part(self, range: Range<u64>) -> DeviceSlice<T> {
         let (from, to) = (range.start.min(self.len), range.end.min(self.len));
         let start = self.start + from * size_of::<T>() as u64;

@@ -1,4 +1,4 @@
-//! An open GPU: its context, its memory limit, its queues.
+//! An open GPU: its context, its properties and its memory limit.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::users::{default_limit, other_users};
@@ -11,11 +11,11 @@ use cudarc::driver::{CudaContext, DriverError, sys};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Alignment of slices of an arena in bytes. It is enough for a warp's 16-byte loads and for all copies.
+/// Alignment of the slices of an arena, in bytes. It is enough for a warp's 16-byte loads and for all copies.
 pub const ALIGN: u64 = 256;
 
-/// Granularity in bytes in which drivers allocate. An arena that is no multiple of it would take more memory than its
-/// size.
+/// Granularity in which drivers allocate GPU memory, in bytes. An arena that is no multiple of it would take more memory
+/// than its size.
 pub(super) const PIECE: u64 = 2 << 20;
 
 /// Rounds `bytes` down to the granularity of allocation. Sizes below the granularity are rounded down to `ALIGN`.
@@ -24,7 +24,7 @@ pub fn whole_pieces(bytes: u64) -> u64 {
     bytes / piece * piece
 }
 
-/// Returns the limit that an arena of `least` bytes needs, in the notation of job files.
+/// Returns the limit of GPU memory that an arena of `least` bytes needs, in the notation of job files.
 pub fn at_least(least: u64) -> String {
     crate::memory::at_least(if least < PIECE { least } else { least.next_multiple_of(PIECE) })
 }
@@ -48,7 +48,7 @@ struct OpenDevice {
 }
 
 impl Device {
-    /// Opens GPU `index` of those in `found`, or the first one. The job uses at most `limit` bytes of its memory; the
+    /// Opens GPU `index` of the GPUs in `found`, or the first one. The job uses at most `limit` bytes of its memory; the
     /// default is [`default_limit`] of the free bytes.
     ///
     /// # Errors
@@ -110,7 +110,7 @@ impl Device {
         self.0.multiprocessors
     }
 
-    /// Returns the most shared memory that a block can have, in bytes.
+    /// Returns the maximum shared memory of a thread block, in bytes.
     pub fn shared_memory(&self) -> u32 {
         self.0.shared_memory
     }
@@ -120,12 +120,12 @@ impl Device {
         self.0.cache
     }
 
-    /// Returns the bytes of the arena, from which all GPU memory of the job comes; 0 before it is allocated.
+    /// Returns the size in bytes of the arena, from which all GPU memory of the job comes; 0 before it is allocated.
     pub fn peak(&self) -> u64 {
         self.0.peak.load(Ordering::Relaxed)
     }
 
-    /// Estimates the bytes that the driver took in addition to the arena and the context, for kernels and queues.
+    /// Estimates how many bytes of GPU memory the driver took for kernels and queues, in addition to arena and context.
     pub fn beside(&self) -> u64 {
         self.0.beside.load(Ordering::Relaxed)
     }
@@ -134,7 +134,7 @@ impl Device {
         &self.0.context
     }
 
-    /// Lets the calling thread, which may not have used the GPU before, use it.
+    /// Makes the GPU usable by the calling thread, which may not have used it before.
     pub(super) fn bind(&self) -> Result<()> {
         self.0.context.bind_to_thread().map_err(|e| self.lost("attach a thread", e))
     }
@@ -144,7 +144,7 @@ impl Device {
         self.0.context.mem_get_info().map_or(0, |(free, _)| free as u64)
     }
 
-    /// Records the size of an arena of `bytes` bytes, and the memory that the driver uses in addition to it now.
+    /// Records the size of an arena of `bytes` bytes, and how much memory the driver uses in addition to it now.
     pub(super) fn record_memory(&self, bytes: u64) {
         self.0.peak.fetch_max(bytes, Ordering::Relaxed);
         if let Ok((free, total)) = self.0.context.mem_get_info() {
@@ -153,13 +153,13 @@ impl Device {
         }
     }
 
-    /// Converts an error of the driver: to [`Error::GpuFull`] if memory is lacking, else to [`Error::Lost`]. The
-    /// context can't be used any more, but files on the disk can.
+    /// Converts an error of the driver: to [`Error::GpuFull`] if memory is lacking, else to [`Error::Lost`]. After such an
+    /// error the context can't be used any more, but files on the disk can.
     pub(super) fn lost(&self, doing: &str, error: DriverError) -> Error {
         failed(&self.0.gpu, Some(self), doing, error)
     }
 
-    /// Returns the number of free bytes, and a remedy for messages that say they are too few.
+    /// Returns the number of free bytes, and a remedy to name in a message about too little memory.
     fn remedy(&self) -> (u64, String) {
         let (free, limit) = (self.free(), self.0.limit);
         // The driver does not say how much memory is lacking.

@@ -1,4 +1,4 @@
-//! Access to CUDA through its driver, which is loaded at run time.
+//! Access to CUDA through its driver, which this process loads at run time.
 #![allow(unsafe_code)] // cudarc's functions that look for a library are unsafe
 
 use super::{Cuda, Gpu, visible};
@@ -22,7 +22,7 @@ pub fn load() -> (bool, bool) {
     }
 }
 
-/// Looks for CUDA and its GPUs. Never fails: the result lists missing parts.
+/// Looks for CUDA and its GPUs. It never fails: the result lists the missing parts.
 pub fn probe() -> Cuda {
     let (gpus, missing) = (Vec::new(), Vec::new());
     let kernels = super::source::cache();
@@ -53,7 +53,7 @@ pub fn probe() -> Cuda {
     cuda
 }
 
-/// Returns the version of NVRTC, which must be loaded.
+/// Returns the version of NVRTC, which must have been loaded.
 fn nvrtc_version() -> Option<String> {
     let (mut major, mut minor) = (0, 0);
     // SAFETY: writes two ints to valid places.
@@ -70,7 +70,7 @@ pub fn free_memory(index: u32) -> Result<u64, String> {
     free.map(|(free, _)| free as u64).map_err(|e| format!("{:?}; check nvidia-smi", e.0))
 }
 
-/// Returns the number by which the driver knows GPU `index`.
+/// Returns the number that the driver gives to GPU `index`.
 pub(super) fn ordinal(index: u32) -> usize {
     if visible::visible_gpu().is_some() { 0 } else { index as usize }
 }

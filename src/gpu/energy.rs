@@ -12,8 +12,8 @@ pub struct GpuMeter {
 }
 
 impl GpuMeter {
-    /// Opens the meter of the GPU with this [uuid](Self::uuid). For some kinds of GPUs, and for parts of a GPU, not
-    /// every value can be read.
+    /// Opens the meter of the GPU with this [uuid](Self::uuid). Some kinds of GPUs, and parts of a GPU, do not report every
+    /// value.
     ///
     /// # Errors
     /// The reason why there is no meter, in words.
@@ -24,7 +24,7 @@ impl GpuMeter {
         Ok(meter)
     }
 
-    /// Returns the uuid of a GPU in the notation of NVML, by which its meter is found.
+    /// Returns the uuid of a GPU in the notation of NVML, which finds the GPU's meter by it.
     ///
     /// # Errors
     /// The reason why it can't be read, in words.

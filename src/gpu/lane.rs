@@ -1,4 +1,4 @@
-//! Lanes. A lane is a thread's own queue, with slots of pinned memory that it uses in turn.
+//! Lanes. A lane is a GPU queue that belongs to one thread, with slots of pinned memory that the thread uses in turn.
 #![allow(unsafe_code)] // copies that go on while the host does
 
 use super::arena::DeviceSlice;
@@ -7,8 +7,8 @@ use crate::error::{Error, Result};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Calls `work` for each item, such as a lane and its share, on a thread of its own. Waits for all threads before it
-/// returns the first error.
+/// Calls `work` for each item, each on its own thread. An item is, for example, a lane with its share of the work. Waits
+/// for all threads, and then returns the first error.
 ///
 /// # Errors
 /// Errors of `work`; [`Error::Addresses`] if the system starts no more threads.
@@ -25,7 +25,7 @@ pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> R
     })
 }
 
-/// A queue and its pinned slots. The thread fills one slot, the current one, while the GPU copies from another.
+/// A GPU queue with its pinned slots. The thread fills one slot, the current one, while the GPU copies from another.
 #[derive(Debug)]
 pub struct Lane<'u> {
     queue: &'u Queue,
@@ -33,7 +33,7 @@ pub struct Lane<'u> {
     turn: usize,
     /// Number of words in the current slot.
     filled: usize,
-    /// True if a copy of the current slot is queued.
+    /// Whether a copy of the current slot is queued.
     open: bool,
     waited: Duration,
 }
@@ -41,13 +41,13 @@ pub struct Lane<'u> {
 #[derive(Debug)]
 struct LaneSlot<'u> {
     words: &'u mut [u32],
-    /// If the slot is `busy`, the event after which the GPU no longer uses it.
+    /// Event after which the GPU no longer uses the slot, if the slot is `busy`.
     done: &'u Event,
     busy: bool,
 }
 
 impl<'u> Lane<'u> {
-    /// Makes a lane with these slots of pinned memory; each has an event.
+    /// Makes a lane from slots of pinned memory, each with an event.
     pub(super) fn new(queue: &'u Queue, slots: impl Iterator<Item = (&'u mut [u32], &'u Event)>) -> Lane<'u> {
         let slots = slots.map(|(words, done)| LaneSlot { words, done, busy: false }).collect();
         Lane { queue, slots, turn: 0, filled: 0, open: false, waited: Duration::ZERO }
@@ -58,7 +58,7 @@ impl<'u> Lane<'u> {
         self.queue
     }
 
-    /// Returns the time that the thread has waited for slots so far.
+    /// Returns the total time that the thread has waited for slots so far.
     pub fn waited(&self) -> Duration {
         self.waited
     }
@@ -73,7 +73,7 @@ impl<'u> Lane<'u> {
         self.slots.len()
     }
 
-    /// Returns the number of words of a slot.
+    /// Returns the number of words for which a slot has room.
     pub fn slot_words(&self) -> usize {
         self.slots[0].words.len()
     }
@@ -90,7 +90,7 @@ impl<'u> Lane<'u> {
         Ok(self.slots[self.turn].words)
     }
 
-    /// Returns the number of words in the current slot.
+    /// Returns the number of words that the current slot holds so far.
     pub fn filled(&self) -> usize {
         self.filled
     }
@@ -130,7 +130,7 @@ impl<'u> Lane<'u> {
         self.send(to)
     }
 
-    /// Queues a copy of all of `from` into the current slot, from word `at` on.
+    /// Queues a copy of all of `from` into the current slot, starting at word `at`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -141,7 +141,7 @@ impl<'u> Lane<'u> {
         unsafe { self.queue.download(from, &mut slot.words[at..at + from.len() as usize]) }
     }
 
-    /// Leaves the current slot to the GPU until everything queued is done, and goes to the next slot.
+    /// Passes the current slot to the GPU, which uses it until all queued work is done. The next slot becomes current.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -154,8 +154,8 @@ impl<'u> Lane<'u> {
         Ok(())
     }
 
-    /// Copies all of `from` to the host, after everything that is queued, and passes it to `take` in pieces. A piece is
-    /// as many times `step` words as fit a slot.
+    /// Copies all of `from` to the host, after all queued work, and passes it to `take` in pieces. The length of a piece is
+    /// a multiple of `step` words, as large as a slot allows.
     ///
     /// # Errors
     /// Errors of `take`, and [`crate::Error::Lost`].
@@ -168,8 +168,8 @@ impl<'u> Lane<'u> {
         self.receive_slices([from], step, |[words]| take(words))
     }
 
-    /// Copies several slices of the same length, like [`Self::receive`], and passes the same part of each to `take` at
-    /// a time.
+    /// Copies several slices of the same length, like [`Self::receive`]. Passes the same part of each slice to `take` at a
+    /// time.
     ///
     /// # Errors
     /// Errors of [`Self::receive`].
@@ -209,7 +209,7 @@ impl<'u> Lane<'u> {
         take(std::array::from_fn(|number| &slot[number * words..(number + 1) * words]))
     }
 
-    /// Waits until everything that is queued is done.
+    /// Waits until all queued work is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
@@ -222,7 +222,7 @@ impl<'u> Lane<'u> {
 }
 
 impl LaneSlot<'_> {
-    /// Waits until the GPU no longer uses the slot. Returns the time that took.
+    /// Waits until the GPU no longer uses the slot. Returns how long it waited.
     fn wait(&mut self) -> Result<Duration> {
         if !std::mem::take(&mut self.busy) {
             return Ok(Duration::ZERO);

@@ -1,4 +1,4 @@
-//! GPUs: the list of GPUs of the machine, and access to the memory, work queues and kernels of the one in use.
+//! GPUs: the list of the machine's GPUs, and the memory, work queues and kernels of the GPU in use.
 //!
 //! CUDA is loaded at run time, so the crate builds without it, and runs on the CPU if CUDA is missing. A job opens one
 //! GPU as a [`Workspace`], which tasks lock in turn.
@@ -60,11 +60,11 @@ pub struct Gpu {
     pub capability: String,
     /// Size of the GPU's memory, in bytes.
     pub memory: u64,
-    /// Free bytes of the GPU's memory. `None` unless asked for, because finding out takes a context.
+    /// Free bytes of the GPU's memory. `None` unless [`probe_memory`] asked for it, because the answer takes a context.
     pub memory_free: Option<u64>,
 }
 
-/// Parts of CUDA that were found, and parts that are missing.
+/// The parts of CUDA that this process found, and the parts that are missing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cuda {
     /// Version of the driver, as in `13.0`; `None` without a driver.
@@ -81,7 +81,7 @@ pub struct Cuda {
     pub missing: Vec<String>,
 }
 
-/// Does the same as [`probe`], and adds each GPU's free memory. That takes a moment for each GPU.
+/// Does the same as [`probe`], and adds each GPU's free memory. It opens each GPU, which takes a moment.
 pub fn probe_memory() -> Cuda {
     let mut cuda = driver::probe();
     for gpu in &mut cuda.gpus {

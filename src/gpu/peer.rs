@@ -1,5 +1,5 @@
-//! Access to GPU memory of other processes of this machine. With it ranks read blocks from each other's GPUs, so that
-//! not every rank copies all blocks from the host.
+//! Access to the GPU memory of other processes of this machine. Ranks read blocks from each other's GPUs, so that not
+//! every rank must copy all blocks from the host.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::arena::{Arena, DeviceSlice};
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// Bytes of an IPC handle.
+/// Size of an IPC handle in bytes.
 const HANDLE_BYTES: usize = 64;
 
 /// IPC handle by which other processes of this machine open an arena. It is empty if the driver has no IPC handles.
@@ -31,7 +31,7 @@ pub fn arena_name(arena: &Arena) -> ArenaName {
     }
 }
 
-/// The arena of another process, mapped into this one. That process must not free it before this is dropped.
+/// The arena of another process, mapped into this one. The other process must not free it before this is dropped.
 #[derive(Debug)]
 pub struct Peer {
     device: Device,
@@ -39,7 +39,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Opens an arena by its IPC handle. Returns `None` if the two GPUs can't reach each other.
+    /// Opens an arena by its IPC handle `name`. Returns `None` if the two GPUs can't reach each other.
     pub fn open(device: &Device, name: &[u8]) -> Option<Peer> {
         let name = name.first_chunk::<HANDLE_BYTES>()?;
         device.context().bind_to_thread().ok()?;
@@ -52,7 +52,7 @@ impl Peer {
         Some(Peer { device: device.clone(), start })
     }
 
-    /// Returns a slice of `len` elements from byte `at` of the arena on.
+    /// Returns a slice of `len` elements that starts at byte `at` of the arena.
     pub fn span<T>(&self, at: u64, len: u64) -> DeviceSlice<T> {
         DeviceSlice::at(self.start + at, len)
     }
@@ -68,7 +68,7 @@ impl Drop for Peer {
     }
 }
 
-/// GPU memory of the other ranks. It is reachable after [`Self::meet`].
+/// Connection to the GPU memory of the other ranks. The memory is reachable after [`Self::meet`].
 pub struct Peers {
     comm: Comm,
     handles: Option<Arc<Handles>>,
@@ -80,7 +80,7 @@ pub struct Peers {
 }
 
 impl Peers {
-    /// Makes the peers for all ranks of `comm`. Nothing is reachable yet. Collective.
+    /// Prepares connections between all ranks of `comm`. No memory is reachable yet. Collective.
     pub fn new(comm: Comm) -> Peers {
         let handles = comm.shared_counters(1 + HANDLE_BYTES / 8).map(|counters| Handles {
             counters,
@@ -92,8 +92,8 @@ impl Peers {
         Peers { comm, handles: handles.map(Arc::new), mine, opening: Mutex::new(None), met }
     }
 
-    /// Publishes the IPC handle of this rank's arena, if the rank has a GPU. If ranks share memory, this begins to open
-    /// the other ranks' arenas in the background, because each takes a while. It must be called once.
+    /// Publishes the IPC handle of this rank's arena, if the rank has a GPU. If ranks share memory, a background thread begins
+    /// to open the other ranks' arenas, because each takes a while. It must be called once.
     pub fn begin(&self, mine: Option<(&Device, &ArenaName)>) {
         mine.into_iter().for_each(|(device, name)| drop(self.mine.set((device.clone(), name.clone()))));
         let Some(handles) = &self.handles else { return };
@@ -137,12 +137,12 @@ impl Peers {
         });
     }
 
-    /// Whether [`Self::meet`] was called.
+    /// Returns true if [`Self::meet`] was called.
     pub fn have_met(&self) -> bool {
         self.met.get().is_some()
     }
 
-    /// Returns the memory of the other ranks. Returns `None` if there is one rank, before [`Self::meet`], or if any
+    /// Returns the GPU memory of the other ranks. Returns `None` if the job has one rank, before [`Self::meet`], or if any
     /// rank can't reach another.
     pub fn reachable(&self) -> Option<PeerMemory<'_>> {
         let peers = self.met.get()?.as_deref()?;
@@ -169,12 +169,13 @@ struct Handles {
     counters: SharedCounters,
     rank: usize,
     ranks: usize,
-    /// True once nobody waits for handles any more.
+    /// Set once nobody waits for handles any more.
     abandoned: AtomicBool,
 }
 
-/// Values of a rank's first counter: the other counters contain its IPC handle, or it has none.
+/// Value of a rank's first counter that says: the other counters contain its IPC handle.
 const PUBLISHED: u64 = 1;
+/// Value of a rank's first counter that says: the rank has no IPC handle.
 const NO_HANDLE: u64 = 2;
 
 impl Handles {
@@ -199,17 +200,17 @@ impl Handles {
     }
 }
 
-/// GPU memory of the other ranks, if all ranks have GPUs of one machine and reach each other.
+/// Access to the GPU memory of the other ranks. All ranks have GPUs of one machine that reach each other.
 #[derive(Clone, Copy)]
 pub struct PeerMemory<'a> {
-    /// All ranks.
+    /// Communicator of all ranks.
     pub comm: &'a Comm,
     /// Arenas of the other ranks, in the order of ranks.
     pub peers: &'a [Peer],
 }
 
 impl PeerMemory<'_> {
-    /// Returns `words` words of a rank's GPU memory from byte `at` on. `mine` is all memory of this rank.
+    /// Returns `words` words of the GPU memory of rank `rank`, starting at byte `at`. `mine` is all GPU memory of this rank.
     pub fn span(&self, rank: usize, at: u64, words: u64, mine: DeviceSlice<u32>) -> DeviceSlice<u32> {
         match rank.cmp(&self.comm.rank()) {
             std::cmp::Ordering::Equal => mine.part(at / 4..at / 4 + words),

@@ -1,5 +1,5 @@
-//! Programs of kernels. Their sources are part of the binary. NVRTC compiles them for the GPU in use, and the cubins
-//! are cached.
+//! Programs of GPU kernels. Their sources are part of the binary. NVRTC compiles them for the GPU in use, and the
+//! compiled code (cubins) is cached.
 #![allow(unsafe_code)] // calls into the CUDA driver and NVRTC
 
 use super::device::Device;
@@ -14,14 +14,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// A program that is compiled and loaded.
+/// A program of kernels that is compiled and loaded.
 #[derive(Debug, Clone)]
 pub struct Program {
     device: Device,
     module: Arc<CudaModule>,
 }
 
-/// One kernel of a program.
+/// One kernel of a loaded program.
 #[derive(Debug, Clone)]
 pub struct Kernel {
     name: &'static str,
@@ -30,7 +30,7 @@ pub struct Kernel {
 }
 
 impl Program {
-    /// Loads `source` for `device`. Compiles it unless an earlier process has done so.
+    /// Loads the program `source` for `device`. Compiles it unless an earlier process has done so.
     ///
     /// # Errors
     /// [`Error::Usage`] if NVRTC is missing or too old, with a remedy; [`Error::Lost`].
@@ -57,7 +57,7 @@ impl Program {
         Ok(Program { device: device.clone(), module })
     }
 
-    /// Whether an earlier process has compiled `source` for this kind of device.
+    /// Returns true if an earlier process has compiled `source` for this kind of device.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -65,7 +65,7 @@ impl Program {
         Ok(cached(source, &options(device)?).is_some_and(|path| path.is_file()))
     }
 
-    /// Returns the kernel `name`.
+    /// Returns the kernel called `name`.
     ///
     /// # Errors
     /// [`Error::Lost`] if the program has no such kernel.
@@ -82,7 +82,8 @@ impl Kernel {
         self.name
     }
 
-    /// Allows each block of the kernel `bytes` of dynamic shared memory. Returns false if the GPU has less for a block.
+    /// Allows each thread block of the kernel `bytes` bytes of dynamic shared memory. Returns false if the GPU has less per
+    /// block.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -97,8 +98,8 @@ impl Kernel {
         Ok(is_room)
     }
 
-    /// Returns the number of blocks of `threads` threads and `shared` bytes of shared memory that run on the GPU at the
-    /// same time.
+    /// Returns how many thread blocks run on the GPU at the same time, if each has `threads` threads and `shared` bytes of
+    /// shared memory.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -119,7 +120,7 @@ fn options(device: &Device) -> Result<[String; 2]> {
     Ok([format!("--gpu-architecture=sm_{major}{minor}"), "--std=c++17".into()])
 }
 
-/// Returns the path of the cached cubin of `source`, if there is a cache.
+/// Returns the path at which the compiled code of `source` is cached, if there is a cache.
 fn cached(source: &ProgramSource, options: &[String]) -> Option<PathBuf> {
     let mut all = source.everything();
     options.iter().for_each(|option| all.push_str(option));
@@ -127,7 +128,7 @@ fn cached(source: &ProgramSource, options: &[String]) -> Option<PathBuf> {
     Some(cache()?.join(format!("{}.{key:016x}.cubin", source.name)))
 }
 
-/// Reads a cached image. Returns `None` if it is absent or does not match its checksum.
+/// Reads compiled code from the cache. Returns `None` if it is absent or does not match its checksum.
 fn read_checked(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = std::fs::read(path).ok()?;
     let sum = bytes.get(..8)?.try_into().ok().map(u64::from_le_bytes)?;
@@ -181,7 +182,7 @@ fn failed(source: &ProgramSource, why: impl std::fmt::Display) -> Error {
     Error::Usage(format!("NVRTC did not compile {name}: {why}: {remedy}"))
 }
 
-/// A program of NVRTC; it is destroyed on drop.
+/// A program that NVRTC compiles; it is destroyed on drop.
 struct Handle(sys::nvrtcProgram);
 
 impl Handle {

@@ -1,4 +1,4 @@
-//! Queues of work on a GPU: copies, fills and kernels that run one after another while the host goes on.
+//! Queues of work on a GPU: copies, fills and kernels that run one after another while the host continues.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::arena::DeviceSlice;
@@ -20,14 +20,14 @@ pub struct Queue {
 }
 
 #[must_use = "queued work is done only when the event is"]
-/// A point in a queue. It is done when everything queued before it is.
+/// A point in a queue of GPU work. It is done when everything queued before it is done.
 #[derive(Debug)]
 pub struct Event {
     device: Device,
     event: CudaEvent,
 }
 
-/// Shape of a kernel launch.
+/// Shape of a kernel launch: its thread blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Grid {
     /// Number of blocks of threads.
@@ -38,7 +38,7 @@ pub struct Grid {
     pub shared: u32,
 }
 
-/// Threads of a block; the kernels have the same constant.
+/// Number of threads per block. The kernels have the same constant.
 pub const THREADS: u32 = 256;
 
 /// Arguments of a kernel: a tuple whose elements are passed by their bytes.
@@ -70,7 +70,7 @@ arguments!(A B C D E F G H I);
 arguments!(A B C D E F G H I J);
 
 impl Queue {
-    /// Makes a queue on this GPU.
+    /// Makes a queue on the GPU `device`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -79,7 +79,7 @@ impl Queue {
         Ok(Queue { device: device.clone(), stream })
     }
 
-    /// Returns a grid with one thread for each of `items`, but with no more threads than fill the GPU with short work.
+    /// Returns a grid with one thread for each of `items` items, but at most as many threads as fill the GPU with short work.
     pub fn grid(&self, items: u64) -> Grid {
         let most = 8 * self.device.multiprocessors();
         let blocks = items.div_ceil(u64::from(THREADS)).min(u64::from(most)) as u32;
@@ -115,7 +115,7 @@ impl Queue {
         unsafe { self.launch_as(true, kernel, grid, arguments) }
     }
 
-    /// Queues the launch of a kernel, all of whose blocks run at the same time if `together`.
+    /// Queues the launch of a kernel. If `together` is true, all of its blocks run at the same time.
     ///
     /// # Safety
     /// The same conditions as for [`Self::launch`].
@@ -128,7 +128,7 @@ impl Queue {
             .map_err(|e| self.device.lost(kernel.name(), e))
     }
 
-    /// Queues a fill of every byte of `span` with `byte`.
+    /// Queues work that sets every byte of `span` to `byte`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -142,7 +142,7 @@ impl Queue {
             .map_err(|e| self.device.lost("fill memory", e))
     }
 
-    /// Queues a copy to the device.
+    /// Queues a copy from host memory to GPU memory.
     ///
     /// # Safety
     /// `from` must not change until the copy is done.
@@ -157,7 +157,7 @@ impl Queue {
             .map_err(|e| self.device.lost("copy to it", e))
     }
 
-    /// Queues a copy from the device.
+    /// Queues a copy from GPU memory to host memory.
     ///
     /// # Safety
     /// Nobody may use `to` until the copy is done.
@@ -172,7 +172,7 @@ impl Queue {
             .map_err(|e| self.device.lost("copy from it", e))
     }
 
-    /// Queues a copy of all of `from` within GPU memory; it may be on another GPU.
+    /// Queues a copy of all of `from` to `to`. Both are GPU memory, possibly on different GPUs.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -186,7 +186,7 @@ impl Queue {
         .map_err(|e| self.device.lost("copy within GPU memory", e))
     }
 
-    /// Copies elements to the device, after everything that is queued, and waits.
+    /// Copies elements to GPU memory, after all work that is queued, and waits for the copy.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -196,7 +196,7 @@ impl Queue {
         self.finish()
     }
 
-    /// Copies elements from the device, after everything that is queued, and waits.
+    /// Copies elements from GPU memory, after all work that is queued, and waits for the copy.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -206,7 +206,7 @@ impl Queue {
         self.finish()
     }
 
-    /// Returns an event for the current end of the queue.
+    /// Returns a new event at the current end of the queue.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -214,7 +214,7 @@ impl Queue {
         self.record_with(None)
     }
 
-    /// Returns an event for the current end of the queue that also records the time, for [`Event::until`].
+    /// Returns a new event at the current end of the queue that also records the time, for [`Event::until`].
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -243,7 +243,7 @@ impl Queue {
         self.stream.wait(&event.event).map_err(|e| self.device.lost("wait for an event", e))
     }
 
-    /// Waits until everything that is queued is done.
+    /// Waits until all queued work is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
@@ -253,7 +253,7 @@ impl Queue {
 }
 
 impl Event {
-    /// Whether everything before the event is done.
+    /// Returns true if all work queued before the event is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
@@ -262,7 +262,7 @@ impl Event {
         self.event.try_is_complete().map_err(|e| self.device.lost("compute", e))
     }
 
-    /// Returns the time from this event to `later`. Both must come from [`Queue::record_timed`] and be done.
+    /// Returns the time from this event to the event `later`. Both must come from [`Queue::record_timed`] and be done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
@@ -271,7 +271,7 @@ impl Event {
         Ok(Duration::from_secs_f32((milliseconds / 1000.0).max(0.0)))
     }
 
-    /// Waits until everything before the event is done.
+    /// Waits until all work queued before the event is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.

@@ -8,12 +8,13 @@ use super::queue::{Grid, Queue, THREADS};
 use super::source::{COMMON, ProgramSource, constant};
 use crate::error::Result;
 
-/// The program of prefix sums.
+/// GPU program of prefix sums.
 pub static PROGRAM: ProgramSource = ProgramSource { name: "scan.cu", text: TEXT, headers: &[COMMON] };
 const TEXT: &str = include_str!("../../kernels/scan.cu");
 
-/// Number of values that a block sums.
+/// Number of values that a thread block sums.
 const TILE: u64 = (constant(TEXT, "SCAN_THREADS") * constant(TEXT, "SCAN_EACH")) as u64;
+/// Number of threads of the block that sums the sums of all tiles.
 const SUM_THREADS: u32 = 1024;
 
 /// Kernels that compute prefix sums in place.
@@ -34,7 +35,7 @@ impl Scan {
         Ok(Scan { sums: kernel("scan_sums")?, tiles: kernel("scan_tiles")?, values: kernel("scan_values")? })
     }
 
-    /// Returns the number of scratch elements for `len` values: one sum for every tile.
+    /// Returns the number of scratch elements that prefix sums of `len` values need: one for every tile.
     pub fn scratch(len: u64) -> u64 {
         len.div_ceil(TILE)
     }

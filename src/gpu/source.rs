@@ -1,16 +1,16 @@
-//! Sources of the programs in `kernels/`, and where they are cached once compiled. The module that launches a program
-//! declares it.
+//! Sources of the GPU programs in `kernels/`, and the folder in which compiled programs are cached. The module that
+//! launches a program declares it.
 
 use std::path::PathBuf;
 
-/// Returns the folder of cached kernels; `None` without a home directory.
+/// Returns the folder in which compiled kernels are cached; `None` without a home directory.
 pub fn cache() -> Option<PathBuf> {
     let from = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let base = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")))?;
     Some(base.join("gpugraph"))
 }
 
-/// Source of a program of kernels.
+/// Source of a program of GPU kernels.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgramSource {
     /// Name of the program's file.
@@ -33,11 +33,11 @@ impl ProgramSource {
 /// The header `common.cuh`, which every program includes.
 pub const COMMON: (&str, &str) = ("common.cuh", include_str!("../../kernels/common.cuh"));
 
-/// Returns the value of `constexpr u32 NAME = VALUE;` in the text of a kernel's file, so that the host has the same constant. The value is a decimal
-/// number or a power of two, such as `1u << 18`.
+/// Returns the value of `constexpr u32 NAME = VALUE;` in the source `text` of a kernel, so that the host has the same
+/// constant. The value is a decimal number or a power of two, such as `1u << 18`.
 ///
 /// # Panics
-/// If there is no such constant; in a constant of the host, this is an error of the compiler.
+/// If there is no such constant. For a constant of the host, the compiler reports this as an error.
 pub const fn constant(text: &str, name: &str) -> u32 {
     let text = text.as_bytes();
     let mut at = 0;
@@ -56,7 +56,7 @@ pub const fn constant(text: &str, name: &str) -> u32 {
     if starts_with(text, at, b" << ") { first << number(text, at + 4).0 } else { first }
 }
 
-/// Returns the decimal number at a place, and the place behind it.
+/// Reads the decimal number that starts at byte `at`. Returns it, and the index of the byte after it.
 const fn number(text: &[u8], mut at: usize) -> (u32, usize) {
     let (mut value, first) = (0, at);
     while text[at].is_ascii_digit() {

@@ -1,4 +1,4 @@
-//! Copies from host memory to a GPU at the speed of the link, with several threads and through pinned memory.
+//! Copies from host memory to a GPU at the speed of the link between them, by several threads through pinned memory.
 //!
 //! On the machine measured, copies from pageable memory ran at 9 GB/s. Pinning the source would take longer than
 //! copying it through a small buffer that stays pinned; 16 threads move 43 GB/s in this way.
@@ -19,8 +19,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Pinned host memory, which the GPU accesses without the CPU: copies use it, and kernels read it. The memory is a
-/// buffer of its own, or was allocated elsewhere.
+/// Pinned host memory, which the GPU accesses without the CPU: copies use it, and kernels read it. It owns a buffer, or
+/// pins memory that was allocated elsewhere.
 #[derive(Debug)]
 pub struct Pinned<M: Deref<Target = [u8]> = Buffer<u8>> {
     device: Device,
@@ -28,7 +28,7 @@ pub struct Pinned<M: Deref<Target = [u8]> = Buffer<u8>> {
 }
 
 impl Pinned {
-    /// Allocates `bytes` bytes of zeros.
+    /// Allocates and pins `bytes` zeroed bytes.
     ///
     /// # Errors
     /// [`Error::Limit`] if the budget or the system refuses; [`Error::Lost`].
@@ -36,7 +36,7 @@ impl Pinned {
         Pinned::of(device, pages(bytes, budget)?, budget)
     }
 
-    /// Returns the memory. The GPU may be using parts of it: see the copies of [`Queue`].
+    /// Returns the memory for writing. The GPU may be using parts of it: see the copies of [`Queue`].
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory
     }
@@ -54,7 +54,7 @@ impl<M: Deref<Target = [u8]>> Pinned<M> {
         Ok(Pinned { device: device.clone(), memory })
     }
 
-    /// Returns the address by which kernels access the memory.
+    /// Returns the address at which kernels access the memory.
     pub fn address(&self) -> u64 {
         self.memory.as_ptr() as u64
     }
@@ -70,7 +70,7 @@ impl<M: Deref<Target = [u8]>> Drop for Pinned<M> {
     }
 }
 
-/// Pins memory that begins at a page. It must be unregistered before it is unmapped.
+/// Pins memory that begins at a page. The memory must be unregistered before it is unmapped.
 fn register(device: &Device, memory: &[u8], budget: &Budget) -> Result<()> {
     device.bind()?;
     let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
@@ -97,7 +97,7 @@ fn pages(bytes: usize, budget: &Budget) -> Result<Buffer<u8>> {
 pub struct StopFlag(Pinned);
 
 impl StopFlag {
-    /// Bytes of pinned memory that a flag takes.
+    /// Bytes of pinned memory that the flag takes.
     pub const BYTES: u64 = 4096;
 
     /// Makes a flag that is not set.
@@ -113,7 +113,7 @@ impl StopFlag {
         self.0.bytes_mut()[..4].copy_from_slice(&u32::from(stop).to_le_bytes());
     }
 
-    /// Returns the address by which kernels access the memory.
+    /// Returns the address at which kernels access the flag.
     pub fn address(&self) -> u64 {
         self.0.address()
     }
@@ -128,12 +128,12 @@ pub enum CopySource<'s> {
     File {
         /// Path of the file.
         path: &'s Path,
-        /// Offset of the first byte.
+        /// Offset of the first byte in the file.
         start: u64,
         /// Number of bytes.
         bytes: u64,
     },
-    /// Bytes in the memory of another process.
+    /// Bytes in the memory of another process of this machine.
     Process {
         /// The other process.
         process: Process,
@@ -142,7 +142,7 @@ pub enum CopySource<'s> {
         /// Number of bytes.
         bytes: u64,
     },
-    /// Bytes in the memory of a GPU, this one or another.
+    /// Bytes in the memory of this GPU or another.
     Gpu(DeviceSlice<u8>),
 }
 
@@ -155,7 +155,7 @@ impl<'s> CopySource<'s> {
         }
     }
 
-    /// Returns the part of the source from byte `at` on, with `len` bytes or as many as there are.
+    /// Returns a part of the source that starts at byte `at`. It has `len` bytes, or fewer at the end of the source.
     pub fn piece(self, at: u64, len: u64) -> CopySource<'s> {
         let len = len.min(self.len() - at);
         match self {
@@ -168,7 +168,7 @@ impl<'s> CopySource<'s> {
         }
     }
 
-    /// Copies the whole source, which must not be on a GPU, to `to`, which must have the same length.
+    /// Copies the whole source to `to`, which must have the same length. The source must not be on a GPU.
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::Lost`] if another process is gone.
@@ -189,17 +189,17 @@ impl<'s> CopySource<'s> {
     }
 }
 
-/// Most bytes of one copy. Starting a copy costs far less than moving this many bytes.
+/// Maximum number of bytes of one copy. Starting a copy costs far less than moving this many bytes.
 const SLOT: usize = 4 << 20;
-/// Number of slots of each thread. One is filled while the GPU copies from the others.
+/// Number of slots of each copying thread. One is filled while the GPU copies from the others.
 const SLOTS: usize = 3;
 /// Number of queues for copies that run at the same time as kernels. A GPU serves 8 queues at once; with more queues,
 /// more copies wait behind an unrelated kernel.
 const UPLOAD_QUEUES: usize = 3;
-/// Most threads of an uploader; more threads are no faster.
+/// Maximum number of threads of an uploader; more threads are no faster.
 const MOST_THREADS: usize = 16;
 
-/// Copies host memory to the GPU with several threads.
+/// Copies host memory to GPU memory with several threads.
 #[derive(Debug)]
 pub struct Uploader {
     copiers: Vec<Copier>,
@@ -215,20 +215,21 @@ pub struct Uploader {
 /// State of one copying thread.
 #[derive(Debug)]
 struct Copier {
-    /// An event for each slot that is done when the slot's copy is. Events are made once, because making one takes
+    /// One event for each slot, which is done when the slot's copy is done. Events are made once, because making one takes
     /// longer than a small copy.
     copied: Vec<Event>,
-    /// Event after everything that the thread has queued.
+    /// Event after all work that the thread has queued.
     done: Event,
 }
 
 impl Uploader {
-    /// Returns the bytes of pinned memory for `threads` threads; `limit` is the limit of host memory in bytes.
+    /// Returns the number of bytes of pinned memory that `threads` threads need; `limit` is the limit of host memory in
+    /// bytes.
     pub fn bytes(threads: usize, limit: u64) -> u64 {
         (threads.clamp(1, MOST_THREADS) * SLOTS * slot(limit)) as u64
     }
 
-    /// Allocates the memory for [`Self::new`] without pinning it.
+    /// Allocates the host memory that [`Self::new`] needs, without pinning it.
     ///
     /// # Errors
     /// [`Error::Limit`] if the budget refuses.
@@ -257,7 +258,7 @@ impl Uploader {
         Ok(Uploader { copiers, queues, join_queue, pinned, slot: slot(budget.limit()), pool })
     }
 
-    /// Lends the threads' queues and slots, as lanes, to work that copies its own data and results.
+    /// Lends the threads' queues and slots, as lanes, to a caller that copies its own data and results.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -271,13 +272,13 @@ impl Uploader {
         Ok(lanes.collect())
     }
 
-    /// Returns the number of lanes, and the bytes of a slot.
+    /// Returns the number of lanes, and the size of a slot in bytes.
     pub fn shape(&self) -> (usize, u64) {
         (self.copiers.len(), self.slot as u64)
     }
 
-    /// Copies every part to its destination. Returns once all host memory has been read, with an event that is done
-    /// when all copies are. Calls `go_on` between pieces; its error ends the copy.
+    /// Copies each source in `parts` to its destination. Returns once all host memory has been read, with an event that is
+    /// done when all copies are done. Calls `go_on` between pieces; its error ends the copy.
     ///
     /// # Errors
     /// Errors of `go_on`, and [`Error::Lost`].

@@ -1,5 +1,5 @@
-//! Environment variables that CUDA reads when it starts: the GPU that this process sees, and the number of connections
-//! to it.
+//! Sets the environment variables that CUDA reads when it starts: which GPU this process sees, and how many connections
+//! to it CUDA opens.
 //!
 //! CUDA starts and ends every GPU that it sees. On a machine with four H200, a process that sees one GPU starts it in
 //! 0.2 s. A process that sees all takes 0.6 to 1.1 s, and four such processes take turns. A process computes with one
@@ -16,7 +16,7 @@ const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
 /// The only GPU that this process sees, and the number of GPUs that it could see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisibleGpu {
-    /// Index of the GPU among all.
+    /// Index of the GPU among all GPUs that this process could see.
     pub index: u32,
     /// Number of GPUs that this process could see.
     pub of: usize,
@@ -24,8 +24,8 @@ pub struct VisibleGpu {
 
 static VISIBLE: OnceLock<VisibleGpu> = OnceLock::new();
 
-/// Makes CUDA see only GPU `wanted`. If none is named, it is the GPU that rank `local_rank` of this machine gets in
-/// turn. Does nothing if that GPU does not exist or is the only one.
+/// Makes CUDA see only GPU `wanted`. Without `wanted` it chooses a GPU by `local_rank`, so that the ranks of this machine
+/// get GPUs in turn. Does nothing if the GPU does not exist or is the only one.
 ///
 /// # Safety
 /// No other thread may run yet, and CUDA must not have been started.
@@ -44,13 +44,13 @@ pub unsafe fn see_one(wanted: Option<u32>, local_rank: usize) {
 /// Environment variable for the number of connections to a GPU, and a number that is enough for ranks that wait for
 /// each other.
 const CONNECTIONS: (&str, &str) = ("CUDA_DEVICE_MAX_CONNECTIONS", "2");
-/// Fewest ranks on a machine for which fewer connections are worth it.
+/// Minimum number of ranks on a machine for which fewer connections are worth it.
 const MANY_RANKS: usize = 3;
 
-/// Makes CUDA open fewer connections to the GPU than its default of eight, if there are many `local_ranks`. A driver
-/// opens and closes connections one by one while ranks wait for each other. With it, four ranks with an H200 each took
-/// 1.2 to 1.4 s rather than 1.6 s to start, and 0.15 to 0.2 s rather than 0.3 s to end. Sorting, which queues many
-/// small kernels, takes longer: 0.28 s rather than 0.19 s at scale 29.
+/// Makes CUDA open fewer connections to the GPU than its default of eight, if this machine has many ranks
+/// (`local_ranks`). A driver opens and closes connections one by one while ranks wait for each other. With fewer
+/// connections, four ranks with an H200 each took 1.2 to 1.4 s rather than 1.6 s to start, and 0.15 to 0.2 s rather than
+/// 0.3 s to end. Sorting, which queues many small kernels, takes longer: 0.28 s rather than 0.19 s at scale 29.
 ///
 /// # Safety
 /// The same conditions as for [`see_one`].
@@ -76,7 +76,7 @@ fn choose(names: &[String], wanted: Option<u32>, local_rank: usize) -> Option<(V
     names.get(index).map(|name| (VisibleGpu { index: index as u32, of }, name))
 }
 
-/// Splits a list of GPUs in the way of CUDA: names after the first invalid one do not count.
+/// Splits a list of GPUs in the way in which CUDA does: names after the first invalid one do not count.
 fn listed(list: &str) -> Vec<String> {
     let name = |name: &&str| {
         let number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());

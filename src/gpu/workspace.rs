@@ -1,4 +1,4 @@
-//! Everything that a job has of a GPU from start to end: the arena, pinned memory, compiled kernels.
+//! Everything that a job keeps on a GPU from start to end: the arena, pinned memory and compiled kernels.
 
 use super::arena::Arena;
 use super::device::Device;
@@ -13,10 +13,10 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// A GPU that is ready for use. A computation borrows the whole workspace, so only one at a time uses the memory.
+/// A GPU that is ready for use. A computation borrows the whole workspace, so only one at a time uses the GPU's memory.
 #[derive(Debug)]
 pub struct Workspace {
-    /// The GPU.
+    /// The GPU that is open.
     pub device: Device,
     // Fields are dropped in this order, so that no work is queued any more when the memory is freed.
     /// Queue for kernels and small copies.
@@ -30,25 +30,25 @@ pub struct Workspace {
     programs: Vec<Loading>,
 }
 
-/// The order in which processes of one machine start CUDA.
+/// The order in which processes of one machine start CUDA. [`Workspace::open`] calls the methods.
 pub trait StartTurn {
     /// Waits until this process may start CUDA.
     fn wait(&self) {}
-    /// Called once CUDA has started.
+    /// Notes that CUDA has started in this process.
     fn started(&self) {}
-    /// Called once the GPU is open.
+    /// Notes that this process has opened the GPU.
     fn opened(&self) {}
 }
 
-/// The order for a process by itself, which waits for nobody.
+/// The order for a process that waits for no other process.
 impl StartTurn for () {}
 
 /// Smallest GPU memory with which a job can do anything, in bytes.
 const LEAST_MEMORY: u64 = 1 << 20;
 
 impl Workspace {
-    /// Opens GPU `index` (or the first one), takes `limit` bytes of its memory (or the default limit), and begins to
-    /// load `programs`. It uses less memory if another process has some of it. CUDA starts when `turn` permits it.
+    /// Opens GPU `index` (or the first one), takes `limit` bytes of its memory (or the default limit), and begins to load
+    /// `programs`. It takes less memory if other processes use some of it. CUDA starts when `turn` permits it.
     ///
     /// # Errors
     /// [`Error::Usage`] with a remedy if CUDA, the GPU or NVRTC is missing; [`Error::Limit`], [`Error::Lost`].
@@ -91,7 +91,7 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Returns a kernel of a program. Waits until the program is compiled.
+    /// Returns the kernel called `name` of the program `source`. Waits until the program is compiled.
     ///
     /// # Errors
     /// Errors of the compilation; [`Error::Lost`] if the program has no kernel of this name.
@@ -101,7 +101,7 @@ impl Workspace {
     }
 }
 
-/// Limit of host memory, in bytes, below which programs are compiled one after another.
+/// Limit of host memory, in bytes, below which a job compiles its programs one after another.
 const ONE_BY_ONE: u64 = 1 << 30;
 
 /// Begins to load programs, and waits for the programs that are not cached. To compile all programs of a job, NVRTC
@@ -130,7 +130,7 @@ fn not_compiled(name: &str) -> Error {
     Error::Lost(format!("{name} was not compiled"))
 }
 
-/// A program that a thread loads, and compiles if it is not cached.
+/// A program that a thread is loading. The thread compiles the program if it is not cached.
 #[derive(Debug)]
 struct Loading {
     name: &'static str,
@@ -146,7 +146,7 @@ impl Loading {
         Ok(Loading { name: source.name, thread: Mutex::new(Some(thread)), loaded: OnceLock::new() })
     }
 
-    /// Returns the program. Waits until it is loaded.
+    /// Waits until the program is loaded, and returns it.
     fn program(&self) -> Result<&Program> {
         if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
             let loaded = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;

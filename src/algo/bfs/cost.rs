@@ -1,20 +1,21 @@
-//! Cost of searches: memory from the functions that size their arrays, time from measured rates.
+//! Estimates the memory and time of searches for a plan. Memory comes from the functions that size the arrays, time
+//! from measured rates.
 
 use crate::algo::bfs::{cpu, gpu, ranks};
 use crate::algo::searches::SearchCost;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::{Crew, GraphSize};
 
-/// Nanoseconds of a thread per vertex of a search.
+/// Time of one thread per vertex of a search, in nanoseconds.
 const SEARCH: f64 = 5.0;
-/// Nanoseconds of a GPU per vertex of a search, including the copy of its parent to the host.
+/// Time of a GPU per vertex of a search, in nanoseconds. It includes the copy of the vertex's parent to the host.
 const SEARCH_ON_GPU: f64 = 0.2;
-/// Number of steps of a search that reach so many vertices that bitmaps are sent instead of lists, and the reciprocal
-/// of the part of the vertices that is claimed top-down.
+/// Number of steps of a search that reach enough vertices for ranks to send bitmaps instead of lists.
 const STEPS: u64 = 3;
+/// Reciprocal of the fraction of vertices that ranks claim in top-down steps.
 const CLAIMED: u64 = 8;
 
-/// Returns the cost of searches of the table `label` on a graph of this size.
+/// Returns the estimated cost of the searches of the table named `label` on a graph of size `graph`.
 pub fn of(label: &str, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
     let vertices = graph.vertices;
     let entries = graph.entries();
@@ -36,7 +37,8 @@ pub fn of(label: &str, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
     }
 }
 
-/// Returns the maximum and the minimum bytes of host memory for rows that do not fit GPUs of known memory.
+/// Returns the maximum and the minimum bytes of host memory for rows that do not fit the GPUs. Both are 0 if the memory
+/// of the GPUs is unknown.
 fn on_gpu(graph: &GraphSize<'_>, crew: &Crew) -> [u64; 2] {
     // GPUs of different nodes can't access each other.
     let gpus = if crew.nodes == 1 { crew.ranks as u64 } else { 1 };
@@ -47,8 +49,8 @@ fn on_gpu(graph: &GraphSize<'_>, crew: &Crew) -> [u64; 2] {
     }
 }
 
-/// Returns approximately how many bytes ranks send each other in a search: bitmaps of all vertices after the steps that
-/// reach many, claims of some vertices with their parents, and parents.
+/// Returns approximately how many bytes ranks send each other in a search. They send bitmaps of all vertices after the
+/// steps that reach many, claims of some vertices with their parents, and finally all parents.
 fn sent(vertices: u64, ranks: u64) -> u64 {
     let others = ranks.saturating_sub(1);
     others * (STEPS * vertices / 8) + (8 * vertices / CLAIMED + 4 * vertices) * others / ranks.max(1)

@@ -31,10 +31,10 @@ pub fn choose<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engi
     Ok(on_rank0_or(comm, run.devices.choose(true, on_gpu, on_cpu)?, GpuSearch::is_shared))
 }
 
-/// Alpha and beta, if they are given.
+/// Thresholds alpha and beta as the job sets them. The default of the device replaces `None`.
 pub type Switches = [Option<f64>; 2];
 
-/// Returns the thresholds of a table; those of the device (`otherwise`) for what it does not set.
+/// Returns the thresholds of a search. `otherwise` has the device's defaults for the thresholds that are `None`.
 fn switch([alpha, beta]: Switches, otherwise: Switch) -> Switch {
     Switch { alpha: alpha.unwrap_or(otherwise.alpha), beta: beta.unwrap_or(otherwise.beta) }
 }

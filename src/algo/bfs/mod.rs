@@ -1,4 +1,4 @@
-//! Breadth-first search: from a source, the vertices that it reaches, the level of each, and a tree of parents.
+//! Breadth-first search: finds the vertices that are reachable from a source, the level of each, and a tree of parents.
 //!
 //! A search proceeds level by level. *Top-down*, it follows the edges of the frontier, which are the vertices of the
 //! last level. *Bottom-up*, every unreached vertex checks the neighbours in its row, from the front, and stops at the

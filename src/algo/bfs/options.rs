@@ -21,7 +21,7 @@ pub struct Bfs {
     pub beta: Option<f64>,
 }
 
-/// The key `alpha`.
+/// The key `alpha` of the table `[bfs]`.
 pub(super) const ALPHA: Key<Option<f64>> = Key::new(
     "alpha",
     ("a number above 0", "by device: 30 with rows in memory, 8 with rows on a disk, 64 on a GPU"),
@@ -30,7 +30,7 @@ pub(super) const ALPHA: Key<Option<f64>> = Key::new(
     |field, diagnostics| field.positive(MOST_SWITCH, diagnostics).map(Some),
 );
 
-/// The key `beta`.
+/// The key `beta` of the table `[bfs]`.
 pub(super) const BETA: Key<Option<f64>> = Key::new(
     "beta",
     ("a number above 0", "1000 on every device"),
@@ -39,5 +39,5 @@ pub(super) const BETA: Key<Option<f64>> = Key::new(
     |field, diagnostics| field.positive(MOST_SWITCH, diagnostics).map(Some),
 );
 
-/// All keys of the table.
+/// All keys of the table `[bfs]`.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&DRAWN, &SEED, &SOURCES, &VALIDATE, &WRITE, &GRAPH500, &ALPHA, &BETA];

@@ -12,7 +12,7 @@ pub struct BfsDetails {
     pub seconds: f64,
     /// Traversed edges per second.
     pub teps: f64,
-    /// The first levels in order.
+    /// Statistics of the first levels, in order. The report limits their number.
     pub levels: Vec<BfsLevel>,
 }
 

@@ -1,4 +1,4 @@
-//! A search and its statistics, for every engine.
+//! Statistics of a breadth-first search and its thresholds, for every engine.
 
 use crate::algo::searches::LEVELS;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ pub struct Switch {
     pub beta: f64,
 }
 
-/// One search: its levels and its duration.
+/// Statistics of one search: its levels and its duration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BfsSearched {
     /// Number of vertices reached, including the root.
@@ -33,14 +33,14 @@ pub struct BfsSearched {
 /// Traffic of a rank with other ranks in a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankTraffic {
-    /// Seconds, including waiting for other ranks.
+    /// Seconds that the traffic took, including waiting for other ranks.
     pub seconds: f64,
-    /// Number of bytes sent.
+    /// Number of bytes sent to other ranks.
     pub sent_bytes: u64,
 }
 
 impl BfsSearched {
-    /// Records the next level.
+    /// Adds the next level to the totals, and to the list of levels unless that is full.
     pub fn note(&mut self, level: BfsLevel) {
         self.depth += u64::from(self.reached > 0);
         self.reached += level.frontier;
@@ -50,10 +50,10 @@ impl BfsSearched {
     }
 }
 
-/// One step of a search: from a level to the next.
+/// Statistics of one step of a search, which goes from one level to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BfsLevel {
-    /// Number of vertices of the level.
+    /// Number of vertices of the level from which the step starts.
     pub frontier: u64,
     /// Number of row entries checked.
     pub edges_checked: u64,

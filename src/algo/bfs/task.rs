@@ -1,4 +1,4 @@
-//! The table `[bfs]`.
+//! Connects the table `[bfs]` to the driver of searches.
 
 use super::options::{ALPHA, BETA, KEYS};
 use super::search::BfsSearched;

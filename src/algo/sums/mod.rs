@@ -42,7 +42,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::time::Instant;
 
-/// Options of the sums.
+/// Options of the table `[sums]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sums {
     columns: bool,
@@ -66,12 +66,12 @@ const WEIGHTS: Key<Option<WeightSource>> = Key::new(
     |field, diagnostics| WeightSource::parse(field, diagnostics).map(Some),
 );
 
-/// The sums so far, on rank 0.
+/// Sums of the units that are finished so far, on rank 0.
 #[derive(Default)]
 struct SumsProgress {
     total: u64,
     entries: u64,
-    /// Time of all units, including those of earlier runs.
+    /// Time of all units in nanoseconds, including units of earlier runs.
     nanos: u64,
     done: HashSet<u64>,
     at_rows: Vec<u64>,
@@ -219,10 +219,10 @@ impl Sums {
     }
 }
 
-/// The result.
+/// Result of `[sums]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SumsOutput {
-    /// The sum over all edges.
+    /// Sum of the products of degrees over all edges.
     total: u64,
 }
 

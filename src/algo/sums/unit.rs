@@ -1,4 +1,4 @@
-//! The sums of a unit, from edges and their weights.
+//! Computes the sums of a unit from edges and their weights.
 
 use crate::algo::WeightSource;
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::graph::ids::Vertex;
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 
-/// The graph, and the weights of its edges.
+/// A graph with the weights and degrees from which sums are computed.
 pub(super) struct WeightedEdges<'a> {
     pub(super) graph: &'a Graph,
     pub(super) degrees: &'a [u32],
@@ -19,8 +19,8 @@ pub(super) struct WeightedEdges<'a> {
 }
 
 impl WeightedEdges<'_> {
-    /// Calls `each` with the other end and the weight of all edges of a row in a half. Without weights, the weight is
-    /// 1.
+    /// Calls `each` for every edge in row `row` of `half`, with the edge's other end and its weight. Without weights, the
+    /// weight is 1.
     fn edges(&self, half: &Catalogue, row: u32, mut each: impl FnMut(u32, u64)) {
         let direction = self.graph.info.direction;
         match (self.weights, &self.ids) {
@@ -41,7 +41,7 @@ impl WeightedEdges<'_> {
         }
     }
 
-    /// Returns the sums of unit `number`.
+    /// Computes the sums of unit `number`.
     pub(super) fn unit(&self, number: u64) -> Result<SumsUnit> {
         let block = self.graph.catalogue.block(number as usize);
         let mut unit = SumsUnit { number, total: 0, nanos: 0, lengths: Vec::new(), at_rows: Vec::new() };
@@ -70,11 +70,11 @@ impl WeightedEdges<'_> {
     }
 }
 
-/// The sums of one unit: the total, and one for each row at an end of its edges.
+/// Sums of one unit: the total, and one sum for each row at an end of the unit's edges.
 pub(super) struct SumsUnit {
     pub(super) number: u64,
     pub(super) total: u64,
-    /// Time that the unit took.
+    /// Time that the unit took, in nanoseconds.
     pub(super) nanos: u64,
     /// Number of entries of each row.
     pub(super) lengths: Vec<u32>,

@@ -1,4 +1,4 @@
-//! The fastest strategy: the engines of `[bfs]`, which use bottom-up steps and exchange bitmaps.
+//! Strategy `auto`, the fastest: the engines of `[bfs]`, which use bottom-up steps and exchange bitmaps.
 
 use super::search::{Search, Sent, TraverseLevel, TraverseSearched};
 use crate::algo::bfs;
@@ -6,15 +6,15 @@ use crate::algo::searches::{Engine, EngineInput};
 use crate::error::Result;
 use crate::graph::ids::Vertex;
 
-/// The engine of `[bfs]` that suits the devices, with a graph.
+/// Engine of strategy `auto`. It runs the engine of `[bfs]` that fits the devices.
 pub struct Auto<'a> {
     search: Engine<'a, [u32], bfs::search::BfsSearched>,
-    /// Whether this is a single process, which sends nothing.
+    /// Whether the job has a single rank, which sends nothing.
     is_alone: bool,
 }
 
 impl<'a> Auto<'a> {
-    /// Prepares the engine. Collective.
+    /// Prepares the engine of `[bfs]` for a graph. Collective.
     ///
     /// # Errors
     /// Errors of [`bfs::engine::choose`].

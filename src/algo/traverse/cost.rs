@@ -1,4 +1,4 @@
-//! Cost of a traversal: memory from the functions that size its arrays, time from rates.
+//! Estimates the cost of traversals for a plan. Memory comes from the functions that size the arrays, time from rates.
 
 use super::options::{Strategy, Traverse};
 use super::{cpu, exchange, gpu};
@@ -7,15 +7,17 @@ use crate::algo::searches::SearchCost;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::{Crew, GraphSize};
 
-/// Nanoseconds of a thread per entry of all rows.
+/// Time of one thread per entry of all rows, in nanoseconds.
 const ENTRY: f64 = 6.0;
-/// Nanoseconds of a GPU per entry, derived from the bytes it moves because no GPU was available to measure.
+/// Time of a GPU per entry of all rows, in nanoseconds. It is derived from the bytes that the GPU moves, because no GPU
+/// was available to measure.
 const ENTRY_ON_GPU: f64 = 0.1;
-/// Bytes of a pair, and the reciprocal of the part of the candidates that is sent if repeats are dropped.
+/// Size of a pair in bytes.
 const PAIR: u64 = 8;
+/// Reciprocal of the fraction of candidates that ranks send if repeats are dropped.
 const LEFT: u64 = 8;
 
-/// Returns the cost of searches of `table` on a graph of this size.
+/// Returns the estimated cost of the searches of `table` on a graph of size `graph`.
 pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
     let label = format!("traverse {}", table.strategy.name());
     if table.strategy == Strategy::Auto {
@@ -45,7 +47,7 @@ pub(super) fn own(table: &Traverse, graph: &GraphSize<'_>, ranks: usize) -> [u64
     [own as u64, graph.entries_of_rank(table.owner.block() as u64, ranks)]
 }
 
-/// Returns the ownership as rank 0 sees it, which has the most vertices.
+/// Returns the vertices that rank 0 owns. No rank owns more.
 fn ownership(table: &Traverse, graph: &GraphSize<'_>, ranks: usize) -> VertexOwnership {
     VertexOwnership::new(table.owner, graph.vertices as usize, 0, ranks)
 }

@@ -1,4 +1,5 @@
-//! Communication of a search by ranks: candidates to their owners, sums of each level, and times and parents to rank 0.
+//! Messages of a search by several ranks. Candidates go to their owners, the sums of each level to all ranks, and
+//! parents to rank 0.
 
 use super::levels::{BATCH, Frontier, Levels, lap};
 use super::search::{Sent, StepTimes};
@@ -9,21 +10,21 @@ use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 use std::time::Instant;
 
-/// The links of a rank to the other ranks.
+/// Exchange of candidates between a rank and the other ranks.
 pub struct CandidateExchange {
-    /// The links.
+    /// Links to the other ranks.
     pub ranks: RankExchange,
     /// Buffer of received pairs that are not processed yet.
     inbox: Buffer<u64>,
 }
 
-/// Returns the bytes of an exchange among `ranks` ranks on `nodes` machines.
+/// Returns the bytes of a [`CandidateExchange`] among `ranks` ranks on `nodes` machines.
 pub fn bytes(ranks: usize, nodes: usize) -> u64 {
     if ranks == 1 { 0 } else { RankExchange::bytes(ranks, nodes) + 8 * BATCH as u64 }
 }
 
 impl CandidateExchange {
-    /// Opens links between the ranks. Collective.
+    /// Opens the links between all ranks of a search. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -51,8 +52,8 @@ impl CandidateExchange {
         Ok(())
     }
 
-    /// Delivers the pairs of each rank in `to`, and claims those of this rank. Waits for the other ranks if another
-    /// piece of the level follows. Collective.
+    /// Sends the ranges `to` of `pairs` to their ranks, and claims the vertices of the pairs that this rank gets. Waits for
+    /// the other ranks if another piece of the level follows. Collective.
     ///
     /// # Errors
     /// Errors of the exchange and of `levels`.
@@ -114,8 +115,8 @@ impl CandidateExchange {
         Ok(())
     }
 
-    /// Returns the frontier of all ranks, the maximum number of edges of one rank in it, and the traffic of the last
-    /// step. Collective.
+    /// Adds up what all ranks report after a step. Returns the frontier of all ranks, the maximum number of edges that one
+    /// rank has in it, and the traffic of the step. Collective.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -130,7 +131,7 @@ impl CandidateExchange {
         Ok((Frontier { vertices: sum(0), edges: sum(1) }, most, sent))
     }
 
-    /// Returns the steps of all ranks, on each rank. Collective.
+    /// Returns the step times of all ranks, in the order of the ranks. Collective.
     ///
     /// # Errors
     /// Errors of the exchange.

@@ -1,27 +1,28 @@
-//! A rank's part of a search level by level, for CPUs and GPUs.
+//! The trait [`Levels`]: one rank's part in a search level by level. CPUs and GPUs implement it.
 
 use super::search::{Sent, StepTimes};
 use crate::error::Result;
 use std::ops::Range;
 use std::time::Instant;
 
-/// Number of pairs of other ranks that a rank processes at a time.
+/// Maximum number of received pairs that a rank processes at a time.
 pub const BATCH: usize = 1 << 16;
 
-/// A frontier, or a part of it.
+/// Size of a frontier, or of a part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Frontier {
-    /// Number of vertices.
+    /// Number of vertices in the frontier.
     pub vertices: u64,
-    /// Number of entries of their rows.
+    /// Number of entries in the rows of these vertices.
     pub edges: u64,
 }
 
-/// The own vertices of a rank and their state.
+/// The vertices that a rank owns, and their state in a search level by level.
 ///
-/// A *piece* is a part of the candidates of a level. Candidates are the entries of the frontier's rows, numbered by the
-/// prefix sums of degrees. A pair has the key of a vertex (`super::owner`) in the upper half and a parent in the lower
-/// half.
+/// A *candidate* is an entry of a row of the frontier. Prefix sums of degrees number the candidates of a level, and a
+/// *piece* is a range of these numbers. A *pair* encodes a candidate: the key of its vertex
+/// ([`VertexOwnership::key`](crate::algo::searches::ranks::VertexOwnership::key)) in the upper half of a word, a parent
+/// in the lower half.
 pub trait Levels {
     /// Forgets earlier searches. The frontier becomes `root` if this rank owns it, otherwise empty; returns the
     /// frontier.
@@ -36,27 +37,27 @@ pub trait Levels {
     /// Errors of the device.
     fn step(&mut self, all: Frontier) -> Result<()>;
 
-    /// Expands a piece: writes its candidates to `pairs`, which has room for all of them, and returns the range for
-    /// each rank. This rank's range is empty if it has already claimed its own vertices. All ranges are empty if the
-    /// ranks pull.
+    /// Expands a piece: writes its candidates to `pairs`, which has room for all of them, and returns the range of pairs
+    /// for each rank. This rank's range is empty if it has already claimed its own vertices. All ranges are empty if ranks
+    /// read pairs directly ([`Self::pulls`]).
     ///
     /// # Errors
     /// Errors of the device.
     fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>>;
 
-    /// Claims own vertices: each vertex that is not reached yet keeps its smallest parent.
+    /// Claims the own vertices in `pairs`. Each vertex that was not reached before the step keeps its smallest parent.
     ///
     /// # Errors
     /// Errors of the device.
     fn take(&mut self, pairs: &[u64], steps: &mut StepTimes) -> Result<()>;
 
-    /// Makes the newly reached vertices the frontier. Returns it, and the traffic of the step.
+    /// Makes the newly reached vertices the frontier. Returns its size, and the traffic of the step.
     ///
     /// # Errors
     /// Errors of the device.
     fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Sent)>;
 
-    /// Returns the parents of the own vertices, by place.
+    /// Returns the parents of the own vertices, in the order of their places.
     ///
     /// # Errors
     /// Errors of the device.
@@ -65,12 +66,12 @@ pub trait Levels {
     /// Returns the maximum number of entries of a piece.
     fn room(&self) -> u64;
 
-    /// Returns how many pairs of a piece of `piece` entries are copied to the host.
+    /// Returns how many pairs are copied to the host for a piece of `piece` entries.
     fn host_pairs(&self, piece: u64) -> u64 {
         piece
     }
 
-    /// Returns true if a GPU computes.
+    /// Returns true if a GPU does the work.
     fn is_on_gpu(&self) -> bool {
         false
     }
@@ -80,7 +81,8 @@ pub trait Levels {
         false
     }
 
-    /// Waits until all work started is done. Then other ranks may use its results, and this rank no longer reads theirs.
+    /// Waits until all work that was started is done. After it other ranks may use the results, and this rank no longer
+    /// reads theirs.
     ///
     /// # Errors
     /// Errors of the device.
@@ -88,7 +90,7 @@ pub trait Levels {
         Ok(())
     }
 
-    /// Starts to claim own vertices by the pairs that other ranks have expanded.
+    /// Starts to read the pairs of other ranks and to claim own vertices with them.
     ///
     /// # Errors
     /// Errors of the device.

@@ -10,7 +10,7 @@
 //! "auto"` is the fastest method here: the engines of `[bfs]`.
 //!
 //! The parent of a vertex is its smallest neighbour, in the order of vertices, in the level before. So trees do not
-//! depend on the strategy, owners, device, or number of ranks and threads, and are the same as those of `[bfs]`.
+//! depend on the strategy, owners, device, or number of ranks and threads. `[bfs]` finds the same trees.
 //!
 //! **Bytes moved.** Each entry is read twice (4 bytes; once to count buckets, once to scatter), written as a pair of 8
 //! bytes and read again. So an entry takes at least 24 bytes of memory traffic, and a vertex some 24 bytes more

@@ -42,12 +42,12 @@ impl Strategy {
     }
 }
 
-/// The key `strategy`.
+/// The key `strategy` of the table `[traverse]`.
 pub(super) const STRATEGY: Key<Strategy> =
     Key::choice("strategy", &STRATEGIES, "the way from a level to the next; all find the same trees");
 
-/// The key `owner`.
+/// The key `owner` of the table `[traverse]`.
 pub(super) const OWNER: Key<OwnerRule> = Key::choice("owner", &OwnerRule::ALL, "the rule by which ranks own vertices");
 
-/// All keys of the table.
+/// All keys of the table `[traverse]`.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&DRAWN, &SEED, &SOURCES, &VALIDATE, &WRITE, &STRATEGY, &OWNER];

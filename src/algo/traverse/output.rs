@@ -16,7 +16,7 @@ pub struct TraverseDetails {
     pub compute_seconds: f64,
     /// Exchange seconds of the same rank, including waiting.
     pub communication_seconds: f64,
-    /// The waiting part of `communication_seconds`.
+    /// Seconds of `communication_seconds` in which the rank waited for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_seconds: Option<f64>,
     /// Number of row entries checked.
@@ -27,9 +27,9 @@ pub struct TraverseDetails {
     pub sent_bytes: u64,
     /// Number of bytes that ranks would have sent without pruning.
     pub unpruned_bytes: u64,
-    /// The first levels in order.
+    /// Statistics of the first levels, in order. The report limits their number.
     pub levels: Vec<TraverseLevel>,
-    /// Seconds by step, as the mean over ranks.
+    /// Seconds by step, averaged over ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<StepTimes>,
     /// Times of each rank.

@@ -1,11 +1,11 @@
-//! A traversal and its statistics, for every engine.
+//! Statistics of a traversal, for every engine.
 
 use crate::algo::searches::LEVELS;
 use serde::{Deserialize, Serialize};
 
 pub use crate::algo::searches::{NONE, Search};
 
-/// One search: its levels and its duration.
+/// Statistics of one search: its levels, its duration and its traffic.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraverseSearched {
     /// Number of vertices reached, including the root.
@@ -18,7 +18,7 @@ pub struct TraverseSearched {
     pub compute_seconds: f64,
     /// Seconds in which the same rank exchanged candidates with others or waited for them.
     pub communication_seconds: f64,
-    /// The waiting part of `communication_seconds`.
+    /// Seconds of `communication_seconds` in which the rank waited for others.
     #[serde(default)]
     pub waiting_seconds: f64,
     /// Number of row entries checked.
@@ -27,14 +27,14 @@ pub struct TraverseSearched {
     pub sent: Sent,
     /// The first 1000 levels in order. The frontier of the first is the root alone; the last finds nothing new.
     pub levels: Vec<TraverseLevel>,
-    /// Seconds by step, as the mean over ranks. `None` if steps are not measured separately.
+    /// Seconds by step, averaged over ranks. `None` if steps are not measured separately.
     pub steps: Option<StepTimes>,
-    /// Times of each rank.
+    /// Times of each rank, indexed by rank.
     pub ranks: Vec<RankTimes>,
 }
 
 impl TraverseSearched {
-    /// Records the next level.
+    /// Adds the next level to the totals, and to the list of levels unless that is full.
     pub fn note(&mut self, level: TraverseLevel) {
         self.depth += u64::from(self.reached > 0);
         self.reached += level.frontier;
@@ -47,7 +47,7 @@ impl TraverseSearched {
         }
     }
 
-    /// Records the seconds by step of all ranks.
+    /// Computes the times of the search from the step times of all ranks.
     pub fn time(&mut self, ranks: &[StepTimes]) {
         let slowest = ranks.iter().max_by(|a, b| a.compute().total_cmp(&b.compute())).copied().unwrap_or_default();
         self.compute_seconds = slowest.compute();
@@ -65,20 +65,20 @@ impl TraverseSearched {
     }
 }
 
-/// One level, and the step from it to the next.
+/// Statistics of one level, and of the step from it to the next.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraverseLevel {
     /// Number of vertices of the level.
     pub frontier: u64,
-    /// Number of row entries checked: those of the frontier, unless the strategy may check others.
+    /// Number of row entries checked. Only strategy `auto` checks entries outside the rows of the frontier.
     pub expanded: u64,
-    /// See [`Sent::pruned`]; `None` if it is not measured by level.
+    /// Value of [`Sent::pruned`] for this level; `None` if it is not measured by level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pruned: Option<u64>,
-    /// See [`Sent::sent_bytes`]; `None` if it is not measured by level.
+    /// Value of [`Sent::sent_bytes`] for this level; `None` if it is not measured by level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_bytes: Option<u64>,
-    /// See [`Sent::unpruned_bytes`]; `None` if it is not measured by level.
+    /// Value of [`Sent::unpruned_bytes`] for this level; `None` if it is not measured by level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpruned_bytes: Option<u64>,
     /// Duration of the step in seconds.
@@ -109,30 +109,30 @@ impl Sent {
     }
 }
 
-/// Seconds of one rank by step.
+/// Seconds that one rank spent in each step of a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepTimes {
-    /// Prefix sums of the degrees of the frontier.
+    /// Seconds for prefix sums of the degrees of the frontier.
     pub prefix_sum: f64,
-    /// Finding the vertex and the neighbour of each candidate.
+    /// Seconds for finding the vertex and the neighbour of each candidate.
     pub search: f64,
-    /// Sorting by neighbour.
+    /// Seconds for sorting candidates by neighbour.
     pub sort: f64,
-    /// Dropping repeats.
+    /// Seconds for dropping repeats.
     pub unique: f64,
-    /// Exchange with the owners. It includes claims on GPUs that read pairs from each other's memory, because they
-    /// claim while they read.
+    /// Seconds for the exchange with the owners. If GPUs read pairs from each other's memory, claims are included, because
+    /// GPUs claim while they read.
     pub exchange: f64,
-    /// Waiting for slower ranks before and after an exchange, and at the end of a level.
+    /// Seconds of waiting for slower ranks before and after an exchange, and at the end of a level.
     pub waiting: f64,
-    /// Update of parents and of the next frontier with candidates that are not reached yet.
+    /// Seconds for updating parents and the next frontier with candidates that are not reached yet.
     pub update: f64,
-    /// GPU kernels, which are part of the steps above.
+    /// Seconds of GPU kernels, which are part of the steps above.
     pub kernels: f64,
 }
 
 impl StepTimes {
-    /// Returns the compute seconds.
+    /// Returns the seconds of all steps except exchange and waiting.
     pub fn compute(&self) -> f64 {
         self.prefix_sum + self.search + self.sort + self.unique + self.update
     }
@@ -143,13 +143,13 @@ impl StepTimes {
         StepTimes::of(std::array::from_fn(|at| own[at] + factor * more[at]))
     }
 
-    /// Returns all numbers, in a fixed order.
+    /// Returns the seconds of all steps in the order of the fields.
     pub fn numbers(&self) -> [f64; 8] {
         let StepTimes { prefix_sum, search, sort, unique, exchange, waiting, update, kernels } = *self;
         [prefix_sum, search, sort, unique, exchange, waiting, update, kernels]
     }
 
-    /// Returns the steps from the result of [`Self::numbers`].
+    /// Returns the step times from numbers in the order of [`Self::numbers`].
     pub fn of([prefix_sum, search, sort, unique, exchange, waiting, update, kernels]: [f64; 8]) -> StepTimes {
         StepTimes { prefix_sum, search, sort, unique, exchange, waiting, update, kernels }
     }
@@ -158,13 +158,13 @@ impl StepTimes {
 /// Times of a rank in a search, in seconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankTimes {
-    /// Computing.
+    /// Seconds of computation.
     pub compute_seconds: f64,
-    /// Exchanges, without waiting for other ranks to start them.
+    /// Seconds of exchanges, without waiting for other ranks to start them.
     pub exchange_seconds: f64,
-    /// Waiting for other ranks.
+    /// Seconds of waiting for other ranks.
     pub waiting_seconds: f64,
-    /// Kernels of the rank's GPU.
+    /// Seconds of kernels on the rank's GPU.
     pub kernel_seconds: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The table `[traverse]`.
+//! Connects the table `[traverse]` to the driver of searches.
 
 use super::options::{KEYS, OWNER, STRATEGY, Strategy};
 use super::search::TraverseSearched;

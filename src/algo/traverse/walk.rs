@@ -12,7 +12,7 @@ use crate::memory::{Budget, Buffer, populate};
 use crate::process::signals;
 use std::time::Instant;
 
-/// One rank's state of a search by all ranks.
+/// State of one rank in a search by all ranks.
 pub struct Traversal<L> {
     ownership: VertexOwnership,
     exchange: CandidateExchange,
@@ -62,8 +62,8 @@ impl<L: Levels> Traversal<L> {
         self.step(own, most, &mut steps).map(drop)
     }
 
-    /// Takes the step from one level to the next, in which no rank has more than `most` edges. Returns this rank's part
-    /// of the next frontier, and what the rank sent.
+    /// Takes the step from one level to the next. No rank has more than `most` edges in this level. Returns this rank's
+    /// part of the next frontier, and the rank's traffic.
     fn step(&mut self, own: Frontier, most: u64, steps: &mut StepTimes) -> Result<(Frontier, Sent)> {
         failpoint::hit("traverse.level").map_err(|e| Error::internal("traverse a level", e))?;
         for first in (0..most).step_by(self.piece as usize) {

@@ -1,4 +1,5 @@
-//! Single calls to MPI. Calls are serialised and checked, and operations are polled until they are done.
+//! Single calls to MPI. One thread at a time calls MPI, every result is checked, and operations are polled until they
+//! are done.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -40,7 +41,7 @@ impl Ranks {
         }
     }
 
-    /// Starts an operation. [`Ranks::test`] polls it.
+    /// Starts an MPI operation and returns its request. [`Ranks::test`] polls it.
     pub(super) fn begin(&self, name: &str, call: impl FnOnce(*mut ffi::MPI_Request) -> c_int) -> ffi::MPI_Request {
         // SAFETY: a constant of the library.
         let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
@@ -48,7 +49,7 @@ impl Ranks {
         request
     }
 
-    /// Returns true if an operation is done. Later calls then return true as well.
+    /// Returns true if the operation of `request` is done. Later calls then return true as well.
     pub(super) fn test(&self, request: &mut ffi::MPI_Request) -> bool {
         let mut done: c_int = 0;
         // SAFETY: the request is one that MPI returned, or null, which counts as done.
@@ -56,7 +57,7 @@ impl Ranks {
         done != 0
     }
 
-    /// Waits until an operation is done.
+    /// Waits until the operation of `request` is done.
     pub(super) fn wait(&self, mut request: ffi::MPI_Request) {
         let mut backoff = Backoff::default();
         while !self.test(&mut request) {
@@ -64,7 +65,7 @@ impl Ranks {
         }
     }
 
-    /// Prints the call that failed and ends the job.
+    /// Prints the name and the error of a failed call, and ends the job.
     fn failed(&self, name: &str, status: c_int) -> ! {
         let mut text = [0u8; 1024];
         let mut length: c_int = 0;
@@ -80,7 +81,7 @@ impl Ranks {
         self.abort(9)
     }
 
-    /// Makes calls on `comm` return errors instead of ending the process, so that they can be printed in one line.
+    /// Makes calls on `comm` return errors instead of ending the process, so that errors can be printed in one line.
     pub(super) fn return_errors(&self, comm: Communicator) {
         // SAFETY: a valid communicator and a constant of the library.
         self.call("MPI_Comm_set_errhandler", || unsafe {

@@ -43,8 +43,8 @@ impl Ranks {
         all
     }
 
-    /// Calls `take` with the bytes of all ranks in pieces, each rank's in order. A piece has whole units of `size`
-    /// bytes. Collective.
+    /// Calls `take` with the bytes of all ranks, in pieces. Its arguments are the rank and the piece. The pieces of a rank
+    /// come in order, and consist of whole units of `size` bytes. Collective.
     pub(in crate::comm) fn gather_pieces(&self, mine: &[u8], size: usize, take: &mut dyn FnMut(usize, &[u8])) {
         let ranks = self.place.ranks;
         let mut lengths = vec![0u64; ranks];

@@ -1,5 +1,5 @@
-//! Watchdog that ends a process whose MPI does not start. MPI libraries wait forever, and silently, for a rank that
-//! never comes.
+//! Watchdog that ends a process if MPI does not start. MPI libraries wait forever, and silently, for a rank that never
+//! comes.
 #![allow(unsafe_code)] // exits without running exit handlers
 
 use crate::comm::launch;
@@ -7,15 +7,15 @@ use std::io::Write;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::time::Duration;
 
-/// Time after which a warning says that ranks still wait.
+/// Time after which a warning says that MPI still waits for ranks.
 const WARN_AFTER: Duration = Duration::from_secs(60);
-/// Seconds after which ranks give up. `GPUGRAPH_MPI_START` overrides it; 0 means never. With thousands of ranks the
-/// start takes minutes.
+/// Seconds after which a rank gives up waiting for MPI to start. `GPUGRAPH_MPI_START` overrides it; 0 means never. With
+/// thousands of ranks the start takes minutes.
 const DEFAULT_LIMIT: u64 = 15 * 60;
-/// Further time that ranks other than 0 wait, so that rank 0 prints the error first.
+/// Further time that ranks other than 0 wait before they give up, so that rank 0 prints the error first.
 const FOLLOWER_WAIT: Duration = Duration::from_secs(5);
 
-/// Starts the watchdog. Dropping the returned sender stops it; MPI has then started.
+/// Starts the watchdog. Drop the returned sender once MPI has started; that stops the watchdog.
 pub(super) fn watch() -> Option<Sender<()>> {
     let get = |name: &str| std::env::var(name).ok();
     let limit = get("GPUGRAPH_MPI_START").and_then(|text| text.trim().parse().ok()).unwrap_or(DEFAULT_LIMIT);

@@ -1,4 +1,4 @@
-//! The ranks of a job, through MPI. It builds with any MPI 3.1; Open MPI 4.1 and MPICH 4 are tested.
+//! Communication between the ranks of a job through MPI. It builds with any MPI 3.1; Open MPI 4.1 and MPICH 4 are tested.
 #![allow(unsafe_code)] // calls MPI's C interface
 //!
 //! MPI is initialised with `MPI_THREAD_SERIALIZED`, and every call is made under one mutex. No call blocks: collective
@@ -25,12 +25,13 @@ use std::time::{Duration, Instant};
 /// Default number of bytes that collective operations move at once. Four such pieces fit `Comm::SCRATCH`.
 const CHUNK: usize = super::Comm::SCRATCH / 4;
 
-/// Handle of one rank to all ranks of the job.
+/// Handle through which one rank reaches all ranks of the job.
 pub struct Ranks {
     place: RankPosition,
     /// Mutex held during every call to MPI.
     calls: Mutex<()>,
-    /// One communicator for each kind of operation, so that an operation never sees messages of another kind.
+    /// Communicator of collective operations. Each kind of operation has its own, so that an operation never sees messages
+    /// of another kind.
     collective: Communicator,
     messages: Communicator,
     point_to_point: Communicator,
@@ -41,10 +42,10 @@ pub struct Ranks {
     exchanges: AtomicUsize,
     /// Number of times that links of rounds were opened. It distinguishes the messages of different links.
     rounds: AtomicUsize,
-    /// True if an exchange ended with messages in flight.
+    /// Whether an exchange ended with messages in flight.
     broken: AtomicBool,
     closed: AtomicBool,
-    /// Bytes of this process's memory that MPI had taken once it was open.
+    /// Bytes of memory that MPI had taken once it was open: the maximum over the ranks.
     taken: u64,
 }
 
@@ -137,7 +138,7 @@ impl Ranks {
         self.chunk.store(bytes, Ordering::Relaxed);
     }
 
-    /// Returns the bytes that collective operations move at once.
+    /// Returns the number of bytes that collective operations move at once.
     pub(super) fn chunk(&self) -> usize {
         self.chunk.load(Ordering::Relaxed)
     }
@@ -190,7 +191,7 @@ impl Ranks {
         std::process::exit(code.into());
     }
 
-    /// Returns a guard. No other thread calls MPI until it is dropped.
+    /// Locks MPI: no other thread calls it until the returned guard is dropped.
     fn lock_calls(&self) -> std::sync::MutexGuard<'_, ()> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,5 +1,5 @@
-//! Small messages between any two ranks, independent of all other operations. No sender waits: messages are kept here
-//! until they have left.
+//! Small messages between any two ranks, independent of all other operations. No sender waits: this module keeps each
+//! message until it has left.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -16,7 +16,7 @@ pub(super) struct PointToPoint {
     arriving: Option<(Request, usize, Vec<u8>)>,
 }
 
-/// The handle of an operation in progress.
+/// Handle of an MPI operation in progress.
 struct Request(ffi::MPI_Request);
 
 // SAFETY: a request is a handle that any thread may poll while calls are serialised.
@@ -39,7 +39,7 @@ impl Ranks {
         self.drop_sent(&mut messages);
     }
 
-    /// Frees messages that have left.
+    /// Frees the messages that have left.
     fn drop_sent(&self, messages: &mut PointToPoint) {
         messages.leaving.retain_mut(|(request, _)| !self.test(&mut request.0));
     }
@@ -83,7 +83,7 @@ impl Ranks {
         Some((Request(request), status.MPI_SOURCE as usize, message))
     }
 
-    /// Waits until no rank has messages in flight, and drops the messages that arrive at this rank.
+    /// Waits until no rank has small messages in flight, and drops the messages that arrive at this rank.
     pub(super) fn drain(&self) {
         let mut backoff = Backoff::default();
         let mut barrier = None;

@@ -1,5 +1,5 @@
-//! Whole messages of an exchange through MPI, with buffers for messages of any rank. It also finds out when no rank has
-//! any left.
+//! Transport of an exchange's messages through MPI, with a pool of buffers for messages from any rank. It also detects
+//! when no messages are left.
 //!
 //! Sends are synchronous (`MPI_Issend`): a send is done when its receiver has begun to take it, so nothing accumulates
 //! in MPI's own memory. Receives are posted in advance, from any rank. When its work is done, a rank sends every other
@@ -19,13 +19,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 struct MessagePool<'a> {
     ranks: &'a Ranks,
     limits: MessageLimits,
-    /// Tag that distinguishes the messages of this exchange from those of the next one, which another rank may have
+    /// Tag that distinguishes the messages of this exchange from messages of the next one, which another rank may have
     /// begun.
     tag: c_int,
     messages: Mutex<Messages>,
 }
 
-/// The messages in flight on a rank, and their numbers.
+/// The messages in flight on a rank, and counts of messages.
 struct Messages {
     leaving: Operations,
     arriving: Operations,
@@ -33,19 +33,20 @@ struct Messages {
     arrived: Vec<(usize, Vec<u32>, usize)>,
     /// Buffers of messages that have left.
     free: Vec<Vec<u32>>,
-    /// Number of messages sent to each rank and, once all ranks have reported it, the number that come from each rank.
+    /// Number of messages sent to each rank.
     sent: Vec<u64>,
+    /// Number of messages that come from each rank, once all ranks have reported it.
     coming: Vec<u64>,
     counting: Option<ffi::MPI_Request>,
     received: u64,
-    /// True once all messages to this rank have arrived and all messages of this rank have left.
+    /// Whether all messages to this rank have arrived and all messages of this rank have left.
     complete: bool,
 }
 
 // SAFETY: requests are handles that any thread may poll while calls are serialised.
 unsafe impl Send for Messages {}
 
-/// Operations in progress with their buffers, and arrays in which MPI reports which are done.
+/// MPI operations in progress with their buffers, and arrays in which MPI reports which operations are done.
 #[derive(Default)]
 struct Operations {
     requests: Vec<ffi::MPI_Request>,
@@ -63,7 +64,7 @@ impl Operations {
         self.statuses.push(unsafe { std::mem::zeroed() });
     }
 
-    /// Calls `done` with the buffer and the status of each operation that is done.
+    /// Calls `done` with the buffer and the status of each operation that has finished, and removes the operation.
     fn poll(&mut self, ranks: &Ranks, mut done: impl FnMut(Vec<u32>, &ffi::MPI_Status)) {
         if self.requests.is_empty() {
             return;
@@ -89,7 +90,7 @@ impl Operations {
 }
 
 impl Ranks {
-    /// Opens an exchange of messages through MPI: posts the receives. Collective.
+    /// Opens an exchange of messages through MPI, and posts its receives. Collective.
     pub(in crate::comm) fn pool(&self, limits: MessageLimits) -> Result<Box<dyn Carrier + '_>> {
         if self.broken.load(Ordering::SeqCst) {
             return Err(Error::internal("exchange messages between ranks", "the exchange before failed"));
@@ -120,7 +121,7 @@ impl MessagePool<'_> {
         self.messages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Starts to receive a message from any rank into `buffer`, which has room for the words of a message.
+    /// Starts to receive a message from any rank into `buffer`, which has room for a message of maximum size.
     fn accept(&self, messages: &mut Messages, mut buffer: Vec<u32>) {
         let (at, count) = (buffer.as_mut_ptr().cast(), self.limits.words as c_int);
         // SAFETY: the buffer has that many words, which stay in place, in `arriving`, until the operation is done.
@@ -137,7 +138,7 @@ impl MessagePool<'_> {
         leaving.poll(self.ranks, |buffer, _| free.push(buffer));
     }
 
-    /// Moves messages that have arrived to `arrived`, and finds out whether any are missing.
+    /// Moves messages that have arrived to `arrived`, and determines whether the exchange is complete.
     fn poll(&self, messages: &mut Messages) {
         self.poll_left(messages);
         let Messages { arriving, arrived, received, .. } = messages;

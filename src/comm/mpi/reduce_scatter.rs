@@ -1,5 +1,5 @@
-//! Sums over the ranks of arrays with an element for every vertex, for ranks that share no memory. Every rank sends
-//! each other rank that rank's share, and adds the shares it receives.
+//! Sums over the ranks of arrays with an element for every vertex, for ranks that share no memory. Every rank sends each
+//! other rank the part of the array that the other rank sums, and adds the parts it receives.
 //!
 //! Each rank goes through the others in turns: at turn t, rank r sends to r + t and receives from r - t. So each link
 //! carries one stream. A turn is cut into pieces, and several pieces are in flight at once. Both ends process turns and
@@ -15,10 +15,10 @@ use std::collections::VecDeque;
 use std::ffi::c_int;
 use std::ops::Range;
 
-/// Number of pieces in flight at once in each direction.
+/// Number of pieces in flight at a time in each direction.
 const WINDOW: usize = 4;
 
-/// Elements to send to rank `peer` or to receive from it.
+/// A piece of an array that this rank sends to rank `peer` or receives from it.
 #[derive(Clone)]
 struct SharePiece {
     peer: usize,
@@ -26,7 +26,7 @@ struct SharePiece {
 }
 
 impl Ranks {
-    /// Adds the values of all ranks to this rank's share of `values`. Other elements keep their values.
+    /// Adds the values of all other ranks to this rank's share of `values`. Other elements keep their values.
     pub(in crate::comm) fn add_shares<T: Number>(&self, values: &mut [T], add: impl Fn(T, T) -> T) {
         let (rank, len) = (self.place.rank, values.len());
         let sends = self.turns(true).flat_map(|peer| self.pieces::<T>(peer, self.share(peer, len)));
@@ -66,9 +66,9 @@ impl Ranks {
         share.step_by(length).map(move |at| SharePiece { peer, elements: at..end.min(at + length) })
     }
 
-    /// Sends and receives pieces of `values`, with a window of pieces in flight in each direction. If there is
-    /// `scratch`, with room for a window of pieces, received pieces are added to the values at their place. Otherwise
-    /// they are written there. No element may be both sent and received.
+    /// Sends and receives pieces of `values`, with a window of pieces in flight in each direction. With `scratch`, which has
+    /// room for a window of pieces, received pieces are added to the elements at their place. Without it, received pieces
+    /// replace these elements. No element may be both sent and received.
     fn flow<T: Number>(
         &self,
         values: &mut [T],

@@ -1,4 +1,4 @@
-//! Links of rounds through messages of MPI, for ranks that share no memory.
+//! Transport of the messages of rounds through MPI, for ranks that share no memory.
 //!
 //! Each pair of ranks has a window of messages in each direction, with buffers that are allocated once. Receives are
 //! posted in advance and separately for each sender, so that a sender that is a round ahead takes no room from others.
@@ -17,22 +17,22 @@ use std::sync::atomic::Ordering;
 
 /// Number of messages in flight between two ranks in each direction.
 const WINDOW: usize = 2;
-/// Number of words of the header.
+/// Number of words in the header of a message.
 const HEADER: usize = 2;
-/// Tag of the first links; exchanges use the tags before.
+/// Tag of the messages of the first links. Exchanges use the smaller tags.
 const TAG: usize = 2;
 
-/// The buffer of a message, and its MPI operation.
+/// A buffer for one message, with the MPI operation that sends or receives it.
 struct MessageSlot {
     request: ffi::MPI_Request,
-    /// Header and content.
+    /// Header and content of the message.
     words: Vec<u64>,
 }
 
 // SAFETY: a request is a handle that any thread may poll while calls are serialised.
 unsafe impl Send for MessageSlot {}
 
-/// The messages to one rank or from it, and the index of the next one.
+/// The buffers for messages to one rank or from one rank, and the index of the next one to use.
 struct MessageWindow {
     slots: Vec<MessageSlot>,
     next: usize,
@@ -41,14 +41,14 @@ struct MessageWindow {
 struct Windows {
     ranks: Arc<Ranks>,
     tag: c_int,
-    /// Most bytes of content in a message.
+    /// Maximum number of bytes of content in a message.
     room: usize,
     sending: Vec<MessageWindow>,
     receiving: Vec<MessageWindow>,
 }
 
 impl Ranks {
-    /// Opens links of `link` bytes for a pair of ranks: posts the first receives. Collective.
+    /// Opens links of `link` bytes for each pair of ranks, and posts the first receives. Collective.
     pub(in crate::comm) fn windows(self: &Arc<Self>, link: usize) -> Box<dyn LinkSlots> {
         let ranks = self;
         // MPI allows tags up to 32,767 at least.
@@ -84,7 +84,7 @@ impl Windows {
         });
     }
 
-    /// Whether the next message to rank `to` may be written, because its previous content has left.
+    /// Returns true if the next message to rank `to` may be written, because the previous content of its buffer has left.
     fn free(&mut self, to: usize) -> bool {
         let window = &mut self.sending[to];
         self.ranks.test(&mut window.slots[window.next].request)

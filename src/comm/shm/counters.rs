@@ -6,7 +6,7 @@ use crate::comm::mpi::Ranks;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Numbers of each rank, initially zero, that all ranks of the machine can read at any time.
+/// Counters of each rank, initially zero, that all ranks of the machine can read at any time.
 pub struct SharedCounters {
     segment: SharedSegment,
     rank: usize,
@@ -17,25 +17,25 @@ pub struct SharedCounters {
 const NAP: Duration = Duration::from_micros(20);
 
 impl SharedCounters {
-    /// Makes `numbers` numbers for each rank. Returns `None` on all ranks if they share no memory. Collective.
+    /// Makes `numbers` counters for each rank. Returns `None` on all ranks if they share no memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, numbers: usize) -> Option<SharedCounters> {
         let segment = SharedSegment::open(ranks, numbers * size_of::<u64>())?;
         Some(SharedCounters { segment, rank: ranks.place().rank, numbers })
     }
 
-    /// Publishes this rank's number `which`. A rank that reads the number also sees everything that this rank wrote
-    /// before.
+    /// Publishes the value `number` of this rank's counter `which`. A rank that reads it also sees everything that this rank
+    /// wrote before.
     pub fn publish(&self, which: usize, number: u64) {
         self.of(self.rank)[which].store(number, Ordering::Release);
     }
 
-    /// Returns number `which` of rank `rank`, as published last.
+    /// Returns the last published value of counter `which` of rank `rank`.
     pub fn read(&self, rank: usize, which: usize) -> u64 {
         self.of(rank)[which].load(Ordering::Acquire)
     }
 
-    /// Waits until number `which` of rank `rank` is at least `least`, and returns it. It calls `go_on` while it waits;
-    /// an error ends the wait, because a rank that is gone publishes nothing more.
+    /// Waits until counter `which` of rank `rank` is at least `least`, and returns its value. It calls `go_on` while it
+    /// waits. An error of `go_on` ends the wait, because a rank that is gone publishes nothing more.
     ///
     /// # Errors
     /// The error of `go_on`.
@@ -55,13 +55,13 @@ impl SharedCounters {
         }
     }
 
-    /// Returns number `which` of rank `rank` as an atomic, which all ranks may change.
+    /// Returns counter `which` of rank `rank` as an atomic number, which all ranks may change.
     pub(in crate::comm) fn word(&self, rank: usize, which: usize) -> &AtomicU64 {
         &self.of(rank)[which]
     }
 
     fn of(&self, rank: usize) -> &[AtomicU64] {
-        // SAFETY: a part holds nothing but these atomics.
+        // SAFETY: a part contains nothing but these atomics.
         unsafe { self.segment.view(rank, 0, self.numbers) }
     }
 }

@@ -1,4 +1,4 @@
-//! Memory with numbers that all ranks of a machine read and write.
+//! Memory that all ranks of a machine read and write.
 #![allow(unsafe_code)] // a view of shared memory, as atomic numbers
 
 use super::segment::SharedSegment;
@@ -6,13 +6,13 @@ use crate::comm::SharedNumber;
 use crate::comm::mpi::Ranks;
 use std::sync::atomic::AtomicU64;
 
-/// Shared numbers, initially zero, that every rank reads and writes atomically. The pages that a rank uses count as
-/// memory of that rank.
+/// Shared memory of atomic numbers, initially zero, that every rank reads and writes. The pages that a rank uses count
+/// as memory of that rank.
 pub struct SharedMemory {
     segment: SharedSegment,
 }
 
-/// Number of words of the segment that its barrier uses.
+/// Number of words at the start of the segment that its barrier uses.
 const BARRIER: usize = 2;
 
 impl SharedMemory {
@@ -23,13 +23,13 @@ impl SharedMemory {
         Some(SharedMemory { segment: SharedSegment::open(ranks, part)? })
     }
 
-    /// Returns `len` numbers from byte `at` on; `at` must be a multiple of their size.
+    /// Returns `len` numbers that start at byte `at`, a multiple of their size.
     pub fn numbers<T: SharedNumber>(&self, at: usize, len: usize) -> &[T] {
         // SAFETY: all access is by views of this kind, which are of atomic numbers.
         unsafe { self.segment.whole(at, len) }
     }
 
-    /// Returns counter `which`, below 62. Each counter has a cache line of its own.
+    /// Returns counter number `which`, below 62. Each counter has a cache line of its own.
     pub fn counter(&self, which: usize) -> &AtomicU64 {
         self.segment.word(BARRIER + which)
     }

@@ -1,4 +1,4 @@
-//! Memory that all ranks of one machine share, and what they send each other through it.
+//! Memory that all ranks of one machine share, and the messages that they send each other through it.
 
 mod counters;
 mod memory;

@@ -1,8 +1,8 @@
-//! Links of rounds among ranks of one machine, through rings in shared memory.
+//! Transport of the messages of rounds among ranks of one machine, through rings in shared memory.
 //!
-//! Every rank also has two cache lines of numbers that it gives to all, used in turn. A rank that writes a line again
-//! has seen all numbers of the gathering in between, and each rank gave those after it had read the numbers before. So
-//! no number is overwritten before it is read.
+//! Every rank also has two cache lines of numbers for all ranks, and uses the lines alternately. A rank that writes a
+//! line again has seen all numbers of the gathering in between. Each rank published those numbers after it had read the
+//! earlier ones. So no number is overwritten before it is read.
 
 use super::rings::{RingSize, RingSlot, Rings};
 use super::stores::Stores;
@@ -11,30 +11,31 @@ use crate::comm::mpi::Ranks;
 use crate::comm::waiting::Waiting;
 use std::sync::atomic::Ordering;
 
-/// Bytes of a slot of a long ring. Ranks write and take by turns of this size, so that a ring is nearly empty and its
-/// content is in cache. With 32 KiB a long round takes a twentieth longer.
+/// Size in bytes of a slot of a long ring. The writer and the reader move slots of this size, so a ring is nearly empty
+/// and its content is in cache. With 32 KiB a long round takes a twentieth longer.
 const SLOT_BYTES: usize = 128 << 10;
 
 pub(in crate::comm) struct RingLinks {
     rings: Rings,
-    /// By rank, the slot that is being filled for it, the slot that is being taken from it, and how words are written
-    /// to it.
+    /// By rank, the slot that is being filled with the next message to it.
     filling: Vec<Option<RingSlot>>,
+    /// By rank, the slot whose message from it is being taken.
     taking: Vec<Option<RingSlot>>,
+    /// By rank, the way in which words are written for it.
     stores: Vec<Stores>,
     /// Number of times that numbers were gathered.
     gathered: u64,
 }
 
 impl RingLinks {
-    /// Returns the size of the ring of a link of `link` bytes. It has two slots at least, so that one can be taken
-    /// while another is filled.
+    /// Returns the size of the ring for a link of `link` bytes. It has at least two slots, so that one can be taken while
+    /// another is filled.
     pub(in crate::comm) fn size(link: usize) -> RingSize {
         let slots = (link / SLOT_BYTES).max(2);
         RingSize::new(slots, (link / slots / 64 * 64).saturating_sub(64).max(64))
     }
 
-    /// Opens the links. Returns `None` on all ranks if they share no memory. Collective.
+    /// Opens links of `link` bytes between all ranks. Returns `None` on all ranks if they share no memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, link: usize) -> Option<RingLinks> {
         let (rings, count) = (Rings::open(ranks, RingLinks::size(link))?, ranks.place().ranks);
         let slots = || (0..count).map(|_| None).collect();

@@ -1,10 +1,10 @@
 //! Rings of slots in shared memory, one from every rank to every other rank of a machine. A slot carries one message.
 //!
-//! Messages of a ring are numbered. Number n uses slot n modulo the slots, in lap n divided by the slots. A slot has a
-//! turn: twice the lap while it is free for the message of that lap, and one more while it has the message. Whoever may
-//! use a slot ends by adding one to its turn. Threads of a rank settle by a counter of the rank which of them gets the
-//! next number. Shared memory has only turns, lengths and messages, so a process that dies never holds a lock that
-//! others need.
+//! Messages of a ring are numbered. Message n uses slot `n % slots` in lap `n / slots`. A slot has a *turn*: twice the lap
+//! while it is free for the message of that lap, and one more while it has the message. A writer or reader that is done
+//! with a slot adds one to its turn. The threads of a rank share a counter, which settles which of them gets the next
+//! number. Shared memory has only turns, lengths and messages, so a process that dies never holds a lock that others
+//! need.
 #![allow(unsafe_code)] // views of shared memory; turns settle who uses a slot
 
 use super::segment::{self, SharedSegment};
@@ -15,24 +15,25 @@ use crate::error::Result;
 use crate::memory::bytes_of;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Bytes of a cache line; the turn and the length of a message have one before each message.
+/// Size of a cache line in bytes. A message is preceded by one cache line with its turn and its length.
 const CACHE_LINE: usize = 64;
-/// Bytes of a rank's part before its rings: two cache lines of numbers that the rank gives to all.
+/// Bytes of a rank's part before its rings: two cache lines of numbers that the rank publishes to all ranks.
 const HEAD: usize = 2 * CACHE_LINE;
-/// Words of the header of a slot.
+/// Index of the turn in the header of a slot.
 const TURN: usize = 0;
+/// Index of the message's length in the header of a slot.
 const LENGTH: usize = 1;
-/// Bit of the length of a message that ends a round.
+/// Bit that is set in the length of a message that ends a round.
 const LAST: u64 = 1 << 63;
-/// Word of the segment that counts the ranks whose work is done; the barrier uses the first two words.
+/// Number of the shared word that counts the ranks whose work is done. The barrier uses the first two words.
 const DONE: usize = 2;
 
-/// Size of a ring.
+/// Size of a ring: its slots, and their size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::comm) struct RingSize {
     /// Number of slots.
     slots: u64,
-    /// Bytes of a slot with its header.
+    /// Size of a slot with its header, in bytes.
     stride: u64,
 }
 
@@ -42,14 +43,14 @@ impl RingSize {
         RingSize { slots: slots.max(1) as u64, stride: (CACHE_LINE + room).next_multiple_of(CACHE_LINE) as u64 }
     }
 
-    /// Returns the most bytes of shared memory that one of `ranks` ranks touches: its rings to the others, the rings
-    /// from the others, pages that these share with other rings, and the beginning of each rank's part.
+    /// Returns the maximum number of bytes of shared memory that one of `ranks` ranks touches. They are its rings to the
+    /// other ranks, the rings from the other ranks, pages shared with other rings, and the beginning of each rank's part.
     pub(in crate::comm) fn rank_bytes(&self, ranks: usize) -> u64 {
         let ranks = ranks as u64;
         2 * (ranks - 1) * self.slots * self.stride + segment::HEAD as u64 + 3 * ranks * segment::PAGE as u64
     }
 
-    /// Returns the bytes of a rank's part: its rings to `ranks` - 1 ranks, and what precedes them.
+    /// Returns the bytes of a rank's part of the segment: its rings to `ranks` - 1 ranks, and the numbers before them.
     fn part(&self, ranks: usize) -> Option<usize> {
         let rings = self.slots.checked_mul(self.stride)?.checked_mul(ranks as u64 - 1)?;
         usize::try_from(rings).ok()?.checked_add(HEAD)
@@ -62,18 +63,19 @@ pub(in crate::comm) struct Rings {
     rank: usize,
     ranks: usize,
     size: RingSize,
-    /// By rank, the number of messages sent to it, and the number taken from it.
+    /// Number of messages sent to each rank.
     sent: Vec<AtomicU64>,
+    /// Number of messages taken from each rank.
     taken: Vec<AtomicU64>,
     /// The rank from which a message was taken last.
     last: AtomicUsize,
 }
 
-/// A slot that its owner alone may use.
+/// Exclusive access to a slot of a ring.
 pub(super) struct RingSlot {
     /// The rank that writes to the ring.
     from: usize,
-    /// Offset in the part of that rank.
+    /// Offset of the slot in the part of that rank, in bytes.
     at: usize,
     turn: u64,
 }
@@ -87,7 +89,7 @@ impl Rings {
         Some(Rings { segment, rank, ranks: count, size, sent: counters(), taken: counters(), last: rank.into() })
     }
 
-    /// Returns the number of bytes that a slot has room for.
+    /// Returns the maximum number of bytes in a message.
     pub(super) fn room(&self) -> usize {
         self.size.stride as usize - CACHE_LINE
     }
@@ -102,7 +104,8 @@ impl Rings {
         self.claim(&self.taken[from], from, self.rank, 1)
     }
 
-    /// Claims the slot of number `next` of the ring `from` -> `to`, if it has the turn `full` (0 or 1) of its lap.
+    /// Claims the slot of message number `next` in the ring from rank `from` to rank `to`, if the slot is free (`full` is 0)
+    /// or has the message (`full` is 1).
     fn claim(&self, next: &AtomicU64, from: usize, to: usize, full: u64) -> Option<RingSlot> {
         let RingSize { slots, stride } = self.size;
         let ring = (to + self.ranks - from - 1) % self.ranks;
@@ -131,7 +134,7 @@ impl Rings {
         unsafe { self.segment.view(slot.from, slot.at, CACHE_LINE / 8) }
     }
 
-    /// Returns the room of a free slot.
+    /// Returns the bytes of a free slot, for writing a message.
     pub(super) fn room_of<'a>(&'a self, slot: &'a mut RingSlot) -> &'a mut [u8] {
         // SAFETY: the turn gives the slot to its owner alone.
         unsafe { self.segment.view_mut(slot.from, slot.at + CACHE_LINE, self.room()) }
@@ -143,24 +146,25 @@ impl Rings {
         unsafe { self.segment.view(slot.from, slot.at + CACHE_LINE, len) }
     }
 
-    /// Returns all words of a full slot, the number of bytes that are a message, and whether it ends a round.
+    /// Returns all words of a full slot, the number of bytes that belong to the message, and whether the message ends a
+    /// round.
     pub(super) fn content<'a>(&'a self, slot: &'a RingSlot) -> (&'a [u64], usize, bool) {
         let length = self.header(slot)[LENGTH].load(Ordering::Relaxed);
         (self.message(slot, self.room() / 8), (length & !LAST) as usize, length & LAST != 0)
     }
 
-    /// Sends the first `bytes` bytes of a slot to the reader of its ring.
+    /// Sends the first `bytes` bytes of a slot as a message to the reader of its ring.
     pub(super) fn publish(&self, slot: RingSlot, bytes: usize, last: bool) {
         self.header(&slot)[LENGTH].store(bytes as u64 | if last { LAST } else { 0 }, Ordering::Relaxed);
         self.pass_on(slot);
     }
 
-    /// Ends the use of a slot: its other side may use it.
+    /// Ends the use of a slot, so that the other side may use it.
     pub(super) fn pass_on(&self, slot: RingSlot) {
         self.header(&slot)[TURN].store(slot.turn + 1, Ordering::Release);
     }
 
-    /// Returns cache line `which` (0 or 1) of the numbers that `rank` gives to all.
+    /// Returns cache line `which` (0 or 1) of the numbers that `rank` publishes to all ranks.
     pub(super) fn line(&self, rank: usize, which: usize) -> &[AtomicU64] {
         const { assert!((NUMBERS + 1) * 8 == CACHE_LINE) };
         // SAFETY: these lines are only used as atomics.

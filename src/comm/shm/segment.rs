@@ -1,5 +1,6 @@
 //! Memory that all ranks of one machine share for one operation. It is a file in /dev/shm that is unlinked as soon as
-//! all ranks have mapped it. Every rank has a part, and allocates its pages itself, so that they lie near its cores.
+//! all ranks have mapped it. Every rank has a part, and allocates the part's pages itself, so that they are near its
+//! cores.
 #![allow(unsafe_code)] // maps memory that other processes write to
 
 use crate::comm::Combine;
@@ -16,16 +17,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const FOLDER: &str = "/dev/shm";
 const PREFIX: &str = "gpugraph-";
-/// Age above which a file belongs to no running job, because a job's file has a name only for moments.
+/// Age above which a file belongs to no running job, because a job unlinks its file within moments.
 const STALE_AGE: Duration = Duration::from_secs(3600);
-/// Bytes before the first part; they contain the words of [`SharedSegment::word`].
+/// Bytes before the first rank's part. They contain the words of [`SharedSegment::word`].
 pub(super) const HEAD: usize = 4096;
 pub(super) const PAGE: usize = 4096;
-/// Words of the head that the barrier uses: ranks that have arrived, and the number of barriers passed.
+/// Number of the shared word that counts the ranks which have arrived at the barrier.
 const ARRIVED: usize = 0;
+/// Number of the shared word that counts the barriers passed.
 const GENERATION: usize = 1;
 
-/// Shared memory of an operation.
+/// Memory that all ranks of a machine share for one operation.
 pub(super) struct SharedSegment {
     base: *mut u8,
     bytes: usize,
@@ -91,7 +93,7 @@ impl SharedSegment {
         std::array::from_fn(|rank| (rank, map(rank)))
     }
 
-    /// Returns shared word `number`, below 64, initially zero. Each word has a cache line of its own.
+    /// Returns shared word number `number`, below 64, initially zero. Each word has a cache line of its own.
     pub(super) fn word(&self, number: usize) -> &AtomicU64 {
         let at = number * 64;
         assert!(at < HEAD, "the head of a segment has 64 words");
@@ -99,7 +101,7 @@ impl SharedSegment {
         unsafe { &*self.base.add(at).cast::<AtomicU64>() }
     }
 
-    /// Returns a view of `len` numbers from byte `at` of a rank's part.
+    /// Returns a view of `len` numbers that start at byte `at` of the part of rank `rank`.
     ///
     /// # Safety
     /// While the view exists, no rank may write there. `T` must be a number, or atomic.
@@ -109,7 +111,7 @@ impl SharedSegment {
         unsafe { std::slice::from_raw_parts(from, len) }
     }
 
-    /// Returns a view like [`SharedSegment::view`] that can be written.
+    /// Returns a writable view of `len` numbers that start at byte `at` of the part of rank `rank`.
     ///
     /// # Safety
     /// While the view exists, nobody else, in this rank or another, may read or write there. `T` must be a number.
@@ -120,7 +122,7 @@ impl SharedSegment {
         unsafe { std::slice::from_raw_parts_mut(from, len) }
     }
 
-    /// Returns `len` numbers from byte `at` on of all parts together; the parts follow each other.
+    /// Returns a view of `len` numbers that start at byte `at` of all parts together; the parts follow each other.
     ///
     /// # Safety
     /// `T` must be atomic, and so must the numbers of all other views of these bytes.
@@ -164,7 +166,8 @@ impl Drop for SharedSegment {
     }
 }
 
-/// Creates the file, if it needs at most half of the free space. Other programs, and MPI itself, use /dev/shm too.
+/// Creates the file of a segment, if it needs at most half of the free space. Other programs, and MPI itself, use
+/// /dev/shm too.
 fn create(bytes: usize) -> Option<(PathBuf, File)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     // Largest size of the file in bytes. With 0 all data goes through MPI.
@@ -185,16 +188,16 @@ fn create(bytes: usize) -> Option<(PathBuf, File)> {
     Some((path, file))
 }
 
-/// Whether `name` has the form of the names that [`create`] makes: a prefix and three numbers. Other files in the
-/// folder belong to users.
+/// Returns true if `name` has the form of the names that [`create`] makes: a prefix and three numbers. Other files in
+/// the folder belong to users.
 fn is_name(name: &OsStr) -> bool {
     let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).map(|numbers| numbers.split('-'));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     numbers.is_some_and(|numbers| numbers.clone().count() == 3 && numbers.clone().all(is_number))
 }
 
-/// Removes files of ranks that were killed before they unlinked them. The files would take memory until the machine is
-/// rebooted.
+/// Removes the files of ranks that were killed before they unlinked them. Otherwise the files would take memory until
+/// the machine is rebooted.
 fn remove_stale(folder: &Path, now: SystemTime) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let is_ours = is_name(&entry.file_name());

@@ -10,25 +10,25 @@
 
 use std::time::Instant;
 
-/// Fewest bytes of a copy that is worth timing.
+/// Minimum number of bytes of a copy that is timed.
 const LONG: usize = 8 << 10;
-/// One of this many copies tries the way that seems slower, because cores may have moved.
+/// One copy in this many is made in the way that seems slower, because cores may have moved.
 const TRIAL_INTERVAL: usize = 256;
-/// Number of copies of each way whose cost is remembered, so that one interrupted or lucky copy decides nothing for
-/// long.
+/// Number of recent copies of each way whose costs are remembered. Several are kept, so that one interrupted or lucky
+/// copy decides nothing for long.
 const RECENT: usize = 3;
 
 /// Chooses the way to write for one reader, from the recent costs of both ways.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Stores {
-    /// Cost of the last copies of each way in picoseconds a KiB; zero if there were fewer.
+    /// Cost of the last copies of each way, in picoseconds per KiB; zero if there were fewer.
     costs: [[u64; RECENT]; 2],
-    /// Number of copies of each way.
+    /// Number of copies made in each way.
     copies: [usize; 2],
 }
 
 impl Stores {
-    /// Copies bytes to shared memory by the way that seems better. Both slices must have the same length.
+    /// Copies bytes to shared memory in the way that seems better. Both slices must have the same length.
     pub(super) fn copy(&mut self, to: &mut [u8], from: &[u8]) {
         if from.len() < LONG {
             return to.copy_from_slice(from);
@@ -44,15 +44,15 @@ impl Stores {
         self.record_cost(past, (start.elapsed().as_nanos() as u64).saturating_mul(1000 << 10) / from.len() as u64);
     }
 
-    /// Returns true if stores to the cache take more than three times as long as stores past it, or if a cost is
-    /// unknown. The factor favours the cache, because it spares the reader an access to memory, which the writer's time
-    /// does not show.
+    /// Returns true if stores to the cache cost more than three times as much as stores past it, or if a cost is unknown.
+    /// The factor favours the cache, because the cache saves the reader an access to memory, which the writer's time does
+    /// not show.
     fn past_is_better(&self) -> bool {
         let [cached, past] = self.costs.map(|costs| costs.into_iter().fold(u64::MAX, u64::min));
         past == 0 || cached / 3 > past
     }
 
-    /// Records the cost of a copy in picoseconds a KiB.
+    /// Records the cost of a copy, in picoseconds per KiB.
     fn record_cost(&mut self, past: bool, cost: u64) {
         let way = usize::from(past);
         self.costs[way][self.copies[way] % RECENT] = cost.max(1);

@@ -16,18 +16,18 @@ use std::ops::Range;
 /// Number of elements that a thread copies or adds at a time.
 const PIECE: usize = 32 << 10;
 
-/// Shared memory of sums, and the current round.
+/// Shared memory in which ranks sum arrays, and the number of the current round.
 pub(in crate::comm) struct SharedSums {
     segment: SharedSegment,
     rank: usize,
     ranks: usize,
-    /// Size of half an area in bytes.
+    /// Size of half of a rank's area, in bytes.
     half: usize,
     round: usize,
 }
 
 impl SharedSums {
-    /// Opens memory for an array of `bytes` bytes. Returns `None` if ranks share no memory, or if the array is so short
+    /// Opens memory to sum an array of `bytes` bytes. Returns `None` if ranks share no memory, or if the array is so short
     /// that messages are faster.
     pub(in crate::comm) fn open(ranks: &Ranks, bytes: usize) -> Option<SharedSums> {
         let place = ranks.place();
@@ -42,7 +42,7 @@ impl SharedSums {
         Some(SharedSums { segment, rank: place.rank, ranks: place.ranks, half, round: 0 })
     }
 
-    /// Adds the values of all ranks to this rank's share of `values`, and gives the other ranks the values for their
+    /// Adds the values of all other ranks to this rank's share of `values`, and gives the other ranks the values for their
     /// shares.
     pub(in crate::comm) fn add_shares<T: Number>(&mut self, values: &mut [T], add: impl Fn(T, T) -> T + Sync) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
@@ -79,7 +79,7 @@ impl SharedSums {
         }
     }
 
-    /// Copies every rank's share to the ranks for which `wants` is true.
+    /// Copies every rank's share of the array to the ranks for which `wants` is true.
     pub(in crate::comm) fn gather_shares<T: Number>(&mut self, values: &mut [T], wants: impl Fn(usize) -> bool) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
         let slot = self.half / size_of::<T>() / GRAIN * GRAIN;
@@ -111,7 +111,7 @@ impl SharedSums {
         }
     }
 
-    /// Returns the offset of this round's half in an area.
+    /// Returns the offset of this round's half in a rank's area, in bytes.
     fn at(&self) -> usize {
         self.round % 2 * self.half
     }
@@ -122,7 +122,7 @@ impl SharedSums {
     }
 }
 
-/// Returns the part of a share that round `round` moves, if a round moves `slot` elements of each share.
+/// Returns the part of a share that round number `round` moves. A round moves `slot` elements of each share.
 fn part_of(share: Range<usize>, slot: usize, round: usize) -> Range<usize> {
     let start = (share.start + round * slot).min(share.end);
     start..(start + slot).min(share.end)

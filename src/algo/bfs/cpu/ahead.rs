@@ -5,24 +5,24 @@ use crate::memory::will_need;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Maximum number of entries requested but not processed, unless a single row has more. With more entries, pages that
-/// were just read could be evicted.
+/// Maximum number of row entries requested from the disk but not yet processed, unless a single row has more. With more
+/// entries, pages that were just read could be evicted.
 const ENTRIES: u64 = 1 << 17;
-/// Maximum number of rows to which these entries belong.
+/// Maximum number of rows requested from the disk but not yet processed.
 const ROWS: usize = 1 << 8;
 
 /// State of the read-ahead: how far ahead of the current vertex rows were requested.
 #[derive(Debug, Default)]
 pub struct Ahead {
-    /// List index of the first vertex whose row was not requested.
+    /// List index of the first vertex whose row was not requested yet.
     next: usize,
-    /// Number of entries requested but not processed.
+    /// Number of entries requested but not yet processed.
     entries: u64,
 }
 
 impl Ahead {
-    /// Requests the rows that are needed soon, before the row of the vertex at `at` is processed. Does nothing if rows
-    /// are in memory. `at` must increase by one from call to call.
+    /// Requests the rows that are needed soon. Call it before the row of the vertex at list index `at` is processed, with
+    /// `at` one larger each time. It does nothing if rows are in memory.
     #[inline]
     pub fn go(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {
         if graph.on_disk {

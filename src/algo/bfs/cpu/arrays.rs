@@ -1,4 +1,4 @@
-//! The arrays of a search, which all threads read and write.
+//! The arrays that all threads of a search read and write.
 
 use crate::algo::bfs::cpu::bitmap::set;
 use crate::algo::bfs::cpu::graph::{CpuGraph, Hubs};
@@ -13,7 +13,7 @@ pub struct BfsArrays {
     bits: [Buffer<AtomicU64>; 2],
     list: Buffer<AtomicU32>,
     listed: AtomicUsize,
-    /// Bitmap, by place, of the own vertices that other ranks claim in a step; empty in a single process.
+    /// Bitmap of this rank's vertices that other ranks claim in a step, indexed by place; empty in a single process.
     pub arrived: Buffer<AtomicU64>,
     /// The claims of each thread; empty with a single thread.
     pub claims: Vec<ThreadClaims>,
@@ -42,7 +42,8 @@ impl BfsArrays {
         Ok(BfsArrays { bits: [bits()?, bits()?], list, listed: AtomicUsize::new(0), arrived, claims })
     }
 
-    /// Starts a search: only the root is reached, and it is the frontier. Bits after the last vertex count as reached.
+    /// Starts a search from `root`: only the root is reached, and it is the frontier. Bits after the last vertex count as
+    /// reached.
     pub fn begin(&mut self, graph: &CpuGraph<'_>, root: u32) {
         let vertices = graph.own.vertices;
         for bits in &mut self.bits {
@@ -56,24 +57,24 @@ impl BfsArrays {
         self.write_list(&[root][..usize::from(is_listed)]);
     }
 
-    /// Returns bitmap number `which`.
+    /// Returns one of the two bitmaps of reached vertices: the first if `which` is even, else the second.
     pub fn bits(&self, which: usize) -> &[AtomicU64] {
         &self.bits[which & 1]
     }
 
-    /// Returns the list of the frontier, ascending: the vertices with a row that this rank takes, completely or in
-    /// part.
+    /// Returns the list of the frontier in ascending order. It has the vertices whose rows this rank processes, completely
+    /// or in part.
     pub fn list(&self) -> &[AtomicU32] {
         &self.list[..self.listed.load(Relaxed)]
     }
 
-    /// Sets the length of the list to `length` vertices and returns it for writing.
+    /// Sets the length of the frontier's list to `length` vertices and returns the list for writing.
     pub fn new_list(&self, length: usize) -> &[AtomicU32] {
         self.listed.store(length, Relaxed);
         &self.list[..length]
     }
 
-    /// Replaces the list.
+    /// Replaces the list of the frontier by `vertices`.
     pub fn write_list(&self, vertices: &[u32]) {
         self.new_list(vertices.len()).iter().zip(vertices).for_each(|(place, &v)| place.store(v, Relaxed));
     }

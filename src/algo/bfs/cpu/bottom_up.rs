@@ -8,13 +8,13 @@ use crate::memory::will_need;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Number of bitmap words that a thread takes at a time: 32,768 vertices.
+/// Number of bitmap words that a thread takes at a time in a bottom-up step: 32,768 vertices.
 pub const PART: usize = 1 << 9;
 /// Number of entries of a row that are read ahead from the disk. The parent is usually among them.
 const ASKED: usize = 1 << 12;
 
-/// Finds parents for the vertices of the own words `words`. `known` has the vertices reached before; `all` receives
-/// these and the newly reached ones. Only these words of `all` belong to this thread.
+/// Finds parents for the unreached vertices in a range of bitmap words that this rank owns. `known` has the vertices
+/// reached before the step; `all` receives these and the newly reached ones. No other thread writes these words of `all`.
 pub fn part(
     graph: &CpuGraph<'_>,
     lookup: Lookup,
@@ -72,8 +72,8 @@ pub fn part(
     found
 }
 
-/// Searches the rest of the rows for the vertices in `rest`, which are numbered from `begin`. Returns the bits of those
-/// that found a parent.
+/// Searches the rows of vertices for parents, after the neighbours that `heads` already covers. `rest` has a bit for
+/// each vertex to search, counted from `begin`. Returns the bits of the vertices that found a parent.
 #[inline]
 fn in_rows(
     graph: &CpuGraph<'_>,

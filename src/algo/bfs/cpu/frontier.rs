@@ -14,24 +14,24 @@ pub const NARROW: u64 = narrow::LEAST;
 /// The last level of a search. Every thread of every rank has the same values.
 #[derive(Clone, Copy)]
 pub struct Frontier {
-    /// Number of vertices.
+    /// Number of vertices in the frontier.
     pub vertices: u64,
     /// Number of edges that leave the frontier; the maximum value if unknown.
     pub edges: u64,
     /// Number of edges that leave vertices which no top-down step has reached.
     pub unexplored: u64,
-    /// Whether it has more vertices than the level before.
+    /// Whether the frontier has more vertices than the level before.
     pub grows: bool,
-    /// The step that reached it.
+    /// Direction of the step that reached the frontier.
     pub step: Step,
-    /// Number of the bitmap of vertices reached before the frontier; the other bitmap includes the frontier.
+    /// Index of the bitmap of vertices reached before the frontier; the other bitmap includes the frontier.
     pub known: usize,
-    /// Whether it is listed, and all reached vertices are known.
+    /// Whether the frontier is in a list. If it is, both bitmaps include it.
     pub is_listed: bool,
 }
 
 impl Frontier {
-    /// Returns the frontier after a step from this one.
+    /// Returns the frontier that a step from this one reaches.
     pub fn after(self, step: Step, found: StepCounts, is_listed: bool) -> Frontier {
         Frontier {
             vertices: found.vertices,
@@ -57,29 +57,29 @@ impl Frontier {
     }
 }
 
-/// Sums over what threads did in a step: vertices, edges, checked entries and bytes of [`StepCounts`].
+/// Counts of a step, added up over threads. The order is that of [`StepCounts::numbers`].
 #[derive(Default)]
 pub struct StepSums([AtomicU64; 4]);
 
 impl StepSums {
-    /// Returns the sums.
+    /// Returns the current sums.
     pub fn get(&self) -> StepCounts {
         let [vertices, edges, checked, bytes] = self.0.each_ref().map(|sum| sum.load(Relaxed));
         StepCounts { vertices, edges, checked, bytes }
     }
 
-    /// Replaces the sums.
+    /// Replaces the sums by `counts`.
     pub fn set(&self, counts: StepCounts) {
         self.0.iter().zip(counts.numbers()).for_each(|(sum, count)| sum.store(count, Relaxed));
     }
 
-    /// Adds the counts of one thread.
+    /// Adds the counts of one thread to the sums.
     pub fn add(&self, counts: StepCounts) {
         self.0.iter().zip(counts.numbers()).for_each(|(sum, count)| _ = sum.fetch_add(count, Relaxed));
     }
 }
 
-/// Returns the share of one thread of `all` items.
+/// Returns the range of `all` items that thread number `thread` of `threads` processes.
 pub fn share(all: usize, thread: usize, threads: usize) -> Range<usize> {
     all * thread / threads..all * (thread + 1) / threads
 }

@@ -1,4 +1,4 @@
-//! A graph and what searches of it need in addition to parents.
+//! A graph with the data that a search on CPUs needs in addition to parents.
 
 use crate::algo::bfs::cpu::bitmap::ones;
 use crate::algo::bfs::cpu::heads::Heads;
@@ -9,7 +9,7 @@ use crate::graph::direction::{Direction, Way};
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
-/// A graph and what searches of it need in addition to parents.
+/// A graph with the data that a search on CPUs needs in addition to parents.
 pub struct CpuGraph<'a> {
     /// The adjacency rows.
     pub rows: Adjacency<'a>,
@@ -17,13 +17,13 @@ pub struct CpuGraph<'a> {
     pub direction: Direction,
     /// The vertices for which this rank finds parents: all vertices in a single process, otherwise the own vertices.
     pub own: VertexOwnership,
-    /// First neighbours of the own vertices.
+    /// First neighbours of this rank's vertices.
     pub heads: Heads,
-    /// Row lengths.
+    /// Number of entries of each row.
     pub degrees: &'a [u32],
     /// Whether rows are read from a disk on access.
     pub on_disk: bool,
-    /// The rows that ranks share.
+    /// The rows that ranks share in top-down steps.
     pub hubs: Hubs,
 }
 
@@ -31,7 +31,7 @@ pub struct CpuGraph<'a> {
 /// the owner of the largest hubs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hubs {
-    /// An upper bound of the vertices with shared rows (exclusive).
+    /// Exclusive upper bound of the vertices with shared rows.
     end: u32,
     /// Number of shared rows.
     pub count: usize,
@@ -41,7 +41,7 @@ pub struct Hubs {
 const LONG: u64 = 1 << 10;
 
 impl Hubs {
-    /// Returns the shared rows of a graph with these row lengths. There are none with a single rank.
+    /// Finds the shared rows of a graph whose row lengths are `degrees`. There are none with a single rank.
     pub fn of(degrees: &[u32], direction: Direction, own: VertexOwnership) -> Hubs {
         if own.ranks == 1 {
             return Hubs::default();
@@ -70,8 +70,8 @@ impl CpuGraph<'_> {
         v < self.hubs.end && self.degree(v) > LONG
     }
 
-    /// Returns the range of a shared row that this rank takes; `None` for any other row, which one rank takes
-    /// completely.
+    /// Returns the range of a shared row that this rank processes. Returns `None` for any other row, which one rank
+    /// processes completely.
     #[inline]
     pub fn shared_part(&self, v: u32) -> Option<Range<u64>> {
         self.is_shared(v).then(|| {
@@ -81,13 +81,13 @@ impl CpuGraph<'_> {
         })
     }
 
-    /// Returns the number of edges of a vertex of the list that this rank takes.
+    /// Returns how many edges of frontier vertex `v` this rank processes.
     #[inline]
     pub fn taken(&self, v: u32) -> u64 {
         self.shared_part(v).map_or_else(|| self.degree(v), |part| part.end - part.start)
     }
 
-    /// Returns the edges of a vertex of the list that this rank takes.
+    /// Returns the edges of frontier vertex `v` that this rank processes.
     #[inline]
     pub fn taken_row(&self, v: u32) -> [&[u32]; 2] {
         let row = self.direction.row(v, Way::Out);
@@ -97,7 +97,7 @@ impl CpuGraph<'_> {
         }
     }
 
-    /// Returns which of the given vertices of word `at` have a row that this rank takes, completely or in part.
+    /// Returns the vertices among `bits` of bitmap word `at` whose rows this rank processes, completely or in part.
     #[inline]
     pub fn listed(&self, at: usize, bits: u64) -> u64 {
         if self.own.has_word(at) {
@@ -110,7 +110,7 @@ impl CpuGraph<'_> {
         ones(bits).filter(is_shared).fold(0, |some, bit| some | 1 << bit)
     }
 
-    /// Searches the heads after the first for a neighbour of the own vertex `v` that is in `known`.
+    /// Looks for a neighbour of own vertex `v` in `known`, among the neighbours that [`Heads`] stores after the first.
     #[inline]
     pub fn among_heads(&self, v: u32, known: &[AtomicU64]) -> ParentLookup {
         let (more, _) = self.heads.more(self.own.place(v));
@@ -125,15 +125,15 @@ impl CpuGraph<'_> {
         ParentLookup { parent: None, checked: more.len() as u64, goes_on: true }
     }
 
-    /// Returns the rest of the row of the own vertex `v` after the heads.
+    /// Returns the part of the row of own vertex `v` that follows the neighbours stored in [`Heads`].
     #[inline]
     pub fn behind_heads(&self, v: u32) -> [&[u32]; 2] {
         let (_, skip) = self.heads.more(self.own.place(v));
         self.rows.row_from(self.direction.row(v, Way::In), skip)
     }
 
-    /// Searches the row of the own vertex `v` after the heads for a neighbour that is in `known`. Returns it, and the
-    /// number of entries checked.
+    /// Looks for a neighbour of own vertex `v` in `known`, in the row after the neighbours that [`Heads`] stores. Returns
+    /// the neighbour, if there is one, and the number of entries checked.
     #[inline]
     pub fn in_row(&self, v: u32, known: &[AtomicU64]) -> (Option<u32>, u64) {
         let mut checked = 0;
@@ -147,12 +147,12 @@ impl CpuGraph<'_> {
     }
 }
 
-/// The result of a search for a parent.
+/// Result of looking for the parent of a vertex among its first neighbours.
 pub struct ParentLookup {
-    /// The first known neighbour.
+    /// The first neighbour that is already reached.
     pub parent: Option<u32>,
     /// Number of entries checked.
     pub checked: u64,
-    /// Whether there may be more entries.
+    /// Whether the row may have more entries to check.
     pub goes_on: bool,
 }

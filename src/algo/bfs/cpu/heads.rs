@@ -14,22 +14,23 @@ pub const MORE: usize = 4;
 const PART: usize = 1 << 14;
 
 /// The smallest neighbour of each own vertex and the next [`MORE`], among the neighbours with an edge to the vertex. If
-/// a row is shorter, the vertex itself fills the rest: it is never reached while it looks for a parent.
+/// a row is shorter, the vertex itself fills the rest. A vertex that looks for a parent is unreached, so it never finds
+/// itself.
 pub struct Heads {
     /// The first neighbour of each own vertex; padded to a multiple of 64.
     pub first: Buffer<u32>,
-    /// The next [`MORE`] of each vertex; empty if they do not fit memory.
+    /// The next [`MORE`] neighbours of each own vertex; empty if they do not fit memory.
     pub more: Buffer<u32>,
 }
 
-/// Returns the bytes of the first neighbours of `own` vertices, and of the next ones.
+/// Returns the bytes of the first neighbours of `own` vertices, and the bytes of the neighbours stored after the first.
 pub fn bytes(own: u64) -> [u64; 2] {
     [4 * own.next_multiple_of(64), 4 * MORE as u64 * own]
 }
 
 impl Heads {
-    /// Collects the heads from the rows of own vertices. The neighbours after the first are left out if `budget` has no
-    /// room for them in addition to `spare` bytes.
+    /// Collects the first neighbours from the rows of own vertices. The neighbours after the first are left out if `budget`
+    /// has no room for them in addition to `spare` bytes.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if not even the first neighbours fit.
@@ -68,8 +69,8 @@ impl Heads {
         Ok(Heads { first, more })
     }
 
-    /// Returns the neighbours after the first of the own vertex at `place`, and how many row entries all its heads
-    /// cover.
+    /// Returns the neighbours stored after the first for the own vertex at `place`, and how many row entries all its
+    /// stored neighbours cover.
     #[inline]
     pub fn more(&self, place: usize) -> (&[u32], usize) {
         match self.more.get(MORE * place..MORE * place + MORE) {

@@ -48,7 +48,7 @@ use std::time::Instant;
 /// started.
 const FEW: u64 = 1 << 12;
 
-/// A graph, or a part of it, that the threads of this process search.
+/// A graph, or a rank's part of it, prepared for searches by the threads of this process.
 pub struct CpuSearch<'a> {
     graph: CpuGraph<'a>,
     arrays: BfsArrays,
@@ -68,13 +68,13 @@ pub struct WalkOptions {
     pub on_disk: bool,
 }
 
-/// Thresholds for rows in memory. On two and on sixteen cores, bottom-up steps pay this early on Graph500 graphs.
+/// Thresholds for rows in memory. With two and with sixteen cores, bottom-up steps pay off this early on Graph500 graphs.
 pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
 /// Thresholds for rows on a disk: a top-down step reads whole rows, a bottom-up step hardly any.
 pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 
-/// Returns the bytes that searches by `threads` threads of a rank take in addition to parents, and the least that
-/// works, for a graph with `entries` entries in all rows.
+/// Returns the maximum and the minimum bytes that searches by `threads` threads of a rank take in addition to parents,
+/// for a graph with `entries` entries in all rows.
 pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let [first, more] = heads::bytes(own.len() as u64);
     let fewest = first + arrays::bytes(own, entries, threads);
@@ -104,8 +104,8 @@ impl<'a> CpuSearch<'a> {
         Ok(CpuSearch { graph, arrays, switch, threads, lookup: Lookup::detect(), entries })
     }
 
-    /// Searches, together with the other ranks if there are any. `parents` receives the parents of the own vertices.
-    /// Collective.
+    /// Searches from a root, together with the other ranks if there are any. `parents` receives the parents of the own
+    /// vertices. Collective.
     ///
     /// # Errors
     /// Errors of the exchange; [`crate::Error::Stopped`].
@@ -128,7 +128,8 @@ impl<'a> CpuSearch<'a> {
         Ok(searched)
     }
 
-    /// Marks the own vertices that were not reached.
+    /// Writes [`NONE`] as the parent of each own vertex that was not reached. `bits` is the index of the bitmap of all
+    /// reached vertices.
     fn mark_unreached(&self, bits: usize, parents: &mut [u32]) {
         let bits = self.arrays.bits(bits);
         for (at, parents) in parents.chunks_mut(64).enumerate() {

@@ -43,7 +43,7 @@ fn most_claims(vertices: u64) -> u64 {
     ROUND.min(vertices)
 }
 
-/// Sums over a set of edges.
+/// Counts of what a step, or a part of it, did.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StepCounts {
     /// Number of newly reached vertices.
@@ -57,18 +57,18 @@ pub struct StepCounts {
 }
 
 impl StepCounts {
-    /// Returns the numbers, in a fixed order.
+    /// Returns the counts in the order of the fields.
     pub fn numbers(self) -> [u64; 4] {
         [self.vertices, self.edges, self.checked, self.bytes]
     }
 }
 
-/// Parents of own vertices during a step.
+/// Parents of this rank's vertices during a step, and the claims that other ranks make on them.
 #[derive(Clone, Copy)]
 pub struct Parents<'s> {
-    /// Parents, by place of the vertex.
+    /// Parents of this rank's vertices, indexed by place.
     pub cells: &'s [AtomicU32],
-    /// Bitmap, by place, of the vertices that other ranks claimed; empty in a single process.
+    /// Bitmap of the vertices that other ranks claimed, indexed by place; empty in a single process.
     pub arrived: &'s [AtomicU64],
 }
 
@@ -95,9 +95,9 @@ impl Parents<'_> {
     }
 }
 
-/// Processes a whole frontier, in order, on one thread. `listed` has the vertices of the frontier. Newly reached
-/// vertices are set in `reached`; own ones are appended to `new`, if given. With several ranks, vertices of other ranks
-/// are passed to `away` with their parents.
+/// Takes a top-down step over the whole frontier, in order, on one thread. `listed` has the vertices of the frontier.
+/// Newly reached vertices are set in `reached`; own ones are appended to `new`, if given. With several ranks, vertices
+/// of other ranks are passed to `away` with their parents.
 ///
 /// # Errors
 /// Errors of `away`.
@@ -155,8 +155,8 @@ impl ThreadClaims {
         })
     }
 
-    /// Claims the unreached neighbours along `edges` edges of the frontier. `listed` has its vertices from the first
-    /// one to process; the first `skip` edges of that vertex are skipped. Returns the number of claims.
+    /// Claims the unreached neighbours along `edges` edges of the frontier. `listed` starts with the first vertex to
+    /// process; the first `skip` edges of that vertex are skipped. Returns the number of claims.
     pub fn claim(
         &self,
         graph: &CpuGraph<'_>,
@@ -195,7 +195,7 @@ impl ThreadClaims {
         claimed
     }
 
-    /// Marks the vertices that this thread claimed as reached, except those that a thread in `before` claimed.
+    /// Marks the vertices that this thread claimed as reached, except the vertices that a thread in `before` claimed too.
     pub fn reach<const RANKS: bool>(
         &self,
         graph: &CpuGraph<'_>,
@@ -232,7 +232,7 @@ impl ThreadClaims {
         found
     }
 
-    /// Clears the claims, but keeps those that must be sent to other ranks. Returns how many these are.
+    /// Clears this thread's claims, except the claims that must be sent to other ranks. Returns how many it keeps.
     pub fn forget<const RANKS: bool>(&self, claimed: usize, own: VertexOwnership) -> usize {
         let mut away = 0;
         for pair in self.pairs[..2 * claimed].chunks_exact(2) {
@@ -247,13 +247,13 @@ impl ThreadClaims {
         away
     }
 
-    /// Returns the first `count` claims that [`Self::forget`] kept: vertices with their parents.
+    /// Returns the first `count` claims that [`Self::forget`] kept: pairs of vertex and parent.
     pub fn away(&self, count: usize) -> impl Iterator<Item = (u32, u32)> {
         self.pairs[..2 * count].chunks_exact(2).map(|pair| (pair[0].load(Relaxed), pair[1].load(Relaxed)))
     }
 }
 
-/// The edges of a frontier, with sums over slices of its list.
+/// The list of a frontier in slices, with a prefix sum of their edges. It finds the vertex of an edge.
 pub struct Slices<'s> {
     /// Number of edges before each slice, and in total.
     pub before: &'s [AtomicU64],
@@ -262,13 +262,13 @@ pub struct Slices<'s> {
 }
 
 impl Slices<'_> {
-    /// Returns the range of vertices of slice `slice` in a list of `length` vertices.
+    /// Returns the range of list indices in slice `slice` of a list of `length` vertices.
     pub fn range(&self, slice: usize, length: usize) -> Range<usize> {
         (slice * self.width).min(length)..((slice + 1) * self.width).min(length)
     }
 
-    /// Returns the list index of the vertex that has edge number `edge` of the frontier, and how many of its edges come
-    /// before.
+    /// Finds edge number `edge` of the frontier. Returns the list index of the vertex that it leaves, and the number of
+    /// edges of that vertex before it.
     pub fn find(&self, edge: u64, graph: &CpuGraph<'_>, listed: &[AtomicU32]) -> (usize, u64) {
         let slice = self.before.partition_point(|before| before.load(Relaxed) <= edge).saturating_sub(1);
         let mut skip = edge - self.before[slice].load(Relaxed);

@@ -16,10 +16,10 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Number of slices of the frontier per thread; the edges of each slice are added up.
+/// Number of slices per thread into which the list of the frontier is cut. The edges of each slice are added up.
 const SLICES: usize = 64;
 
-/// A search in progress.
+/// A search in progress, shared by the threads of a process.
 pub struct BfsWalk<'s> {
     /// The graph, its arrays, and how to search it.
     search: &'s CpuSearch<'s>,
@@ -28,23 +28,23 @@ pub struct BfsWalk<'s> {
     barrier: Barrier,
     /// Number of bitmap words that threads have taken in a bottom-up step.
     parts: AtomicUsize,
-    /// A count per thread.
+    /// A number per thread: its part of the frontier's list, or its claims for other ranks.
     marks: Vec<AtomicU64>,
     /// Number of edges of the frontier before each slice.
     sums_of_slices: Vec<AtomicU64>,
-    /// Sums of this step and of the next.
+    /// Counts of this step and of the next one, which use the two elements alternately.
     sums: [StepSums; 2],
     stopped: AtomicBool,
-    /// Number of edges from which on all threads take part in a level.
+    /// Number of vertices or edges in a frontier from which on all threads take part in a level.
     bound: AtomicU64,
-    /// The frontier after narrow levels, on which all threads agree.
+    /// Frontier after narrow levels. The first thread writes it for all threads.
     agreed: Mutex<Option<Frontier>>,
-    /// The levels, and the number of the bitmap that contains all reached vertices. The first thread updates them.
+    /// The levels, and the index of the bitmap that contains all reached vertices. The first thread updates them.
     progress: Mutex<(BfsSearched, usize)>,
 }
 
 impl<'s> BfsWalk<'s> {
-    /// Starts a search, whose frontier is the root.
+    /// Starts a search whose frontier is the root.
     pub fn new(search: &'s CpuSearch<'s>, exchange: Option<&'s mut ClaimExchange>) -> BfsWalk<'s> {
         let threads = search.threads;
         BfsWalk {
@@ -62,7 +62,7 @@ impl<'s> BfsWalk<'s> {
         }
     }
 
-    /// Returns the levels, and the number of the bitmap that contains all reached vertices.
+    /// Returns the levels, and the index of the bitmap that contains all reached vertices.
     pub fn into_searched(self) -> (BfsSearched, usize) {
         self.progress.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -157,7 +157,8 @@ impl<'s> BfsWalk<'s> {
         frontier.vertices < bound && frontier.edges < bound
     }
 
-    /// Runs levels on the first thread while the others sleep. Returns the frontier after them, listed. Collective.
+    /// Runs levels on the first thread while the others sleep. Returns the frontier after them, which is in a list. All
+    /// threads of all ranks call it.
     fn narrow(
         &self,
         thread: usize,
@@ -215,7 +216,7 @@ impl<'s> BfsWalk<'s> {
         }
     }
 
-    /// Reports to the other ranks what this rank reached, and adds what they reached.
+    /// Sends the other ranks the vertices that this rank reached, and adds the vertices that they reached.
     fn tell_reached(
         &self,
         frontier: &Frontier,
@@ -238,7 +239,8 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Lists the frontier in order if it is not listed yet. From then on all reached vertices are known. Collective.
+    /// Writes the list of the frontier, in order, if there is none yet. Then both bitmaps include the frontier. All threads
+    /// call it.
     fn list(&self, thread: usize, frontier: &mut Frontier) {
         if frontier.is_listed {
             return;
@@ -264,7 +266,7 @@ impl<'s> BfsWalk<'s> {
         frontier.is_listed = true;
     }
 
-    /// Adds up the edges that this rank takes, for each slice of its list. Collective.
+    /// Adds up the edges that this rank processes in each slice of its list. All threads call it.
     fn slice(&self, thread: usize) -> Slices<'_> {
         let list = self.search.arrays.list();
         let slices = self.sums_of_slices.len() - 1;
@@ -285,7 +287,7 @@ impl<'s> BfsWalk<'s> {
         slices
     }
 
-    /// Takes a top-down step. Returns true if the next frontier is listed. Collective.
+    /// Takes a top-down step. Returns true if the next frontier is in a list. All threads of all ranks call it.
     fn top_down(
         &self,
         thread: usize,
@@ -309,7 +311,7 @@ impl<'s> BfsWalk<'s> {
         Ok(lists)
     }
 
-    /// Takes a top-down step on one thread, which may list the next frontier.
+    /// Takes a top-down step on one thread. Lists the next frontier if `lists` is true.
     fn alone(
         &self,
         lists: bool,
@@ -350,7 +352,7 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Takes a top-down step on all threads. Collective.
+    /// Takes a top-down step on all threads. All threads of all ranks call it.
     fn together<const RANKS: bool>(
         &self,
         thread: usize,
@@ -411,7 +413,7 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Marks as reached the own vertices that other ranks claimed. Each thread does its share of the words.
+    /// Marks as reached the own vertices that other ranks claimed. Each thread processes its share of the bitmap words.
     fn keep_arrived(&self, thread: usize, threads: usize, reached: &[AtomicU64]) {
         for at in share(self.search.arrays.arrived.len(), thread, threads) {
             let arrived = &self.search.arrays.arrived[at];

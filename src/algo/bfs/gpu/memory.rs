@@ -1,11 +1,11 @@
-//! The memory of searches on a GPU, without the graph.
+//! The GPU memory in which searches work. The graph has its own memory.
 
 use super::room::BfsRoom;
 use super::twins::{BfsQueue, BfsState, LevelRecord, Meeting};
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
-/// The memory in which searches work.
+/// Arrays of a search in GPU memory.
 pub(super) struct BfsMemory {
     pub state: DeviceSlice<BfsState>,
     pub records: DeviceSlice<LevelRecord>,
@@ -18,7 +18,7 @@ pub(super) struct BfsMemory {
 }
 
 impl BfsMemory {
-    /// Reserves the memory in an arena, with barriers if the search `is_shared` by GPUs.
+    /// Reserves the arrays in an arena, with barriers if several GPUs search together (`is_shared`).
     ///
     /// # Errors
     /// [`crate::Error::internal`] if the arena has less than `room` planned.

@@ -60,15 +60,18 @@ pub struct Tuning {
     pub records: u32,
     /// Maximum number of entries of a queue; raised to `room::LEAST_QUEUED` if it is smaller.
     pub queued: u64,
-    /// Maximum number of arrays of heads. Each has four neighbours of every vertex with enough neighbours.
+    /// Maximum number of arrays of heads, which are neighbours after the first. Each array has four of them for every vertex
+    /// that has enough.
     pub heads: usize,
     /// Whether rows stay in host memory even if there is room.
     pub rows_on_host: bool,
     /// Whether rows are spread over the GPUs that search together even if each has room for all.
     pub rows_spread: bool,
-    /// Edges of a frontier from which on its neighbours may be claimed without a queue. A queue of fewer costs little.
+    /// Minimum number of edges of a frontier whose neighbours may be claimed without a queue. With fewer edges a queue
+    /// costs little.
     pub least_unqueued: u32,
-    /// Edges of such a frontier from which on GPUs that search together share its claims, beside one for every 32 vertices.
+    /// Minimum number of edges of such a frontier for GPUs that search together to share its claims. One edge for every 32
+    /// vertices is added to this number.
     pub least_shared: u32,
     /// Index assigned to the first entry of each half. Tests use it to reach indices that do not fit 32 bits.
     pub first_entry: u64,
@@ -91,7 +94,7 @@ impl Default for Tuning {
     }
 }
 
-/// A graph that is searched on a GPU.
+/// A graph that is prepared for searches on a GPU.
 pub struct GpuSearch<'a> {
     gpu: Lease<'a>,
     go_on: GoOn<'a>,
@@ -102,7 +105,7 @@ pub struct GpuSearch<'a> {
     direction: Direction,
     search: twins::BfsArguments,
     memory: BfsMemory,
-    /// The GPUs of the other ranks, if they search together.
+    /// Link to the GPUs of the other ranks, if they search together.
     beside: Option<Beside<'a>>,
     /// Events that mark the start and the end of a search.
     clock: [Event; 2],
@@ -248,7 +251,7 @@ impl<'a> GpuSearch<'a> {
         })
     }
 
-    /// Launches the search until it is finished. Returns the records of all levels.
+    /// Launches the search kernel until the search is finished. Returns the records of all levels.
     fn launch_all(&mut self, root: Vertex) -> Result<Vec<LevelRecord>> {
         let queue = &self.gpu.workspace.queue;
         let mut records = Vec::new();

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// entry would be if this GPU had all rows.
 type Offsets = [u64; 6];
 
-/// The GPU memory of ranks that search together.
+/// Access to the GPU memory of all ranks, for GPUs that search together.
 #[derive(Clone, Copy)]
 pub struct Together<'a> {
     pub(super) memory: PeerMemory<'a>,
@@ -27,21 +27,22 @@ pub struct Together<'a> {
 }
 
 impl Together<'_> {
-    /// Returns the position of this rank's GPU if rows are spread over the GPUs or must be (`spread`).
+    /// Returns the position of this rank's GPU among the GPUs if rows are spread over them. `spread` demands spreading even
+    /// if each GPU has room for all rows.
     pub(super) fn member(&self, spread: bool) -> Option<GpuMember> {
         let comm = self.memory.comm;
         (self.is_spread || spread).then(|| GpuMember { rank: comm.rank(), gpus: comm.ranks() })
     }
 }
 
-/// The other GPUs that search with this one.
+/// Link to the other GPUs that search with this one.
 pub(super) struct Beside<'a> {
     /// The ranks whose GPUs search.
     pub comm: &'a Comm,
     peers: PeerAddresses,
     /// Address of the parents on the GPU of rank 0.
     gathered: u64,
-    /// Location of the rows, if they are spread over the GPUs.
+    /// Where each GPU has its rows, if rows are spread over the GPUs.
     pub spread: Option<[SpreadRows; 2]>,
     meet: Kernel,
     gather: Kernel,
@@ -88,7 +89,7 @@ impl<'a> Beside<'a> {
         Ok(Beside { comm, peers, gathered, spread, meet: kernel("bfs_meet")?, gather: kernel("bfs_gather")? })
     }
 
-    /// Returns the search parameters of this GPU for the kernels of several GPUs.
+    /// Returns the arguments of the kernels for several GPUs: `search`, and the addresses of the other GPUs' memory.
     pub fn shared(&self, search: BfsArguments) -> SharedSearch {
         SharedSearch { search, peers: self.peers }
     }
@@ -121,7 +122,7 @@ impl<'a> Beside<'a> {
         if !self.comm.leads() {
             let arguments = (self.shared(search), vertices as u32, self.gathered);
             let queue = &workspace.queue;
-            // SAFETY: the arguments match the kernel's; rank 0 has parents of as many vertices, and no other rank writes those of this rank.s vertices.
+            // SAFETY: the arguments match the kernel's; rank 0 has room for all parents, and no other rank writes those of this rank's vertices.
             unsafe { queue.launch(&self.gather, queue.grid(vertices), arguments)? };
             queue.finish()?;
         }
@@ -174,7 +175,8 @@ pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Cata
     alone("GPUs have no room for all rows together")
 }
 
-/// Returns the bytes of GPU memory for a shared search in which each GPU has this many entries of each half.
+/// Returns the bytes of GPU memory that a shared search needs on each GPU, if it has `entries` entries of the lower and
+/// of the upper half.
 fn least_bytes(halves: [&Catalogue; 2], entries: [u64; 2]) -> u64 {
     let direction: Direction = halves[0].layout.direction();
     let vertices = halves[0].layout.rows() >> direction.shift();

@@ -1,4 +1,4 @@
-//! Makes a graph accessible to a GPU: starts of rows, rows, first neighbours.
+//! Makes a graph accessible to a GPU: the starts of rows, the rows and the first neighbours.
 #![allow(unsafe_code)] // kernel launches
 
 use super::programs::{PACKED, PREPARE, SPREAD};
@@ -22,25 +22,25 @@ use std::ops::Range;
 pub(super) struct BfsPlaced<'a> {
     /// The graph as kernels see it.
     pub graph: BfsGraph,
-    /// Number of slots of all out-rows: entries, or chunks of packed rows.
+    /// Number of slots of all out-rows. A slot is an entry or, if rows are packed, a chunk.
     pub slots: u64,
     /// Rows that stay in host memory and that kernels read over the bus.
     pub on_host: Vec<RowsOnHost<'a>>,
     /// Whether rows are packed.
     pub is_packed: bool,
-    /// The parts of each half by GPU, if rows are spread over the GPUs.
+    /// Division of each half among the GPUs, if rows are spread over them.
     pub parts: Option<[RowParts; 2]>,
-    /// Leaf counts of large vertices, for [`look_ahead`].
+    /// Numbers of leaves of the vertices with many edges, which [`look_ahead`] fills in.
     many: DeviceSlice<u32>,
 }
 
-/// Rows of a half in host memory.
+/// Rows of one half that stay in host memory, where kernels read them.
 #[derive(Debug)]
 #[expect(dead_code, reason = "it keeps what kernels read")]
 pub(super) enum RowsOnHost<'a> {
-    /// A copy in pinned memory.
+    /// A copy of the rows in pinned memory.
     Pinned(Pinned),
-    /// The packed rows themselves.
+    /// The packed rows themselves, pinned.
     Packed(Pinned<&'a [u8]>),
 }
 
@@ -134,7 +134,7 @@ pub(super) fn place<'a>(
     Ok(placed)
 }
 
-/// Reserves memory for up to `most` arrays of heads.
+/// Reserves GPU memory for up to `most` arrays of heads, which are neighbours after the first.
 fn take_heads(workspace: &mut Workspace, graph: &mut BfsGraph, most: usize) {
     for k in 0..most.min(MOST_HEADS) {
         let Some(heads) = workspace.arena.take::<[u32; 4]>(graph.wide[k].into()) else { break };
@@ -143,7 +143,7 @@ fn take_heads(workspace: &mut Workspace, graph: &mut BfsGraph, most: usize) {
     }
 }
 
-/// Finds the same bounds as [`bound`], for packed rows of an undirected graph whose vertices have these degrees.
+/// Finds the same bounds as [`bound`] from the degrees of the vertices, for packed rows of an undirected graph.
 fn bound_packed(degrees: &[u32], graph: &mut BfsGraph) {
     let upto = |least: u64| {
         let last = degrees.par_iter().with_min_len(1 << 16).position_last(|&degree| u64::from(degree) >= least);
@@ -194,8 +194,8 @@ fn upload(
     workspace.uploader.upload(&parts, go_on)?.wait()
 }
 
-/// Fills the arrays of first neighbours and counts leaves. Rows must be in place, on all GPUs if they are `spread`.
-/// `scratch` has one word per vertex.
+/// Fills the arrays of first neighbours, and counts the leaves next to each vertex. Rows must be in place, on all GPUs
+/// if they are `spread`. `scratch` has one word per vertex.
 pub(super) fn look_ahead(
     workspace: &Workspace,
     placed: &BfsPlaced<'_>,
@@ -229,7 +229,7 @@ pub(super) fn look_ahead(
     queue.finish()
 }
 
-/// Returns the error for a graph with so many large vertices that their leaf counts do not fit.
+/// Returns the error for a graph with so many vertices of large degree that their leaf counts do not fit GPU memory.
 fn too_small(workspace: &Workspace, room: &BfsRoom, graph: &BfsGraph) -> Error {
     let needed = room.bytes(graph.many.into());
     match workspace.arena.holds(needed, super::PURPOSE) {

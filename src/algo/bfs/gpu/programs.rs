@@ -1,4 +1,4 @@
-//! The programs that a search launches.
+//! The GPU programs that a search launches.
 
 use crate::algo::searches;
 use crate::algo::searches::gpu::{GRID_BARRIER, ROWS};
@@ -13,36 +13,36 @@ const SEARCH: (&str, &str) = ("bfs_search.cuh", include_str!("../../../../kernel
 const TOP_DOWN: (&str, &str) = ("bfs_top_down.cuh", include_str!("../../../../kernels/bfs_top_down.cuh"));
 const TOGETHER: (&str, &str) = ("bfs_peers.cu", include_str!("../../../../kernels/bfs_peers.cu"));
 
-/// The program of the search.
+/// GPU program of a search on one GPU.
 pub(super) static PROGRAM: ProgramSource = ProgramSource {
     name: "bfs.cu",
     text: include_str!("../../../../kernels/bfs.cu"),
     headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH],
 };
 
-/// The program of a search by several GPUs.
+/// GPU program of a search by several GPUs, each of which has all rows.
 pub(super) static PEERS: ProgramSource = ProgramSource { name: TOGETHER.0, text: TOGETHER.1, headers: PROGRAM.headers };
 
-/// The program of a search by several GPUs over which rows are spread, and of their heads.
+/// GPU program for rows that are spread over several GPUs. It searches, and fills the arrays of first neighbours.
 pub(super) static SPREAD: ProgramSource = ProgramSource {
     name: "bfs_spread.cu",
     text: include_str!("../../../../kernels/bfs_spread.cu"),
     headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS, TOGETHER],
 };
 
-/// The program that prepares a graph before any search.
+/// GPU program that prepares a graph before any search.
 pub(super) static PREPARE: ProgramSource = ProgramSource {
     name: "bfs_prepare.cu",
     text: include_str!("../../../../kernels/bfs_prepare.cu"),
     headers: &[COMMON, GRID_BARRIER, ROWS, BFS, HEADS],
 };
 
-/// The programs of the search and of heads for packed rows.
+/// GPU program for packed rows. It searches, and fills the arrays of first neighbours.
 pub(super) static PACKED: ProgramSource = ProgramSource {
     name: "bfs_packed.cu",
     text: include_str!("../../../../kernels/bfs_packed.cu"),
     headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS],
 };
 
-/// All programs that a search launches, in the order in which it needs them.
+/// All GPU programs that a search may launch, in the order in which it needs them.
 pub static PROGRAMS: [&ProgramSource; 6] = [&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED, &PEERS, &SPREAD];

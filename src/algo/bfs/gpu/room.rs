@@ -1,4 +1,4 @@
-//! Sizes of what a search keeps in GPU memory. Plans and runs call the same functions.
+//! Sizes of the arrays that a search keeps in GPU memory. Plans and runs call the same functions.
 
 use super::programs::BFS;
 use super::twins::{BfsState, LevelRecord, MOST_HEADS};
@@ -9,10 +9,10 @@ use crate::graph::direction::Direction;
 pub(super) const CHUNK: u64 = constant(BFS.1, "BFS_CHUNK") as u64;
 /// Number of threads per block of a search.
 pub(super) const THREADS: u32 = constant(BFS.1, "BFS_THREADS");
-/// Degree from which on the leaves of a vertex are counted in a 32-bit word.
+/// Minimum degree of a vertex whose leaves are counted in a 32-bit word. Other vertices have a byte.
 pub(super) const MANY: u64 = 256;
 
-/// Maximum number of levels of a launch before the host reads their records and checks for a stop request.
+/// Maximum number of levels per launch. After each launch the host reads their records and checks for a stop request.
 pub(super) const RECORDS: u32 = 1 << 12;
 /// Maximum number of entries of a queue. A larger frontier is expanded bottom-up.
 const MOST_QUEUED: u64 = 1 << 21;
@@ -22,7 +22,7 @@ const SMALL_QUEUED: u64 = 1 << 14;
 pub(super) const LEAST_QUEUED: u64 = 1 << 10;
 const _: () = assert!(LEAST_QUEUED >= 2 * constant(BFS.1, "BFS_NARROW") as u64);
 
-/// Sizes of what a search always needs in GPU memory.
+/// Sizes of the arrays that a search always needs in GPU memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BfsRoom {
     pub vertices: u64,
@@ -34,7 +34,7 @@ pub(super) struct BfsRoom {
 }
 
 impl BfsRoom {
-    /// Plans the memory for a graph.
+    /// Returns the sizes for a graph of `vertices` vertices.
     pub fn of(vertices: u64, direction: Direction) -> BfsRoom {
         let capacity = (vertices / 8).max(SMALL_QUEUED.min(2 * vertices)).clamp(LEAST_QUEUED, MOST_QUEUED);
         BfsRoom { vertices, rows: direction.rows(vertices), capacity, records: RECORDS }
@@ -45,7 +45,7 @@ impl BfsRoom {
         self.vertices.div_ceil(CHUNK) * CHUNK / 32
     }
 
-    /// Returns the bytes that [`super::place`] and a search take if `many` vertices have many edges.
+    /// Returns the bytes that [`super::place`] and a search take if `many` vertices have at least [`MANY`] edges.
     pub fn bytes(&self, many: u64) -> u64 {
         let queue = 2 * slice_bytes::<u32>(self.capacity) + slice_bytes::<u64>(self.capacity);
         let rows = 2 * slice_bytes::<u32>(self.rows + 1);
@@ -56,11 +56,11 @@ impl BfsRoom {
     }
 }
 
-/// Number of words for the bounds of degrees.
+/// Number of 32-bit words for the bounds that the kernel `bfs_bounds` finds.
 pub(super) const BOUNDS: u64 = MOST_HEADS as u64 + 3;
 
-/// Returns the least bytes of GPU memory with which a graph of `vertices` vertices and `entries` entries per half can
-/// be searched. Rows stay in host memory then.
+/// Returns the smallest GPU memory, in bytes, that suffices to search a graph of `vertices` vertices with `entries`
+/// entries per half. With so little memory rows stay in host memory.
 pub fn least_bytes(vertices: u64, entries: u64, direction: Direction) -> u64 {
     BfsRoom::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
 }

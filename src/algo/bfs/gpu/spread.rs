@@ -7,14 +7,14 @@ use super::twins::{MOST_GPUS, SpreadRows};
 use crate::graph::catalogue::Catalogue;
 use std::ops::Range;
 
-/// Position of a GPU among those that search together, and the number of these GPUs.
+/// Rank of a GPU among the GPUs that search together, and the number of these GPUs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GpuMember {
     pub rank: usize,
     pub gpus: usize,
 }
 
-/// The parts of the rows of a half.
+/// Division of the rows of a half into parts, one for each GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RowParts {
     /// The first row of each part.
@@ -50,7 +50,7 @@ impl RowParts {
         RowParts { first, before }
     }
 
-    /// Returns the range of entries of part `gpu`.
+    /// Returns the range of entries in the part of GPU number `gpu`.
     pub fn entries(&self, gpu: usize) -> Range<u64> {
         self.before[gpu]..self.before[gpu + 1]
     }
@@ -60,8 +60,8 @@ impl RowParts {
         self.before.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
     }
 
-    /// Returns the location of the rows, for kernels. `entries` has for each GPU the address that the first of all
-    /// entries would have if this GPU had all entries.
+    /// Returns the description of the parts that kernels read. `entries` has an address for each GPU: where the first entry
+    /// of the half would be if this GPU had all entries.
     pub fn spread(&self, entries: &[u64]) -> SpreadRows {
         let mut spread = SpreadRows { entries: [0; MOST_GPUS], first: [u32::MAX; MOST_GPUS] };
         spread.entries[..entries.len()].copy_from_slice(entries);

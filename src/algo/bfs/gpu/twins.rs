@@ -6,12 +6,12 @@ use crate::algo::searches::gpu::GpuRows;
 use crate::gpu::constant;
 use crate::memory::Plain;
 
-/// Maximum number of arrays of heads.
+/// Maximum number of arrays of heads, which are neighbours after the first.
 pub(super) const MOST_HEADS: usize = constant(BFS.1, "BFS_MOST_HEADS") as usize;
 /// Maximum number of GPUs that search together.
 pub(super) const MOST_GPUS: usize = constant(BFS.1, "BFS_MOST_GPUS") as usize;
 
-/// A graph in GPU memory.
+/// A graph in GPU memory, as kernels see it. Addresses are 64-bit numbers.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct BfsGraph {
@@ -28,7 +28,7 @@ pub(super) struct BfsGraph {
     pub wide: [u32; MOST_HEADS + 1],
 }
 
-/// Location of the rows of a half that are spread over GPUs.
+/// The GPUs' parts of a half whose rows are spread over GPUs: addresses and first rows.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct SpreadRows {
@@ -44,7 +44,7 @@ pub(super) struct SpreadGraph {
     pub spread: [SpreadRows; 2],
 }
 
-/// A queue of rows.
+/// Addresses of the arrays of a queue of rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct BfsQueue {
@@ -53,7 +53,7 @@ pub(super) struct BfsQueue {
     pub rows: u64,
 }
 
-/// Memory and parameters of a search.
+/// Addresses and parameters of a search, which kernels get as an argument.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct BfsArguments {
@@ -73,7 +73,7 @@ pub(super) struct BfsArguments {
     pub least_shared: u32,
 }
 
-/// The state of a search between launches.
+/// State of a search between launches, in GPU memory.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct BfsState {
@@ -92,7 +92,7 @@ pub(super) struct BfsState {
     pub finished: u32,
 }
 
-/// A level that a launch has processed.
+/// Statistics of a level that a launch has processed.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct LevelRecord {
@@ -103,7 +103,7 @@ pub(super) struct LevelRecord {
     pub up: u64,
 }
 
-/// The partial counts that a GPU sends to another at a barrier, and the number of the barrier.
+/// The partial counts that a GPU sends to another GPU at a barrier, and the number of the barrier.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Reported {
@@ -121,7 +121,7 @@ pub(super) struct Meeting {
     pub pieces: u64,
 }
 
-/// Memory of the GPUs that search together.
+/// Addresses of the bitmaps and barriers of all GPUs that search together.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct PeerAddresses {
@@ -131,7 +131,7 @@ pub(super) struct PeerAddresses {
     pub gpus: u32,
 }
 
-/// A search by several GPUs, as each of them sees it.
+/// Arguments of a search by several GPUs, from the view of one of them.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct SharedSearch {
@@ -139,7 +139,7 @@ pub(super) struct SharedSearch {
     pub peers: PeerAddresses,
 }
 
-/// Number of bytes of the state that are zeroed before each launch: its barrier.
+/// Size in bytes of the barrier at the start of [`BfsState`], which is zeroed before each launch.
 pub(super) const BARRIER_BYTES: u64 = 16;
 
 // SAFETY: numbers without padding between them, as the sizes below show.

@@ -1,9 +1,9 @@
-//! Communication of a search by ranks: claims of vertices, sent to their owners, and the reached vertices, sent to all
-//! ranks.
+//! Messages of a search by several ranks. A rank sends claims of vertices to the owners of the vertices. After each
+//! step it sends the vertices that it reached to all ranks.
 //!
 //! Everything is sent as words of 64 bits. A claim is a vertex and its parent. A message about reached vertices starts
-//! with the sums of its rank. Then comes either a list of vertices, two per word, or a bitmap of the rank's own
-//! vertices, whichever is shorter.
+//! with the counts of the sending rank. Then comes either a list of vertices, two per word, or a bitmap of the vertices
+//! that the rank owns, whichever is shorter.
 
 use crate::algo::bfs::cpu::bitmap::{ones, set_alone};
 use crate::algo::bfs::cpu::frontier::NARROW;
@@ -19,19 +19,20 @@ use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Encodings of reached vertices.
+/// Code of a message that lists reached vertices.
 const LIST: u64 = 0;
+/// Code of a message that has reached vertices as a bitmap.
 const BITS: u64 = 1;
-/// Number of words before the vertices in a message about reached vertices: the encoding and four sums.
+/// Number of words before the vertices in a message about reached vertices: the code and four counts.
 const HEADER: usize = 5;
 /// Prefetch distance, in claims.
 const PREFETCH_DISTANCE: usize = 16;
 /// Number of claims for one rank that are collected before they are sent.
 const PIECE: usize = 1 << 8;
 
-/// The links of a rank to the other ranks.
+/// Exchange of claims and of reached vertices between a rank and the other ranks.
 pub struct ClaimExchange {
-    /// The links.
+    /// Links to the other ranks.
     pub ranks: RankExchange,
     /// Claims collected for each rank.
     pieces: Vec<Vec<u64>>,
@@ -40,24 +41,25 @@ pub struct ClaimExchange {
     exchanged: RankTraffic,
 }
 
-/// Returns the bytes of the claims that are collected for `ranks` ranks.
+/// Returns the bytes of the buffers that collect claims for `ranks` ranks.
 fn claims_bytes(ranks: usize) -> u64 {
     8 * (PIECE * ranks) as u64
 }
 
-/// Returns the number of words of the longest message. After a narrow step the vertices are always sent as a list.
+/// Returns the number of words of the longest message about reached vertices. After a narrow step the vertices are
+/// always sent as a list.
 fn message_words(own: VertexOwnership) -> usize {
     HEADER + own.words().max(NARROW as usize / 2)
 }
 
-/// Returns the bytes of an exchange on a rank that owns these vertices.
+/// Returns the bytes of a [`ClaimExchange`] on the rank that `own` describes.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     let ranks = own.ranks;
     RankExchange::bytes(ranks, nodes) + claims_bytes(ranks) + 8 * message_words(own) as u64
 }
 
 impl ClaimExchange {
-    /// Opens links between the ranks. Collective.
+    /// Opens the links between all ranks of a search. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -68,13 +70,14 @@ impl ClaimExchange {
         Ok(ClaimExchange { ranks, pieces, message, exchanged: RankTraffic::default() })
     }
 
-    /// Returns the traffic since the last call.
+    /// Returns the traffic with other ranks since the last call.
     pub fn take_exchanged(&mut self) -> RankTraffic {
         std::mem::take(&mut self.exchanged)
     }
 
-    /// Starts the claims of a step. An own vertex that another rank claims gets its parent in `parents`; the caller
-    /// sets its bit in `reached`. After a narrow step the claimed vertices are listed. Collective.
+    /// Begins the exchange of claims in a top-down step. If another rank claims a vertex of this rank, the exchange writes
+    /// the parent to `parents`, and the caller sets the vertex's bit in `reached`. After a narrow step the claimed vertices
+    /// are listed. Collective.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -91,9 +94,9 @@ impl ClaimExchange {
         Ok(ClaimRound { round: self.ranks.rounds.begin()?, pieces, arriving, exchanged })
     }
 
-    /// Sends all ranks the own vertices that a step reached, and sets the bits of the vertices that other ranks
-    /// reached. Returns the sums over all ranks and, after a narrow step, the vertices of other ranks whose rows are
-    /// shared. Collective.
+    /// Sends all ranks the vertices of this rank that a step reached, and sets the bits of the vertices that other ranks
+    /// reached. Returns the counts over all ranks and, after a narrow step, the vertices of other ranks whose rows all
+    /// ranks share. Collective.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -149,13 +152,13 @@ impl ClaimExchange {
     }
 }
 
-/// The result of a step on this rank.
+/// The vertices that a step reached on this rank, and their counts.
 pub struct StepReached<'s> {
-    /// The graph.
+    /// The graph that is searched.
     pub graph: &'s CpuGraph<'s>,
-    /// Sums of the step on this rank.
+    /// Counts of the step on this rank.
     pub sums: StepCounts,
-    /// Bitmap of the vertices reached before the step; if `list` is given, of all reached vertices.
+    /// Bitmap of the vertices reached before the step. If `list` is given, it includes the vertices of the step too.
     pub before: &'s [AtomicU64],
     /// Bitmap of all vertices reached so far.
     pub now: &'s [AtomicU64],
@@ -163,7 +166,7 @@ pub struct StepReached<'s> {
     pub list: Option<&'s [AtomicU32]>,
 }
 
-/// The claims of a step, in progress. It processes incoming claims while it sends.
+/// Exchange of claims of one step, in progress. It processes incoming claims while it sends.
 pub struct ClaimRound<'x> {
     round: Round<'x, u64>,
     pieces: &'x mut [Vec<u64>],
@@ -172,7 +175,7 @@ pub struct ClaimRound<'x> {
 }
 
 impl ClaimRound<'_> {
-    /// Sends the claim of a vertex to its owner.
+    /// Adds a claim of the vertex `v` to the claims for its owner, and sends them when they fill a message.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -193,8 +196,8 @@ impl ClaimRound<'_> {
         Ok(())
     }
 
-    /// Finishes the claims of all ranks. Returns the sums over own vertices that only other ranks claimed and, in a
-    /// narrow step, the vertices that other ranks claimed.
+    /// Sends the remaining claims and processes the claims of all ranks. Returns the counts of the vertices of this rank
+    /// that only other ranks claimed. In a narrow step it also returns the vertices that other ranks claimed.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -208,7 +211,7 @@ impl ClaimRound<'_> {
     }
 }
 
-/// Claims of own vertices by other ranks.
+/// Receiver of claims that other ranks make on vertices of this rank.
 struct ArrivingClaims<'x> {
     graph: &'x CpuGraph<'x>,
     reached: &'x [AtomicU64],
@@ -252,7 +255,7 @@ struct Incoming {
 }
 
 impl Incoming {
-    /// Consumes the next words of a message. Header words after the encoding are passed to `header` with their index.
+    /// Consumes the next words of a message. Header words after the code are passed to `header` with their index.
     /// Returns the remaining words and the index of the first.
     fn rest<'w>(&mut self, words: &'w [u64], mut header: impl FnMut(usize, u64)) -> (usize, &'w [u64]) {
         let head = HEADER.saturating_sub(self.words).min(words.len());

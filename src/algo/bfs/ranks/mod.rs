@@ -27,13 +27,13 @@ use std::time::Instant;
 pub struct RankedSearch<'a> {
     search: CpuSearch<'a>,
     exchange: ClaimExchange,
-    /// The parents of the own vertices.
+    /// Parents of this rank's vertices.
     parents: Buffer<u32>,
 }
 
-/// Returns the maximum bytes that searches by `threads` threads of a rank take in addition to the parents of all
-/// vertices, and the minimum, for a graph with `entries` entries in all rows. `own` describes the vertices of rank 0,
-/// which has the most.
+/// Returns the maximum and the minimum bytes that searches by `threads` threads of a rank take in addition to the
+/// parents of all vertices. The graph has `entries` entries in all rows. `own` describes the vertices of rank 0, which
+/// owns the most.
 pub fn bytes(own: VertexOwnership, entries: u64, threads: usize, nodes: usize) -> [u64; 2] {
     cpu::bytes(own, entries, threads).map(|bytes| bytes + 4 * own.len() as u64 + exchange::bytes(own, nodes))
 }

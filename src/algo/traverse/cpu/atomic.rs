@@ -1,6 +1,6 @@
-//! The simple method, kept for comparison. Threads process vertices of the frontier and claim own neighbours by atomic
-//! minima. They append all other neighbours to the outgoing pairs, at places that they allocate by atomic additions.
-//! Nothing is pruned.
+//! Strategy `atomic`, the simple method, kept for comparison. Threads process vertices of the frontier and claim own
+//! neighbours by atomic minima. They append all other neighbours to the outgoing pairs, at places that they allocate by
+//! atomic additions. Nothing is pruned.
 
 use super::Candidates;
 use super::rows::Expansion;
@@ -15,10 +15,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Number of vertices that a thread takes at a time.
+/// Number of frontier vertices that a thread takes at a time.
 const PART: usize = 64;
 
-/// Expands a piece. The candidates of other ranks are written to `pairs`.
+/// Expands a piece: claims own vertices, and writes the candidates for other ranks to `pairs`.
 pub(super) fn expand(
     expansion: &Expansion<'_>,
     ownership: &VertexOwnership,

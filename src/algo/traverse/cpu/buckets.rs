@@ -23,9 +23,9 @@ const BUCKET_BITS: u32 = 10;
 /// A bucket with less than one candidate per this many keys is sorted by comparisons.
 const SPARSE: usize = 8;
 
-/// Memory for the counts and bins of all threads.
+/// Counters and bins with which all threads sort candidates.
 pub(super) struct KeyBuckets {
-    /// Number of lower bits of a key.
+    /// Number of lower bits of a key: the bits that the bins of a bucket distinguish.
     low: u32,
     buckets: usize,
     /// For each thread and bucket, the number of candidates, then the place of the next one.
@@ -36,7 +36,7 @@ pub(super) struct KeyBuckets {
     left: Buffer<AtomicU32>,
 }
 
-/// Returns the number of lower bits for `keys` keys, and the number of buckets.
+/// Returns how `keys` keys are divided: the number of lower bits of a key, and the number of buckets.
 fn shape(keys: u64) -> (u32, usize) {
     let bits = 64 - keys.saturating_sub(1).leading_zeros();
     let low = bits.saturating_sub(BUCKET_BITS);
@@ -159,7 +159,7 @@ impl KeyBuckets {
         own
     }
 
-    /// Converts counts to places. Returns the start of each bucket and the end of the last.
+    /// Converts the counts of all threads to places in the output. Returns the start of each bucket and the end of the last.
     fn place(&self, threads: usize) -> Vec<usize> {
         let mut next = 0u32;
         let mut starts = Vec::with_capacity(self.buckets + 1);

@@ -25,17 +25,19 @@ use std::ops::Range;
 use std::time::Instant;
 use update::Update;
 
-/// A step is narrow if its frontier has at most one edge per this many keys of a rank, within these bounds.
+/// A step is narrow if its frontier has at most one edge per this many keys of a rank.
 const NARROW: u64 = 64;
+/// Smallest and largest number of edges to which this rule may limit a narrow step.
 const BOUNDS: [u64; 2] = [1 << 11, 1 << 14];
 
-/// Maximum and minimum number of entries of a piece.
+/// Maximum number of entries of a piece.
 const MOST_PIECE: u64 = 1 << 28;
+/// Minimum number of entries of a piece.
 const LEAST_PIECE: u64 = 1 << 16;
 
 /// The candidates of a piece, as pairs of key and parent.
 struct Candidates {
-    /// The pairs for each rank; this rank's range is empty if it has already claimed its own.
+    /// Range of pairs for each rank. This rank's range is empty if it has already claimed its own vertices.
     to: Vec<Range<usize>>,
     /// Number of repeats that were dropped.
     pruned: u64,
@@ -43,7 +45,7 @@ struct Candidates {
     away: u64,
 }
 
-/// The own vertices of a rank and their state.
+/// The vertices that a rank owns, and the state of a search on CPUs.
 pub struct CpuLevels<'a> {
     degrees: &'a [u32],
     ownership: VertexOwnership,
@@ -53,9 +55,9 @@ pub struct CpuLevels<'a> {
     frontier: Expansion<'a>,
     buckets: KeyBuckets,
     piece: u64,
-    /// Whether the step is narrow.
+    /// Whether the current step is narrow.
     is_narrow: bool,
-    /// Traffic of the step.
+    /// Traffic of the current step.
     sent: Sent,
 }
 
@@ -114,7 +116,7 @@ impl<'a> CpuLevels<'a> {
         })
     }
 
-    /// Expands a piece with the strategy of the table.
+    /// Expands a piece with the strategy of the table, or on one thread if the step is narrow.
     fn candidates(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Candidates> {
         if self.is_narrow {
             return Ok(self.narrow(piece, pairs, steps));
@@ -129,7 +131,7 @@ impl<'a> CpuLevels<'a> {
         Ok(Candidates { to: by_owner(&self.ownership, &pairs[..count]), pruned, away })
     }
 
-    /// Expands, sorts and prunes a piece on one thread.
+    /// Expands, sorts and prunes a piece on this thread.
     fn narrow(&self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Candidates {
         let mut lapped = Instant::now();
         let (mut count, mut own) = (0, 0);
@@ -157,7 +159,7 @@ impl<'a> CpuLevels<'a> {
     }
 }
 
-/// Returns the range of each rank in pairs that are ordered by owner.
+/// Returns each rank's range in `pairs`, which are ordered by owner.
 fn by_owner(ownership: &VertexOwnership, pairs: &[u64]) -> Vec<Range<usize>> {
     let end = |rank: usize| {
         let end = (rank as u64 + 1) * u64::from(ownership.stride);

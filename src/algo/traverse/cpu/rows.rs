@@ -10,15 +10,15 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The own part of a frontier, and the rows of its vertices.
+/// This rank's part of a frontier, with the rows of its vertices.
 pub(super) struct Expansion<'a> {
     pub rows: Adjacency<'a>,
     pub direction: Direction,
-    /// The vertices, ascending.
+    /// The vertices of the frontier, ascending.
     pub vertices: Buffer<u32>,
-    /// Number of edges before each vertex, and in total.
+    /// Number of edges before each vertex of the frontier, and in total.
     pub offsets: Buffer<u64>,
-    /// Number of vertices.
+    /// Number of vertices in the frontier.
     pub count: usize,
 }
 
@@ -28,8 +28,8 @@ impl Expansion<'_> {
         &self.offsets[..=self.count]
     }
 
-    /// Calls `visit` with each neighbour number `entries` of the frontier and its vertex. The first is found by binary
-    /// search; the others follow.
+    /// Calls `visit` with the neighbour and the vertex of each frontier edge in the range `entries`. A binary search finds
+    /// the first edge.
     #[inline(always)]
     pub fn each(&self, entries: Range<u64>, mut visit: impl FnMut(u32, u32)) {
         if entries.is_empty() {
@@ -49,7 +49,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// Returns the share of a thread in a range.
+    /// Returns the part of `range` that thread number `thread` of `threads` processes.
     pub fn share(range: &Range<u64>, thread: usize, threads: usize) -> Range<u64> {
         let (length, threads) = (range.end - range.start, threads as u64);
         let at = |thread: u64| range.start + (u128::from(length) * u128::from(thread) / u128::from(threads)) as u64;

@@ -1,4 +1,4 @@
-//! State of the own vertices: parents, a bitmap of the reached ones, and the ones that a step reaches.
+//! State of the vertices that a rank owns: parents, the reached vertices, and the vertices that a step reaches.
 
 use crate::algo::bfs::cpu::bitmap::ones;
 use crate::algo::bits::is_set;
@@ -8,25 +8,26 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, cells, populate, prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Number of pairs from which on several threads process them.
+/// Minimum number of pairs for which several threads share the work.
 const SHARED: usize = 1 << 15;
 /// Number of pairs that a thread takes at a time.
 const PART: usize = 1 << 12;
 /// Prefetch distance, in pairs.
 const PREFETCH_DISTANCE: usize = 16;
 
-/// The own vertices of a rank.
+/// State of the vertices that a rank owns.
 pub(super) struct Update {
     parents: Buffer<u32>,
-    /// Bitmaps of the vertices reached before the step, and by the step.
+    /// Bitmap of the vertices reached before the step.
     reached: Buffer<AtomicU64>,
+    /// Bitmap of the vertices that the step reaches.
     new: Buffer<AtomicU64>,
     /// Places of the vertices that a narrow step reaches.
     listed: Buffer<u32>,
     count: usize,
 }
 
-/// Returns the bytes for `own` vertices and narrow steps of at most `edges` edges.
+/// Returns the bytes of an [`Update`] for `own` vertices and narrow steps of at most `edges` edges.
 pub(super) fn bytes(own: u64, edges: u64) -> u64 {
     4 * own + 2 * 8 * own.div_ceil(64) + 4 * edges
 }
@@ -47,23 +48,23 @@ impl Update {
         self.count = 0;
     }
 
-    /// Marks the root as reached.
+    /// Marks `root`, the own vertex at `place`, as reached.
     pub fn root(&mut self, place: usize, root: u32) {
         self.parents[place] = root;
         *self.reached[place / 64].get_mut() |= 1 << (place % 64);
     }
 
-    /// Returns the parents.
+    /// Returns the parents of the own vertices.
     pub fn parents(&self) -> &[u32] {
         &self.parents
     }
 
-    /// Returns the parents and bitmaps for claims by several threads.
+    /// Returns the parents and bitmaps in a form in which several threads can claim vertices.
     pub fn claims(&mut self) -> SharedClaims<'_> {
         SharedClaims { parents: cells(&mut self.parents), reached: &self.reached, new: &self.new }
     }
 
-    /// Claims the vertices of `pairs`. `first` is the key of the first own vertex.
+    /// Claims the own vertices in `pairs`. `first` is the key of the first own vertex.
     pub fn take(&mut self, pairs: &[u64], first: u32, is_narrow: bool, threads: usize) -> Result<()> {
         let place = |pair: u64| ((pair >> 32) as u32 - first) as usize;
         if is_narrow {
@@ -157,7 +158,7 @@ impl Update {
     }
 }
 
-/// Own vertices that threads can claim.
+/// State of own vertices that several threads can claim at once.
 #[derive(Clone, Copy)]
 pub(super) struct SharedClaims<'a> {
     parents: &'a [AtomicU32],
@@ -166,7 +167,7 @@ pub(super) struct SharedClaims<'a> {
 }
 
 impl SharedClaims<'_> {
-    /// Claims a vertex for a parent, unless it was reached before the step. The smallest parent is kept.
+    /// Claims the vertex at `place` for `parent`, unless it was reached before the step. The smallest parent is kept.
     #[inline(always)]
     pub fn claim(self, place: usize, parent: u32) {
         if is_set(self.reached, place as u32) {
@@ -177,7 +178,7 @@ impl SharedClaims<'_> {
         }
     }
 
-    /// Claims like [`Self::claim`], while no other thread does.
+    /// Claims like [`Self::claim`], while no other thread claims vertices.
     #[inline(always)]
     fn claim_alone(self, place: usize, parent: u32) {
         if is_set(self.reached, place as u32) {

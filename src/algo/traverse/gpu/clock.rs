@@ -6,13 +6,13 @@ use crate::error::Result;
 use crate::gpu::{Event, Queue};
 use std::time::Instant;
 
-/// A field of [`StepTimes`].
+/// Function that selects a field of [`StepTimes`].
 pub(super) type Step = fn(&mut StepTimes) -> &mut f64;
 
-/// Number of events from which on the host should wait before it queues more.
+/// Number of events in the queue from which on the host should wait before it queues more.
 const MANY: usize = 64;
 
-/// Events in a queue: the start of the measurement, and the end of each step since.
+/// Events in a GPU queue: the start of a measurement, and the end of each step since then.
 pub(super) struct StepClock {
     events: Vec<Event>,
     ends: Vec<Step>,
@@ -25,7 +25,7 @@ impl StepClock {
         StepClock { events: Vec::new(), ends: Vec::new(), begun: None }
     }
 
-    /// Starts the clock unless it is running: work queued from now on belongs to the next step that ends.
+    /// Starts the clock unless it is running. Work that is queued from now on belongs to the next step that ends.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -37,7 +37,7 @@ impl StepClock {
         Ok(())
     }
 
-    /// Ends a step, to which all work queued since the last end belongs.
+    /// Ends a step. All work queued since the previous end belongs to it.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -51,8 +51,7 @@ impl StepClock {
         self.ends.len() >= MANY
     }
 
-    /// Waits for the GPU, and adds the times since the start to `steps`. The time of the host is added to the last
-    /// step.
+    /// Waits for the GPU, and adds the times since the start to `steps`. Time of the host is added to the last step.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

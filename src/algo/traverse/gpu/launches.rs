@@ -1,4 +1,4 @@
-//! Launches the kernels of a search's steps, in order.
+//! Launches the kernels of the steps of a search, in order.
 #![allow(unsafe_code)] // kernel launches
 
 use super::PROGRAM;
@@ -10,20 +10,20 @@ use crate::algo::traverse::options::Strategy;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Kernel, Queue, Scan, Workspace};
 
-/// The arrays through which the kernels of a step pass intermediate results.
+/// Arrays in which the kernels of a step pass results to each other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StepArrays {
     /// Number of candidates before each vertex of the frontier, and in total.
     pub offsets: DeviceSlice<u32>,
-    /// A count per bitmap word.
+    /// Number of newly reached vertices in each bitmap word; later their prefix sums.
     pub words: DeviceSlice<u32>,
     pub scratch: DeviceSlice<u32>,
     pub sums: DeviceSlice<u64>,
-    /// Ends of each rank's pairs.
+    /// End of each rank's pairs in the outbox.
     pub ends: DeviceSlice<u32>,
 }
 
-/// The kernels of a traversal and their data.
+/// Kernels of a traversal, with the arrays that they work on.
 pub(super) struct Launches {
     degrees: Kernel,
     search: Kernel,
@@ -84,7 +84,7 @@ impl Launches {
         }
     }
 
-    /// Returns the outbox of this rank.
+    /// Returns the addresses of this rank's outbox.
     pub fn outbox(&self) -> GpuOutbox {
         GpuOutbox { pairs: self.outbox_pairs().address(), ends: self.arrays.ends.address() }
     }
@@ -95,8 +95,8 @@ impl Launches {
         unsafe { queue.launch(&self.begin, queue.grid(1), (self.owned, place, root)) }
     }
 
-    /// Queues the prefix sums of the degrees of a frontier of `vertices` vertices, which are the numbers of candidates
-    /// before each.
+    /// Queues prefix sums of the degrees of the frontier, which has `vertices` vertices. The sums are the numbers of
+    /// candidates before each vertex.
     pub fn number(&self, queue: &Queue, vertices: u32) -> Result<()> {
         if vertices == 0 {
             return Ok(());
@@ -107,15 +107,15 @@ impl Launches {
         self.scan.launch(queue, offsets, self.arrays.scratch)
     }
 
-    /// Queues claims by `pairs`, which are all for own vertices.
+    /// Queues the claims in `pairs`, all of which are for own vertices.
     pub fn update(&self, queue: &Queue, pairs: DeviceSlice<u64>) -> Result<()> {
         let arguments = (self.owned, pairs.address(), pairs.len() as u32);
         // SAFETY: the arguments match the kernel's; all keys belong to own vertices.
         unsafe { queue.launch(&self.update, queue.grid(pairs.len()), arguments) }
     }
 
-    /// Queues claims by the pairs for this rank in an outbox, its own or another's. Only the GPU knows how many there
-    /// are.
+    /// Queues the claims for this rank from an outbox, which may be its own or another rank's. Only the GPU knows how many
+    /// claims there are.
     pub fn claim_from(&self, queue: &Queue, outbox: GpuOutbox) -> Result<()> {
         let arguments = (self.owned, outbox.pairs, outbox.ends);
         // SAFETY: the arguments match the kernel's; an outbox stays as it is until all ranks have read it, and ends within its memory.
@@ -147,7 +147,7 @@ impl Launches {
         clock.end(queue, |steps| &mut steps.update)
     }
 
-    /// Claims own vertices, and lists all other candidates by rank.
+    /// Queues claims of own vertices, and lists all other candidates by rank.
     fn claim(&self, queue: &Queue, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         let grid = queue.grid((end - first).into());
         let GpuOutbox { pairs, ends } = self.outbox();
@@ -163,7 +163,7 @@ impl Launches {
         unsafe { queue.launch(&self.atomic, grid, (self.owned, vertices, first, end, ends, pairs)) }
     }
 
-    /// Queues that the vertices which the step reached become the frontier.
+    /// Queues the end of a step: the vertices that it reached become the frontier.
     pub fn advance(&self, queue: &Queue) -> Result<()> {
         let StepArrays { words, scratch, .. } = self.arrays;
         let (count, grid) = (words.len() as u32, queue.grid(words.len()));

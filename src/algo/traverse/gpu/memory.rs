@@ -1,4 +1,4 @@
-//! The memory of a search on a GPU.
+//! The GPU memory of a traversal.
 
 use super::launches::StepArrays;
 use super::room::{SUMS, TraverseRoom};
@@ -7,26 +7,27 @@ use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
-/// All arrays of a rank: for own vertices, and for a piece of candidates.
+/// All GPU arrays of a rank: for own vertices, and for a piece of candidates.
 pub(super) struct TraverseMemory {
-    /// Start of each own row in `targets`, and the end of the last.
+    /// Start of the row of each own vertex in `targets`, and the end of the last row.
     pub starts: DeviceSlice<u32>,
-    /// Neighbours in own rows.
+    /// Neighbours in the rows of own vertices, one row after another.
     pub targets: DeviceSlice<u32>,
     pub frontier: DeviceSlice<u32>,
     pub parents: DeviceSlice<u32>,
-    /// Bitmaps of own vertices: reached before the step, and reached by it.
+    /// Bitmaps of own vertices: one of vertices reached before the step, one of vertices that the step reaches.
     pub bits: [DeviceSlice<u32>; 2],
     pub arrays: StepArrays,
     /// Pairs that arrived from the host.
     pub inbox: DeviceSlice<u64>,
-    /// The two arrays of a sort, and its counts.
+    /// The two arrays between which each pass of a sort moves pairs.
     pub pairs: [DeviceSlice<u64>; 2],
+    /// Counts of each digit and tile, for sorting.
     pub counts: DeviceSlice<u32>,
 }
 
 impl TraverseMemory {
-    /// Reserves the memory in an arena.
+    /// Reserves the arrays in an arena.
     ///
     /// # Errors
     /// [`crate::Error::internal`] if the arena has less than `room` planned.
@@ -47,7 +48,7 @@ impl TraverseMemory {
         Ok(TraverseMemory { starts, targets, frontier, parents, bits, arrays, inbox, pairs, counts })
     }
 
-    /// Returns the own vertices as kernels see them.
+    /// Returns the rank's arrays as kernels see them.
     pub fn owned(&self, ownership: &VertexOwnership) -> Owned {
         let (reciprocal, shift) = ownership.division();
         let [reached, fresh] = self.bits.map(DeviceSlice::address);

@@ -40,17 +40,17 @@ use sort::PairSorter;
 use std::ops::Range;
 use std::time::Instant;
 
-/// The program of traversals.
+/// GPU program of traversals.
 pub static PROGRAM: ProgramSource = ProgramSource { name: "traverse.cu", text: TEXT, headers: &[COMMON] };
 const TEXT: &str = include_str!("../../../../kernels/traverse.cu");
 
-/// All programs that a traversal launches.
+/// All GPU programs that a traversal launches.
 pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];
 
 /// Purpose of the memory, in error messages.
 const PURPOSE: &str = "[traverse] on this graph";
 
-/// The own vertices of a rank, on its GPU.
+/// The vertices that a rank owns, and the state of a search on its GPU.
 pub struct GpuLevels<'a> {
     gpu: Lease<'a>,
     launches: Launches,
@@ -64,7 +64,7 @@ pub struct GpuLevels<'a> {
     outboxes: Option<PeerOutboxes<'a>>,
     /// Number of vertices of the frontier.
     vertices: u32,
-    /// Number of candidates of the step so far.
+    /// Number of candidates of the current step so far.
     candidates: u64,
     /// Host buffer for the parents.
     fetched: Buffer<u32>,
@@ -125,7 +125,8 @@ impl<'a> GpuLevels<'a> {
         self.outboxes = peers.reachable().and_then(|memory| PeerOutboxes::join(memory, arena, mine));
     }
 
-    /// Limits pieces that go through the host to `bytes` bytes there, but not below the minimum size of a piece.
+    /// Limits the size of pieces that go through the host, so that their pairs take at most `bytes` bytes of host memory. A
+    /// piece keeps at least its minimum size.
     pub fn keep_within(&mut self, bytes: u64) {
         if self.host_pairs(self.piece) > 0 {
             self.piece = self.piece.min((bytes / 8).max(LEAST_PIECE));
@@ -266,7 +267,7 @@ impl Levels for GpuLevels<'_> {
     }
 }
 
-/// Returns the error for more entries than the kernels can index.
+/// Returns the error for a rank with more row entries than the kernels can index.
 fn too_many(entries: u64) -> Error {
     Error::Usage(format!(
         "a GPU does not traverse {entries} entries of rows: use more ranks, or set strategy = \"auto\" or run.device = \"cpu\""

@@ -15,9 +15,9 @@ pub(super) struct GpuOutbox {
     pub ends: u64,
 }
 
-/// The outboxes of all other ranks.
+/// Addresses of the outboxes of all other ranks.
 pub(super) struct PeerOutboxes<'a> {
-    /// One for each other rank.
+    /// One outbox for each other rank.
     pub all: Vec<GpuOutbox>,
     /// The memory that contains the outboxes.
     _memory: PeerMemory<'a>,

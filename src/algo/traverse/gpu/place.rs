@@ -1,4 +1,4 @@
-//! Copies the rows of own vertices to a GPU, one after another.
+//! Copies the rows of own vertices to a GPU, without gaps between them.
 
 use super::room::MOST_ENTRIES;
 use crate::algo::searches::ranks::VertexOwnership;
@@ -31,24 +31,25 @@ pub(super) fn starts(
     Ok(starts)
 }
 
-/// The rows of own vertices.
+/// The rows of own vertices, as they are numbered for the GPU.
 pub(super) struct OwnRows<'a> {
     pub rows: &'a Adjacency<'a>,
     pub ownership: &'a VertexOwnership,
     pub direction: Direction,
-    /// Start of each row, and the end of the last.
+    /// Start of the row of each own vertex, and the end of the last row.
     pub starts: &'a [u32],
 }
 
 impl OwnRows<'_> {
-    /// Copies the rows to the GPU, one after another.
+    /// Copies the rows to the GPU, without gaps between them.
     pub fn upload(&self, workspace: &mut Workspace, to: DeviceSlice<u32>) -> Result<()> {
         let next = AtomicU64::new(0);
         let mut lanes = workspace.uploader.lanes()?;
         on_threads(lanes.iter_mut(), |lane| self.send(lane, to, &next))
     }
 
-    /// Copies pieces until none is left; each goes to one thread.
+    /// Copies pieces of the rows to the GPU until none is left. `next` is the first entry of the next piece to take; several
+    /// threads share it.
     fn send(&self, lane: &mut Lane<'_>, to: DeviceSlice<u32>, next: &AtomicU64) -> Result<()> {
         let piece = lane.slot_words() as u64;
         loop {
@@ -69,7 +70,7 @@ impl OwnRows<'_> {
         }
     }
 
-    /// Fills `slot` with the entries from number `first` on.
+    /// Fills `slot` with row entries, starting with entry number `first`.
     fn fill(&self, first: u32, mut slot: &mut [u32]) {
         let mut place = self.starts.partition_point(|&start| start <= first) - 1;
         let mut skip = (first - self.starts[place]) as usize;

@@ -1,30 +1,32 @@
-//! Sizes of what a traversal keeps in GPU memory. Plans and runs call the same functions.
+//! Sizes of the arrays that a traversal keeps in GPU memory. Plans and runs call the same functions.
 
 use super::TEXT;
 use crate::algo::traverse::levels::BATCH;
 use crate::gpu::{Scan, constant, slice_bytes};
 
-/// Number of pairs that a block sorts.
+/// Number of pairs that a thread block sorts at a time.
 pub(super) const TILE: u64 = (constant(TEXT, "TRAVERSE_THREADS") * constant(TEXT, "TRAVERSE_EACH")) as u64;
-/// Number of bits of a key's digit, and number of its values.
+/// Number of bits of a digit, by which a sorting pass orders keys.
 pub(super) const DIGIT: u32 = constant(TEXT, "TRAVERSE_DIGIT");
+/// Number of values of a digit.
 pub(super) const DIGITS: u64 = 1 << DIGIT;
 
-/// Number of sums that kernels add to.
+/// Number of sums over a step that kernels add up.
 pub(super) const SUMS: u64 = 6;
-/// Maximum number of entries of own rows, which kernels can index.
+/// Maximum number of entries in the rows of own vertices. Kernels can't index more.
 pub(super) const MOST_ENTRIES: u64 = 1 << 31;
-/// Minimum and maximum number of entries of a piece.
+/// Minimum number of entries of a piece.
 pub(super) const LEAST_PIECE: u64 = 1 << 14;
+/// Maximum number of entries of a piece.
 const MOST_PIECE: u64 = 1 << 30;
-/// Bytes of a pair in both arrays of a sort, plus its share of the counts.
+/// Bytes per pair: its places in both arrays of a sort, plus its share of the counts.
 const SLOT: u64 = 17;
 
-/// Sizes of what a rank needs.
+/// Sizes of the GPU arrays of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TraverseRoom {
     own: u64,
-    /// Number of entries of own rows.
+    /// Number of entries in the rows of own vertices.
     pub entries: u64,
     ranks: u64,
     /// Number of entries of a piece.
@@ -37,7 +39,7 @@ impl TraverseRoom {
         TraverseRoom { own, entries, ranks: ranks as u64, piece: LEAST_PIECE }
     }
 
-    /// Returns the sizes with the largest useful pieces such that everything fits `bytes` bytes.
+    /// Returns sizes with the largest useful piece for which all arrays fit `bytes` bytes.
     pub fn within(self, bytes: u64) -> TraverseRoom {
         let more = bytes.saturating_sub(self.bytes()) / SLOT / TILE * TILE;
         let useful = self.entries.next_multiple_of(TILE).clamp(LEAST_PIECE, MOST_PIECE);
@@ -54,7 +56,7 @@ impl TraverseRoom {
         if self.ranks == 1 { 0 } else { BATCH as u64 }
     }
 
-    /// Returns the number of counts of a sort.
+    /// Returns the number of counts that sorting a piece needs.
     pub fn counts(&self) -> u64 {
         DIGITS * self.piece.div_ceil(TILE)
     }
@@ -64,7 +66,7 @@ impl TraverseRoom {
         Scan::scratch(self.counts().max(self.own + 1))
     }
 
-    /// Returns the total bytes.
+    /// Returns the bytes of all arrays together.
     pub fn bytes(&self) -> u64 {
         let vertices = 2 * slice_bytes::<u32>(self.own + 1) + 2 * slice_bytes::<u32>(self.own);
         let rows = slice_bytes::<u32>(self.entries) + 3 * slice_bytes::<u32>(self.words());
@@ -79,8 +81,9 @@ pub fn least_bytes(own: u64, entries: u64, ranks: usize) -> u64 {
     TraverseRoom::of(own, entries, ranks).bytes()
 }
 
-/// Returns the maximum and the minimum bytes of host memory that such a rank takes in addition to links, with
-/// `gpu_memory` bytes of GPU memory: starts of rows while they are copied, parents, and pairs of other ranks.
+/// Returns the maximum and the minimum bytes of host memory that a rank takes in addition to links. They are for the
+/// starts of rows while these are copied, for parents, and for pairs of other ranks. The rank has `gpu_memory` bytes of
+/// GPU memory, and owns `own` vertices with `entries` entries.
 pub fn host_bytes(own: u64, entries: u64, ranks: usize, gpu_memory: u64) -> [u64; 2] {
     let most = TraverseRoom::of(own, entries, ranks).within(gpu_memory).piece;
     [most, LEAST_PIECE].map(|piece| 8 * own + 4 + if ranks == 1 { 0 } else { 8 * piece })

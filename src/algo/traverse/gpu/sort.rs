@@ -8,10 +8,10 @@ use super::twins::Owned;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, Workspace};
 
-/// Number of threads per block, as in the kernels.
+/// Number of threads per block; the kernels use the same number.
 const THREADS: u32 = 256;
 
-/// The kernels of sorting, and memory for a piece.
+/// Kernels that sort the pairs of a piece, with the memory for them.
 pub(super) struct PairSorter {
     count: Kernel,
     scatter: Kernel,
@@ -20,7 +20,7 @@ pub(super) struct PairSorter {
     ends: Kernel,
     pairs: [DeviceSlice<u64>; 2],
     counts: DeviceSlice<u32>,
-    /// Number of passes for the keys.
+    /// Number of sorting passes: one for each digit of a key.
     passes: u32,
 }
 
@@ -46,12 +46,12 @@ impl PairSorter {
         })
     }
 
-    /// Returns the array for pairs that are to be sorted.
+    /// Returns the array for unsorted pairs.
     pub fn input(&self) -> DeviceSlice<u64> {
         self.pairs[0]
     }
 
-    /// Returns the array that finally contains the pairs, sorted and without repeats.
+    /// Returns the array that contains the pairs after sorting and dropping repeats.
     pub fn output(&self) -> DeviceSlice<u64> {
         self.pairs[1 - self.sorted()]
     }
@@ -85,8 +85,8 @@ impl PairSorter {
         Ok(())
     }
 
-    /// Writes the first pair of each key among the `count` sorted pairs to [`Self::output`], and their number to
-    /// `sums`.
+    /// Writes the first pair of each key among the `count` sorted pairs to [`Self::output`], and the number of these pairs
+    /// to `sums`.
     pub fn unique(
         &self,
         queue: &Queue,
@@ -106,8 +106,8 @@ impl PairSorter {
         unsafe { queue.launch(&self.unique, grid, arguments) }
     }
 
-    /// Writes to `ends` where the pairs of each rank end in [`Self::output`]. Their total number is in `sums`, to which
-    /// the numbers of pairs that this rank has and sends are added.
+    /// Writes to `ends` where the pairs of each rank end in [`Self::output`]. Reads their total number from `sums`, and adds
+    /// to `sums` how many pairs this rank has and how many it sends.
     pub fn ends(
         &self,
         queue: &Queue,

@@ -1,6 +1,6 @@
-//! Structs that must match those of the kernels.
+//! Counterpart of a struct in `kernels/traverse.cu`; the layouts must match.
 
-/// The own vertices of a rank as kernels see them, by addresses in GPU memory.
+/// The vertices that a rank owns, as kernels see them: addresses in GPU memory and sizes.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Owned {

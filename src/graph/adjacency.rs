@@ -1,49 +1,49 @@
-//! Random access to whole rows. A table finds the block of a row in constant time.
+//! Random access to the whole rows of a graph. A table finds the block of a row in constant time.
 
 use super::catalogue::Catalogue;
 use super::csr::Block;
 use crate::memory::random_access;
 use std::ops::Range;
 
-/// Number of entries of the table that finds the block of a row.
+/// Upper bound of the number of ranges in the table that finds the block of a row.
 const HINTS: u32 = 1 << 12;
 
-/// The whole rows of a graph; both halves must [be local](Catalogue::is_local).
+/// Index of the whole rows of a graph. Both halves of the graph must [be local](Catalogue::is_local).
 pub struct Adjacency<'a> {
     lower: IndexedRows<'a>,
     upper: IndexedRows<'a>,
 }
 
-/// One half of all rows.
+/// Index of one half of all rows.
 struct IndexedRows<'a> {
     blocks: Vec<Block<'a>>,
-    /// By block, one past its last row.
+    /// For each block, one past its last row.
     ends: Vec<u32>,
-    /// By range of 2^`shift` rows, the block of its first row.
+    /// For each range of 2^`shift` rows, the block of its first row.
     hints: Vec<u32>,
     shift: u32,
 }
 
 impl<'a> Adjacency<'a> {
-    /// Makes the rows of a graph from its two halves.
+    /// Makes the index of a graph's rows from its two halves.
     pub fn new(lower: &'a Catalogue, upper: &'a Catalogue) -> Adjacency<'a> {
         Adjacency { lower: IndexedRows::new(lower), upper: IndexedRows::new(upper) }
     }
 
-    /// Advises the system that rows are read at random, if they are in mapped files.
+    /// Tells the system that rows are read at random, so that it does not read ahead in mapped files.
     pub fn expect_random_access(&self) {
         let blocks = self.lower.blocks.iter().chain(&self.upper.blocks);
         blocks.for_each(|block| random_access(block.targets));
     }
 
-    /// Returns the two halves of `row`: the neighbours smaller than its vertex, then the larger ones. Each half
+    /// Returns the two halves of `row`: the neighbours smaller than the row's vertex, then the larger ones. Each half
     /// ascends.
     #[inline]
     pub fn halves(&self, row: u32) -> [&'a [u32]; 2] {
         [self.lower.row(row), self.upper.row(row)]
     }
 
-    /// Returns the neighbours in `row` after the first `skip`, as two halves.
+    /// Returns the neighbours in `row` without the first `skip`, as two halves.
     #[inline]
     pub fn row_from(&self, row: u32, skip: usize) -> [&'a [u32]; 2] {
         let [lower, upper] = self.halves(row);
@@ -51,7 +51,7 @@ impl<'a> Adjacency<'a> {
         [&lower[skip.min(lower.len())..], &upper[above..]]
     }
 
-    /// Returns the neighbours at `places` in `row`, as two halves.
+    /// Returns the neighbours at the positions `places` of `row`, as two halves.
     #[inline]
     pub fn part(&self, row: u32, places: Range<usize>) -> [&'a [u32]; 2] {
         let [lower, upper] = self.halves(row);

@@ -1,21 +1,22 @@
-//! Histogram of vertices by a number such as their degree. Bins are fine enough for a chart with a logarithmic axis.
+//! Histogram of vertices by a number that each vertex has, such as its degree. Bins are fine enough for a chart with a
+//! logarithmic axis.
 
 use serde::{Deserialize, Serialize};
 
-/// A bin: the vertices whose number is within a range.
+/// A bin of a histogram: a range of numbers, and how many vertices have a number in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
     /// Smallest number of the range.
     pub from: u32,
-    /// Largest number of the range, included.
+    /// Largest number of the range (inclusive).
     pub to: u32,
     /// Number of vertices in the bin.
     pub vertices: u64,
 }
 
 impl Bin {
-    /// Returns the bin of `number`, without vertices. Numbers below 8 have a bin each; there are four bins for each
-    /// larger power of two.
+    /// Returns the bin of `number`, with a count of 0. Numbers below 8 have a bin each. Each larger power of two is
+    /// divided into four bins.
     pub fn of(number: u32) -> Bin {
         let width = 1 << number.max(1).ilog2().saturating_sub(2);
         let from = number / width * width;
@@ -29,7 +30,7 @@ impl Bin {
     }
 }
 
-/// Number of bins.
+/// Number of bins that cover all `u32` numbers.
 const BINS: usize = 124;
 
 /// A histogram: the number of vertices in each bin.
@@ -43,7 +44,7 @@ impl Default for Bins {
 }
 
 impl Bins {
-    /// Adds `vertices` vertices that have the number `number`.
+    /// Counts `vertices` more vertices in the bin of `number`.
     #[inline]
     pub fn add(&mut self, number: u32, vertices: u64) {
         self.0[Bin::place(number)] += vertices;

@@ -1,4 +1,4 @@
-//! All blocks of a half of a prepared graph: in files, in host memory (packed or not), or in GPU memory.
+//! All blocks of one half of a prepared graph: in files, in host memory (packed or not), or in GPU memory.
 
 use super::csr::Block;
 use super::half::Half;
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
 
-/// The blocks of a half of a graph, in the order of rows.
+/// The blocks of one half of a graph, in the order of their rows.
 #[derive(Debug)]
 pub struct Catalogue {
     /// Division of the rows into blocks.
@@ -23,7 +23,7 @@ pub struct Catalogue {
     sizes: Vec<BlockSize>,
     first_rows: Vec<u32>,
     blocks: BlockStorage,
-    /// Weights of each block; empty if edges have none or no task reads them.
+    /// Weights of each block; empty if edges have no weights or no task reads them.
     weights: Vec<StoredWeights>,
 }
 
@@ -34,7 +34,7 @@ enum BlockStorage {
         blocks: Vec<MemoryBlock>,
         /// True if this process has all blocks.
         alone: bool,
-        /// Reservation for blocks that were allocated without one.
+        /// Reservation of memory for the blocks, if they were allocated without one.
         reserved: Option<Reservation>,
     },
     OnGpus(Placement),
@@ -42,7 +42,7 @@ enum BlockStorage {
 }
 
 impl Catalogue {
-    /// Opens all blocks of a half of the graph with key `key` in `folder`.
+    /// Opens all blocks of one half of a graph, whose files are in `folder`. `key` is the key of the graph.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] for the first block that is missing or incomplete; [`crate::Error::Io`].
@@ -57,7 +57,7 @@ impl Catalogue {
         Catalogue { first_rows: first_rows(&layout), sizes, blocks, layout, weights: Vec::new() }
     }
 
-    /// Opens the weights of all blocks, if `weights` are given. The half must be in files in `folder`.
+    /// Opens the weights of all blocks, unless `weights` is `None`. The blocks must be in files in `folder`.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] for the first file that is missing or incomplete; [`crate::Error::Io`].
@@ -68,13 +68,13 @@ impl Catalogue {
         Ok(self)
     }
 
-    /// Makes a catalogue of `blocks` of these sizes that are only in host memory. If `alone`, all are in this process;
-    /// otherwise some are in other processes of this machine.
+    /// Makes a catalogue of `blocks` that are only in host memory; `sizes` are their sizes. If `alone` is true, all are
+    /// in this process. Otherwise some are in other processes of this machine.
     pub fn in_memory(layout: Layout, sizes: Vec<BlockSize>, blocks: Vec<MemoryBlock>, alone: bool) -> Self {
         Catalogue::of(layout, sizes, BlockStorage::InMemory { blocks, alone, reserved: None })
     }
 
-    /// Reserves memory for blocks that were allocated without a reservation.
+    /// Reserves memory for the blocks, if they are in host memory and were allocated without a reservation.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -86,23 +86,24 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Whether the blocks are in memory of this process or others, and not packed.
+    /// Whether the blocks are in the host memory of this process or others, and not packed.
     pub fn is_in_memory(&self) -> bool {
         matches!(self.blocks, BlockStorage::InMemory { .. })
     }
 
-    /// Makes a catalogue of blocks of these sizes that are only in GPU memory.
+    /// Makes a catalogue of blocks that are only in GPU memory; `sizes` are their sizes, and `placement` says where
+    /// they are.
     pub fn on_gpus(layout: Layout, sizes: Vec<BlockSize>, placement: Placement) -> Self {
         Catalogue::of(layout, sizes, BlockStorage::OnGpus(placement))
     }
 
-    /// Makes a catalogue of rows that are only in host memory, packed.
+    /// Makes a catalogue of packed rows, which are only in host memory.
     pub fn of_packed(layout: Layout, rows: PackedRows) -> Self {
         Catalogue::of(layout, rows.sizes(), BlockStorage::Packed(rows))
     }
 
-    /// Takes out the blocks that are in memory of this process, and the reservation for blocks that were allocated
-    /// without one. Afterwards only sizes can be read from the catalogue.
+    /// Takes out the blocks in the memory of this process, and the reservation for blocks that were allocated without
+    /// one. Afterwards only sizes can be read from the catalogue.
     pub fn take_blocks(&mut self) -> (Vec<HostBlock>, Option<Reservation>) {
         let BlockStorage::InMemory { blocks, reserved, .. } = &mut self.blocks else { return Default::default() };
         let local = |block| match block {
@@ -112,7 +113,7 @@ impl Catalogue {
         (std::mem::take(blocks).into_iter().filter_map(local).collect(), reserved.take())
     }
 
-    /// Returns the packed rows, if the rows are packed.
+    /// Returns the packed rows; `None` if the rows are not packed.
     pub fn packed(&self) -> Option<&PackedRows> {
         match &self.blocks {
             BlockStorage::Packed(rows) => Some(rows),
@@ -120,7 +121,7 @@ impl Catalogue {
         }
     }
 
-    /// Returns where the blocks are in GPU memory, if they are there.
+    /// Returns where in GPU memory the blocks are; `None` if they are not on GPUs.
     pub fn placement(&self) -> Option<&Placement> {
         match &self.blocks {
             BlockStorage::OnGpus(placement) => Some(placement),
@@ -138,7 +139,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns block `b`. If the graph [is not local](Self::is_local), this process may not have it.
+    /// Returns a view of block `b`. Panics if this process has no unpacked copy of the block in a file or in host
+    /// memory. If the graph [is local](Self::is_local), it has one.
     pub fn block(&self, b: usize) -> Block<'_> {
         match self.location(b) {
             BlockLocation::Local(block) => block,
@@ -153,7 +155,8 @@ impl Catalogue {
         block.row((v - block.first_row) as usize)
     }
 
-    /// Iterates over the rows `rows` in order, each with its number. The graph must [be local](Self::is_local).
+    /// Iterates over a range of rows in order. Yields the number of each row, and the row. The graph must [be
+    /// local](Self::is_local).
     pub fn rows(&self, rows: Range<u32>) -> impl Iterator<Item = (u32, &[u32])> {
         self.blocks_of(rows.clone()).map(|b| self.block(b)).flat_map(move |block| {
             let inside = rows.start.max(block.first_row)..rows.end.min(block.end_row());
@@ -161,13 +164,14 @@ impl Catalogue {
         })
     }
 
-    /// Returns the weights of all targets of block `b`, in the order of targets: whole numbers, or the bits of f32.
-    /// Empty if the graph has no weights or was opened without them.
+    /// Returns the weights of all edges in block `b`, in the order of its targets. Weights are whole numbers or the
+    /// bits of f32. The slice is empty if the graph has no weights or was opened without them.
     pub fn weights(&self, b: usize) -> &[u32] {
         self.weights.get(b).map_or(&[], StoredWeights::weights)
     }
 
-    /// Returns row `v`, like [`Self::row`], and the weight of the edge to each neighbour. The graph must have weights.
+    /// Returns the neighbours in row `v`, and the weight of the edge to each. The graph must [be local](Self::is_local)
+    /// and have weights.
     #[inline]
     pub fn weighted_row(&self, v: u32) -> (&[u32], &[u32]) {
         let b = self.layout.block_of(v);
@@ -176,8 +180,8 @@ impl Catalogue {
         (&block.targets[entries.clone()], &weights[entries])
     }
 
-    /// Iterates over the rows `rows`, like [`Self::rows`], each with the weight of the edge to each neighbour. The
-    /// graph must have weights.
+    /// Iterates over a range of rows in order. Yields the number of each row, its neighbours, and the weight of the
+    /// edge to each. The graph must [be local](Self::is_local) and have weights.
     pub fn weighted_rows(&self, rows: Range<u32>) -> impl Iterator<Item = (u32, &[u32], &[u32])> {
         self.blocks_of(rows.clone()).flat_map(move |b| {
             let (block, weights) = (self.block(b), self.weights(b));
@@ -189,13 +193,13 @@ impl Catalogue {
         })
     }
 
-    /// Returns the blocks that contain any of the rows `rows`.
+    /// Returns the indices of the blocks that contain any of the rows `rows`.
     fn blocks_of(&self, rows: Range<u32>) -> impl Iterator<Item = usize> {
         let first = self.first_rows.partition_point(|&first| first <= rows.start).saturating_sub(1);
         (first..self.len()).take_while(move |&b| self.first_rows[b] < rows.end)
     }
 
-    /// Returns the location of block `b`. The graph must not be on GPUs.
+    /// Returns the location of block `b`. The blocks must be in files or unpacked in host memory.
     pub fn location(&self, b: usize) -> BlockLocation<'_> {
         match &self.blocks {
             BlockStorage::InMemory { blocks, .. } => match &blocks[b] {
@@ -206,8 +210,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns the rows `rows` of block `b`, counted from the block's first row. Packed rows are unpacked into
-    /// `unpacked`. The graph must be local or packed.
+    /// Returns a view of a range of rows of block `b`; `rows` counts from the block's first row. If rows are packed,
+    /// they are unpacked into `unpacked`. The graph must be local or packed.
     pub fn part<'u>(&'u self, b: usize, rows: Range<usize>, unpacked: &'u mut Unpacked) -> Block<'u> {
         let BlockStorage::Packed(packed) = &self.blocks else {
             let block = self.block(b);
@@ -226,14 +230,15 @@ impl Catalogue {
         Block { first_row: self.first_rows[b] + rows.start as u32, offsets, targets }
     }
 
-    /// Returns row `row`. A packed row is unpacked into `unpacked`. The graph must be local or packed.
+    /// Returns the neighbours in row `row`. A packed row is unpacked into `unpacked`. The graph must be local or
+    /// packed.
     pub fn unpacked_row<'u>(&'u self, row: u32, unpacked: &'u mut Unpacked) -> &'u [u32] {
         let b = self.layout.block_of(row);
         let local = (row - self.first_rows[b]) as usize;
         self.part(b, local..local + 1, unpacked).row(0)
     }
 
-    /// Whether row `row` contains `neighbour`. The graph must be local or packed.
+    /// Whether row `row` contains the neighbour `neighbour`. The graph must be local or packed.
     pub fn lists(&self, row: u32, neighbour: u32) -> bool {
         match &self.blocks {
             BlockStorage::Packed(packed) => {
@@ -244,18 +249,18 @@ impl Catalogue {
         }
     }
 
-    /// Frees the pages of block `b` that were read, if the block is in a file.
+    /// Frees the memory pages into which block `b` and its weights were read, if they are in files.
     pub fn release(&self, b: usize) {
         self.stored().get(b).into_iter().for_each(StoredBlock::release);
         self.weights.get(b).into_iter().for_each(StoredWeights::release);
     }
 
-    /// Returns the number of rows and of entries in block `b`.
+    /// Returns the numbers of rows and entries of block `b`.
     pub fn size(&self, b: usize) -> BlockSize {
         self.sizes[b]
     }
 
-    /// Returns the first row of block `b`.
+    /// Returns the number of the first row of block `b`.
     pub fn first_row(&self, b: usize) -> u32 {
         self.first_rows[b]
     }
@@ -270,22 +275,22 @@ impl Catalogue {
         self.sizes.is_empty()
     }
 
-    /// Returns the number of edges.
+    /// Returns the number of entries of all blocks, which is the number of distinct edges.
     pub fn edges(&self) -> u64 {
         self.sizes.iter().map(|size| size.entries).sum()
     }
 
-    /// Returns the total bytes of all blocks.
+    /// Returns the bytes that all blocks take in their stored form.
     pub fn bytes(&self) -> u64 {
         (0..self.len()).map(|b| self.bytes_of(b)).sum()
     }
 
-    /// Returns the bytes of all weights that are opened.
+    /// Returns the bytes of all weights that were opened.
     pub fn weights_bytes(&self) -> u64 {
         self.weights.iter().map(StoredWeights::bytes).sum()
     }
 
-    /// Returns the bytes of block `b` in its stored form.
+    /// Returns the bytes that block `b` takes in its stored form.
     pub fn bytes_of(&self, b: usize) -> u64 {
         body_bytes(self.sizes[b].rows, self.sizes[b].entries)
     }
@@ -297,7 +302,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns the maxima over all blocks: most entries, most rows, longest row.
+    /// Returns the maxima over all blocks: most entries, most rows, longest row. They are 0 if the graph [is not
+    /// local](Self::is_local).
     pub fn extremes(&self) -> Extremes {
         let blocks = if self.is_local() { self.len() } else { 0 };
         (0..blocks).map(|b| self.block(b)).fold(Extremes::default(), |e, block| Extremes {
@@ -307,7 +313,7 @@ impl Catalogue {
         })
     }
 
-    /// Checks the checksum and the invariants of every block and of its weights. Calls `next` before each file.
+    /// Checks the checksums and the contents of all files of blocks and of weights. Calls `next` before each file.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] for the first file that fails; the error of `next`.
@@ -343,7 +349,7 @@ fn first_rows(layout: &Layout) -> Vec<u32> {
     (0..layout.blocks()).map(|b| layout.block(b).rows.start as u32).collect()
 }
 
-/// Buffer into which rows are unpacked.
+/// Buffer into which packed rows are unpacked.
 #[derive(Debug, Default)]
 pub struct Unpacked {
     offsets: Vec<u32>,
@@ -353,21 +359,21 @@ pub struct Unpacked {
 /// Location of the rows of a block.
 #[derive(Debug)]
 pub enum BlockLocation<'a> {
-    /// In a file.
+    /// The block is in a file.
     InFile(&'a StoredBlock),
-    /// In this process.
+    /// The block is in the host memory of this process.
     Local(Block<'a>),
-    /// In another process of this machine.
+    /// The block is in the host memory of another process of this machine.
     Remote(RemoteBlock),
 }
 
 /// Maxima over all blocks, from which a backend plans its scratch memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extremes {
-    /// Entries of the block with most entries.
+    /// Number of entries of the block with most entries.
     pub entries: u64,
-    /// Rows of the block with most rows.
+    /// Number of rows of the block with most rows.
     pub rows: u64,
-    /// Entries of the longest row.
+    /// Number of entries of the longest row.
     pub row: u64,
 }

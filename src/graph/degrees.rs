@@ -11,16 +11,17 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Number of first rows that count as hubs. Most targets are hubs, so each thread counts them separately.
+/// Rows with a smaller number than this are hubs. Most targets of edges are hubs, so each thread counts hubs in an
+/// array of its own.
 const HUBS: usize = 1 << 15;
 
-/// Degree counters that all threads share, one for each row: the degree of a vertex, or its out-degree and its
-/// in-degree.
+/// Degree counters that all threads share, one for each row. So a vertex has one counter, or two in a directed graph:
+/// for its out-degree and its in-degree.
 #[derive(Debug)]
 pub struct Degrees(Buffer<AtomicU32>);
 
 impl Degrees {
-    /// Makes counters of zero for `rows` rows.
+    /// Makes counters for `rows` rows, all zero.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`] if there are not 4 bytes of memory for each row.
@@ -28,25 +29,27 @@ impl Degrees {
         Ok(Degrees(budget.zeroed(rows as usize, "degrees of the simple graph (4 bytes a vertex)")?))
     }
 
-    /// Makes a counter for one thread, for a graph of this direction. Dropping it adds its counts.
+    /// Makes the counter of one thread, for a graph of this `direction`. It adds its counts to the shared ones when it
+    /// is dropped.
     pub fn counter(&self, direction: Direction) -> DegreeCounter<'_> {
         DegreeCounter { shared: self, direction, hubs: vec![0; HUBS.min(self.0.len())] }
     }
 
-    /// Adds `counted`, degrees of the rows from `first` on that were counted elsewhere.
+    /// Adds `counted`, the degrees of the rows from `first` on that were counted elsewhere.
     pub fn add(&self, first: usize, counted: &[u32]) {
         for (degree, &more) in self.0[first..].iter().zip(counted).filter(|&(_, &more)| more > 0) {
             degree.fetch_add(more, Ordering::Relaxed);
         }
     }
 
-    /// Returns the finished degrees, by row.
+    /// Returns the counted degrees, one for each row.
     pub fn finish(self) -> Buffer<u32> {
         self.0.into_plain()
     }
 }
 
-/// Counter of one thread. It counts hubs itself, and adds other vertices to the shared counters directly.
+/// Degree counter of one thread. It counts hubs in an array of its own, and other vertices directly in the shared
+/// counters.
 #[derive(Debug)]
 pub struct DegreeCounter<'a> {
     shared: &'a Degrees,
@@ -55,12 +58,13 @@ pub struct DegreeCounter<'a> {
 }
 
 impl DegreeCounter<'_> {
-    /// Returns the bytes of one thread's counter for a graph of `rows` rows.
+    /// Returns the bytes that one thread's counter takes for a graph of `rows` rows.
     pub fn bytes(rows: u64) -> u64 {
         4 * rows.min(HUBS as u64)
     }
 
-    /// Counts both ends of every edge in the rows from `first_row` on. `lengths` are the lengths of these rows.
+    /// Counts both ends of every edge in consecutive rows from `first_row` on. `lengths` has the length of each row,
+    /// and `targets` the neighbours of all rows.
     pub fn rows(&mut self, first_row: u32, lengths: impl Iterator<Item = u32>, targets: &[u32]) {
         let mut start = 0;
         for (row, length) in (first_row..).zip(lengths) {
@@ -102,7 +106,7 @@ impl Drop for DegreeCounter<'_> {
 
 const DEGREES: Kind = Kind::new(b"DEGR");
 
-/// Writes the degrees, a u32 for each row, to the graph's folder.
+/// Writes the degrees, one u32 for each row, to the file `degrees` in the graph's folder.
 ///
 /// # Errors
 /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -133,11 +137,11 @@ pub struct DegreeSummary {
 }
 
 impl DegreeSummary {
-    /// Combines the summaries of all ranks; each rank has a part of the degrees. Collective.
+    /// Combines the summaries of all ranks, each of which has a part of the degrees. Collective.
     pub fn joined(self, comm: &Comm) -> DegreeSummary {
         let mut max_degree = [self.max_degree];
         comm.all_max(&mut max_degree);
-        // The wedges in parts of 32 bits, whose sums fit 64 bits.
+        // Sum the wedges in parts of 32 bits, so that the sums fit 64 bits.
         let mut wedges = [0, 32, 64, 96].map(|shift| u64::from((self.wedges >> shift) as u32));
         comm.all_sum(&mut wedges);
         let wedges = wedges.iter().rev().fold(0, |all, &part| (all << 32) + u128::from(part));
@@ -148,7 +152,7 @@ impl DegreeSummary {
         DegreeSummary { max_degree: self.max_degree.max(other.max_degree), wedges: self.wedges + other.wedges }
     }
 
-    /// Summarises `degrees`.
+    /// Returns the summary of `degrees`.
     pub fn of(degrees: &[u32]) -> Self {
         let one = |&d: &u32| {
             let d = u64::from(d);

@@ -37,7 +37,7 @@ impl Direction {
         Direction::of(self == Direction::Undirected)
     }
 
-    /// Returns the binary logarithm of the number of rows of a vertex.
+    /// Returns the binary logarithm of the number of rows that a vertex has: 0 for one row, 1 for two.
     #[inline]
     pub fn shift(self) -> u32 {
         match self {
@@ -51,8 +51,8 @@ impl Direction {
         vertices << self.shift()
     }
 
-    /// Returns the row of vertex `v` for the edges that go this `way`. In an undirected graph it is the only row of
-    /// `v`.
+    /// Returns the row of vertex `v` that lists its edges in direction `way`. In an undirected graph, `v` has only one
+    /// row.
     #[inline]
     pub fn row(self, v: u32, way: Way) -> u32 {
         match self {
@@ -67,7 +67,8 @@ impl Direction {
         row >> self.shift()
     }
 
-    /// Returns the row in which `neighbour` lists an edge that `row` lists at the other end.
+    /// Returns the row that has the same edge at its other end. `row` lists the vertex `neighbour`; the returned row of
+    /// `neighbour` lists the vertex of `row`.
     #[inline]
     pub fn opposite(self, row: u32, neighbour: u32) -> u32 {
         match self {

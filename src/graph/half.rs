@@ -1,6 +1,7 @@
 //! The lower and the upper half of a graph's rows.
 
-/// One half of every row: the neighbours before or after the row's vertex in the order of vertices.
+/// One of the two halves of every row: the neighbours before the row's vertex in the order of vertices, or the
+/// neighbours after it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Half {
     /// The neighbours smaller than the vertex, which have higher degree. Every graph has this half.
@@ -10,7 +11,7 @@ pub enum Half {
 }
 
 impl Half {
-    /// Returns the name of the half, with which the names of its files begin.
+    /// Returns the name of the half. The names of its files begin with it.
     pub fn name(self) -> &'static str {
         match self {
             Half::Lower => "lower",
@@ -18,8 +19,8 @@ impl Half {
         }
     }
 
-    /// Whether `row` is valid as this half of the row of vertex `v`: ascending, without repeats, and on the right side
-    /// of `v`.
+    /// Whether `row` can be this half of the row of vertex `v`: it ascends, has no repeats, and all neighbours are on
+    /// the right side of `v`.
     pub fn holds(self, v: u32, row: &[u32]) -> bool {
         let on_its_side = match self {
             Half::Lower => row.last().is_none_or(|&last| last < v),

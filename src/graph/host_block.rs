@@ -1,4 +1,4 @@
-//! Blocks of rows in the host memory of this process or another, for graphs that are in no file.
+//! Blocks of rows in the host memory of this process or another, for graphs that are not in files.
 
 use super::csr::Block;
 use super::layout::RowRange;
@@ -8,18 +8,18 @@ use crate::memory::{Budget, Buffer, Process, discard};
 /// A block in the memory of another process. That process must keep it mapped.
 #[derive(Debug, Clone, Copy)]
 pub struct RemoteBlock {
-    /// The other process.
+    /// Process that has the block in its memory.
     pub process: Process,
-    /// Address of the block's offsets in that process.
+    /// Address of the block's first offset in that process.
     pub address: u64,
 }
 
 /// A block in host memory.
 #[derive(Debug)]
 pub enum MemoryBlock {
-    /// In this process.
+    /// The block is in this process.
     Local(HostBlock),
-    /// In another process.
+    /// The block is in another process.
     Remote(RemoteBlock),
 }
 
@@ -32,7 +32,7 @@ pub struct HostBlock {
 }
 
 impl HostBlock {
-    /// Returns the bytes of a block with `rows` rows and `entries` entries.
+    /// Returns the bytes of memory that a block with `rows` rows and `entries` entries takes.
     pub fn bytes(rows: u64, entries: u64) -> u64 {
         4 * (rows + 1 + entries)
     }
@@ -47,8 +47,8 @@ impl HostBlock {
         Ok(HostBlock { first_row: span.rows.start as u32, rows: span.len(), words })
     }
 
-    /// Allocates a block like [`Self::new`], but reserves no memory. The caller must reserve it, or must free as much
-    /// reserved memory as the block uses.
+    /// Allocates a block like [`Self::new`], but without a reservation. The caller must reserve the memory, or must
+    /// free as much reserved memory as the block uses.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the system gives no more addresses.
@@ -57,19 +57,19 @@ impl HostBlock {
         Ok(HostBlock { first_row: span.rows.start as u32, rows: span.len(), words })
     }
 
-    /// Returns the offsets and the targets for writing.
+    /// Returns the block's offsets and targets, for writing.
     pub fn parts(&mut self) -> (&mut [u32], &mut [u32]) {
         self.words.split_at_mut(self.rows + 1)
     }
 
-    /// Frees the memory beyond `entries` entries.
+    /// Shortens the block to `entries` entries, and frees the memory behind them.
     pub fn shorten(&mut self, entries: u64) {
         let len = self.rows + 1 + entries as usize;
         discard(vec![&mut self.words[len..]]);
         self.words.shorten(len);
     }
 
-    /// Returns the address of the block in this process, for other processes.
+    /// Returns the address of the block in this process, from which other processes can read it.
     pub fn address(&self) -> u64 {
         self.words.as_ptr() as u64
     }

@@ -24,7 +24,7 @@ pub struct InputId(pub u64);
 pub struct FirstId(pub u64);
 
 /// A dense id: the raw id if ids are dense, else the index of the raw id in the sorted list of ids that occur. It is
-/// also the row in the results.
+/// also the index of the vertex's row in results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DenseId(pub u32);
 
@@ -39,7 +39,7 @@ impl FirstId {
         InputId(raw.wrapping_add(self.0))
     }
 
-    /// Converts an id of users to the raw id. Returns `None` for an id below the first.
+    /// Converts the id by which users know a vertex to its raw id. Returns `None` for an id below the first.
     #[inline]
     pub fn raw(self, InputId(id): InputId) -> Option<RawId> {
         id.checked_sub(self.0).map(RawId)
@@ -47,8 +47,9 @@ impl FirstId {
 }
 
 impl RawId {
-    /// Returns the dense id. With sparse ids it is the position in `list`, the ascending list of ids. The vertex may
-    /// have no edge. Returns `None` for an id that the input can't have.
+    /// Returns the dense id of the vertex with this raw id. `list` has all ids in ascending order if ids are sparse;
+    /// the dense id is then the position in it. Returns `None` for an id that the input can't have. The vertex may have
+    /// no edge.
     pub fn dense(self, list: Option<&[u64]>) -> Option<DenseId> {
         match list {
             Some(list) => list.binary_search(&self.0).ok().map(|place| DenseId(place as u32)),

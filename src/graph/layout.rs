@@ -14,13 +14,13 @@ use super::half::Half;
 use super::order::DegreeRuns;
 use std::ops::Range;
 
-/// Version of the stored format; it is part of every stage's fingerprint. It must change whenever stored blocks would
+/// Version of the stored format. It is part of the key of every stage, and must change whenever stored blocks would
 /// differ.
 pub const FORMAT_VERSION: u64 = 1;
 
 /// Largest target size of a block in entries: 64 MiB of targets.
 const MAX_BLOCK: u64 = 1 << 24;
-/// Smallest target size of a block in entries. Smaller pairs of blocks are not worth an entry in the journal.
+/// Smallest target size of a block in entries. Work on smaller pairs of blocks is not worth an entry in the journal.
 const MIN_BLOCK: u64 = 1 << 12;
 /// Number of edges below which a graph is small. Small graphs are cut into eight blocks, so that they, too, are counted
 /// in several pairs of blocks. For larger graphs fewer blocks are faster: a graph of 2^24 edges was counted 1.2 to 1.6
@@ -30,7 +30,7 @@ const SMALL: u64 = 1 << 22;
 /// Most rows of a bin, so that a row's index in its bin fits 16 bits.
 pub const BIN_ROWS: u64 = 1 << 16;
 
-/// Division of rows into granules: there are 2^`mantissa` granules for every doubling of the row id.
+/// Division of rows into granules, of which there are 2^`mantissa` for every doubling of the row id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Granules {
     mantissa: u32,
@@ -43,7 +43,7 @@ impl Granules {
         Granules { mantissa: (u64::BITS - rows.leading_zeros()).saturating_sub(BIN_ROWS.ilog2() + 1).max(10) }
     }
 
-    /// Returns the granule of row `v`; granules ascend with rows.
+    /// Returns the index of the granule to which row `v` belongs. Granules ascend with rows.
     #[inline]
     fn of(self, v: u32) -> usize {
         let shift = (v | (1 << self.mantissa)).ilog2() - self.mantissa;
@@ -62,12 +62,12 @@ impl Granules {
 pub struct RowRange {
     /// First row, and one past the last row.
     pub rows: Range<u64>,
-    /// Sum of the rows' bounds.
+    /// Upper bound of the entries of all these rows together: the sum of their bounds.
     pub bound: u64,
 }
 
 impl RowRange {
-    /// Returns the number of rows.
+    /// Returns the number of rows in the range.
     pub(crate) fn len(&self) -> usize {
         (self.rows.end - self.rows.start) as usize
     }
@@ -83,13 +83,14 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Makes the layout of the lower half of a graph with these degrees. The input has `edges` edges other than loops.
+    /// Makes the layout of the lower half of a graph with these degrees. The input has `edges` edges, not counting
+    /// loops.
     pub fn new(runs: &DegreeRuns, edges: u64, direction: Direction) -> Self {
         Self::of_half(runs, Self::block_target(edges), Half::Lower, direction)
     }
 
-    /// Makes the layout of the upper half of a graph with these degrees. Of `n` vertices, vertex `v` of degree `d` has
-    /// at most `min(d, n - 1 - v)` larger neighbours.
+    /// Makes the layout of the upper half of a graph with these degrees. In a graph of `n` vertices, vertex `v` of
+    /// degree `d` has at most `min(d, n - 1 - v)` larger neighbours.
     pub fn upper(runs: &DegreeRuns, edges: u64, direction: Direction) -> Self {
         Self::of_half(runs, Self::block_target(edges), Half::Upper, direction)
     }
@@ -100,14 +101,15 @@ impl Layout {
         part.checked_next_power_of_two().unwrap_or(MAX_BLOCK).clamp(MIN_BLOCK, MAX_BLOCK)
     }
 
-    /// Makes the layout of the lower half of an undirected graph, with blocks of about `target` entries, or of one
-    /// granule if that has more.
+    /// Makes the layout of the lower half of an undirected graph. Blocks have about `target` entries; a granule with
+    /// more entries is a block of its own.
     #[cfg(test)]
     pub(crate) fn with_target(runs: &DegreeRuns, target: u64) -> Self {
         Self::of_half(runs, target, Half::Lower, Direction::Undirected)
     }
 
-    /// Makes the layout of a half, with blocks of about `target` entries, or of one granule if that has more.
+    /// Makes the layout of one half of a graph. Blocks have about `target` entries; a granule with more entries is a
+    /// block of its own.
     pub fn of_half(runs: &DegreeRuns, target: u64, half: Half, direction: Direction) -> Self {
         let cut = Granules::new(direction.rows(runs.vertices()));
         let granules = granules(runs, cut, half, direction);
@@ -130,7 +132,7 @@ impl Layout {
         self.blocks.len()
     }
 
-    /// Returns the sum of all rows' bounds.
+    /// Returns the sum of the bounds of all rows, an upper bound of the number of entries.
     pub fn bound(&self) -> u64 {
         self.granules.iter().map(|g| g.bound).sum()
     }
@@ -142,19 +144,19 @@ impl Layout {
         2 * (self.bound().isqrt() + 1)
     }
 
-    /// Returns the block of row `v`.
+    /// Returns the index of the block to which row `v` belongs.
     pub fn block_of(&self, v: u32) -> usize {
         let granule = self.cut.of(v);
         self.blocks.partition_point(|block| block.end <= granule)
     }
 
-    /// Returns the rows and the bound of block `b`.
+    /// Returns the rows of block `b` and an upper bound of its entries.
     pub fn block(&self, b: usize) -> RowRange {
         self.span(&self.blocks[b])
     }
 
-    /// Cuts the blocks into bins, in the order of rows. A bin has at most [`BIN_ROWS`] rows, and at most `target`
-    /// entries or one granule.
+    /// Cuts the blocks into bins, in the order of rows. A bin has at most [`BIN_ROWS`] rows and `target` entries; a
+    /// granule with more entries is a bin of its own.
     pub fn bins(&self, target: u64) -> Bins {
         let of_granule = vec![0; self.granules.len()];
         let mut bins =
@@ -176,21 +178,21 @@ impl Layout {
     }
 }
 
-/// Bins: finer parts of blocks, for sorting in cache and within the memory limit. The contents of files do not depend
-/// on the size of bins.
+/// Bins: parts of blocks that are small enough to be sorted in cache and within the memory limit. The contents of files
+/// do not depend on the size of bins.
 #[derive(Debug, Clone)]
 pub struct Bins {
     direction: Direction,
     cut: Granules,
-    /// Rows of each bin, in order.
+    /// Rows of each bin, and an upper bound of their entries, in order.
     pub spans: Vec<RowRange>,
-    /// Block of each bin.
+    /// For each bin, the index of the block to which it belongs.
     pub block_of: Vec<usize>,
     of_granule: Vec<u32>,
 }
 
 impl Bins {
-    /// Returns an upper bound of the entries of any bin.
+    /// Returns an upper bound of the number of entries of any bin.
     pub fn largest(&self) -> u64 {
         self.spans.iter().map(|s| s.bound).max().unwrap_or(0)
     }
@@ -206,13 +208,14 @@ impl Bins {
         self.direction
     }
 
-    /// Returns `m` and the bin of each granule, from which a device computes [`Self::of`]. Let `h` be the number of the
-    /// highest set bit of row `v`, or `m` if that is larger. Then `v` is in granule `((h - m) << m) + (v >> (h - m))`.
+    /// Returns a number `m` and the bin of each granule. A GPU finds the bin of row `v` with them, like [`Self::of`].
+    /// Let `h` be the number of the highest set bit of `v`, or `m` if that is larger. Then `v` is in granule `((h - m)
+    /// << m) + (v >> (h - m))`.
     pub fn table(&self) -> (u32, &[u32]) {
         (self.cut.mantissa, &self.of_granule)
     }
 
-    /// Returns the bin of row `v`.
+    /// Returns the index of the bin to which row `v` belongs.
     #[inline]
     pub fn of(&self, v: u32) -> usize {
         self.of_granule[self.cut.of(v)] as usize
@@ -248,7 +251,7 @@ fn granules(runs: &DegreeRuns, cut: Granules, half: Half, direction: Direction) 
     granules
 }
 
-/// Returns Σ min(`degree`, v) over the vertices v in `rows`, which all have degree `degree`.
+/// Returns Σ min(`degree`, `v`) over the vertices `v` in `rows`, all of which have degree `degree`.
 fn bounds(degree: u64, rows: Range<u64>) -> u64 {
     let split = degree.clamp(rows.start, rows.end);
     // There are up to 2^32 rows with ids below 2^32, so the product fits 64 bits only after it is halved.
@@ -256,9 +259,9 @@ fn bounds(degree: u64, rows: Range<u64>) -> u64 {
     ids as u64 + (rows.end - split) * degree
 }
 
-/// Returns an upper bound of the entries of `rows` in a directed graph, whose vertices all have degree `degree`. It is
-/// the sum of min(degree, 2v) over the vertices v with both rows in `rows`, and of min(degree, v) over those with one
-/// row in it.
+/// Returns an upper bound of the entries of the rows `rows` of a directed graph, whose vertices all have degree
+/// `degree`. A vertex `v` with both rows in `rows` counts min(`degree`, 2`v`), and a vertex with one row there counts
+/// min(`degree`, `v`).
 fn bounds_of_both(degree: u64, rows: Range<u64>) -> u64 {
     let both = rows.start.div_ceil(2)..rows.end / 2;
     let single = |row: u64| degree.min(row / 2);
@@ -274,7 +277,8 @@ fn bounds_of_both(degree: u64, rows: Range<u64>) -> u64 {
     }
 }
 
-/// Groups a range of granules into parts of at most `target` entries and `rows` rows, or of one granule.
+/// Groups consecutive granules into parts of at most `target` entries and `rows` rows. A granule that is larger is a
+/// part of its own.
 fn group(granules: &[RowRange], range: Range<usize>, target: u64, rows: u64) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut sum = 0;
@@ -332,7 +336,7 @@ mod tests {
             let layout = Layout::of_half(&runs, target, half, Direction::Directed);
             let vertices = runs.vertices();
             prop_assert_eq!(layout.rows(), 2 * vertices);
-            // Give each vertex all neighbours that it may have on this side. A hash of the vertex says how many are in
+            // Give each vertex all neighbours that it may have on this side. Its hash decides how many of them are in
             // its out-row.
             let mut entries = vec![0; layout.rows() as usize];
             for (degree, first, end) in runs.iter() {

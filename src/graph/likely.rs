@@ -1,20 +1,20 @@
-//! Expected degrees of a graph if only its size is known.
+//! Expected degrees of a graph of which only the size is known.
 
 use super::order::DegreeRuns;
 
-/// Probability that a bit of an endpoint's id is 0 in a Graph500 graph. (R-MAT: Chakrabarti, Zhan and Faloutsos 2004; A
-/// + B = 0.57 + 0.19.)
+/// Probability that a bit of an endpoint's id is 0 in a Graph500 graph: A + B = 0.57 + 0.19 (R-MAT: Chakrabarti, Zhan
+/// and Faloutsos 2004).
 pub const GRAPH500: f64 = 0.76;
 /// Probability that a bit of an endpoint's id is 0 if endpoints are drawn uniformly.
 pub const EVEN: f64 = 0.5;
 
-/// Returns the expected degrees of a graph with `edges` edges between `ids` ids, if each bit of an endpoint is 0 with
-/// probability `zero`. All ids with the same number of zero bits then have the same expected degree, so there are
+/// Returns the expected degrees of a graph with `edges` edges between `ids` ids, if each bit of an endpoint's id is 0
+/// with probability `zero`. All ids with the same number of zero bits then have the same expected degree, so there are
 /// `log2(ids) + 1` different degrees.
 pub fn degrees(edges: u64, ids: u64, zero: f64) -> DegreeRuns {
     let ids = ids.clamp(2, u64::from(u32::MAX)) as f64;
     let bits = ids.log2().ceil();
-    // If `ids` is no power of two, there are proportionally fewer ids of each kind.
+    // If `ids` is no power of two, there are proportionally fewer ids with each number of zero bits.
     let part = ids / bits.exp2();
     let mut runs: Vec<(u32, u32)> = Vec::new();
     let mut kinds = part;

@@ -2,9 +2,9 @@
 
 use super::bins::{Bin, Bins};
 
-/// Runs of vertices of equal degree, in descending order of degree. Degrees are those of the input: every endpoint
-/// counts, repeats included and loops excluded. Isolated vertices are left out. The table stays small, because `r`
-/// different degrees need at least r²/4 edges.
+/// Degree sequence of a graph: runs of vertices of equal degree, in descending order of degree. A degree counts every
+/// end of an edge in the input, repeats included and loops excluded. Isolated vertices are left out. The table stays
+/// small, because `r` different degrees need at least r²/4 edges.
 ///
 /// Edges are oriented by this order, from lower to higher degree, so no row of a graph with m edges is longer than
 /// √(2m) (Chiba and Nishizeki 1985; Schank and Wagner 2005; Latapy 2008).
@@ -35,13 +35,13 @@ impl DegreeRuns {
         bins.finish()
     }
 
-    /// Returns an upper bound of the longest row of the oriented graph; it uses that vertex `v` has at most `v` smaller
-    /// neighbours.
+    /// Returns an upper bound of the length of any row of the oriented graph. It uses the fact that vertex `v` has at
+    /// most `v` smaller neighbours.
     pub fn longest_row(&self) -> u64 {
         self.iter().map(|(degree, _, end)| u64::from(degree).min(end.saturating_sub(1))).max().unwrap_or(0)
     }
 
-    /// Returns (degree, first vertex, one past the last vertex) of each run, in order.
+    /// Iterates over the runs in order, as (degree, first vertex, one past the last vertex).
     pub fn iter(&self) -> impl Iterator<Item = (u32, u64, u64)> + '_ {
         let mut start = 0;
         self.0.iter().map(move |&(degree, count)| {

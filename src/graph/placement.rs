@@ -1,5 +1,5 @@
-//! Placement of a graph's blocks in GPU memory. Each GPU's memory has the offsets of all its blocks first, then their
-//! targets.
+//! Placement of a graph's blocks in the memory of GPUs. On each GPU, the offsets of all its blocks come first, and
+//! their targets follow.
 
 use crate::gpu::{DeviceSlice, slice_bytes};
 
@@ -12,8 +12,8 @@ pub struct BlockSize {
     pub entries: u64,
 }
 
-/// Assigns each block to a rank. Each rank gets consecutive blocks with nearly the same share of the total; `parts` says
-/// how much each block counts.
+/// Assigns each block to a rank, and returns the ranks. Each rank gets consecutive blocks with about the same total
+/// weight; `parts` has the weight of each block.
 pub fn assign_ranks(parts: &[f64], ranks: usize) -> Vec<usize> {
     let total = parts.iter().sum::<f64>().max(f64::MIN_POSITIVE);
     let mut before = 0.0;
@@ -28,19 +28,20 @@ pub fn assign_ranks(parts: &[f64], ranks: usize) -> Vec<usize> {
 /// A block in the memory of a GPU.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceBlock {
-    /// Start of each row among the targets, and the end of the last row: rows + 1 words.
+    /// Start of each row in `targets`, and the end of the last row: one word more than there are rows.
     pub offsets: DeviceSlice<u32>,
-    /// The targets of all rows.
+    /// Neighbours of all rows, row after row.
     pub targets: DeviceSlice<u32>,
 }
 
-/// The addresses of all blocks of a graph, in the memory of this GPU or of another rank's GPU.
+/// Addresses of all blocks of a graph, each in the memory of this GPU or of another rank's GPU.
 #[derive(Debug, Clone, Default)]
 pub struct Placement(Vec<DeviceBlock>);
 
 impl Placement {
-    /// Places blocks of these sizes; block `b` belongs to rank `ranks[b]`. `slice(rank, at, words)` returns `words`
-    /// words of that rank's GPU memory from byte `at` on.
+    /// Places blocks in the memory of GPUs; `sizes` are their sizes, and block `b` belongs to rank `ranks[b]`.
+    /// `slice(rank, at, words)` must return the slice of `words` words from byte `at` on in the memory of that rank's
+    /// GPU.
     pub fn new(
         sizes: &[BlockSize],
         ranks: &[u32],
@@ -63,12 +64,12 @@ impl Placement {
         Placement(placed)
     }
 
-    /// Returns the bytes of GPU memory that blocks of these sizes take.
+    /// Returns the bytes of GPU memory that blocks of these `sizes` take.
     pub fn bytes(sizes: impl Iterator<Item = BlockSize>) -> u64 {
         sizes.map(|size| slice_bytes::<u32>(size.rows + 1) + slice_bytes::<u32>(size.entries)).sum()
     }
 
-    /// Returns the address of block `b`.
+    /// Returns the addresses of the offsets and targets of block `b`.
     pub fn of(&self, b: usize) -> DeviceBlock {
         self.0[b]
     }

@@ -35,8 +35,8 @@ pub fn path(folder: &Path, half: Half, index: usize) -> PathBuf {
 }
 
 /// Returns, for each of the blocks `0 .. blocks` of `half`, whether `folder` has a file with its name. It lists the
-/// folder instead of looking names up. If a name was looked up before another node wrote the file, a network file
-/// system may report the file as missing for as long as it caches names.
+/// folder instead of looking up each name: a network file system may go on reporting a file as missing if the name was
+/// looked up before another node wrote the file.
 pub fn listed(folder: &Path, half: Half, blocks: usize) -> Vec<bool> {
     listed_by(folder, blocks, |b| path(folder, half, b))
 }
@@ -60,8 +60,8 @@ fn targets_start(rows: u64) -> u64 {
     (HEAD as u64 + 4 * (rows + 1)).next_multiple_of(64)
 }
 
-/// Writes block `index` of the lower half of the graph with this key and layout. The rows come in `parts`: the lengths
-/// of rows, and their targets.
+/// Writes block `index` of the lower half of the graph with this key and layout. Each of the `parts` has the lengths of
+/// consecutive rows, and their targets.
 ///
 /// # Errors
 /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if a block would have 2^32 entries.
@@ -73,18 +73,19 @@ pub fn write(folder: &Path, key: u64, layout: &Layout, index: usize, parts: &[(&
     block.finish()
 }
 
-/// Writer of a block piece by piece: all lengths of rows first, then all targets.
+/// Writes the file of a block piece by piece: first the lengths of all rows, then all targets.
 pub struct BlockWriter {
     file: NewFile,
     path: PathBuf,
     rows: u64,
     entries: u64,
-    /// Sum of the lengths so far.
+    /// Sum of the lengths of all rows that were written so far.
     end: u32,
 }
 
 impl BlockWriter {
-    /// Begins block `index` of `half` of the graph with this key and layout. The block's rows have `entries` entries.
+    /// Begins the file of block `index` of `half`, for the graph with this key and layout. The rows of the block must
+    /// have `entries` entries in total.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if the block would have 2^32 entries or more.
@@ -131,11 +132,11 @@ impl BlockWriter {
         self.file.write(bytes_of(targets))
     }
 
-    /// Completes the block.
+    /// Completes the file. It becomes durable once a syncer has waited for the result.
     ///
     /// # Errors
-    /// [`Error::Validation`] if the number of rows or entries is not the one that was announced; [`Error::DiskFull`],
-    /// [`Error::Io`].
+    /// [`Error::Validation`] if there are more or fewer rows or entries than were announced to [`Self::create`];
+    /// [`Error::DiskFull`], [`Error::Io`].
     pub fn finish(mut self) -> Result<Pending> {
         self.targets(&[])?;
         if (u64::from(self.end), self.file.body_bytes()) != (self.entries, body_bytes(self.rows, self.entries)) {
@@ -146,7 +147,7 @@ impl BlockWriter {
     }
 }
 
-/// Returns the error for a block of 2^32 entries. Blocks are cut between rows, so one of its rows is too long.
+/// Returns the error for a block of 2^32 entries or more. Blocks are cut between rows, so one of its rows is too long.
 fn too_many_entries(path: &Path, row: u64, entries: u64) -> Error {
     Error::input(
         path,
@@ -157,7 +158,7 @@ fn too_many_entries(path: &Path, row: u64, entries: u64) -> Error {
     )
 }
 
-/// A stored block, mapped to memory.
+/// A block in a file that is mapped to memory.
 #[derive(Debug)]
 pub struct StoredBlock {
     file: Mapped,
@@ -169,8 +170,8 @@ pub struct StoredBlock {
 }
 
 impl StoredBlock {
-    /// Opens block `index` of `half` of the graph with this key; it must have the rows that `layout` says. Checks the
-    /// sizes; [`Self::verify`] checks the contents.
+    /// Opens block `index` of `half` of the graph with this key. The block must have the rows that `layout` gives it.
+    /// This checks the sizes only; [`Self::verify`] checks the contents.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -194,7 +195,7 @@ impl StoredBlock {
             let kept = if shift == 0 { "without" } else { "with" };
             return Err(wrong(format!("rows {kept} the direction of edges")));
         }
-        // Both numbers must be below 2^32; otherwise the sum that is compared with the file's length could overflow.
+        // Both numbers must be below 2^32. Otherwise the sum that is compared with the file's length could overflow.
         if rows > u64::from(u32::MAX)
             || entries > u64::from(u32::MAX)
             || body_bytes(rows, entries) != file.body().len() as u64
@@ -240,7 +241,7 @@ impl StoredBlock {
         }
     }
 
-    /// Returns the bytes of the file's body.
+    /// Returns the length of the file's body in bytes.
     pub fn bytes(&self) -> u64 {
         self.file.body().len() as u64
     }
@@ -251,7 +252,7 @@ impl StoredBlock {
         (self.file.path(), byte(&self.offsets), byte(&self.targets))
     }
 
-    /// Frees the pages that were read.
+    /// Frees the memory pages into which the file was read.
     pub fn release(&self) {
         self.file.drop_range(0..self.file.body().len());
     }

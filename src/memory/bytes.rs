@@ -4,13 +4,13 @@
 use super::Plain;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};
 
-/// Returns the bytes of a slice in memory order.
+/// Returns a view of a slice as bytes, in memory order.
 pub fn bytes_of<T: Plain>(slice: &[T]) -> &[u8] {
     // SAFETY: Plain types have no padding, and u8 needs no alignment.
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), size_of_val(slice)) }
 }
 
-/// Returns the bytes of a slice for writing.
+/// Returns a mutable view of a slice as bytes, in memory order.
 pub fn bytes_of_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
     // SAFETY: as above, and any bytes are a valid value of a Plain type.
     unsafe { std::slice::from_raw_parts_mut(slice.as_mut_ptr().cast(), size_of_val(slice)) }
@@ -35,7 +35,7 @@ pub fn byte_cells(slice: &mut [u8]) -> &[AtomicU8] {
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
 }
 
-/// Types of numbers that [`bytes_of`] and [`numbers_of`] convert to bytes and back.
+/// Number types that [`bytes_of`] converts to bytes and [`numbers_of`] converts back.
 pub trait Number: Plain + Copy + Default + Send + Sync {}
 impl Number for u32 {}
 impl Number for u64 {}

@@ -1,4 +1,4 @@
-//! Host memory: a budget, from which every large buffer reserves memory, and the buffers.
+//! The budget of host memory, and the buffers that reserve their memory from it.
 //!
 //! `limits.host_memory` limits the memory that the process itself allocates: anonymous, shared and pinned pages. Every
 //! allocation that can grow with the graph comes from a [`Budget`], so the limit holds by construction. [`own_bytes`]
@@ -22,9 +22,9 @@ pub use pages::{discard, populate, random_access, will_need};
 pub use process::Process;
 pub use space::{addresses_left, give_back, set_allocator};
 
-/// Lower and upper limit of the bytes set aside for the process itself; between them it is `limits.host_memory` divided
-/// by `BASE_PART`. With a small limit only small graphs fit, and their tables are small: a graph of 500 vertices takes
-/// 1.2 MiB in total with two threads.
+/// Fewest and most bytes set aside for the process itself. Between the two, it is `limits.host_memory` divided by
+/// `BASE_PART`. With a small limit only small graphs fit, and their tables are small: a graph of 500 vertices takes 1.2
+/// MiB in total with two threads.
 const BASE: RangeInclusive<u64> = 3 << 20..=24 << 20;
 const BASE_PART: u64 = 4;
 /// Most bytes set aside for each thread: its stack and its share of the allocator's free lists.
@@ -34,16 +34,16 @@ pub const PER_THREAD: u64 = 1 << 20;
 const LEAST_PER_THREAD: u64 = 128 << 10;
 const THREADS_PART: u64 = 16;
 
-/// Returns the bytes that are set aside for the process and `threads` threads within a limit of `limit` bytes. A larger
-/// limit never leaves less for the rest.
+/// Returns the bytes that are set aside for the process and its `threads` threads if the memory limit is `limit` bytes.
+/// A larger limit never leaves less for the rest.
 pub fn own_bytes(limit: u64, threads: usize) -> u64 {
     let threads = threads.max(1) as u64;
     let each = (limit / THREADS_PART / threads).clamp(LEAST_PER_THREAD, PER_THREAD);
     (limit / BASE_PART).clamp(*BASE.start(), *BASE.end()) + threads * each
 }
 
-/// Returns the smallest limit that is enough; `needed` returns the bytes that a limit must have. `needed` must not fall
-/// as the limit grows.
+/// Returns the smallest memory limit that is enough, in bytes. `needed` takes a limit and returns the bytes needed
+/// under it; its result must not fall as the limit grows.
 pub fn smallest_limit(needed: impl Fn(u64) -> u64) -> u64 {
     let mut limit = needed(0);
     loop {
@@ -54,8 +54,8 @@ pub fn smallest_limit(needed: impl Fn(u64) -> u64) -> u64 {
     }
 }
 
-/// Returns the smallest limit that leaves `free` bytes after setting memory aside for the process and `threads`
-/// threads.
+/// Returns the smallest memory limit, in bytes, that leaves `free` bytes after setting memory aside for the process and
+/// `threads` threads.
 pub fn limit_leaving(free: u64, threads: usize) -> u64 {
     smallest_limit(|limit| own_bytes(limit, threads).saturating_add(free))
 }
@@ -65,7 +65,7 @@ pub fn at_least(bytes: u64) -> String {
     size::exact(bytes.next_multiple_of(1 << 20))
 }
 
-/// Budget of `limits.host_memory`. Clones share the account.
+/// Budget of host memory, limited by `limits.host_memory`. Clones share one account of the reserved bytes.
 #[derive(Debug, Clone)]
 pub struct Budget(Arc<Account>);
 
@@ -80,25 +80,26 @@ impl Budget {
     /// Makes a budget of `limit` bytes, and sets memory aside for the process and `threads` threads.
     ///
     /// # Errors
-    /// [`Error::Limit`] if not even that fits.
+    /// [`Error::Limit`] if `limit` is smaller than the memory to set aside.
     pub fn new(limit: u64, threads: usize) -> Result<Self> {
         let budget = Budget(Arc::new(Account { limit, threads, used: AtomicU64::new(0) }));
         budget.take(own_bytes(limit, threads), "the process itself")?;
         Ok(budget)
     }
 
-    /// Returns the limit in bytes.
+    /// Returns the limit of the budget in bytes.
     pub fn limit(&self) -> u64 {
         self.0.limit
     }
 
-    /// Returns the bytes that are not reserved.
+    /// Returns the number of bytes that are not reserved.
     pub fn free(&self) -> u64 {
         self.0.limit.saturating_sub(self.0.used.load(Ordering::Relaxed))
     }
 
-    /// Returns the bytes that are free for a user that takes all free memory. `taken` is the memory that the process
-    /// uses now. Memory beyond all reservations, such as that of a GPU's driver, does not count as free.
+    /// Returns the free bytes for a caller that is about to take all free memory. `taken` is the memory that the
+    /// process uses now, in bytes. If it exceeds all reservations, for example because of a GPU driver, the excess does
+    /// not count as free.
     pub fn free_beside(&self, taken: u64) -> u64 {
         self.limit().saturating_sub(self.0.used.load(Ordering::Relaxed).max(taken))
     }
@@ -120,7 +121,7 @@ impl Budget {
         Buffer::map(len, self.reserve((len * size_of::<T>()) as u64, purpose)?, purpose)
     }
 
-    /// Returns the error for address space that the system refuses.
+    /// Returns the error for a mapping of `bytes` bytes for which the system refused address space.
     fn no_addresses(&self, bytes: usize, purpose: &str, e: &std::io::Error) -> Error {
         Error::addresses(bytes as u64, purpose, self.limit(), addresses_left(), e)
     }
@@ -143,7 +144,7 @@ impl Budget {
         })
     }
 
-    /// Returns the error that says that `purpose` takes a limit of `needed` bytes.
+    /// Returns the error that says that `purpose` needs a memory limit of at least `needed` bytes.
     pub fn too_small(&self, needed: u64, purpose: &str) -> Error {
         let (given, needed) = (size::show(self.limit()), at_least(needed));
         Error::Limit { limit: "host_memory", given, needed, purpose: purpose.to_owned() }
@@ -168,19 +169,19 @@ impl Reservation {
         Ok(())
     }
 
-    /// Returns the bytes reserved.
+    /// Returns the number of reserved bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Splits `bytes` bytes off the reservation, or all of it if it has fewer.
+    /// Splits `bytes` bytes (or all, if there are fewer) off into a reservation of their own.
     pub fn split(&mut self, bytes: u64) -> Reservation {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         Reservation { budget: self.budget.clone(), bytes }
     }
 
-    /// Frees `bytes` bytes of the reservation.
+    /// Gives `bytes` bytes (or all, if there are fewer) back to the budget.
     pub fn shrink(&mut self, bytes: u64) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
@@ -194,7 +195,7 @@ impl Drop for Reservation {
     }
 }
 
-/// Types for which all bytes, zeros included, are a valid value.
+/// Types for which every bit pattern, all zeros included, is a valid value.
 ///
 /// # Safety
 /// The type must have no padding, no invalid bit pattern and no drop glue.
@@ -229,7 +230,7 @@ pub fn prefetch_near<T>(slice: &[T], index: usize) {
     prefetch_to::<1, T>(slice, index);
 }
 
-/// Prefetches `slice[index]` into the cache of this level, 1 or 2.
+/// Prefetches `slice[index]` into the cache of level `LEVEL`, which is 1 or 2.
 #[inline(always)]
 fn prefetch_to<const LEVEL: u8, T>(slice: &[T], index: usize) {
     #[cfg(target_arch = "x86_64")]
@@ -247,8 +248,8 @@ fn prefetch_to<const LEVEL: u8, T>(slice: &[T], index: usize) {
     let _ = (slice, index);
 }
 
-/// A buffer of `len` elements in an anonymous mapping; they are zero until written. Pages that were never touched take
-/// no memory.
+/// Buffer of elements in an anonymous memory mapping. Elements are zero until they are written. Pages that were never
+/// touched take no memory.
 #[derive(Debug)]
 pub struct Buffer<T> {
     start: *mut libc::c_void,
@@ -263,7 +264,7 @@ unsafe impl<T: Send> Send for Buffer<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Buffer<T> {}
 
-/// Bytes of a page.
+/// Size of a memory page in bytes.
 const PAGE: usize = 4096;
 /// Bytes of a huge page. A huge page begins at a multiple of its size.
 const HUGE: usize = 2 << 20;
@@ -308,7 +309,7 @@ impl<T: Plain> Buffer<T> {
         Ok(())
     }
 
-    /// Shortens the buffer to `len` elements, and frees the reservation of the rest.
+    /// Shortens the buffer to `len` elements, and frees the reservation of the other elements.
     pub fn shorten(&mut self, len: usize) {
         if len < self.len {
             self.reservation.shrink(((self.len - len) * size_of::<T>()) as u64);

@@ -1,11 +1,11 @@
 //! Advice to the system on pages of memory: populating them before they are needed, and returning them.
 #![allow(unsafe_code)] // madvise has no safe form
 
-/// Bytes of a page.
+/// Size of a memory page in bytes.
 const PAGE: usize = 4096;
 
-/// Returns the pages of pieces of a [`super::Buffer`] to the system. Afterwards each word is zero or unchanged.
-/// Adjacent pieces are returned together, so that whole huge pages can be freed.
+/// Gives the whole pages within pieces of a [`super::Buffer`] back to the system. Afterwards each word of the pieces is
+/// zero or unchanged. Adjacent pieces are given back together, so that whole huge pages can be freed.
 pub fn discard(mut pieces: Vec<&mut [u32]>) {
     pieces.sort_unstable_by_key(|piece| piece.as_ptr().addr());
     let mut pieces = pieces.into_iter().peekable();
@@ -23,13 +23,13 @@ pub fn discard(mut pieces: Vec<&mut [u32]>) {
     }
 }
 
-/// Asks the system to read the pages of `piece`, a part of a mapped file, ahead. It is a hint.
+/// Asks the system to read ahead the pages of `piece`, which is a part of a mapped file. The system may ignore this.
 pub fn will_need<T>(piece: &[T]) {
     advise(piece, libc::MADV_WILLNEED);
 }
 
-/// Advises the system that `piece`, a part of a mapped file, is read at random, so that it does not read ahead. It is a
-/// hint.
+/// Tells the system that `piece`, which is a part of a mapped file, is read at random, so that it does not read ahead.
+/// The system may ignore this.
 pub fn random_access<T>(piece: &[T]) {
     advise(piece, libc::MADV_RANDOM);
 }
@@ -43,8 +43,8 @@ fn advise<T>(piece: &[T], advice: libc::c_int) {
     }
 }
 
-/// Makes the system allocate the pages of `piece` now, so that later writes are fast: allocation takes longer than the
-/// writes themselves. It is a hint: Linux before 5.14 allocates pages only when they are written.
+/// Asks the system to allocate the pages of `piece` now, so that later writes are fast: allocation takes longer than
+/// the writes themselves. Linux before 5.14 ignores this, and allocates pages when they are written.
 pub fn populate<T>(piece: &mut [T]) {
     let range = piece.as_mut_ptr_range();
     let (from, to) = (range.start.addr().next_multiple_of(PAGE), range.end.addr() / PAGE * PAGE);

@@ -28,7 +28,7 @@ impl Process {
         self.0 as u64
     }
 
-    /// Fills `to` from the process's memory at `address`.
+    /// Fills `to` with the bytes from `address` on in the memory of the process.
     ///
     /// # Errors
     /// Errors of the system: reading is not allowed, or there is no such process or memory.

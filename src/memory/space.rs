@@ -1,7 +1,7 @@
 //! Address space of this process, which `ulimit -v` limits, and settings of the allocator for it.
 #![allow(unsafe_code)] // sets parameters of the C library's allocator
 
-/// Bytes of a page.
+/// Size of a memory page in bytes.
 const PAGE: u64 = 4096;
 
 /// Returns the bytes of address space that `ulimit -v` leaves this process; `None` if there is no limit.
@@ -12,13 +12,14 @@ pub fn addresses_left() -> Option<u64> {
     Some(limit.saturating_sub(pages * PAGE))
 }
 
-/// Smallest allocation that gets a mapping of its own, and most freed memory that an arena keeps at its end, in bytes.
+/// Bytes of the smallest allocation that gets a mapping of its own. It is also the most freed memory that an arena of
+/// the allocator keeps at its end.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const TRIM_BYTES: libc::c_int = 1 << 20;
 
-/// Makes the allocator give freed memory back to the system. By default, glibc keeps up to 64 MiB in each arena once
-/// something large was freed, and nobody has reserved that. If `ulimit -v` limits addresses, all threads share one
-/// arena, because an arena of each thread would take 64 MiB of addresses, and what is left would depend on which thread
+/// Makes the allocator give freed memory back to the system. By default, glibc keeps up to 64 MiB in each arena after a
+/// large piece was freed, and no reservation covers that. If `ulimit -v` limits addresses, all threads share one arena.
+/// With an arena for each thread, which takes 64 MiB of addresses, the addresses left would depend on which thread
 /// allocates first.
 pub fn set_allocator() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -15,33 +15,33 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Builder of the stored blocks, from filled bins.
+/// Builder that sorts filled bins into rows, and writes the rows as stored blocks.
 pub struct Builder<'a, 'p> {
-    /// The filled bins.
+    /// Bins of edges; all edges must be in them.
     pub partition: &'a Partition<'p>,
-    /// The rows of each bin.
+    /// Division of the rows into bins.
     pub bins: &'a Bins,
     /// True for each block that must be built; the others are stored already.
     pub wanted: &'a [bool],
     /// Array that receives the degrees of the simple graph.
     pub degrees: &'a Degrees,
-    /// Where the blocks are written.
+    /// Destination of the blocks and of their weights.
     pub files: BlockFiles<'a>,
     /// Number of blocks whose sorted bins may be in memory at once. With two, one block is sorted while another is
     /// written.
     pub in_flight: usize,
 }
 
-/// Files of the blocks of the lower half of a graph.
+/// Destination of the blocks of a graph's lower half and of their weights.
 #[derive(Clone, Copy)]
 pub struct BlockFiles<'a> {
-    /// Their folder.
+    /// Folder in which the files are written.
     pub folder: &'a Path,
     /// Key of the graph.
     pub key: u64,
-    /// The rows of each block.
+    /// Division of the rows into blocks.
     pub layout: &'a Layout,
-    /// Weights of the edges, if they have some.
+    /// Description of the edges' weights; `None` if edges have no weights.
     pub weights: Option<GraphWeights>,
     /// Thread that makes the written blocks durable in the background.
     pub syncer: &'a Syncer,
@@ -50,14 +50,15 @@ pub struct BlockFiles<'a> {
 /// Totals over all blocks that were built.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltBlocks {
-    /// Stored entries, one for each distinct edge.
+    /// Number of stored entries, one for each distinct edge.
     pub entries: u64,
     /// Number of bytes written.
     pub bytes: u64,
 }
 
 impl BlockFiles<'_> {
-    /// Writes a block, and the file of its weights, from `parts`: lengths, targets and weights of some rows each.
+    /// Writes block `block`, and the file of its weights if edges have weights. Each of the `parts` has the lengths,
+    /// the targets and the weights of consecutive rows.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Input`] if the block would have 2^32 entries.
@@ -78,15 +79,16 @@ impl BlockFiles<'_> {
 }
 
 impl<'p> Builder<'_, 'p> {
-    /// Returns the most bytes that any `in_flight` consecutive blocks take; `of_block` returns the bytes of one block.
+    /// Returns the most bytes that any `in_flight` consecutive blocks take together; `of_block` returns the bytes of
+    /// one block.
     pub fn in_flight_bytes(layout: &Layout, in_flight: usize, of_block: fn(BlockSize) -> u64) -> u64 {
         let size = |b: usize| BlockSize { rows: layout.block(b).len() as u64, entries: layout.block(b).bound };
         let blocks: Vec<u64> = (0..layout.blocks()).map(|b| of_block(size(b))).collect();
         blocks.windows(in_flight.min(blocks.len()).max(1)).map(|w| w.iter().sum()).max().unwrap_or(0)
     }
 
-    /// Builds all wanted blocks with one thread for each of `sorters`. `watch` advances by the entries that are taken
-    /// from bins.
+    /// Builds all wanted blocks, with one thread for each of the `sorters`. `watch` advances by the number of edges
+    /// that are taken from bins.
     ///
     /// # Errors
     /// Errors of the disk and of the spill file, and a stop that `watch` reports.
@@ -119,7 +121,7 @@ impl<'p> Builder<'_, 'p> {
             if !self.wanted[block] {
                 continue;
             }
-            // Wait until the block is one of those that may be in memory, or another thread has failed.
+            // Wait until the block may be in memory, or until another thread has failed.
             if !shared.front.wait(|front| block < front + self.in_flight) {
                 return Ok(());
             }
@@ -144,7 +146,7 @@ impl<'p> Builder<'_, 'p> {
         }
     }
 
-    /// Adds a sorted bin to its block, and writes the block if all its bins are now sorted.
+    /// Adds a sorted bin to its block. Writes the block if all its bins are now sorted.
     fn deliver(
         &self,
         shared: &SharedBlocks<'p>,
@@ -204,14 +206,14 @@ impl<'p> Builder<'_, 'p> {
     }
 }
 
-/// A sorted bin: either in the buffer that it was sorted into, or copied to the memory of the block's bins.
+/// A sorted bin: in the buffer into which it was sorted, or copied to the memory of the block's bins.
 #[derive(Debug)]
 enum SortedBin<'p> {
     Rows(SortedRows),
     StagedRows(StagedRows<'p>),
 }
 
-/// The sorted bins of one block.
+/// The bins of one block that are sorted so far.
 #[derive(Debug, Default)]
 struct BlockSlot<'p> {
     parts: Vec<Option<SortedBin<'p>>>,

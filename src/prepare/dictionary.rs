@@ -27,7 +27,7 @@ const READ_AHEAD: usize = 8192;
 /// Most ids that a thread gathers before it sorts. More would take so long to sort and write that signals are answered
 /// late.
 const MAX_GATHER: u64 = 1 << 24;
-/// Fewest ids that a thread has memory to gather before it sorts.
+/// Number of ids that a thread can gather with the least memory.
 const MIN_GATHER: usize = 1 << 16;
 
 /// Returns the path of the dictionary's file in the graph's folder.
@@ -35,11 +35,12 @@ pub fn path(folder: &Path) -> PathBuf {
     folder.join("ids")
 }
 
-/// The sorted ids, mapped into memory.
+/// Dictionary of sparse ids: a mapped file of all ids in ascending order, with an index.
 #[derive(Debug)]
 pub struct Dictionary {
     file: Mapped,
-    /// Position of the first id in each range of `1 << shift` ids; ranges are counted from the smallest id.
+    /// For each range of `1 << shift` ids, the position in the file of its first id. Ranges are counted from the
+    /// smallest id.
     starts: Vec<u32>,
     shift: u32,
     _index: Reservation,
@@ -51,23 +52,24 @@ impl Dictionary {
         ids / 2 + 64
     }
 
-    /// Returns the bytes that the file of `ids` ids takes.
+    /// Returns the bytes of the file's body for `ids` ids.
     pub fn body_bytes(ids: u64) -> u64 {
         8 * ids
     }
 
-    /// Returns the fewest bytes that building a dictionary takes in addition to reading the input.
+    /// Returns the fewest bytes with which `threads` threads can build a dictionary, in addition to reading the input.
     pub fn least_bytes(threads: usize) -> u64 {
         (threads * MIN_GATHER * 8) as u64
     }
 
-    /// Returns the most bytes that building a dictionary takes in addition to reading the input. The input has `ends`
+    /// Returns the most bytes that building a dictionary takes, in addition to reading the input. The input has `ends`
     /// ids, repeats included, and `free` bytes of memory are left.
     pub fn build_bytes(ends: u64, threads: usize, free: u64) -> u64 {
         Self::gather_bytes(threads, free).min(ends.saturating_mul(8)).max(Self::least_bytes(threads))
     }
 
-    /// Returns the bytes in which all threads together gather ids before they spill them, if `free` bytes are left.
+    /// Returns the bytes of memory in which `threads` threads gather ids before they write them to disk, if `free`
+    /// bytes are left.
     fn gather_bytes(threads: usize, free: u64) -> u64 {
         (free / 2).min(threads as u64 * MAX_GATHER * 8).max(Self::least_bytes(threads))
     }
@@ -100,7 +102,7 @@ impl Dictionary {
         runs.merge(path, key, &input.name(), threads * gather, watch)
     }
 
-    /// Opens the ids written by [`Self::build`].
+    /// Opens the dictionary that [`Self::build`] wrote.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the file differs from what was written; [`Error::Limit`] if the index, half a byte for
@@ -130,8 +132,8 @@ impl Dictionary {
         Ok(Dictionary { file, starts, shift, _index: reserved })
     }
 
-    /// Maps the file at `path`, whose body is the ids as u64s in ascending order. There is no index, so this takes no
-    /// memory of the budget.
+    /// Maps the file at `path`, whose body is the ids in ascending order, a u64 each. It makes no index, so this takes
+    /// no memory of the budget.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -147,7 +149,7 @@ impl Dictionary {
         as_u64(self.file.body()).unwrap_or_default()
     }
 
-    /// Returns the dense id of an id of the input; `None` if the input does not contain the id.
+    /// Returns the dense id of a raw id; `None` if the input does not contain the raw id.
     pub fn find(&self, RawId(id): RawId) -> Option<DenseId> {
         let ids = self.ids();
         let range = (id.checked_sub(*ids.first()?)? >> self.shift) as usize;
@@ -157,20 +159,20 @@ impl Dictionary {
     }
 }
 
-/// A visitor that replaces the ids of edges by dense ids and passes the edges on. Without a dictionary it passes them
+/// Visitor that replaces the ids of edges by dense ids and passes the edges on. Without a dictionary, it passes edges
 /// on unchanged.
 #[derive(Debug)]
 pub struct Numbered<'d, V> {
     dictionary: Option<&'d Dictionary>,
     source: &'d str,
-    /// Visitor to which edges are passed on.
+    /// Visitor to which the edges are passed on.
     pub inner: V,
     batch: Vec<[u32; 2]>,
 }
 
 impl<'d, V> Numbered<'d, V> {
-    /// Makes a visitor that looks ids up in `dictionary` before it passes edges to `inner`. `source` names the input in
-    /// errors.
+    /// Makes a visitor that looks ids up in `dictionary`, and passes the edges on to `inner`. `source` names the input
+    /// in errors.
     pub fn new(dictionary: Option<&'d Dictionary>, source: &'d str, inner: V) -> Self {
         Numbered { dictionary, source, inner, batch: Vec::new() }
     }
@@ -210,8 +212,8 @@ impl IdGatherer<'_> {
         if self.ids.len() == self.room {
             self.ids.sort_unstable();
             self.ids.dedup();
-            // The thread goes on gathering only if half of its room is free again; otherwise it would soon do nothing
-            // but sort.
+            // Go on gathering only if half of the room is free again. Otherwise the thread would soon do nothing but
+            // sort.
             if self.ids.len() > self.room / 2 {
                 self.spill()?;
             }
@@ -238,11 +240,12 @@ impl Visitor for IdGatherer<'_> {
     }
 }
 
-/// Sorted runs on disk, one after the other in one file. The file is unlinked, so a killed job leaves nothing behind.
+/// Sorted runs of ids on disk, one after the other in one file. The file is unlinked, so a killed job leaves nothing
+/// behind.
 struct SortedRuns {
     path: PathBuf,
     file: File,
-    /// Start of each run and end of the last one, counted in ids.
+    /// Start of each run, and end of the last run, counted in ids.
     starts: Mutex<Vec<u64>>,
 }
 
@@ -297,10 +300,10 @@ impl SortedRuns {
     }
 }
 
-/// Buffered reader of one run.
+/// Buffered reader of one sorted run of ids.
 struct SortedRun<'f> {
     file: &'f File,
-    /// Part of the run that is not read yet, in ids.
+    /// Range of the run that is not read yet, counted in ids.
     left: Range<u64>,
     ahead: usize,
     ids: Vec<u64>,

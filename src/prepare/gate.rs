@@ -1,9 +1,9 @@
-//! Threads that wait for their turn, and go on if one of them fails.
+//! A gate at which threads wait for their turn. If one thread fails, the others stop waiting.
 
 use crate::error::Result;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// A value that decides which thread may go on.
+/// Gate with a value that decides which thread may go on.
 pub(super) struct Gate<T> {
     state: Mutex<GateState<T>>,
     changed: Condvar,
@@ -43,7 +43,7 @@ impl<T> Gate<T> {
         (!state.failed).then_some(state)
     }
 
-    /// Does the work of one thread. If that fails or panics, no thread waits any more.
+    /// Runs the work of one thread. If the work fails or panics, no thread waits at the gate any more.
     pub(super) fn run(&self, work: impl FnOnce() -> Result<()>) -> Result<()> {
         let guard = FailsOnDrop(self);
         work()?;
@@ -51,7 +51,7 @@ impl<T> Gate<T> {
         Ok(())
     }
 
-    /// Returns the value at the end.
+    /// Returns the value after all threads have ended.
     pub(super) fn into_inner(self) -> T {
         self.state.into_inner().unwrap_or_else(PoisonError::into_inner).value
     }
@@ -61,7 +61,7 @@ impl<T> Gate<T> {
     }
 }
 
-/// Guard that wakes all threads. A thread that succeeds forgets it.
+/// Guard that marks the gate as failed and wakes all threads when it is dropped. A thread that succeeds forgets it.
 struct FailsOnDrop<'t, T>(&'t Gate<T>);
 
 impl<T> Drop for FailsOnDrop<'_, T> {

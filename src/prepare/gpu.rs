@@ -1,9 +1,9 @@
-//! Preparation on a GPU, which does the work of `ingest`, `partition`, `sort` and `transpose`. The kernels are in the
-//! files of these names in `kernels`. Kernels for edges with weights are separate programs, compiled from the same
-//! text.
+//! Preparation of a graph on a GPU, which does the work of `ingest`, `partition`, `sort` and `transpose`. The kernels
+//! are in the files of these names in `kernels`. Kernels for edges with weights are separate programs, compiled from
+//! the same text.
 //!
-//! The host's threads read, copy and store. Each has a lane: a queue of work for the GPU, and pinned memory. A stage
-//! takes its GPU memory from the workspace's arena and gives all of it back at its end.
+//! Threads of the host read, copy and store. Each has a lane: a queue of work for the GPU, and pinned memory. A stage
+//! takes its GPU memory from the workspace's arena, and gives all of it back at its end.
 
 use crate::error::Result;
 use crate::formats::Edges;
@@ -11,11 +11,11 @@ use crate::gpu::{COMMON, Peers, ProgramSource, SCAN, THREADS, Workspace, constan
 use crate::size;
 use std::sync::MutexGuard;
 
-/// Text of the header that the programs share.
+/// Source text of the header that all GPU programs of preparation share.
 pub(super) const HEADER: &str = include_str!("../../kernels/prepare.cuh");
 const HEADERS: &[(&str, &str)] = &[COMMON, ("prepare.cuh", HEADER)];
 const INGEST_TEXT: &str = include_str!("../../kernels/ingest.cu");
-/// Text of the program [`TRANSPOSE`].
+/// Source text of the program [`TRANSPOSE`].
 pub(super) const TRANSPOSE_TEXT: &str = include_str!("../../kernels/transpose.cu");
 
 const PARTITION_TEXT: &str = include_str!("../../kernels/partition.cu");
@@ -24,7 +24,7 @@ const WEIGHTED_HEADERS: &[(&str, &str)] =
     &[HEADERS[0], HEADERS[1], ("partition.cu", PARTITION_TEXT), ("sort.cu", SORT_TEXT)];
 
 const _: () = assert!(constant(HEADER, "THREADS") == THREADS, "the kernels have the same constant");
-/// Number of hashes in the sample of edges.
+/// Most hashes of sampled edges that a kernel returns for a batch.
 pub(super) const SAMPLED: usize = constant(INGEST_TEXT, "SAMPLED") as usize;
 
 const fn program(name: &'static str, text: &'static str) -> ProgramSource {
@@ -35,18 +35,18 @@ const fn weighted_program(name: &'static str, text: &'static str) -> ProgramSour
     ProgramSource { name, text, headers: WEIGHTED_HEADERS }
 }
 
-/// The kernels that count degrees.
+/// Program with the kernels that count degrees.
 pub static INGEST: ProgramSource = program("ingest.cu", INGEST_TEXT);
-/// The kernels that place edges in bins of rows.
+/// Program with the kernels that place edges in bins of rows.
 pub static PARTITION: ProgramSource = program("partition.cu", PARTITION_TEXT);
 static WEIGHTED_PARTITION: ProgramSource =
     weighted_program("partition_weighted.cu", include_str!("../../kernels/partition_weighted.cu"));
-/// The kernels that sort bins into rows.
+/// Program with the kernels that sort bins into rows.
 pub static SORT: ProgramSource = program("sort.cu", SORT_TEXT);
 static WEIGHTED_SORT: ProgramSource =
     weighted_program("sort_weighted.cu", include_str!("../../kernels/sort_weighted.cu"));
 
-/// The kernels that build the upper half of rows from the lower half.
+/// Program with the kernels that build the upper half of rows from the lower half.
 pub static TRANSPOSE: ProgramSource = program("transpose.cu", TRANSPOSE_TEXT);
 
 /// Returns the program that places edges in bins; `weighted` says whether edges have weights.
@@ -72,14 +72,14 @@ pub(super) const LARGEST_BATCH: u64 = 1 << 18;
 /// four ranks both passes took 0.93 s rather than 1.0 s.)
 const MANY_RANKS: usize = 3;
 
-/// The GPU of this rank, for the steps of preparation. Each step may use all of its memory.
+/// The GPU of this rank, as the steps of preparation use it. Each step may use all of its memory.
 pub struct PrepareGpu<'a> {
     workspace: MutexGuard<'a, Workspace>,
     pub(super) peers: &'a Peers,
 }
 
 impl<'a> PrepareGpu<'a> {
-    /// Makes it of a locked workspace. `peers` gives access to the GPUs of other ranks.
+    /// Makes a `PrepareGpu` from a locked workspace. `peers` gives access to the GPUs of other ranks.
     pub fn new(workspace: MutexGuard<'a, Workspace>, peers: &'a Peers) -> Self {
         PrepareGpu { workspace, peers }
     }
@@ -89,8 +89,8 @@ impl<'a> PrepareGpu<'a> {
         if self.peers.comm().local_ranks() < MANY_RANKS { LARGEST_BATCH } else { LARGEST_BATCH / 2 }
     }
 
-    /// Plans the step `name` with all of the workspace, and begins it. If `plan` finds too little memory, logs that the
-    /// CPU does the step, and returns `None`.
+    /// Plans the step `name` for all memory of the workspace, and begins it. If `plan` returns `None`, because memory
+    /// is too small, this logs that the CPU does the step, and returns `None`.
     pub(super) fn begin<'s, P, S>(
         &'s mut self,
         name: &str,
@@ -106,7 +106,7 @@ impl<'a> PrepareGpu<'a> {
         }
     }
 
-    /// Returns the workspace with all of its memory free.
+    /// Frees all memory of the workspace's arena, and returns the workspace.
     pub(super) fn reset(&mut self) -> &mut Workspace {
         self.workspace.arena.reset(0);
         &mut self.workspace
@@ -119,7 +119,7 @@ impl<'a> PrepareGpu<'a> {
     }
 }
 
-/// Passes `edges` to `push` as pairs of 32-bit ids, because the GPU takes no larger ones. An edge with a larger id goes
+/// Passes `edges` to `push` as pairs of 32-bit ids, because the GPU takes no larger ids. An edge with a larger id goes
 /// to `beyond`.
 pub(super) fn narrow<T>(
     to: &mut T,

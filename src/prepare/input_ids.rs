@@ -1,4 +1,4 @@
-//! The ids that vertices have in the input, for results and algorithms that depend on them.
+//! Maps vertices to their ids in the input, for results and for algorithms that depend on these ids.
 
 use super::order;
 use super::prepared::Graph;
@@ -7,9 +7,9 @@ use crate::graph::{DenseId, FirstId, InputId, RawId, Vertex};
 use crate::memory::{Budget, Buffer};
 use crate::store::map::{Mapped, as_u64};
 
-/// Maps every vertex to its id in the input.
+/// The ids of all vertices in the input.
 pub struct InputIds {
-    /// Dense id of each vertex.
+    /// For each vertex, its dense id.
     dense: Buffer<u32>,
     /// Sorted raw ids, if the input's ids are sparse.
     list: Option<Mapped>,
@@ -22,7 +22,7 @@ impl InputIds {
         4 * vertices
     }
 
-    /// Reads the vertex order and inverts it, from vertex to dense id.
+    /// Reads the file of the vertex order, which maps dense ids to vertices, and inverts the map.
     ///
     /// # Errors
     /// [`Error::Corrupt`] or [`Error::Io`] of the vertex order or the list of ids; [`Error::Limit`].
@@ -47,7 +47,7 @@ impl InputIds {
         Ok(InputIds { dense, list, first_id: info.first_id })
     }
 
-    /// Returns the id of `vertex` as users know it.
+    /// Returns the id by which users know `vertex`.
     #[inline]
     pub fn of(&self, vertex: Vertex) -> InputId {
         self.of_dense(self.dense(vertex))
@@ -59,7 +59,7 @@ impl InputIds {
         DenseId(self.dense[vertex.index()])
     }
 
-    /// Returns the id, as users know it, that belongs to the dense id `dense`.
+    /// Returns the id by which users know the vertex with the dense id `dense`.
     #[inline]
     pub fn of_dense(&self, dense: DenseId) -> InputId {
         self.first_id.input(self.raw_of(dense))
@@ -79,16 +79,16 @@ impl InputIds {
         }
     }
 
-    /// Returns the dense id of `id`, an id as users know it. The vertex may have no edge. Returns `None` for an id that
-    /// the input cannot have.
+    /// Returns the dense id of the vertex that users know as `id`. Returns `None` for an id that the input cannot have.
+    /// The vertex may have no edge.
     pub fn find(&self, id: InputId) -> Option<DenseId> {
         let list = self.list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
         self.first_id.raw(id)?.dense(list)
     }
 }
 
-/// Returns the id of vertex `v` as users know it, for messages. It searches the map of all ids, which is good enough
-/// because a job asks two or three times.
+/// Returns the id by which users know vertex `v`, for messages. It searches the map of all ids, which is fast enough
+/// because a job asks only two or three times.
 ///
 /// # Errors
 /// [`Error::Corrupt`] or [`Error::Io`] of the vertex order or the list of ids.

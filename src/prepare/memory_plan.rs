@@ -1,5 +1,5 @@
-//! Divides the memory limit among the map, the bins and sorting. Planning a job and running it call the same functions,
-//! so that they agree.
+//! Divides the memory limit among the map from ids to vertices, the bins, and sorting. Planning a job and running it
+//! call the same functions, so that they agree.
 
 use super::blocks::Builder;
 use super::partition::scatter::Scatter;
@@ -8,41 +8,45 @@ use super::sort;
 use crate::formats::InputCache;
 use crate::graph::{BIN_ROWS, Bins, BlockSize, Direction, Layout, degrees};
 
-/// Most bins of a graph. A thread has a line of 512 bytes for each bin, and its lines should stay in the L2 cache.
+/// Target number of bins of a large graph. A thread has a line of 384 bytes (640 with weights) for each bin, and its
+/// lines should stay in the L2 cache.
 const MAX_BINS: u64 = 2048;
-/// Entries of a bin that can be sorted within the L2 cache.
+/// Number of entries of a bin that can be sorted within the L2 cache.
 const CACHED_BIN: u64 = 1 << 17;
-/// Lines of a chunk. The smallest chunk is about a page; the largest is long enough for fast sequential disk access.
+/// Fewest and most lines of a chunk. The smallest chunk is about a page; the largest is long enough for fast sequential
+/// disk access.
 const CHUNK: std::ops::RangeInclusive<u64> = 8..=512;
-/// Choices of how many blocks may be in memory at once. With few, threads wait while others write.
+/// Choices for the number of blocks that may be in memory at once. With few, threads wait while others write.
 const IN_FLIGHT: [usize; 3] = [1, 2, 16];
-/// Bookkeeping for each chunk, in bytes.
+/// Bytes of bookkeeping for each chunk.
 const PER_CHUNK: u64 = 3 * size_of::<&[u64]>() as u64;
 
-/// The sizes of a layout on which the division of memory depends.
+/// Sizes of a graph's layout that determine the division of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayoutShape {
     /// Number of bins.
     pub bins: u64,
-    /// Entries of the largest bin.
+    /// Upper bound of the entries of any bin.
     pub largest_bin: u64,
     /// Number of rows of the bin that has most rows.
     pub most_rows: u64,
     /// Number of rows of all bins together.
     pub rows: u64,
-    /// Bytes of sorted rows with one, two or many blocks in flight, if rows do not reuse the memory of bins.
+    /// Most bytes of sorted rows, if rows do not reuse the memory of bins. There is a value for each number of blocks
+    /// in `IN_FLIGHT`.
     pub in_flight: [u64; IN_FLIGHT.len()],
-    /// Bytes of `in_flight` that do not fit into the memory of the blocks' bins, if no edge is spilled.
+    /// Most bytes of sorted rows that find no room in the memory of their bins, if no edge is spilled. There is a value
+    /// for each number of blocks in `IN_FLIGHT`.
     pub tails: [u64; IN_FLIGHT.len()],
 }
 
-/// Returns the bytes of a block's sorted rows and of the offsets that are written with them.
+/// Returns the bytes of a block's sorted rows, and of the row offsets that are written with them.
 fn rows_bytes(block: BlockSize) -> u64 {
     4 * (block.entries + 2 * block.rows)
 }
 
-/// Returns the most bytes of a block's sorted rows that do not fit into the memory of its bins: the lengths, because an
-/// edge takes more bytes in a bin than in a row. Lists of the pieces of rows may take as much again.
+/// Returns the most bytes of a block's sorted rows that do not fit into the memory of its bins. These are the lengths,
+/// because an edge takes more bytes in a bin than in a row. Lists of the pieces of rows may take as much again.
 fn tails_bytes(block: BlockSize) -> u64 {
     8 * block.rows
 }
@@ -90,17 +94,17 @@ impl LayoutShape {
     }
 }
 
-/// How preparation divides its memory. The contents of blocks do not depend on this.
+/// Division of memory among the steps of preparation. The contents of blocks do not depend on it.
 #[derive(Debug, Clone)]
 pub struct MemoryPlan {
-    /// The rows of each bin.
+    /// Division of the rows into bins.
     pub bins: Bins,
-    /// Sizes of the parts.
+    /// Sizes of the parts into which memory is divided.
     pub sizes: Sizes,
 }
 
 impl MemoryPlan {
-    /// Divides `free` bytes for a graph with this layout.
+    /// Divides `free` bytes of memory among the steps, for a graph with this layout.
     ///
     /// # Errors
     /// The smallest number of free bytes that is enough.
@@ -111,51 +115,51 @@ impl MemoryPlan {
     }
 }
 
-/// The figures, in addition to the layout, on which the division of memory depends.
+/// Figures about the input and the run that determine the division of memory, together with the layout.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryDemand {
-    /// Edges to partition: all edges of the input except loops. With several ranks, the edges that this rank should
-    /// have room for.
+    /// Number of edges to partition: all edges of the input except loops. With several ranks, the number of edges for
+    /// which this rank should have room.
     pub edges: u64,
-    /// Expected number of edges.
+    /// Number of edges that are expected to reach this rank.
     pub likely: u64,
-    /// Number of dense ids in the map.
+    /// Number of dense ids in the map from ids to vertices.
     pub ids: u64,
     /// Bytes that reading the input and looking up ids takes.
     pub reading: u64,
     /// Bytes in flight between ranks during `partition`.
     pub messages: u64,
-    /// Number of threads.
+    /// Number of threads that partition and sort.
     pub threads: usize,
     /// Whether edges have weights.
     pub weighted: bool,
 }
 
-/// The division of memory in numbers.
+/// Sizes of the parts into which memory is divided. A line has some edges of a bin, and a chunk has some lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
-    /// Words of a line.
+    /// Number of 32-bit words of a line.
     pub line: usize,
-    /// Lines of a chunk.
+    /// Number of lines of a chunk.
     pub chunk: usize,
-    /// Words of all chunks together. They are the pool from which bins grow.
+    /// Number of words of all chunks together. The chunks are the pool from which bins grow.
     pub pool: usize,
-    /// Number of blocks in memory at once.
+    /// Number of blocks that may be in memory at once.
     pub in_flight: usize,
-    /// Most bytes that go to the spill file.
+    /// Most bytes of edges that are written to the spill file.
     pub spill: u64,
-    /// Words of the pool that are needed before the input is read: one chunk for every bin.
+    /// Number of words of the pool that are needed before the input is read: one chunk for every bin.
     pub start: usize,
-    /// Bytes that partitioning and sorting take in addition to the pool.
+    /// Bytes that partitioning (first) and sorting (second) take in addition to the pool.
     pub beside: [u64; 2],
-    /// Most bytes that partitioning takes, map and pool included.
+    /// Most bytes that partitioning takes, including the map and the pool.
     pub partitioning: u64,
-    /// Most bytes that sorting takes, the pool included.
+    /// Most bytes that sorting takes, including the pool.
     pub sorting: u64,
 }
 
 impl MemoryDemand {
-    /// Returns the bytes of a line of edges.
+    /// Returns the bytes of one line of edges.
     fn line_bytes(&self) -> u64 {
         LINE as u64 * edge_bytes(self.weighted)
     }
@@ -172,8 +176,8 @@ impl MemoryDemand {
         4 * self.ids + self.threads as u64 * placing + self.reading
     }
 
-    /// Returns the bytes that sorting takes in addition to bins. Chunks have `chunk` lines, and `IN_FLIGHT[in_flight]`
-    /// blocks are in flight; `spills` says whether any edges are spilled.
+    /// Returns the bytes that sorting takes in addition to bins. Chunks have `chunk` lines, and `in_flight` is an index
+    /// into `IN_FLIGHT`, the number of blocks in memory at once. `spills` says whether any edges are spilled.
     fn sorting(&self, shape: &LayoutShape, in_flight: usize, chunk: u64, spills: bool) -> u64 {
         let chunk = chunk * self.line_bytes();
         let scratch = sort::bytes(shape.largest_bin, shape.most_rows, chunk, self.weighted);
@@ -185,25 +189,26 @@ impl MemoryDemand {
         4 * shape.rows + in_flight + self.threads as u64 * (scratch + degrees::DegreeCounter::bytes(shape.rows))
     }
 
-    /// Returns the fewest free bytes that are enough for partitioning, without messages in flight, and for sorting.
+    /// Returns the fewest free bytes with which partitioning, without messages in flight, can run, and the fewest with
+    /// which sorting can run.
     pub fn least(&self, shape: &LayoutShape) -> [u64; 2] {
         let bins = shape.bins * self.chunk_bytes(*CHUNK.start());
         [self.partitioning(shape), self.sorting(shape, 0, *CHUNK.start(), true)].map(|beside| beside + bins)
     }
 }
 
-/// Sources of the pool's memory when part of the input is cached in memory. Once the edges of a cached input chunk are
-/// placed, bins take over its memory.
+/// Sources of the memory of the pool of chunks, if a part of the input is cached in memory. Once the edges in a cached
+/// part of the input are in their bins, bins take over its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pooled {
-    /// Words that are allocated.
+    /// Number of words that are allocated for the pool.
     pub own: usize,
-    /// Words that are taken over from chunks of the input.
+    /// Number of words that are taken over from cached parts of the input.
     pub adopted: usize,
 }
 
 impl Sizes {
-    /// Divides `free` bytes.
+    /// Divides `free` bytes of memory for a graph of this shape.
     ///
     /// # Errors
     /// The smallest number of free bytes that is enough.
@@ -263,15 +268,16 @@ impl Sizes {
         Ok(made(chunk, pool, in_flight, spill))
     }
 
-    /// Shrinks the pool by up to `words` words, because lines stored elsewhere need no room in it. It shrinks only as
-    /// far as that causes no spill.
+    /// Shrinks the pool by up to `words` words, because lines that are stored elsewhere need no room in it. It shrinks
+    /// only so far that no edge is spilled because of it.
     pub fn spare(&mut self, words: usize) {
         let (chunk, lacking) = (self.chunk * self.line, (self.spill / 4) as usize);
         self.pool -= words.saturating_sub(lacking).min(self.pool - self.start) / chunk * chunk;
     }
 
-    /// Returns the bytes of the pool that are needed before `threads` threads read the input in chunks of `slab` bytes.
-    /// A sorted input fills only a few bins before its first chunks are done.
+    /// Returns the bytes of the pool that are needed before `threads` threads read the input in slabs of `slab` bytes.
+    /// Even a sorted input fills only a few bins before its first slabs are done, and bins then take over the memory of
+    /// these slabs.
     pub fn at_start(&self, threads: usize, slab: u64) -> u64 {
         (4 * self.start as u64 + 2 * threads as u64 * slab).min(4 * self.pool as u64)
     }
@@ -285,7 +291,8 @@ impl Sizes {
         (partitioning + pool.max(cached + self.at_start(threads, slab) + slab)).max(sorting + pool)
     }
 
-    /// Divides `free` bytes, which include the memory of `cache`. Drops chunks from `cache` until everything fits.
+    /// Returns the sources of the pool's memory if `free` bytes, which include the memory of `cache`, are available.
+    /// Drops parts of the input from `cache` until everything fits.
     pub fn pooled(&self, cache: &InputCache<'_>, threads: usize, free: u64) -> Pooled {
         let slab = cache.slab_bytes();
         while cache.chunks() > 0 {
@@ -298,8 +305,8 @@ impl Sizes {
         Pooled { own: self.pool, adopted: 0 }
     }
 
-    /// Returns the pool if `chunks` slabs of `slab` bytes contain input and `spare` slabs are empty; `None` if they
-    /// don't fit.
+    /// Returns the sources of the pool's memory if the cache of the input has `chunks` full and `spare` empty slabs of
+    /// `slab` bytes. Returns `None` if they do not fit into `free` bytes.
     fn pool_of(&self, spare: usize, chunks: usize, threads: usize, slab: u64, free: u64) -> Option<Pooled> {
         let [partitioning, sorting] = self.beside.map(|beside| free.saturating_sub(beside));
         let (chunk, start) = (self.chunk * self.line, (self.at_start(threads, slab) / 4) as usize);

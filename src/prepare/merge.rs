@@ -13,7 +13,7 @@ use crate::memory::Budget;
 use rayon::prelude::*;
 use std::cmp::Ordering::{Equal, Greater, Less};
 
-/// Builds the blocks of rows of all neighbours.
+/// Builds the blocks of the undirected version of a graph, whose rows have all neighbours of a vertex.
 pub struct Merge<'a> {
     /// Lower half of a directed graph; all its blocks must be local to this rank.
     pub arcs: &'a Catalogue,
@@ -21,20 +21,20 @@ pub struct Merge<'a> {
     pub wanted: &'a [bool],
     /// Array that receives the degrees of the rows in the blocks that are built.
     pub degrees: &'a Degrees,
-    /// Where the blocks are written. An edge in both directions keeps the smaller weight.
+    /// Destination of the blocks. An edge in both directions keeps the smaller weight.
     pub files: BlockFiles<'a>,
     /// Budget of host memory.
     pub budget: &'a Budget,
 }
 
-/// Returns the most bytes that merging a block of `rows` rows with at most `entries` entries takes; `weighted` says
-/// whether edges have weights.
+/// Returns the most bytes of memory that merging a block of `rows` rows with at most `entries` entries takes;
+/// `weighted` says whether edges have weights.
 pub fn block_bytes(rows: u64, entries: u64, weighted: bool) -> u64 {
     let words = if weighted { 2 } else { 1 };
     4 * (rows + words * entries) + DegreeCounter::bytes(u64::MAX)
 }
 
-/// Returns the most bytes that merging any block of `layout` takes.
+/// Returns the most bytes of memory that merging any block of `layout` takes.
 pub fn largest_block(layout: &Layout, weighted: bool) -> u64 {
     let blocks = (0..layout.blocks()).map(|b| layout.block(b));
     blocks.map(|block| block_bytes(block.len() as u64, block.bound, weighted)).max().unwrap_or(0)
@@ -42,7 +42,7 @@ pub fn largest_block(layout: &Layout, weighted: bool) -> u64 {
 
 impl Merge<'_> {
     /// Builds all wanted blocks on the current thread pool, as many at a time as memory allows. `watch` advances by the
-    /// entries that are read.
+    /// number of entries that are read.
     ///
     /// # Errors
     /// Errors of memory and disk, and a stop that `watch` reports.

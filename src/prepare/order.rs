@@ -1,4 +1,4 @@
-//! The file of the vertex order. It has the runs of vertices with equal degree, and the map from dense ids to vertices.
+//! The file of the vertex order. It has the runs of vertices of equal degree, and the map from dense ids to vertices.
 
 use super::relabel::Relabelled;
 use crate::error::{At, Error, Result};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 const ORDER: Kind = Kind::new(b"ORDR");
 
-/// Returns the path of the vertex order in the graph's folder.
+/// Returns the path of the file of the vertex order in the graph's folder.
 pub fn path(folder: &Path) -> PathBuf {
     folder.join("order")
 }
@@ -20,8 +20,8 @@ pub fn body_bytes(ids: u64, runs: u64) -> u64 {
     16 + 8 * runs + 4 * ids
 }
 
-/// Writes the vertex order: two u64 (the number of runs and of ids), then each run as (degree, vertices) in u32, then
-/// the map in u32. Stops as soon as `go_on` returns false.
+/// Writes the file of the vertex order: two u64 (the numbers of runs and of ids), then each run as (degree, number of
+/// vertices) in u32, then the map in u32. Stops as soon as `go_on` returns false.
 ///
 /// # Errors
 /// [`Error::DiskFull`], [`Error::Io`]; [`Error::Stopped`] if `go_on` returned false.
@@ -39,7 +39,7 @@ pub fn write(folder: &Path, key: u64, order: &Relabelled, go_on: &dyn Fn() -> bo
     file.finish_deferred()
 }
 
-/// Reads the vertex order. The map takes 4 bytes of memory for each id.
+/// Reads the file of the vertex order. The map from ids to vertices takes 4 bytes of memory for each id.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`], [`Error::Limit`].
@@ -51,7 +51,7 @@ pub fn read(folder: &Path, key: u64, budget: &Budget) -> Result<Relabelled> {
     Ok(Relabelled { map: buffer, runs: DegreeRuns::new(runs), whole: true })
 }
 
-/// Checks the whole file, and reads only the runs of vertices with equal degree.
+/// Checks the whole file of the vertex order, but returns only the runs of vertices of equal degree.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].

@@ -17,17 +17,17 @@ use std::path::{Path, PathBuf};
 /// Results of the first pass over the input; kept in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InputInfo {
-    /// Edges of the input, loops and repeats included.
+    /// Number of edges in the input, loops and repeats included.
     pub edges: u64,
-    /// Loops (edges from a vertex to itself) in the input.
+    /// Number of loops (edges from a vertex to itself) in the input.
     pub loops: u64,
     /// Smallest dense id that has a loop. A graph kept by an earlier version may have loops but not this id.
     #[serde(default)]
     pub first_loop: Option<u64>,
     /// Upper bound of the number of edges without loops and repeats.
     pub distinct_at_most: u64,
-    /// Number of vertices: what the input declares, else the largest id + 1. With sparse ids, the number of different
-    /// ids.
+    /// Number of vertices: the number that the input declares, or else the largest id + 1. With sparse ids, the number
+    /// of different ids.
     pub vertices: u64,
     /// Whether the input declares its number of vertices, so that ids without an edge are vertices as well.
     #[serde(default)]
@@ -46,25 +46,25 @@ pub struct InputInfo {
     pub ids: u64,
     /// Number of vertices that have an edge other than a loop.
     pub connected: u64,
-    /// Number of different degrees.
+    /// Number of different degrees of vertices.
     pub runs: u64,
     /// Histogram of the vertices by their degree in the input. Repeated edges count, loops do not, and isolated
     /// vertices are left out.
     #[serde(default)]
     pub degrees: Vec<Bin>,
-    /// Whether the graph keeps the direction of edges. It does if a task reads it.
+    /// Whether the graph keeps the direction of edges, which it does if a task reads the direction.
     #[serde(default)]
     pub direction: Direction,
-    /// Weights of the edges, if a task reads them.
+    /// Description of the edges' weights, if a task reads them.
     #[serde(default)]
     pub weights: Option<GraphWeights>,
-    /// True if ids are sparse; they are then looked up in `graph/ids`.
+    /// True if ids are sparse. They are then looked up in the file `graph/ids`.
     pub sparse: bool,
     /// Checksum of the input's bytes.
     pub checksum: u64,
-    /// Hash that identifies the input's files; it is the key of `graph/ids`.
+    /// Hash that identifies the input's files. It is the key of the file `graph/ids`.
     pub identity: u64,
-    /// Hash of the input's contents and of the settings it is read with. All later stages depend on it.
+    /// Hash of the input's contents and of the settings with which it is read. All later stages depend on it.
     pub content: u64,
     /// Size of the input in bytes.
     pub bytes: u64,
@@ -79,30 +79,30 @@ impl InputInfo {
         if self.sparse { self.ids } else { self.vertices }
     }
 
-    /// Returns the number of rows that a NumPy column has before the row of the first vertex, so that the id of a
-    /// vertex is its index.
+    /// Returns the number of unused rows at the start of a NumPy column. They make the id of a vertex the index of its
+    /// row.
     pub fn rows_before(&self) -> u64 {
         if self.sparse { 0 } else { self.first_id.0 }
     }
 
-    /// Returns the largest id of a vertex as users know it.
+    /// Returns the largest id of a vertex, in the form that users know; `None` if there is no vertex.
     pub fn largest_id(&self) -> Option<InputId> {
         self.largest.map(|largest| self.first_id.input(RawId(largest)))
     }
 
-    /// Returns the layout of the lower half of rows, for vertices of the degrees in `runs`.
+    /// Returns the layout of the lower half of rows, for vertices with the degrees in `runs`.
     pub fn layout(&self, runs: &DegreeRuns) -> Layout {
         Layout::new(runs, self.edges - self.loops, self.direction)
     }
 
-    /// Returns the layout of the upper half of rows, for vertices of the degrees in `runs`.
+    /// Returns the layout of the upper half of rows, for vertices with the degrees in `runs`.
     pub fn upper_layout(&self, runs: &DegreeRuns) -> Layout {
         Layout::upper(runs, self.edges - self.loops, self.direction)
     }
 }
 
-/// Returns a message that says how ids in results and job files relate to the ids of an input that counts from 1.
-/// Returns `None` for other inputs, whose ids are kept.
+/// Returns a message about the ids in results and job files, for an input whose format counts ids from 1. Returns
+/// `None` for other inputs, because their ids are kept.
 pub fn numbering(counts_from_one: bool, first_id: FirstId) -> Option<&'static str> {
     match (counts_from_one, first_id) {
         (false, _) => None,
@@ -133,7 +133,7 @@ pub struct StoreInfo {
 /// Statistics of the upper half of rows; kept in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpperInfo {
-    /// Entries of the upper half, one for each distinct edge.
+    /// Number of entries of the upper half, one for each distinct edge.
     pub entries: u64,
     /// Number of blocks of the upper half.
     pub blocks: u64,
@@ -153,7 +153,7 @@ pub struct Graph {
     pub stored: StoreInfo,
     /// The blocks of the lower half of rows.
     pub catalogue: Catalogue,
-    /// Folder and key of the blocks and degrees.
+    /// Folder and key of the files of rows and degrees.
     rows: RowFiles,
     /// The blocks of the upper half of rows, if a task needs it.
     pub(crate) upper: Option<Box<Catalogue>>,
@@ -161,7 +161,7 @@ pub struct Graph {
     pub(crate) merged: Option<Box<Graph>>,
 }
 
-/// Where the files of rows and degrees are.
+/// Location and key of the files of rows and degrees.
 #[derive(Debug, Clone)]
 pub struct RowFiles {
     /// Folder of the files.
@@ -171,7 +171,7 @@ pub struct RowFiles {
 }
 
 impl Graph {
-    /// Opens the graph that the manifest of `workdir` describes.
+    /// Opens the graph that `info` and `stored` describe; both come from the manifest of `workdir`.
     ///
     /// # Errors
     /// [`Error::Corrupt`] or [`Error::Io`] if its files differ from the manifest.
@@ -186,7 +186,7 @@ impl Graph {
     /// Returns the upper half of rows: for each vertex, its neighbours with larger numbers.
     ///
     /// # Errors
-    /// [`Error::Usage`] if no task of the job has said that it needs the upper half.
+    /// [`Error::Internal`] if no task of the job has said that it needs the upper half.
     pub fn upper(&self) -> Result<&Catalogue> {
         self.upper.as_deref().ok_or_else(|| Error::internal("read whole rows", "no task needs the upper half"))
     }
@@ -204,8 +204,8 @@ impl Graph {
         Ok(())
     }
 
-    /// Packs the lower half of rows, and sets the upper half, which is packed already. The unpacked memory is freed
-    /// block by block.
+    /// Packs the lower half of rows in memory, and sets the upper half, which is packed already. The unpacked memory is
+    /// freed block by block.
     ///
     /// # Errors
     /// A stop, or [`Error::Limit`]. If packing has begun, the lower half is returned with the error, and the graph has
@@ -221,7 +221,8 @@ impl Graph {
         self.set_upper(upper).map_err(|e| (e, None))
     }
 
-    /// Maps the file of the input's sorted ids, one u64 for each dense id. Returns `None` if ids are not sparse.
+    /// Maps the file of the input's sorted ids, which has one u64 for each dense id. Returns `None` if ids are not
+    /// sparse.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -238,7 +239,8 @@ impl Graph {
         degrees::open(&self.rows.folder, self.rows.key)
     }
 
-    /// Opens the graph with a layout that is known already, and with `weights` if a task reads them.
+    /// Opens the graph whose rows have the layout `layout`, and opens `weights` if they are given, because a task reads
+    /// them.
     ///
     /// # Errors
     /// Errors of [`Self::open`].
@@ -259,14 +261,14 @@ impl Graph {
         Ok(Graph::new(folder, info, stored, catalogue))
     }
 
-    /// Makes a graph of the blocks in `catalogue`, whose files are in `folder`.
+    /// Makes a graph from the blocks in `catalogue`, whose files are in `folder`.
     pub(crate) fn new(folder: PathBuf, info: InputInfo, stored: StoreInfo, catalogue: Catalogue) -> Self {
         let rows = RowFiles { folder: folder.clone(), key: info.content };
         Graph { folder, info, stored, catalogue, rows, upper: None, merged: None }
     }
 
-    /// Opens the undirected version of this graph. Its files are at `rows`, in blocks of `layout`; `weights` are given
-    /// if a task reads them.
+    /// Opens the undirected version of this graph. Its files are at `rows`, and its blocks have the layout `layout`;
+    /// `weights` are given if a task reads them.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::graph::{DegreeRuns, DenseId, Vertex};
 use crate::memory::{Budget, Buffer};
 
-/// Entry of an isolated vertex in the map.
+/// Entry in the map from ids to vertices for an id that has no edge other than loops.
 pub const ISOLATED: u32 = u32::MAX;
 
 /// Degrees below this limit are counted in a table.
@@ -34,7 +34,7 @@ pub fn vertex(map: &[u32], id: DenseId) -> Option<Vertex> {
 }
 
 impl Relabelled {
-    /// Gathers the other ranks' shares of the map. Collective.
+    /// Gathers the other ranks' shares of the map, so that this rank has the whole map. Collective.
     pub fn complete(&mut self, comm: &Comm) {
         if !std::mem::replace(&mut self.whole, true) {
             comm.all_gather_shares(&mut self.map);
@@ -42,7 +42,8 @@ impl Relabelled {
     }
 }
 
-/// Returns the length of the table of degrees. A graph with `edges` edges has no degree above `2·edges`.
+/// Returns the length of the table in which vertices are counted by degree. A graph with `edges` edges has no degree
+/// above `2·edges`.
 fn table_len(edges: u64) -> usize {
     edges.saturating_mul(2).saturating_add(1).min(TABLE as u64) as usize
 }
@@ -51,8 +52,8 @@ fn table_bytes(threads: usize, edges: u64) -> u64 {
     ((threads + 3) * table_len(edges) * 4) as u64
 }
 
-/// Returns the most bytes that ordering vertices takes in addition to the degrees, for a graph with `edges` edges. A
-/// vertex that does not fit the table has at least 2^16 of the edges' ends.
+/// Returns the most bytes that ordering vertices takes, in addition to the degrees, for a graph with `edges` edges. A
+/// vertex whose degree does not fit the table has at least 2^16 of the edges' ends.
 pub fn scratch_bytes(threads: usize, edges: u64) -> u64 {
     table_bytes(threads, edges) + 48 * (2 * edges / TABLE as u64)
 }
@@ -76,7 +77,7 @@ pub fn relabel(
     let mine = comm.share(degrees.len());
     let chunk = mine.len().div_ceil(threads.max(1)).max(1);
 
-    // Each chunk counts its vertices of each degree, and lists the hubs that do not fit the table.
+    // Count the vertices of each degree in each chunk, and list the hubs that do not fit the table.
     let (mut counts, mut hubs): (Vec<Vec<u32>>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
     std::thread::scope(|scope| {
         let parts = degrees[mine.clone()].chunks(chunk).enumerate();
@@ -126,7 +127,7 @@ pub fn relabel(
     Ok(Relabelled { map: degrees, runs: DegreeRuns::new(runs), whole: comm.ranks() == 1 })
 }
 
-/// Number of vertices of each degree in each chunk of this rank, in all ranks before it, and in all ranks after it.
+/// Number of vertices of each degree: in each chunk of this rank, in all ranks before it, and in all ranks after it.
 struct Shares {
     chunks: Vec<Vec<u32>>,
     before: Vec<u32>,

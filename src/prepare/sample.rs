@@ -8,7 +8,7 @@ use crate::comm::Comm;
 
 /// Target size of a sample in edges; six standard deviations are then 2.4 %.
 const TARGET: u64 = 1 << 16;
-/// Number of hashes at which a sample is thinned.
+/// Number of hashes at which a sample must be thinned.
 const MAX_HASHES: u64 = 4 * TARGET;
 
 /// A sample of the distinct edges seen so far.
@@ -25,13 +25,13 @@ impl EdgeSample {
         8 * edges.clamp(4, MAX_HASHES).next_power_of_two()
     }
 
-    /// Makes an empty sample that will keep about 2^16 of `expected_edges` edges.
+    /// Makes an empty sample that will keep about 2^16 edges if there are `expected_edges` distinct edges.
     pub fn new(expected_edges: u64) -> Self {
         let thinning = (expected_edges / TARGET).max(1).ilog2();
         EdgeSample { shift: 64 - thinning, hashes: Vec::new() }
     }
 
-    /// Adds the edge {`u`, `v`} if its hash is below the threshold.
+    /// Adds the edge {`u`, `v`} if its hash is small enough.
     #[inline]
     pub fn see(&mut self, u: u64, v: u64) {
         self.take(hash(u.min(v), u.max(v)));
@@ -43,7 +43,7 @@ impl EdgeSample {
         self.shift
     }
 
-    /// Adds an edge, given its hash, if this sample keeps it.
+    /// Adds the edge with the hash `hash` if the hash is small enough.
     #[inline]
     pub fn take(&mut self, hash: u64) {
         if self.shift == 64 || hash >> self.shift == 0 {
@@ -59,7 +59,8 @@ impl EdgeSample {
         }
     }
 
-    /// Drops repeats. If many distinct edges remain, because the input is longer than expected, it thins the sample.
+    /// Drops repeats. If many distinct edges remain, because the input has more edges than expected, it thins the
+    /// sample.
     fn compact(&mut self) {
         self.hashes.sort_unstable();
         self.hashes.dedup();
@@ -81,7 +82,7 @@ impl EdgeSample {
         self.compact();
     }
 
-    /// Merges the samples of all ranks into the sample of each rank. Collective.
+    /// Merges the samples of all ranks. Afterwards each rank has the merged sample. Collective.
     pub fn join(&mut self, comm: &Comm) {
         self.compact();
         let mut shift = [u64::from(self.shift)];

@@ -1,4 +1,5 @@
-//! Checkpoints: arrays that every unit of a stage changes, saved as a whole with the number of units done.
+//! Checkpoints of a stage in which every unit of work changes the same arrays. A checkpoint has all arrays and the
+//! number of units done.
 //!
 //! A journal of units is not enough to resume such a stage. A checkpoint is a sealed file that replaces the previous
 //! checkpoint:
@@ -23,7 +24,7 @@ const KIND: Kind = Kind::new(b"CKPT");
 const HEAD: usize = 3;
 /// Shortest time between checkpoints.
 const INTERVAL: Duration = Duration::from_secs(30);
-/// Checkpoints take at most one part in this many of the time.
+/// Writing checkpoints takes at most one part in `SHARE` of the running time.
 const SHARE: u32 = 20;
 
 /// Reader and writer of the checkpoint of a stage.
@@ -69,13 +70,13 @@ impl Checkpoint {
         self.saved.elapsed() > self.pause
     }
 
-    /// Whether the work so far took so long that its end is worth a checkpoint. Writing results takes time, and a stop
-    /// during that must not lose the work.
+    /// Whether the work has taken so long that a checkpoint is worth writing at its end. Writing the results takes
+    /// time, and a stop during that time must not lose the work.
     pub fn is_worth_it(&self) -> bool {
         self.begun.elapsed() > INTERVAL
     }
 
-    /// Replaces the checkpoint by one with `sections`, which contain `done` of `total` units.
+    /// Replaces the checkpoint by one with `sections`, the state after `done` of `total` units.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`]; the previous checkpoint remains.
@@ -143,7 +144,7 @@ impl Saved {
         section.ok_or_else(|| self.other("no such section of words"))
     }
 
-    /// Returns the error for a checkpoint that is intact, but whose contents are not those of its stage.
+    /// Returns the error for an intact checkpoint whose contents do not fit its stage; `what` says what is wrong.
     pub fn other(&self, what: &str) -> Error {
         Error::corrupt(self.file.path(), At::File, what)
     }
@@ -180,7 +181,7 @@ mod tests {
         }
     }
 
-    /// The files have lengths that no file of their size can have, and correct checksums.
+    /// The files have correct checksums, but their section lengths are missing or do not fit the size of the file.
     #[test]
     fn lengths_that_do_not_fit_are_refused() {
         let folder = tempfile::tempdir().unwrap();

@@ -57,7 +57,7 @@ impl std::fmt::Display for Kind {
 /// Identity of a finished file, which the manifest records and [`super::map::Mapped::seal`] returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Seal {
-    /// Bytes of the body. The file has 128 more.
+    /// Length of the body in bytes. The file is 128 bytes longer.
     pub bytes: u64,
     /// Checksum of the body.
     pub checksum: u64,
@@ -69,7 +69,7 @@ pub(super) fn chunk_seed(salt: u64, chunk: u64) -> u64 {
     salt ^ (chunk + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Combines the chunks' checksums, given in order, to the body's checksum.
+/// Combines the checksums of all chunks, given in order, into the checksum of the body.
 pub(super) fn combine(chunks: impl Iterator<Item = u64>, bytes: u64, salt: u64) -> u64 {
     let mut all = Xxh3::with_seed(salt);
     chunks.for_each(|chunk| all.update(&chunk.to_le_bytes()));
@@ -77,7 +77,7 @@ pub(super) fn combine(chunks: impl Iterator<Item = u64>, bytes: u64, salt: u64) 
     all.digest()
 }
 
-/// Joins `parts` to 64 bytes. The last eight bytes are the checksum of the others.
+/// Joins `parts` to the 64 bytes of a header or footer. The last eight bytes are the checksum of the others.
 fn with_checksum(parts: [&[u8]; 4]) -> [u8; FRAME_BYTES] {
     let mut bytes = [0; FRAME_BYTES];
     let mut at = 0;
@@ -100,7 +100,7 @@ fn checksum_holds(bytes: &[u8; FRAME_BYTES]) -> bool {
     u64_at(bytes, 56) == xxh3_64_with_seed(&bytes[..56], 0)
 }
 
-/// Returns the header of a file of this kind and salt. The journal uses it, too.
+/// Returns the header of a file of this kind and salt. Journals use it, too.
 pub(crate) fn header(kind: Kind, salt: u64) -> [u8; FRAME_BYTES] {
     with_checksum([MAGIC, &VERSION.to_le_bytes(), &kind.0.to_le_bytes(), &salt.to_le_bytes()])
 }
@@ -109,7 +109,7 @@ fn footer(seal: Seal, salt: u64) -> [u8; FRAME_BYTES] {
     with_checksum([END, &seal.bytes.to_le_bytes(), &seal.checksum.to_le_bytes(), &salt.to_le_bytes()])
 }
 
-/// Checks a header that was read from `path`.
+/// Checks a header that was read from `path` against the expected `kind` and `salt`.
 ///
 /// # Errors
 /// [`Error::Corrupt`] with the first byte that differs.
@@ -220,7 +220,7 @@ pub struct NewFile {
     buffer: Vec<u8>,
     /// Number of bytes of the body so far.
     bytes: u64,
-    /// Number of bytes written so far, and how many of them the kernel was asked to write to the disk.
+    /// Number of bytes written so far. `pushed` is how many of them the kernel was asked to write to the disk.
     written: u64,
     pushed: u64,
     /// True if a write failed, so that the body has a hole.

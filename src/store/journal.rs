@@ -24,7 +24,8 @@ use crate::error::{At, Error, Result};
 use crate::failpoint;
 
 const KIND: Kind = Kind::new(b"JRNL");
-/// Bytes of a record before its result (unit, length and their check), and after it (the checksum of all bytes before).
+/// Bytes of a record before its result: unit, length and their check. `TAIL` is the number of bytes after the result,
+/// which are the checksum.
 const HEAD: usize = 16;
 const TAIL: usize = 8;
 /// Most bytes of a result. A record with a larger length counts as damaged.
@@ -47,20 +48,20 @@ impl Record {
         Record { unit, result: words.iter().flat_map(|word| word.to_le_bytes()).collect() }
     }
 
-    /// Returns the result as `N` numbers; `None` if it has another length.
+    /// Returns the result as `N` 64-bit numbers; `None` if the result has another length.
     pub fn words<const N: usize>(&self) -> Option<[u64; N]> {
         let (words, []) = self.result.as_chunks::<8>() else { return None };
         let words: &[[u8; 8]; N] = words.try_into().ok()?;
         Some(words.map(u64::from_le_bytes))
     }
 
-    /// Returns the bytes that a record takes in the file if its result has `result` bytes.
+    /// Returns the bytes that a record with a result of `result` bytes takes in the file.
     pub const fn bytes(result: u64) -> u64 {
         result + (HEAD + TAIL) as u64
     }
 
-    /// Appends the record to `out` in its stored form. Its checksums include `at`, its byte in the file, so that it is
-    /// invalid anywhere else.
+    /// Appends the record to `out` in its stored form. Its checksums depend on the journal's `key` and on the byte
+    /// offset `at` in the file, so the record is invalid anywhere else.
     fn encode(&self, key: u64, at: u64, out: &mut Vec<u8>) {
         let first = out.len();
         out.extend_from_slice(&self.unit.to_le_bytes());
@@ -89,12 +90,12 @@ impl Record {
     }
 }
 
-/// What a journal has at some byte.
+/// Result of decoding the bytes of a journal from some offset on.
 enum DecodedRecord {
     Whole(Record),
-    /// Only the beginning of a record.
+    /// The bytes are only the beginning of a record.
     Torn,
-    /// Bytes that are no record.
+    /// The bytes are no valid record.
     Damaged,
 }
 
@@ -102,7 +103,8 @@ fn seed(key: u64, at: u64) -> u64 {
     key ^ (at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 
-/// Returns the check of unit and length. Without this check a damaged length would look like an incomplete last record.
+/// Returns the checksum of a record's unit and length. Without it, a record with a damaged length would look like an
+/// incomplete last record.
 fn head_check(head: &[u8], key: u64, at: u64) -> [u8; 4] {
     (xxh3_64_with_seed(head, seed(key, at)) as u32).to_le_bytes()
 }
@@ -207,7 +209,7 @@ pub struct Peek {
     pub records: Vec<Record>,
     /// Byte offset of the first damaged record, if there is one.
     pub damaged_at: Option<u64>,
-    /// Number of bytes of an incomplete last record, whose append did not end because the process died.
+    /// Number of bytes of an incomplete last record, which a process leaves that dies while it appends.
     pub torn: u64,
     /// Number of bytes of the header and the complete records.
     end: u64,
@@ -249,8 +251,8 @@ fn read(bytes: &[u8], key: u64) -> Peek {
     }
 }
 
-/// Returns the first record of each unit, in the order of the journal. A unit may occur twice if a rank was lost after
-/// its result was recorded but before the rank was informed.
+/// Returns the first record of each unit, in the order of the journal. A unit may occur twice: if its rank was lost
+/// after the record was written, but before the rank learned of it.
 pub fn distinct(records: &[Record]) -> Vec<Record> {
     let mut seen = HashSet::with_capacity(records.len());
     records.iter().filter(|record| seen.insert(record.unit)).cloned().collect()
@@ -261,7 +263,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// A record whose result has `unit` modulo 7 words.
+    /// Makes a record whose result has `unit` modulo 7 words.
     fn record(unit: u64) -> Record {
         Record::of_words(unit, &vec![unit.wrapping_mul(3); unit as usize % 7])
     }

@@ -67,7 +67,7 @@ impl Mapped {
         &self.map[FRAME_BYTES..self.map.len() - FRAME_BYTES]
     }
 
-    /// Returns the body as little-endian `u32`.
+    /// Returns the body as a slice of little-endian `u32`.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if its length is no multiple of 4.
@@ -75,7 +75,7 @@ impl Mapped {
         as_u32(self.body()).ok_or_else(|| self.not_whole(4))
     }
 
-    /// Returns the body as little-endian `u64`.
+    /// Returns the body as a slice of little-endian `u64`.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if its length is no multiple of 8.
@@ -129,7 +129,7 @@ impl Mapped {
     }
 }
 
-/// Returns the error for a file of `bytes` bytes that the system does not map.
+/// Returns the error for a file of `bytes` bytes that the system refused to map.
 pub(super) fn map_failed(path: &Path, bytes: u64, e: std::io::Error) -> Error {
     match e.raw_os_error() {
         Some(libc::ENOMEM) => Error::unmapped(path, bytes, addresses_left(), ", or set limits.host_memory to less", &e),
@@ -137,14 +137,14 @@ pub(super) fn map_failed(path: &Path, bytes: u64, e: std::io::Error) -> Error {
     }
 }
 
-/// Returns `bytes` as `u32`, or `None` if their address or length is no multiple of 4.
+/// Returns `bytes` as a slice of `u32`, or `None` if their address or length is no multiple of 4.
 pub fn as_u32(bytes: &[u8]) -> Option<&[u32]> {
     // SAFETY: every pattern of four bytes is a u32, and align_to splits off unaligned and incomplete words.
     let (before, words, after) = unsafe { bytes.align_to() };
     (before.is_empty() && after.is_empty()).then_some(words)
 }
 
-/// Returns `bytes` as `u64`, or `None` if their address or length is no multiple of 8.
+/// Returns `bytes` as a slice of `u64`, or `None` if their address or length is no multiple of 8.
 pub fn as_u64(bytes: &[u8]) -> Option<&[u64]> {
     // SAFETY: every pattern of eight bytes is a u64, and align_to splits off unaligned and incomplete words.
     let (before, words, after) = unsafe { bytes.align_to() };

@@ -41,7 +41,7 @@ impl Placed {
         }
     }
 
-    /// Opens a file to which at least `bytes` bytes were written before.
+    /// Opens an existing file that must have at least `bytes` bytes.
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the file is missing or shorter; [`Error::Io`].
@@ -57,7 +57,7 @@ impl Placed {
         }
     }
 
-    /// Returns the underlying file.
+    /// Returns the open file.
     pub(super) fn file(&self) -> &File {
         &self.file
     }
@@ -80,7 +80,7 @@ impl Placed {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Writes `bytes` from byte `at` on. The system begins to write them to the disk.
+    /// Writes `bytes` to the file from offset `at` on. The system begins to write them to the disk.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
@@ -92,7 +92,7 @@ impl Placed {
         Ok(())
     }
 
-    /// Fills `bytes` from byte `at` of the file on.
+    /// Fills `bytes` with the bytes of the file from offset `at` on.
     ///
     /// # Errors
     /// [`Error::Io`], also if the file ends too early.

@@ -45,8 +45,8 @@ pub fn create(path: &Path) -> io::Result<File> {
     open_to_write(OpenOptions::new().create(true).truncate(true), path)
 }
 
-/// Creates a file that can be read and written, and removes its name at once. So a process that is killed leaves nothing
-/// behind. `create` and `unlink` say in errors what failed.
+/// Creates a file that can be read and written, and removes its name at once, so that a killed process leaves nothing
+/// behind. Errors name the failed step with `create` or `unlink`.
 ///
 /// # Errors
 /// [`Error::DiskFull`], [`Error::Io`].

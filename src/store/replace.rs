@@ -29,8 +29,8 @@ pub fn replace_volatile(path: &Path, bytes: &[u8]) -> Result<()> {
     write_and_rename(path, bytes, false)
 }
 
-/// Returns the regular file that writing to `path` creates or replaces. Links are followed, also to a file that does
-/// not exist yet, because renaming over a link would replace the link.
+/// Returns the path of the regular file that a write to `path` must create or replace. It follows links, even to a file
+/// that does not exist yet, because renaming a file over a link would replace the link itself.
 ///
 /// # Errors
 /// [`Error::Usage`] if `path` exists and is not a regular file; [`Error::Io`] if it can't be examined.
@@ -95,7 +95,7 @@ pub fn make_folder_of(path: &Path) -> Result<()> {
     path.parent().map_or(Ok(()), make_folder)
 }
 
-/// Makes the folder entry of `path` durable.
+/// Makes the name of `path` durable, by syncing its folder.
 ///
 /// # Errors
 /// [`Error::Io`] if the folder can't be opened or synced.

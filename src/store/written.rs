@@ -1,4 +1,4 @@
-//! Files that this process wrote, mapped read-only, for data that does not fit memory while a task runs.
+//! Read-only mappings of files that this process wrote, for data that does not fit memory while a task runs.
 #![allow(unsafe_code)] // mapping a file has no safe form
 
 use super::map::map_failed;

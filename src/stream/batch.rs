@@ -7,19 +7,19 @@ use std::ops::Range;
 /// Consecutive rows of a block, or consecutive entries of one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
-    /// Index of the block.
+    /// Index of the block that has the rows.
     pub block: usize,
-    /// The rows, counted from the block's first row.
+    /// Range of rows, counted from the block's first row.
     pub rows: Range<usize>,
-    /// The entries of the rows, counted from the block's first entry. For a row that is [split](Cut::Entries), only the
-    /// entries in this segment.
+    /// Range of the entries (neighbours) of these rows, counted from the block's first entry. A [split](Cut::Entries)
+    /// row has only a part of its entries in the range.
     pub entries: Range<usize>,
     /// True if the block has no rows or entries after this segment.
     pub ends_block: bool,
 }
 
 impl Segment {
-    /// Returns the number of the segment's first row in the graph.
+    /// Returns the segment's first row, as a row number of the graph.
     pub fn first_row(&self, graph: &Catalogue) -> u32 {
         graph.first_row(self.block) + self.rows.start as u32
     }
@@ -28,7 +28,8 @@ impl Segment {
 /// Consecutive rows that are in device memory together: whole blocks, or a part of one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowBatch {
-    /// Segments in order of rows. They belong to consecutive blocks; if a block is cut, there is only one.
+    /// Segments in the order of their rows. They belong to consecutive blocks. If a block is cut, the batch has only
+    /// one segment.
     pub segments: Vec<Segment>,
     /// Number of rows of all segments.
     pub rows: u64,
@@ -55,7 +56,7 @@ impl RowBatch {
         batch
     }
 
-    /// Returns the number of the first segment's first row in the graph.
+    /// Returns the batch's first row, as a row number of the graph; 0 for an empty batch.
     pub fn first_row(&self, graph: &Catalogue) -> u32 {
         self.segments.first().map_or(0, |segment| segment.first_row(graph))
     }
@@ -66,18 +67,18 @@ impl RowBatch {
     }
 }
 
-/// Where a block that does not fit as a whole may be cut.
+/// Positions at which a block that does not fit device memory may be cut.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cut {
-    /// Only between rows.
+    /// Between rows only.
     Rows,
-    /// Also between the entries of a row that does not fit alone. A hub may have 10^8 neighbours.
+    /// Between rows, and between the entries of a row that does not fit alone: a hub may have 10^8 neighbours.
     Entries,
 }
 
-/// Cuts `blocks` into the largest batches that `fits` accepts. Returns `None` if the smallest part that `cut` allows
-/// does not fit. If the graph is [not local](Catalogue::is_local), blocks stay whole. If `fits` accepts a batch, it
-/// must also accept it with fewer rows or entries.
+/// Cuts the blocks `blocks` of `graph` into the largest batches that `fits` accepts. Returns `None` if the smallest
+/// part that `cut` allows does not fit. If the graph is [not local](Catalogue::is_local), blocks stay whole. If `fits`
+/// accepts a batch, it must also accept it with fewer rows or entries.
 pub fn batches(
     graph: &Catalogue,
     blocks: Range<usize>,
@@ -112,7 +113,7 @@ pub fn batches(
     Some(all)
 }
 
-/// Cuts one block that does not fit as a whole.
+/// Cuts one block, which does not fit as a whole, into batches. Returns `None` if a smallest part does not fit.
 fn cut_block(graph: &Catalogue, block: usize, cut: Cut, fits: &impl Fn(&RowBatch) -> bool) -> Option<Vec<RowBatch>> {
     let offsets = graph.block(block).offsets;
     let rows = offsets.len() - 1;
@@ -151,7 +152,7 @@ fn cut_block(graph: &Catalogue, block: usize, cut: Cut, fits: &impl Fn(&RowBatch
     Some(all)
 }
 
-/// Returns the largest end in `start..=most` that `fits` accepts; `start` counts as accepted.
+/// Returns the largest number in `start..=most` that `fits` accepts, by binary search; `start` counts as accepted.
 fn largest(start: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut fit, mut too_many) = (start, most + 1);
     while too_many - fit > 1 {
@@ -167,7 +168,8 @@ mod tests {
     use crate::graph::{DegreeRuns, Half, Layout, stored};
     use proptest::prelude::*;
 
-    /// A graph with rows of these lengths (or as long as a row can be), in blocks of about `target` entries.
+    /// Makes a graph of `rows.len()` rows in blocks of about `target` entries. Row `v` has `rows[v]` entries, but at
+    /// most `v`.
     fn graph(rows: &[u32], target: u64) -> Catalogue {
         let folder = tempfile::tempdir().expect("a folder");
         let degree = rows.iter().copied().max().unwrap_or(0).max(1);
@@ -178,7 +180,7 @@ mod tests {
             let targets: Vec<u32> = lengths.iter().flat_map(|&length| 0..length).collect();
             let _ = stored::write(folder.path(), 1, &layout, b, &[(&lengths, &targets)]).expect("written");
         }
-        // The blocks stay mapped.
+        // The blocks stay mapped when the folder is removed.
         Catalogue::open(folder.path(), 1, Half::Lower, layout).expect("whole")
     }
 

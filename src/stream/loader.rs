@@ -1,5 +1,5 @@
-//! Copies a resident batch, and then the passing batches, to device memory. It runs on its own thread, while another
-//! thread works on the batches.
+//! Copies the resident batch, and then the passing batches, to device memory. It runs on a thread of its own, while
+//! another thread works on the batches.
 
 use super::GoOn;
 use super::batch::{RowBatch, Segment};
@@ -14,25 +14,25 @@ use std::time::Instant;
 /// Rows of a batch in device memory.
 #[derive(Clone, Copy)]
 pub struct ResidentRows {
-    /// Start of each row among the targets, and the end of the last row: a word for each row and one more.
+    /// Start of each row in `targets`, and the end of the last row: one word more than there are rows.
     pub starts: DeviceSlice<u32>,
-    /// Entries of all rows.
+    /// Entries (neighbours) of all rows, row after row.
     pub targets: DeviceSlice<u32>,
 }
 
 impl ResidentRows {
-    /// Returns where the rows of `batch` are in `slot`.
+    /// Divides `slot` into the places for the starts and the targets of the rows of `batch`.
     pub fn in_slot(slot: DeviceSlice<u32>, batch: &RowBatch) -> ResidentRows {
         let after = slice_bytes::<u32>(batch.rows + 1) / 4;
         ResidentRows { starts: slot.part(0..batch.rows + 1), targets: slot.part(after..after + batch.entries) }
     }
 
-    /// Returns the bytes that a batch takes in a slot.
+    /// Returns the bytes of device memory that the rows of `batch` take in a slot.
     pub fn slot_bytes(batch: &RowBatch) -> u64 {
         slice_bytes::<u32>(batch.rows + 1) + slice_bytes::<u32>(batch.entries)
     }
 
-    /// Iterates over the segments of `batch` with their destinations, one after the other.
+    /// Iterates over the segments of `batch`, each with its destination in device memory.
     pub fn segments<'b>(self, batch: &'b RowBatch) -> impl Iterator<Item = (&'b Segment, SegmentPlace)> + use<'b> {
         let (mut row, mut entry, last) = (0, 0, batch.segments.len() - 1);
         batch.segments.iter().enumerate().map(move |(i, segment)| {
@@ -48,7 +48,7 @@ impl ResidentRows {
 
 /// Rows whose copy to the device is in flight.
 pub struct Arrival {
-    /// Event that is done when the copy is done. The device may use the rows after it.
+    /// Event that is done when the copy is done. The device may use the rows after this event.
     pub copied: Event,
     /// The rows that are copied.
     pub rows: Arriving,
@@ -56,26 +56,27 @@ pub struct Arrival {
 
 /// The rows that a copy moves to the device.
 pub enum Arriving {
-    /// The next segments of the resident batch; the number says how many.
+    /// The next segments of the resident batch, with the number of segments.
     Resident(usize),
-    /// A passing batch: its number and its slot.
+    /// A passing batch, with its number and the slot that receives it.
     Passing(usize, DeviceSlice<u32>),
 }
 
-/// Segments of the resident batch that are copied together, each with its destination.
+/// Segments of the resident batch that are copied in one step, each with its destination in device memory.
 pub type ResidentStep<'s, 'b> = &'s [(&'b Segment, SegmentPlace)];
 
-/// Loader of batches, which copies batches while others are worked on.
+/// Copies batches to device memory while another thread works on batches that have arrived.
 pub struct Loader<'l, 'r> {
     /// Graph whose rows are loaded.
     pub graph: &'l Catalogue,
     /// Placement of the graph's blocks on GPUs; `None` if they come from the host.
     pub placement: Option<&'l Placement>,
-    /// Relay by which all ranks load the resident batch together, and the arena to which it is copied.
+    /// Relay through which all ranks load the resident batch together, and the arena to which the batch is copied.
+    /// `None` if this rank loads it alone.
     pub relay: Option<(&'l mut Relay<'r>, DeviceSlice<u32>)>,
     /// Uploader that makes the copies.
     pub uploader: &'l mut Uploader,
-    /// Function that returns the number of the next passing batch; a number that is too large ends the loading.
+    /// Function that returns the number of the next passing batch. If there is no batch of this number, loading ends.
     pub next: &'l (dyn Fn() -> Result<usize> + Sync),
     /// Channel that delivers the slots that may be filled.
     pub free_slots: Receiver<DeviceSlice<u32>>,
@@ -84,8 +85,8 @@ pub struct Loader<'l, 'r> {
 }
 
 impl Loader<'_, '_> {
-    /// Copies the resident batch in the steps `resident`, then the batches of `passing` that `next` returns. Ends when
-    /// all are sent or nobody receives them.
+    /// Copies the resident batch in the steps `resident`, then the batches of `passing` whose numbers `next` returns.
+    /// Ends when all are sent or the receiver of the arrivals is gone.
     pub fn run(mut self, resident: &[ResidentStep<'_, '_>], passing: &[RowBatch], go_on: GoOn<'_>) {
         for step in resident {
             if !self.load(step.iter().map(|(segment, place)| (*segment, place)), Arriving::Resident, go_on) {
@@ -121,7 +122,8 @@ impl Loader<'_, '_> {
         }
     }
 
-    /// Copies some segments and sends their arrival. Returns false if the copy failed or nobody receives any more.
+    /// Starts the copies of some segments and sends their arrival. Returns false if that failed or the receiver is
+    /// gone.
     fn load<'i>(
         &mut self,
         places: impl Iterator<Item = (&'i Segment, &'i SegmentPlace)>,

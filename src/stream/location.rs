@@ -1,4 +1,4 @@
-//! Finds the location of rows, as the source of copies to a GPU.
+//! Finds out where the rows of a block are, as the source of copies to a GPU.
 
 use super::batch::Segment;
 use crate::gpu::{CopySource, DeviceSlice};
@@ -7,19 +7,18 @@ use crate::memory::bytes_of;
 
 /// Destination of a segment of rows in device memory.
 pub struct SegmentPlace {
-    /// One word for each row: the row's start, at first relative to the first entry of its block. The end of a
-    /// segment's last row is the start of the next segment's first row, so only the last segment of a batch has one
-    /// more word.
+    /// One word for each row: the start of the row, at first relative to the first entry of its block. A row ends where
+    /// the next one starts, so only the last segment of a batch has one more word, for the end of its last row.
     pub starts: DeviceSlice<u32>,
-    /// The entries of the rows.
+    /// Place for the entries (neighbours) of the rows.
     pub targets: DeviceSlice<u32>,
-    /// Number of entries in the batch before this segment.
+    /// Number of entries of the batch that come before this segment.
     pub entry: u64,
 }
 
 impl SegmentPlace {
-    /// Returns the two copies that move `segment` to this place. They come from the GPU that `placement` names, if
-    /// given, else from the host.
+    /// Returns the two copies that move `segment` to this place. Their source is the GPU that `placement` names, or the
+    /// host if there is no `placement`.
     pub(super) fn copies<'g>(
         &self,
         graph: &'g Catalogue,
@@ -37,8 +36,9 @@ impl SegmentPlace {
     }
 }
 
-/// Returns two copies: of a block's offsets from row `row` on, and of its targets from entry `entry` on, to their
-/// destinations. The block must be in a file, in this process or in another process of this machine.
+/// Returns the two copies that move a part of block `block` from the host to GPU memory. The first copies the block's
+/// offsets from row `row` on to `offsets`; the second copies its targets from entry `entry` on to `targets`. The block
+/// must be in a file, in this process or in another process of this machine.
 pub fn copies_from_host<'g>(
     graph: &'g Catalogue,
     block: usize,

@@ -1,23 +1,24 @@
-//! Copies a batch that all ranks of a machine need resident from the host only once. Each rank copies one part from the
-//! host to its GPU, and the other parts from the other ranks' GPUs. Ranks share the link from the host, so this loads
-//! the link once rather than once for each rank.
+//! Copies a batch that every rank of a machine needs from the host only once. Each rank copies one part of the batch
+//! from the host to its GPU, and the other parts from the other ranks' GPUs. Ranks share the link from the host, so the
+//! batch crosses this link once rather than once for each rank.
 
 use super::GoOn;
 use crate::comm::SharedCounters;
 use crate::error::Result;
 use crate::gpu::{CopySource, DeviceSlice, Event, PeerMemory, Uploader};
 
-/// Counters that each rank publishes: steps copied from the host, and steps copied from the other ranks.
+/// Index of the counter of steps that a rank has copied from the host, and of the counter of steps that it has copied
+/// from the other ranks. Each rank publishes both counters.
 const FROM_HOST: usize = 0;
 const FROM_RANKS: usize = 1;
-/// Granularity of the ranks' parts of a step, in bytes.
+/// Size in bytes of which each rank's part of a step is a multiple (the last rank takes the rest).
 const GRAIN: u64 = 256;
 
 /// The ranks of a machine that load the same batches, step by step, to the same offsets of their arenas.
 pub struct Relay<'a> {
     peers: PeerMemory<'a>,
     counters: SharedCounters,
-    /// Number of steps of all batches so far.
+    /// Number of steps copied so far, over all batches.
     steps: u64,
 }
 
@@ -37,9 +38,9 @@ impl<'a> Relay<'a> {
         self.others().try_for_each(|rank| self.wait(rank, FROM_RANKS, go_on))
     }
 
-    /// Copies every part of a step to its place in this rank's `arena`, like [`Uploader::upload`]. `own` parts come
-    /// from the host, and `parts` from the host or another rank. `parts` must stay unchanged in the arena until
-    /// [`Self::end`].
+    /// Copies the parts of one step to their places in this rank's `arena`, like [`Uploader::upload`]. The parts `own`
+    /// come from the host. The `parts` come from the host or from another rank's GPU, and must stay unchanged in the
+    /// arena until [`Self::end`].
     ///
     /// # Errors
     /// The error of `go_on`, [`crate::Error::Lost`], and errors of reading.
@@ -72,7 +73,7 @@ impl<'a> Relay<'a> {
         uploader.upload(&theirs, go_on)
     }
 
-    /// Publishes to the other ranks that all steps of a batch have arrived on this rank.
+    /// Reports to the other ranks that all steps of a batch have arrived on this rank.
     pub fn end(&self) {
         self.counters.publish(FROM_RANKS, self.steps);
     }
@@ -82,13 +83,14 @@ impl<'a> Relay<'a> {
         (0..self.peers.comm.ranks()).filter(move |&rank| rank != mine)
     }
 
-    /// Waits until `rank` has done as many steps as this rank. If `rank` is gone, this waits until the job is ended.
+    /// Waits until the counter `which` of `rank` has reached the steps of this rank. If `rank` is gone, this waits
+    /// until the job is ended.
     fn wait(&self, rank: usize, which: usize, go_on: GoOn<'_>) -> Result<()> {
         self.counters.wait(rank, which, self.steps, go_on).map(drop)
     }
 }
 
-/// Returns the bytes `from..end` of all parts, counted as if the parts followed each other.
+/// Returns the copies of the bytes `from..end` of `parts`, counted as if the parts were joined.
 fn within<'s>(
     parts: &[(CopySource<'s>, DeviceSlice<u8>)],
     from: u64,

@@ -8,12 +8,12 @@ use crate::gpu::{PeerMemory, Workspace};
 use crate::graph::{BlockSize, Catalogue, DeviceBlock, Placement, assign_ranks};
 use std::time::Instant;
 
-/// Blocks take at most a GPU's memory divided by this number.
+/// The blocks on a GPU may take at most one part in `PART` of its memory.
 const PART: u64 = 3;
 
-/// Copies the blocks of `graph` to the GPUs of all ranks, and returns their placement. Each rank must call it before
-/// anything is taken from its arena. Returns `None` on all ranks if a GPU would have less than `least` bytes left, or
-/// if blocks would take too large a part of it. Collective.
+/// Copies the blocks of `graph` to the GPUs of all ranks, and returns their addresses. Each rank must call it before
+/// anything is taken from its arena. Returns `None` on all ranks if the blocks would take more than a third of a GPU's
+/// memory or leave it less than `least` bytes. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Lost`], and errors of reading blocks.

@@ -1,29 +1,29 @@
-//! Chunks: some neighbours of a row, packed into 16 bytes.
+//! The format of chunks, which have consecutive neighbours of a row packed into 16 bytes.
 //!
-//! The first word is the first neighbour. The low five bits of the next word are a width in bits. The other 91 bits
-//! have as many numbers of this width as fit: the difference of each further neighbour from the one before, or 0 after
-//! the last neighbour. So a thread of a GPU reads a chunk with one load, without any other chunk. In a Graph500 graph
-//! of scale 24 an entry takes 2.1 bytes in the lower half and 1.9 bytes in the upper half, where the rows of hubs are
-//! dense.
+//! The first 32-bit word is the first neighbour. The low five bits of the next word are a width in bits. The other 91
+//! bits have as many numbers of this width as fit: the difference of each further neighbour from the one before, or 0
+//! after the last neighbour. So a GPU thread reads a chunk with one load, and needs no other chunk to unpack it. In a
+//! Graph500 graph of scale 24 an entry takes 2.1 bytes in the lower half and 1.9 bytes in the upper half, where the
+//! rows of hubs are dense.
 
-/// Number of words of a chunk.
+/// Number of 32-bit words of a chunk.
 pub const WORDS: usize = 4;
 
-/// Bits for the differences of further neighbours.
+/// Number of bits of a chunk that have the differences of further neighbours.
 const BITS: u32 = 91;
 /// Largest width of a difference in bits.
 const WIDEST: u32 = 31;
 
-/// Returns an upper bound of the words of the chunks for `neighbours` neighbours of a row, some of which may be packed
-/// already. A chunk has at least three neighbours, with two exceptions: before a neighbour that is 2^31 or more beyond
-/// the previous one, which happens at most once, and at the end of the row.
+/// Returns an upper bound of the words that chunks of `neighbours` neighbours of a row take. A chunk has at least three
+/// neighbours, with two exceptions: before a neighbour that is 2^31 or more beyond the previous one, which happens at
+/// most once, and at the end of the row.
 pub fn most_words(neighbours: usize) -> usize {
     WORDS * (neighbours / 3 + 2)
 }
 
-/// Packs `row`, ascending neighbours of a row, and appends the chunks to `chunks`. Unless the row `ends` with them, it
-/// leaves the neighbours of the last chunk unpacked, because more may fit that chunk. Returns the number of neighbours
-/// left.
+/// Packs `row`, ascending neighbours of a row, and appends the chunks to `chunks`. Returns the number of neighbours at
+/// the end of `row` that stay unpacked. If the row `ends` here, none does. Otherwise the neighbours of the last chunk
+/// stay unpacked, because more neighbours may fit this chunk.
 pub fn pack(row: &[u32], ends: bool, chunks: &mut Vec<u32>) -> usize {
     let mut rest = row;
     while let [first, others @ ..] = rest {
@@ -51,7 +51,7 @@ pub fn pack(row: &[u32], ends: bool, chunks: &mut Vec<u32>) -> usize {
     rest.len()
 }
 
-/// Returns the neighbours in `chunk`.
+/// Returns the neighbours that are packed in `chunk`.
 pub fn unpack(chunk: [u32; WORDS]) -> impl Iterator<Item = u32> {
     let [first, words @ ..] = chunk;
     let packed = words.iter().rev().fold(0u128, |all, &word| all << 32 | u128::from(word));
@@ -64,7 +64,7 @@ pub fn unpack(chunk: [u32; WORDS]) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Returns the neighbours in all `chunks` of a row.
+/// Returns the neighbours that are packed in `chunks`, which are all chunks of a row.
 pub fn unpack_row(chunks: &[u32]) -> impl Iterator<Item = u32> {
     chunks.as_chunks::<WORDS>().0.iter().flat_map(|&chunk| unpack(chunk))
 }

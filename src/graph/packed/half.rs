@@ -12,7 +12,8 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// A half of a graph in which some blocks are packed and the others are still unpacked.
+/// One half of a graph after packing was stopped by an error: some blocks are packed, and the others are still
+/// unpacked.
 pub struct HalfPacked {
     half: Catalogue,
     unpacked: Vec<Option<HostBlock>>,
@@ -20,8 +21,8 @@ pub struct HalfPacked {
     packer: Packer,
 }
 
-/// Packs the rows of a local half, block by block, on all threads of the current pool. A block in memory is freed as
-/// soon as it is packed. If memory is scarce, fewer threads pack.
+/// Packs the rows of one local half of a graph, block by block, on all threads of the current pool. A block in memory
+/// is freed as soon as it is packed. If memory is scarce, fewer threads pack.
 ///
 /// # Errors
 /// [`Error::Limit`], or the error of `next`, which is called before each block. The partly packed half is returned with
@@ -56,7 +57,7 @@ pub fn pack_half(
             }
         }
     };
-    // Every thread takes the next block in order, so that few packed blocks wait for blocks before them.
+    // Every thread takes the next block in order, so that few packed blocks wait for an earlier block.
     let next_block = AtomicUsize::new(0);
     let ends = rayon::broadcast(|_| {
         loop {
@@ -80,7 +81,8 @@ pub fn pack_half(
 }
 
 impl HalfPacked {
-    /// Calls `store` with every block (index, lengths of rows, targets), and frees the block afterwards.
+    /// Calls `store` with the index, the lengths of rows and the targets of every block, and frees each unpacked block
+    /// afterwards.
     ///
     /// # Errors
     /// Errors of `store`, and [`Error::Limit`].
@@ -123,7 +125,7 @@ impl HalfPacked {
     }
 }
 
-/// Packs `block`.
+/// Packs the rows of `block`.
 fn pack_block(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
     // A test can use the failpoint to take memory away.
     if failpoint::hit("packed.lower").is_err() {
@@ -138,7 +140,7 @@ fn pack_block(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
     Ok(rows)
 }
 
-/// Frees the memory that was reserved for block `b`.
+/// Gives the memory that is reserved for block `b` back to the budget; `reserved` has the reservation of all blocks.
 fn free_reservation(half: &Catalogue, b: usize, reserved: Option<&mut Reservation>) {
     let bytes = HostBlock::bytes(half.size(b).rows, half.size(b).entries);
     reserved.into_iter().for_each(|all| all.shrink(bytes));

@@ -1,7 +1,7 @@
-//! Rows packed in host memory, for graphs whose whole rows do not fit there otherwise.
+//! Rows packed in host memory, for graphs whose unpacked rows do not fit there.
 //!
-//! A GPU searches them and reads them over the bus, so half the bytes also take half the time. Packed rows are never
-//! stored in files.
+//! A GPU reads packed rows over the bus, so half the bytes also take half the time. Packed rows are never stored in
+//! files.
 
 pub mod chunk;
 mod half;
@@ -23,10 +23,10 @@ pub struct PackedRows {
     _reserved: Reservation,
 }
 
-/// Positions of the rows of a block.
+/// Positions of the rows of one packed block.
 #[derive(Debug)]
 struct BlockOffsets {
-    /// Number of chunks of the blocks before this one.
+    /// Number of chunks in all blocks before this one.
     before: u64,
     /// Start of each row among the block's chunks, and the end of the last row.
     starts: Vec<u32>,
@@ -34,17 +34,17 @@ struct BlockOffsets {
     _reserved: Reservation,
 }
 
-/// A block of packed rows.
+/// A view of a block of packed rows.
 #[derive(Debug, Clone, Copy)]
 pub struct PackedBlock<'a> {
     /// Start of each row among the block's chunks, and the end of the last row.
     pub starts: &'a [u32],
-    /// Words of the block's chunks.
+    /// Chunks of the block, as 32-bit words.
     pub chunks: &'a [u32],
 }
 
 impl PackedRows {
-    /// Returns block `b`.
+    /// Returns a view of block `b`.
     pub fn block(&self, b: usize) -> PackedBlock<'_> {
         let BlockOffsets { before, starts, .. } = &self.blocks[b];
         let chunks = starts.last().map_or(0, |&end| end as usize);
@@ -58,12 +58,12 @@ impl PackedRows {
         self.blocks.iter().map(size).collect()
     }
 
-    /// Returns the words of all chunks.
+    /// Returns the chunks of all blocks, as 32-bit words.
     pub fn words(&self) -> &[u32] {
         &self.chunks
     }
 
-    /// Returns the bytes of all chunks and of the starts of rows.
+    /// Returns the bytes that all chunks and the starts of all rows take.
     pub fn bytes(&self) -> u64 {
         let starts: usize = self.blocks.iter().map(|block| block.starts.len()).sum();
         4 * (starts + self.chunks.len()) as u64
@@ -76,12 +76,12 @@ impl PackedRows {
 }
 
 impl<'a> PackedBlock<'a> {
-    /// Returns the words of the chunks of the `local`-th row.
+    /// Returns the chunks of the `local`-th row, as 32-bit words.
     pub fn row(&self, local: usize) -> &'a [u32] {
         &self.chunks[self.starts[local] as usize * WORDS..self.starts[local + 1] as usize * WORDS]
     }
 
-    /// Appends the neighbours of the `local`-th row to `row`.
+    /// Unpacks the neighbours of the `local`-th row, and appends them to `row`.
     pub fn unpack(&self, local: usize, row: &mut Vec<u32>) {
         row.extend(unpack_row(self.row(local)));
     }

@@ -1,4 +1,4 @@
-//! Packs rows while they are built. Several blocks can be packed at the same time, in any order.
+//! Packs rows in memory while they are built. Several blocks can be packed at the same time, in any order.
 
 use super::chunk::{WORDS, most_words, pack};
 use super::{BlockOffsets, PackedBlock, PackedRows};
@@ -12,15 +12,16 @@ const PURPOSE: &str = "packed rows of whole neighbours";
 
 /// Most neighbours of a row that are packed at a time.
 const PART: usize = 1 << 12;
-/// Limits of the bytes that a block reserves at a time for chunks; between them it is an eighth of what the block has.
+/// Fewest and most bytes that a block reserves at a time for chunks. Between the two, it reserves an eighth of the
+/// bytes that it has.
 const STEP: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
 
 /// Collects the packed rows of one half, block by block.
 pub struct Packer {
     budget: Budget,
     blocks: usize,
-    /// Address space for more chunks than there can be. Each block has a place of its own, and several threads write at
-    /// once.
+    /// Address space for the chunks of all blocks, more than there can be. Each block has a place of its own, so
+    /// several threads write at once.
     chunks: Buffer<AtomicU32>,
     state: Mutex<PackerState>,
     /// Number of blocks that are begun and not complete.
@@ -46,20 +47,20 @@ impl Drop for BegunGuard {
 
 struct PackerState {
     done: Vec<BlockOffsets>,
-    /// Number of words of the chunks that have a place, and the memory reserved for them.
+    /// Number of words of all chunks that have a place. `reserved` is the memory reserved for them.
     words: usize,
     reserved: Reservation,
-    /// Complete blocks that wait for a block before them.
+    /// Complete blocks that have no place yet, because a block before them is not complete.
     waiting: BTreeMap<usize, BlockPacker>,
 }
 
 impl Packer {
-    /// Makes a packer for a half of `blocks` blocks.
+    /// Makes a packer for one half of a graph, which has `blocks` blocks.
     ///
     /// # Errors
     /// [`Error::Limit`].
     pub fn new(blocks: usize, budget: &Budget) -> Result<Packer> {
-        // Use the limit and not the free memory, because more becomes free when blocks are packed.
+        // Use the limit rather than the free memory, because more becomes free when blocks are packed.
         let chunks = budget.addresses(budget.limit() as usize / 4, PURPOSE)?;
         let (done, waiting) = (Vec::with_capacity(blocks), BTreeMap::new());
         let state = PackerState { done, words: 0, reserved: budget.reserve(0, PURPOSE)?, waiting };
@@ -71,19 +72,19 @@ impl Packer {
         &self.budget
     }
 
-    /// Whether the packer has taken block `b`.
+    /// Whether block `b` is already packed and in this packer.
     pub(super) fn has(&self, b: usize) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         b < state.done.len() || state.waiting.contains_key(&b)
     }
 
-    /// Estimates the bytes that a block takes until it has its place, the copied chunks included.
+    /// Estimates the bytes that a block takes until its chunks are copied to their place, the copy included.
     pub fn block_bytes(rows: u64, entries: u64) -> u64 {
         lists_bytes(rows) + 5 * entries
     }
 
     /// Begins a block with `rows` rows and about `entries` entries. `lengths` appends the lengths of the rows to a
-    /// list. If memory has no room for another block, this waits for the blocks that are begun.
+    /// list. If memory has no room for the block, this waits as long as other blocks are begun and incomplete.
     ///
     /// # Errors
     /// [`Error::Limit`], and errors of `lengths`.
@@ -107,11 +108,11 @@ impl Packer {
         Ok(BlockPacker::new(list, reserved, place))
     }
 
-    /// Takes a complete block. Blocks may come in any order, each once.
+    /// Adds block `index`, which must be complete. Blocks may come in any order, each once.
     ///
     /// # Errors
-    /// [`Error::Limit`] if there is no memory to place the block; the packer keeps it without a place. It is no error
-    /// while other blocks are begun, because these may free memory: the next call tries again.
+    /// [`Error::Limit`] if there is no memory to place the block. The packer then keeps it without a place. While other
+    /// blocks are begun, this is no error, because they may free memory: the next call tries again.
     pub fn take(&self, index: usize, mut block: BlockPacker) -> Result<()> {
         block.end();
         let (mut placed, mut outcome) = (Vec::new(), Ok(()));
@@ -137,10 +138,10 @@ impl Packer {
         outcome
     }
 
-    /// Returns the packed rows, after all blocks were taken.
+    /// Returns the packed rows. All blocks must have been added.
     ///
     /// # Errors
-    /// [`Error::Io`] if blocks are missing, which is a bug of the program.
+    /// [`Error::Internal`] if blocks are missing, which is a bug of the program.
     pub fn finish(self) -> Result<PackedRows> {
         let blocks = self.blocks;
         let (rows, _) = self.into_parts();
@@ -151,7 +152,7 @@ impl Packer {
         Ok(rows)
     }
 
-    /// Returns the placed blocks, which are the first ones, and the complete blocks that have no place yet.
+    /// Returns the blocks that have a place, which are the first ones, and the complete blocks that have none yet.
     pub(super) fn into_parts(self) -> (PackedRows, BTreeMap<usize, BlockPacker>) {
         let PackerState { done, words, reserved, waiting } =
             self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -161,16 +162,16 @@ impl Packer {
     }
 }
 
-/// Returns the bytes of the lists of a block with `rows` rows: the lengths and the starts of rows.
+/// Returns the bytes of the two lists of a block with `rows` rows: the lengths and the starts of its rows.
 fn lists_bytes(rows: u64) -> u64 {
     4 * (2 * rows + 1)
 }
 
-/// A placed block: position of its chunks, the chunks, and their reservation.
+/// A block that got its place: the position of its chunks, the chunks, and the reservation for them.
 type PlacedChunks = (usize, Vec<u32>, Reservation);
 
 impl PackerState {
-    /// Gives a block a place after the others. Memory for it must be reserved.
+    /// Gives a block a place after the other placed blocks. Memory for it must be reserved.
     fn place(&mut self, mut block: BlockPacker) -> PlacedChunks {
         let before = self.words;
         let kept = block.reserved.split(4 * block.starts.len() as u64);
@@ -181,19 +182,19 @@ impl PackerState {
     }
 }
 
-/// Packs the rows of one block, one after the other.
+/// Packer of the rows of one block, which come one after the other.
 #[derive(Debug)]
 pub struct BlockPacker {
-    /// Lengths of the rows after the current one.
+    /// Lengths of the rows that follow the current one.
     left: std::vec::IntoIter<u32>,
-    /// Number of entries that the current row still lacks, and its entries that are in no chunk yet.
+    /// Number of entries that the current row still lacks. `row` has the row's entries that are in no chunk yet.
     lacks: usize,
     row: Vec<u32>,
     starts: Vec<u32>,
     chunks: Vec<u32>,
     entries: u64,
     reserved: Reservation,
-    /// Number of bytes reserved for chunks.
+    /// Number of bytes that are reserved for chunks.
     room: usize,
     /// Counts this block as begun until it is complete.
     place: Option<BegunGuard>,
@@ -218,7 +219,7 @@ impl BlockPacker {
         packer
     }
 
-    /// Goes to the next row that has entries.
+    /// Goes on to the next row that has entries.
     fn begin_row(&mut self) {
         while let Some(length) = self.left.next() {
             self.lacks = length as usize;
@@ -233,7 +234,7 @@ impl BlockPacker {
         self.starts.push((self.chunks.len() / WORDS) as u32);
     }
 
-    /// Appends the next entries of the rows, row after row.
+    /// Appends the next neighbours of the rows, row after row.
     ///
     /// # Errors
     /// [`Error::Validation`] if there are more entries than the rows have; [`Error::Limit`].
@@ -264,7 +265,7 @@ impl BlockPacker {
         Ok(())
     }
 
-    /// Reserves memory for `more` bytes of chunks in addition to the present ones.
+    /// Reserves memory for `more` bytes of chunks in addition to the chunks so far.
     fn make_room(&mut self, more: usize) -> Result<()> {
         let needed = 4 * self.chunks.len() + more;
         if needed > self.room {
@@ -276,7 +277,7 @@ impl BlockPacker {
         Ok(())
     }
 
-    /// Frees the memory that the block no longer needs once it is complete.
+    /// Frees the memory that the complete block no longer needs.
     fn end(&mut self) {
         self.left = Vec::new().into_iter();
         self.row = Vec::new();
@@ -310,7 +311,7 @@ mod tests {
         packer.begin(lengths.len(), 0, list).expect("room")
     }
 
-    /// A long row has the same chunks whether it comes in pieces of any length or as a whole.
+    /// Checks that the chunks of a long row are the same whether it comes in pieces of any length or as a whole.
     #[test]
     fn chunks_of_a_long_row_do_not_depend_on_its_pieces() {
         let budget = Budget::new(1 << 30, 1).expect("room");
@@ -326,8 +327,8 @@ mod tests {
         }
     }
 
-    /// While other blocks are begun, a block is begun only if memory has room for it. Without others it is begun in any
-    /// case.
+    /// Checks that a block waits for memory while other blocks are begun, and that it waits no more once they are
+    /// complete.
     #[test]
     fn without_room_a_block_waits_for_those_that_are_begun() {
         let budget = Budget::new(crate::memory::limit_leaving(1 << 20, 1), 1).expect("room");
@@ -389,7 +390,7 @@ mod tests {
         }
     }
 
-    /// Memory that is in use when packing begins can be freed and used for packed rows.
+    /// Checks that memory that is freed after packing begins is used for packed rows.
     #[test]
     fn memory_that_is_freed_meanwhile_is_used() {
         let budget = Budget::new(crate::memory::limit_leaving(1 << 20, 1), 1).expect("room");

@@ -1,5 +1,5 @@
-//! Weights that are drawn at random rather than read. A weight is a hash of a seed and the ids of both ends. So nothing
-//! is stored, and every process, thread and device draws the same weight.
+//! Weights that are drawn at random rather than read. The weight of an edge is a hash of a seed and of the ids of both
+//! ends. So nothing is stored, and every process, thread and device draws the same weight.
 //!
 //! The hash applies the finalizer of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014) to the seed and then to each id. It
 //! uses 64-bit additions, multiplications and shifts, which kernels compute in the same way. A decimal is rounded after
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 pub enum DrawnWeights {
     /// Every weight is 1.
     Unit,
-    /// Whole numbers; every number in the range is equally likely.
+    /// Whole numbers. All numbers in the range are equally likely.
     Whole {
         /// Smallest weight.
         least: u32,
@@ -25,7 +25,7 @@ pub enum DrawnWeights {
         /// Seed of the hash.
         seed: u64,
     },
-    /// Decimals; the range has 2^24 of them, equally spaced and equally likely.
+    /// Decimals. There are 2^24 of them in the range, equally spaced and equally likely.
     Decimal {
         /// Smallest weight.
         least: f32,
@@ -45,7 +45,7 @@ impl DrawnWeights {
         }
     }
 
-    /// Returns an upper bound of the weights: a whole number, or the bits of an f32.
+    /// Returns an upper bound of all weights: a whole number, or the bits of an f32.
     pub fn largest(self) -> u32 {
         match self {
             DrawnWeights::Unit => 1,
@@ -55,7 +55,7 @@ impl DrawnWeights {
     }
 
     /// Returns the weight of the edge from `tail` to `head`: a whole number, or the bits of an f32. In an undirected
-    /// graph it is the same from either end.
+    /// graph, both ends get the same weight.
     #[inline]
     pub fn of(self, direction: Direction, tail: RawId, head: RawId) -> u32 {
         let (first, second) = match direction {
@@ -81,7 +81,7 @@ fn hash(seed: u64, first: RawId, second: RawId) -> u64 {
     mixed(mixed(mixed(seed).wrapping_add(first.0)).wrapping_add(second.0))
 }
 
-/// Returns the output of SplitMix64 for the state `state`.
+/// Returns the output of SplitMix64 that follows the state `state`.
 #[inline]
 fn mixed(state: u64) -> u64 {
     let x = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -95,7 +95,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The first outputs of SplitMix64 from the seed 1234567, as its reference implementation prints them.
+    /// Checks the hash against the first outputs of SplitMix64 from the seed 1234567, as its reference implementation
+    /// prints them.
     #[test]
     fn the_hash_is_that_of_the_reference() {
         let known = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423u64];
@@ -130,8 +131,8 @@ mod tests {
         }
     }
 
-    /// With any seed, each number is drawn about equally often over many edges. Another seed, or the opposite
-    /// direction, draws other numbers.
+    /// Checks that each number is drawn about equally often over many edges, with any seed, and that another seed or
+    /// the opposite direction draws other numbers.
     #[test]
     fn weights_are_uniform_and_depend_on_the_seed_and_on_direction() {
         let draw = |seed, direction, (u, v): (u64, u64)| {
@@ -152,7 +153,7 @@ mod tests {
         assert!(others(&|e| draw(1, Direction::Directed, e), &|(u, v)| draw(1, Direction::Directed, (v, u))));
     }
 
-    /// Weights must stay the same as in earlier versions, because results of jobs depend on them.
+    /// Checks that weights are the same as in earlier versions, because results of jobs depend on them.
     #[test]
     fn known_weights() {
         let (u, v) = (RawId(5), RawId(1 << 40));

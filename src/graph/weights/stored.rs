@@ -1,4 +1,4 @@
-//! Files of the weights of a block's edges, next to the block's file.
+//! Files of weights. Each belongs to one block of rows, and lies next to the block's file.
 //!
 //! The body of a file is eight u64 (index of the block, first row, entries, 1 for whole numbers or 2 for f32, zeros)
 //! and a 32-bit weight for each target of the block, in the same order. The salt of the file combines the key of the
@@ -16,15 +16,15 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 const HEAD: usize = 64;
-/// Smallest bits of an f32 that is infinite, NaN or negative; all larger bits are, too.
+/// Smallest bits of an f32 that is infinite, NaN or negative. All larger bits are one of these, too.
 const NOT_FINITE: u32 = 0x7f80_0000;
 
-/// The weights of a graph.
+/// Description of the weights of a graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphWeights {
     /// Type of the weights.
     pub kind: WeightType,
-    /// Checksum of the input's files of weights, if weights are in files of their own.
+    /// Checksum of the input files that have the weights, if weights are in files of their own.
     pub checksum: u64,
     /// Key of the stored files: a hash of everything on which the weights depend.
     pub key: u64,
@@ -45,23 +45,23 @@ fn head(weights: GraphWeights, layout: &Layout, index: usize, entries: u64) -> [
     [index as u64, layout.block(index).rows.start, entries, type_of_them, 0, 0, 0, 0]
 }
 
-/// Returns the path of the weights of block `index` of `half` in the graph's folder.
+/// Returns the path of the file of weights of block `index` of `half` in the graph's folder.
 pub fn path(folder: &Path, half: Half, index: usize) -> PathBuf {
     folder.join(format!("{}.{index:06}.weights", half.name()))
 }
 
-/// Returns, for each of the blocks `0 .. blocks` of `half`, whether `folder` has a file of its weights. It lists the
+/// Returns, for each of the blocks `0 .. blocks` of `half`, whether `folder` has its file of weights. It lists the
 /// folder for the same reason as [`crate::graph::stored::listed`].
 pub fn listed(folder: &Path, half: Half, blocks: usize) -> Vec<bool> {
     listed_by(folder, blocks, |b| path(folder, half, b))
 }
 
-/// Returns the bytes of a file's body for `entries` entries.
+/// Returns the length in bytes of the body of a file with `entries` weights.
 pub fn body_bytes(entries: u64) -> u64 {
     HEAD as u64 + 4 * entries
 }
 
-/// Writer of the weights of a block, piece by piece.
+/// Writes the file of weights of a block, piece by piece.
 pub struct WeightsWriter {
     file: NewFile,
     path: PathBuf,
@@ -69,8 +69,8 @@ pub struct WeightsWriter {
 }
 
 impl WeightsWriter {
-    /// Begins the file of weights of block `index` of `half`, for a graph with this layout. The block has `entries`
-    /// entries.
+    /// Begins the file of weights of block `index` of `half`. `layout` is the layout of the half, and the block has
+    /// `entries` entries.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -88,7 +88,7 @@ impl WeightsWriter {
         Ok(WeightsWriter { file, path, entries })
     }
 
-    /// Appends the weights of the next targets.
+    /// Appends the weights of the next entries of the block.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -96,10 +96,11 @@ impl WeightsWriter {
         self.file.write(bytes_of(weights))
     }
 
-    /// Completes the file.
+    /// Completes the file. It becomes durable once a syncer has waited for the result.
     ///
     /// # Errors
-    /// [`Error::Validation`] if there are more or fewer weights than announced; [`Error::DiskFull`], [`Error::Io`].
+    /// [`Error::Validation`] if there are more or fewer weights than were announced to [`Self::create`];
+    /// [`Error::DiskFull`], [`Error::Io`].
     pub fn finish(self) -> Result<Pending> {
         if self.file.body_bytes() != body_bytes(self.entries) {
             let what = format!("{} bytes for the weights of {} entries", self.file.body_bytes(), self.entries);
@@ -109,7 +110,7 @@ impl WeightsWriter {
     }
 }
 
-/// The stored weights of a block, mapped to memory.
+/// The weights of a block, in a file that is mapped to memory.
 #[derive(Debug)]
 pub struct StoredWeights {
     file: Mapped,
@@ -117,8 +118,8 @@ pub struct StoredWeights {
 }
 
 impl StoredWeights {
-    /// Opens the weights of block `index` of `half`; the block has `entries` entries. Checks the sizes;
-    /// [`Self::verify`] checks the contents.
+    /// Opens the file of weights of block `index` of `half`; the block has `entries` entries. This checks the sizes
+    /// only; [`Self::verify`] checks the contents.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -144,7 +145,7 @@ impl StoredWeights {
         Ok(StoredWeights { file, kind: weights.kind })
     }
 
-    /// Returns the weights, in the order of the block's targets: whole numbers, or the bits of f32.
+    /// Returns the weights in the order of the block's targets. They are whole numbers or the bits of f32.
     #[inline]
     pub fn weights(&self) -> &[u32] {
         // `open` checked the length; the body starts at a multiple of 64.
@@ -165,12 +166,12 @@ impl StoredWeights {
         }
     }
 
-    /// Returns the bytes of the file's body.
+    /// Returns the length of the file's body in bytes.
     pub fn bytes(&self) -> u64 {
         self.file.body().len() as u64
     }
 
-    /// Frees the pages that were read.
+    /// Frees the memory pages into which the file was read.
     pub fn release(&self) {
         self.file.drop_range(0..self.file.body().len());
     }

@@ -55,7 +55,7 @@ impl DegreeCounting for CpuCounters<'_> {
 pub(super) struct SharedDegrees<'b> {
     budget: &'b Budget,
     array: RwLock<Buffer<AtomicU32>>,
-    /// Ids from this one on are not counted.
+    /// First id that is not counted.
     end: u64,
 }
 
@@ -81,7 +81,7 @@ impl<'b> SharedDegrees<'b> {
         }
     }
 
-    /// Grows the array until it has an element for `id`. Returns false if there is no memory for that.
+    /// Grows the shared array until it has an element for `id`. Returns false if there is no memory for that.
     fn reach(&self, id: u32) -> bool {
         let mut array = self.array.write().unwrap_or_else(PoisonError::into_inner);
         array.len() > id as usize || grow(&mut array, id, PURPOSE).is_ok()
@@ -119,7 +119,7 @@ fn grow<T: Plain>(array: &mut Buffer<T>, id: u32, purpose: &str) -> Result<()> {
     array.grow(ample, purpose).or_else(|_| array.grow(enough, purpose))
 }
 
-/// Counters of one thread.
+/// Degree counters of one thread, a byte for each id.
 struct ThreadCounter<'a> {
     shared: &'a SharedDegrees<'a>,
     bytes: Buffer<u8>,
@@ -166,7 +166,7 @@ impl<'a> ThreadCounter<'a> {
     }
 
     /// Counts an id for which the thread has no counter yet. The shared degrees grow first: if there is memory only for
-    /// them, all threads count in them.
+    /// these, all threads count there.
     #[cold]
     fn count_beyond(&mut self, id: u32) {
         let reached = self.shared.reach(id);
@@ -193,7 +193,7 @@ impl<'a> ThreadCounter<'a> {
         }
     }
 
-    /// Counts edges. The increments are random, so it prefetches the counters of later edges.
+    /// Counts edges. The increments go to random places, so it prefetches the counters of later edges.
     fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]]) {
         const AHEAD: usize = 32;
         self.edges += edges.len() as u64;

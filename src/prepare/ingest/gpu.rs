@@ -15,26 +15,26 @@ use std::sync::{Arc, PoisonError, RwLock};
 const HEAD: usize = 6;
 const FOUND: usize = HEAD + 2 * SAMPLED;
 
-/// Words of the smallest batch that is worth a kernel launch.
+/// Number of words of the smallest batch that is worth a kernel launch.
 const LEAST_BATCH: u64 = 4096;
-/// Amount that is subtracted (carried) from a degree once the degree is that large. Between two checks at most half as
-/// much is added to any degree, so no counter overflows.
+/// A degree that reaches this value is carried: the value is subtracted from it and noted. Between two checks at most
+/// half as much is added to any degree, so no counter overflows.
 const CARRY: u32 = 1 << 31;
 const CARRY_EVERY: u64 = 1 << 30;
-/// Most carries in a pass; each stands for 2^31 ends of edges.
+/// Most carries in a pass over the input. Each stands for 2^31 ends of edges.
 const MOST_CARRIED: u64 = (1 << 16) - 1;
 
-/// Division of the GPU's memory for counting.
+/// Division of the GPU's memory for counting degrees.
 struct CounterPlan {
     ids: u64,
-    /// True if the input may have more ids than `ids`.
+    /// True if the input may have more than `ids` ids.
     is_part: bool,
     lanes: usize,
-    /// Number of words in a batch.
+    /// Number of 32-bit words in a batch of ids.
     batch: u64,
 }
 
-/// Counts degrees on a GPU.
+/// Degree counters of all threads, in the memory of a GPU.
 pub struct GpuCounters<'w> {
     lanes: Vec<LaneCounter<'w>>,
     shared: Arc<SharedCounts<'w>>,
@@ -45,11 +45,11 @@ struct SharedCounts<'w> {
     count: Kernel,
     carry: Kernel,
     add: Kernel,
-    /// GPUs of other ranks.
+    /// Access to the GPUs of other ranks.
     peers: &'w Peers,
     degrees: DeviceSlice<u32>,
-    /// True if the input may have ids without a counter, because memory is too small. `memory` is the GPU memory in
-    /// bytes.
+    /// True if the input may have ids without a counter, because memory is too small. `memory` is the total GPU memory
+    /// in bytes.
     is_part: bool,
     memory: u64,
     carried: DeviceSlice<u32>,
@@ -60,22 +60,22 @@ struct SharedCounts<'w> {
     carrying: RwLock<()>,
 }
 
-/// Degree counting by one thread, on its lane of the GPU.
+/// Degree counter of one thread, on its lane of the GPU.
 struct LaneCounter<'w> {
     shared: Arc<SharedCounts<'w>>,
     lane: Lane<'w>,
     raw: DeviceSlice<u32>,
     results: DeviceSlice<u32>,
-    /// Number of words in a batch.
+    /// Number of 32-bit words in a batch of ids.
     batch: usize,
-    /// Words of the batch in each slot, if its results are not read yet; else 0.
+    /// For each slot, the number of words of its batch if the results are not read yet; else 0.
     pending: Vec<usize>,
     found: Counted,
 }
 
 impl<'w> GpuCounters<'w> {
-    /// Starts counting the degrees of all ids below `end`. If `exact` is false, it may count only the first ids, as many
-    /// as there is memory for. Returns `None` if memory is too small.
+    /// Makes counters on the GPU for the degrees of all ids below `end`. If `exact` is false and memory is too small
+    /// for all, there are counters only for the first ids. Returns `None` if memory is too small even then.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -106,7 +106,7 @@ impl<'w> GpuCounters<'w> {
         (lanes > 0 && !(is_part && exact)).then_some(CounterPlan { ids, is_part, lanes: lanes as usize, batch })
     }
 
-    /// Allocates the planned memory in `workspace`.
+    /// Allocates the planned memory in `workspace`, and makes a counter for each lane.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -217,7 +217,7 @@ impl GpuCounters<'_> {
         })
     }
 
-    /// Returns the ids from whose degrees [`CARRY`] was subtracted. An id appears once for each time.
+    /// Returns the ids whose degrees were reduced by [`CARRY`]. An id appears once for each reduction.
     fn carried(&self) -> Result<Vec<u32>> {
         if self.shared.ends.load(Ordering::Relaxed) < CARRY_EVERY {
             return Ok(Vec::new());
@@ -230,7 +230,7 @@ impl GpuCounters<'_> {
 }
 
 impl LaneCounter<'_> {
-    /// Adds pairs of ids.
+    /// Adds edges, which are pairs of ids.
     fn push(&mut self, mut ids: &[u32]) -> Result<()> {
         while !ids.is_empty() {
             if self.lane.filled() == 0 {
@@ -309,8 +309,8 @@ impl LaneCounter<'_> {
                 found.sample.take(u64::from(low) | (u64::from(high) << 32));
             }
         } else {
-            // The results have no room for so many sampled edges, as in a small input, where most edges are in the
-            // sample. The host samples the batch itself.
+            // The kernel sampled more edges than its results have room for. This happens in small inputs, where most
+            // edges are in the sample. The host samples the batch itself.
             for &[u, v] in pairs.iter().filter(|[u, v]| u != v && u64::from(*u.max(v)) < end) {
                 found.sample.see(u.into(), v.into());
             }
@@ -324,7 +324,7 @@ impl LaneCounter<'_> {
         self.lane.pass()
     }
 
-    /// Handles an edge with an id that does not fit the GPU's 32 bits.
+    /// Notes an edge with an id that does not fit the GPU's 32 bits.
     fn oversized(&mut self, u: u64, v: u64) -> Result<()> {
         self.found.largest = self.found.largest.max(Some(u.max(v)));
         if u == v {

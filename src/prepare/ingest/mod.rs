@@ -16,11 +16,11 @@ use cpu::{CpuCounters, SharedDegrees};
 use gpu::GpuCounters;
 use std::ops::Range;
 
-/// Number of ids that an array may span however few edges there are. Such an array is small, and results stay indexed
-/// by the input's ids.
+/// Number of ids that an array indexed by id may span, even if there are few edges. Such an array is small, and results
+/// stay indexed by the input's ids.
 const ALWAYS_DENSE: u64 = 1 << 20;
-/// The same limit for an input that declares its number of vertices, because each declared vertex gets a row in the
-/// results.
+/// Like `ALWAYS_DENSE`, but for an input that declares its number of vertices. It is larger because each declared
+/// vertex gets a row in the results.
 const DECLARED_DENSE: u64 = 1 << 26;
 /// One more than the largest id that fits the 32 bits of a vertex.
 const MAX_DENSE: u64 = u32::MAX as u64;
@@ -28,9 +28,9 @@ const MAX_DENSE: u64 = u32::MAX as u64;
 /// Results of one pass over the input.
 #[derive(Debug)]
 pub struct Ingested {
-    /// Number of edge ends at each id, repeats included, loops excluded; capped at 2^32 - 1. Empty if the ids are
-    /// sparse. Each rank has the numbers for its share of the ids ([`Comm::share`]); the other elements have no
-    /// meaning.
+    /// Degree of each id: the number of edge ends there, repeats included, loops excluded, at most 2^32 - 1. Empty if
+    /// the ids are sparse. Each rank has the degrees of its share of the ids ([`Comm::share`]); the other elements have
+    /// no meaning.
     pub degrees: Buffer<u32>,
     /// Number of edges in the input, loops and repeats included.
     pub edges: u64,
@@ -52,8 +52,8 @@ pub struct Ingested {
     pub distinct_at_most: u64,
 }
 
-/// Returns the most elements that an array indexed by id may have for `edges` edges. `wide` says whether ids may have
-/// 64 bits; `declared` says whether the input declares its number of vertices.
+/// Returns the most elements that an array indexed by id may have for an input of `edges` edges. `wide` says whether
+/// ids may have 64 bits; `declared` says whether the input declares its number of vertices.
 pub fn most_dense(edges: u64, wide: bool, declared: bool) -> u64 {
     let free = match (declared, wide) {
         (true, _) => DECLARED_DENSE,
@@ -63,30 +63,30 @@ pub fn most_dense(edges: u64, wide: bool, declared: bool) -> u64 {
     edges.saturating_mul(8).max(free).min(MAX_DENSE - 1) + 1
 }
 
-/// Returns true if ids up to `largest` are too sparse for arrays indexed by id, for `edges` edges.
+/// Returns true if ids up to `largest` are too sparse for arrays indexed by id, in an input of `edges` edges.
 pub fn sparse(largest: u64, edges: u64, wide: bool, declared: bool) -> bool {
     largest >= most_dense(edges, wide, declared)
 }
 
-/// Counting of degrees while the input is read, on the CPU or a device.
+/// Counters of degrees while the input is read, on the CPU or on a GPU.
 pub trait DegreeCounting {
     /// Returns one visitor for each thread that reads the input.
     fn visitors(&mut self) -> Vec<&mut dyn Visitor>;
 
-    /// Returns the results, after all edges were seen.
+    /// Returns the results of counting, without the degrees. All edges must have been seen.
     ///
     /// # Errors
     /// [`Error::Lost`].
     fn finish(&mut self) -> Result<Counted>;
 
-    /// Returns an array for the degrees of ids up to `largest`. It has the degrees already, unless [`Self::fetch`]
-    /// copies them there. Called once.
+    /// Returns an array for the degrees of ids up to `largest`. It already has the degrees, unless they are on a GPU
+    /// and [`Self::fetch`] copies them. Called once.
     ///
     /// # Errors
     /// [`Error::Limit`] if there is no memory for the degrees; [`Error::Lost`].
     fn degrees(&mut self, largest: u32) -> Result<Buffer<u32>>;
 
-    /// Copies the degrees that this rank counted to `degrees`, if they are on a device.
+    /// Copies the degrees that this rank counted from its GPU to `degrees`. Does nothing if they are not on a GPU.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -115,9 +115,9 @@ pub trait DegreeCounting {
     }
 }
 
-/// Results of counting, without the degrees.
+/// Results of counting degrees, without the degrees.
 pub struct Counted {
-    /// Number of loops.
+    /// Number of loops in the input.
     pub loops: u64,
     /// Smallest id that has a loop; [`u64::MAX`] if there is none.
     pub first_loop: u64,
@@ -133,7 +133,7 @@ impl Counted {
         Counted { loops: 0, first_loop: u64::MAX, largest: None, missed: false, sample: EdgeSample::new(expected) }
     }
 
-    /// Adds the results of another thread.
+    /// Adds the results of another thread to these.
     fn merge(&mut self, other: Counted) {
         self.loops += other.loops;
         self.first_loop = self.first_loop.min(other.first_loop);
@@ -142,7 +142,7 @@ impl Counted {
         self.sample.merge(other.sample);
     }
 
-    /// Combines the results of all ranks. Collective.
+    /// Combines the results of all ranks; afterwards each rank has the totals. Collective.
     fn join(&mut self, comm: &Comm) {
         let mut most = [self.largest.is_some().into(), self.largest.unwrap_or(0), self.missed.into()];
         comm.all_max(&mut most);
@@ -153,7 +153,7 @@ impl Counted {
     }
 }
 
-/// Outcome of a pass; it is the same on all ranks.
+/// Outcome of a pass over the input; it is the same on all ranks.
 enum PassOutcome {
     /// All edges were counted.
     Whole(Ingested),
@@ -164,30 +164,31 @@ enum PassOutcome {
     DeviceTooSmall(Error),
 }
 
-/// The first pass over the input, with everything that it needs.
+/// The first pass over the input, with the resources that it needs.
 pub struct Ingest<'a, 'm> {
-    /// Input with the edges; each rank reads its share.
+    /// Input that has the edges. Each rank reads its share.
     pub input: &'a Input,
-    /// What to do with chunks that were read: keep them in memory or not.
+    /// Whether chunks of the input that were read are kept in memory.
     pub cache: CacheUse<'a, 'm>,
     /// Dictionary of sparse ids, if ids are sparse.
     pub dictionary: Option<&'a Dictionary>,
-    /// Number of threads.
+    /// Number of threads that read and count.
     pub threads: usize,
     /// Budget of host memory.
     pub budget: &'a Budget,
     /// Ranks that prepare the graph together.
     pub comm: &'a Comm,
-    /// Work stealing, if any: ranks that are done read chunks of ranks that are not.
+    /// Work stealing between ranks, if there is any: a rank that has read its share reads chunks of other ranks'
+    /// shares.
     pub stealing: Option<&'a WorkStealing>,
-    /// Called by each rank when all ranks have read their shares. Before that, no rank waits until others have opened
-    /// their GPUs.
+    /// Function that connects the GPUs of all ranks. Each rank calls it after all ranks have read their shares, so that
+    /// no rank waits earlier until others have opened their GPUs.
     pub meet: &'a dyn Fn(),
 }
 
 impl Ingest<'_, '_> {
-    /// Reads the whole input, and counts on `gpu` if its memory is large enough. Reads it twice if the first pass
-    /// could not count all ids. Collective.
+    /// Reads the whole input and counts degrees, on `gpu` if its memory is large enough. Reads the input twice if the
+    /// first pass could not count all ids. Collective.
     ///
     /// # Errors
     /// Errors of the input and of the budget (4 bytes for each id up to the largest), and a stop that `watch` reports.
@@ -287,18 +288,18 @@ impl Ingest<'_, '_> {
     }
 }
 
-/// Combines what each rank saw in its share of the input into the totals of the whole input. Collective.
+/// Combines the findings of each rank in its share of the input into the totals of the whole input. Collective.
 ///
 /// # Errors
-/// Bad input if a header declares other numbers than the totals.
+/// An error of the input if a header declares other numbers than the totals.
 pub fn joined(mut seen: Seen, comm: &Comm) -> Result<Scan> {
     comm.all_sum(seen.sums());
     comm.all_max(seen.most());
     seen.finish()
 }
 
-/// Returns the first id that is not counted, because from there on the array would be sparse. It allows for an error in
-/// the estimated number of edges; the exact number decides later whether ids are sparse.
+/// Returns the first id that is not counted. An array of degrees up to this id would be sparse. The limit allows for an
+/// error in the estimated number of edges; the exact number decides later whether ids are sparse.
 fn end_of_ids(expected: u64, numbered: bool, wide: bool, largest: Option<u32>) -> u64 {
     let dense = expected.saturating_mul(9).max(if wide { 1024 } else { ALWAYS_DENSE }) + 1;
     match largest {
@@ -313,7 +314,7 @@ pub fn samples_bytes(threads: usize, input: &Input) -> u64 {
     (threads as u64 + 2) * EdgeSample::bytes(input.most_edges())
 }
 
-/// Returns the bytes of all threads' counters for `ids` ids. Threads have these counters only as far as memory allows.
+/// Returns the bytes of all threads' own counters for `ids` ids. If memory is short, threads have fewer counters.
 pub fn counters_bytes(ids: u64, threads: usize) -> u64 {
     threads as u64 * ids.next_multiple_of(GRANULE)
 }

@@ -1,28 +1,28 @@
-//! Lines of bins that stay in the memory of GPUs: this rank's GPU and the GPUs of ranks that it reaches. The host
-//! neither copies nor sends these lines. Every rank has room for the lines of its own bins. The room has a part for
-//! each rank that fills it, so that no rank waits for another.
+//! Lines of bins that stay in the memory of GPUs: of this rank's GPU, and of the GPUs of ranks that it reaches. The
+//! host neither copies nor sends these lines. On every GPU there is memory for the lines of its own rank's bins. It has
+//! a part for each rank that fills bins, so that no rank waits for another.
 
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Queue};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Consecutive lines in the memory of the rank that owns their bin.
+/// A run of consecutive lines of a bin, in the GPU memory of the rank that owns the bin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineRun {
-    /// Index of the first line.
+    /// Index of the first line of the run.
     pub first: u32,
-    /// Number of lines.
+    /// Number of lines in the run.
     pub lines: u32,
 }
 
-/// Room for lines in the memory of all GPUs, as one rank sees it.
+/// The memory for lines on all GPUs, as one rank sees it.
 #[derive(Debug)]
 pub struct DeviceLines {
-    /// Words of a line.
+    /// Number of 32-bit words of a line.
     words: usize,
-    /// Lines of this rank's own bins.
+    /// Memory with the lines of this rank's own bins.
     lines: DeviceSlice<u32>,
-    /// By rank, the part of that rank's room that this rank fills.
+    /// For each rank, the part of its memory that this rank fills.
     parts: Vec<PeerLines>,
     /// Queue on which lines are read back.
     queue: Queue,
@@ -31,13 +31,13 @@ pub struct DeviceLines {
 #[derive(Debug)]
 struct PeerLines {
     lines: DeviceSlice<u32>,
-    /// Index of the part's first line in that rank's room.
+    /// Index of the part's first line in the memory of the rank to which it belongs.
     first: u64,
     used: AtomicU64,
 }
 
 impl DeviceLines {
-    /// Makes the view of rank `rank` from `lines`, the memory of each rank for whole lines of `words` words.
+    /// Makes the view of rank `rank`. `lines` is the memory of each rank for whole lines of `words` words.
     pub fn new(lines: &[DeviceSlice<u32>], words: usize, rank: usize, queue: Queue) -> DeviceLines {
         let (ranks, line_words) = (lines.len() as u64, words as u64);
         let part = |room: &DeviceSlice<u32>| {
@@ -49,8 +49,8 @@ impl DeviceLines {
         DeviceLines { words, lines: lines[rank], parts: lines.iter().map(part).collect(), queue }
     }
 
-    /// Queues a copy of whole `lines` to the memory of `rank`. Returns where the first line will be, and how many lines
-    /// found room.
+    /// Queues a copy of whole `lines` to the memory of `rank`. Returns the position of the first line there, and how
+    /// many lines found room.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -71,8 +71,8 @@ impl DeviceLines {
         self.lines
     }
 
-    /// Reads a run of this rank's own lines and passes them to `each`, at most `most` lines at a time. `words` is the
-    /// buffer they are read into.
+    /// Reads a run of this rank's own lines back, and passes the lines to `each`, at most `most` at a time. `words` is
+    /// the buffer into which they are read.
     ///
     /// # Errors
     /// Errors of `each`, and [`crate::Error::Lost`].

@@ -24,14 +24,14 @@ const _: () = {
     assert!(constant(HEADER, "PLAIN_WORDS") as usize == WORDS);
 };
 
-/// Fills bins on a GPU.
+/// Placers of edges in bins, one for each of the GPU's lanes.
 pub struct Placers<'w, 'r, 'p> {
     lanes: Vec<Placer<'w, 'r, 'p>>,
 }
 
 struct SharedPlacing<'w, 'r, 'p> {
     route: &'w Route<'r, 'p>,
-    /// Room for lines that stay on GPUs, if there is any, with each rank's consecutive bins.
+    /// Memory for lines that stay on GPUs, if there is any, with the consecutive bins of each rank.
     device_lines: Option<(&'p DeviceLines, Vec<OwnedBins>)>,
     source: &'w str,
     gather: Kernel,
@@ -41,34 +41,34 @@ struct SharedPlacing<'w, 'r, 'p> {
     bins: KernelBins,
 }
 
-/// Placing of edges by one thread, on its lane of the GPU.
+/// Placer of edges of one thread, on its lane of the GPU.
 struct Placer<'w, 'r, 'p> {
     shared: Arc<SharedPlacing<'w, 'r, 'p>>,
     lane: Lane<'w>,
     number: usize,
     raw: DeviceSlice<u32>,
     lines: DeviceSlice<u32>,
-    /// The counts that kernels return, then the start of each bin's lines.
+    /// Counts that kernels return, then the start of each bin's lines.
     results: DeviceSlice<u32>,
     unit: KernelGathered,
-    /// Words of an edge, of a line and of a batch.
+    /// Numbers of 32-bit words of an edge, of a line and of a batch.
     edge: usize,
     line: usize,
     batch: usize,
-    /// Number of edges gathered now, and the most that fit.
+    /// Number of edges gathered now. `most` is the number that fits.
     gathered: u64,
     most: u64,
-    /// Loops at ids that do not fit the GPU's 32 bits.
+    /// Number of loops at ids that do not fit the GPU's 32 bits.
     loops: u64,
-    /// How often lines were made, the time that took, and the time to store the lines.
+    /// Number of times that lines were made, the time that this took, and the time that storing the lines took.
     turns: u32,
     making: Duration,
     storing: Duration,
 }
 
 impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
-    /// Starts placing edges in their bins. Ids are looked up in `map`; `device_map` is a copy of it in the GPU's memory,
-    /// if there is one. Returns `None` if memory is too small.
+    /// Makes placers that place edges in their bins on the GPU. `map` maps ids to vertices, and `device_map` is a copy
+    /// of it in the GPU's memory, if there is one. Returns `None` if the GPU's memory is too small.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -83,7 +83,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         gpu.begin("partition", plan, |workspace, plan| Placers::new(workspace, plan, route, (map, device_map), source))
     }
 
-    /// Allocates the planned memory in `workspace`.
+    /// Allocates the planned memory in `workspace`, and makes a placer for each lane.
     fn new(
         workspace: &'w mut Workspace,
         plan: PlacerPlan,
@@ -205,7 +205,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         Ok(())
     }
 
-    /// Copies the edges in the current slot to the GPU and adds them to the gathered edges.
+    /// Copies the edges in the current slot to the GPU, and adds them to the gathered edges.
     fn gather(&mut self) -> Result<()> {
         let Placer { shared, lane, raw, unit, edge, .. } = self;
         let edges = (lane.filled() / *edge) as u64;
@@ -226,8 +226,8 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         }
     }
 
-    /// Makes lines of the gathered edges and puts the lines into their bins. Edges that fill no whole line stay for the
-    /// next time, unless this is the `last`. Returns the number of loops so far.
+    /// Makes lines from the gathered edges and puts them into their bins. Edges that fill no whole line stay for the
+    /// next call, unless this is the `last`. Returns the number of loops so far.
     fn make_lines(&mut self, last: bool) -> Result<u64> {
         let Placer { shared, lane, number, lines, results, unit, gathered, line: line_words, .. } = self;
         let line_words = *line_words;
@@ -315,7 +315,8 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         Ok(())
     }
 
-    /// Handles an edge with an id that does not fit the GPU's 32 bits. Ingest has met no such edge except loops.
+    /// Counts an edge with an id that does not fit the GPU's 32 bits, which must be a loop. The first pass over the
+    /// input found no other edge with a larger id.
     fn oversized(&mut self, u: u64, v: u64) -> Result<()> {
         if u != v {
             return Err(changed(self.shared.source));

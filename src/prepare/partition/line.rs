@@ -1,21 +1,21 @@
-//! Lines: some edges of a bin, which are stored together.
+//! Lines of edges. A line has some edges of one bin, which are stored together.
 
 /// Number of edges in a line. A line is stored under one lock.
 pub const LINE: usize = 64;
-/// Words of a line: the smaller neighbour of each edge, then the offset of each edge's row in the bin. Word `k` of the
-/// offsets has the offset of edge `k` in its low half and the offset of edge `k` + 32 in its high half.
+/// Number of 32-bit words of a line: the smaller neighbour of each edge, then the offset of each edge's row in the bin.
+/// Word `k` of the offsets has the offset of edge `k` in its low half and the offset of edge `k` + 32 in its high half.
 pub const WORDS: usize = LINE + LINE / 2;
-/// Words of a line of edges with weights. The weights follow the offsets of rows.
+/// Number of words of a line of edges with weights. The weights follow the offsets of rows.
 pub const WEIGHTED_WORDS: usize = WORDS + LINE;
-/// Marks an unused entry in a thread's last line, in place of the smaller neighbour.
+/// Mark of an unused entry in a thread's last line, in place of the smaller neighbour.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Returns the words of a line; `weighted` says whether edges have weights.
+/// Returns the number of words of a line; `weighted` says whether edges have weights.
 pub const fn line_words(weighted: bool) -> usize {
     if weighted { WEIGHTED_WORDS } else { WORDS }
 }
 
-/// Returns the bytes that an edge takes in its bin.
+/// Returns the bytes that an edge takes in its bin; `weighted` says whether edges have weights.
 pub const fn edge_bytes(weighted: bool) -> u64 {
     (line_words(weighted) * 4 / LINE) as u64
 }

@@ -3,8 +3,8 @@
 //! Threads gather the edges of each bin in lines, and store only whole lines (`scatter`, `gpu`). Bins grow by chunks
 //! from one pool. When the pool is used up, a full chunk is written to a spill file and its memory is used again. So
 //! one pass over the input is enough at any memory limit, and edges that fit stay in memory. (The alternative is to
-//! read the input again for every memory-full of rows. That needs no spill file, but each pass repeats two random
-//! look-ups an edge. From the second repetition on, writing 6 bytes an edge once is cheaper.)
+//! read the input again for every part of the rows that fits memory. That needs no spill file, but each pass repeats
+//! two random look-ups an edge. From the second repetition on, writing 6 bytes an edge once is cheaper.)
 
 pub mod device_lines;
 pub mod gpu;
@@ -35,37 +35,39 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub struct Partition<'a> {
     bins: &'a Bins,
-    /// True for bins that this rank fills. The blocks of other bins are stored already, or another rank builds them.
+    /// True for each bin that this rank fills. The blocks of other bins are stored already, or another rank builds
+    /// them.
     wanted: &'a [bool],
     parts: Vec<Mutex<BinLines<'a>>>,
     pool: Mutex<Pool<'a>>,
-    /// Words of a line.
+    /// Number of 32-bit words of a line.
     words: usize,
-    /// Words of a chunk.
+    /// Number of words of a chunk.
     chunk: usize,
     spill: Spill,
-    /// True if there is memory for the sorted rows of spilled edges.
+    /// True if memory is planned for sorted rows that do not fit the chunks of their bins.
     rows_have_memory: bool,
-    /// Room for lines that stay on GPUs, if there is any.
+    /// Memory for lines that stay on GPUs, if there is any.
     device_lines: Option<&'a DeviceLines>,
 }
 
-/// The edges of one bin.
+/// The edges of one bin, in lines.
 #[derive(Debug, Default)]
 struct BinLines<'a> {
-    /// Full chunks in memory, then the chunk that is being filled.
+    /// Chunks in memory. All are full, except the last, which is being filled.
     chunks: Vec<&'a mut [u32]>,
     /// Number of words used in the last chunk.
     last: usize,
-    /// Byte offsets of the full chunks in the spill file.
+    /// Byte offsets in the spill file of the bin's chunks there.
     spilled: Vec<u64>,
     /// The bin's lines in the memory of GPUs.
     runs: Vec<LineRun>,
 }
 
 impl<'a> Partition<'a> {
-    /// Makes empty bins. They take chunks of `lines` lines from `memory`, and then from the spill file at the path
-    /// `spill`. Lines made on a GPU go to `device_lines` first, if given. `weighted` says whether edges have weights.
+    /// Makes empty bins. They take chunks of `lines` lines from `memory`, and then use the spill file at the path
+    /// `spill`. If `device_lines` is given, lines that are made on a GPU go there first. `weighted` says whether edges
+    /// have weights.
     ///
     /// `memory` must have room for one chunk for every wanted bin.
     ///
@@ -95,12 +97,13 @@ impl<'a> Partition<'a> {
         self.pool().expect(words);
     }
 
-    /// Takes over `memory` for bins. Returns it if bins have enough already, or if it is smaller than a chunk.
+    /// Takes over `memory` for bins. Returns it if bins have enough memory already, or if it is smaller than a chunk.
     pub fn adopt<'m: 'a>(&self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
         self.pool().adopt(memory)
     }
 
-    /// Keeps the sorted rows of spilled edges in memory. The memory plan must have room for them.
+    /// Keeps sorted rows that do not fit the chunks of their bins in other memory, rather than in the spill file. The
+    /// memory plan must have room for them.
     pub fn keep_rows_in_memory(&mut self) {
         self.rows_have_memory = true;
     }
@@ -115,19 +118,19 @@ impl<'a> Partition<'a> {
         (0..self.parts.len()).map(|bin| self.bin(bin).lines(self) as u64).collect()
     }
 
-    /// Adds lines that lie on a GPU to a bin.
+    /// Adds a run of lines on a GPU to bin `bin`.
     fn add_run(&self, bin: usize, run: LineRun) {
         self.bin(bin).runs.push(run);
     }
 
-    /// Takes all edges out of bin `b` and returns a reader for them.
+    /// Takes all edges out of bin `b`, and returns a reader for them.
     pub fn part(&self, b: usize) -> BinReader<'_, 'a> {
         let part = std::mem::take(&mut *self.bin(b));
         BinReader { partition: self, part, block: self.bins.block_of[b] }
     }
 
-    /// Gives the memory of block `block` back to the system, after the block is written and its rows are no longer
-    /// needed. One call gives all of it back, so that whole huge pages are freed.
+    /// Gives the memory of the bins of block `block` back to the system. The block must be written, and its `rows` no
+    /// longer needed. One call gives all memory back, so that whole huge pages are freed.
     pub fn release(&self, block: usize, rows: Vec<StagedRows<'a>>) {
         let mut chunks = std::mem::take(&mut self.pool().read[block]);
         chunks.extend(rows.into_iter().flat_map(StagedRows::into_chunks));
@@ -142,7 +145,7 @@ impl<'a> Partition<'a> {
         self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a line to a bin, with the weights of its edges if they have some.
+    /// Appends a line to bin `bin`, with the weights of its edges if they have some.
     fn append(&self, bin: usize, line: &EdgeLine, weights: &[u32]) -> Result<()> {
         let part = &mut *self.bin(bin);
         let room = self.room(part, bin)?;
@@ -151,7 +154,7 @@ impl<'a> Partition<'a> {
         Ok(())
     }
 
-    /// Appends whole lines, laid out as in a chunk, to a bin.
+    /// Appends whole lines, laid out as in a chunk, to bin `bin`.
     fn append_lines(&self, bin: usize, mut words: &[u32]) -> Result<()> {
         let part = &mut *self.bin(bin);
         while !words.is_empty() {
@@ -164,8 +167,8 @@ impl<'a> Partition<'a> {
         Ok(())
     }
 
-    /// Returns the free end of the last chunk of `bin`. If that chunk is full, adds an empty one: a new one, or the last
-    /// one after writing that to the spill file.
+    /// Returns the free end of the last chunk of `bin`. If the chunk is full, this first adds an empty chunk. If the
+    /// pool has none left, it writes the full chunk to the spill file and empties it.
     #[inline]
     fn room<'p>(&self, part: &'p mut BinLines<'a>, bin: usize) -> Result<&'p mut [u32]> {
         if part.chunks.is_empty() || part.last == self.chunk {
@@ -195,7 +198,7 @@ impl<'a> Partition<'a> {
 }
 
 impl BinLines<'_> {
-    /// Returns the number of lines.
+    /// Returns the number of lines in the bin.
     fn lines(&self, partition: &Partition<'_>) -> usize {
         let full = self.chunks.len().saturating_sub(1) + self.spilled.len();
         (full * partition.chunk + self.last) / partition.words
@@ -203,7 +206,8 @@ impl BinLines<'_> {
     }
 }
 
-/// Reader of the edges of one bin. When it is dropped, the bin's chunks can be reused or given back to the system.
+/// Reader of the edges of one bin. When it is dropped, the memory of the bin's chunks can be reused or given back to
+/// the system.
 #[derive(Debug)]
 pub struct BinReader<'p, 'a> {
     partition: &'p Partition<'a>,
@@ -217,8 +221,8 @@ impl<'a> BinReader<'_, 'a> {
         !self.part.chunks.is_empty()
     }
 
-    /// Copies the bin's sorted rows (lengths, targets and, if any, weights) into its own chunks and into chunks that
-    /// earlier bins of the block left. If no edge of the bin was spilled, at most 4 bytes a row find no room there.
+    /// Copies the bin's sorted rows (lengths, targets and, if any, weights) into its own chunks, and into chunks that
+    /// earlier bins of the block left. If no edge of the bin was spilled, at most 4 bytes a row do not fit there.
     ///
     /// # Errors
     /// Errors of the spill file.
@@ -237,7 +241,7 @@ impl<'a> BinReader<'_, 'a> {
         StagedRows::new(chunks, rows, own, &self.partition.spill)
     }
 
-    /// Returns the number of lines.
+    /// Returns the number of lines in the bin.
     pub fn lines(&self) -> usize {
         self.part.lines(self.partition)
     }
@@ -247,13 +251,13 @@ impl<'a> BinReader<'_, 'a> {
         self.partition.bins.direction()
     }
 
-    /// Returns the bin's runs of lines that lie on a GPU, and the memory in which they lie.
+    /// Returns the bin's runs of lines on GPUs, and the memory in which they lie.
     pub fn device_runs(&self) -> (&[LineRun], Option<&DeviceLines>) {
         (&self.part.runs, self.partition.device_lines)
     }
 
-    /// Calls `each` for all edges, in no particular order, with the offset of the row in the bin and the smaller
-    /// neighbour. `scratch` is a buffer for chunks that are read back from disk.
+    /// Calls `each` for all edges of the bin, in no particular order. It passes the offset of the edge's row in the
+    /// bin, and the smaller neighbour. `scratch` is a buffer for chunks that are read back from disk.
     ///
     /// # Errors
     /// Errors of the spill file.
@@ -271,10 +275,11 @@ impl<'a> BinReader<'_, 'a> {
         })
     }
 
-    /// Calls `each` for all edges like [`Self::for_each`], and also passes the weight. The edges must have weights.
+    /// Calls `each` for all edges of the bin like [`Self::for_each`], and also passes the weight. Edges must have
+    /// weights.
     ///
     /// # Errors
-    /// Errors of the spill file; [`Error::Usage`] if edges have no weights.
+    /// Errors of the spill file; [`Error::Internal`] if edges have no weights.
     pub fn for_each_weighted(&self, scratch: &mut Vec<u32>, mut each: impl FnMut(u16, u32, u32)) -> Result<()> {
         if self.partition.words != WEIGHTED_WORDS {
             return Err(Error::internal("sort edges by weight", "bins without weights"));
@@ -295,8 +300,8 @@ impl<'a> BinReader<'_, 'a> {
         })
     }
 
-    /// Calls `chunk` with all lines, many at a time. `scratch` is a buffer for lines that are read back from disk or
-    /// from a GPU.
+    /// Calls `chunk` with all lines of the bin, many at a time. `scratch` is a buffer for lines that are read back from
+    /// disk or from a GPU.
     ///
     /// # Errors
     /// Errors of `chunk` and of the spill file, and [`Error::Lost`].
@@ -308,7 +313,8 @@ impl<'a> BinReader<'_, 'a> {
         self.for_each_chunk_here(scratch, chunk)
     }
 
-    /// Calls `chunk` with the lines that do not lie on a GPU, many at a time.
+    /// Calls `chunk` with the bin's lines that do not lie on a GPU, many at a time. `scratch` is a buffer for lines
+    /// that are read back from disk.
     ///
     /// # Errors
     /// Errors of [`Self::for_each_chunk`].
@@ -336,12 +342,12 @@ impl Drop for BinReader<'_, '_> {
     }
 }
 
-/// Places edges in bins while the input is read.
+/// A way to place edges in bins while the input is read, on the CPU or a GPU.
 pub trait EdgePlacing {
     /// Returns one visitor for each thread that reads the input.
     fn visitors(&mut self) -> Vec<&mut dyn Visitor>;
 
-    /// Stores the partly filled lines after all edges were seen. Returns the number of loops.
+    /// Stores the partly filled lines, after all edges were seen. Returns the number of loops.
     ///
     /// # Errors
     /// Errors of the spill file, an input that has changed, and [`Error::Lost`].

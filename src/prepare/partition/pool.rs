@@ -1,24 +1,24 @@
-//! The memory of the bins, divided into chunks. The chunks of a block lie together.
+//! The memory of the bins, divided into chunks. The chunks of the bins of a block lie together.
 
-/// Largest size of a slab of chunks, in words.
+/// Number of words of the largest slab, a piece of memory that has several chunks.
 const SLAB: usize = (4 << 20) / 4;
 
-/// The chunks that no bin uses yet.
+/// Pool of the chunks that no bin uses yet.
 #[derive(Debug)]
 pub(super) struct Pool<'a> {
     /// Slabs of chunks that no block uses yet; a slab is a few huge pages.
     slabs: Vec<&'a mut [u32]>,
-    /// By block, the free chunks of the slab that it took last. The chunks of a block lie together, so that whole huge
-    /// pages can be given back to the system once the block is sorted.
+    /// For each block, the free chunks of the slab that it took last. The chunks of a block lie together, so that whole
+    /// huge pages can be given back to the system once the block is sorted.
     open: Vec<Vec<&'a mut [u32]>>,
-    /// By block, chunks whose edges were read, and which can be reused.
+    /// For each block, the chunks whose edges were read. They can be reused.
     pub(super) read: Vec<Vec<&'a mut [u32]>>,
     /// Number of free chunks in `slabs` and `open`.
     pub(super) left: usize,
     /// Number of wanted bins without a chunk. One chunk is reserved for each, because in a sorted input the first bins
     /// take all other chunks long before edges of the last bins come.
     pub(super) waiting: usize,
-    /// Words of a chunk, and chunks of a slab.
+    /// Number of words of a chunk. `per_slab` is the number of chunks of a slab.
     chunk: usize,
     per_slab: usize,
     /// Number of words that may still be adopted.
@@ -26,7 +26,8 @@ pub(super) struct Pool<'a> {
 }
 
 impl<'a> Pool<'a> {
-    /// Divides `memory` into chunks of `chunk` words for the bins of `blocks` blocks. `waiting` of the bins are wanted.
+    /// Divides `memory` into chunks of `chunk` words, for the bins of `blocks` blocks; `waiting` of the bins are
+    /// wanted.
     pub(super) fn new(memory: &'a mut [u32], chunk: usize, blocks: usize, waiting: usize) -> Self {
         let left = memory.len() / chunk;
         let per_slab = (SLAB / chunk).clamp(1, (left / (8 * blocks.max(1))).max(1));
@@ -42,8 +43,8 @@ impl<'a> Pool<'a> {
         self.per_slab = (SLAB / self.chunk).clamp(1, (chunks / (8 * self.open.len().max(1))).max(1));
     }
 
-    /// Adds announced memory to the pool. It is used before the rest, because its pages have been touched. Returns the
-    /// memory if the pool does not need it.
+    /// Adds announced memory to the pool. Its chunks are used before others, because its pages have been touched.
+    /// Returns the memory if the pool does not need it.
     pub(super) fn adopt<'m: 'a>(&mut self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
         let chunks = memory.len() / self.chunk;
         if memory.len() > self.expected || chunks == 0 {
@@ -55,8 +56,8 @@ impl<'a> Pool<'a> {
         None
     }
 
-    /// Returns a chunk for a bin of `block`: from a slab of that block, or from any block's slab if there are no more
-    /// slabs.
+    /// Returns a chunk for a bin of `block`; `None` if there is no free chunk. The chunk comes from the slab of this
+    /// block or a new slab. If there are no more slabs, it comes from the slab of any block.
     pub(super) fn take(&mut self, block: usize) -> Option<&'a mut [u32]> {
         if self.open[block].is_empty()
             && let Some(slab) = self.slabs.pop()

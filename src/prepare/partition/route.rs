@@ -1,4 +1,4 @@
-//! Sends full lines to their bins, on this rank or on the rank that owns the bin.
+//! Sends full lines of edges to their bins, on this rank or on the rank that owns the bin.
 
 use super::Partition;
 use super::device_lines::{DeviceLines, LineRun};
@@ -9,25 +9,25 @@ use crate::graph::{Bins, DegreeRuns, Layout, assign_ranks};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Owner of a block that no rank builds, because it is stored already.
+/// Marks a block that no rank builds, because it is stored already.
 pub const NOBODY: u32 = u32::MAX;
-/// Words before the lines of a run in a message: the bin and the number of lines.
+/// Number of words before the lines of a run in a message: the bin and the number of lines.
 const RUN: usize = 2;
-/// Bit that is set in the first word of a run whose lines are on a GPU. The message then has their position in place of
-/// the lines.
+/// Bit that is set in the first word of a run whose lines are on a GPU. In place of the lines, the message then has
+/// their position.
 const ON_DEVICE: u32 = 1 << 31;
-/// Words of the smallest message.
+/// Number of words of the smallest message.
 pub const LEAST_MESSAGE: usize = RUN + WEIGHTED_WORDS;
 
-/// Returns the estimated fraction of all edges that goes to `rank`.
+/// Returns the estimated fraction of all edges that goes to `rank`. `builders` has the rank that builds each block.
 pub fn part(layout: &Layout, runs: &DegreeRuns, builders: &[u32], rank: usize) -> f64 {
     let expected = expected_edges(layout, runs);
     let mine = expected.iter().zip(builders).filter(|&(_, &builder)| builder == rank as u32).map(|(&edges, _)| edges);
     mine.sum::<f64>() / expected.iter().sum::<f64>().max(f64::MIN_POSITIVE)
 }
 
-/// Returns the estimated fraction of all edges that goes to the rank with most edges, if `ranks` ranks build all
-/// blocks.
+/// Returns the estimated fraction of all edges that goes to the rank with most edges, if `ranks` ranks together build
+/// all blocks.
 pub fn largest_part(layout: &Layout, runs: &DegreeRuns, ranks: usize) -> f64 {
     let builders = builders(layout, runs, &vec![true; layout.blocks()], ranks);
     (0..ranks).map(|rank| part(layout, runs, &builders, rank)).fold(0.0, f64::max)
@@ -43,10 +43,10 @@ pub fn builders(layout: &Layout, runs: &DegreeRuns, wanted: &[bool], ranks: usiz
     ranks.zip(wanted).map(|(rank, &wanted)| if wanted { rank as u32 } else { NOBODY }).collect()
 }
 
-/// Estimates the number of edges in the rows of each block. The model draws the ends of edges in proportion to degree,
-/// so the fraction of a vertex's edges that lead to earlier vertices is the fraction of all ends that those vertices
-/// have. The upper bounds of the layout would not do: by them the first rank, which has the hubs, would get half of its
-/// fair share.
+/// Estimates the relative number of edges in the rows of each block. In the model, both ends of an edge are drawn in
+/// proportion to degree. So the fraction of a vertex's edges that lead to earlier vertices is the earlier vertices'
+/// share of all ends. The upper bounds of the layout are no substitute: with them the first rank, which has the hubs,
+/// would get half of its fair share.
 fn expected_edges(layout: &Layout, runs: &DegreeRuns) -> Vec<f64> {
     let mut runs = runs.iter().peekable();
     let (mut ends, mut at) = (0.0f64, 0);
@@ -67,20 +67,20 @@ fn expected_edges(layout: &Layout, runs: &DegreeRuns) -> Vec<f64> {
     expected.collect()
 }
 
-/// A rank and the consecutive bins that it owns.
+/// A rank, and the range of consecutive bins that it owns.
 pub(super) type OwnedBins = (usize, Range<usize>);
 
-/// Sends lines to their bins; all threads that make lines share it.
+/// Sends lines of edges to their bins. All threads that make lines share it.
 pub struct Route<'r, 'a> {
     partition: &'r Partition<'a>,
-    /// By bin, the rank that owns it, or [`NOBODY`].
+    /// For each bin, the rank that owns it, or [`NOBODY`].
     owners: &'r [u32],
     rank: u32,
     outbox: &'r Outbox<'r>,
-    /// Messages that are not full yet, by rank and lane.
+    /// Messages that are not full yet, one for each rank and lane.
     messages: Vec<Mutex<Vec<u32>>>,
     lanes: usize,
-    /// Most words of a message.
+    /// Largest number of words of a message.
     most: usize,
 }
 
@@ -101,7 +101,8 @@ impl<'r, 'a> Route<'r, 'a> {
         Route { partition, owners, rank: rank as u32, outbox, messages, lanes, most: most.max(LEAST_MESSAGE) }
     }
 
-    /// Returns the most bytes that gathering messages takes.
+    /// Returns the most bytes that the unsent messages of `lanes` threads to `ranks` ranks take, at `most` words a
+    /// message.
     pub fn bytes(ranks: usize, lanes: usize, most: usize) -> u64 {
         if ranks == 1 { 0 } else { (4 * most.max(LEAST_MESSAGE) * ranks * lanes) as u64 }
     }
@@ -140,7 +141,8 @@ impl<'r, 'a> Route<'r, 'a> {
         self.send(lane, bin, words)
     }
 
-    /// Reports lines that lie on the GPU of the rank that owns their bin to that rank.
+    /// Adds a run of lines to its bin. The lines lie on the GPU of the rank that owns the bin; if that is another rank,
+    /// this reports the run to it.
     pub(super) fn send_run(&self, lane: usize, bin: usize, run: LineRun) -> Result<()> {
         if self.owners[bin] == self.rank {
             self.partition.add_run(bin, run);
@@ -152,7 +154,7 @@ impl<'r, 'a> Route<'r, 'a> {
         Ok(())
     }
 
-    /// Returns the room for lines on GPUs, with each rank's consecutive bins.
+    /// Returns the memory for lines on GPUs, and the consecutive bins of each rank; `None` if there is no such memory.
     pub(super) fn device_lines(&self) -> Option<(&'a DeviceLines, Vec<OwnedBins>)> {
         let device_lines = self.partition.device_lines?;
         let mut bin = 0;
@@ -163,7 +165,7 @@ impl<'r, 'a> Route<'r, 'a> {
         Some((device_lines, groups.filter(|&(owner, _)| owner != NOBODY as usize).collect()))
     }
 
-    /// Returns the rank that owns `bin`, and the message to it that `lane` fills.
+    /// Returns the rank that owns `bin`, and the message that `lane` fills for this rank.
     fn message(&self, lane: usize, bin: usize) -> (usize, MutexGuard<'_, Vec<u32>>) {
         let to = self.owners[bin] as usize;
         (to, self.messages[to * self.lanes + lane].lock().unwrap_or_else(PoisonError::into_inner))
@@ -210,7 +212,7 @@ impl<'r, 'a> Route<'r, 'a> {
 }
 
 impl Partition<'_> {
-    /// Puts the lines in a message of another rank into their bins.
+    /// Puts the lines in a message from another rank into their bins.
     ///
     /// # Errors
     /// Errors of the spill file; a malformed message.
@@ -248,7 +250,7 @@ mod tests {
             let some: Vec<u32> = builders.iter().copied().filter(|&rank| rank != NOBODY).collect();
             prop_assert!(some.is_sorted() && some.iter().all(|&rank| (rank as usize) < ranks));
             prop_assert!(builders.iter().zip(&wanted).all(|(&rank, &wanted)| (rank != NOBODY) == wanted));
-            // The same estimate, vertex by vertex: the degree times the ends before it.
+            // Compute the same estimate vertex by vertex: the degree times the ends before it.
             let ends = |v: u64| (2 * v.min(rows.into()) + v.saturating_sub(rows.into())) as f64 * f64::from(degree);
             let of = |b: usize| layout.block(b).rows.map(|v| ends(v + 1) * (ends(v + 1) - ends(v))).sum::<f64>();
             let sum = |wanted: &dyn Fn(u32) -> bool| (0..layout.blocks()).filter(|&b| wanted(builders[b])).map(of).sum::<f64>();

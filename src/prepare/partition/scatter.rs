@@ -1,4 +1,4 @@
-//! Places edges in bins on the CPU. Each thread gathers the edges of a bin in a line of its own and stores only full
+//! Places edges in bins on the CPU. Each thread gathers the edges of a bin in a line of its own, and stores only full
 //! lines, so that it writes the bins' memory sequentially. This is software-managed write combining (Satish et al.,
 //! SIGMOD 2010; Wassenberg & Sanders, Euro-Par 2011).
 
@@ -11,8 +11,8 @@ use crate::graph::Way;
 use crate::memory::prefetch;
 use crate::prepare::relabel::ISOLATED;
 
-/// Makes visitors for `threads` threads that place edges on the CPU. They look ids up in `map`. `source` names the input
-/// in errors.
+/// Makes the visitors with which `threads` threads place edges on the CPU. `map` maps ids to vertices, and `source`
+/// names the input in errors.
 pub fn placing<'p>(
     route: &'p Route<'_, '_>,
     threads: usize,
@@ -44,8 +44,8 @@ impl<const WEIGHTED: bool> EdgePlacing for Vec<Scatter<'_, '_, '_, WEIGHTED>> {
     }
 }
 
-/// Places the edges that one thread reads in bins, with their weights if edges are `WEIGHTED`. It has a line for each
-/// bin.
+/// Places the edges that one thread reads in bins, with their weights if edges are `WEIGHTED`. It has a partly filled
+/// line for each bin.
 pub struct Scatter<'p, 'r, 'a, const WEIGHTED: bool> {
     route: &'p Route<'r, 'a>,
     lane: usize,
@@ -69,7 +69,7 @@ impl<'p, 'r, 'a, const WEIGHTED: bool> Scatter<'p, 'r, 'a, WEIGHTED> {
         Scatter { route, lane, map, source, starts, lines, weights, filled: vec![0; spans.len()], loops: 0 }
     }
 
-    /// Returns the bytes of a scatter with `bins` bins.
+    /// Returns the bytes of memory that one thread's scatter takes for `bins` bins.
     pub fn bytes(bins: usize) -> u64 {
         let weights = if WEIGHTED { size_of::<[u32; LINE]>() } else { 0 };
         (bins * (size_of::<EdgeLine>() + weights + 8)) as u64
@@ -122,7 +122,7 @@ impl<'p, 'r, 'a, const WEIGHTED: bool> Scatter<'p, 'r, 'a, WEIGHTED> {
         }
     }
 
-    /// Places edges. The look-ups are random, so it prefetches the map's elements for later edges.
+    /// Places edges. Look-ups in the map are random, so it prefetches the elements for later edges.
     fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]], weights: &[u32]) -> Result<()> {
         const AHEAD: usize = 32;
         if WEIGHTED && weights.len() != edges.len() {

@@ -1,4 +1,4 @@
-//! The spill file: edges of bins that do not fit memory.
+//! The spill file. It has the edges of bins, and sorted rows, that do not fit memory.
 #![allow(unsafe_code)] // mapping a file has no safe form
 
 use crate::error::{Error, Result};
@@ -10,8 +10,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// File of chunks that did not fit memory. It is unlinked as soon as it is created, so a killed job leaves nothing
-/// behind.
+/// File for chunks and rows that do not fit memory. It is unlinked as soon as it is created, so a killed job leaves
+/// nothing behind.
 #[derive(Debug)]
 pub(super) struct Spill {
     path: PathBuf,
@@ -25,7 +25,7 @@ impl Spill {
         Ok(Spill { path: path.to_owned(), file, written: AtomicU64::new(0) })
     }
 
-    /// Appends `pieces` one after the other. Returns the byte offset of the first.
+    /// Appends `pieces` to the file, one after the other. Returns the byte offset of the first.
     pub(super) fn write(&self, pieces: &[&[u32]]) -> Result<u64> {
         let bytes: u64 = pieces.iter().map(|piece| size_of_val(*piece) as u64).sum();
         let offset = self.written.fetch_add(bytes, Ordering::Relaxed);
@@ -38,7 +38,8 @@ impl Spill {
         Ok(offset)
     }
 
-    /// Maps `len` words at the byte offset `offset`. Their pages belong to the page cache, not to the process.
+    /// Maps `len` words of the file from the byte offset `offset` on. Their pages belong to the page cache, not to the
+    /// process.
     pub(super) fn map(&self, offset: u64, len: usize) -> Result<Mmap> {
         // SAFETY: the file has no name, so nobody else opens it, and no byte of it is written twice.
         let map = unsafe { MmapOptions::new().offset(offset).len(4 * len).map(&self.file) };

@@ -8,18 +8,18 @@ use crate::error::Result;
 use crate::store::map::as_u32;
 use memmap2::Mmap;
 
-/// The sorted rows of a bin: their lengths, then their targets, then the weights.
+/// The sorted rows of a bin, as words: the lengths of the rows, then their targets, then the weights.
 #[derive(Debug)]
 pub struct StagedRows<'a> {
-    /// Chunks of the block's bins.
+    /// Chunks of the block's bins, with the first words of the rows.
     chunks: Vec<&'a mut [u32]>,
-    /// Words that did not fit the chunks.
+    /// The last words of the rows, for which the chunks have no room.
     tail: Tail,
-    /// Number of lengths, of targets and of weights.
+    /// Numbers of lengths, of targets and of weights.
     numbers: [usize; 3],
 }
 
-/// The end of a bin's rows, for which the block's chunks have no room.
+/// The last words of a bin's rows, for which the block's chunks have no room.
 #[derive(Debug)]
 enum Tail {
     InMemory(Vec<u32>),
@@ -37,7 +37,7 @@ impl Tail {
 
 impl<'a> StagedRows<'a> {
     /// Copies `rows` (lengths, targets and, if any, weights) into `chunks`. Words that find no room there are kept in
-    /// up to `own` words of other memory; if there are more, they are spilled.
+    /// other memory if there are at most `own` of them; otherwise they are spilled.
     ///
     /// # Errors
     /// Errors of the spill file.
@@ -66,12 +66,12 @@ impl<'a> StagedRows<'a> {
         Ok(StagedRows { chunks, tail, numbers })
     }
 
-    /// Returns the chunks, once the rows are not needed any more.
+    /// Returns the chunks. The rows are then lost.
     pub(super) fn into_chunks(self) -> Vec<&'a mut [u32]> {
         self.chunks
     }
 
-    /// Iterates over the pieces of the rows: lengths, targets and weights in each chunk.
+    /// Iterates over the chunks. Yields the lengths, the targets and the weights that each chunk has.
     pub fn pieces(&self) -> impl Iterator<Item = [&[u32]; 3]> {
         let mut left = self.numbers;
         self.chunks.iter().map(|chunk| &**chunk).chain([self.tail.words()]).map(move |mut rest| {

@@ -1,9 +1,9 @@
 //! Sorts the edges of one bin into rows without repeats.
 //!
 //! A counting sort by row comes first, and then each row is sorted by itself. Rows are short (tens of entries), and a
-//! bin is sized to stay in the L2 cache. The row of vertex `v` has at most `v` entries, because `v` has no more smaller
-//! neighbours. If a row gets more edges than that, because of repeats, it is a bitmap while it is filled. So a bin
-//! never takes more memory than its upper bound, however often an edge is repeated.
+//! bin is sized to stay in the L2 cache. The row of vertex `v` has at most `v` different entries, because `v` has no
+//! more smaller neighbours. A row that gets `v` entries or more, repeats included, is a bitmap while it is filled. So a
+//! bin never takes more memory than its upper bound, however often an edge is repeated.
 
 pub mod gpu;
 mod weighted;
@@ -12,7 +12,7 @@ use self::weighted::WeightedSorter;
 use super::partition::BinReader;
 use crate::error::Result;
 
-/// Most entries of a row that is sorted by insertion.
+/// Most entries of a row that is sorted by insertion sort.
 const SHORT: usize = 20;
 
 /// The sorted rows of a bin.
@@ -27,7 +27,7 @@ pub struct SortedRows {
 }
 
 impl SortedRows {
-    /// Returns lengths, targets and weights.
+    /// Returns the lengths, the targets and the weights.
     pub fn slices(&self) -> [&[u32]; 3] {
         [&self.lengths, &self.targets, &self.weights]
     }
@@ -35,7 +35,7 @@ impl SortedRows {
 
 /// A sorter of bins, for one thread.
 pub trait SortBin: Send {
-    /// Sorts a bin of `rows` rows from `first_row` on into `out`, whose memory is reused.
+    /// Sorts a bin that has `rows` rows from `first_row` on. Writes the rows to `out`, whose memory is reused.
     ///
     /// # Errors
     /// Errors of reading spilled entries back, and [`crate::Error::Lost`].
@@ -47,11 +47,11 @@ pub trait SortBin: Send {
 pub struct Sorted {
     /// Number of edges, repeats included.
     pub edges: u64,
-    /// True if the distinct edges are already counted in the degrees.
+    /// True if the degrees already include the distinct edges of the bin.
     pub counted: bool,
 }
 
-/// Makes sorters for `threads` threads on the CPU; `weighted` says whether edges have weights.
+/// Makes one sorter for each of `threads` threads on the CPU; `weighted` says whether edges have weights.
 pub fn sorters<'s>(threads: usize, weighted: bool) -> Vec<Box<dyn SortBin + 's>> {
     let sorter = |_| match weighted {
         true => Box::new(WeightedSorter::default()) as Box<dyn SortBin>,
@@ -60,16 +60,16 @@ pub fn sorters<'s>(threads: usize, weighted: bool) -> Vec<Box<dyn SortBin + 's>>
     (0..threads).map(sorter).collect()
 }
 
-/// Returns the bytes, result included, that a thread needs to sort bins of at most `entries` entries and `rows` rows.
-/// It reads spilled edges back in chunks of `chunk` bytes.
+/// Returns the bytes of memory, result included, in which a thread sorts bins of at most `entries` entries and `rows`
+/// rows. It reads spilled edges back in chunks of `chunk` bytes.
 pub fn bytes(entries: u64, rows: u64, chunk: u64, weighted: bool) -> u64 {
     let entry = if weighted { WeightedSorter::ENTRY } else { BinSorter::ENTRY };
     entry * entries + 8 * (rows + 1) + chunk
 }
 
-/// Counts the edges of the bin's rows. Sets `ends` to the start of each row and the end of the last row, in an array in
-/// which a row has as much room as it may have distinct entries. `most` returns that number: a row has no more than
-/// there are vertices smaller than its own. Returns the number of edges, repeats included.
+/// Counts the edges of the bin's rows, and gives each row a place in one array. Sets `ends` to the start of each row's
+/// place, and the end of the last. A place has room for the distinct entries that the row may have: at most
+/// `most(row)`, the number of vertices smaller than the row's vertex. Returns the number of edges, repeats included.
 fn start_rows(
     bin: &BinReader<'_, '_>,
     rows: usize,
@@ -91,7 +91,7 @@ fn start_rows(
     Ok(edges)
 }
 
-/// A sorter on the CPU, for one thread. It reuses its buffers for each bin.
+/// Sorter of bins on the CPU, for one thread. It reuses its buffers for each bin.
 #[derive(Debug, Default)]
 pub struct BinSorter {
     chunk: Vec<u32>,
@@ -99,7 +99,7 @@ pub struct BinSorter {
 }
 
 impl BinSorter {
-    /// Bytes of memory for an entry.
+    /// Number of bytes of memory that an entry takes.
     const ENTRY: u64 = 4;
 }
 
@@ -164,8 +164,8 @@ impl SortBin for BinSorter {
     }
 }
 
-/// Replaces the bitmap at the row's start by the ids that are set in it, ascending, at the row's end. Returns the
-/// number of ids.
+/// Replaces the bitmap at the start of `row` by the ids whose bits are set, in ascending order at the end of `row`.
+/// Returns the number of ids.
 fn expand_bitmap(row: &mut [u32]) -> usize {
     let mut at = row.len();
     // The loop goes from the last word down. It never overwrites a word that it has still to read, because each earlier
@@ -208,7 +208,7 @@ mod tests {
     use crate::prepare::partition::{LINE, Partition, WEIGHTED_WORDS, scatter};
     use std::collections::BTreeMap;
 
-    /// The input has few vertices and a million edges. Every pair but one is repeated often.
+    /// Checks an input with few vertices and a million edges, in which every pair but one is repeated often.
     #[test]
     fn repeats_take_no_memory_beyond_the_bound_and_of_their_weights_the_smallest_stays() {
         let (vertices, edges) = (70u32, 1_000_000u32);

@@ -1,18 +1,18 @@
 //! Sorts one bin of edges with weights into rows. A repeated edge keeps its smallest weight.
 //!
-//! An entry has the neighbour in the high half of a word and the weight, whose bits compare like the weight itself, in
-//! the low half. So in a sorted row the first entry of each neighbour has the smallest weight. If a row gets more edges
-//! than there are smaller vertices, it is an array with a place for each of these vertices, and each place keeps the
-//! smallest entry.
+//! An entry is a 64-bit word with the neighbour in its high half and the weight in its low half. The bits of a weight
+//! compare like the weight itself, so in a sorted row the first entry of each neighbour has its smallest weight. A row
+//! that gets at least as many edges as there are smaller vertices is an array while it is filled. It has a place for
+//! each smaller vertex, and each place keeps the smallest entry.
 
 use super::{SortBin, Sorted, SortedRows, sort_row, start_rows};
 use crate::error::Result;
 use crate::prepare::partition::BinReader;
 
-/// An empty place of an array. No entry has this value, because no vertex has this neighbour.
+/// Value of an empty place in an array. No entry has this value, because no vertex has this neighbour.
 const NOTHING: u64 = u64::MAX;
 
-/// A sorter of bins of edges with weights on the CPU, for one thread. It reuses its buffers for each bin.
+/// Sorter of bins whose edges have weights, on the CPU, for one thread. It reuses its buffers for each bin.
 #[derive(Debug, Default)]
 pub(super) struct WeightedSorter {
     chunk: Vec<u32>,
@@ -21,7 +21,8 @@ pub(super) struct WeightedSorter {
 }
 
 impl WeightedSorter {
-    /// Bytes of memory for an entry: 8 while it is sorted, and 8 for the neighbour and weight in the result.
+    /// Number of bytes of memory that an entry takes: 8 while it is sorted, and 8 for the neighbour and the weight in
+    /// the result.
     pub(super) const ENTRY: u64 = 16;
 }
 

@@ -1,5 +1,4 @@
-//! Batches of consecutive entries of the lower half. A batch's entries are sorted by the bin of the upper half to which
-//! they belong.
+//! Batches of consecutive entries of the lower half. The entries of a batch are sorted by their bins of the upper half.
 
 use crate::graph::{Bins, Block, Catalogue};
 use std::ops::Range;
@@ -8,12 +7,12 @@ use std::ops::Range;
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     pub(super) block: usize,
-    /// The first row and the last row, both included.
+    /// Numbers of the first row and of the last row (inclusive).
     pub(super) rows: [u32; 2],
     pub(super) entries: Range<usize>,
 }
 
-/// Rows are in groups of 2^`GROUP_BITS`, and no batch has rows of two groups, because a GPU sorts by group.
+/// Rows are in groups of 2^`GROUP_BITS` rows. No batch has rows of two groups, because a GPU sorts by group.
 pub(super) const GROUP_BITS: u32 = 17;
 
 /// Cuts the lower half into batches of at most `size` entries and `rows` rows, in order.
@@ -40,7 +39,7 @@ pub(super) fn batches(lower: &Catalogue, size: usize, rows: u64) -> Vec<Batch> {
 /// The rows of the upper half that a pass builds, and the bins into which they are cut.
 pub(super) struct PassTarget<'a> {
     pub(super) bins: &'a Bins,
-    /// Bins of the pass.
+    /// Range of the bins that the pass builds.
     pub(super) range: Range<usize>,
     /// First row of each bin of the pass.
     firsts: Vec<u32>,
@@ -59,7 +58,7 @@ impl<'a> PassTarget<'a> {
         self.bins.spans[self.range.start].rows.start..self.bins.spans[self.range.end - 1].rows.end
     }
 
-    /// Returns the range of `entries`, the entries of the lower row `row`, that belong to the upper rows `rows`.
+    /// Returns the range of entries that belong to the upper rows `rows`, among `entries` of the lower row `row`.
     #[inline]
     fn of(&self, row: u32, entries: &[u32], rows: &Range<u64>) -> Range<usize> {
         if self.is_all {
@@ -82,8 +81,8 @@ impl Batch {
         self.rows[1].abs_diff(self.rows[0]) as usize + 1
     }
 
-    /// Calls `each` for every row, or part of a row, in the batch, with the row's number and the range of its entries
-    /// in the block.
+    /// Calls `each` for every row, or part of a row, in the batch. It passes the row's number, and the range in the
+    /// block of the row's entries for `target`.
     #[inline]
     fn rows(&self, block: Block<'_>, target: &PassTarget<'_>, mut each: impl FnMut(u32, Range<usize>)) {
         let rows = target.rows();
@@ -97,7 +96,7 @@ impl Batch {
         }
     }
 
-    /// Counts the entries of every bin of `target` in `counts`, which must be zeros. Returns the total.
+    /// Counts the batch's entries for every bin of `target` in `counts`, which must be zeros. Returns the total.
     pub(super) fn count(&self, lower: &Catalogue, target: &PassTarget<'_>, counts: &mut [u32]) -> usize {
         let (bins, first_bin) = (target.bins, target.range.start);
         let direction = bins.direction();
@@ -112,10 +111,11 @@ impl Batch {
         sum
     }
 
-    /// Writes the entries of `target` to `out` in the order of bins; within a bin they stay in the order of rows. An
-    /// entry has two 16-bit offsets: of its lower row from the batch's first row, and of its upper row from its bin's
-    /// first row. `counts` become the starts of bins: the entries of bin `i` are at `counts[i]..counts[i + 1]`. If
-    /// edges are `WEIGHTED`, their weights go to the same places of `weights`.
+    /// Writes the batch's entries for `target` to `out` in the order of bins. Within a bin they stay in the order of
+    /// rows. An entry is written as two 16-bit offsets: of its lower row from the batch's first row, and of its upper
+    /// row from its bin's first row. `counts` has the number of entries of each bin, and gets the starts of bins: the
+    /// entries of bin `i` are at `counts[i]..counts[i + 1]`. If edges are `WEIGHTED`, their weights go to the same
+    /// places of `weights`.
     pub(super) fn place<const WEIGHTED: bool>(
         &self,
         lower: &Catalogue,

@@ -1,4 +1,4 @@
-//! Lengths of upper rows: the degree of a vertex less the length of its lower row.
+//! Lengths of upper rows. The length of a vertex's upper row is its degree minus the length of its lower row.
 
 use crate::error::{At, Error, Result};
 use crate::graph::{Bins, Catalogue};
@@ -9,14 +9,14 @@ use std::path::Path;
 /// Number of rows whose lengths are computed at a time.
 pub(super) const CHUNK: usize = 1 << 13;
 
-/// The degrees and the lower half, from which lengths are computed.
+/// The degrees and the lower half, from which the lengths of upper rows are computed.
 pub(super) struct Lengths<'a> {
     pub(super) lower: &'a Catalogue,
     pub(super) degrees: &'a [u32],
 }
 
 impl Lengths<'_> {
-    /// Calls `each` with the lengths of the upper rows `rows`, some at a time, in order.
+    /// Calls `each` with the lengths of the upper rows `rows`, in order, some rows at a time.
     pub(super) fn chunks(&self, rows: Range<u64>, mut each: impl FnMut(&[u32]) -> Result<()>) -> Result<()> {
         let mut lengths = Vec::with_capacity(CHUNK);
         let mut from = rows.start;
@@ -39,7 +39,7 @@ impl Lengths<'_> {
         Ok(())
     }
 
-    /// Returns the number of entries in each bin.
+    /// Returns the number of entries of the upper half in each bin.
     pub(super) fn of_bins(&self, bins: &Bins) -> Result<Vec<u64>> {
         let of_bin = |rows: Range<u64>| {
             let mut sum = 0;
@@ -52,13 +52,14 @@ impl Lengths<'_> {
         bins.spans.par_iter().map(|span| of_bin(span.rows.clone())).collect()
     }
 
-    /// Returns the error for a vertex whose degree differs from the number of its entries.
+    /// Returns the error for a vertex whose degree differs from the number of its neighbours.
     pub(super) fn mismatch(&self, v: u32) -> Error {
         let what = format!("the degree of vertex {v} does not match its rows");
         Error::corrupt(Path::new("graph/degrees"), At::File, what)
     }
 
-    /// Returns the error for vertices `rows`, if the degree of some of them differs from the number of its entries.
+    /// Returns the error for a range of vertices, some of which have a degree that differs from the number of their
+    /// neighbours.
     pub(super) fn mismatch_among(&self, rows: Range<u64>) -> Error {
         let what = format!("some degrees of vertices {} to {} do not match their rows", rows.start, rows.end - 1);
         Error::corrupt(Path::new("graph/degrees"), At::File, what)

@@ -1,32 +1,32 @@
-//! Division of memory for the transposition. The contents of blocks do not depend on it.
+//! Division of memory for building the upper half. The contents of blocks do not depend on it.
 
 use super::batch::GROUP_BITS;
 use crate::graph::{BIN_ROWS, Bins, Layout};
 
-/// Most entries of a batch. The entries and their copy in the order of bins should stay in a core's cache, and most
-/// bins should have several cache lines of them.
+/// Most entries of a batch. The entries and their copy in the order of bins should stay in a core's cache. The entries
+/// of most bins should still fill several cache lines.
 const BATCH: u64 = 1 << 17;
 
-/// Target number of entries of a bin; bins are larger if there would be more than `MOST_BINS`.
+/// Target number of entries of a bin. Bins are larger if there would be more than `MOST_BINS`.
 const BIN: u64 = 1 << 17;
 /// Most bins of a graph whose bins have the target size.
 const MOST_BINS: u64 = 1 << 12;
 
-/// Entries that are written at a time for a row that is a bin of its own.
+/// Number of entries that are written at a time for a row that is a bin of its own.
 pub(super) const PIECE: usize = 1 << 14;
 
 /// Bytes of a batch's element in the list of batches.
 const BATCH_BYTES: u64 = 64;
 
-/// The sizes of a layout on which the division of memory depends.
+/// Sizes of a layout of the upper half that determine the division of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransposeShape {
     /// Number of bins.
     pub bins: u64,
     /// Number of batches.
     pub batches: u64,
-    /// Bytes of the largest bin that has several rows: the rows and a cursor for each. A bin of one row need not fit
-    /// memory.
+    /// Bytes of the largest bin that has several rows, counting its entries and a cursor for each row. A bin of one row
+    /// need not fit memory.
     pub largest: u64,
     /// Number of entries.
     pub entries: u64,
@@ -34,17 +34,18 @@ pub struct TransposeShape {
     pub weighted: bool,
 }
 
-/// Returns the words of an entry: a neighbour, and a weight if edges have weights.
+/// Returns the number of words of an entry: a neighbour, and a weight if edges have weights.
 pub(super) fn entry_words(weighted: bool) -> u64 {
     if weighted { 2 } else { 1 }
 }
 
-/// Returns the bytes of `rows` rows while they are built, with a cursor for each row.
+/// Returns the bytes of `rows` rows with `entries` entries while they are built, with a cursor for each row.
 pub(super) fn rows_bytes(rows: u64, entries: u64, weighted: bool) -> u64 {
     4 * (rows + entry_words(weighted) * entries)
 }
 
-/// Returns the bytes of a bin's entries while they wait in the order of bins, with the start of the bin in each batch.
+/// Returns the bytes that the entries of a bin take while they wait in the order of bins, with the start of the bin in
+/// each of the `batches`.
 pub(super) fn bin_bytes(entries: u64, batches: u64, weighted: bool) -> u64 {
     4 * (entry_words(weighted) * entries + batches)
 }
@@ -74,22 +75,22 @@ impl TransposeShape {
         TransposeShape { bins, batches, largest, entries: edges, weighted }
     }
 
-    /// Returns the bytes of the list of batches, and of the start of each batch.
+    /// Returns the bytes of the list of batches, with the start of each batch.
     fn list_bytes(&self) -> u64 {
         (BATCH_BYTES + 4) * self.batches
     }
 
-    /// Returns the bytes in which one maker builds the rows of a bin.
+    /// Returns the bytes of memory in which one maker builds the rows of a bin.
     fn maker_bytes(&self) -> u64 {
         self.largest.max(4 * entry_words(self.weighted) * PIECE as u64)
     }
 
-    /// Returns the bytes of all entries in the order of bins.
+    /// Returns the bytes that all entries take in the order of bins, with the starts of bins in each batch.
     fn all_bytes(&self) -> u64 {
         4 * entry_words(self.weighted) * self.entries + 4 * self.bins * self.batches
     }
 
-    /// Returns the fewest bytes that are enough.
+    /// Returns the fewest bytes of memory with which the upper half can be built.
     pub fn least(&self) -> u64 {
         self.list_bytes() + self.maker_bytes() + self.largest + bin_bytes(0, self.batches, self.weighted)
     }
@@ -101,19 +102,19 @@ fn most_batches(entries: u64, rows: u64, blocks: u64) -> u64 {
     entries / BATCH + rows / BIN_ROWS + (rows >> GROUP_BITS) + blocks
 }
 
-/// Division of memory between entries that wait in the order of bins and the rows that are built from them.
+/// Division of memory between the entries that wait in the order of bins and the rows that are built from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransposeMemory {
     /// Most entries of a batch.
     pub batch: usize,
     /// Number of bins whose rows are built at the same time.
     pub makers: usize,
-    /// Bytes of the entries that one pass takes from the lower half, with the start of each bin in each batch.
+    /// Bytes that the entries of one pass over the lower half take, with the start of each bin in each batch.
     pub window: u64,
 }
 
 impl TransposeMemory {
-    /// Divides `free` bytes for `threads` threads.
+    /// Divides `free` bytes of memory for `threads` threads.
     ///
     /// # Errors
     /// The fewest bytes that are enough.
@@ -131,7 +132,7 @@ impl TransposeMemory {
         Ok(TransposeMemory { batch: BATCH as usize, makers: makers as usize, window })
     }
 
-    /// Returns the total bytes of this division.
+    /// Returns the total bytes of memory in this division.
     pub fn bytes(&self, shape: &TransposeShape) -> u64 {
         self.window + self.makers as u64 * shape.maker_bytes() + shape.list_bytes()
     }

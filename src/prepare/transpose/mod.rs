@@ -45,9 +45,9 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Builds the blocks of the upper half.
+/// Transposition of a graph: builds the blocks of the upper half.
 pub struct Transpose<'a> {
-    /// Lower half; all its blocks must be local to this rank.
+    /// The lower half. All its blocks must be local to this rank.
     pub lower: &'a Catalogue,
     /// Degrees of the simple graph.
     pub degrees: &'a [u32],
@@ -57,20 +57,20 @@ pub struct Transpose<'a> {
     pub bins: &'a Bins,
     /// True for each block that must be built.
     pub wanted: &'a [bool],
-    /// Where the blocks go.
+    /// Destination of the blocks: files or memory.
     pub to: Destination<'a>,
-    /// Weights for the upper half, if it gets them. The lower half must then have its weights.
+    /// Description of the weights for the upper half, if it gets weights. The lower half must then have its weights.
     pub weights: Option<GraphWeights>,
-    /// Division of memory.
+    /// Division of memory among the parts of the transposition.
     pub memory: TransposeMemory,
     /// Budget of host memory.
     pub budget: &'a Budget,
 }
 
-/// Where the blocks of the upper half go.
+/// Destination of the blocks of the upper half.
 #[derive(Clone, Copy)]
 pub enum Destination<'a> {
-    /// Files in a folder.
+    /// The blocks are written to files in a folder.
     Files {
         /// Folder of the files.
         folder: &'a Path,
@@ -79,14 +79,14 @@ pub enum Destination<'a> {
         /// Thread that makes the files durable in the background.
         syncer: &'a Syncer,
     },
-    /// Packed rows in memory; only for edges without weights.
+    /// The rows are packed in memory. Edges must have no weights.
     Packed(&'a Packer),
 }
 
-/// Totals of the blocks that were built.
+/// Totals over the blocks that were built.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Transposed {
-    /// Entries of the blocks.
+    /// Number of entries of the blocks.
     pub entries: u64,
     /// Number of passes over the lower half.
     pub passes: u64,
@@ -101,7 +101,7 @@ impl Transposed {
     }
 }
 
-/// State of a running transposition.
+/// Work of a running transposition, which all threads share.
 #[derive(Clone, Copy)]
 struct TransposeWork<'t, 'a> {
     transpose: &'t Transpose<'a>,
@@ -111,12 +111,12 @@ struct TransposeWork<'t, 'a> {
     /// Batches of the lower half.
     batches: &'t [Batch],
     watch: &'t dyn Watch,
-    /// Entries by which `watch` has advanced so far.
+    /// Number of entries by which `watch` has advanced so far.
     advanced: &'t AtomicU64,
 }
 
 impl Transpose<'_> {
-    /// Builds all wanted blocks on the current thread pool. `watch` advances by entries.
+    /// Builds all wanted blocks on the current thread pool. `watch` advances by the number of entries.
     ///
     /// # Errors
     /// [`crate::Error::Corrupt`] if degrees and rows do not agree; errors of memory and disk, and a stop that `watch`
@@ -149,20 +149,22 @@ impl Transpose<'_> {
 }
 
 impl TransposeWork<'_, '_> {
-    /// Advances `watch` by `entries`. An entry counts half when it is taken from the lower half, and half when it is
-    /// written.
+    /// Advances `watch` by `entries`. An entry counts half when it is taken from the lower half of the graph, and half
+    /// when it is written.
     fn advance(&self, entries: u64) -> Result<()> {
         self.advanced.fetch_add(entries, Ordering::Relaxed);
         self.watch.advance(entries)
     }
 
-    /// Advances `watch` by the entries that rounding to halves left over. Returns `built`.
+    /// Advances `watch` by the rest of the entries in `built`, which is left over because halves were rounded down.
+    /// Returns `built`.
     fn end(&self, built: Transposed) -> Result<Transposed> {
         self.advance(built.entries - self.advanced.load(Ordering::Relaxed).min(built.entries))?;
         Ok(built)
     }
 
-    /// Finds the entries of a row that is longer than a window, and writes them as they are found.
+    /// Finds the entries of the only row of bin `bin`, which is longer than a window, and writes them one part after
+    /// the other.
     fn long_row(&self, files: &mut Files<'_, '_>, bin: usize) -> Result<()> {
         let Transpose { lower, memory, budget, bins, .. } = *self.transpose;
         let (row, direction) = (bins.spans[bin].rows.start as u32, bins.direction());

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Batches that a thread places between two checks for a stop.
+/// Number of batches that a thread places between two checks for a stop.
 const BATCHES: usize = 8;
 
 /// Number of batches ahead of the current one for which a bin's start and its entries are prefetched. Both lie far
@@ -26,14 +26,15 @@ pub(super) struct PlacedEntries<'b> {
     entries: Buffer<u32>,
     /// Weights of the entries, if edges have weights.
     weights: Buffer<u32>,
-    /// Range of each batch in `entries`.
+    /// Range of each batch's entries in `entries`.
     bounds: Vec<Range<usize>>,
-    /// By batch, the start of each bin's entries, counted from the batch's first entry.
+    /// For each batch, the start of each bin's entries, counted from the batch's first entry.
     starts: Buffer<u32>,
 }
 
 impl<'b> PlacedEntries<'b> {
-    /// Takes the entries of the bins `range` from the lower half, with all threads. `watch` advances by half of them.
+    /// Takes the entries of the bins `range` from the lower half, with all threads. The progress advances by half of
+    /// these entries.
     pub(super) fn take(work: TransposeWork<'b, '_>, range: Range<usize>) -> Result<PlacedEntries<'b>> {
         let Transpose { lower, bins, budget, .. } = *work.transpose;
         let target = PassTarget::new(bins, range.clone());
@@ -73,13 +74,13 @@ impl<'b> PlacedEntries<'b> {
         Ok(PlacedEntries { batches, bins: range, entries, weights, bounds, starts })
     }
 
-    /// Returns the bins of the window.
+    /// Returns the range of the window's bins.
     pub(super) fn bins(&self) -> Range<usize> {
         self.bins.clone()
     }
 
-    /// Calls `each` for every batch, with the batch's first row, its entries of `bin`, and their weights if edges are
-    /// `WEIGHTED`.
+    /// Calls `each` for every batch. It passes the batch's first row, the batch's entries of bin `bin`, and their
+    /// weights if edges are `WEIGHTED`.
     #[inline]
     pub(super) fn segments<const WEIGHTED: bool>(&self, bin: usize, mut each: impl FnMut(u32, &[u32], &[u32])) {
         let (bin, width) = (bin - self.bins.start, self.bins.len());
@@ -105,11 +106,11 @@ impl<'b> PlacedEntries<'b> {
     }
 }
 
-/// Free memory for entries, and for their weights if edges have some.
+/// Free memory for entries, and for their weights if edges have weights.
 type EntryRoom<'w> = [&'w mut [u32]; 2];
 
-/// Takes room for `length` entries from `free`, and returns where it begins. Returns `None` if less is free; the
-/// degrees are wrong then.
+/// Takes room for `length` entries from `free`, and returns its start. Returns `None` if less is free, because the
+/// degrees are then wrong.
 fn split_off<'w>(free: &Mutex<(usize, EntryRoom<'w>)>, length: usize) -> Option<(usize, EntryRoom<'w>)> {
     let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
     let [entries, weights] = std::mem::take(&mut free.1);
@@ -120,7 +121,7 @@ fn split_off<'w>(free: &Mutex<(usize, EntryRoom<'w>)>, length: usize) -> Option<
     Some((free.0 - length, [entries.0, weights.0]))
 }
 
-/// Frees the pages of the lower half that `batches` were read from.
+/// Frees the memory pages of the lower half from which `batches` were read.
 fn release(work: TransposeWork<'_, '_>, batches: &[Batch]) {
     if let [first, .., last] | [first @ last] = batches {
         (first.block..=last.block).for_each(|block| work.transpose.lower.release(block));

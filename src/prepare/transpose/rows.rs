@@ -1,4 +1,4 @@
-//! Builds the rows of a bin, in cache, from its entries in all batches.
+//! Builds the rows of a bin of the upper half, in cache, from its entries in all batches.
 
 use super::lengths::Lengths;
 use super::memory::{PIECE, entry_words, rows_bytes};
@@ -11,13 +11,13 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Memory in which a thread builds the rows of bins, one bin after the other.
+/// Builder of the rows of bins, one bin after the other, with its memory.
 pub(super) struct Maker {
     words: Buffer<u32>,
 }
 
 impl Maker {
-    /// Allocates memory for the largest bin that has several rows.
+    /// Makes a builder with memory for the largest bin that has several rows.
     pub(super) fn new(work: TransposeWork<'_, '_>) -> Result<Maker> {
         let Transpose { bins, budget, weights, .. } = *work.transpose;
         let weighted = weights.is_some();
@@ -28,12 +28,12 @@ impl Maker {
         Ok(Maker { words: budget.zeroed(least.max(words as usize), "rows of the upper half")? })
     }
 
-    /// Builds and writes the rows of `bins`, which belong to one block.
+    /// Builds and writes the rows of `bins`, all of which belong to one block.
     fn append_bins(&mut self, placed: &PlacedEntries<'_>, bins: Range<usize>, files: &mut Files<'_, '_>) -> Result<()> {
         let mut before = files.written.entries;
         for bin in bins.clone() {
             self.append(placed, bin, files)?;
-            // The other half was counted when the entries were placed.
+            // Half was counted already when the entries were placed.
             files.work.advance((files.written.entries - before) / 2)?;
             before = files.written.entries;
         }
@@ -125,8 +125,8 @@ impl Maker {
     }
 }
 
-/// Builds the rows of a window and writes them. If it has several whole blocks, they are written in parallel, each by
-/// one of `makers`.
+/// Builds and writes the rows of a window. If the window has several whole blocks, `makers` build them in parallel, one
+/// block each.
 pub(super) fn write_window(files: &mut Files<'_, '_>, placed: &PlacedEntries<'_>, makers: &mut [Maker]) -> Result<()> {
     let (bins, work) = (placed.bins(), files.work);
     let block_of = &work.transpose.bins.block_of;
@@ -143,7 +143,7 @@ pub(super) fn write_window(files: &mut Files<'_, '_>, placed: &PlacedEntries<'_>
                 return Ok(files.written);
             }
             let done = maker.append_bins(placed, bins_of_block(work, block), &mut files);
-            // Makes the other makers stop, too.
+            // This makes the other makers stop, too.
             done.inspect_err(|_| next.store(blocks.end, Ordering::Relaxed))?;
         }
     };

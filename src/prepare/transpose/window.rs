@@ -3,16 +3,16 @@
 use crate::graph::{Bins, Layout};
 use std::ops::Range;
 
-/// The rows that a pass builds.
+/// The rows that one pass over the lower half builds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RowWindow {
-    /// The rows of consecutive bins: of whole blocks, or of a part of one block.
+    /// The rows of a range of bins: of whole blocks, or of a part of one block.
     Bins(Range<usize>),
-    /// The only row of a bin, which does not fit memory.
+    /// The only row of a bin that does not fit memory.
     Row(usize),
 }
 
-/// Divides the wanted blocks into windows of at most `most` bytes; `bytes` returns the bytes of a bin.
+/// Divides the wanted blocks into windows of at most `most` bytes; `bytes` returns the bytes that a bin takes.
 pub(super) fn windows(
     layout: &Layout,
     bins: &Bins,

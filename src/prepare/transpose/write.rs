@@ -9,9 +9,9 @@ use crate::store::sync::Syncer;
 use std::ops::Range;
 use std::path::Path;
 
-/// A block that is begun but not complete: its rows so far.
+/// A block that is begun but not complete, with its rows so far.
 enum OpenBlock<'a> {
-    /// Its file, and the file of its weights if edges have some.
+    /// A block in a file, and the file of its weights if edges have weights.
     Stored {
         rows: Box<BlockWriter>,
         weights: Option<Box<WeightsWriter>>,
@@ -52,12 +52,12 @@ impl OpenBlock<'_> {
     }
 }
 
-/// Writer of blocks.
+/// Writer of the blocks of the upper half.
 pub(super) struct Files<'t, 'a> {
     pub(super) work: TransposeWork<'t, 'a>,
     /// The block that is begun but not complete, and its index.
     open: Option<(usize, OpenBlock<'a>)>,
-    /// Totals of what was written so far.
+    /// Totals over the blocks that were written so far.
     pub(super) written: Transposed,
 }
 
@@ -66,8 +66,8 @@ impl<'t, 'a> Files<'t, 'a> {
         Files { work, open: None, written: Transposed::default() }
     }
 
-    /// Appends `targets`, and their `weights` if edges have some, to the block of `bin`. Begins the block if they are
-    /// its first.
+    /// Appends `targets`, and their `weights` if edges have weights, to the block of bin `bin`. Begins the block if
+    /// these are its first.
     pub(super) fn append(&mut self, bin: usize, targets: &[u32], weights: &[u32]) -> Result<()> {
         let block = self.work.transpose.bins.block_of[bin];
         let (_, mut open) = match self.open.take() {
@@ -80,7 +80,7 @@ impl<'t, 'a> Files<'t, 'a> {
         Ok(())
     }
 
-    /// Completes the block of `bin` if `bin` is its last bin.
+    /// Completes the block of bin `bin` if this is its last bin.
     pub(super) fn end_of_bin(&mut self, bin: usize) -> Result<()> {
         let block = self.work.transpose.bins.block_of[bin];
         if bin + 1 < bins_of_block(self.work, block).end {
@@ -100,7 +100,7 @@ pub(super) fn bins_of_block(work: TransposeWork<'_, '_>, block: usize) -> Range<
     start(block)..start(block + 1)
 }
 
-/// Begins a block: writes the lengths of its rows.
+/// Begins a block, and writes the lengths of its rows.
 fn begin<'a>(work: TransposeWork<'_, 'a>, block: usize) -> Result<OpenBlock<'a>> {
     let Transpose { to, layout, weights, .. } = *work.transpose;
     let rows = layout.block(block).rows;

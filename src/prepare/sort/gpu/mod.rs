@@ -1,5 +1,5 @@
-//! Sorts bins on a GPU: the host copies a bin's lines there, and the GPU returns its rows. The CPU sorts a bin that
-//! does not fit because of many repeats.
+//! Sorts bins on a GPU: the host copies a bin's lines to the GPU, and the GPU returns the bin's rows. If a bin does not
+//! fit the GPU because of many repeats, the CPU sorts it.
 #![allow(unsafe_code)] // kernel launches
 
 pub mod resident;
@@ -15,14 +15,14 @@ use crate::prepare::partition::LINE;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-// Number of result words; it must equal the kernels' number.
+// Number of words of a result. The kernels have the same number.
 const RESULT_WORDS: usize = 4;
 /// Division of the GPU's memory for sorting.
 #[derive(Debug, Clone, Copy)]
 pub struct SortPlan {
     lanes: usize,
     threads: usize,
-    /// Most lines of a bin, and most rows.
+    /// Most lines of a bin. `rows` is the most rows of a bin.
     lines: u64,
     rows: u64,
     /// Number of rows of the graph if degrees are counted on the GPU, else 0.
@@ -38,7 +38,7 @@ impl SortPlan {
     }
 }
 
-/// Sorts bins on a GPU.
+/// The threads' sorters of bins, some of them on lanes of a GPU.
 pub struct Sorters<'w> {
     lanes: Vec<SortLane<'w>>,
     /// Number of threads without a lane; they sort on the CPU.
@@ -86,38 +86,39 @@ const _: () = assert!(size_of::<KernelBin>() == 96, "the kernels have a static_a
 /// Result of sorting a bin on the GPU.
 struct SortedOnGpu {
     unit: KernelBin,
-    /// Number of edges with repeats, and without repeats.
+    /// Number of edges with repeats. `distinct` is the number without repeats.
     edges: u32,
     distinct: u32,
     /// Time that copying the lines to the GPU took.
     uploaded: Duration,
 }
 
-/// Sorter of one thread, on its lane of the GPU.
+/// Sorter of bins of one thread, on its lane of the GPU.
 struct SortLane<'w> {
     kernels: Arc<SortKernels>,
     lane: Lane<'w>,
     room: SortRoom,
     degrees: DeviceSlice<u32>,
     scratch: Vec<u32>,
-    /// Sorter for bins that do not fit the GPU.
+    /// Sorter on the CPU, for bins that do not fit the GPU.
     cpu: Box<dyn SortBin>,
     weighted: bool,
-    /// Number of bins sorted on the GPU and on the CPU, and the times of copying lines, sorting, and copying rows back.
+    /// Number of bins sorted on the GPU. `left` is the number sorted on the CPU, and `times` are the total times of
+    /// copying lines, of sorting, and of copying rows back.
     bins: u32,
     left: u32,
     times: [Duration; 3],
 }
 
 impl<'w> Sorters<'w> {
-    /// Returns the bytes of GPU memory with which each of `lanes` lanes has room for any of `bins`. A bin has up to
+    /// Returns the bytes of GPU memory with which each of `lanes` lanes has room for any of the `bins`. A bin has up to
     /// `lines` lines.
     pub fn ample_bytes(bins: &Bins, rows: u64, lines: u64, lanes: usize, weighted: bool) -> u64 {
         slice_bytes::<u32>(rows) + lanes as u64 * SortRoom::bytes(lines, bins.most_rows(), weighted)
     }
 
-    /// Plans one or more lanes for bins of up to `most` lines of edges without weights, and memory for the degrees.
-    /// Returns `None` if that does not fit.
+    /// Plans one or more lanes for bins of up to `most` lines of edges without weights, and memory for the degrees of
+    /// all rows. Returns `None` if that does not fit.
     pub fn plan_all(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize, most: u64) -> Option<SortPlan> {
         let free = workspace.arena.free().saturating_sub(slice_bytes::<u32>(rows));
         let lanes = free / SortRoom::bytes(most.max(1), bins.most_rows(), false);
@@ -144,8 +145,8 @@ impl<'w> Sorters<'w> {
         gpu.begin("sort", plan, Sorters::new)
     }
 
-    /// Plans lanes for bins of up to `most` lines. If memory is scarce, it plans only for the lines that `bins` have
-    /// without repeats. Returns `None` if that does not fit either.
+    /// Plans lanes for bins of up to `most` lines. If memory is scarce, it plans only for the lines that `bins` would
+    /// have without repeats. Returns `None` if that does not fit either.
     fn plan(
         workspace: &Workspace,
         bins: &Bins,
@@ -155,7 +156,7 @@ impl<'w> Sorters<'w> {
         weighted: bool,
     ) -> Option<SortPlan> {
         let most_lanes = workspace.uploader.shape().0.min(threads);
-        // Every thread that filled bins has left a partly filled line in each.
+        // Every thread that filled bins has left a partly filled line in each bin.
         let least = most.min(bins.largest().div_ceil(LINE as u64) + threads as u64);
         let most_rows = bins.most_rows();
         let free = workspace.arena.free();
@@ -176,7 +177,7 @@ impl<'w> Sorters<'w> {
         full.or(plans.last()).copied().filter(|_| index_fits)
     }
 
-    /// Allocates the planned memory in `workspace`.
+    /// Allocates the planned memory in `workspace`, and makes a sorter for each lane.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -286,7 +287,7 @@ impl SortBin for &mut SortLane<'_> {
 }
 
 impl SortLane<'_> {
-    /// Sorts a bin and leaves its rows in the lane's memory. Returns `None` if the bin is too large.
+    /// Sorts a bin, and leaves its rows in the lane's memory on the GPU. Returns `None` if the bin does not fit there.
     fn sort_on_gpu(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize) -> Result<Option<SortedOnGpu>> {
         let (lines, room) = (bin.lines(), self.room);
         if (lines * room.line_words) as u64 > room.lines.len() || rows as u64 + 1 > room.ends.len() {
@@ -318,7 +319,7 @@ impl SortLane<'_> {
         Ok(Some(SortedOnGpu { unit, edges, distinct, uploaded }))
     }
 
-    /// Copies the lines of a bin to the lane's memory.
+    /// Copies the lines of a bin to the lane's memory on the GPU.
     fn upload(&mut self, bin: &BinReader<'_, '_>) -> Result<()> {
         let SortLane { lane, room, scratch, .. } = self;
         let (mut sent, slot) = (0, lane.slot_words());
@@ -341,7 +342,7 @@ impl SortLane<'_> {
         self.gather_device_lines(bin, (sent / self.room.line_words as u64) as u32)
     }
 
-    /// Copies the bin's lines that lie on GPUs to the lane's memory, from line `at` on.
+    /// Copies the bin's lines that lie on GPUs to the lane's memory, where the first becomes line `at`.
     fn gather_device_lines(&mut self, bin: &BinReader<'_, '_>, mut at: u32) -> Result<()> {
         let SortLane { lane, room, kernels, .. } = self;
         let (runs, Some(device_lines)) = bin.device_runs() else { return Ok(()) };

@@ -15,17 +15,18 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 /// The bins to sort, and the blocks to which they belong.
 #[derive(Clone, Copy)]
 pub struct Build<'a, 'p> {
-    /// The filled bins.
+    /// Bins of edges; all edges must be in them.
     pub partition: &'a Partition<'p>,
-    /// The rows of each bin.
+    /// Division of the rows into bins.
     pub bins: &'a Bins,
-    /// The rows of each block.
+    /// Division of the rows into blocks.
     pub layout: &'a Layout,
-    /// True for blocks that this rank builds.
+    /// True for each block that this rank builds.
     pub wanted: &'a [bool],
 }
 
-/// Returns the rows of each block, and the most entries that the block can have; `lines` are the lines of each bin.
+/// Returns, for each block, its number of rows and an upper bound of its entries; `lines` has the number of lines of
+/// each bin.
 pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<BlockSize> {
     let mut entries = vec![0; layout.blocks()];
     bins.block_of.iter().zip(lines).for_each(|(&block, lines)| entries[block] += lines * LINE as u64);
@@ -33,13 +34,13 @@ pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<BlockSize>
     entries.into_iter().enumerate().map(size).collect()
 }
 
-/// Number of u64 values in a summary of degrees, as the kernel returns it: the sum, the largest degree, and the number
-/// of wedges in 128 bits.
+/// Number of u64 values in the summary of degrees that a kernel returns: the sum, the largest degree, and the number of
+/// wedges in 128 bits.
 pub(super) const SUMS: u64 = 4;
 
 impl Sorters<'_> {
     /// Sorts all bins of this rank into `memory` on the GPU, and returns the number of entries of each block. `memory`
-    /// begins at the start of the arena, and has room for blocks of the sizes that [`most_sizes`] returns. The plan
+    /// must begin at the start of the arena and have room for blocks of the sizes that [`most_sizes`] returns. The plan
     /// must come from [`Sorters::plan_all`].
     ///
     /// # Errors
@@ -53,7 +54,7 @@ impl Sorters<'_> {
             start
         });
         let offsets: Vec<u64> = offsets.collect();
-        // Byte where the targets of the bin's block begin.
+        // Byte in `memory` at which the targets of the bin's block begin.
         let mut targets = end;
         let room = |placed: &PlacedBin, entries: &[u64]| {
             targets += placed.done.map_or(0, |done| slice_bytes::<u32>(entries[done]));
@@ -77,8 +78,8 @@ impl Sorters<'_> {
         self.in_order(build, watch, room, put)
     }
 
-    /// Sorts all bins of this rank into its `blocks` in host memory, in order, and returns the number of entries of
-    /// each block. The blocks have room for the sizes that [`most_sizes`] returns. The plan must come from
+    /// Sorts all bins of this rank into its `blocks` in host memory, and returns the number of entries of each block.
+    /// The blocks must have room for the sizes that [`most_sizes`] returns. The plan must come from
     /// [`Sorters::plan_all`].
     ///
     /// # Errors
@@ -90,7 +91,7 @@ impl Sorters<'_> {
         let part = |&wanted: &bool| if wanted { blocks.next() } else { None }.map(HostBlock::parts).unwrap_or_default();
         let mut left: Vec<_> = wanted.iter().map(part).collect();
         let room = |&PlacedBin { bin, block, before, done }: &PlacedBin, entries: &[u64]| {
-            // The bins of the previous block give way to rows.
+            // The memory of the previous block's bins is freed, to make room for rows.
             done.into_iter().for_each(|done| build.partition.release(done, Vec::new()));
             let (offsets, targets) = &mut left[block];
             let rows = bins.spans[bin].rows.clone();
@@ -123,14 +124,14 @@ impl Sorters<'_> {
         self.in_order(build, watch, room, put)
     }
 
-    /// Returns the degrees that were counted on the GPU.
+    /// Returns the GPU memory with the degrees that were counted on the GPU.
     pub fn degrees(&self) -> DeviceSlice<u32> {
         self.degrees
     }
 
-    /// Adds the degrees that `others` counted for the vertices in `share` to this rank's degrees. Returns the summary
-    /// of the sums, and the number of ends of edges. The plan must come from [`Sorters::plan_all`], and all bins must
-    /// be sorted.
+    /// Adds the degrees of the vertices in `share` that other ranks counted to this rank's degrees; `others` is their
+    /// GPU memory. Returns the summary of the sums, and the number of ends of edges. The plan must come from
+    /// [`Sorters::plan_all`], and all bins must be sorted.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -158,9 +159,9 @@ impl Sorters<'_> {
         Ok((DegreeSummary { max_degree: number(1), wedges }, number(0)))
     }
 
-    /// Sorts all bins of this rank. For each bin in order, `room` returns where its rows go; its argument is the number
-    /// of entries of each block so far, this bin included. Then `put` copies the rows there. Returns the number of
-    /// entries of each block.
+    /// Sorts all bins of this rank. For each bin in order, `room` returns the place for its rows; it gets the number of
+    /// entries of each block so far, this bin included. Then `put` copies the rows there. Returns the number of entries
+    /// of each block.
     fn in_order<R>(
         &mut self,
         build: Build<'_, '_>,
@@ -178,22 +179,22 @@ impl Sorters<'_> {
     }
 }
 
-/// The state that all lanes share.
+/// State that all lanes share while they sort.
 struct SharedBins<'a, 'p, F> {
     build: Build<'a, 'p>,
-    /// The bins of this rank.
+    /// Indices of the bins of this rank.
     mine: Vec<usize>,
     next: AtomicUsize,
     gate: Gate<BinTurn<F>>,
 }
 
-/// State that gives bins their positions in order. The position of a bin depends on the number of entries in the bins
-/// before it, which is known once they are sorted.
+/// State that gives the bins their positions, in order. The position of a bin depends on the number of entries in the
+/// bins before it, which is known once they are sorted.
 struct BinTurn<F> {
     next: usize,
-    /// The block of the previous bin.
+    /// Index of the block of the previous bin.
     last: Option<usize>,
-    /// By block, the number of entries in the bins that have a position.
+    /// For each block, the number of entries in its bins that have a position.
     entries: Vec<u64>,
     room: F,
 }
@@ -203,7 +204,7 @@ struct PlacedBin {
     bin: usize,
     block: usize,
     before: u64,
-    /// The previous block, if this is the first bin of a new block.
+    /// Index of the previous block, if this is the first bin of a new block.
     done: Option<usize>,
 }
 

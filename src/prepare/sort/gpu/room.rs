@@ -1,21 +1,21 @@
-//! The device memory in which a lane sorts a bin.
+//! The GPU memory in which a lane sorts a bin.
 
 use super::resident;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice, Scan, slices_bytes};
 use crate::prepare::partition::{LINE, line_words};
 
-/// Words for results; a summary of degrees must fit in them.
+/// Number of words for results. A summary of degrees must fit in them.
 const WORDS_OF_ROOM: u64 = 2 * resident::SUMS;
 
-/// Device memory of one lane.
+/// GPU memory of one lane, in which it sorts one bin at a time.
 #[derive(Clone, Copy)]
 pub(super) struct SortRoom {
     pub(super) lines: DeviceSlice<u32>,
-    /// Words of a line.
+    /// Number of 32-bit words of a line.
     pub(super) line_words: usize,
     pub(super) targets: DeviceSlice<u32>,
-    /// The sorted neighbours, and then their weights if edges have some.
+    /// Sorted neighbours, and then their weights if edges have weights.
     pub(super) out: DeviceSlice<u32>,
     /// End of each row. `ends` and the next four arrays have one element for each row.
     pub(super) ends: DeviceSlice<u32>,
@@ -28,7 +28,7 @@ pub(super) struct SortRoom {
 }
 
 impl SortRoom {
-    /// Returns the bytes of a room for bins of up to `lines` lines and `rows` rows.
+    /// Returns the bytes of GPU memory that a lane takes to sort bins of up to `lines` lines and `rows` rows.
     pub(super) fn bytes(lines: u64, rows: u64, weighted: bool) -> u64 {
         slices_bytes(lengths(lines, rows, weighted))
     }
@@ -41,14 +41,14 @@ impl SortRoom {
     }
 }
 
-/// Returns the words of each slice of a room.
+/// Returns the number of words of each slice of a lane's memory.
 fn lengths(lines: u64, rows: u64, weighted: bool) -> [u64; 10] {
     let (entries, by_row) = (lines * LINE as u64 * entry_words(weighted), rows + 1);
     let (lines, sums) = (lines * line_words(weighted) as u64, Scan::scratch(by_row));
     [lines, entries, entries, sums, WORDS_OF_ROOM, by_row, by_row, by_row, by_row, by_row]
 }
 
-/// Returns the words of an entry while it is sorted: a neighbour, and a weight if edges have weights.
+/// Returns the number of words of an entry while it is sorted: a neighbour, and a weight if edges have weights.
 fn entry_words(weighted: bool) -> u64 {
     if weighted { 2 } else { 1 }
 }

@@ -1,4 +1,4 @@
-//! Appends batches of the lower half, in order, to the rows of a window.
+//! Appends batches of entries of the lower half, in order, to the upper rows of a window in GPU memory.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::TransposeWork;
@@ -11,15 +11,15 @@ use crate::memory::{bytes_of, bytes_of_mut};
 use crate::prepare::gate::Gate;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// The order in which batches are appended.
+/// State that makes lanes append their batches in order.
 #[derive(Default)]
 struct AppendTurn {
     next: usize,
-    /// Event that is done when the batches before `next` are appended.
+    /// Event that is done when all batches before `next` are appended.
     last: Option<Event>,
 }
 
-/// Appends the batches that may have entries of the window, in order.
+/// Appends, in order, the batches that may have entries of the window.
 pub(super) fn append(
     lanes: &mut [TransposeLane<'_>],
     kernels: &TransposeKernels,

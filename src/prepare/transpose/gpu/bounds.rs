@@ -1,4 +1,5 @@
-//! Computes, with all lanes, where rows begin and end among the entries of a window, from the lengths of rows.
+//! Computes the start and the end of each row among the entries of a window, from the lengths of rows. All lanes do
+//! this together.
 
 use super::super::TransposeWork;
 use super::TransposeLane;
@@ -6,7 +7,7 @@ use crate::error::Result;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The rows of a window whose bounds are computed.
+/// Position of a window among the upper rows, for computing the bounds of its rows.
 pub(super) struct Position<'t, 'a> {
     pub(super) work: TransposeWork<'t, 'a>,
     pub(super) bins: Range<usize>,
@@ -17,7 +18,7 @@ pub(super) struct Position<'t, 'a> {
 }
 
 impl Position<'_, '_> {
-    /// Computes where rows begin among the entries of the window, or where they end if `ends` is 1. It takes bins from
+    /// Computes the start of each row among the entries of the window, or its end if `ends` is 1. It takes bins from
     /// the counter `next` until there are no more. When a slot is full, it calls `send` with the first row in the slot,
     /// counted from the window's first row, and the number of rows.
     pub(super) fn bounds(

@@ -29,10 +29,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Slots for batches take at most the GPU's memory divided by this number.
+/// Slots for batches take at most one part in `PART` of the GPU's memory.
 const PART: u64 = 8;
 
-/// Smallest useful slot of a lane, in words.
+/// Number of words of the smallest useful slot of a lane.
 const LEAST_SLOT: u64 = 1 << 10;
 
 /// Most words of the rows of a window, because a position among them is a u32.
@@ -71,14 +71,14 @@ struct TransposeLane<'w> {
 struct Transposer<'w> {
     kernels: TransposeKernels,
     lanes: Vec<TransposeLane<'w>>,
-    /// Number of words used in a slot.
+    /// Number of words of a slot that are used.
     slot: usize,
     rows: DeviceSlice<u32>,
     differs: DeviceSlice<u32>,
 }
 
-/// Builds the wanted blocks on the GPU. Returns `None` if its memory is too small for the largest bin that has several
-/// rows.
+/// Builds the wanted blocks of the upper half on the GPU. Returns `None` if the GPU's memory is too small for the
+/// largest bin that has several rows.
 ///
 /// # Errors
 /// Errors of [`Transpose::build`], and [`Error::Lost`].
@@ -124,7 +124,8 @@ fn build_in(workspace: &mut Workspace, transpose: &Transpose<'_>, watch: &dyn Wa
 }
 
 impl<'w> Transposer<'w> {
-    /// Divides the GPU's memory. Returns `None` if it is too small for a single lane.
+    /// Divides the GPU's memory among the lanes and the rows of a window. Returns `None` if it is too small for a
+    /// single lane.
     fn new(workspace: &'w mut Workspace) -> Result<Option<Self>> {
         let kernel = |name| workspace.kernel(&TRANSPOSE, name);
         let kernels = TransposeKernels {
@@ -138,8 +139,7 @@ impl<'w> Transposer<'w> {
         let room = arena.free() / PART;
         let slots = lanes.first().map_or(1, Lane::slots) as u64;
         let slot = lanes.first().map_or(0, Lane::slot_words) as u64;
-        // With little memory, slots are shorter. But slots are not made shorter to have more lanes; there are fewer
-        // lanes instead.
+        // With little memory, slots are shorter. They do not become shorter still to have more lanes.
         let slot = slot.min(room / slots / 4);
         if slot < LEAST_SLOT {
             return Ok(None);
@@ -211,8 +211,8 @@ impl<'w> Transposer<'w> {
         self.write(work, bins, entries, weights, files)
     }
 
-    /// Copies the entries of a window, and their weights if they have some, to their files. Several blocks are written
-    /// in parallel, each by one lane.
+    /// Copies the entries of a window, and their weights if edges have weights, from the GPU to their files. If there
+    /// are several blocks, they are written in parallel, each by one lane.
     fn write(
         &mut self,
         work: TransposeWork<'_, '_>,
@@ -260,8 +260,8 @@ impl<'w> Transposer<'w> {
     }
 }
 
-/// Runs `work` for every lane on a thread of its own, with a counter that all lanes share. When it returns, everything
-/// that the lanes queued is done.
+/// Runs `work` for every lane on a thread of its own, with a counter that all lanes share. When it returns, all work
+/// that the lanes queued on the GPU is done.
 fn on_all_lanes(
     lanes: &mut [TransposeLane<'_>],
     work: impl Fn(&mut TransposeLane<'_>, &AtomicUsize) -> Result<()> + Sync,

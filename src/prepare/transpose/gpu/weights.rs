@@ -1,4 +1,4 @@
-//! Places the weights of a window's entries, once the entries are sorted.
+//! Places the weights of the entries of a window in GPU memory, once the entries are sorted.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::TransposeWork;
@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::gpu::DeviceSlice;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Copies the lower half to the GPU again, with its weights, and puts each weight at the position of its edge in the
-/// window.
+/// Copies the lower half to the GPU again, with its weights, and puts the weight of each edge at the edge's position in
+/// the window.
 pub(super) fn place_weights(
     lanes: &mut [TransposeLane<'_>],
     kernels: &TransposeKernels,

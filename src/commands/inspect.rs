@@ -30,7 +30,7 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
 /// `gpugraph status`: prints the progress of a job.
 ///
 /// # Errors
-/// [`Error::Usage`], also if no job has run there; [`Error::Corrupt`] for a damaged manifest.
+/// [`Error::Usage`] for a mistake, or if no job has run there; [`Error::Corrupt`] for a damaged manifest.
 pub fn status(args: &LookArgs) -> Result<()> {
     print(&status::look(&JobPlace::of(&args.place, &args.set)?)?, args.json)
 }
@@ -58,7 +58,7 @@ pub fn devices(args: &DevicesArgs) -> Result<()> {
 /// `gpugraph clean`: removes files of a workdir that can be rebuilt, and prints which.
 ///
 /// # Errors
-/// [`Error::Busy`], [`Error::Usage`] for a folder that is not a workdir, [`Error::Io`].
+/// [`Error::Busy`] while a job runs there, [`Error::Usage`] for a folder that is not a workdir, [`Error::Io`].
 pub fn clean(args: &CleanArgs) -> Result<()> {
     let removed = clean::command(&args.workdir, args.all)?;
     stdout::print(removed)

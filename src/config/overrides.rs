@@ -14,7 +14,7 @@ use crate::quote::clip;
 /// Maximum number of keys in the path of an override; no table is nested deeper.
 const DEEPEST: usize = 8;
 
-/// Inserts override number `source` (from 1) in the tree. If several set one key, the last wins.
+/// Inserts override number `source` (from 1) in the tree. If several overrides set one key, the last wins.
 pub(super) fn apply(root: &mut TomlTable, source: usize, diagnostics: &mut Diagnostics) {
     let text = diagnostics.text(source).to_owned();
     let Some((path, value)) = text.split_once('=') else {
@@ -48,8 +48,8 @@ pub(super) fn apply(root: &mut TomlTable, source: usize, diagnostics: &mut Diagn
     supersede(root, source, &keys);
 }
 
-/// Parses the value as TOML. If it is not TOML, or if the key takes text and the value is of another type, the value is
-/// the text itself, so that the quotes of the shell are enough.
+/// Parses the value of an override as TOML. A value that is not TOML is taken as a string, and so is a number for a key
+/// whose values are text, so that the quotes of the shell are enough.
 fn value_node(text: &str, is_text: bool, start: usize, source: usize) -> TomlNode {
     let trimmed = text.trim();
     let start = start + (text.len() - text.trim_start().len());
@@ -63,7 +63,7 @@ fn value_node(text: &str, is_text: bool, start: usize, source: usize) -> TomlNod
     TomlNode { place, value: TomlValue::String(trimmed.to_owned()) }
 }
 
-/// Replaces the value at the path of `keys`, and creates missing tables.
+/// Sets the value at the path `keys` in the tree to `node`, and creates missing tables.
 fn insert(table: &mut TomlTable, keys: &[(&str, TextSpan)], node: TomlNode) {
     let Some(((key, place), rest)) = keys.split_first() else { return };
     let node = match rest {
@@ -85,8 +85,9 @@ fn insert(table: &mut TomlTable, keys: &[(&str, TextSpan)], node: TomlNode) {
     }
 }
 
-/// Removes values of the file that an override rules out, because `--set` can't unset them: another source of edges
-/// than the one named, another way to choose where to search from, and the GPU's index if `run.device=cpu`.
+/// Removes values of the job file that an override rules out, because `--set` can't unset them. If the override names a
+/// source of edges, the other sources go. If it chooses where to search from, the other ways to choose go. With
+/// `run.device=cpu`, the GPU's index goes.
 fn supersede(root: &mut TomlTable, source: usize, keys: &[(&str, TextSpan)]) {
     let Some((name, _)) = keys.first() else { return };
     let Some(TomlValue::Table(table)) = root.get_mut(name).map(|entry| &mut entry.node.value) else { return };

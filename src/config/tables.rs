@@ -1,4 +1,4 @@
-//! The tables that a job file may have, and checks of those it has.
+//! The tables that a job file may have, and the check that a job file has no others.
 
 use super::keys::{input, job, limits, output, run};
 use crate::algo::{ALGORITHMS, Entry};
@@ -11,11 +11,11 @@ use crate::quote::clip;
 /// A table of the job file.
 #[derive(Clone, Copy)]
 pub struct TableInfo {
-    /// Its name.
+    /// Name of the table.
     pub name: &'static str,
-    /// What it says, or what an algorithm computes, in a phrase.
+    /// What the table configures or its algorithm computes, as a phrase.
     pub about: &'static str,
-    /// Its keys.
+    /// Keys of the table.
     pub keys: &'static [&'static dyn AnyKey],
 }
 
@@ -70,14 +70,14 @@ const JOB_TABLES: [TableInfo; 5] = [
     TableInfo { name: "output", about: "results of each vertex", keys: &[&output::FORMAT] },
 ];
 
-/// Returns all tables: those of every job, and of algorithms.
+/// Returns all tables of job files: the tables of every job, and the tables of algorithms.
 pub fn tables() -> impl Iterator<Item = TableInfo> {
     let of_algorithm =
         |algorithm: &Entry| TableInfo { name: algorithm.name, about: algorithm.about, keys: algorithm.keys };
     JOB_TABLES.into_iter().chain(ALGORITHMS.iter().map(of_algorithm))
 }
 
-/// Reports all unknown tables, all values that should be tables, and all unknown keys.
+/// Reports every unknown table, every unknown key, and every value that should be a table.
 pub(super) fn check(root: &TomlTable, diagnostics: &mut Diagnostics) {
     let names: Vec<&str> = tables().map(|table| table.name).collect();
     for entry in &root.entries {
@@ -164,13 +164,13 @@ mod tests {
         }
     }
 
-    /// Returns the job of a text.
+    /// Parses `text` as a job file and returns the job.
     fn job(text: &str) -> Job {
         let job = crate::config::parse(Path::new("job.toml"), text.to_owned(), &[], &|_| None);
         job.unwrap_or_else(|e| panic!("{text}: {e}"))
     }
 
-    /// A default that is a value of TOML, rather than words, is that of a job file without the key.
+    /// If a key's documented default is a TOML value, a job file with that value means the same as one without the key.
     #[test]
     fn defaults_are_as_documented() {
         let mut values = 0;
@@ -180,7 +180,7 @@ mod tests {
             } else {
                 "path = 'x.u32'"
             };
-            // One that a table of an algorithm can't be without.
+            // `[dfs]` needs a source.
             let needed = if table.name == "dfs" { "source = 1\n" } else { "" };
             let text = |line: &str| match table.name {
                 "input" => format!("[input]\n{source}\n{line}\n"),
@@ -201,7 +201,7 @@ mod tests {
         assert!(values > 20, "{values}");
     }
 
-    /// The values of `format` are text, which has to name all formats.
+    /// The values of `format` are documented as text, which has to name all formats.
     #[test]
     fn the_key_of_formats_names_all() {
         let names = Format::ALL.iter().map(|format| format.name());
@@ -209,14 +209,15 @@ mod tests {
         assert_eq!(super::input::FORMAT.values(), expected);
     }
 
-    /// Returns a default as the documents have it: TOML as code, words as they are.
+    /// Returns a key's default as the documentation shows it: TOML as code, and words without quotes.
     fn shown(key: &dyn AnyKey) -> String {
         let default = key.default();
         let is_toml = toml::de::DeTable::parse(&format!("x = {default}")).is_ok();
         if is_toml { format!("`{default}`") } else { default }
     }
 
-    /// `docs/reference/job-file.md` has each key with its default, and the tables of algorithms as they are defined.
+    /// `docs/reference/job-file.md` has each key with its default, and the tables of algorithms exactly as the code
+    /// defines them.
     #[test]
     fn the_page_about_job_files_has_every_key() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/job-file.md");
@@ -250,7 +251,7 @@ mod tests {
         assert_eq!(missing, "");
     }
 
-    /// Lists have none of the keys that only concern graphs.
+    /// An example job file for lists has no key that only concerns graphs.
     #[test]
     fn example_job_files_for_lists_name_exactly_their_keys() {
         for TableInfo { name: table, keys, .. } in JOB_TABLES {

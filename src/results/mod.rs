@@ -19,7 +19,7 @@ pub use write::Columns;
 
 use serde::{Deserialize, Serialize};
 
-/// Path of the list of the input's sparse ids, which gives the order of the rows in results.
+/// Path in the workdir of the list of the input's sparse ids, which gives the order of the rows in results.
 pub const IDS: &str = "out/ids.npy";
 
 /// `[output] format`: the format of results.
@@ -42,8 +42,8 @@ impl OutputFormat {
         }
     }
 
-    /// Returns an upper bound in bytes of a row, in a column whose values have `width` bytes and up to `digits`
-    /// characters.
+    /// Returns an upper bound for the bytes of a row in a column whose values take `width` bytes in binary and up to
+    /// `digits` characters in text.
     pub fn row_bytes(self, width: u64, digits: u64) -> u64 {
         match self {
             OutputFormat::Npy => width,

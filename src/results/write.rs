@@ -1,7 +1,7 @@
-//! Writes columns: one value for each row of the results, in the order of the input's ids.
+//! Writes columns of results: one value for each row, in the order of the input's ids.
 //!
-//! A `.npy` file is a header and its numbers. The crate npyz could write both, but it would write every zero, too.
-//! Zeros after the last id of an edge need no space here, and there may be 10^8 of them.
+//! A `.npy` file is a header and its numbers. The crate npyz could write both, but it would also write every zero to
+//! disk. A graph may have 10^8 ids after the last one with an edge, and the zeros for these ids take no space here.
 
 use super::column::{Column, npy_header};
 use super::file::{Output, make};
@@ -16,7 +16,7 @@ use crate::store::replace::make_folder_of;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A writer of one algorithm's columns under `out/` of a workdir.
+/// A writer of one algorithm's columns to `out/` of a workdir.
 pub struct Columns<'a> {
     workdir: &'a Path,
     format: OutputFormat,
@@ -28,7 +28,8 @@ pub struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Creates a writer for `algorithm` on `graph`, or on a list. Nothing is read or created until a column is written.
+    /// Creates a writer of the columns of `algorithm` on `graph`, or on a list if that is `None`. Nothing is read or
+    /// created until a column is written.
     pub fn new(
         workdir: &'a Path,
         format: OutputFormat,
@@ -38,8 +39,8 @@ impl<'a> Columns<'a> {
         Columns { workdir, format, graph, algorithm, order: None, ids: None, written: BTreeMap::new() }
     }
 
-    /// Writes `out/NAME.npy` or `.csv`. `of` returns the value of a vertex, and `isolated` is the value of vertices
-    /// without an edge.
+    /// Writes the column `out/NAME.npy` or `.csv`. `of` returns the value of a vertex, and `isolated` is the value of
+    /// vertices without an edge.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Corrupt`] if the order or the ids are corrupt.
@@ -47,8 +48,8 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{name}"), name, (isolated, None), of)
     }
 
-    /// Writes `out/ALGORITHM/NAME.npy` or `.csv` like [`Self::put`]. If the vertex in `own` has no edge, it gets the
-    /// value in `own` instead of `isolated`.
+    /// Writes the column `out/ALGORITHM/NAME.npy` or `.csv` as [`Self::put`] does. If the vertex in `own` has no edge,
+    /// it gets the value in `own` instead of `isolated`.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -62,8 +63,8 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{}/{name}", self.algorithm), name, (isolated, own), of)
     }
 
-    /// Writes `out/ALGORITHM/SOURCE/NAME.npy` or `.csv`, for an algorithm that has sources. If the source has no edge,
-    /// it gets the value `own`, if that is given; other vertices without an edge get `isolated`.
+    /// Writes the column `out/ALGORITHM/SOURCE/NAME.npy` or `.csv` of a search from `source`. If the source has no
+    /// edge, it gets the value `own`, if that is given. Other vertices without an edge get `isolated`.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -79,15 +80,15 @@ impl<'a> Columns<'a> {
         self.column(&path, name, (isolated, own.map(|own| (source, own))), of)
     }
 
-    /// Returns the files that were written for a source, by their paths in the workdir.
+    /// Returns the files that were written for a source, with their paths relative to the workdir.
     pub fn of_source(&self, source: InputId) -> BTreeMap<String, Output> {
         let folder = format!("{}/", self.folder_of(source));
         let of_it = self.written.iter().filter(|(path, _)| path.starts_with(&folder));
         of_it.map(|(path, output)| (path.clone(), *output)).collect()
     }
 
-    /// Adopts files that an earlier run wrote, as if they had been written now. Returns false if any of them has
-    /// changed.
+    /// Registers files that an earlier run wrote, as if this writer had written them. If any of them has changed,
+    /// registers none and returns false.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -106,8 +107,8 @@ impl<'a> Columns<'a> {
         format!("out/{}/{source}", self.algorithm)
     }
 
-    /// Begins `out/NAME.npy` or `.csv` for the `rows` elements of a list. The values must then be appended in the order
-    /// of the elements' indices.
+    /// Begins the column `out/NAME.npy` or `.csv` of a list with `rows` elements. The caller then appends the values in
+    /// the order of the elements' indices.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -122,8 +123,8 @@ impl<'a> Columns<'a> {
         Column::create(path, &to, self.format, headings, rows)
     }
 
-    /// Writes `out/ALGORITHM/NAME.npy` or `.csv`: a list of `rows` values, which `of` returns by their places in the
-    /// list. As text, the file has the places, from 0, in a column `place`.
+    /// Writes `out/ALGORITHM/NAME.npy` or `.csv` with `rows` values that do not belong to vertices; `of` returns the
+    /// value at a row number. As CSV, the file also has the row numbers, from 0, in a column `place`.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -133,23 +134,24 @@ impl<'a> Columns<'a> {
         self.end(column)
     }
 
-    /// Finishes a column that was begun.
+    /// Finishes a column that [`Self::begin`] began.
     ///
     /// # Errors
-    /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; an internal [`Error::Io`] if values are missing.
+    /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Internal`] if values are missing.
     pub fn end<T: Value>(&mut self, column: Column<T>) -> Result<()> {
         let (path, output) = column.finish()?;
         self.written.insert(path, output);
         Ok(())
     }
 
-    /// Returns the files that were written, by their paths in the workdir, including the list of sparse ids.
+    /// Returns all files that were written, with their paths relative to the workdir. The list of sparse ids is among
+    /// them.
     pub fn into_written(self) -> BTreeMap<String, Output> {
         self.written
     }
 
-    /// Writes a column. A row without a vertex has the value `isolated`, except the row of the source in `own`, which
-    /// has the value in `own`.
+    /// Writes a column of vertices. A row without a vertex has the value `isolated`, except the row of the source in
+    /// `own`, which has the value in `own`.
     fn column<T: Value>(
         &mut self,
         path: &str,
@@ -193,8 +195,8 @@ impl<'a> Columns<'a> {
         Ok(())
     }
 
-    /// Opens the order and the ids before the first column is written, and writes the list of sparse ids, which gives
-    /// the order of rows.
+    /// Opens the order of vertices and the sparse ids, if that was not done before, and writes the list of sparse ids,
+    /// which gives the order of rows.
     fn open(&mut self) -> Result<&'a Graph> {
         let graph = self.graph.ok_or_else(|| Error::internal("write results of vertices", "a list has none"))?;
         if self.order.is_some() {
@@ -219,7 +221,7 @@ fn is_zero<T: Value>(value: T) -> bool {
     value.put(&mut bytes).is_ok() && bytes.iter().all(|&byte| byte == 0)
 }
 
-/// Writes an array of `rows` numbers: `values`, followed by `zeros` zeros.
+/// Writes a NumPy array of `rows` numbers: `values`, followed by `zeros` zeros.
 fn npy<T: Value>(to: &Path, rows: u64, values: impl Iterator<Item = T>, zeros: u64) -> Result<Output> {
     make(to, size_of::<T>() as u64 * zeros, |out| {
         out.write_all(&npy_header::<T>(rows))?;

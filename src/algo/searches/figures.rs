@@ -1,13 +1,14 @@
-//! Charts of searches: their levels, and the speed of all searches.
+//! Charts for the report: the levels of one search, and the speed of all searches.
 
 use super::agreement;
 use super::results::{LevelFigures, SearchDetails, SearchOutput, SourceDetails};
 use crate::chart::{Axis, Bars, Figure, Line, Marks, Spread, Style, Unit};
 
-/// Maximum number of levels that get a bar each.
+/// Maximum number of levels with a bar in the bar chart.
 const BARS: usize = 40;
 
-/// Returns charts of the levels of the search with the median time, and of the speed of all searches.
+/// Returns charts of the levels of the search that took the median time, and of the speed of all searches. `name`
+/// returns the name of a source.
 pub fn of_levels<S, D: SourceDetails>(
     output: &SearchOutput<S>,
     details: &SearchDetails<D>,
@@ -21,7 +22,7 @@ pub fn of_levels<S, D: SourceDetails>(
     figures
 }
 
-/// Returns a chart of the distribution of speeds, if there are several searches.
+/// Returns a chart of the speeds of all searches, or `None` if there is only one search.
 pub fn speed<D: SourceDetails>(details: &SearchDetails<D>) -> Option<Figure> {
     let teps: Vec<f64> = details.sources.iter().map(|source| source.speed().teps).collect();
     let several = teps.len() > 1;
@@ -35,7 +36,8 @@ pub fn speed<D: SourceDetails>(details: &SearchDetails<D>) -> Option<Figure> {
     })
 }
 
-/// Returns a bar chart of seconds.
+/// Returns a bar chart of seconds. Each name has a bar, which is divided into `parts`. `of` is the label of the axis of
+/// names.
 pub fn seconds_by_name(
     title: &str,
     caption: &str,
@@ -52,8 +54,9 @@ pub fn seconds_by_name(
     }
 }
 
-/// Returns charts of the numbers and the times of the levels of one search out of `sources`. `name` is its source. If
-/// levels differ in direction, each direction has a line.
+/// Returns two charts of the levels of one search: their numbers (frontier, edges checked, ...), and their times.
+/// `name` is the source of the search, and `sources` is the number of searches. If levels differ in direction, each
+/// direction has a line.
 fn levels(name: &str, levels: &[LevelFigures], sources: usize) -> Vec<Figure> {
     let which = if sources > 1 { format!(" It is the search of median time of {sources}.") } else { String::new() };
     let mut directions: Vec<&str> = levels.iter().map(|level| level.direction).collect();

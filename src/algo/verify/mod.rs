@@ -1,5 +1,5 @@
-//! Checks of results: what a task receives to check them, and its verdict. `reread` reads the ids and edges of an input
-//! again.
+//! Checks of stored results: the data that a task gets to check its results, and the verdict. `reread` reads the ids
+//! and edges of an input again.
 
 pub mod reread;
 
@@ -26,7 +26,7 @@ pub enum EdgeSource<'a> {
 }
 
 impl EdgeSource<'_> {
-    /// Returns the bytes of memory for a pass over the edges with `threads` threads.
+    /// Returns the bytes of host memory that a pass over the edges takes with `threads` threads.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         match self {
             EdgeSource::Input(input) => input.scratch_bytes(threads),
@@ -34,7 +34,7 @@ impl EdgeSource<'_> {
         }
     }
 
-    /// Returns a name of the source for messages.
+    /// Returns the name of the source for messages: "the input" or "the blocks".
     pub fn name(&self) -> &'static str {
         match self {
             EdgeSource::Input(_) => "the input",
@@ -43,19 +43,19 @@ impl EdgeSource<'_> {
     }
 }
 
-/// The results of one task, and what they can be checked against.
+/// The stored results of one task, with everything that they are checked against.
 pub struct Results<'a> {
     /// Path of the workdir.
     pub workdir: &'a Path,
-    /// The facts that ingest found about the input.
+    /// Facts about the input that the step `ingest` found.
     pub info: &'a InputInfo,
-    /// The facts about the stored blocks.
+    /// Facts about the stored blocks of the graph.
     pub stored: &'a StoreInfo,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
-    /// Whether the last trial is done, which writes the columns.
+    /// Whether the last trial is finished. Only the last trial writes columns.
     pub done: bool,
-    /// The edges; or a sentence that says why they are not available.
+    /// The edges of the graph. If they are not available, a sentence that says why.
     pub edges: std::result::Result<EdgeSource<'a>, String>,
     /// Host memory for the checks.
     pub budget: &'a Budget,
@@ -64,12 +64,12 @@ pub struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Reads the column with the file name `path` (without extension): one value per vertex, in the order of `ids`.
-    /// `missing` is the value of vertices for which the algorithm has no result. Rows before the first vertex must also
-    /// have it.
+    /// Reads a result column from the file `path` (without extension). Yields one value per vertex, in the order of
+    /// `ids`. `missing` is the value of a vertex without a result. A NumPy file may have rows before the first vertex,
+    /// and they must hold `missing` too.
     ///
     /// # Errors
-    /// [`Error::Validation`] if the task has no such file, or if a row before the first vertex has another value;
+    /// [`Error::Validation`] if the task wrote no file `path`, or if a row before the first vertex has another value;
     /// errors of [`column()`].
     pub fn column<'p, T: Number + PartialEq + 'p>(
         &self,
@@ -92,7 +92,8 @@ impl Results<'_> {
         Ok(values)
     }
 
-    /// Returns the format, and the path in the workdir, of the file that the task wrote at `path` (without extension).
+    /// Finds the file that the task wrote as `path` (without extension). Returns its format and its path in the
+    /// workdir, or `None` if there is none.
     pub fn file(&self, path: &str) -> Option<(OutputFormat, String)> {
         let files =
             [OutputFormat::Npy, OutputFormat::Csv].map(|format| (format, format!("{path}.{}", format.ending())));
@@ -100,25 +101,25 @@ impl Results<'_> {
     }
 }
 
-/// The results of one task on a list, and what they can be checked against.
+/// The stored results of a task on a linked list, with everything that they are checked against.
 pub struct ListResults<'a> {
     /// Path of the workdir.
     pub workdir: &'a Path,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
-    /// Whether the last trial is done, which writes the ranks.
+    /// Whether the last trial is finished. Only the last trial writes the ranks of elements.
     pub done: bool,
-    /// The list; or a sentence that says why it is not available.
+    /// The list. If it is not available, a sentence that says why.
     pub list: std::result::Result<&'a List, String>,
 }
 
-/// A journal or checkpoint of a task, whose checksums are intact.
+/// The saved progress of a task: a journal or a checkpoint whose checksums are intact.
 pub struct StoredUnits<'a> {
     /// Path of the file.
     pub path: &'a Path,
-    /// Number of vertices with an edge; for a list, number of elements.
+    /// Number of vertices with an edge, or of elements if the task reads a list.
     pub vertices: u64,
-    /// Number of units of a trial.
+    /// Number of units (steps of progress) in a whole trial.
     pub total: u64,
     /// The content of the file.
     pub content: UnitsContent<'a>,
@@ -142,7 +143,7 @@ pub enum CheckOutcome {
     Failed,
     /// The check could not be made.
     Skipped,
-    /// Not a check, but a remark that concerns all others.
+    /// The entry is a remark about all other checks.
     Warning,
 }
 
@@ -153,7 +154,7 @@ pub struct Check {
     pub what: String,
     /// Outcome of the check.
     pub outcome: CheckOutcome,
-    /// The finding, in words.
+    /// Result of the check, in words.
     pub found: String,
 }
 
@@ -171,7 +172,7 @@ impl fmt::Display for Check {
 
 type Tell<'a> = Box<dyn Fn(&Check) -> Result<()> + 'a>;
 
-/// All checks so far. Each is reported as it is made.
+/// The checks made so far. Each is passed to a callback as soon as it is recorded.
 pub struct Verdict<'a> {
     /// The checks in order.
     pub checks: Vec<Check>,
@@ -180,15 +181,16 @@ pub struct Verdict<'a> {
 }
 
 impl<'a> Verdict<'a> {
-    /// Creates a verdict without checks. `tell` is called with each check.
+    /// Creates a verdict without checks. `tell` is the callback, for example to print a check.
     pub fn new(tell: impl Fn(&Check) -> Result<()> + 'a) -> Self {
         Verdict { checks: Vec::new(), tell: Box::new(tell), first: None }
     }
 
-    /// Records a check: either a description of the finding, or the error that says what is wrong.
+    /// Records the check `what`. `found` describes the finding, or is the error that says what is wrong. A stop is
+    /// returned and not recorded.
     ///
     /// # Errors
-    /// Errors of reporting; [`crate::Error::Stopped`].
+    /// Errors of the callback; [`crate::Error::Stopped`].
     pub fn note(&mut self, what: &str, found: Result<String>) -> Result<()> {
         let is_missing = found.as_ref().is_err_and(Error::is_missing);
         match found {
@@ -205,18 +207,18 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Records a check that could not be made.
+    /// Records that the check `what` could not be made, and why.
     ///
     /// # Errors
-    /// Errors of reporting.
+    /// Errors of the callback.
     pub fn skip(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
         self.add(what, CheckOutcome::Skipped, why.into())
     }
 
-    /// Records a remark that concerns the other checks.
+    /// Records a remark about all other checks.
     ///
     /// # Errors
-    /// Errors of reporting.
+    /// Errors of the callback.
     pub fn warn(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
         self.add(what, CheckOutcome::Warning, why.into())
     }
@@ -228,7 +230,7 @@ impl<'a> Verdict<'a> {
         Ok(())
     }
 
-    /// Returns the first error, if any check failed.
+    /// Returns an error if any check failed.
     ///
     /// # Errors
     /// The error of the first check that failed.

@@ -1,57 +1,58 @@
-//! The vertices that a thread is to push from, in buckets by distance.
+//! The buckets of a thread: vertices that it is to push from, grouped by distance.
 
 use crate::error::Result;
 use crate::failpoint;
 use crate::memory::{Budget, Reservation};
 use std::ops::RangeInclusive;
 
-/// Number of buckets with a list each. Entries of later buckets share one list until their bucket comes near.
+/// Number of buckets that have a list of their own. Entries of later buckets share one list until their bucket comes
+/// near.
 const RING: u64 = 1 << 10;
-/// Minimum capacity of a list, in entries.
+/// Smallest capacity of a list, in entries.
 const LEAST: usize = 32;
-/// Range of the bytes that are reserved at a time, and the bytes per vertex, which are clamped to that range.
+/// Memory is reserved in steps of [`STEP_OF_VERTEX`] bytes per vertex, clamped to this range of bytes.
 const STEP: RangeInclusive<u64> = 16 << 10..=1 << 20;
 const STEP_OF_VERTEX: u64 = 1 << 10;
 
-/// A vertex that became nearer, with its distance at that time. The entry is outdated if the vertex has a smaller
-/// distance by now.
+/// A bucket entry: a vertex whose distance became smaller, with that distance. The entry is outdated once the vertex
+/// has an even smaller distance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NearerVertex<S> {
-    /// The distance at that time.
+    /// The distance of the vertex when the entry was made.
     pub sum: S,
     /// The vertex.
     pub vertex: u32,
 }
 
-/// Entries in buckets. No entry is in a bucket before the one that was taken last.
+/// The buckets of one thread. No entry is in a bucket before the last one that was taken.
 pub struct DistanceBins<S> {
     ring: Vec<Vec<NearerVertex<S>>>,
-    /// The bucket that was taken last.
+    /// Number of the last bucket that was taken.
     base: u64,
     far: Vec<(u64, NearerVertex<S>)>,
-    /// The first bucket in `far`.
+    /// Number of the first bucket in `far`.
     far_first: u64,
-    /// Entries that are sent to other ranks before they come into a bucket.
+    /// Entries that wait to be sent to other ranks. They enter a bucket when they are sent.
     pub unsent: Vec<NearerVertex<S>>,
-    /// Empty lists with the memory of lists that were taken. A bucket that gets its first entry reuses one, because it
-    /// is likely in a cache.
+    /// Empty lists that still have the memory of lists that were taken. A bucket that gets its first entry reuses one,
+    /// because its memory is likely in a cache.
     spare: Vec<Vec<NearerVertex<S>>>,
     memory: EntryMemory,
 }
 
-/// Memory for entries.
+/// Memory of the entries of a thread.
 struct EntryMemory {
     reserved: Reservation,
-    /// Bytes that are reserved at a time.
+    /// Bytes that are reserved in one step.
     step: u64,
-    /// Reserved bytes that vectors use.
+    /// Reserved bytes that lists use.
     taken: u64,
-    /// True if an entry was dropped because no memory was left for it.
+    /// Whether an entry was dropped because no memory was left for it.
     is_out_of_memory: bool,
 }
 
 impl EntryMemory {
-    /// Makes room in `list`, with the memory of a spare list if `list` has none. Returns false if no memory is left.
+    /// Makes room in `list`. If `list` has no memory, it takes over a spare list. Returns false if no memory is left.
     #[cold]
     fn grow_list<T>(&mut self, list: &mut Vec<T>, spare: &mut Vec<Vec<T>>) -> bool {
         if list.capacity() == 0
@@ -88,7 +89,7 @@ impl EntryMemory {
 }
 
 impl<S: Copy> DistanceBins<S> {
-    /// Makes empty buckets for a graph of `vertices` vertices.
+    /// Creates empty buckets for a graph of `vertices` vertices.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -112,7 +113,7 @@ impl<S: Copy> DistanceBins<S> {
         self.unsent.clear();
         (self.base, self.far_first) = (0, u64::MAX);
         self.memory.is_out_of_memory = false;
-        // Lists that were taken are freed by now.
+        // The search has freed the lists that it took.
         let near: usize =
             self.ring.iter().chain(&self.spare).map(|list| list.capacity() * size_of::<NearerVertex<S>>()).sum();
         self.memory.taken = (near + self.far.capacity() * size_of::<(u64, NearerVertex<S>)>()) as u64;
@@ -125,8 +126,8 @@ impl<S: Copy> DistanceBins<S> {
         self.clear();
     }
 
-    /// Returns reserved memory beyond [`bytes`], which checks of trees may need. Callers have dropped every list that
-    /// they took.
+    /// Gives reserved memory beyond [`bytes`] back to the budget, because checks of trees may need it. The caller must
+    /// have dropped every list that it took.
     pub fn give_back(&mut self) {
         let more = self.memory.reserved.bytes().saturating_sub(LEAST_STEPS * self.memory.step);
         if more > 0 {
@@ -135,13 +136,13 @@ impl<S: Copy> DistanceBins<S> {
         }
     }
 
-    /// Returns true if an entry was dropped because no memory was left, so that a vertex that became nearer is in no
-    /// bucket.
+    /// Returns true if an entry was dropped because no memory was left. Then a vertex whose distance became smaller may
+    /// be in no bucket.
     pub fn is_out_of_memory(&self) -> bool {
         self.memory.is_out_of_memory
     }
 
-    /// Adds an entry to a bucket, which must not be before the one that was taken last.
+    /// Adds an entry to bucket number `bucket`, which must not be before the last one that was taken.
     #[inline(always)]
     pub fn push(&mut self, bucket: u64, entry: NearerVertex<S>) {
         if bucket - self.base < RING {
@@ -155,13 +156,13 @@ impl<S: Copy> DistanceBins<S> {
         }
     }
 
-    /// Returns the first bucket that has an entry.
+    /// Returns the number of the first bucket that has an entry, or `None` if all are empty.
     pub fn first(&self) -> Option<u64> {
         let near = (self.base..self.base + RING).find(|bucket| !self.ring[(bucket % RING) as usize].is_empty());
         near.into_iter().chain((self.far_first < u64::MAX).then_some(self.far_first)).min()
     }
 
-    /// Moves the entries of the first bucket that has any to `list`. Keeps the former memory of `list` for other
+    /// Moves the entries of `bucket`, the first that has any, to `list`. Keeps the former memory of `list` for other
     /// buckets.
     pub fn take(&mut self, bucket: u64, list: &mut Vec<NearerVertex<S>>) {
         self.base = bucket;
@@ -181,7 +182,7 @@ impl<S: Copy> DistanceBins<S> {
         }
     }
 
-    /// Frees all entries and grows the reservation to at least `bytes` bytes, for other data. Called when buckets are
+    /// Frees all entries, and grows the reservation to at least `bytes` bytes for other data. Called when buckets are
     /// no longer needed.
     ///
     /// # Errors
@@ -191,7 +192,7 @@ impl<S: Copy> DistanceBins<S> {
         self.memory.reserve(bytes)
     }
 
-    /// Returns the number of entries that came into the bucket that was taken last.
+    /// Returns the number of entries that were added to the bucket that was taken last.
     #[inline]
     pub fn refilled(&self) -> usize {
         self.ring[(self.base % RING) as usize].len()
@@ -200,7 +201,7 @@ impl<S: Copy> DistanceBins<S> {
 
 const PURPOSE: &str = "vertices in buckets (up to 16 bytes for each that became nearer)";
 
-/// Steps that empty buckets reserve. They suffice for a few entries in each bucket.
+/// Number of steps of memory that empty buckets reserve. They are enough for a few entries in each bucket.
 const LEAST_STEPS: u64 = 3;
 
 /// Returns the bytes that empty buckets reserve for a graph of `vertices` vertices.

@@ -1,13 +1,14 @@
-//! Cap and pull: the method for graphs with hubs that are neighbours of nearly all vertices.
+//! Cap and pull: the search method for graphs with hubs, which are neighbours of nearly all vertices.
 //!
-//! While few vertices become nearer, they push along their edges. Once the search meets the hubs, a bucket has so many
-//! edges that pushing along all of them would mostly find nothing shorter. From then on the search settles distances up
-//! to a *cap*, along edges that stay below the cap. Each vertex beyond the cap then pulls: it looks along its in-edges.
-//! Its row is sorted by weight, so it stops at the first edge that is too long even from the nearest vertex that can
-//! still make a difference. Two rounds of pulling settle nearly all vertices. The few that still become nearer push.
+//! While the distances of few vertices shrink, these vertices push: they relax their out-edges. Once the search meets
+//! the hubs, a bucket has so many edges that relaxing all would mostly find nothing shorter. From then on the search
+//! settles distances up to a *cap*, along edges that stay below it. Each vertex beyond the cap then pulls: it relaxes
+//! its in-edges. Its row is sorted by weight, so it stops at the first edge that is too long even from the nearest
+//! vertex that can still matter. Two rounds of pulling settle nearly all vertices. The few whose distances still shrink
+//! push.
 //!
-//! Vertices before the wide bucket pushed along all their edges, so they also claim the vertices whose parents they
-//! are. Other parents are found by pulling from the wide bucket on, as distances are.
+//! All vertices before the bucket with many edges (the wide bucket) relaxed all their edges. So they also claim the
+//! vertices whose parents they are. Other parents are found by pulling.
 
 use super::arithmetic::Arithmetic;
 use super::bins::NearerVertex;
@@ -16,21 +17,22 @@ use super::rows::{Wanted, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use crate::algo::searches::ranks::RankExchange;
 
-/// A bucket is wide if its vertices have more than this fraction of all edges (1 in 512). With 1 in 64, Kronecker
-/// graphs of scale 22 took as long and relaxed six times as many edges.
+/// A bucket is wide if its vertices have more than 1 in this many of all edges. With 1 in 64, Kronecker graphs of scale
+/// 22 took as long and relaxed six times as many edges.
 const WIDE: u64 = 512;
-/// Buckets after the wide one that are settled before vertices pull. With four, pushing takes longer by more than
-/// pulling gets shorter.
+/// Number of buckets after the wide one that are settled before vertices pull. With four, pushing takes longer by more
+/// than pulling gets shorter.
 const CAPPED: u64 = 1;
-/// How many vertices ahead a row is prefetched.
+/// Prefetch distance of rows, in vertices.
 const AHEAD: u32 = 12;
-/// Vertices push again if fewer than this fraction of all (1 in 16) became nearer.
+/// Pulling ends once the distances of less than 1 in this many vertices shrink in a round. These vertices push.
 const FEW: usize = 16;
-/// The same fraction if rows are on a disk. Pushing reads whole rows from the disk, and pulling mostly finds enough
+/// The same number if rows are on a disk. Pushing reads whole rows from the disk, and pulling mostly finds enough
 /// entries in memory.
 const FEW_ON_DISK: usize = 1 << 12;
 
-/// Searches by cap and pull. Returns false if threads stop. Collective.
+/// Searches by cap and pull (see the module). Returns false if the search stops early (an error or a signal). All
+/// threads call it together.
 pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) -> bool {
     let graph = walk.graph;
     let options =
@@ -50,7 +52,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
     walk.bins(here.thread).clear();
     let into = graph.into();
     let few = graph.vertices as usize / if graph.is_on_disk { FEW_ON_DISK } else { FEW };
-    // Vertices of which memory has too few entries.
+    // Vertices whose entries in memory are too few, so that the disk is read.
     let mut far = Vec::new();
     let mut nearest = walk.least();
     let (mut rounds, mut relaxed, mut nearer) = (0, 0, Vec::new());
@@ -65,7 +67,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
                 if sum < own {
                     A::store(&walk.sums[v as usize], sum);
                     changed += 1;
-                    // More than a few need not be known, except to other ranks.
+                    // A list of more than a few is not used, except by other ranks.
                     if rounds > 0 && nearer.len() < few || walk.is_shared() {
                         nearer.push(NearerVertex { sum, vertex: v });
                     }
@@ -103,16 +105,17 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
     walk.end_phase(here, "pull", rounds, relaxed) && push(walk, here, "push", PushOptions::whole()).is_some()
 }
 
-/// Returns true if a vertex may become nearer along its lightest edge, coming from a vertex at the distance `nearest`.
+/// Returns true if the row of vertex `v` must be read: `v` is at or beyond `cap`, and its lightest edge could make its
+/// distance smaller, coming from a vertex at distance `nearest`.
 #[inline(always)]
 fn needs_row<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, cap: A::Sum, nearest: A::Sum) -> bool {
     let own = A::load(&walk.sums[v as usize]);
     own >= cap && A::add(nearest, walk.graph.into().lightest[v as usize]) < own
 }
 
-/// Returns the length of the shortest path to `v` over vertices at the distance `nearest` or farther, or `own` if that
-/// is shorter, and the number of edges that it relaxed. With `only_memory` it returns `None` if the entries in memory
-/// do not suffice.
+/// Returns the length of the shortest path to `v` whose last edge comes from distance `nearest` or farther, or `own` if
+/// that is shorter. Also returns the number of edges that it relaxed. With `only_memory` it returns `None` if it would
+/// have to read the disk.
 #[inline(always)]
 fn pull<A: Arithmetic>(
     walk: &PathWalk<'_, A>,

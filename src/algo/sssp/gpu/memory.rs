@@ -1,25 +1,26 @@
-//! GPU memory of searches, apart from the graph.
+//! Allocates the GPU memory of shortest-path searches, apart from the graph.
 
 use super::room::SsspRoom;
 use super::twins::{Pile, SsspQueue};
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
-/// Memory that searches use.
+/// GPU memory that searches use, apart from the graph.
 pub(super) struct SsspMemory {
-    /// A distance for each vertex, of 32 or 64 bits.
+    /// The distance of each vertex, of 32 or 64 bits.
     pub distances: DeviceSlice<u64>,
     pub parents: DeviceSlice<u32>,
-    /// A bit for each vertex that did not fit a queue.
+    /// Bitmap of the vertices for which a queue or pile had no room.
     pub pending: DeviceSlice<u32>,
     pub queues: [SsspQueue; 2],
     pub piles: [Pile; 2],
-    /// The memory of queues and piles as one array, for Moore's algorithm and its baseline, which use neither.
+    /// The memory of queues and piles as one array. Moore's algorithm and its baseline use it, because they need
+    /// neither.
     pub words: DeviceSlice<u32>,
 }
 
 impl SsspMemory {
-    /// Takes the memory from an arena.
+    /// Takes the memory, of the sizes in `room`, from an arena.
     ///
     /// # Errors
     /// [`crate::Error::internal`] if the arena has less than `room` says.

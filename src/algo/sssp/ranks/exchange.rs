@@ -1,5 +1,5 @@
-//! Communication between the ranks of a search. Every rank sends the vertices that became nearer to all others, and
-//! parents to rank 0.
+//! Communication between the ranks of a shortest-path search. Every rank sends the vertices whose distances became
+//! smaller to all others, and parents to rank 0.
 
 use crate::algo::searches::ranks::{OwnerRule, RankExchange, VertexOwnership, misplaced};
 use crate::algo::sssp::cpu::arithmetic::Arithmetic;
@@ -8,29 +8,30 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::Budget;
 
-/// Bytes for a vertex that becomes nearer in a round, in the list of a thread and in a message.
+/// Bytes per vertex whose distance becomes smaller in a round: in the list of a thread and in a message.
 const NEARER: u64 = 32;
 
-/// Links of a rank to the others, and the buffer of a message.
+/// Open links of a rank to all others, and the buffer of a message.
 pub struct NearerExchange {
-    /// The links.
+    /// The open links.
     pub ranks: RankExchange,
     message: Vec<u64>,
 }
 
-/// Returns the bytes of the lists and messages of vertices that become nearer, on a rank that owns `own`.
+/// Returns the bytes for lists and messages of vertices whose distances become smaller, on a rank with the vertices
+/// `own`.
 fn messages_bytes(own: VertexOwnership) -> u64 {
     NEARER * own.len() as u64
 }
 
-/// Returns the bytes that an exchange takes on a rank that owns `own`: what searches of rank 0 take in addition to its
-/// sorted rows and its trees. Other ranks have arrays of parents in place of trees.
+/// Returns the bytes of host memory that communication takes on a rank with the vertices `own`, if ranks run on `nodes`
+/// machines.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     RankExchange::bytes(own.ranks, nodes) + messages_bytes(own)
 }
 
 impl NearerExchange {
-    /// Opens links between the ranks. Collective.
+    /// Opens links between all ranks. Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -39,12 +40,12 @@ impl NearerExchange {
         Ok(NearerExchange { ranks, message: Vec::new() })
     }
 
-    /// Sends the vertices that became nearer here to all ranks, and lowers the distances of those that became nearer
-    /// elsewhere. Then calls `current` with all of these that this rank owns, and with their present distances.
-    /// Collective.
+    /// Sends the vertices in `here`, whose distances became smaller on this rank, to all ranks. Lowers the distances in
+    /// `sums` of the vertices that others send. Then calls `current` with all of these vertices that this rank owns,
+    /// unless their distances became even smaller. Collective: all ranks must call it.
     ///
     /// # Errors
-    /// Errors of the exchange.
+    /// Communication errors.
     pub fn share_nearer<A: Arithmetic>(
         &mut self,
         sums: &[A::Cell],
@@ -78,10 +79,11 @@ impl NearerExchange {
         Ok(())
     }
 
-    /// Gathers parents on rank 0. Each rank contributes those of the vertices that it owns. Collective.
+    /// Gathers the parents of all vertices on rank 0. Each rank sends those of the vertices that it owns. Collective:
+    /// all ranks must call it.
     ///
     /// # Errors
-    /// Errors of the exchange.
+    /// Communication errors.
     pub fn gather(&mut self, parents: &mut [u32]) -> Result<()> {
         let own = self.ranks.ownership;
         if own.rank == 0 {

@@ -1,4 +1,4 @@
-//! Several trees side by side, which are checked against one edge at a time.
+//! A batch of shortest-path trees that are checked against one edge at a time.
 
 use super::steps::PlateauSteps;
 use super::sum::TreeSum;
@@ -9,26 +9,27 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of vertices that a thread takes at a time in the final check.
+/// Number of vertices that a thread takes at a time in the last check.
 const PART: usize = 1 << 14;
 
-/// One of the trees to check.
+/// One of the shortest-path trees to check.
 pub struct CheckedTree<'a> {
     /// Root of the search.
     pub root: u32,
     /// Parent of every vertex.
     pub parents: &'a [u32],
-    /// Steps of vertices on plateaus, if some parent has the distance of its child.
+    /// Steps of vertices within plateaus of equal distance, if some parent has the distance of its child.
     pub steps: Option<PlateauSteps>,
 }
 
-/// Up to `W` trees to check.
+/// A batch of up to `W` shortest-path trees that are checked together.
 pub struct TreeBatch<'a, S, const W: usize> {
-    /// The trees, each with its parents.
+    /// The trees to check.
     pub trees: Vec<CheckedTree<'a>>,
-    /// Distances of every vertex in all trees, side by side.
+    /// For each vertex, its distances in all trees side by side.
     lines: &'a [[S; W]],
-    /// For each vertex a bit per tree, which is set once an edge from the parent adds up to the distance.
+    /// For each vertex a bit per tree, which is set once the check sees an edge from the parent that adds up to the
+    /// distance.
     met: Buffer<AtomicU32>,
 }
 
@@ -36,7 +37,7 @@ pub struct TreeBatch<'a, S, const W: usize> {
 pub type Wrong = (usize, PathFault);
 
 impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
-    /// Begins a check, with no edge seen.
+    /// Creates a batch for a check that has seen no edge yet. `lines` holds the distances of each vertex in all trees.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -45,17 +46,18 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         Ok(TreeBatch { trees, lines, met })
     }
 
-    /// Prefetches the distances of a vertex.
+    /// Prefetches the distances of vertex `v`.
     #[inline]
     pub fn fetch(&self, v: u32) {
         prefetch(self.lines, v as usize);
     }
 
-    /// Checks an edge from `from` to `to` against all trees. Returns a bit for each tree in which it leads from the
-    /// parent of `to`.
+    /// Checks an edge of the graph, from `from` to `to`, against all trees. Returns a bitmap of the trees in which
+    /// `from` is the parent of `to` and the edge adds up to the distance.
     ///
     /// # Errors
-    /// A fault in the first tree in which the edge makes a path shorter, or in which `from` should be the parent.
+    /// The fault in the first tree in which the edge gives a shorter path, or in which `from` should be the parent of
+    /// `to`.
     #[inline(always)]
     pub fn edge(&self, from: u32, to: u32, weight: u32) -> Result<u32, Wrong> {
         let (shorter, even) = compare(&self.lines[from as usize], &self.lines[to as usize], weight);
@@ -65,14 +67,14 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         if even == 0 { Ok(0) } else { self.even(from, to, even) }
     }
 
-    /// Returns a bit for each tree that reaches vertex `v`.
+    /// Returns a bitmap of the trees that reach vertex `v`.
     pub fn reached(&self, v: u32) -> u32 {
         let of = self.lines[v as usize].iter().take(self.trees.len()).enumerate();
         of.fold(0, |bits, (number, &distance)| bits | u32::from(distance != S::UNREACHED) << number)
     }
 
-    /// Compares `from` with the parents of `to` in the trees `even`, in which the edge between them adds up. Returns a
-    /// bit for each tree in which `from` is the parent.
+    /// Compares `from` with the parents of `to`. `even` is a bitmap of the trees in which the edge from `from` adds up
+    /// to the distance of `to`. Returns a bitmap of the trees in which `from` is the parent.
     #[inline]
     fn even(&self, from: u32, to: u32, even: u32) -> Result<u32, Wrong> {
         let (mut met, mut even) = (0, even & ((1 << self.trees.len()) - 1));
@@ -81,7 +83,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
             even &= even - 1;
             let tree = &self.trees[number];
             let parent = tree.parents[to as usize];
-            // The edges of unreached vertices always add up.
+            // Between unreached vertices every edge adds up.
             if parent == NONE || to == tree.root {
                 continue;
             }
@@ -94,7 +96,8 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         Ok(met)
     }
 
-    /// Returns true if `from` should be the parent of `to` in place of `parent`. The edge from `from` must add up.
+    /// Returns true if `from` should be the parent of `to` in place of `parent`, in tree number `number`. The edge from
+    /// `from` must add up to the distance of `to`.
     #[inline]
     fn comes_first(&self, number: usize, from: u32, to: u32, parent: u32) -> bool {
         let distance = |v: u32| self.lines[v as usize][number];
@@ -111,7 +114,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         }
     }
 
-    /// Records the trees in which an edge from the parent of `v` was seen.
+    /// Records that an edge from the parent of `v` was seen, in the trees of the bitmap `bits`.
     #[inline]
     pub fn note(&self, v: u32, bits: u32) {
         let word = &self.met[v as usize];
@@ -120,7 +123,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         }
     }
 
-    /// Returns the fault of an edge that makes a path shorter in some tree.
+    /// Returns the fault of an edge that gives a shorter path in some tree, with the number of the tree.
     #[cold]
     fn shorter(&self, from: u32, to: u32, weight: u32) -> Wrong {
         let (above, heads) = (&self.lines[from as usize], &self.lines[to as usize]);
@@ -136,7 +139,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         (number, fault)
     }
 
-    /// Checks, after the pass over all edges, that an edge from every parent was seen.
+    /// Checks that an edge from every parent was seen. Call it after the pass over all edges.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -158,7 +161,8 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     }
 }
 
-/// Returns whether an edge makes a path shorter in some tree, and a bit for each tree in which it adds up.
+/// Compares the distances at the ends of an edge. Returns whether it gives a shorter path in some tree, and a bitmap of
+/// the trees in which it adds up to the distance.
 #[inline(always)]
 fn compare<S: TreeSum, const W: usize>(from: &[S; W], to: &[S; W], weight: u32) -> (bool, u32) {
     let (mut shorter, mut even) = (false, 0);

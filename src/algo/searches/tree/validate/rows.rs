@@ -1,5 +1,5 @@
-//! The pass over rows. It checks every edge against the levels of its ends, and every parent against the row of its
-//! child.
+//! The pass over all rows that checks trees. It checks every edge against the levels of its ends, and every parent
+//! against the row of its child.
 
 use super::line::{EdgeWay, Line, above, any, meet, meeting, too_wide, widen};
 use super::sums::TreeSums;
@@ -15,12 +15,12 @@ use crate::memory::prefetch;
 use crate::prepare::prepared::Graph;
 use std::ops::Range;
 
-/// How many entries ahead lines are prefetched.
+/// Prefetch distance, in entries of a row.
 const AHEAD: usize = 16;
-/// Parents in a cache line.
+/// Number of parents in a cache line.
 const PARENTS: u32 = 16;
 
-/// One pass over the rows.
+/// A pass over the rows of a graph that checks several trees.
 pub(super) struct TreePass<'a, M, const W: usize> {
     direction: Direction,
     lower: &'a Catalogue,
@@ -29,16 +29,16 @@ pub(super) struct TreePass<'a, M, const W: usize> {
     lines: &'a [Line<M, W>],
 }
 
-/// A fault, and the number of its tree.
+/// Number of a tree, and a fault in it.
 type Wrong = (usize, TreeFault);
 
-/// The vertex of a row while the row is checked.
+/// State of the check of one row: its vertex, with the levels of that vertex in all trees.
 struct RowVertex<'l, M, const W: usize> {
     v: u32,
     row: u32,
     edges: EdgeWay,
     own: &'l Line<M, W>,
-    /// Marks of the parents that were not found in the row yet; 0 if none is expected.
+    /// For each tree, the mark of the parent while it was not found in the row yet; otherwise 0.
     wanted: Line<M, W>,
     gap: Line<M, W>,
 }
@@ -49,7 +49,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(TreePass { direction, lower, upper: graph.upper()?, trees, lines })
     }
 
-    /// Checks all rows. Returns the figures of each tree, or a fault.
+    /// Checks all rows with `threads` threads. Returns the figures of each tree, or a fault.
     pub fn run(self, threads: usize) -> Result<Result<Vec<TreeFigures>, Wrong>> {
         let found = check_rows(self.lower, threads, TreeSums::new, |part, sums| self.part(part, sums))?;
         Ok(found.map(|of_threads| {
@@ -101,8 +101,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         if any(&vertex.wanted) { self.upper_half(&mut vertex) } else { Ok(()) }
     }
 
-    /// Compares the line of a vertex with the lines of its smaller neighbours, which are at `entries` of `targets`.
-    /// `edges` equals `vertex.edges`, as a constant for the compiler.
+    /// Compares the levels of a vertex with those of its smaller neighbours, which are at `entries` of `targets`.
+    /// `edges` equals `vertex.edges`, but is a constant for the compiler.
     #[inline(always)]
     fn lower_half(
         &self,
@@ -137,8 +137,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(())
     }
 
-    /// Looks for the remaining parents among the larger neighbours. The levels of larger neighbours are
-    /// compared in their own rows.
+    /// Looks for the remaining parents of a vertex among its larger neighbours. Levels are not compared here, because
+    /// each edge is compared in the row of its larger end.
     #[cold]
     fn upper_half(&self, vertex: &mut RowVertex<'_, M, W>) -> Result<(), Wrong> {
         for (tree, of) in self.trees.iter().enumerate() {
@@ -169,7 +169,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(())
     }
 
-    /// Handles a neighbour that is the first in the previous level in some trees, where it must be the parent.
+    /// Handles a neighbour `w` that, in some trees, is the first in the previous level. It must be the parent in these
+    /// trees.
     #[inline]
     fn met(&self, vertex: &mut RowVertex<'_, M, W>, w: u32, other: &Line<M, W>) -> Result<(), Wrong> {
         let mut trees = meeting(other, &vertex.wanted);
@@ -194,7 +195,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         }
     }
 
-    /// Returns the fault of the first edge whose ends have levels too far apart in a tree.
+    /// Returns the fault of the first edge in a row whose ends are too many levels apart in tree `tree`.
     #[cold]
     fn apart(&self, vertex: &RowVertex<'_, M, W>, tree: usize, targets: &[u32]) -> TreeFault {
         let own = (vertex.v, vertex.own[tree]);

@@ -19,7 +19,7 @@ use std::thread::JoinHandle;
 /// A GPU in use, and the host memory that its driver took.
 struct OpenGpu {
     device: Device,
-    /// Stages and tasks lock it one after another.
+    /// Memory, queues and kernels of the GPU. Stages and tasks lock them one after another.
     workspace: Mutex<Workspace>,
     /// Host memory in bytes that the GPU's driver holds, in addition to the buffers pinned for copies.
     driver: u64,
@@ -31,8 +31,8 @@ struct OpenGpu {
 /// Host memory of this process in bytes before CUDA was started.
 static ASLEEP: OnceLock<u64> = OnceLock::new();
 
-/// Loads CUDA in the background if the job may use a GPU. With `start`, also starts CUDA, before this rank's turn.
-/// Both take time, so they overlap with the work before [`GpuSession::begin`].
+/// Loads CUDA in the background if the job may use a GPU. With `start`, also initialises CUDA, without waiting for
+/// this rank's turn. Both take time, so they overlap with the work before [`GpuSession::begin`].
 pub fn wake(job: &Job, start: bool) {
     if job.run.device != Asked::Cpu {
         ASLEEP.get_or_init(host::process_memory);
@@ -48,7 +48,7 @@ pub fn wake(job: &Job, start: bool) {
 fn programs(job: &Job) -> Vec<&'static ProgramSource> {
     let prepares = !matches!(job.input, InputSpec::Prepared(_)) && !job.input.is_list();
     let preparing = prepare::programs(job.carries_weights()).into_iter().filter(|_| prepares);
-    // A prepared graph may lack whole rows.
+    // A prepared graph may lack the upper half of its rows.
     let whole_rows = job.needs_upper().then_some(&prepare::TRANSPOSE);
     let computing = job.tasks.iter().flat_map(|task| task.programs()).copied();
     let mut all: Vec<&'static ProgramSource> = Vec::new();
@@ -60,8 +60,8 @@ fn programs(job: &Job) -> Vec<&'static ProgramSource> {
     all
 }
 
-/// Order in which ranks of one machine start CUDA and open their GPUs: one after another. The driver would make them
-/// wait for each other anyway, and all would be ready at the same time. In turn, the first ranks read the input while
+/// Order in which ranks of one machine start CUDA and open their GPUs: one after another. Otherwise the driver would
+/// make all of them wait for each other, and none would be ready early. In turn, the first ranks read the input while
 /// others open their GPUs.
 struct GpuTurns {
     counters: Option<SharedCounters>,
@@ -81,8 +81,8 @@ impl StartTurn for GpuTurns {
         }
     }
 
-    /// Lets the next rank start CUDA, except on rank 0: it opens its GPU first, because it alone reads the input until
-    /// the others are ready.
+    /// Lets the next rank start CUDA. Rank 0 passes its turn only once its GPU is open, because it alone reads the
+    /// input until the others are ready.
     fn started(&self) {
         if self.rank > 0 {
             self.pass();
@@ -95,7 +95,7 @@ impl StartTurn for GpuTurns {
 }
 
 impl Drop for GpuTurns {
-    /// The next rank gets its turn even after an error.
+    /// Passes the turn to the next rank, also after an error.
     fn drop(&mut self) {
         self.pass();
     }
@@ -104,12 +104,12 @@ impl Drop for GpuTurns {
 /// The GPU of this rank while a job runs, and its access to the GPUs of other ranks.
 pub struct GpuSession {
     comm: Comm,
-    /// True if a GPU that can't be used is an error.
+    /// True if the job fails when its GPU can't be used.
     insists: bool,
     /// The GPU, while it is being opened in the background. Meanwhile the job starts up and its ranks agree on what to do.
     opening: Option<JoinHandle<Result<OpenGpu>>>,
     opened: Option<OpenGpu>,
-    /// Why there is no GPU, although the job might use one.
+    /// The reason why this rank has no GPU, if the job might use one.
     missing: Option<Error>,
     peers: Peers,
 }
@@ -184,7 +184,7 @@ impl GpuSession {
         if self.peers.have_met() {
             return;
         }
-        // Nodes may lack different things; ranks of one node lack the same.
+        // Different nodes may lack different things, but all ranks of a node lack the same. One of them reports it.
         let reports = reports_for_node(&self.comm, self.missing.is_some());
         let some = self.comm.any(self.opened.is_some());
         match self.missing.as_ref().filter(|_| reports) {
@@ -197,7 +197,7 @@ impl GpuSession {
         self.peers.meet();
     }
 
-    /// Returns access to GPU memory of the other ranks.
+    /// Returns access to the GPU memory of other ranks.
     pub fn peers(&self) -> &Peers {
         &self.peers
     }
@@ -252,8 +252,8 @@ impl GpuSession {
         })
     }
 
-    /// Returns the limit on GPU memory that applies, the peak taken of it, and what the driver took in addition, in
-    /// bytes; all 0 without a GPU.
+    /// Returns three amounts of GPU memory in bytes: the limit, the peak in use, and what the driver took in addition
+    /// to its context. All are 0 without a GPU.
     pub fn memory(&self) -> [u64; 3] {
         let memory = |used: &OpenGpu| [used.device.limit(), used.device.peak(), used.device.beside()];
         self.opened.as_ref().map_or([0; 3], memory)
@@ -275,8 +275,9 @@ pub fn names(comm: &Comm) -> Vec<String> {
     here.collect::<BTreeMap<String, String>>().into_values().collect()
 }
 
-/// Returns the GPU of this rank, and its share of that GPU's memory in bytes, as far as the job or other ranks limit
-/// them. Ranks of a machine take GPUs round robin, and ranks that share a GPU share its memory.
+/// Returns the index of this rank's GPU, and this rank's limit of the GPU's memory in bytes. Either is `None` if
+/// neither the job nor other ranks restrict it. Ranks of a machine take GPUs round robin, and ranks that share a GPU
+/// share its memory.
 fn gpu_share(job: &Job, comm: &Comm) -> Result<(Option<u32>, Option<u64>)> {
     let (limit, ranks) = (job.limits.gpu_memory, comm.local_ranks());
     let gpus = if ranks == 1 { 0 } else { gpu::count() };
@@ -303,9 +304,9 @@ fn gpu_share(job: &Job, comm: &Comm) -> Result<(Option<u32>, Option<u64>)> {
     Ok((Some(gpu), whole.map(|bytes| bytes / sharers as u64)))
 }
 
-/// Returns how many of the `ranks` of a machine use the GPU with index `turn`, if they take `gpus` round robin.
-/// `turn` may be `ranks` or more, because a launcher also counts ranks in other containers of the machine, which have
-/// other host names.
+/// Returns how many of the `ranks` ranks of a machine use the GPU with index `turn`, if they take `gpus` GPUs round
+/// robin. `turn` may be `ranks` or more, because a launcher also counts ranks in other containers of the machine,
+/// which have other host names.
 fn sharers(ranks: usize, turn: usize, gpus: usize) -> usize {
     ranks.saturating_sub(turn).div_ceil(gpus).max(1)
 }

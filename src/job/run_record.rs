@@ -1,4 +1,4 @@
-//! What a run remembers: what is done (the manifest), its stages for the report, and whether it changed anything.
+//! The record of a run: its manifest, its stages for the report, and whether it changed anything.
 
 use crate::algo;
 use crate::error::Result;
@@ -93,7 +93,7 @@ impl RunRecord {
         self.is_changed = true;
     }
 
-    /// Does the work of a stage, and records its figures.
+    /// Runs the work of stage `name`, and records its time, bytes and memory. Collective.
     ///
     /// # Errors
     /// Errors of the stage.
@@ -149,7 +149,7 @@ impl RunRecord {
         }
     }
 
-    /// Starts to store the order of vertices, on the leader.
+    /// Starts to store the order of vertices in the background. Only the leader does it.
     ///
     /// # Errors
     /// [`crate::Error::Io`] if the system allows no more threads.
@@ -159,7 +159,7 @@ impl RunRecord {
         order.store(content, manifest, &workdir)
     }
 
-    /// Adds a stage that an earlier run completed to the report.
+    /// Adds stage `name` to the report, as completed by an earlier run.
     pub fn skipped(&mut self, name: &'static str) {
         let Manifest { stages, tasks, .. } = &self.manifest;
         let figures = stages.get(name).map(|stage| &stage.figures).or(tasks.get(name).map(|task| &task.figures));
@@ -167,7 +167,7 @@ impl RunRecord {
         self.stages.push(StageReport { name, figures, resumed: true, ..StageReport::default() });
     }
 
-    /// Records in the manifest that a stage is done, with the figures of its last run.
+    /// Records in the manifest that stage `name` is done, with the figures of its last execution.
     ///
     /// # Errors
     /// Errors of [`Manifest::done`].
@@ -181,7 +181,7 @@ impl RunRecord {
         prepare.map(|stage| stage.figures.seconds).sum()
     }
 
-    /// Returns the figures of the last run of stage `name` in this run of the job.
+    /// Returns the figures of the last time that this run executed stage `name`.
     pub fn figures_of(&self, name: &str) -> Figures {
         self.stages.iter().rev().find(|stage| stage.name == name).map(|stage| stage.figures.clone()).unwrap_or_default()
     }

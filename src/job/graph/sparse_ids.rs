@@ -1,4 +1,5 @@
-//! The sorted list of the ids that occur, if they are sparse. Positions in it number the ids densely.
+//! The sorted list of the ids that occur, for inputs with sparse ids. The position of an id in the list replaces the
+//! id.
 
 use crate::error::{Error, Result};
 use crate::formats::Input;
@@ -7,7 +8,7 @@ use crate::job::run_record::{Moved, RunRecord};
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::process::progress::Unit;
 
-/// Runs the stage `dictionary` and opens the list. Collective.
+/// Runs the stage `dictionary`, which lists the ids that occur in the input, and opens the list. Collective.
 ///
 /// # Errors
 /// Errors of the stage.
@@ -24,7 +25,7 @@ pub(super) fn number(context: &Context, record: &mut RunRecord, input: &Input, i
     open(context, identity)
 }
 
-/// Opens the list, which the leader may just have written.
+/// Opens the list of sparse ids. The leader may just have written it, so this waits until it is visible.
 ///
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].
@@ -33,7 +34,7 @@ pub(super) fn open(context: &Context, identity: u64) -> Result<Dictionary> {
     context.retry_until_visible(|| Dictionary::open(&path, identity, &context.budget))
 }
 
-/// Rebuilds the list if it is damaged. Collective.
+/// Rebuilds the list of sparse ids if it is damaged or missing. Collective.
 ///
 /// # Errors
 /// Errors of [`number`].

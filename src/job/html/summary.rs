@@ -19,7 +19,7 @@ const NAME: usize = 200;
 /// Largest number of algorithms that are mentioned.
 const ALGORITHMS: usize = 20;
 
-/// Returns the page of a workdir, without its sections.
+/// Returns the report page of a workdir with everything but its sections.
 pub(super) fn page(seen: &WorkdirContents) -> Page {
     let report = &seen.report;
     let name = report["job"].as_str().filter(|name| !name.is_empty());
@@ -118,7 +118,7 @@ fn answers(report: &Value) -> Vec<(String, String)> {
     results(report).into_iter().take(ALGORITHMS).map(answer).collect()
 }
 
-/// Returns a text with commas in its long numbers, except after a word that an id follows.
+/// Returns a text with commas in its long numbers. Numbers after a word such as `source` are ids and stay unchanged.
 fn grouped(words: &str) -> String {
     let mut is_id = false;
     let one = |word: &str| {

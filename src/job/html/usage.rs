@@ -100,7 +100,8 @@ impl Usage<'_> {
         self.figure("Host memory", caption, Axis::linear("memory", Unit::Bytes), lines)
     }
 
-    /// Returns the line of a transfer rate, and a line at its maximum if it lasted long enough. `kib` returns KiB.
+    /// Returns the line of a transfer rate, and a line at its maximum if samples cover at least [`SPAN`]
+    /// milliseconds. `kib` returns the KiB that a sample moved.
     fn transfer(&self, name: &str, most: &str, kib: &dyn Fn(&Sample) -> u64) -> (Line, Option<Line>) {
         let line = self.line(name, |sample| rate((kib(sample) << 10) as f64, sample));
         let highest = fastest(&self.samples, kib);
@@ -120,7 +121,7 @@ impl Usage<'_> {
     }
 }
 
-/// Returns an amount per second of a sample.
+/// Divides an amount that belongs to a sample by the seconds that the sample covers.
 fn rate(amount: f64, sample: &Sample) -> f64 {
     if sample.length > 0 { 1e3 * amount / sample.length as f64 } else { 0.0 }
 }

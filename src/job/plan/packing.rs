@@ -1,9 +1,9 @@
 //! Decides which graphs have their rows packed in host memory, and how much memory that takes.
 //!
-//! A GPU that has no room for whole rows reads them from pinned host memory. If they do not fit there either, they
-//! are packed there if that helps. The lower half stays in memory after sorting. The upper half is packed while it is
-//! derived from the lower one; then the lower half is packed. None of it goes to the disk, and an interrupted job
-//! prepares it again.
+//! A GPU that has no room for both halves of the rows reads them from pinned host memory. If they do not fit there
+//! either, they are packed there, provided that the packed rows fit. The lower half stays in memory after sorting.
+//! The upper half is packed while it is derived from the lower half; then the lower half is packed. No rows go to the
+//! disk, so an interrupted job prepares them again.
 
 use crate::config::{InputSpec, Job};
 use crate::failpoint;
@@ -13,11 +13,12 @@ use crate::graph::packed::Packer;
 use crate::job::plan::resources::Resources;
 use crate::prepare::transpose::TransposeShape;
 
-/// Bytes per packed entry, times two. At scale 24 of Graph500, 1.9 bytes per entry were measured in the upper half
-/// and 2.1 in the lower, and 0.07 more for each further scale. A graph whose entries take more is stored instead.
+/// Twice the number of bytes that a packed entry is assumed to take. At scale 24 of Graph500, 1.9 bytes per entry
+/// were measured in the upper half and 2.1 in the lower, and 0.07 more for each further scale. A graph whose entries
+/// take more is stored instead.
 const HALVES_OF_BYTES: u64 = 5;
 
-/// Memory of packed rows.
+/// Memory that packed rows take, while they are made and afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packing {
     /// Host memory in bytes while rows are packed: the lower half as sorted, the upper half packed, and the buffers
@@ -29,8 +30,8 @@ pub(crate) struct Packing {
 
 impl Packing {
     /// Returns the memory of packed rows for a graph of `edges` edges, or `None` if they should not be packed. They
-    /// are packed if whole rows fit neither the GPU nor the host, packed rows fit the host, and the GPU computes all
-    /// tasks on them.
+    /// are packed if unpacked rows fit neither the GPU nor the host, packed rows fit the host, and the GPU computes
+    /// all tasks on them.
     pub(crate) fn of(
         machine: &Resources,
         job: &Job,

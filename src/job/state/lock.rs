@@ -53,7 +53,7 @@ pub struct Owner {
     pub host: String,
     /// Process id on that host.
     pub pid: u32,
-    /// Start time of the process in clock ticks since boot. It tells a reused pid from the original one.
+    /// Start time of the process in clock ticks since boot. It distinguishes a reused pid from the original one.
     pub start: u64,
     /// Boot id of the host.
     pub boot: String,
@@ -65,7 +65,7 @@ pub struct Owner {
     pub restarts: u64,
     /// Time at which the process took the workdir, as `2026-11-20T12:00:00Z`.
     pub since: String,
-    /// Workdir of the process's own job, if it only reads here.
+    /// Workdir of the process's own job, if the process only reads the graph in this workdir.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_for: Option<PathBuf>,
 }
@@ -73,11 +73,11 @@ pub struct Owner {
 /// State of an owner, as far as this process can determine it without waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
-    /// Its process runs on this machine.
+    /// The process runs on this machine.
     Alive,
-    /// Its process has ended.
+    /// The process has ended.
     Dead,
-    /// This process can't see whether it runs.
+    /// This process can't see whether the other process runs.
     Unknown,
 }
 
@@ -215,7 +215,7 @@ impl Lock {
         Lock::take(workdir, true)
     }
 
-    /// Returns the workdir.
+    /// Returns the workdir that is locked.
     pub fn workdir(&self) -> &Path {
         &self.workdir
     }
@@ -266,7 +266,7 @@ impl Lock {
 }
 
 impl Presence {
-    /// Starts the heartbeat, in `file`, of the process that `record` describes.
+    /// Starts a heartbeat in `file` for the process `owner`, which has written `record`.
     fn begin(record: PathBuf, owner: Owner, file: File) -> Result<Presence> {
         let file = Arc::new(file);
         let (held, released) = channel();

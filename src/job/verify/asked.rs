@@ -7,10 +7,10 @@ use crate::job::input::{self, occupied, streams};
 use crate::job::state::manifest::Manifest;
 use crate::job::status::JobPlace;
 
-/// Notes where the results differ from the job file: the input, the way to read it, and the tables.
+/// Notes where the results differ from the job file: in the input, in the way to read it, and in the tables.
 ///
 /// # Errors
-/// An error while writing the verdict, and a stop.
+/// An error while writing the verdict; [`Error::Stopped`].
 pub(super) fn check(place: &JobPlace, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let Some(job) = &place.job else { return Ok(()) };
     let reads_same = || {

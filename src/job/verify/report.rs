@@ -48,7 +48,7 @@ fn value(of: &impl Serialize) -> Result<Value> {
     serde_json::to_value(of).map_err(|e| Error::internal("compare the report", e))
 }
 
-/// Compares a field of the manifest with that of the report; `place` is the path of the field.
+/// Compares a field of the manifest with the same field of the report; `place` is the path of the field.
 ///
 /// # Errors
 /// A message about the first field that differs.

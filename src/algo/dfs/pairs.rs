@@ -1,9 +1,9 @@
-//! Counts how often pairs of vertices are edges of the input. Rows do not show this, because they have neither repeats
-//! nor loops.
+//! Reads the input again to find out whether certain pairs of vertices are edges, and whether the input repeats these
+//! edges. Rows do not show this, because they have neither repeats nor loops.
 //!
-//! Each vertex has at most one partner: the lower end of a bridge has the upper end, and for loops a vertex has itself.
-//! One pass over the input, by all threads of all ranks, records for each vertex whether the pair is an edge, and
-//! whether it is repeated.
+//! Each vertex has at most one partner. The partner of the lower end of a bridge is its upper end. To find loops, a
+//! vertex is its own partner. One pass over the input, by all threads of all ranks, records for each vertex whether the
+//! pair is an edge, and whether it is repeated.
 
 use crate::algo::edges::EdgeVisitor;
 use crate::algo::{GraphSize, Run};
@@ -19,31 +19,32 @@ use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Marks of a vertex: it has a partner; the pair is an edge; the pair is an edge in the other direction; the pair is a
-/// repeated edge.
+/// Marks of a vertex: it has a partner; the input has the edge to the partner; it has the edge in the other direction;
+/// it repeats the edge.
 const HAS_PARTNER: u32 = 1;
 const FORTH: u32 = 2;
 const BACK: u32 = 4;
 const AGAIN: u32 = 8;
-/// Number of bits of a vertex's marks, and number of vertices per word.
+/// Number of bits of a vertex's marks, and number of vertices per 32-bit word.
 const BITS: u32 = 4;
 const OF_WORD: u32 = 8;
-/// The marks `FORTH` and `BACK` of all vertices of a word.
+/// The marks `FORTH` and `BACK` of all vertices in a word.
 const SEEN: u32 = 0x6666_6666;
 
-/// How often the pair of each vertex occurs in the input.
+/// Whether each vertex and its partner are the ends of an edge of the input, and whether the input repeats this edge.
 pub(super) struct PairCounts {
     marks: Buffer<u32>,
 }
 
 impl PairCounts {
-    /// Returns the bytes that counting takes on a rank.
+    /// Returns the bytes of memory that looking for pairs takes on each rank.
     pub fn bytes(graph: &GraphSize<'_>, ranks: usize) -> u64 {
         let marks = 4 * (graph.ids / u64::from(OF_WORD) + 1);
         4 * graph.ids + if ranks > 1 { 2 * marks } else { marks } + graph.reading
     }
 
-    /// Counts the pairs. On rank 0 `fill` writes the partner of each dense id that has one, plus 1. Collective.
+    /// Looks for pairs in the input. On rank 0, `fill` writes for each dense id its partner plus 1, or 0 if it has
+    /// none. Collective.
     ///
     /// # Errors
     /// Errors of reading the input, including that it has changed since the graph was built; [`Error::Limit`];
@@ -57,7 +58,7 @@ impl PairCounts {
         if comm.leads() {
             fill(&mut partners)?;
         }
-        // All other ranks contribute zeros.
+        // Sums the partners of all ranks, to which all ranks except rank 0 contribute zeros.
         comm.reduce_scatter(&mut partners);
         comm.all_gather_shares(&mut partners);
         let marks: Buffer<AtomicU32> = budget.zeroed(ids / OF_WORD as usize + 1, "marks of pairs (4 bits an id)")?;
@@ -89,12 +90,12 @@ impl PairCounts {
         Ok(PairCounts { marks: all(comm, marks.into_plain(), budget)? })
     }
 
-    /// Returns true if the pair of an id is an edge.
+    /// Returns true if the input has an edge between dense id `id` and its partner.
     pub fn occurs(&self, id: DenseId) -> bool {
         self.of(id) & (FORTH | BACK) != 0
     }
 
-    /// Returns true if the pair of an id is a repeated edge.
+    /// Returns true if the input repeats the edge between dense id `id` and its partner.
     pub fn repeats(&self, id: DenseId) -> bool {
         self.of(id) & AGAIN != 0
     }
@@ -105,13 +106,13 @@ impl PairCounts {
     }
 }
 
-/// Returns the word that contains the marks of an id, and their bit offset in it.
+/// Returns the index of the 32-bit word that contains the marks of dense id `id`, and their bit offset in the word.
 #[inline]
 fn place(id: u32) -> (usize, u32) {
     ((id / OF_WORD) as usize, BITS * (id % OF_WORD))
 }
 
-/// Combines the marks of all ranks. Collective.
+/// Combines the marks of all ranks. Every rank gets the result. Collective.
 fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
     if comm.ranks() == 1 {
         return Ok(mine);
@@ -132,7 +133,7 @@ fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
     Ok(sums)
 }
 
-/// Counts pairs in the edges that one thread reads, whose ids are dense.
+/// Looks for pairs among the edges that one thread reads. The ends of the edges are dense ids.
 struct PairCounter<'a> {
     partners: &'a [u32],
     marks: &'a [AtomicU32],
@@ -150,7 +151,8 @@ impl PairCounter<'_> {
         }
     }
 
-    /// Returns true if `other` is the partner of `id`. Most ids have none, and the marks show that with fewer bytes.
+    /// Returns true if `other` is the partner of `id`. Reads the marks first, because most ids have no partner and
+    /// marks take less memory than partners.
     #[inline]
     fn is_pair(&self, id: u64, other: u64) -> bool {
         let (word, shift) = place(id as u32);

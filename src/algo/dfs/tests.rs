@@ -40,7 +40,8 @@ fn numbers(tree: &DfsTree) -> Numbers {
     tree.numbers().as_chunks::<4>().0.to_vec()
 }
 
-/// Searches in steps of `steps`. If there is a folder, saves and loads a checkpoint after each step.
+/// Searches `model` from each of `roots`, about `steps` vertices at a time. If there is a folder, saves and loads a
+/// checkpoint after each step.
 fn walked<'r>(
     model: &Model,
     rows: &'r SearchRows<'r>,

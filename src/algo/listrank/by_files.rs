@@ -1,5 +1,5 @@
-//! One trial of a list that does not fit memory: it is contracted with files, from which a later run resumes if this
-//! one is killed.
+//! Runs one trial of ranking a list that does not fit memory. The list is contracted with files, from which a later run
+//! resumes if this one is killed.
 
 use crate::algo::listrank::ListRank;
 use crate::algo::listrank::external::permutation::PowerSums;
@@ -15,21 +15,22 @@ use crate::list::{List, Visit};
 use crate::process::signals;
 use std::time::Instant;
 
-/// Name of the method in reports.
+/// Name in reports of the method that ranks a list with files.
 pub(super) const METHOD: &str = "contraction";
 
-/// Returns the bytes of an index. Contraction reserves two values that are not elements.
+/// Returns the bytes of an index in a list of `length` elements: 4 or 8. Contraction needs two index values that stand
+/// for no element.
 pub(super) fn width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) - 1 { 4 } else { 8 }
 }
 
-/// Returns the sizes of the bins of a list of `length` elements that fit `free` bytes of memory; `None` if there are
-/// none.
+/// Returns the bin sizes with which a list of `length` elements is ranked in `free` bytes of memory; `None` if that is
+/// impossible.
 pub(super) fn sizes(length: u64, free: u64, threads: usize) -> Option<BinSizes> {
     external::memory(length, width(length), free, threads)
 }
 
-/// Returns the least bytes of memory for a list of `length` elements.
+/// Returns the least bytes of memory in which a list of `length` elements can be ranked with files.
 pub(super) fn least_memory(length: u64, threads: usize) -> u64 {
     external::least_memory(length, width(length), threads)
 }

@@ -5,7 +5,7 @@ use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::{by_files, external, on_gpu, ranks, read};
 use crate::algo::{Cost, Crew};
 
-/// Nanoseconds of one thread per element: reading, ranking by each method, writing.
+/// Nanoseconds of one thread per element: reading, ranking by each method (in each round of pointer jumping), writing.
 const READ: f64 = 8.0;
 const SERIAL: f64 = 170.0;
 const JUMP: f64 = 12.0;
@@ -13,13 +13,13 @@ const RULING_SET: f64 = 14.0;
 const WRITE: f64 = 8.0;
 /// Bytes per second of files that are written and read back.
 const DISK: f64 = 1e9;
-/// Nanoseconds of a GPU per element.
+/// Nanoseconds of a GPU per element: in each round of pointer jumping, and by ruling sets.
 const JUMP_ON_GPU: f64 = 0.025;
 const RULING_SET_ON_GPU: f64 = 0.1;
-/// File sizes on disk are multiples of a page.
+/// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;
 
-/// Returns the cost of `table` on a list of `length` elements.
+/// Returns the cost of list ranking with the options `table` on a list of `length` elements.
 pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Cost {
     let method = table.method.on_cpu(length);
     // If the ranks of a GPU do not fit host memory, the CPU ranks the list with files.
@@ -72,13 +72,14 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Co
     }
 }
 
-/// Returns the bytes of an index in a single process. The largest value stands for no successor.
+/// Returns the bytes of an index if a single process ranks a list of `length` elements: 4 or 8. The largest index
+/// stands for no successor.
 pub(super) fn index_width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) { 4 } else { 8 }
 }
 
-/// Returns approximately how many bytes ranks send to each other: a walker at each element, or a question and an answer
-/// in each round, and ranks.
+/// Returns approximately how many bytes ranks send to each other. By ruling sets they send a walker for each element,
+/// by pointer jumping a question and an answer for each element in each round. They also send ranks of elements.
 fn sent(length: u64, crew: &Crew, method: Method) -> u64 {
     let rounds = u64::from(u64::BITS - length.leading_zeros());
     let bytes = if method == Method::Wyllie { 40 * rounds } else { 2 * ranks::width(length) };
@@ -86,7 +87,7 @@ fn sent(length: u64, crew: &Crew, method: Method) -> u64 {
     (bytes + 8) * (length / crew.ranks as u64) * others
 }
 
-/// Returns the bytes of host memory of a single process.
+/// Returns the bytes of host memory with which a single process ranks a list. `reading` is the memory to read it.
 pub(super) fn alone(length: u64, reading: u64, method: Method) -> u64 {
     let width = index_width(length);
     let ranking = match method {

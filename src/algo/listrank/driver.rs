@@ -1,4 +1,4 @@
-//! One trial: reads the list, ranks it with the method that fits, and writes the ranks.
+//! Runs one trial of list ranking: reads the list, ranks it with the method that fits, and writes the ranks.
 
 use crate::algo::listrank::cost::{self, index_width};
 use crate::algo::listrank::cpu::{self, Context};
@@ -21,7 +21,7 @@ use crate::memory::{Budget, Number};
 use crate::process::signals;
 use std::time::Instant;
 
-/// Runs one trial. Collective.
+/// Runs one trial of list ranking. Collective.
 ///
 /// # Errors
 /// [`Error::Input`] if the input is not a list; [`Error::Limit`], disk errors, [`Error::Stopped`].
@@ -127,7 +127,7 @@ fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) 
     let seconds = started.elapsed().as_secs_f64();
     if !is_list {
         drop(loaded);
-        // This pass finds out what is wrong.
+        // This pass finds the fault.
         return alone(table, list, run).map(Some);
     }
     let (head, cells) = (Some(loaded.part.head), loaded.cells());
@@ -135,7 +135,7 @@ fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) 
     Ok(Some(Trial { output, details: details(Method::RulingSet, read, seconds, &rounds), seconds }))
 }
 
-/// Ranks a list that is divided among the ranks. Collective.
+/// Ranks a list of which each rank owns a share. Collective.
 fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let comm = run.comm;
     let messages = run.budget.reserve(ranks::messages_bytes(comm.ranks(), comm.nodes()), "messages of ranks")?;
@@ -160,7 +160,7 @@ fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>)
         }
         Some(RankFault::List) => {
             drop(cells);
-            // This pass finds out what is wrong.
+            // This pass finds the fault.
             return alone(table, list, run);
         }
     }

@@ -7,7 +7,7 @@ use crate::chart::{Axis, Bars, Figure, Line, Marks, Style, Unit};
 /// Maximum number of rounds that are drawn as bars.
 const BARS: usize = 40;
 
-/// Returns the figures of a ranking.
+/// Returns the figures of a ranking: its phases, and its rounds if it has any.
 pub(super) fn figures(details: &ListRankDetails) -> Vec<Figure> {
     let Phases { read, check, rank, fetch } = details.phases;
     let phases = [("read", read), ("check", check), ("rank", rank), ("fetch", fetch)];

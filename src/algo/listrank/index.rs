@@ -1,5 +1,5 @@
-//! Integer types that index a list: 32 bits if the list is short enough, because moving data takes most of the time;
-//! otherwise 64. Also the division of a list into shares of consecutive elements.
+//! Integer types that index a list, and the division of a list into shares of consecutive elements. An index has 32
+//! bits if the list is short enough, because moving data takes most of the time; otherwise it has 64.
 #![allow(unsafe_code)] // a slice of integers seen as atomic ones has no safe form yet
 
 use std::fmt::Debug;
@@ -11,11 +11,11 @@ use crate::memory::Plain;
 
 /// An unsigned integer that stands for an element of a list, a rank or a number of steps.
 pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
-    /// Marks the end of the list: the largest value, which is no element's index.
+    /// The index that marks the end of the list: the largest value, which is no element's index.
     const END: Self;
     /// Number of bits of the type.
     const BITS: u32;
-    /// The same integer in memory that several threads write.
+    /// The same integer as a cell of memory that several threads write.
     type Cell: SharedNumber;
 
     /// Converts a number that is known to fit; higher bits are cut off.
@@ -33,7 +33,7 @@ pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
     /// Lends a slice to several threads, which read and write its cells in relaxed order.
     fn shared(slice: &mut [Self]) -> &[Self::Cell];
 
-    /// Reads a cell.
+    /// Reads the value of a cell.
     fn get(cell: &Self::Cell) -> Self;
 
     /// Writes a cell.
@@ -82,7 +82,7 @@ index!(u64, AtomicU64);
 #[cfg(test)]
 index!(u8, std::sync::atomic::AtomicU8);
 
-/// Shares of a list. All but the last ones have the same size.
+/// Division of a list into shares of consecutive elements. All shares but the last ones have the same size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shares {
     /// Number of elements of the list.
@@ -99,7 +99,7 @@ impl Shares {
         Shares { length, size, reciprocal: u64::MAX / size.max(1) }
     }
 
-    /// Returns the number of the share that an element belongs to.
+    /// Returns the number of the share that contains `element`.
     #[inline(always)]
     pub fn of(&self, element: u64) -> u64 {
         let share = ((u128::from(element) * u128::from(self.reciprocal)) >> 64) as u64;
@@ -107,7 +107,7 @@ impl Shares {
         share + u64::from(element - share * self.size >= self.size)
     }
 
-    /// Returns the elements of a share.
+    /// Returns the range of elements in a share.
     pub fn elements(&self, share: u64) -> Range<u64> {
         let first = (self.size * share).min(self.length);
         first..(first + self.size).min(self.length)

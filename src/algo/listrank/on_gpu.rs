@@ -13,7 +13,7 @@ use crate::list::List;
 use crate::process::signals;
 use std::time::Instant;
 
-/// Returns the GPU method for the method of the table; `None` if GPUs do not have it.
+/// Returns the GPU form of the method in `table`; `None` if the method runs only on CPUs.
 pub(super) fn method(table: &ListRank) -> Option<gpu::GpuMethod> {
     match table.method {
         Method::Serial => None,
@@ -22,8 +22,8 @@ pub(super) fn method(table: &ListRank) -> Option<gpu::GpuMethod> {
     }
 }
 
-/// Returns the bytes of host memory for the ranks, in addition to reading. A list without random access is read into
-/// the same memory first.
+/// Returns the bytes of host memory that a trial on a GPU needs for ranks, in addition to reading. A list without
+/// random access is read into the same memory first.
 pub(super) fn memory(length: u64, table: &ListRank) -> u64 {
     length * gpu::index_bytes(length, method(table).unwrap_or(gpu::GpuMethod::RulingSet))
 }

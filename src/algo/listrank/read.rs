@@ -1,4 +1,4 @@
-//! Reads a list into memory and checks on the way that it is one. Only cycles are left for ranking to find.
+//! Reads a list into memory and checks that it is a list. Only cycles are left for ranking to find.
 
 use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Loaded<I: Index> {
     /// The successor of each element; the last has [`Index::END`].
     pub successors: Buffer<I>,
-    /// The element that is nobody's successor; 0 in an empty list.
+    /// The first element, which is no element's successor; 0 in an empty list.
     pub head: u64,
 }
 
@@ -25,7 +25,7 @@ fn marks_bytes(length: u64) -> u64 {
     8 * length.div_ceil(64)
 }
 
-/// Reads `list` with `threads` threads.
+/// Reads `list` into memory with `threads` threads and checks it.
 ///
 /// # Errors
 /// [`crate::Error::Input`] if two elements have the same successor, or if the number of elements without a successor is
@@ -70,7 +70,7 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn 
     Ok(Loaded { successors, head: head(n, sum) })
 }
 
-/// Marks an element as a successor in its bit. Returns true if it already was marked.
+/// Sets the bit of an element that is a successor. Returns true if the bit was set before.
 #[inline(always)]
 pub fn mark(marks: &[AtomicU64], successor: u64) -> bool {
     let bit = 1 << (successor % 64);
@@ -78,7 +78,7 @@ pub fn mark(marks: &[AtomicU64], successor: u64) -> bool {
 }
 
 /// Returns the head of a list of `length` elements whose successors sum up to `sum`, modulo 2^64: the sum of all
-/// elements minus `sum`. If the input is not a list, it is an arbitrary number.
+/// elements minus `sum`. If the input is not a list, the result is an arbitrary number.
 pub fn head(length: u64, sum: u64) -> u64 {
     let all = u128::from(length) * u128::from(length.saturating_sub(1)) / 2;
     (all as u64).wrapping_sub(sum)

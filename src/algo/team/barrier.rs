@@ -5,18 +5,18 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time for which a thread polls before it sleeps, if every thread has a core. Waking a thread takes about as long.
+/// Time for which a waiting thread polls before it sleeps, if every thread has a core. Waking it takes about as long.
 const AWAKE: Duration = Duration::from_micros(20);
-/// Polls between two readings of the clock.
+/// Number of polls between two readings of the clock.
 const POLLS: u32 = 16;
 
-/// A barrier for a number of threads.
+/// A reusable barrier for a fixed number of threads.
 pub struct Barrier {
     threads: usize,
     awake: Duration,
     arrived: AtomicUsize,
     round: AtomicU32,
-    /// Threads that sleep, or are about to.
+    /// Number of threads that sleep or are about to sleep.
     sleepers: AtomicUsize,
     sleeping: Mutex<()>,
     woken: Condvar,
@@ -42,12 +42,12 @@ impl Barrier {
         }
     }
 
-    /// Returns a guard that tells the other threads if this one panics, so that they do not wait for it.
+    /// Returns a guard that reports a panic of this thread, so that the other threads do not wait for it.
     pub fn attend(&self) -> Attendance<'_> {
         Attendance(self)
     }
 
-    /// Waits for all threads. Afterwards every thread sees what the others wrote before.
+    /// Waits until all threads have called this. Then every thread sees what the others wrote before their calls.
     pub fn wait(&self) {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
@@ -61,7 +61,7 @@ impl Barrier {
         }
     }
 
-    /// Polls for a while. Returns true if the round ends meanwhile.
+    /// Polls for a while for the end of barrier round `round`. Returns true if it ended.
     fn poll(&self, round: u32) -> bool {
         if self.awake.is_zero() {
             return false;
@@ -80,7 +80,7 @@ impl Barrier {
         }
     }
 
-    /// Sleeps until the round ends.
+    /// Sleeps until barrier round `round` ends.
     fn sleep(&self, round: u32) {
         let mut sleeping = self.sleeping.lock().unwrap_or_else(PoisonError::into_inner);
         self.sleepers.fetch_add(1, Ordering::SeqCst);
@@ -117,7 +117,8 @@ mod tests {
     use super::*;
     use crate::algo::team::team;
 
-    /// Two threads poll if there are two cores. 64 threads sleep at once if there are fewer cores.
+    /// Two threads poll at the barrier if there are two cores. 64 threads sleep at once if there are fewer than 64
+    /// cores.
     #[test]
     fn nobody_is_a_round_ahead() {
         for (threads, rounds) in [(2, 5000), (64, 50)] {
@@ -142,10 +143,10 @@ mod tests {
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 team(threads, &|number| {
                     let _here = barrier.attend();
-                    // The others sleep by then.
+                    // Gives the other threads time to fall asleep at the barrier.
                     if number == 1 {
                         std::thread::sleep(10 * AWAKE);
-                        // Prints nothing.
+                        // Unlike `panic!`, this prints nothing.
                         std::panic::resume_unwind(Box::new("on purpose"));
                     }
                     barrier.wait();

@@ -8,35 +8,36 @@
 use crate::process::host::cores_at_hand;
 use std::time::Instant;
 
-/// Edges below which a round is narrow on any machine, if every thread has a core.
+/// Number of edges below which a round is narrow on any machine, if every thread has a core.
 pub const LEAST: u64 = 1 << 11;
-/// Edges above which a round is narrow on no machine.
+/// Number of edges from which on a round is not narrow on any machine, if every thread has a core.
 const MOST: u64 = 1 << 16;
-/// Edges below which a round is not timed, because reading the clock would take a noticeable part of it.
+/// Number of edges below which a round is not timed, because reading the clock would take a noticeable part of its
+/// time.
 const TIMED: u64 = LEAST / 4;
-/// Number of rounds by all threads that are judged together, and the seconds by which they may exceed the time of one
-/// thread.
+/// Number of rounds by all threads whose times are judged together, and the seconds by which their sum may exceed the
+/// estimated time of one thread.
 const WINDOW: u32 = 32;
 const SLACK: f64 = 1e-4;
-/// Number of rounds that one thread does to measure its time for an edge.
+/// Number of rounds that one thread does alone to measure its time per edge.
 const TRIAL: u32 = 8;
-/// Number of rounds that one thread does after all threads took too long. The number doubles each time, up to the
-/// second value.
+/// First and largest number of rounds that one thread does alone after all threads together were too slow. The number
+/// doubles each time this happens.
 const ALONE: [u32; 2] = [64, 1 << 16];
 
-/// Measures rounds and decides which are narrow. Only the first thread uses it.
+/// Measures the rounds of a search and decides which are narrow. Only the first thread of the team uses it.
 pub struct Narrow {
-    /// Threads per core. The time of a barrier grows in proportion.
+    /// Number of threads per core. The time of a barrier grows in proportion to it.
     share: u64,
-    /// Seconds that one thread takes for an edge: about the median.
+    /// Estimated seconds per edge of a round by one thread, near the median of the measurements.
     of_edge: Option<f64>,
     /// Rounds by all threads since the last decision, with their edges and seconds.
     together: Window,
-    /// Number of rounds that one thread is still to do although they have enough edges for all, and the number for the
-    /// next time.
+    /// Number of rounds that one thread still has to do alone, although they have enough edges for all threads.
     alone: u32,
+    /// Number of rounds that one thread will do alone the next time that all threads together are too slow.
     next: u32,
-    /// The round that is being timed.
+    /// The round that is being timed, if any.
     round: Option<Round>,
 }
 
@@ -77,7 +78,7 @@ impl Narrow {
         MOST * self.share
     }
 
-    /// Ends the previous round, and begins a round of `edges` edges by one thread or by all.
+    /// Ends the timing of the previous round, and begins a round of `edges` edges by one thread (`is_alone`) or by all.
     pub fn begin(&mut self, edges: u64, is_alone: bool) {
         let is_timed = (TIMED..self.most()).contains(&edges);
         if !is_timed && self.round.is_none() {
@@ -93,8 +94,8 @@ impl Narrow {
     fn took(&mut self, edges: u64, is_alone: bool, seconds: f64) {
         if is_alone {
             let sample = seconds / edges as f64;
-            // The step has a fixed size, because a single sample may be far off: a thread may lose its core for longer
-            // than a thousand rounds take.
+            // The estimate changes by a fixed factor, because a single sample may be far off: a thread may lose its
+            // core for longer than a thousand rounds take.
             self.of_edge = Some(self.of_edge.map_or(sample, |old| old * if sample > old { 1.1 } else { 0.9 }));
             self.alone = self.alone.saturating_sub(u32::from(edges >= self.least()));
             return;
@@ -120,8 +121,8 @@ impl Narrow {
 mod tests {
     use super::*;
 
-    /// Simulates rounds of `edges` edges. `seconds` holds the time of a round by one thread and by all. Returns how
-    /// many rounds one thread did.
+    /// Simulates `count` rounds of `edges` edges. `seconds` holds the time of a round by one thread and by all threads.
+    /// Returns the number of rounds that one thread did alone.
     fn rounds(narrow: &mut Narrow, count: u32, edges: u64, seconds: [f64; 2]) -> u32 {
         let mut alone = 0;
         for _ in 0..count {

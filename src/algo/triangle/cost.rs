@@ -1,4 +1,4 @@
-//! Cost of counting: memory from the functions that size its buffers, time from measured rates.
+//! Cost of triangle counting: memory from the functions that size its buffers, time from measured rates.
 //!
 //! CPU rates were measured in release builds on one core of a Zen 3 server with AVX2: CPU time for Kronecker and
 //! uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges per vertex. GPU rates were measured on an H200, at scales
@@ -11,25 +11,26 @@ use crate::algo::triangle::{Counter, Settings, units};
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::store::journal::Record;
 
-/// Nanoseconds of a thread per edge, per word of hub bits, and per wedge that is looked up.
+/// Nanoseconds of a thread per edge, per 512-bit word of hub bits, and per wedge that is looked up.
 const EDGE: f64 = 30.0;
 const CHUNK: f64 = 1.4;
 const LOOKUP: f64 = 2.4;
-/// Additional nanoseconds of counting per vertex: per triangle (plus an amount for each doubling of the vertices beyond
+/// Nanoseconds that counting per vertex adds: per triangle (and more for each doubling of the vertices beyond
 /// `CORNER_VERTICES`), per edge to a hub, and per other edge.
 const CORNER: f64 = 1.05;
 const CORNER_DOUBLING: f64 = 0.46;
 const CORNER_VERTICES: f64 = 65_536.0;
 const HUB_CORNERS: f64 = 59.0;
 const OTHER_CORNERS: f64 = 37.0;
-/// Nanoseconds of one thread per row of results: 40 on that server, 120 to 150 on the host of an H200.
+/// Nanoseconds that one thread takes to write a row of the results: 40 on the Zen 3 server, 120 to 150 on the host of
+/// an H200.
 const ROW: f64 = 80.0;
 /// Wedges per second of a GPU, including checks and copies.
 const PROBES_ON_GPU: f64 = 5.2e11;
-/// File sizes on disk are multiples of a page.
+/// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;
 
-/// Returns the cost of `table` on a graph of this size.
+/// Returns the cost of triangle counting with the options `table` on a graph of this size.
 pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let per_vertex = table.per_vertex;
     let [host_memory, least_host_memory] = host_memory(graph, crew, per_vertex);
@@ -56,7 +57,7 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
 }
 
 /// Returns the bytes of host memory for the fastest settings, and the least that works. With a GPU both are only the
-/// counts of vertices.
+/// bytes of counts per vertex.
 fn host_memory(graph: &GraphSize<'_>, crew: &Crew, per_vertex: bool) -> [u64; 2] {
     let GraphSize { vertices, edges, longest_row, .. } = *graph;
     let counts = if per_vertex { 8 * vertices } else { 0 };
@@ -76,7 +77,7 @@ fn results(graph: &GraphSize<'_>, crew: &Crew) -> u64 {
     row * graph.rows + 4 * PAGE
 }
 
-/// Returns the estimated seconds of one trial.
+/// Returns the estimated seconds of one trial without counts per vertex.
 pub(super) fn counting(work: &ExpectedWork, crew: &Crew) -> f64 {
     if crew.on_gpu {
         return work.wedges / PROBES_ON_GPU / crew.ranks as f64;

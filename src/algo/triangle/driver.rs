@@ -19,11 +19,11 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-/// Bytes of a unit's result in the journal: triangles, probes and nanoseconds.
+/// Bytes of a unit's result in the journal: triangles, probes (tested wedges) and nanoseconds.
 pub(super) const RESULT_BYTES: u64 = 24;
 
-/// Counts the units that are not in the journal. Returns the sum, the seconds that all units took (including earlier
-/// runs), and the times of pairs of blocks.
+/// Counts the units that are not in the journal. Returns the sum over all units, the seconds that they took (including
+/// earlier runs), and the times of pairs of blocks.
 ///
 /// # Errors
 /// Errors of counting and of the disk.
@@ -80,7 +80,7 @@ pub(super) fn counter<'a>(
     })
 }
 
-/// The journal and the sums of a count.
+/// The journal of a count, and the sums over the units in it.
 struct UnitBook<'a> {
     journal: Journal,
     folder: PathBuf,
@@ -93,7 +93,7 @@ struct UnitBook<'a> {
 }
 
 impl<'a> UnitBook<'a> {
-    /// Opens the journal. Returns it with the units that it contains.
+    /// Opens the journal. Returns it with its sums, and the numbers of the units that it contains.
     fn open(run: &Run<'a>, blocks: usize) -> Result<(Self, Vec<u64>)> {
         let (journal, records) = run.units.journal()?;
         let (mut sum, mut nanos, mut pairs) = (Sum::default(), 0, PairTimes::new(blocks));
@@ -136,7 +136,7 @@ impl<'a> UnitBook<'a> {
         signals::check()
     }
 
-    /// Returns the sum, the seconds that all units took, the number of units, and their times by pairs of blocks.
+    /// Returns the sum over all units, the seconds that they took, their number, and their times by pairs of blocks.
     fn close(mut self) -> Result<(Sum, f64, u64, PairTimes)> {
         self.journal.sync()?;
         Ok((self.sum, self.nanos as f64 / 1e9, self.units, self.pairs))

@@ -1,4 +1,4 @@
-//! Checks results against each other and against the input, by a method independent of the count.
+//! Checks the results of triangle counting against each other and against the input, by an independent method.
 
 use crate::algo::edges::each_edge;
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput, coefficient, mean};
@@ -24,10 +24,11 @@ const STRIDE: u64 = 1 << 20;
 /// Number of standard errors that an estimate may be off; exceeded by chance once in a million passes.
 const TOLERANCE: f64 = 5.0;
 
-/// Checks a count against the degrees, and counts again. If there are columns of vertices, checks each of their values.
+/// Checks a count against the degrees, and counts the triangles again. If `columns` is true, also checks each value of
+/// the columns per vertex.
 ///
 /// # Errors
-/// Errors of reporting; [`crate::Error::Stopped`]. Results that do not agree go to `verdict`.
+/// Errors of reporting; [`crate::Error::Stopped`]. Wrong results are reported to `verdict`.
 pub(super) fn verify(
     columns: bool,
     results: &Results<'_>,
@@ -49,12 +50,12 @@ pub(super) fn verify(
     Ok(())
 }
 
-/// Columns of vertices: the paths of their files without extension.
+/// Paths of the columns per vertex, without file extension.
 const TRIANGLES: &str = "out/triangles";
 const DEGREE: &str = "out/degree";
 const CLUSTERING: &str = "out/clustering";
 
-/// Sums of columns, row by row.
+/// Sums over the rows of the columns per vertex.
 #[derive(Default)]
 struct ColumnSums {
     rows: u64,
@@ -67,7 +68,7 @@ struct ColumnSums {
     clustering: f64,
 }
 
-/// Checks the columns of vertices against each other, against the count and against the degree statistics.
+/// Checks the columns per vertex against each other, against the count and against the degree statistics.
 fn columns_agree(
     results: &Results<'_>,
     ids: &Ids,
@@ -148,7 +149,7 @@ fn transitivity(stored: &StoreInfo, result: &TriangleOutput) -> Result<String> {
     Ok(format!("{expected:.6}, of {wedges} wedges, which match the degrees"))
 }
 
-/// Counts again: exactly if that is cheap, otherwise by sampling.
+/// Counts the triangles again: exactly if that is cheap, otherwise by sampling.
 fn recount(
     edges: &EdgeSource<'_>,
     columns: Option<&Ids>,
@@ -177,17 +178,17 @@ fn recount(
     )
 }
 
-/// A recount.
+/// An independent count of the triangles of a graph.
 struct Recount<'a> {
     edges: &'a EdgeSource<'a>,
     ids: &'a Ids,
-    /// Whether there are columns of vertices.
+    /// Whether there are columns per vertex.
     columns: bool,
     results: &'a Results<'a>,
     found: &'a TriangleOutput,
     /// Number of edges of the graph or input.
     number: u64,
-    /// Bytes of memory for counting.
+    /// Free bytes of memory for counting.
     room: u64,
     pool: &'a rayon::ThreadPool,
     /// Name of the edges that are counted, for messages.
@@ -241,7 +242,8 @@ impl Recount<'_> {
         self.check_column(DEGREE, "neighbours", |row| counted_at(row).map_or(0, |at| counted.degrees[at]))
     }
 
-    /// Checks that every value of a column is what `expected` returns for its row. `what` names what the values count.
+    /// Checks that every value of a column equals the result of `expected` for its row. Messages call the values
+    /// `what`.
     fn check_column<T: Value + PartialEq + Default>(
         &self,
         path: &str,
@@ -313,7 +315,8 @@ impl Recount<'_> {
         Ok(String::new())
     }
 
-    /// Makes one pass over all edges. Returns [`Error::Stopped`] if it would keep more edges than there is room for.
+    /// Makes one pass over all edges. Returns the edges kept under each colouring, and the reservation of their memory.
+    /// Returns [`Error::Stopped`] if a colouring would keep more than `room` edges.
     fn gather(&self, colours: u64, seeds: Vec<u64>, room: usize) -> Result<(Reservation, Vec<Vec<[u64; 2]>>)> {
         let (info, threads, columns) = (self.results.info, self.results.threads, self.columns && colours == 1);
         let waiting = seeds.len() as u64 * sampled::WAITING * room as u64;

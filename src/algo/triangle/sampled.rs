@@ -14,19 +14,19 @@ use std::sync::{Mutex, PoisonError};
 
 /// Number of kept edges that a thread gathers before it adds them to the shared set.
 const BATCH: usize = 4096;
-/// Error that stops a scan when more edges are kept than there is room for.
+/// Reason that stops a scan when more edges are kept than there is room for.
 const FULL: &str = "a full sample";
 
-/// Returns the bytes for each kept edge while `threads` threads count it: the pair, both ids, degrees, rows, marks, and
-/// the `corners` of both ends.
+/// Returns the bytes of memory for each kept edge while `threads` threads count: the edge, the ids, degrees and rows of
+/// its ends, marks, and, with `corners`, the counts of both ends.
 pub(super) fn bytes_per_edge(threads: usize, corners: bool) -> u64 {
     16 + 16 + 8 + 16 + 8 + 8 * threads as u64 + if corners { 16 } else { 0 }
 }
 
-/// Bytes for each kept edge that waits to be counted.
+/// Bytes of memory for each kept edge that waits to be counted.
 pub(super) const WAITING: u64 = 16;
 
-/// Edges kept under several colourings, smaller id first.
+/// The edges kept under several colourings, one set for each. An edge has its smaller id first.
 pub(super) struct Sets {
     colours: u64,
     seeds: Vec<u64>,
@@ -35,7 +35,7 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// Creates empty sets with room for `room` edges each, one per seed.
+    /// Creates an empty set for each seed, with room for `room` edges. `colours` is a power of two.
     pub(super) fn new(colours: u64, seeds: Vec<u64>, room: usize) -> Sets {
         let kept = seeds.iter().map(|_| Mutex::new(Vec::with_capacity(room))).collect();
         Sets { colours, seeds, room, kept }
@@ -59,14 +59,14 @@ fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The edges that one thread has kept in a pass.
+/// The edges that one thread has kept in a pass and not yet added to the shared sets.
 pub(super) struct Gatherer<'a> {
     sets: &'a Sets,
     batches: Vec<Vec<[u64; 2]>>,
 }
 
 impl Gatherer<'_> {
-    /// Keeps an edge if its ends have the same colour.
+    /// Keeps an edge in each set in which both ends have the same colour.
     pub(super) fn edge(&mut self, u: u64, v: u64) -> Result<()> {
         if u == v {
             return Ok(());
@@ -99,7 +99,7 @@ impl Gatherer<'_> {
     }
 }
 
-/// Counts among the edges of one set.
+/// Counts of triangles and degrees among the edges of one set.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct SampleCounts {
     /// Number of distinct edges.
@@ -112,16 +112,17 @@ pub(super) struct SampleCounts {
     pub wedges: u128,
     /// The largest degree.
     pub max_degree: u64,
-    /// Vertices with an edge, ascending. Empty unless corners are requested, like `degrees` and `corners`.
+    /// Ids of the vertices with an edge, ascending. Empty unless counts per vertex are requested, like the next two
+    /// fields.
     pub ids: Vec<u64>,
-    /// Degree of each vertex of `ids`.
+    /// Degree of each vertex in `ids`.
     pub degrees: Vec<u32>,
-    /// Number of triangles of each vertex of `ids`.
+    /// Number of triangles of each vertex in `ids`.
     pub corners: Vec<u64>,
 }
 
-/// Counts triangles among `edges`, which may contain repeats. Pairs of triangles and corners are only counted on
-/// request, because they take most of the time. Runs in rayon's current pool.
+/// Counts triangles among `edges`, which may contain repeats. With `pairs` it also counts pairs of triangles that share
+/// an edge, and with `corners` the triangles of each vertex. These take most of the time. Runs in rayon's current pool.
 pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> SampleCounts {
     edges.par_sort_unstable();
     edges.dedup();
@@ -188,7 +189,8 @@ impl SampleRows {
         self.starts[v] as usize..self.starts[v + 1] as usize
     }
 
-    /// For each vertex, marks its row with the numbers of its edges, and looks up the rows of its targets.
+    /// Counts triangles. For each vertex, marks its row with the numbers of its edges, and looks up the rows of its
+    /// neighbours in the marks. Also counts by edge if `edges` is not 0, and by vertex if `vertices` is not 0.
     fn triangles(&self, edges: usize, vertices: usize) -> TriangleCounters {
         let found = TriangleCounters {
             triangles: AtomicU64::new(0),

@@ -1,8 +1,8 @@
 //! Goes through all units of a graph, in an order that keeps fronts resident while their partners stream past.
 //!
-//! All ranks have the same resident fronts, one group after another, and share the partners. A backend lists its items
-//! in the same order on every rank, and [`Turns`] tells each rank which item is its next. An item may be less than a
-//! unit, so counts are reported in [`Part`]s.
+//! All ranks have the same resident fronts, one group after another, and share the partners. A backend divides the work
+//! into items and lists them in the same order on every rank. [`Turns`] hands out each item to one rank. An item may be
+//! less than a unit, so counts are reported in [`Part`]s.
 
 use crate::error::Result;
 use crate::graph::catalogue::Catalogue;
@@ -15,12 +15,12 @@ pub fn total(blocks: usize) -> u64 {
     blocks as u64 * (blocks as u64 + 1) / 2
 }
 
-/// Returns the number of a unit. It depends only on the two blocks.
+/// Returns the number of the unit of `front` and `partner`. It depends only on these two blocks.
 pub fn number(front: usize, partner: usize) -> u64 {
     total(partner) + front as u64
 }
 
-/// Returns the front and the partner of a unit.
+/// Returns the front and the partner of the unit with number `unit`.
 pub fn blocks_of(unit: u64) -> (u64, u64) {
     // Finds the largest partner whose first unit is not after this one. The square root may be off by one.
     let mut partner = ((2.0 * unit as f64 + 0.25).sqrt() - 0.5) as u64;
@@ -33,9 +33,9 @@ pub fn blocks_of(unit: u64) -> (u64, u64) {
     (unit - total(partner as usize), partner)
 }
 
-/// A backend that counts fronts against their partners: a CPU or a GPU.
+/// A device, CPU or GPU, that counts the triangles of fronts with their partners.
 pub trait Backend {
-    /// Returns how many blocks from `first` on it can keep as fronts at once. The same on every rank.
+    /// Returns how many blocks from `first` on the backend can keep resident as fronts. It is the same on every rank.
     fn fronts(&self, graph: &Catalogue, first: usize) -> usize;
 
     /// Counts the items of `work` that this rank gets, and reports the count of each part when it is finished.
@@ -45,14 +45,14 @@ pub trait Backend {
     fn count(&mut self, work: &Work<'_>, found: FoundParts<'_>) -> Result<()>;
 }
 
-/// A group of fronts, and all partners not before them.
+/// A group of resident fronts, which are counted with all partners not before them.
 pub struct Work<'a> {
-    /// The graph.
+    /// The blocks of the graph.
     pub graph: &'a Catalogue,
-    /// The blocks that are fronts.
+    /// Numbers of the blocks that are fronts.
     pub fronts: Range<usize>,
     done: &'a HashSet<u64>,
-    /// Hands out the items.
+    /// Hands out the work items to ranks.
     pub turns: &'a dyn Turns,
 }
 
@@ -67,9 +67,9 @@ impl Work<'_> {
         partners.any(|partner| self.fronts.clone().any(|front| self.wants(front, partner)))
     }
 
-    /// Returns the next item that no rank has taken: 0, 1, 2, …, also beyond the end of the list. Each front, which
-    /// begins with `row`, has two lists. Items form groups of `whole` from the first on; each group consists of
-    /// complete units.
+    /// Takes the next item that no rank has taken, and returns its number: 0, 1, 2, …, also beyond the end of the list.
+    /// The front that begins with row `row` has two lists of items, 0 and 1. The items from 0 on form groups of `whole`
+    /// items; each group consists of complete units.
     ///
     /// # Errors
     /// Errors of [`Turns::next`].
@@ -79,14 +79,14 @@ impl Work<'_> {
     }
 }
 
-/// Hands out items to ranks.
+/// Hands out work items to ranks, so that each item is counted once.
 pub trait Turns: Sync {
     /// Returns the number of ranks that share the items. With a single rank, items should be as large as possible.
     fn ranks(&self) -> usize;
 
-    /// Returns how often any rank has called this for `list` before. If ranks meet before they stop, then after a
-    /// request to stop it returns `u64::MAX` from the next multiple of `whole` on, so that no unit is left half
-    /// counted.
+    /// Returns the next item of `list`: the number of calls for `list` that any rank made before. If ranks wait for
+    /// each other before they stop, a request to stop takes effect at the next multiple of `whole`. From there on this
+    /// returns `u64::MAX`, so that no unit is left half counted.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], unless the stop waits for other ranks.
@@ -101,12 +101,13 @@ pub trait Turns: Sync {
     }
 }
 
-/// The result of a unit. It depends only on the graph.
+/// The counts of a unit, or of a part of it. The counts of a unit depend only on the graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PairCount {
-    /// Triangles whose two larger corners are rows of the front and of the partner.
+    /// Number of triangles whose middle corner is a row of the front and whose largest corner is a row of the partner.
     pub triangles: u64,
-    /// Wedges tested: entries of the partner before each entry that is a row of the front.
+    /// Number of wedges tested: for each entry of the partner that is a row of the front, the entries before it in its
+    /// row.
     ///
     /// A block has fewer than 2³² entries and a row fewer than 2³², so neither sum overflows.
     pub probes: u64,
@@ -119,7 +120,7 @@ impl AddAssign for PairCount {
     }
 }
 
-/// Triangles and probes of some rows of a front against some rows of a partner.
+/// Triangles and tested wedges of some rows of a front with some rows of a partner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// The front block.
@@ -127,9 +128,9 @@ pub struct Part {
     /// The partner block.
     pub partner: usize,
     /// Number of front rows times number of partner rows. Over all parts of a unit it adds up to the product of the
-    /// rows of its blocks.
+    /// numbers of rows of both blocks.
     pub pairs: u64,
-    /// The triangles and probes of the part.
+    /// The triangles and tested wedges of the part.
     pub count: PairCount,
 }
 
@@ -139,7 +140,7 @@ pub type FoundParts<'a> = &'a mut dyn FnMut(&[Part]) -> Result<()>;
 /// Callback that returns the signal that ends the counting, if there is one. It is called from time to time.
 pub type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
-/// Units of which some parts are missing.
+/// Counts of units whose parts are not all counted yet.
 #[derive(Debug, Default)]
 pub struct Gathering(HashMap<u64, (u64, PairCount)>);
 
@@ -167,7 +168,7 @@ impl Gathering {
     }
 }
 
-/// Triangles and probes of many units.
+/// Triangles and tested wedges (probes) of many units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
     /// Number of triangles.

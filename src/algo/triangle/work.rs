@@ -1,4 +1,4 @@
-//! Estimates the work of counting from the degrees alone.
+//! Estimates the work of triangle counting from the degrees of a graph alone.
 //!
 //! The estimate assumes a random graph with these degrees: two vertices of degrees `d` and `e` are neighbours with
 //! probability `1 - exp(-d e / ends)`, where repeated edges count once. For Kronecker graphs of 2^16 to 2^22 vertices
@@ -8,14 +8,14 @@
 use crate::algo::triangle::cpu::count::HUBS;
 use crate::graph::order::DegreeRuns;
 
-/// Number of vertices of highest degree that form groups of their own.
+/// Number of vertices of highest degree that each form a group of their own.
 const SINGLE: u64 = 64;
-/// Reciprocal of the width of the other groups, relative to the ids before them.
+/// First id of a group divided by the number of vertices in the group, for groups of several vertices.
 const WIDTH: u64 = 16;
-/// Number of ids per chunk of the hub corner's bits, as the estimate counts them.
+/// Maximum number of 512-bit chunks in a row of the hub corner's bits.
 const CHUNKS: f64 = 32.0;
 
-/// Expected work of counting.
+/// Expected work of counting the triangles of a graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct ExpectedWork {
     /// Number of vertices that are not isolated.
@@ -171,7 +171,7 @@ mod tests {
         DegreeRuns::new(counts.into_iter().rev().collect())
     }
 
-    /// Before the degrees are known, units and work are estimated within a factor of two of what the degrees then say.
+    /// Before the degrees are known, units and work are estimated within a factor of two of the estimates from degrees.
     #[test]
     fn blocks_and_work_of_generated_graphs_follow_from_their_size() {
         for (scale, edge_factor) in [(10, 16.0), (13, 30.0), (15, 3.0), (16, 8.0), (16, 16.0), (16, 64.0), (17, 20.0)] {

@@ -1,5 +1,5 @@
-//! The work queue of a count by all ranks: rank 0, the leader, hands out the items and keeps the only record of what is
-//! counted.
+//! The work queue of a count by all ranks. Rank 0, the leader, hands out the items and keeps the only record of the
+//! counted units.
 //!
 //! A rank asks for its next item and sends the counts of finished items. On the leader a thread answers while other
 //! threads count. Messages are cheap compared with the work: an item takes milliseconds, an answer some tens of
@@ -27,12 +27,12 @@ pub(super) type Between<'a> = Option<&'a mut dyn FnMut(RankBarrier) -> Result<()
 pub(super) struct RankBarrier {
     /// Whether this is the last barrier.
     pub(super) is_last: bool,
-    /// Whether no unit is half counted. Only the leader knows it.
+    /// Whether no unit is half counted at this barrier. Only the leader knows it.
     pub(super) is_whole: bool,
 }
 
-/// First words of messages to the leader: a request for an item (and whether to stop), counts of parts, and arrival at
-/// a barrier.
+/// Kinds of messages to the leader, as first words: a request for an item (and whether to stop), counts of parts, and
+/// arrival at a barrier.
 const NEXT: u64 = 0;
 const PARTS: u64 = 1;
 const MEET: u64 = 2;
@@ -49,10 +49,10 @@ pub(super) struct WorkQueue<'a> {
 }
 
 impl WorkQueue<'_> {
-    /// Counts with `backend`; at least one rank must have one. The leader's `keep` receives all units. `between` is
-    /// called after each group of fronts and at the end, when everything counted has been kept. If any rank is asked to
-    /// stop, no more items are handed out, and `between` is called when the items in flight are finished. Without
-    /// `between`, each rank returns at once.
+    /// Counts the units with `backend`, which at least one rank must have. The leader's `keep` receives all counted
+    /// units. `between` is called after each group of fronts and at the end, when all counted units have been kept. If
+    /// any rank is asked to stop, no more items are handed out, and `between` is called when the items in flight are
+    /// finished. Without `between`, each rank returns at once.
     ///
     /// # Errors
     /// Errors of counting, `keep` and `between`. Other ranks may still wait, so the caller must end the job.
@@ -103,9 +103,9 @@ impl WorkQueue<'_> {
         self.rounds(backend, &worker, &mut found, between, &Mutex::new(()), &mut meet)
     }
 
-    /// Counts, and waits at a barrier after each group of fronts (if `between` is given) and at the end. `meet`
-    /// receives true if this rank knows that this barrier is the last. Only the holder of `calls` may communicate with
-    /// other ranks.
+    /// Counts the units, and waits at a barrier after each group of fronts (if `between` is given) and at the end.
+    /// `meet` waits at the barrier; it receives true if this rank knows that the barrier is the last. Only the holder
+    /// of `calls` may communicate with other ranks.
     fn rounds(
         &self,
         backend: Option<&mut (dyn Backend + '_)>,
@@ -139,7 +139,7 @@ impl WorkQueue<'_> {
 enum Phase {
     /// Items are handed out.
     Counting,
-    /// A rank was asked to stop: no more items are handed out where all ranks meet.
+    /// A rank was asked to stop. If ranks wait for each other before they stop, no more items are handed out.
     Stopping,
     /// All ranks have finished.
     Closed,
@@ -147,7 +147,7 @@ enum Phase {
     Failed,
 }
 
-/// The leader's record of which items are handed out and what is counted.
+/// The leader's record of the items that are handed out and of the units that are counted.
 struct Coordinator<'a> {
     comm: &'a Comm,
     graph: &'a Catalogue,
@@ -157,7 +157,7 @@ struct Coordinator<'a> {
     met: Mutex<Vec<(usize, bool)>>,
     /// Number of barriers at which this rank has waited.
     held: AtomicUsize,
-    /// Lock of the thread that communicates with other ranks.
+    /// Lock that a thread holds while it communicates with other ranks.
     calls: Mutex<()>,
     phase: Mutex<Phase>,
     /// Whether ranks meet at a barrier before they stop.
@@ -188,7 +188,7 @@ impl<'a> Coordinator<'a> {
         keep(&units)
     }
 
-    /// Answers messages until all ranks have finished.
+    /// Answers messages of the other ranks until all ranks have finished.
     fn answer(&self) -> Result<()> {
         let mut met = vec![0; self.comm.ranks()];
         let mut backoff = TurnBackoff::default();

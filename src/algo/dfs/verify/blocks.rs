@@ -14,24 +14,24 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Marks of a vertex from the columns.
+/// Marks that a vertex has in the columns: it is an articulation point; the edge to its parent is a bridge.
 const POINT: u8 = 1;
 const BRIDGE: u8 = 2;
-/// Marks of a vertex below which one block begins, and a second one.
+/// Marks of a vertex that is the top of one block of edges, and of a vertex that is the top of at least two.
 const BLOCK: u8 = 4;
 const SECOND: u8 = 8;
-/// Mark of a vertex whose parent edge is joined to an edge below it.
+/// Mark of a vertex whose edge to its parent is in the same block as an edge to a child.
 const JOINED: u8 = 16;
 
-/// The blocks of a forest.
+/// The blocks (biconnected components) of a depth-first forest.
 pub(super) struct BlockCheck {
-    /// For each vertex an ancestor whose parent edge is in the same block, or the vertex itself.
+    /// For each vertex, an ancestor or the vertex itself; the edges from both to their parents are in the same block.
     up: Buffer<AtomicU32>,
     marks: Buffer<u8>,
 }
 
 impl BlockCheck {
-    /// Reads the marks in the columns. Initially every edge is a block by itself.
+    /// Reads the marks from the columns, and makes every tree edge a block by itself.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for values that are not marks; [`crate::Error::Limit`]; read errors.
@@ -59,7 +59,8 @@ impl BlockCheck {
         }
     }
 
-    /// Returns the lower end of the topmost edge of a block, and shortens the path for later calls.
+    /// Returns the lower end of the topmost tree edge in the block of the edge between `v` and its parent. Shortens the
+    /// path for later calls.
     fn top(&self, mut v: u32) -> u32 {
         loop {
             let up = self.up[v as usize].load(Relaxed);
@@ -71,7 +72,8 @@ impl BlockCheck {
         }
     }
 
-    /// Compares the marks and their numbers with the computed ones. All edges must have been seen.
+    /// Compares the marks in the columns and the reported numbers with the computed blocks. All edges must have been
+    /// joined before.
     ///
     /// # Errors
     /// [`crate::Error::Validation`].

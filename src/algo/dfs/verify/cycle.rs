@@ -1,4 +1,4 @@
-//! Checks the cycle in columns and report against edges. Loops are searched in the input again.
+//! Checks the cycle in the columns and in the report against edges. To check loops, the input is read again.
 
 use super::columns::DfsColumns;
 use super::wrong;
@@ -13,17 +13,17 @@ use crate::memory::{Budget, Buffer};
 use crate::results::column;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The vertices of a cycle, by place.
+/// The cycle that the columns report, and which of its edges were seen.
 pub(super) struct CycleCheck {
     /// The successor of each vertex; [`NONE`] off the cycle. Empty if the results have no cycle of two or more
     /// vertices.
     next: Buffer<u32>,
-    /// Bitmap of vertices: set if the edge to the successor was seen.
+    /// Bitmap of vertices: set if the edge from the vertex to its successor was seen.
     met: Buffer<AtomicU32>,
 }
 
 impl CycleCheck {
-    /// Reads the cycle that was written, and compares it with the report. For a loop the list contains only its vertex.
+    /// Reads the cycle that was written, and compares it with the report. The file of a loop contains only its vertex.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] if the cycle is impossible; [`crate::Error::Limit`]; read errors.
@@ -69,7 +69,7 @@ impl CycleCheck {
         Ok(CycleCheck { next, met })
     }
 
-    /// Records an edge.
+    /// Marks the edge `from` → `to` as seen if it belongs to the cycle.
     #[inline]
     pub fn edge(&self, from: u32, to: u32) {
         if self.next.get(from as usize) == Some(&to) {
@@ -86,7 +86,7 @@ impl CycleCheck {
 }
 
 /// Checks the reported loop if the results have no cycle of two or more vertices: it must be the loop with the smallest
-/// id among the rows for which `counts` returns true.
+/// id among the vertices for whose row numbers `counts` returns true.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if the report differs; read errors; [`crate::Error::Stopped`].

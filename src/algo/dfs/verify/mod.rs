@@ -1,11 +1,11 @@
 //! Checks the written columns against the edges of the input, which is read again.
 //!
-//! Places of vertices are computed again (`searches::places`), and columns are read by place (`columns`). The numbers
-//! are checked against each other as in the run. Then every edge is checked, in any order (`held`): it must lead to a
-//! vertex that was reached before, or to a descendant. In addition, the child above that descendant (or, if the edge
-//! leads to a child, the child before it) must come first in the order of neighbours, because the search took it while
-//! both were new. Articulation points and bridges are computed by another method (`blocks`), and strongly connected
-//! components are verified (`components`).
+//! The places of vertices are computed again (`searches::places`), and columns are read by place (`columns`). The
+//! numbers are checked against each other as in the run. Then every edge is checked, in any order (`held`): it must
+//! lead to a vertex that was reached before, or to a descendant. If it leads to a descendant, the child above that
+//! descendant must come before it in the order of neighbours, because the search took this child while both were new.
+//! If the edge leads to a child, the child that was reached before it must come before it. Articulation points and
+//! bridges are computed by another method (`blocks`), and strongly connected components are verified (`components`).
 
 mod blocks;
 mod columns;
@@ -32,10 +32,11 @@ use cycle::{CycleCheck, check_loops};
 use held::TreeCheck;
 use repeats::Repeats;
 
-/// Checks the columns of a search against the edges. Returns a description of what was found.
+/// Checks the columns of a depth-first search against the edges. Returns a description of the findings.
 ///
 /// # Errors
-/// [`Error::Validation`] if no such search leaves these columns; [`Error::Limit`]; read errors; [`Error::Stopped`].
+/// [`Error::Validation`] if the columns are not those of the search that `table` requests; [`Error::Limit`]; read
+/// errors; [`Error::Stopped`].
 pub(super) fn verify(
     table: &Dfs,
     (found, details): (&DfsOutput, &DfsDetails),
@@ -137,7 +138,7 @@ fn alone(columns: &DfsColumns<'_>, source: i64, found: &DfsOutput, edges: &EdgeS
     }
 }
 
-/// Reads the columns of a tree, by place.
+/// Reads the columns of a depth-first tree into records of vertices, by place.
 fn read(columns: &DfsColumns<'_>, results: &Results<'_>) -> Result<DfsTree> {
     let mut tree = DfsTree::new(columns.places.vertices() as usize, results.budget)?;
     let mut reached = 0;

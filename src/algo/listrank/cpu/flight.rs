@@ -1,4 +1,4 @@
-//! Walks many sublists side by side, to have many cache misses in flight.
+//! Walks many sublists at the same time, so that each thread has many cache misses in flight.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -10,7 +10,7 @@ use crate::error::Result;
 
 /// Number of sublists that a thread walks at a time. Each waits for one cache miss.
 const IN_FLIGHT: usize = 48;
-/// Number of blocks that a thread takes at a time.
+/// Number of sublists that a thread takes from the shared counter at a time.
 const PART: usize = 64;
 /// Number of rounds over the sublists in flight between two calls of `go_on`.
 const ROUNDS: u32 = 1 << 12;
@@ -29,13 +29,14 @@ pub trait SublistVisitor<I: Index>: Sync {
     /// Visits an element and returns its successor.
     fn visit(&self, element: usize, state: &mut Self::State) -> I;
 
-    /// Ends a sublist. `next` is the sublist that follows, or [`Index::END`] at the end of the list.
+    /// Ends a sublist. `next` is the number of the sublist that follows, or [`Index::END`] at the end of the list.
     fn end(&self, state: Self::State, next: I);
 }
 
-/// Visits all elements on sublists. A sublist begins at each ruler, numbered like its block, and one more at `head`. It
-/// ends on any input, because a sublist ends at the next ruler. Elements on cycles without rulers are not visited.
-/// Ranks that walk a list together share `taken`, which counts the sublists that were started.
+/// Visits the elements of all sublists with `threads` threads. A sublist begins at each ruler, with the number of the
+/// ruler's block, and another one at `head` if it is no ruler. The walk ends on any input, because a sublist ends at
+/// the next ruler. Elements on cycles without rulers are not visited. Ranks that walk a list together share `taken`,
+/// which counts the sublists that were started.
 ///
 /// # Errors
 /// Errors of `go_on`.
@@ -53,7 +54,7 @@ pub fn walk_sublists<I: Index, V: SublistVisitor<I>>(
     team(threads, &|_| Flight::new(rulers, head, &parts, visit).run(go_on))
 }
 
-/// The sublists that one thread has in flight.
+/// The sublists that one thread is walking.
 struct Flight<'a, I: Index, V: SublistVisitor<I>> {
     rulers: Rulers,
     head: I,

@@ -1,4 +1,4 @@
-//! Ranking with weights, by two walks.
+//! Ranks a list whose elements have weights, by two walks.
 //!
 //! The first walk over the sublists adds up their weights, and the second writes sums. Only the links of sublists are
 //! kept in between, so that weights and sublists may have any size.
@@ -12,10 +12,10 @@ use crate::memory::prefetch;
 
 /// Maximum number of links that one thread follows alone; starting more threads would take as long.
 const FEW: usize = 1 << 12;
-/// Binary logarithm of the links in a block.
+/// Binary logarithm of the number of links in a block with one ruler.
 const SHIFT: u32 = 6;
 
-/// Memory of a list whose elements have weights.
+/// Access to a list whose elements have weights.
 pub trait WeightedList<I: Index>: Sync {
     /// Prefetches the memory of an element.
     fn expect(&self, element: usize);
@@ -27,11 +27,11 @@ pub trait WeightedList<I: Index>: Sync {
     fn put(&self, element: usize, sum: I);
 }
 
-/// Links: pairs of the next link (or [`Index::END`]) and a weight.
+/// Links in memory that threads share. A link is a pair: the number of the next link (or [`Index::END`]) and a weight.
 pub struct Links<'a, I: Index>(pub &'a [I::Cell]);
 
 impl<I: Index> Links<'_, I> {
-    /// Writes a link.
+    /// Writes the link with number `link`.
     #[inline(always)]
     pub fn write(&self, link: usize, next: I, weight: I) {
         I::set(&self.0[2 * link], next);
@@ -96,9 +96,9 @@ fn follow<I: Index>(links: &Links<'_, I>, head: I) -> I {
     I::of(total)
 }
 
-/// Writes to every element on the path from `head` the weight of itself and of all elements behind it, with one ruler
-/// in each 2^`shift` of the `len` elements. Returns the sum of `head`. The two walks are reported as rounds called
-/// `names`.
+/// Writes to every element on the path from `head` the sum of its own weight and all weights behind it, by two walks
+/// with one ruler in each 2^`shift` of the `len` elements. Returns the sum of `head`. The walks are recorded as rounds
+/// called `names`.
 ///
 /// # Errors
 /// Errors of [`rank_links`].
@@ -128,7 +128,7 @@ struct Measure<'a, I: Index, S> {
 }
 
 impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Measure<'_, I, S> {
-    /// The sublist, and the weight of its elements so far.
+    /// Number of the sublist, and sum of the weights of its elements so far.
     type State = (usize, u64);
 
     fn begin(&self, sublist: usize) -> Self::State {
@@ -152,7 +152,7 @@ impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Measure<'_, I, S> {
     }
 }
 
-/// The second walk, which writes sums.
+/// The second walk, which writes sums to the elements.
 struct Write<'a, I: Index, S> {
     steps: &'a S,
     sublists: Links<'a, I>,

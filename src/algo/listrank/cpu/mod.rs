@@ -8,10 +8,10 @@
 //!
 //! All engines have the same contract. On entry `list[i]` is the successor of element `i`, or
 //! [`Index::END`](super::index::Index::END). Successors are in range, exactly one is `END`, no two are equal, and
-//! `head` is the element that is nobody's successor. So the list is a path from `head` and possibly separate cycles. On
-//! return `list[i]` is the rank of element `i`, which is its number of successors, if all elements are on the path.
-//! Otherwise the engine returns false, and the cells are undefined; [`off_path`] finds an element on a cycle in a fresh
-//! copy of the list. For an empty list `head` is ignored.
+//! `head` is the element that is no element's successor. So the list is a path from `head` and possibly separate
+//! cycles. On return `list[i]` is the rank of element `i`, which is its number of successors, if all elements are on
+//! the path. Otherwise the engine returns false, and the cells are undefined; [`off_path`] finds an element on a cycle
+//! in a fresh copy of the list. For an empty list `head` is ignored.
 
 mod cycle;
 mod flight;
@@ -32,7 +32,7 @@ use crate::algo::listrank::rounds::Rounds;
 use crate::error::Result;
 use crate::memory::Budget;
 
-/// What the caller provides for a ranking.
+/// Resources that the caller of a ranking lends to it.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// Number of threads.
@@ -41,6 +41,6 @@ pub struct Context<'a> {
     pub budget: &'a Budget,
     /// Check that all threads call between pieces of work; an error ends the ranking.
     pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
-    /// Records each round.
+    /// Record of the rounds of the ranking.
     pub rounds: &'a Rounds,
 }

@@ -2,8 +2,8 @@
 
 use crate::algo::listrank::index::Index;
 
-/// One ruler in each block of consecutive elements, at a hashed place. Arithmetic identifies a ruler, so that no memory
-/// is read for it.
+/// The rulers of a list: one in each block of consecutive elements, at a hashed place. Arithmetic identifies a ruler,
+/// so that no memory is read for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Rulers {
     /// Number of elements.

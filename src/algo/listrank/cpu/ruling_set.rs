@@ -1,4 +1,4 @@
-//! The engine for lists in memory: each thread walks many sublists side by side.
+//! The ruling-set engine for lists in memory: each thread walks many sublists at the same time.
 //!
 //! On two cores, 2^26 elements in random order take 0.35 to 0.6 s; [`serial`](super::serial) takes 12 s. The last pass
 //! takes 5 % of the time if the ranks of the sublists' first elements fit the second-level cache, as with blocks of 512
@@ -18,7 +18,7 @@ use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::memory::prefetch;
 
-/// Binary logarithm of the elements in a block with one ruler.
+/// Binary logarithm of the number of elements in a block with one ruler.
 const SHIFT: u32 = 9;
 /// Number of elements that a thread converts to ranks at a time.
 const PART: usize = 1 << 16;
@@ -30,8 +30,8 @@ pub fn bytes(n: u64, word: u64) -> u64 {
     2 * word * sublists + links_bytes(sublists, word)
 }
 
-/// Ranks a list with many cache misses in flight in each thread, where following the list has one miss per element in
-/// turn. Its time falls with the number of threads. The contract is that of [the module](super).
+/// Ranks a list by ruling sets. Each thread has many cache misses in flight, where a thread that follows the list waits
+/// for one miss per element. The time falls with the number of threads. [The module](super) describes the contract.
 ///
 /// # Source
 /// D. R. Helman and J. JáJá, "Designing practical efficient algorithms for symmetric multiprocessors", ALENEX 1999. Any
@@ -70,8 +70,8 @@ pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, conte
     Ok(reached.at() == n)
 }
 
-/// Returns the maximum number of sublists of `n` elements, with one ruler in each 2^`shift`. A sublist longer than that
-/// is continued under a new number.
+/// Returns the maximum number of sublists of `n` elements, with one ruler in each 2^`shift`. A sublist longer than
+/// 2^`shift` is continued under a new number.
 fn sublists(n: usize, shift: u32) -> usize {
     n.div_ceil(1 << shift) + 1 + (n >> shift)
 }
@@ -81,11 +81,11 @@ fn packs<I: Index>(n: usize, shift: u32) -> bool {
     sublists(n, shift) as u64 <= 1 << (I::BITS - shift)
 }
 
-/// Memory of a walk, which several ranks may share. Everything but the list is initially zero.
+/// Memory of a walk over a list, which several ranks may share. Everything but the list is initially zero.
 pub struct WalkMemory<'a, I: Index> {
     /// The successors, all distinct; after the walk, sublist and offset of each element.
     pub list: &'a [I::Cell],
-    /// Links of sublists, as pairs.
+    /// The links of sublists: for each, the number of the next sublist and its own number of elements.
     pub links: &'a [I::Cell],
     /// Number of sublists that were started.
     pub taken: &'a AtomicU64,
@@ -106,7 +106,7 @@ impl<'a, I: Index> SublistWalk<'a, I> {
         SublistWalk { memory, rulers, shift }
     }
 
-    /// Returns the length of [`WalkMemory::links`] for `n` elements; `None` if indices of this width are too narrow.
+    /// Returns the length of [`WalkMemory::links`] for `n` elements; `None` if indices of this type are too narrow.
     pub fn links(n: usize) -> Option<usize> {
         packs::<I>(n, SHIFT).then(|| 2 * sublists(n, SHIFT))
     }
@@ -151,11 +151,11 @@ impl<'a, I: Index> SublistWalk<'a, I> {
     }
 }
 
-/// Ranks sublists by their links, and moves the ranks of their first elements to the front, next to each other. Returns
-/// the length of the path.
+/// Ranks sublists by their links, and moves the ranks of their first elements to the start of `links`. Returns the
+/// length of the path from the head.
 fn rank_sublists<I: Index>(links: &mut [I], head: usize, context: &Context<'_>) -> Result<I> {
     let reached = rank_links(links, I::of(head as u64), context)?;
-    // Packed like this, the ranks take half as much cache.
+    // Next to each other, the ranks take half as much cache.
     for sublist in 0..links.len() / 2 {
         links[sublist] = I::of(links[2 * sublist + 1].wide().wrapping_sub(1));
     }
@@ -180,7 +180,7 @@ fn unpack<I: Index>(cells: &[I::Cell], first: &[I], shift: u32, context: &Contex
     team(context.threads, &finish)
 }
 
-/// The visitor that writes sublist and offset into every cell.
+/// The visitor that overwrites every cell with sublist and offset.
 struct Pack<'a, I: Index> {
     list: &'a [I::Cell],
     links: Links<'a, I>,

@@ -1,4 +1,4 @@
-//! Compares all engines with a plain walk.
+//! Compares the ranks of all engines with ranks that are known from how a list was built.
 
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -21,8 +21,8 @@ fn context<'a>(threads: usize, budget: &'a Budget, go_on: &'a (dyn Fn() -> Resul
     Context { threads, budget, go_on, rounds: &ROUNDS }
 }
 
-/// Builds a list whose path visits the first `path` of `places`. The other places form cycles of the lengths `cycles`,
-/// in turn.
+/// Builds a list whose path visits the first `path` of `places` in order. The other places form cycles of the lengths
+/// `cycles`, one after the other.
 fn list_of<I: Index>(places: &[usize], path: usize, cycles: &[usize]) -> (Vec<I>, u64) {
     let mut list = vec![I::END; places.len()];
     let mut link = |from: usize, to: usize| list[places[from]] = I::of(places[to] as u64);
@@ -36,7 +36,7 @@ fn list_of<I: Index>(places: &[usize], path: usize, cycles: &[usize]) -> (Vec<I>
     (list, places.first().map_or(0, |&place| place as u64))
 }
 
-/// Ranks of a path, computed from its places and not by following it as the engines do.
+/// Returns the ranks of a path, computed from its places and not by following it as the engines do.
 fn ranks_of<I: Index>(places: &[usize]) -> Vec<I> {
     let mut ranks = vec![I::END; places.len()];
     places.iter().rev().enumerate().for_each(|(rank, &place)| ranks[place] = I::of(rank as u64));

@@ -12,13 +12,14 @@ use crate::error::Result;
 use crate::memory::Buffer;
 use crate::store::placed::Placed;
 
-/// Arrays that all bins use in turn.
+/// Arrays for the elements of one bin. All bins use them, one after the other.
 pub struct BinArrays<I> {
-    /// Pairs for each element: its target, and the steps to it.
+    /// For each element, a pair: the target of its link, and the steps to it.
     pub cells: Buffer<I>,
-    /// Pairs for each element: its predecessor outside the bin, and the steps from there; or [`none`] or [`inner`].
+    /// For each element, a pair: its predecessor outside the bin and the steps from there, or a mark: [`none`] or
+    /// [`inner`].
     pub entries: Buffer<I>,
-    /// Target of each chain.
+    /// For each chain, the element after it.
     pub exits: Buffer<I>,
     /// First element of the bin.
     pub first: u64,
@@ -39,7 +40,7 @@ pub fn inner<I: Index>() -> I {
 }
 
 impl<I: Index> BinArrays<I> {
-    /// Reserves the arrays.
+    /// Reserves the arrays for bins of the size in `work`.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`].
@@ -52,7 +53,7 @@ impl<I: Index> BinArrays<I> {
     /// Reads the links of a bin. Returns false if two links lead to the same element.
     ///
     /// # Errors
-    /// Read errors and of `go_on`.
+    /// Read errors, and errors of `go_on`.
     pub fn load(&mut self, bin: u64, state: &RankingState, work: &Contraction<'_>) -> Result<bool> {
         (self.first, self.len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
         let ranges = self.ranges(work);
@@ -87,7 +88,7 @@ impl<I: Index> BinArrays<I> {
     }
 }
 
-/// The arrays while threads fill them.
+/// The arrays of a bin while threads fill them.
 struct SharedBin<'a, I: Index> {
     cells: &'a [I::Cell],
     entries: &'a [I::Cell],
@@ -101,7 +102,7 @@ impl<I: Index> SharedBin<'_, I> {
         I::set(&self.entries[2 * i], none());
     }
 
-    /// Adds a link. Returns true if it leads to an element of the bin.
+    /// Adds the link from `x` to `u`, which is `steps` steps long. Returns true if it leads to an element of the bin.
     #[inline(always)]
     fn add(&self, x: I, u: I, steps: I) -> bool {
         let from = x.wide().wrapping_sub(self.first);

@@ -13,11 +13,11 @@ use crate::store::placed::Placed;
 /// Number of elements that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// Eliminates a bin other than the first. Returns what is wrong with the list, if this bin shows it. `Some(None)` means
-/// that two elements have the same successor.
+/// Eliminates a bin other than the first. Returns the fault of the list if this bin shows one. `Some(None)` means that
+/// two elements have the same successor.
 ///
 /// # Errors
-/// Read errors, of writing and of `go_on`; [`crate::error::Error::Limit`].
+/// Errors of reading, of writing and of `go_on`; [`crate::error::Error::Limit`].
 pub fn eliminate<I: Index>(
     bin: u64,
     arrays: &mut BinArrays<I>,
@@ -52,9 +52,9 @@ pub fn eliminate<I: Index>(
     Ok(None)
 }
 
-/// Numbers the exits of the bin by their targets: exits to bin 0 first, the end of the list last. The successor in each
-/// cell becomes a place in the bin, or, for an exit, the bin's length plus the number of the exit. Returns the number
-/// of exits to each lower bin and to the end.
+/// Numbers the exits of the bin (the links that leave it) by their targets: exits to bin 0 first, the end of the list
+/// last. The successor in each cell becomes a place in the bin, or, for an exit, the bin's length plus the number of
+/// the exit. Returns the number of exits to each lower bin and to the end.
 fn number_exits<I: Index>(bin: u64, arrays: &mut BinArrays<I>, work: &Contraction<'_>) -> Result<Vec<u64>> {
     let ranges = arrays.ranges(work);
     let (first, len) = (arrays.first, arrays.len as u64);
@@ -107,8 +107,8 @@ struct Walked {
     beginnings: Vec<(u64, Option<u64>, u64)>,
 }
 
-/// Walks all chains. Each cell gets the bin's length plus the number of its chain, and the steps to the exit of the
-/// chain. A link to the chain becomes a link past it.
+/// Walks all chains of a bin. Each cell gets the bin's length plus the number of its chain, and the steps to the exit
+/// of the chain. A link to the chain becomes a link past it.
 fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &Appended, work: &Contraction<'_>) -> Result<Walked> {
     let (first, len) = (arrays.first, arrays.len);
     let (cells, entries, exits) = (I::shared(&mut arrays.cells), &arrays.entries, &arrays.exits);

@@ -1,4 +1,4 @@
-//! A ranking by contraction: what the caller lends it, and counters.
+//! Resources of a ranking by contraction, and its counters.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ pub type ListScan<'a> = &'a dyn Fn(Visit<'_>) -> Result<()>;
 
 /// A ranking of one list by contraction.
 pub struct Contraction<'a> {
-    /// Division into bins.
+    /// Division of the list into bins.
     pub sizes: BinSizes,
     /// Folder of the ranking's files. It is created if it is missing, and contains nothing else. [`disk`](super::disk)
     /// is an upper bound of its size.

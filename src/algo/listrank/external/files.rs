@@ -1,4 +1,4 @@
-//! The files of bins.
+//! The files of bins: their paths, reading, writing, and buffers for appending.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use crate::store::placed::Placed;
 /// File names, each followed by the number of its bin.
 pub const NAMES: [&str; 6] = ["unit", "weighted", "chains", "requests", "answers", "ranks"];
 
-/// Returns the path of a file of a bin.
+/// Returns the path of the file `name` of a bin.
 pub fn path(folder: &Path, name: &str, bin: u64) -> PathBuf {
     folder.join(format!("{name}-{bin}"))
 }
@@ -117,7 +117,7 @@ pub struct BinBuffers<'a, I> {
     to: &'a Appended,
     work: &'a Contraction<'a>,
     memory: Buffer<I>,
-    /// Capacity of each buffer, and how much of each is in use.
+    /// Capacity of each buffer, and how much of each buffer is in use, in numbers.
     each: usize,
     used: Vec<usize>,
 }
@@ -153,7 +153,7 @@ impl<'a, I: Index> BinBuffers<'a, I> {
         write(&self.to.files[bin], numbers, at, self.work)
     }
 
-    /// Writes the rest of all buffers.
+    /// Writes the remaining records in all buffers to the files.
     ///
     /// # Errors
     /// Errors of [`Placed::write`].

@@ -10,9 +10,10 @@
 //! Requests are in the order of the bins they address, and answers are in the order of the requests. After each bin the
 //! state is recorded in a journal, so that a killed ranking resumes there.
 //!
-//! # Source One-by-one cleaning: J. F. Sibeyn, "From parallel to external list ranking", MPI-I-97-1-021, 1997. It is a
-//! form of the contraction of Y.-J. Chiang et al., "External-memory graph algorithms", SODA 1995; the chains of a bin
-//! take the place of the independent sets.
+//! # Source
+//! One-by-one cleaning: J. F. Sibeyn, "From parallel to external list ranking", MPI-I-97-1-021, 1997. It is a form of
+//! the contraction of Y.-J. Chiang et al., "External-memory graph algorithms", SODA 1995; the chains of a bin take the
+//! place of the independent sets.
 
 mod bin;
 mod chains;
@@ -54,11 +55,12 @@ pub struct Contracted {
     pub resumed_rounds: u64,
 }
 
-/// Ranks the list that `scan` reads, with numbers of type `I`. The type must have at least two
-/// more values than there are elements.
+/// Ranks the list that `scan` reads, with numbers of type `I`. The type must have at least two more values than there
+/// are elements.
 ///
-/// A rank is the number of successors. Ranks stay in files until [`hand_over`]. A later call with the same key and
-/// sizes resumes after the last finished round; a call with others starts again. The caller removes the files.
+/// A rank is the number of elements behind an element. Ranks stay in files until [`hand_over`]. A later call with the
+/// same key and sizes resumes after the last finished round. A call with another key or other sizes starts again. The
+/// caller removes the files.
 ///
 /// # Errors
 /// Errors of the scan and of `go_on`; [`crate::error::Error::Limit`], [`crate::error::Error::DiskFull`],
@@ -97,8 +99,8 @@ pub fn hand_over<I: Index>(work: &Contraction<'_>, sink: &mut OrderedSink<'_, I>
     (0..sizes.bins).filter(|&bin| sizes.len(bin) > 0).try_for_each(|bin| ranks::read_back(bin, work, sink))
 }
 
-/// Runs all remaining rounds. Returns what is wrong with the list, if anything. `Some(None)` means that two elements
-/// have the same successor, but not which.
+/// Runs all remaining rounds. Returns the fault of the list, if it has one. `Some(None)` means that two elements have
+/// the same successor, but not which.
 fn rank_bins<I: Index>(
     scan: ListScan<'_>,
     kept: &mut StateJournal,

@@ -1,4 +1,4 @@
-//! Checks that ranks are a permutation, as those of one path are: each number below the length once.
+//! Checks that ranks are a permutation, in which each number below the length occurs once, as in the ranks of one path.
 
 use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, gathered};
@@ -31,10 +31,10 @@ impl PowerSums {
         PowerSums { first: product(&halved), second: product(&thirds) }
     }
 
-    /// Adds ranks with `threads` threads.
+    /// Adds up ranks with `threads` threads.
     ///
     /// # Errors
-    /// No errors of its own.
+    /// [`crate::error::Error::Addresses`] if the system can't start a thread.
     pub fn add<I: Index>(&mut self, ranks: &[I], threads: usize) -> Result<()> {
         let parts = Parts::new(ranks.len(), PART);
         let sums = gathered(threads.min(ranks.len().div_ceil(PART)), &|_| {

@@ -13,11 +13,11 @@ use crate::algo::team::{Parts, team};
 use crate::error::{At, Error, Result};
 use crate::store::placed::Placed;
 
-/// Ranks the elements of bin 0 after all other bins were eliminated. Returns what is wrong with the list, as
-/// [`eliminate`](super::chains::eliminate) does.
+/// Ranks the elements of bin 0 after all other bins were eliminated. Returns the fault of the list, if it has one, like
+/// [`eliminate`](super::chains::eliminate).
 ///
 /// # Errors
-/// Read errors, of writing and of `go_on`; [`crate::error::Error::Limit`].
+/// Errors of reading, of writing and of `go_on`; [`crate::error::Error::Limit`].
 pub fn rank_first<I: Index>(
     arrays: &mut BinArrays<I>,
     kept: &mut StateJournal,
@@ -99,10 +99,10 @@ fn damaged(work: &Contraction<'_>, name: &str, bin: u64) -> Error {
     Error::corrupt(path(work.folder, name, bin), At::File, "an index of an element that does not exist")
 }
 
-/// Passes the ranks in the file of a bin to `sink`.
+/// Reads the ranks in the file of a bin and passes them to `sink`.
 ///
 /// # Errors
-/// Read errors and of the sink; [`crate::error::Error::Limit`].
+/// Read errors, and errors of `go_on` and of `sink`; [`crate::error::Error::Limit`].
 pub fn read_back<I: Index>(bin: u64, work: &Contraction<'_>, sink: &mut OrderedSink<'_, I>) -> Result<()> {
     let (first, len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
     let file = Placed::open(path(work.folder, "ranks", bin), (len * size_of::<I>()) as u64)?;
@@ -117,7 +117,7 @@ pub fn read_back<I: Index>(bin: u64, work: &Contraction<'_>, sink: &mut OrderedS
     Ok(())
 }
 
-/// Writes the ranks of a bin, which are in `entries`, to a file, and answers the bins that requested ranks of it.
+/// Writes the ranks of a bin, which are in `entries`, to a file, and answers the requests of higher bins.
 fn finish<I: Index>(
     bin: u64,
     arrays: &BinArrays<I>,

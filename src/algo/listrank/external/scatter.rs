@@ -13,8 +13,7 @@ use crate::error::{Error, Result};
 /// Number of elements between two calls of `go_on`.
 const STRIDE: usize = 1 << 16;
 
-/// Writes the links of the input to the files of their bins. Returns what is wrong with the number of list ends, if
-/// anything.
+/// Writes the links of the input to the files of their bins. Returns a fault if the list does not have exactly one end.
 ///
 /// # Errors
 /// Errors of the scan, of writing and of `go_on`; [`Error::Limit`].
@@ -72,7 +71,7 @@ pub fn scatter<I: Index>(
     Ok(None)
 }
 
-/// Adds the links of some elements to a set of buffers.
+/// Adds the links of the elements from `first` on to the buffers `lines`, and elements without a successor to `ends`.
 fn add<I: Index>(
     first: u64,
     successors: &[i64],
@@ -99,7 +98,7 @@ fn add<I: Index>(
 }
 
 /// Searches the input for the smallest successor that two elements have. It is an internal error if there is none. Makes
-/// as many passes over the input as the elements' marks need to fit memory.
+/// several passes over the input if the marks of all elements do not fit memory.
 ///
 /// # Errors
 /// Errors of the scan; [`Error::Limit`].

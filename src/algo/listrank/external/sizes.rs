@@ -4,24 +4,24 @@ use crate::algo::listrank::index::Shares;
 
 /// Number of bytes that a thread reads at a time.
 pub const PIECE: u64 = 1 << 20;
-/// Sizes of the buffer between a thread and one file, the best first. Anything below the last would make small writes.
+/// Bytes of the buffer between a thread and one file, the best size first. Smaller buffers would make writes too small.
 const BUFFERS: [u64; 5] = [1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16];
 /// Maximum number of bins. Each takes an open file.
 const MOST_BINS: u64 = 512;
-/// Numbers in memory for each element of a bin: its link and weight, its predecessor's link and weight, and the target
-/// of its chain.
+/// Number of integers in memory for each element of a bin: its link and weight, its predecessor's link and weight, and
+/// the target of its chain.
 const WORDS: u64 = 5;
 
-/// Sizes of the parts in which a list is ranked.
+/// Division of a list into bins, and the sizes of buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BinSizes {
-    /// The bins.
+    /// The bins, as shares of the list.
     pub shares: Shares,
     /// Number of bins of consecutive elements.
     pub bins: u64,
     /// Bytes of the buffer between a thread and one file.
     pub buffer: u64,
-    /// Number of threads.
+    /// Number of threads, each of which has a buffer for every file.
     pub threads: u64,
 }
 
@@ -33,8 +33,8 @@ impl BinSizes {
         BinSizes { shares: Shares::new(n, bin_len), bins, buffer, threads: threads.max(1) as u64 }
     }
 
-    /// Returns the bytes of memory that ranking takes with numbers of `word` bytes: one bin and the buffers of the
-    /// threads.
+    /// Returns the bytes of memory that ranking takes with numbers of `word` bytes: for one bin and for the buffers of
+    /// all threads.
     pub fn memory(&self, word: u64) -> u64 {
         let buffers = self.threads * (self.bins * self.buffer + PIECE);
         // The links of bin 0 are ranked by sublists, in the memory that other bins use for chains, plus a little more
@@ -60,8 +60,8 @@ impl BinSizes {
     }
 }
 
-/// Returns sizes with the fewest bins for which ranking `n` elements, as numbers of `word` bytes, takes at most `limit`
-/// bytes of memory in addition to scanning the input; `None` if there are none.
+/// Returns the division with the fewest bins for which ranking `n` elements, as numbers of `word` bytes, takes at most
+/// `limit` bytes of memory in addition to scanning the input; `None` if there is no such division.
 pub fn memory(n: u64, word: u64, limit: u64, threads: usize) -> Option<BinSizes> {
     let sized = |bins| BUFFERS.iter().map(move |&buffer| BinSizes::of(n, bins, buffer, threads));
     (1..=MOST_BINS).flat_map(sized).find(|sizes| sizes.memory(word) <= limit)
@@ -75,7 +75,7 @@ pub fn least_memory(n: u64, word: u64, threads: usize) -> u64 {
 }
 
 /// Returns an upper bound of the bytes on disk at any time while `n` elements are ranked, as numbers of `word` bytes:
-/// links (2 or 3 numbers); for elements of finished bins, chain, place, request and answer.
+/// links (2 or 3 numbers), and the chain, place, request and answer of each element of a finished bin.
 pub fn disk(n: u64, word: u64) -> u64 {
     8 * word * n + (1 << 20)
 }

@@ -39,10 +39,10 @@ const RANKED: u64 = 1 << 32;
 
 /// The state and the journal that stores it.
 pub struct StateJournal {
-    /// Path of the journal, in the folder.
+    /// Path of the journal, in the folder of the ranking.
     path: PathBuf,
     journal: Journal,
-    /// The current state.
+    /// The state after the last record.
     pub now: RankingState,
     /// Number of records that an earlier run left.
     pub found: u64,
@@ -164,7 +164,7 @@ impl StateJournal {
     }
 }
 
-/// Encodes an element or none as a word; indices are below the largest value.
+/// Encodes an optional element as a word. No element has the largest index, which stands for none.
 fn word(element: Option<u64>) -> u64 {
     element.unwrap_or(u64::MAX)
 }

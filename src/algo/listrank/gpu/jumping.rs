@@ -23,8 +23,8 @@ pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: Cance
     Ok(if next == u64::from(u32::MAX) { distance + 1 } else { 0 })
 }
 
-/// Runs rounds of jumps until all words point to the end. Words on a cycle never do, so the number of rounds is limited
-/// to what a list takes.
+/// Runs rounds of jumps until all words point to the end of the list. Words on a cycle never do, so the number of
+/// rounds is limited to the number that a list without cycles needs.
 pub(super) fn jump_all<I: Index>(
     gpu: &ListOnGpu<'_, I>,
     name: &'static str,

@@ -48,7 +48,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{COMMON, DeviceSlice, Kernel, ProgramSource, Workspace, slice_bytes};
 use room::{COUNTERS, FOUND, RankingRoom, SEEN};
 
-/// The program of list ranking.
+/// The GPU program of list ranking.
 pub static PROGRAM: ProgramSource = ProgramSource {
     name: "listrank.cu",
     text: TEXT,
@@ -61,7 +61,7 @@ pub static PROGRAM: ProgramSource = ProgramSource {
 const TEXT: &str = include_str!("../../../../kernels/listrank.cu");
 const HEADER: &str = include_str!("../../../../kernels/listrank.cuh");
 
-/// Check that is called between steps; an error ends the phase.
+/// Check that each phase calls between its steps. An error ends the phase.
 pub type CancelCheck<'a> = &'a (dyn Fn() -> Result<()> + Sync);
 
 /// Callback that fills a slot with the successors of the elements from the given index on.
@@ -79,7 +79,7 @@ pub struct ListOnGpu<'w, I: Index> {
     length: u64,
     /// Number of successors that one pass of the check covers.
     seen: u64,
-    /// The successors.
+    /// Memory of the successors.
     successors: DeviceSlice<I>,
     /// The successors, or the ranks once they are computed.
     list: DeviceSlice<I>,
@@ -141,7 +141,8 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         self.rounds.take()
     }
 
-    /// Copies all successors to the GPU. Many threads call `source`, in any order. All ones stand for no successor.
+    /// Copies all successors to the GPU. Many threads call `source`, in any order. An index whose bits are all ones
+    /// stands for no successor.
     ///
     /// # Errors
     /// The first error of `source` or `go_on`; [`Error::Lost`].

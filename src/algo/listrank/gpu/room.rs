@@ -4,15 +4,15 @@ use super::index::{PART_BITS, most_numbers};
 use crate::algo::listrank::index::Index;
 use crate::gpu::slice_bytes;
 
-/// Number of counters of the kernels.
+/// Number of 32-bit counters that the kernels use.
 pub(super) const COUNTERS: u64 = 2;
 /// Number of 64-bit words that a check returns.
 pub(super) const FOUND: u64 = 8;
 
 /// Number of successors that one pass of the check covers: their bits stay in the cache (16 MiB).
 pub(super) const SEEN: u64 = 1 << 27;
-/// Number of elements from which on splitters are rarer. In shorter lists splitters are closer, so that all threads
-/// have sublists (1e7: 1.16 ms, not 1.73).
+/// Number of elements from which on splitters are farther apart. Shorter lists have more splitters, so that all threads
+/// have sublists (1e7 elements take 1.16 ms, not 1.73).
 const MANY: u64 = 1 << 28;
 /// Base-2 logarithm of the widest spacing of splitters, for lists whose part numbers would otherwise not fit a word.
 const WIDEST: u32 = 16;
@@ -29,13 +29,13 @@ pub enum GpuMethod {
     Wyllie,
 }
 
-/// Sizes of what one of the methods needs to rank a list.
+/// Sizes of the memory that a method needs to rank a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RankingRoom {
     pub method: GpuMethod,
     /// Base-2 logarithm of the spacing of splitters.
     pub shift: u32,
-    /// Number of sublists.
+    /// Number of sublists, including the sublist of the head.
     pub sublists: u64,
     /// Number of parts of sublists.
     pub parts: u64,
@@ -78,12 +78,12 @@ pub(super) fn small_bytes() -> u64 {
     slice_bytes::<u64>(FOUND) + slice_bytes::<u32>(COUNTERS)
 }
 
-/// Returns the number of words that mark which successors were seen.
+/// Returns the number of 32-bit words with a bit for each successor that one pass of the check covers.
 pub(super) fn seen_words(n: u64) -> u64 {
     n.min(SEEN).div_ceil(32)
 }
 
-/// Returns the number of sublists in which cycles are searched.
+/// Returns the number of sublists into which the search for cycles divides a list of `n` elements.
 pub(super) fn cycle_sublists(n: u64) -> u64 {
     n.div_ceil(1 << spacing(n)) + 1
 }

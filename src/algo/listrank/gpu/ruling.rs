@@ -1,4 +1,4 @@
-//! Ranks a list by its sublists between splitters.
+//! Ranks a list on a GPU by its sublists between splitters.
 #![allow(unsafe_code)] // kernel launches
 
 use super::index::LENGTH_BITS;
@@ -11,7 +11,7 @@ use crate::gpu::{DeviceSlice, Grid, Kernel, THREADS};
 const LENGTH_MASK: u64 = (1 << LENGTH_BITS) - 1;
 const NO_NEXT: u64 = u64::MAX >> LENGTH_BITS;
 
-/// A list divided into sublists. Must match the struct of the kernels.
+/// A list divided into sublists, as kernels take it. The layout must match the kernels' struct.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Sublists {
@@ -23,8 +23,8 @@ pub(super) struct Sublists {
     pub most: u32,
 }
 
-/// Ranks a list in place of its successors. Returns the number of elements from the head to the end of the list, or 0
-/// if the end is not reached.
+/// Replaces the successors of a list by ranks. Returns the number of elements from the head to the end of the list, or
+/// 0 if the end is not reached.
 pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: CancelCheck<'_>) -> Result<u64> {
     let (words, at) = gpu.span::<u64>(0, gpu.room.parts);
     let (ranks, _) = gpu.span::<I>(at, gpu.room.parts);
@@ -37,7 +37,7 @@ pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: Cance
     Ok(in_list)
 }
 
-/// Replaces part numbers and places in parts by ranks.
+/// Replaces the part number and the place in the part, which each element contains, by the element's rank.
 fn finish<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, ranks: DeviceSlice<I>) -> Result<()> {
     let (queue, used) = (&gpu.workspace.queue, words.len());
     let arguments = (words.address(), used, ranks.address());
@@ -76,7 +76,7 @@ fn sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64
     Sublists { length: gpu.length, head, words: words.address(), counters, shift, most }
 }
 
-/// Returns a grid that fills the GPU, or has one thread per sublist if they are fewer.
+/// Returns a grid that fills the GPU, or a grid with one thread per sublist if there are fewer sublists.
 fn walkers<I: Index>(gpu: &ListOnGpu<'_, I>, kernel: &Kernel) -> Result<Grid> {
     let most = kernel.blocks_at_once(THREADS, 0)?;
     let enough = gpu.room.sublists.div_ceil(u64::from(THREADS));

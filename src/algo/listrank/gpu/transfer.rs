@@ -1,4 +1,4 @@
-//! Copies successors to the GPU and ranks to the host, with all threads, through pinned slots.
+//! Copies successors to the GPU and ranks to the host, with all threads, through slots of pinned memory.
 
 use super::index::{as_words, indices, indices_mut, words_per_index};
 use super::{CancelCheck, ListOnGpu, RankSink, SuccessorSource};
@@ -8,7 +8,7 @@ use crate::gpu::{DeviceSlice, Lane, on_threads};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Copies all successors from `source` to the GPU.
+/// Copies all successors from `source` to the GPU, with all threads.
 pub(super) fn fill<I: Index>(
     gpu: &mut ListOnGpu<'_, I>,
     source: SuccessorSource<'_, I>,
@@ -22,7 +22,7 @@ pub(super) fn fill<I: Index>(
     })
 }
 
-/// Passes all ranks to `take`.
+/// Copies all ranks from the GPU and passes them to `take`, with all threads.
 pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: RankSink<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
     let list = gpu.list;
     // A thread waits for its first and its last piece, so it takes many pieces at a time.
@@ -59,7 +59,7 @@ fn each_share<I: Index>(
     })
 }
 
-/// Fills the current slot from `source` and queues its copy.
+/// Fills the current slot of a lane from `source` and queues the copy of the slot to the GPU.
 fn fill_slot<I: Index>(
     lane: &mut Lane<'_>,
     to: DeviceSlice<I>,

@@ -1,4 +1,4 @@
-//! List ranking by several ranks, each of which owns a share of the list and nothing more.
+//! List ranking by several ranks, each of which owns a share of the list.
 //!
 //! | file | contents |
 //! |---|---|
@@ -34,14 +34,14 @@ pub enum RankFault {
 /// Maximum number of words of a message: below the size at which the allocator asks the system for memory each time.
 const WORDS: usize = 1 << 14;
 
-/// Returns the bytes that a rank needs for a list of `length` elements, in addition to messages.
+/// Returns the bytes of memory that a rank needs for a list of `length` elements, in addition to messages.
 pub fn memory(length: u64, ranks: usize, method: Method) -> u64 {
     let (share, width) = (part::shares(length, ranks).size, width(length));
     let beside = if method == Method::Wyllie { wyllie::memory(share, width) } else { ruling_set::memory(length) };
     share * width + beside
 }
 
-/// Returns the bounds of messages among `ranks` ranks.
+/// Returns the limits of messages among `ranks` ranks.
 pub(super) fn shape(ranks: usize) -> MessageLimits {
     MessageLimits { words: WORDS, outgoing: ranks.min(16) + 2, incoming: ranks.min(16) + 2, takers: 1 }
 }

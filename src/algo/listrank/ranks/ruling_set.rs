@@ -10,15 +10,15 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 
-/// Binary logarithm of the elements in a block with one ruler.
+/// Binary logarithm of the number of elements in a block with one ruler.
 const SHIFT: u32 = 6;
 /// Number of elements that a thread converts to ranks at a time.
 const PART: usize = 1 << 16;
-/// Number of words of a sublist as ranks send it.
+/// Number of words of a sublist in the messages between ranks.
 const WORDS: usize = 3;
 
-/// Returns the bytes that a rank needs for the sublists of a list of `length` elements: its own as they end, and those
-/// of all ranks as links.
+/// Returns the bytes of memory that a rank needs for the sublists of a list of `length` elements: for the sublists that
+/// end on it, and for the links of all sublists.
 pub fn memory(length: u64) -> u64 {
     let (width, sublists) = (width(length), most_sublists(length));
     sent_bytes(length) + 2 * width * sublists + links_bytes(sublists, width)
@@ -28,13 +28,13 @@ fn most_sublists(length: u64) -> u64 {
     2 * (length >> SHIFT) + 2
 }
 
-/// Returns the bytes of sublists as they end and as ranks send them.
+/// Returns the bytes of memory for the sublists that end on a rank, including their copy to send.
 fn sent_bytes(length: u64) -> u64 {
     8 * WORDS as u64 * most_sublists(length)
 }
 
-/// Ranks a list of which this rank owns `part`. `cells` contains ranks afterwards. Returns what is wrong with the list,
-/// if anything; the cells are undefined then. Collective.
+/// Ranks a list of which this rank owns `part`. `cells` contains ranks afterwards. If the list can't be ranked, returns
+/// the reason, and the cells are undefined. Collective.
 ///
 /// # Source
 /// P. Sanders and others on sparse ruling sets for list ranking in distributed memory; J. F. Sibeyn, "Ultimate parallel
@@ -103,7 +103,7 @@ fn gathered<I: Index>(comm: &Comm, sublists: &[Sublist<I>], budget: &Budget) -> 
     Ok(links)
 }
 
-/// Replaces tags by ranks.
+/// Replaces the tag (sublist and offset) in each cell by the rank of the element.
 fn unpack<I: Index>(cells: &mut [I], links: &[I], threads: usize) -> Result<()> {
     let (mask, offsets) = ((1 << (I::BITS - 1)) - 1, (1 << SHIFT) - 1);
     let cells = I::shared(cells);

@@ -1,8 +1,8 @@
 //! Ranks of one machine rank a list in memory that all of them share, like the threads of one process.
 //!
-//! They take sublists in turn and send no messages. Every rank touches all of the memory, so a system that counts the
-//! pages of each process counts it once per rank. This method is therefore used if the list fits the limit of every
-//! rank. Otherwise ranks send walkers to each other.
+//! The ranks take sublists from a shared counter and send no messages. Every rank touches all of the memory, so a
+//! system that counts the pages of each process counts it once per rank. This method is therefore used if the list fits
+//! the limit of every rank. Otherwise ranks send walkers to each other.
 
 use super::part::{ListShare, shares};
 use crate::algo::listrank::cpu::Context;
@@ -16,11 +16,11 @@ use crate::list::List;
 use crate::memory::{Budget, Reservation};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Index of the shared counter of sublists that were started.
+/// Indices of the shared counters: of sublists that were started, and of sublists that got a new number.
 const TAKEN: usize = 0;
 const FRESH: usize = 1;
 
-/// Maximum number of elements, which no memory holds.
+/// Maximum number of elements. No memory holds a longer list.
 const MOST: usize = 1 << 48;
 /// A number of bytes that no machine has.
 const NEVER: u64 = 1 << 60;
@@ -29,16 +29,16 @@ const NEVER: u64 = 1 << 60;
 #[derive(Clone, Copy)]
 struct SharedLayout {
     links: usize,
-    /// How many numbers the links take.
+    /// Number of integers that the links take.
     numbers: usize,
     marks: usize,
-    /// How many words the marks take, at one bit per element.
+    /// Number of 64-bit words that the marks take, at one bit per element.
     words: usize,
     bytes: usize,
 }
 
 impl SharedLayout {
-    /// Returns the layout of `length` elements; `None` if indices of this width are too narrow.
+    /// Returns the layout of a list of `length` elements; `None` if indices of this type are too narrow.
     fn of<I: Index>(length: u64) -> Option<SharedLayout> {
         let (n, width) = (usize::try_from(length).ok().filter(|n| (1..=MOST).contains(n))?, size_of::<I>());
         let numbers = SublistWalk::<I>::links(n).filter(|_| length < I::END.wide())?;
@@ -101,7 +101,7 @@ impl<I: Index> SharedList<I> {
         Ok(Some(SharedList { memory, _reserved: reserved, layout, part, is_list, index: std::marker::PhantomData }))
     }
 
-    /// Returns all cells.
+    /// Returns the cells of the whole list, which contain successors before [`Self::rank`] and ranks after it.
     pub fn cells(&self) -> &[I::Cell] {
         self.memory.numbers(0, self.part.length as usize)
     }

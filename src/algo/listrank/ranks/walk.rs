@@ -23,8 +23,8 @@ const MAX_BATCH: usize = 1 << 14;
 /// Prefetch distance, in walkers.
 const PREFETCH_DISTANCE: usize = 24;
 
-/// A sublist that ended: its number, the number of the next sublist ([`Index::END`] after the last), and its length in
-/// elements.
+/// A sublist whose walk has ended: its number, the number of the next sublist ([`Index::END`] after the last), and its
+/// length in elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sublist<I> {
     pub number: I,
@@ -64,17 +64,17 @@ impl Walker {
     }
 }
 
-/// A walk by all ranks.
+/// A walk of all ranks over a list.
 pub struct RankWalk<'a, I: Index> {
     comm: &'a Comm,
     part: &'a ListShare,
     cells: &'a [I::Cell],
     rulers: Rulers,
     shift: u32,
-    /// The next block whose ruler this rank checks, and the end of its blocks.
+    /// The next block whose ruler this rank checks, and the end of the blocks that it checks.
     next_block: AtomicUsize,
     blocks: usize,
-    /// Number of sublists that were continued under a new number.
+    /// Number of sublists that this rank has continued under a new number.
     fresh: AtomicU64,
     inbox: Mutex<Vec<Vec<u32>>>,
     sublists: Mutex<Vec<Sublist<I>>>,
@@ -85,7 +85,7 @@ pub struct RankWalk<'a, I: Index> {
     over: AtomicBool,
 }
 
-/// Bit that marks a cell as visited.
+/// Returns the bit that marks a cell as visited.
 fn visited<I: Index>() -> u64 {
     1 << (I::BITS - 1)
 }
@@ -183,8 +183,8 @@ impl<'a, I: Index> RankWalk<'a, I> {
 struct Walkers<'w, 'a, I: Index> {
     walk: &'w RankWalk<'a, I>,
     outbox: &'w Outbox<'w>,
-    /// Walkers that continue on this rank, a spare buffer of the last round, and how many words arrived by messages in
-    /// that round.
+    /// Walkers that continue on this rank, an empty spare buffer, and the number of words that arrived by messages in
+    /// the last round.
     here: Vec<u32>,
     spare: Vec<u32>,
     came: usize,
@@ -192,7 +192,7 @@ struct Walkers<'w, 'a, I: Index> {
     sublists: Vec<Sublist<I>>,
 }
 
-/// Number of words of an index. A walker has twice as many.
+/// Returns the number of 32-bit words of an index. A walker has twice as many.
 const fn words<I: Index>() -> usize {
     if I::BITS > 32 { 2 } else { 1 }
 }
@@ -230,8 +230,8 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
         }
     }
 
-    /// Moves every walker that is here or arrived by a message by one element, and sends the walkers that leave this
-    /// rank. Returns false if there were none.
+    /// Moves every walker by one element, whether it is here or arrived in a message, and sends the walkers that leave
+    /// this rank. Returns false if there were none.
     fn forward(&mut self) -> Result<bool> {
         signals::check()?;
         let batch = std::mem::replace(&mut self.here, std::mem::take(&mut self.spare));
@@ -273,7 +273,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
         Ok(ended)
     }
 
-    /// Visits one element. Returns true if the walker ended there.
+    /// Visits the next element of a walker. Returns true if the walker ended there.
     #[inline(always)]
     fn visit(&mut self, Walker { at, tag }: Walker) -> Result<bool> {
         let walk = self.walk;
@@ -322,9 +322,9 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
 
 /// Detects, across ranks, that all walkers have ended.
 struct Ending {
-    /// Number of walkers that ended on each rank, as it reported. Only on rank 0.
+    /// Number of walkers that ended on each rank, according to its last report. Only rank 0 uses it.
     reported: Vec<u64>,
-    /// The count that this rank last reported.
+    /// Number of ended walkers in the last report of this rank.
     last: u64,
 }
 

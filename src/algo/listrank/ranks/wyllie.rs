@@ -1,5 +1,5 @@
-//! Pointer jumping by several ranks, as published: in each round every element asks the element it points to, by
-//! messages.
+//! Pointer jumping by several ranks, as published. In each round every element asks the element it points to for its
+//! pointer, by messages.
 
 use super::part::ListShare;
 use super::{RankFault, WORDS, lock, shape};
@@ -16,8 +16,8 @@ struct Pointers<I: Index> {
     distance: Buffer<I>,
 }
 
-/// Ranks a list of which this rank owns `part`. `cells` contains ranks afterwards. Returns what is wrong with the list,
-/// if anything. Collective.
+/// Ranks a list of which this rank owns `part`. `cells` contains ranks afterwards. If the list can't be ranked, returns
+/// the reason. Collective.
 ///
 /// # Source
 /// J. C. Wyllie, "The complexity of parallel computations", 1979. Each round takes two exchanges: questions, then
@@ -66,7 +66,7 @@ pub fn memory(share: u64, width: u64) -> u64 {
     (2 * width + ASKED) * share
 }
 
-/// Runs one round: every pointer becomes the pointer of the element it points to.
+/// Runs one round of pointer jumping: every pointer becomes the pointer of the element it points to.
 fn jump<I: Index>(comm: &Comm, part: &ListShare, pointers: &mut Pointers<I>) -> Result<()> {
     let first = part.first;
     let questions: Mutex<Vec<[u64; 2]>> = Mutex::default();

@@ -1,4 +1,4 @@
-//! Counts a unit of work: all wedges of a partner block whose middle is a row of the front block.
+//! Counts units on the CPU: all wedges of a partner block whose middle vertex is a row of a front block.
 
 use crate::algo::triangle::cpu::groups::{EntrySorter, Groups};
 use crate::algo::triangle::cpu::hubs::{HubBits, RowBits};
@@ -13,35 +13,35 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Number of vertices in the hub corner. Its bits take 17 MB, which stays in a shared cache; twice as many vertices
-/// take 68 MB.
+/// Number of hubs, which are the vertices of highest degree. The bits of the edges between them take 17 MB, which stay
+/// in a shared cache; for twice as many hubs they take 68 MB.
 pub const HUBS: u32 = 1 << 14;
 
-/// Number of partner entries in a tile. Its heads (at most 16 MB) are read in random order, so they should stay in a
-/// shared cache.
+/// Number of partner entries in a tile, unless the graph is large. The heads in a tile (at most 16 MB) are read in
+/// random order, so they should stay in a shared cache.
 const TILE_ENTRIES: u64 = 1 << 21;
-/// In a large graph a tile has at least one in this many of all entries, up to `MAX_TILE_ENTRIES`. Each tile goes
-/// through the rows of the fronts once, and in smaller tiles fewer entries share a row.
+/// Number of tiles into which a large graph is divided, as long as a tile has at most `MAX_TILE_ENTRIES` entries. Each
+/// tile goes through the rows of the fronts once, and in smaller tiles fewer entries share a row.
 const TILES: u64 = 1 << 9;
-/// Number of entries of the largest tiles, which is that of the largest blocks.
+/// Maximum number of entries in a tile, which is also the largest target size of a block.
 const MAX_TILE_ENTRIES: u64 = 1 << 24;
 
-/// Minimum sizes of tiles if memory is scarce. Tiles shrink to the first size, then the number of hubs shrinks, then
-/// tiles shrink further.
+/// Minimum entries in a tile, and minimum number of hubs, if memory is scarce. Tiles shrink to the first size, then the
+/// number of hubs shrinks, then tiles shrink to the second size.
 const LEAST_TILES: [usize; 2] = [1 << 18, 1 << 15];
 const LEAST_HUBS: u32 = 1 << 11;
 
-/// Number of partner entries that a thread takes at a time in the hub corner.
+/// Number of partner entries that a thread takes at a time to test wedges between hubs.
 const PART_ENTRIES: usize = 1 << 16;
 
-/// Settings of the count. They do not change its result.
+/// Settings of triangle counting on the CPU. They do not change its result.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     /// Number of threads, which come from rayon's current pool.
     pub threads: usize,
     /// Instruction set to use, if the CPU has it.
     pub isa: Isa,
-    /// Ids below this number are in the hub corner.
+    /// Number of hubs: vertices with ids below this number.
     pub hubs: u32,
     /// Number of partner entries in a tile.
     pub tile: usize,
@@ -59,7 +59,7 @@ impl Settings {
     pub fn within(threads: usize, entries: u64, vertices: u64, max_row: u64, free: u64) -> Settings {
         let mut settings = Settings::new(threads, entries);
         while Counter::scratch_bytes(&settings, vertices, max_row) > free / 2 {
-            // Up to a size, the bits of hubs save more time than the entries of a tile.
+            // Down to these sizes, memory for the bits of hubs saves more time than memory for larger tiles.
             match settings {
                 Settings { tile, .. } if tile > LEAST_TILES[0] => settings.tile = (tile / 2).max(LEAST_TILES[0]),
                 Settings { hubs, .. } if hubs > LEAST_HUBS => settings.hubs = (hubs / 2).max(LEAST_HUBS),
@@ -81,7 +81,7 @@ pub const MAX_FRONTS: usize = 1 << 10;
 /// Number of entries that a thread sorts at a time.
 const SORTED: usize = 1 << 15;
 
-/// Counts the units of one partner after another, with all threads on each.
+/// Counts the units of one partner after another on the CPU, with all threads on each.
 #[derive(Debug)]
 pub struct Counter {
     settings: Settings,
@@ -96,12 +96,12 @@ struct CountWorker {
     bits: RowBits,
     marks: Box<Marks>,
     sorter: EntrySorter,
-    /// One count per front.
+    /// Triangles and tested wedges so far, one count per front block.
     counts: Vec<PairCount>,
 }
 
 impl Counter {
-    /// Returns the bytes that a counter allocates for rows of at most `max_row` entries.
+    /// Returns the bytes of memory that a counter allocates for rows of at most `max_row` entries.
     pub fn scratch_bytes(settings: &Settings, vertices: u64, max_row: u64) -> u64 {
         let hubs = hub_limit(settings, vertices);
         let entries = settings.tile as u64 + max_row;
@@ -148,10 +148,10 @@ pub struct Fronts<'c, 'f> {
 }
 
 impl Fronts<'_, '_> {
-    /// Counts the units of `partner`, limited to its tile, with each front that is `wanted`. Returns one count per
-    /// front; fronts that are not wanted have zeros. If `per_vertex` is given, each triangle is added to the counters of
-    /// its three corners, which are indexed by id. Returns `None` if `stop` returned true; it is called every few
-    /// milliseconds. The counters contain part of the units then.
+    /// Counts the wedges of the tile `partner` with each front that is `wanted`. Returns one count per front; fronts
+    /// that are not wanted have zeros. If `per_vertex` is given, each triangle is added to the counters of its three
+    /// corners, which are indexed by id. Returns `None` if `stop`, which is called every few milliseconds, returned
+    /// true. The counters then contain part of the wedges.
     pub fn partner(
         &mut self,
         partner: Tile<'_>,
@@ -247,7 +247,7 @@ fn each<'p, T: Tally>(
 }
 
 impl CountWorker {
-    /// Counts the wedges of the tile whose middle is a hub, and the triangles among them.
+    /// Counts the wedges of the tile whose middle vertex is a hub, and the triangles among them.
     #[allow(clippy::too_many_arguments)]
     fn corner<T: Tally>(
         &mut self,

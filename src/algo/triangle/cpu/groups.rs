@@ -1,8 +1,8 @@
-//! Groups the entries of a tile by middle in two steps. First all threads distribute them to some thousand buckets of
-//! middles. Then the thread that takes a bucket sorts it by middle.
+//! Groups the entries of a tile by their vertex `b`, the middle of a wedge, in two steps. First all threads distribute
+//! the entries to some thousand buckets of middles. Then the thread that takes a bucket sorts it by middle.
 //!
 //! A bucket is read by one thread and fits its caches, so neither step accesses memory at random. Rows of the fronts
-//! that do not occur cost nothing.
+//! that do not occur in the tile cost nothing.
 
 use crate::algo::triangle::cpu::tile::{Tile, TileEntry};
 use rayon::prelude::*;
@@ -48,21 +48,21 @@ impl BucketCut {
 #[derive(Debug)]
 pub struct Groups {
     cut: BucketCut,
-    /// Entries by part of the tile's rows, and within a part by bucket.
+    /// The entries of the tile, ordered by part of the tile and then by bucket.
     entries: Vec<TileEntry>,
     parts: Vec<TilePart>,
 }
 
 #[derive(Debug)]
 struct TilePart {
-    /// Start of the part's entries.
+    /// Start of the part's entries in all entries.
     at: usize,
-    /// End of each bucket of the part, relative to `at`.
+    /// End of each bucket in the part, relative to `at`.
     ends: Vec<u32>,
 }
 
 impl Groups {
-    /// Returns the bytes for tiles of `entries` entries and `threads` threads.
+    /// Returns the bytes of memory for tiles of `entries` entries and `threads` threads.
     pub fn bytes(entries: u64, threads: usize) -> u64 {
         entries * size_of::<TileEntry>() as u64 + (threads * MAX_BUCKETS * size_of::<u32>()) as u64
     }
@@ -77,7 +77,8 @@ impl Groups {
         }
     }
 
-    /// Distributes the entries of `tile` that are in `ids`: ascending ranges, at least one.
+    /// Distributes the entries of `tile` that are in `ids` to buckets. `ids` has at least one range; ranges are
+    /// ascending.
     pub fn fill(&mut self, tile: Tile<'_>, ids: &[Range<u32>]) {
         let buckets = (tile.entries() / BUCKET_ENTRIES).clamp(1, MAX_BUCKETS);
         let cut = BucketCut::new(&(ids[0].start..ids[ids.len() - 1].end), buckets);
@@ -114,7 +115,7 @@ impl Groups {
         self.cut.buckets
     }
 
-    /// Returns the entries of a bucket, in several pieces.
+    /// Returns the entries of a bucket: a piece for each part of the tile.
     pub fn bucket(&self, bucket: usize) -> impl Iterator<Item = &[TileEntry]> {
         self.parts.iter().map(move |part| {
             let start = if bucket == 0 { 0 } else { part.ends[bucket - 1] };
@@ -133,7 +134,7 @@ pub struct EntrySorter {
 }
 
 impl EntrySorter {
-    /// Returns the bytes for batches of `most` entries.
+    /// Returns the bytes of memory for batches of `most` entries.
     pub fn bytes(most: usize) -> u64 {
         (2 * most * size_of::<TileEntry>() + MAX_COUNTED.min(2 * most) * size_of::<u32>()) as u64
     }

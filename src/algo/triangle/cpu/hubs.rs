@@ -1,4 +1,4 @@
-//! Bits of hubs: the corner of the oriented graph in which both ends are hubs, as a triangular bit matrix.
+//! The edges between hubs (the *hub corner* of the oriented graph) as a triangular bit matrix.
 //!
 //! Hubs have most wedges. Rows among hubs are so dense that testing 512 wedges with one AND and one population count is
 //! much faster than lookups. This holds even if a chunk of 512 ids has a single entry, because either way one cache
@@ -7,7 +7,7 @@
 use crate::graph::csr::Block;
 use rayon::prelude::*;
 
-/// Number of ids per chunk.
+/// Number of vertex ids per chunk of bits.
 pub const CHUNK_IDS: u32 = 512;
 
 /// The bits of 512 consecutive ids: one cache line, one AVX-512 register.
@@ -15,7 +15,7 @@ pub const CHUNK_IDS: u32 = 512;
 #[repr(align(64))]
 pub struct Chunk(pub [u64; 8]);
 
-/// Rows of the front block that are hubs, as bits. Row `b` has chunks `0 ..= b / 512`.
+/// Rows of the resident fronts that belong to hubs, as bits. Row `b` has chunks `0 ..= b / 512`.
 #[derive(Debug)]
 pub struct HubBits {
     first: u32,
@@ -23,14 +23,14 @@ pub struct HubBits {
     chunks: Vec<Chunk>,
 }
 
-/// Returns the number of chunks of all rows below `row`.
+/// Returns the number of chunks in all rows below `row`.
 fn chunks_below(row: u32) -> usize {
     let (group, within) = ((row / CHUNK_IDS) as usize, (row % CHUNK_IDS) as usize);
     CHUNK_IDS as usize * group * (group + 1) / 2 + within * (group + 1)
 }
 
 impl HubBits {
-    /// Returns the bytes of the matrix of rows `0 .. limit`, the most that a front block can have.
+    /// Returns the bytes of memory of a matrix of the rows `0 .. limit`, which is enough for any fronts.
     pub fn bytes(limit: u32) -> u64 {
         (chunks_below(limit) * size_of::<Chunk>()) as u64
     }
@@ -88,14 +88,14 @@ fn set_bit(chunks: &mut [Chunk], id: u32) {
 /// The hub entries of one row as bits, without empty chunks.
 #[derive(Debug, Default)]
 pub struct RowBits {
-    /// Number of each chunk, ascending.
+    /// Numbers of the chunks that are not empty, ascending.
     pub places: Vec<u16>,
-    /// The bits, in the order of `places`.
+    /// The bits of the chunks that are not empty, in the order of `places`.
     pub chunks: Vec<Chunk>,
 }
 
 impl RowBits {
-    /// Returns the bytes for rows of hubs below `limit`.
+    /// Returns the bytes of memory for a row of hubs below `limit`.
     pub fn bytes(limit: u32) -> u64 {
         u64::from(limit.div_ceil(CHUNK_IDS)) * (size_of::<Chunk>() + size_of::<u16>()) as u64
     }
@@ -106,7 +106,7 @@ impl RowBits {
         RowBits { places: Vec::with_capacity(chunks), chunks: Vec::with_capacity(chunks) }
     }
 
-    /// Sets the bits of `hubs`, which is ascending.
+    /// Replaces the row by the bits of the ids `hubs`, which are ascending.
     #[inline]
     pub fn set(&mut self, hubs: &[u32]) {
         self.places.clear();

@@ -1,14 +1,14 @@
-//! Counts units on the CPU. A unit is the triangles of a pair of blocks; its wedges (paths of two edges) are tested for
+//! Counts triangles on the CPU, in units. A unit is a pair of blocks; its wedges (paths of two edges) are tested for
 //! the edge that closes them.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `count` | a unit: all wedges of a pair of blocks |
+//! | `count` | the count of a unit: all wedges of a pair of blocks |
 //! | `tile` | parts of a partner block, and their entries |
 //! | `wedges`, `groups` | wedges grouped by their middle vertex, so that its row is marked once |
 //! | `probe` | the inner loops, for three kinds of CPU |
 //! | `hubs` | the edges between hubs as a matrix of bits |
-//! | `tally` | what is added up: a total, or counts per vertex |
+//! | `tally` | the sums: a total, or counts per vertex |
 //! | `pace` | asks from time to time whether to stop |
 
 pub mod count;
@@ -29,29 +29,29 @@ use crate::memory::{Budget, Reservation};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::AtomicU64;
 
-/// Number of turns that each of several ranks should have with the partners of its fronts.
+/// Number of work items that each of several ranks should get while the partners stream past a group of fronts.
 const TURNS: usize = 16;
-/// Minimum number of entries of a part of a partner: rows of fronts are marked once for each part.
+/// Minimum number of entries in a part of a partner. The rows of fronts are marked once for each part.
 const LEAST_ITEM: usize = 1 << 20;
 
-/// The backend that counts on the CPU: all threads count the units of one partner after another.
+/// The backend that counts triangles on the CPU. All threads count the units of one partner after another.
 pub struct Cpu<'a> {
     counter: Counter,
     pool: ThreadPool,
     per_vertex: Option<&'a [AtomicU64]>,
     stop: Stop<'a>,
-    /// Maximum bytes of fronts in memory: what is left of the budget, although mapped pages do not count.
+    /// Maximum bytes of resident fronts: the free bytes of the budget, although mapped pages do not count against it.
     resident: u64,
     least_item: usize,
     _scratch: Reservation,
 }
 
 impl<'a> Cpu<'a> {
-    /// Prepares to count the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to
+    /// Prepares to count the blocks of `graph`, which has `vertices` vertices. Counts per vertex are added to
     /// `per_vertex`, if given. `stop` returns the signal that ends the counting.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the scratch memory does not fit; [`Error::Io`] if no threads can be started.
+    /// [`Error::Limit`] if the scratch memory does not fit; [`Error::Internal`] if no threads can be started.
     pub fn new(
         graph: &Catalogue,
         vertices: u64,
@@ -76,14 +76,15 @@ impl<'a> Cpu<'a> {
         Cpu { least_item: entries, ..self }
     }
 
-    /// Returns the maximum bytes of resident fronts. Ranks that count together need the same value.
+    /// Returns the maximum bytes of resident fronts for writing, because ranks that count together need the same value.
     pub fn resident(&mut self) -> &mut u64 {
         &mut self.resident
     }
 }
 
-/// Returns the partners that pass the fronts, and the number of parts into which each is divided, with about the same
-/// number of entries. With several ranks each should get many turns, so if there are few blocks, partners are divided.
+/// Returns the partners that pass the fronts, and the number of parts with about the same number of entries into which
+/// each partner is divided. With several ranks, each rank should get many turns. So partners are divided if there are
+/// few blocks.
 fn items(work: &Work<'_>, least: usize) -> (Vec<usize>, usize) {
     let turns = if work.turns.ranks() == 1 { 1 } else { TURNS * work.turns.ranks() };
     let partners = work.fronts.start..work.graph.len();

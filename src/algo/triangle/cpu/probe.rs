@@ -6,7 +6,7 @@ use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, Chunk, HubBits, RowBits};
 /// Number of words of a [`Marks`] bitmap: 512 KiB, so that a thread's marks stay in its L2 cache.
 pub const MARK_WORDS: usize = 1 << 16;
 
-/// Ids below this can be marked.
+/// Number of ids that a [`Marks`] bitmap covers, from id 0 on.
 pub const MARK_IDS: u32 = (MARK_WORDS * 64) as u32;
 
 /// A bitmap with one bit for each id below [`MARK_IDS`].
@@ -19,7 +19,7 @@ pub enum Isa {
     Avx512,
     /// AVX2, with scalar population counts.
     Avx2,
-    /// The baseline of the target.
+    /// The baseline instructions of the target.
     Plain,
 }
 
@@ -57,12 +57,13 @@ impl Isa {
 pub struct Prober(Isa);
 
 impl Prober {
-    /// Uses `wanted` if the CPU has it, otherwise the best it has.
+    /// Uses `wanted` if the CPU has it, otherwise the best instruction set that it has.
     pub fn new(wanted: Isa) -> Prober {
         Prober(if wanted.is_available() { wanted } else { Isa::detect() })
     }
 
-    /// Returns Σ over `b` in `middles` of |row `b` ∩ `bits`|, by words of the hub matrix. `middles` is ascending.
+    /// Returns the sum, over all `b` in `middles`, of the number of hubs that are in row `b` and in `bits`. `middles`
+    /// is ascending.
     #[inline]
     pub fn hub_rows(self, hubs: &HubBits, bits: &RowBits, middles: &[u32]) -> u64 {
         match self.0 {
@@ -76,7 +77,7 @@ impl Prober {
         }
     }
 
-    /// Returns how many ids of `head` are marked. All must be below [`MARK_IDS`], otherwise the count is wrong.
+    /// Returns how many ids in `head` are marked. All ids must be below [`MARK_IDS`], otherwise the count is wrong.
     #[inline]
     pub fn count_marked(self, marks: &Marks, head: &[u32]) -> u64 {
         match self.0 {
@@ -130,7 +131,7 @@ fn count_marked_bmi2(marks: &Marks, head: &[u32]) -> u64 {
     count_marked_plain(marks, head)
 }
 
-/// Calls `each` with every chunk of row `b` and the chunk of `bits` for the same ids, for all `b` of `middles`.
+/// Calls `each` for all `b` in `middles`, with every chunk of row `b` that `bits` has too, and the chunk of `bits`.
 #[inline(always)]
 fn each_chunk(hubs: &HubBits, bits: &RowBits, middles: &[u32], mut each: impl FnMut(&Chunk, &Chunk)) {
     let mut reach = 0;

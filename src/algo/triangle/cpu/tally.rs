@@ -1,23 +1,24 @@
-//! Sums that are made while wedges are tested: a total, or one count for each corner.
+//! Sums over the triangles that are found: a total, or one count for each vertex.
 
 use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, HubBits, RowBits};
 use crate::algo::triangle::cpu::probe::{Marks, Prober, is_marked};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counts the closed wedges of a thread. Every method returns how many there were.
+/// Adds up the closed wedges (triangles) that a thread finds. Every method returns how many it found.
 pub trait Tally: Send {
-    /// Counts the wedges of row `c` whose `a` is in `bits` and whose `b` is in `middles`, ascending hubs.
+    /// Counts the closed wedges of row `c` whose `a` is in `bits` and whose `b` is in `middles`. `middles` has hubs,
+    /// ascending.
     fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, middles: &[u32], c: u32) -> u64;
 
-    /// Counts the wedges `a`, `b` of row `c` for all `a` of `head` that are marked. `c` is a closure because finding it
-    /// takes a search, which is only made if it is needed.
+    /// Counts the wedges `a`, `b` of row `c` for all marked `a` in `head`. `c` is a closure because finding it takes a
+    /// search, which is made only if it is needed.
     fn marked(&mut self, prober: Prober, marks: &Marks, head: &[u32], b: u32, c: impl Fn() -> u32) -> u64;
 
     /// Counts the triangle `a`, `b`, `c`.
     fn triangle(&mut self, a: u32, b: u32, c: u32) -> u64;
 }
 
-/// Counts only the total.
+/// The tally that counts only the total number of triangles.
 #[derive(Debug, Clone, Copy)]
 pub struct Total;
 
@@ -38,8 +39,9 @@ impl Tally for Total {
     }
 }
 
-/// Adds one to each corner of each triangle. Hubs are corners so often that threads would contend for their counters.
-/// Each thread has its own counters for hubs, which are added to the shared ones when it is dropped.
+/// The tally that adds each triangle to the counters of its three corners. Hubs are corners so often that threads would
+/// contend for their counters. So each thread has its own counters for hubs, which are added to the shared ones when
+/// the tally is dropped.
 #[derive(Debug)]
 pub struct Corners<'a> {
     shared: &'a [AtomicU64],

@@ -1,6 +1,6 @@
 //! Tests wedges grouped by their middle: row `b` is marked in a bitmap, and the heads of all rows `c` that contain `b`
 //! (their entries before `b`) stream past it. Each wedge is tested once. Marking row `c` and streaming whole rows `b`
-//! would test several times as many. It needs the entries of the partner grouped by `b` (`groups`).
+//! would test several times as many. The entries of the partner must be grouped by `b` (`groups`).
 
 use crate::algo::triangle::cpu::pace::Pace;
 use crate::algo::triangle::cpu::probe::{MARK_IDS, MARK_WORDS, Marks, Prober, prefetch};
@@ -13,37 +13,37 @@ use crate::memory::prefetch as prefetch_line;
 /// Prefetch distance, in heads.
 const PREFETCH_DISTANCE: usize = 8;
 
-/// A row is searched instead of marked if it is this many times longer than what is looked up. Marking touches every id
-/// twice.
+/// Ratio of the length of a row to the number of ids looked up in it, above which the row is searched instead of
+/// marked. Marking touches every id twice.
 const SEARCH: usize = 8;
 
-/// Creates the bitmap of one thread.
+/// Creates the bitmap of one thread, without marks.
 pub fn new_marks() -> Box<Marks> {
     let marks: Box<[u64]> = vec![0; MARK_WORDS].into_boxed_slice();
     let Ok(marks) = marks.try_into() else { unreachable!("made with that length") };
     marks
 }
 
-/// Everything with which one thread tests wedges.
+/// State of one thread that tests wedges.
 pub struct Tester<'a, 'p, T> {
     /// The inner loops, with the instruction set in use.
     pub prober: Prober,
-    /// Consecutive blocks of the rows `b`.
+    /// Consecutive front blocks, which have the rows `b`.
     pub fronts: &'a [Block<'a>],
-    /// Block of the rows `c`.
+    /// The partner block, which has the rows `c`.
     pub partner: Block<'a>,
     /// Bitmap, initially without marks.
     pub marks: &'a mut Marks,
-    /// Receives the closed wedges.
+    /// Adds up the closed wedges (triangles).
     pub tally: &'a mut T,
-    /// Results, one per front.
+    /// Triangles and tested wedges, one count per front block.
     pub counts: &'a mut [PairCount],
-    /// Checks whether to stop.
+    /// Checks from time to time whether to stop.
     pub pace: &'a mut Pace<'p>,
 }
 
 impl<T: Tally> Tester<'_, '_, T> {
-    /// Tests the wedges of `entries`, which are sorted by middle. Returns `None` if the work must stop.
+    /// Tests the wedges whose middles are in `entries`, sorted by middle. Returns `None` if the work must stop.
     pub fn test(&mut self, entries: &[TileEntry]) -> Option<()> {
         let targets = self.partner.targets;
         let head_of = |entry: &TileEntry| &targets[entry.start as usize..][..entry.len as usize];
@@ -100,7 +100,7 @@ impl<T: Tally> Tester<'_, '_, T> {
     }
 }
 
-/// Finds rows of fronts, for ascending ids.
+/// A cursor that finds the rows of ascending ids in the fronts.
 #[derive(Clone, Copy)]
 struct FrontRows<'a> {
     fronts: &'a [Block<'a>],
@@ -113,7 +113,7 @@ impl<'a> FrontRows<'a> {
         FrontRows { fronts, at: fronts.partition_point(|front| front.end_row() <= first) }
     }
 
-    /// Returns the front of row `b`, and the local row.
+    /// Returns the front that has row `b`, and the index of the row in that front.
     #[inline]
     fn find(&mut self, b: u32) -> (Block<'a>, usize) {
         while self.fronts[self.at].end_row() <= b {
@@ -131,7 +131,8 @@ fn row_at(partner: Block<'_>, start: u32) -> u32 {
     partner.first_row + local as u32
 }
 
-/// Tests the ids of `head` by exponential search of each in `row`: most ids are low.
+/// Tests the ids of `head` by an exponential search for each in `row`, because most ids are low. Returns the number of
+/// triangles.
 fn searched<T: Tally>(head: &[u32], mut row: &[u32], b: u32, c: impl Fn() -> u32, tally: &mut T) -> u64 {
     let mut closed = 0;
     for &a in head {
@@ -150,7 +151,8 @@ fn searched<T: Tally>(head: &[u32], mut row: &[u32], b: u32, c: impl Fn() -> u32
     closed
 }
 
-/// Tests the ids of `stream` against the marks, and ids too high to be marked against `high`.
+/// Tests the ids of `stream` against the marks, and ids too high to be marked against `high`. Returns the number of
+/// triangles.
 #[inline]
 fn streamed<T: Tally>(
     stream: &[u32],
@@ -173,7 +175,7 @@ fn streamed<T: Tally>(
     closed
 }
 
-/// Divides a row into the ids that can be marked and the others. All ids are below `end`.
+/// Divides a row into the ids that can be marked and the ids that are too high. All ids are below `end`.
 #[inline]
 fn split(row: &[u32], end: u32) -> (&[u32], &[u32]) {
     match row.last() {

@@ -30,7 +30,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// The program of triangle counting.
+/// The GPU program of triangle counting.
 static PROGRAM: ProgramSource = ProgramSource {
     name: "triangle.cu",
     text: TEXT,
@@ -45,13 +45,13 @@ const TEXT: &str = include_str!("../../../../kernels/triangle.cu");
 const MANY: &str = include_str!("../../../../kernels/triangle_many.cuh");
 const PAIR: &str = include_str!("../../../../kernels/triangle_pair.cuh");
 
-/// All programs that counting launches.
+/// All GPU programs that triangle counting launches.
 pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];
 
 /// Number of streamed partners in device memory at a time: one is counted, one is copied.
 const SLOTS: usize = 2;
 
-/// The backend that counts on a GPU.
+/// The backend that counts triangles on a GPU.
 pub struct Gpu<'a> {
     gpu: MutexGuard<'a, Workspace>,
     kernels: Kernels,
@@ -85,8 +85,9 @@ impl<'a> Gpu<'a> {
         corners + ArenaPlan::least_bytes(row)
     }
 
-    /// Returns true if a graph of this layout, with blocks of at most `sizes`, can be counted with `bytes` bytes left
-    /// in addition to the blocks. (Blocks on other ranks are not cut.)
+    /// Returns true if the triangles of a graph with this layout can be counted in `bytes` bytes of GPU memory, in
+    /// addition to its blocks. The blocks have at most the sizes `sizes`. Blocks on other ranks are not cut, so each
+    /// must fit whole.
     pub fn counts(layout: &Layout, sizes: &[BlockSize], bytes: u64, per_vertex: bool) -> bool {
         let row = layout.longest_row();
         let small = sizes.iter().all(|size| size.entries < 1 << 31 && size.rows < 1 << 31);
@@ -94,7 +95,7 @@ impl<'a> Gpu<'a> {
         row <= LONGEST_HEAD && small && Self::least_bytes(longest, layout.rows(), per_vertex) <= bytes
     }
 
-    /// Prepares to count the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to
+    /// Prepares to count the blocks of `graph`, which has `vertices` vertices. Counts per vertex are added to
     /// `per_vertex`, if given. `stop` returns the signal that ends the counting. [`Self::meet`] must be called next.
     ///
     /// # Errors
@@ -124,8 +125,9 @@ impl<'a> Gpu<'a> {
         Ok(Gpu { gpu, kernels, per_vertex, placement, relay: None, stop, cache, begun, busy: Duration::ZERO, clock })
     }
 
-    /// Places the blocks of `graph`, which has `vertices` vertices, once all ranks have a counter and before anything
-    /// is counted. `beside` is the memory of the other ranks, if their GPUs can access each other. Collective.
+    /// Places the blocks of `graph`, which has `vertices` vertices, before anything is counted. All ranks must have
+    /// called [`Self::new`]. `beside` is the memory of the other ranks, if their GPUs can access each other.
+    /// Collective.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Lost`], errors of reading blocks.
@@ -149,13 +151,13 @@ impl<'a> Gpu<'a> {
     }
 }
 
-/// Returns the maximum number of entries of blocks that are not cut. Rows count as three entries each, because they
-/// need offsets, ends of heads and their sums.
+/// Returns the size in entries of the largest block, if no block is cut. Each row counts as three more entries, because
+/// it needs an offset, the end of its heads and their sum.
 fn uncut(sizes: impl Iterator<Item = BlockSize>) -> u64 {
     sizes.map(|size| size.entries + 3 * size.rows).max().unwrap_or(0)
 }
 
-/// Returns the error for an arena without the room that was planned.
+/// Returns the error for GPU memory that turns out to be smaller than the plan needs.
 fn too_small(gpu: &Workspace) -> Error {
     Error::Limit {
         limit: "gpu_memory",
@@ -241,7 +243,7 @@ impl Gpu<'_> {
     }
 }
 
-/// A front and the partners that pass it, as they arrive. Dropping it at the first error ends the loader.
+/// A front, and its partners as they arrive in GPU memory. Dropping it at the first error ends the loader thread.
 struct FrontPass<'p, 'w> {
     front: Front<'p>,
     counting: Counting<'p>,
@@ -254,8 +256,8 @@ struct FrontPass<'p, 'w> {
 }
 
 impl FrontPass<'_, '_> {
-    /// Counts the partners within the front as soon as they have arrived. All their heads refer to rows before them,
-    /// which have arrived, too.
+    /// Counts the partners within the front as soon as they have arrived. Their heads refer only to rows before them,
+    /// which have arrived as well.
     fn count_inside(&mut self, partners: &[RowBatch]) -> Result<()> {
         let work = self.work;
         while let Some(partner) = partners.get(work.next(self.front.first_row, 0, 1)?) {
@@ -278,7 +280,7 @@ impl FrontPass<'_, '_> {
         Ok(())
     }
 
-    /// Waits until more of the front arrives.
+    /// Waits until more segments of the front have arrived in GPU memory.
     fn arrive(&mut self) -> Result<()> {
         let Arrival { copied, rows: Arriving::Resident(segments) } =
             self.arrived.recv().map_err(|_| peer_ended())??
@@ -314,7 +316,7 @@ impl FrontPass<'_, '_> {
         self.report(partner, &numbers)
     }
 
-    /// Reports triangles and probes of every pair of segments, front by front.
+    /// Reports the triangles and tested wedges of every pair of segments, front by front.
     fn report(&mut self, partner: &RowBatch, numbers: &[u64]) -> Result<()> {
         let Open { gathering, parts } = &mut *self.open;
         let mut numbers = numbers.chunks_exact(2);
@@ -341,12 +343,12 @@ impl FrontPass<'_, '_> {
     }
 }
 
-/// Returns the error for a thread whose peer has ended. The peer reports the cause.
+/// Returns the error of a thread whose counterpart has ended early. The counterpart reports the cause.
 fn peer_ended() -> Error {
     Error::Lost("copying to the GPU ended early".into())
 }
 
-/// Parts that are not reported yet. Counts at vertices can't be separated by unit, so parts wait until no unit is half
+/// Parts that are not reported yet. Counts per vertex can't be separated by unit, so parts wait until no unit is half
 /// counted.
 #[derive(Default)]
 struct Open {

@@ -11,19 +11,19 @@ use std::ops::Range;
 /// with 16, 2.4 with 32.)
 const TURNS: u64 = 4;
 
-/// Size limits of partners within a front. The first has one in `EARLY` of the front's entries, or `LEAST_EARLY`
-/// entries if that is more. Each later one has as many entries as all before it together.
+/// Limits of the sizes of partners within a front. The first may have one in `EARLY` of the front's entries, or
+/// `LEAST_EARLY` entries if that is more. Each later one may have as many entries as all partners before it together.
 const EARLY: u64 = 32;
 const LEAST_EARLY: u64 = 8 << 20;
 
-/// If a partner fits the GPU's cache, all rows of the front but the first read it from there. Dividing partners so that
-/// they fit is worth it if it saves this many memory reads per additional marking of a row of the front. (At scale 29:
-/// 0.31 ps per read, 17 ns per row.)
+/// Number of memory reads that dividing a partner must save for each additional marking of a row of the front. If a
+/// partner fits the GPU's cache, only the first row of the front reads it from memory. (At scale 29: 0.31 ps per read,
+/// 17 ns per row.)
 const WORTH: u64 = 55_000;
 /// Cost of one more partner (1 ms), as a number of marked rows.
 const PARTNER: u64 = 60_000;
 
-/// The partners of a front.
+/// The partners of a front, in batches.
 pub(super) struct Partners {
     /// Partners that are in device memory as parts of the front.
     pub(super) inside: Vec<RowBatch>,
@@ -31,7 +31,7 @@ pub(super) struct Partners {
     pub(super) outside: Vec<RowBatch>,
 }
 
-/// The sizes on which the division depends. They are the same on every rank.
+/// The data from which partners are divided into batches. They are the same on every rank.
 pub(super) struct Cutting<'c, 'w> {
     pub(super) work: &'c Work<'w>,
     pub(super) front: &'c RowBatch,
@@ -40,12 +40,12 @@ pub(super) struct Cutting<'c, 'w> {
     pub(super) cache: u64,
     /// Whether the front comes from GPUs instead of the host.
     pub(super) from_gpus: bool,
-    /// Whether counts per vertex are requested. A stop can save those only if no unit is half counted.
+    /// Whether counts per vertex are requested. After a stop, they can be saved only if no unit is half counted.
     pub(super) per_vertex: bool,
 }
 
 impl Cutting<'_, '_> {
-    /// Divides all wanted partners. Returns `None` if a row does not fit.
+    /// Divides all partners that still have to be counted. Returns `None` if a row does not fit.
     pub(super) fn partners(&self) -> Option<Partners> {
         let fronts = &self.work.fronts;
         // Partners within the front need no copy of their own.
@@ -64,7 +64,7 @@ impl Cutting<'_, '_> {
         Some(all.into_iter().filter(wanted).collect())
     }
 
-    /// Returns true if the partner leaves each rank many turns, or can't be divided further.
+    /// Returns true if the partner is so short that each rank gets several turns, or if it can't be divided further.
     fn is_short(&self, partner: &RowBatch) -> bool {
         let graph = self.work.graph;
         let most = match self.work.turns.ranks() {
@@ -82,7 +82,7 @@ impl Cutting<'_, '_> {
         self.from_gpus || partner.segments.len() == 1 || partner.entries <= before.max(least)
     }
 
-    /// Returns true if the partner fits the cache, or if dividing it so that it fits would not be worth it.
+    /// Returns true if the partner fits the GPU's cache, or if dividing it so that it fits would not be worth it.
     fn suits_cache(&self, partner: &RowBatch) -> bool {
         let (graph, entries) = (self.work.graph, self.cache / 4);
         // Number of rows of the front that may have heads.
@@ -92,7 +92,7 @@ impl Cutting<'_, '_> {
     }
 }
 
-/// Returns the entry of a front of whole blocks at which the rows of a segment begin.
+/// Returns the index of the first entry of a segment within a front of whole blocks.
 pub(super) fn entry_in_front(front: &RowBatch, segment: &Segment) -> u64 {
     let before = front.segments.iter().take_while(|s| s.block < segment.block).map(|s| s.entries.len() as u64);
     before.sum::<u64>() + segment.entries.start as u64

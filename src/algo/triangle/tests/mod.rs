@@ -1,4 +1,4 @@
-//! Tests of counting.
+//! Tests of triangle counting.
 
 mod turns;
 

@@ -1,4 +1,4 @@
-//! Tests units that ranks count in parts, by turns.
+//! Tests that ranks which take turns count complete units, even if they share a unit in parts.
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::tests::OrientedRows;
@@ -7,7 +7,7 @@ use crate::memory::Budget;
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
-/// Turns of ranks that are threads.
+/// Hands out items to threads that play the ranks.
 pub(super) struct Taken {
     ranks: usize,
     lists: Mutex<HashMap<u64, u64>>,

@@ -215,7 +215,49 @@ fn remedy(source: &std::io::Error) -> &'static str {
     }
 }
 
+/// The kinds of errors, by what the caller can do about them. They correspond to exit codes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Options, keys or arguments are wrong, or exclude each other.
+    Usage,
+    /// The input is missing, unreadable or malformed.
+    Input,
+    /// A stored file has changed since it was written.
+    Corrupt,
+    /// The workdir is in use, or holds the results of another input.
+    Busy,
+    /// The disk is full.
+    DiskFull,
+    /// A limit is too small. The message names one that is enough.
+    Limit,
+    /// A result did not pass its check.
+    Validation,
+    /// A GPU or a rank was lost.
+    Lost,
+    /// The system failed, or gpugraph did.
+    Io,
+    /// The work was cancelled, or a signal stopped it.
+    Stopped,
+}
+
 impl Error {
+    /// Returns the kind of this error.
+    pub fn kind(&self) -> ErrorKind {
+        match self.exit_code() {
+            2 => ErrorKind::Usage,
+            3 => ErrorKind::Input,
+            4 => ErrorKind::Corrupt,
+            5 => ErrorKind::Busy,
+            6 => ErrorKind::DiskFull,
+            7 => ErrorKind::Limit,
+            8 => ErrorKind::Validation,
+            9 => ErrorKind::Lost,
+            75 => ErrorKind::Stopped,
+            _ => ErrorKind::Io,
+        }
+    }
+
     /// Returns true if the error is that a file or a folder does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound)

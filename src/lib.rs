@@ -42,6 +42,7 @@ mod gpu;
 mod graph;
 mod job;
 mod jobfile;
+mod library;
 mod list;
 mod memory;
 mod prepare;
@@ -54,7 +55,15 @@ mod store;
 mod stream;
 
 pub use commands::main;
-pub use error::{Error, Result};
+pub use error::{Error, ErrorKind, Result};
+pub use formats::WeightType;
+pub use formats::input::memory::EdgeList;
+pub use library::{
+    Canceller, Column, Context, ContextBuilder, Device, Graph, GraphBuilder, Job, JobBuilder, JobStatus, Plan, Progress,
+    Report, Size, Vertex, Weight, Weights, bfs, dfs, listrank, sssp, traverse, triangles,
+};
+pub use list::memory::SuccessorList;
+pub use results::Value;
 
 /// The modules of the crate, for its own tests and benches. They change without notice.
 #[cfg(feature = "testing")]

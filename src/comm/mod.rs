@@ -94,6 +94,11 @@ impl Comm {
         MPI_AT_START + local_ranks as u64 * MPI_PER_PEER
     }
 
+    /// Returns the communicator of a process that works by itself, whatever started it.
+    pub fn alone() -> Comm {
+        Comm::Solo
+    }
+
     /// Opens the communicator of the processes that were started together. There are several ranks if `mpirun` or
     /// `srun` started them. Otherwise it is `Solo`, and MPI is not started. Later calls return the same communicator.
     ///

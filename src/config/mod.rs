@@ -18,6 +18,7 @@ mod weighted;
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
+use std::sync::Arc;
 
 use toml::de::DeTable;
 
@@ -25,7 +26,9 @@ pub use input_keys::InputKeys;
 pub use spec::{Device, Expect, GpuSharing, InputSpec, Job, Limits};
 pub use tables::{TableInfo, tables};
 
+use crate::algo::{self, Task};
 use crate::error::{Error, Result};
+use crate::jobfile::Section;
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::expand::Environment;
 use crate::jobfile::tree::TomlTable;
@@ -45,7 +48,34 @@ const LONGEST: u64 = 2 << 20;
 /// [`Error::Usage`] with a paragraph for each mistake: the place, what was expected and found, the line and a caret.
 pub fn load(path: &Path, overrides: &[String]) -> Result<Job> {
     let text = read(path).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))?;
-    parse(path, text, overrides, &|name| std::env::var_os(name))
+    parse(path, text, overrides, &|name| std::env::var_os(name), None)
+}
+
+/// Reads and validates the text of a job file, with overrides as in [`load`]. `input` takes the place of a source in
+/// `[input]`. Messages call the text `name`.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn of_text(name: &str, text: String, overrides: &[String], input: Option<InputSpec>) -> Result<Job> {
+    parse(Path::new(name), text, overrides, &|name| std::env::var_os(name), input)
+}
+
+/// Reads and validates the table of one algorithm, as it stands in a job file.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn task(algorithm: &str, text: String) -> Result<Arc<dyn Task>> {
+    let (parsed, syntax_errors) = DeTable::parse_recoverable(&text);
+    let root = TomlTable::new(parsed.get_ref(), 0, 0);
+    drop(parsed);
+    let mut diagnostics = Diagnostics::new(algorithm.to_owned(), text, &[]);
+    syntax_errors.iter().for_each(|error| diagnostics.syntax(error));
+    tables::check(&root, &mut diagnostics);
+    let task = algo::find(algorithm).and_then(|found| (found.parse)(&Section::of(&root, algorithm), &mut diagnostics));
+    match (task, diagnostics.report()) {
+        (Some(task), None) => Ok(task),
+        (_, report) => Err(Error::Usage(report.unwrap_or_else(|| format!("no algorithm is called {algorithm}")))),
+    }
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -73,7 +103,13 @@ fn read(path: &Path) -> Result<String, String> {
 }
 
 /// Parses and validates the text of a job file; `path` names the file in messages.
-fn parse(path: &Path, text: String, overrides: &[String], environment: Environment<'_>) -> Result<Job> {
+fn parse(
+    path: &Path,
+    text: String,
+    overrides: &[String],
+    environment: Environment<'_>,
+    input: Option<InputSpec>,
+) -> Result<Job> {
     let (parsed, syntax_errors) = DeTable::parse_recoverable(&text);
     let mut root = TomlTable::new(parsed.get_ref(), 0, 0);
     drop(parsed);
@@ -87,7 +123,7 @@ fn parse(path: &Path, text: String, overrides: &[String], environment: Environme
     for source in 1..=overrides.len() {
         overrides::apply(&mut root, source, &mut diagnostics);
     }
-    let job = validate::job(&root, path, environment, &mut diagnostics);
+    let job = validate::job(&root, path, environment, input, &mut diagnostics);
     match (job, diagnostics.report()) {
         (Some(job), None) => Ok(Job { text: effective::text(&root, overrides, &diagnostics), ..job }),
         (_, report) => {

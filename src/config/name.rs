@@ -24,6 +24,7 @@ pub(super) fn of_input(input: &InputSpec) -> Option<String> {
         InputSpec::Kronecker(random) => format!("kronecker-{}-{}-{}", random.scale, random.edge_factor, random.seed),
         InputSpec::ListFile { path, .. } => of_path(path)?,
         InputSpec::List(list) => format!("list-{}-{}-{}", list.kind.name(), list.length, list.seed),
+        InputSpec::Memory(_) | InputSpec::MemoryList(_) => "memory".to_owned(),
         InputSpec::Weighted(spec) => spec.to_string().replace(' ', "-"),
         InputSpec::Uniform(random) => format!("uniform-{}-{}-{}", random.scale, random.edge_factor, random.seed),
     };

@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 use super::InputKeys;
 use crate::algo::{Needs, Task};
 use crate::error::{Error, Result};
+use crate::formats::input::memory::MemoryEdges;
 use crate::formats::{AskedWeights, TextOptions};
 use crate::generate::WeightedSpec;
 use crate::graph::direction::Direction;
 use crate::graph::ids::FirstId;
-use crate::list::{Generated, ListFormat};
+use crate::list::{Generated, ListFormat, MemoryList};
 use crate::results::OutputFormat;
 
 /// A job file after validation: every value in range, every default filled in, every `$VAR` expanded.
@@ -41,6 +42,9 @@ pub struct Job {
     /// Whether an earlier job left a graph in the workdir that keeps direction. If so, and the input is still
     /// `directed`, this job keeps direction too, so that old and new results belong to the same graph.
     pub keeps_direction: bool,
+    /// Whether a graph that is kept carries the weights of its input, if it has some, although no task reads them and
+    /// no key names their type. The library sets it, because later calls may read them.
+    pub keeps_weights: bool,
     /// The keys of `[input]` with their values as text.
     pub input_keys: InputKeys,
     /// `[input] expect`: the size that a plan assumes for missing files. A run reads the files.
@@ -95,7 +99,7 @@ impl Job {
     /// for another job that may read them and `weights` in `[input]` names their type.
     pub fn carries_weights(&self) -> bool {
         let is_named = matches!(self.input.weights(), AskedWeights::U32 | AskedWeights::F32);
-        self.any_needs(|needs| needs.weights) || (self.keep && is_named)
+        self.any_needs(|needs| needs.weights) || (self.keep && (is_named || self.keeps_weights))
     }
 
     /// Returns true if a task reads weights of the upper half of rows.
@@ -153,6 +157,8 @@ pub enum InputSpec {
     Uniform(Random),
     /// `random`, `rmat`, `ssca2` or `grid`: a graph with weights.
     Weighted(WeightedSpec),
+    /// Edges that the caller of the library has in memory. No key of a job file names them.
+    Memory(MemoryEdges),
     /// `path` of a job that ranks a list: one file, which has not been looked up yet.
     ListFile {
         /// The path, with variables expanded.
@@ -162,12 +168,14 @@ pub enum InputSpec {
     },
     /// `list`: a list that the job generates.
     List(Generated),
+    /// A list that the caller of the library has in memory. No key of a job file names it.
+    MemoryList(MemoryList),
 }
 
 impl InputSpec {
     /// Returns true if the input is a list rather than edges.
     pub fn is_list(&self) -> bool {
-        matches!(self, InputSpec::ListFile { .. } | InputSpec::List(_))
+        matches!(self, InputSpec::ListFile { .. } | InputSpec::List(_) | InputSpec::MemoryList(_))
     }
 
     /// Returns the type of the weights to read for tasks that need weights; [`AskedWeights::Auto`] if the input is not

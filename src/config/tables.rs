@@ -166,7 +166,7 @@ mod tests {
 
     /// Parses `text` as a job file and returns the job.
     fn job(text: &str) -> Job {
-        let job = crate::config::parse(Path::new("job.toml"), text.to_owned(), &[], &|_| None);
+        let job = crate::config::parse(Path::new("job.toml"), text.to_owned(), &[], &|_| None, None);
         job.unwrap_or_else(|e| panic!("{text}: {e}"))
     }
 

@@ -23,14 +23,16 @@ pub(super) fn job(
     root: &TomlTable,
     file: &Path,
     environment: Environment<'_>,
+    given: Option<InputSpec>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Job> {
     tables::check(root, diagnostics);
     let section = Section::of(root, "job");
-    let is_on_list = list::is_asked_for(root, diagnostics);
-    let input = match is_on_list {
-        false => input(root, environment, diagnostics),
-        true => list::input(root, environment, diagnostics),
+    let is_on_list = given.as_ref().map_or_else(|| list::is_asked_for(root, diagnostics), InputSpec::is_list);
+    let input = match (given, is_on_list) {
+        (Some(given), _) => Some(given),
+        (None, false) => input(root, environment, diagnostics),
+        (None, true) => list::input(root, environment, diagnostics),
     };
     let name = name(&section, input.as_ref(), file, diagnostics);
     let workdir = match keys::job::WORKDIR.field(&section) {
@@ -63,6 +65,7 @@ pub(super) fn job(
         directed,
         first_id,
         keeps_direction: false,
+        keeps_weights: false,
         input_keys: InputKeys::of(root.get("input").and_then(|entry| entry.node.as_table())),
         expect,
         limits,

@@ -8,7 +8,7 @@
 //! | file | what it contains |
 //! |---|---|
 //! | `format` | the names of the formats, and their file name extensions |
-//! | `input` | the files of an input, their version, an estimate of their edges; streams that can be read only once |
+//! | `input` | the files of an input, their version, an estimate of their edges; streams that can be read only once; edges in memory |
 //! | `part`, `options` | a file of an input, and how its lines and columns are read |
 //! | `scan` | the pass: chunks of plain files, blocks of packed ones; the cache for the next pass; its result |
 //! | `pass` | what the threads of a pass share: the layout of each file, and the share of a rank |

@@ -91,6 +91,17 @@ impl Workspace {
         Ok(workspace)
     }
 
+    /// Begins to load those of `programs` that this workspace does not have yet.
+    ///
+    /// # Errors
+    /// Errors of the compilation; [`Error::Lost`].
+    pub fn load_also(&mut self, programs: &[&'static ProgramSource], budget: &Budget) -> Result<()> {
+        let is_there = |source: &&&ProgramSource| self.programs.iter().any(|loading| loading.name == source.name);
+        let missing: Vec<_> = programs.iter().filter(|source| !is_there(source)).copied().collect();
+        self.programs.extend(load(&self.device, &missing, budget)?);
+        Ok(())
+    }
+
     /// Returns the kernel called `name` of the program `source`. Waits until the program is compiled.
     ///
     /// # Errors

@@ -126,9 +126,13 @@ impl GpuSession {
     ///
     /// # Errors
     /// [`Error::Io`] if the system allows no more threads.
+    /// Errors of [`Self::load_programs`] if the GPU is open already.
     pub fn begin(&mut self, job: &Job, threads: usize, budget: &Budget) -> Result<()> {
         if job.run.device == Asked::Cpu {
             return Ok(());
+        }
+        if self.peers.have_met() {
+            return self.load_programs(job, budget);
         }
         let comm = &self.comm;
         // Memory that CUDA took while MPI started is counted with MPI.
@@ -159,12 +163,23 @@ impl GpuSession {
         Ok(())
     }
 
+    /// Loads the programs of `job`, which uses the GPU after another job opened it.
+    ///
+    /// # Errors
+    /// Errors of the compilation; [`Error::Lost`].
+    pub fn load_programs(&self, job: &Job, budget: &Budget) -> Result<()> {
+        self.lock().map_or(Ok(()), |mut workspace| workspace.load_also(&programs(job), budget))
+    }
+
     /// Waits until the GPU is open, if one is being opened.
     ///
     /// # Errors
     /// The reason why the GPU can't be used, for `run.device = "gpu"`. For `"auto"` that is only a warning, logged in
     /// [`Self::meet`].
     pub fn wait(&mut self) -> Result<()> {
+        if self.opening.is_none() && self.peers.have_met() {
+            return Ok(());
+        }
         let join = |thread: JoinHandle<_>| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         match self.opening.take().map(join) {
             None => {}

@@ -17,6 +17,7 @@ mod reporting;
 pub mod results;
 pub mod run;
 pub mod run_record;
+pub(crate) mod session;
 mod stage;
 mod start;
 pub mod state;

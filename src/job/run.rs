@@ -67,7 +67,7 @@ fn attempt(job: Job, options: StartOptions, comm: &Comm, started: Instant, lock:
 fn stages(job: &Job) -> Vec<Box<dyn Stage>> {
     let (upper, merged) = (Box::new(Derived::<UpperHalf>::default()), Box::new(Derived::<MergedRows>::default()));
     let mut stages: Vec<Box<dyn Stage>> = match &job.input {
-        InputSpec::ListFile { .. } | InputSpec::List(_) => vec![Box::new(OpenedList)],
+        input if input.is_list() => vec![Box::new(OpenedList)],
         InputSpec::Prepared(other) => {
             vec![Box::new(KeptGraph { workdir: other.clone(), reader: None }), upper, merged]
         }

@@ -11,12 +11,14 @@
 //! | `opened` | a list with its length and version, as jobs use it |
 //! | `plain`, `binary`, `text` | chunks of plain files; arrays of numbers; numbers in text |
 //! | `packed` | packed files |
+//! | `memory` | a list that a program has in memory |
 //! | `generate`, `shuffle`, `swapped` | generated lists; a random order; the order of the published experiment |
 
 mod binary;
 mod contents;
 mod format;
 mod generate;
+pub mod memory;
 mod opened;
 mod packed;
 mod plain;
@@ -28,6 +30,7 @@ mod text;
 
 pub use format::ListFormat;
 pub use generate::{Generated, Kind};
+pub use memory::MemoryList;
 pub use opened::List;
 pub use plain::Visit;
 pub(crate) use plain::each_chunk;

@@ -14,7 +14,7 @@ use crate::list::binary::first_bad;
 use crate::list::contents;
 use crate::list::packed::{self, PackedFile};
 use crate::list::plain::{self, PIECE, PlainFile, Visit, each_chunk};
-use crate::list::{Generated, ListFormat, MAX_NARROW, refusals};
+use crate::list::{Generated, ListFormat, MAX_NARROW, MemoryList, refusals};
 
 /// Size in bytes of a chunk of a file, which a thread reads at a time.
 const CHUNK: usize = 512 << 10;
@@ -31,6 +31,7 @@ pub struct ListSource {
 enum Origin {
     File(ListFile),
     Generated(Generated),
+    Memory(MemoryList),
 }
 
 /// A file with a list.
@@ -88,6 +89,11 @@ impl ListSource {
         ListSource { origin: Origin::Generated(list), chunk: CHUNK }
     }
 
+    /// Returns a source that reads a list in memory.
+    pub fn in_memory(list: MemoryList) -> ListSource {
+        ListSource { origin: Origin::Memory(list), chunk: CHUNK }
+    }
+
     /// Sets the size of a chunk in bytes, for tests. It must be called before the list is read.
     #[cfg(feature = "testing")]
     pub fn with_chunk(mut self, bytes: usize) -> ListSource {
@@ -100,6 +106,7 @@ impl ListSource {
         match &self.origin {
             Origin::File(file) => file.path.display().to_string(),
             Origin::Generated(list) => list.to_string(),
+            Origin::Memory(list) => list.to_string(),
         }
     }
 
@@ -132,7 +139,8 @@ impl ListSource {
     pub fn bytes(&self) -> u64 {
         match &self.origin {
             Origin::File(file) => file.bytes,
-            Origin::Generated(list) => list.length.saturating_mul(generated_width(list)),
+            Origin::Generated(Generated { length, .. }) => length.saturating_mul(width(*length)),
+            Origin::Memory(list) => list.length().saturating_mul(width(list.length())),
         }
     }
 
@@ -144,6 +152,7 @@ impl ListSource {
     pub fn identity(&self) -> Result<u64> {
         match &self.origin {
             Origin::Generated(list) => Ok(list.identity()),
+            Origin::Memory(list) => Ok(list.identity()),
             Origin::File(file) => {
                 let mut hasher = Xxh3::new();
                 identity::add_file(&mut hasher, &file.path, file.format.name())?;
@@ -155,7 +164,7 @@ impl ListSource {
     /// Returns an upper bound in bytes of the memory for finding the length and for a scan with `threads` threads.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         match &self.origin {
-            Origin::Generated(_) => threads as u64 * 8 * PIECE as u64,
+            Origin::Generated(_) | Origin::Memory(_) => threads as u64 * 8 * PIECE as u64,
             Origin::File(file) if file.packing != Packing::Plain => packed::bytes(file.packing, &file.path),
             Origin::File(file) => {
                 let counts = if file.format == ListFormat::List { 8 * (file.bytes / self.chunk as u64 + 2) } else { 0 };
@@ -180,6 +189,7 @@ impl ListSource {
     pub fn length_watched(&self, threads: usize, watch: &dyn Watch) -> Result<u64> {
         match &self.origin {
             Origin::Generated(list) => Ok(list.length),
+            Origin::Memory(list) => Ok(list.length()),
             Origin::File(file) => Ok(file.index(self.chunk, threads, watch)?.length),
         }
     }
@@ -198,7 +208,14 @@ impl ListSource {
             return Ok(());
         }
         match &self.origin {
-            Origin::Generated(list) => generate(list, elements, self.chunk, threads, watch, visit),
+            Origin::Generated(list) => {
+                let fill = |first: u64, out: &mut [i64]| list.fill(first, out);
+                generate((list.length, &fill), elements, self.chunk, threads, watch, visit)
+            }
+            Origin::Memory(list) => {
+                let fill = |first: u64, out: &mut [i64]| list.fill(first, out);
+                generate((list.length(), &fill), elements, self.chunk, threads, watch, visit)
+            }
             Origin::File(file) => {
                 let scanned = file.scan(length, elements, (self.chunk, threads), watch, visit);
                 scanned.map_err(|error| file.explained(error))
@@ -332,9 +349,10 @@ impl ListFile {
     }
 }
 
-/// Hands the successors of `elements` of a generated list to `visit`.
+/// Hands the successors of `elements` to `visit`. The list has `length` elements, and `fill` writes the successors of
+/// the elements from one on.
 fn generate(
-    list: &Generated,
+    (length, fill): (u64, &(dyn Fn(u64, &mut [i64]) + Sync)),
     elements: Range<u64>,
     chunk: usize,
     threads: usize,
@@ -348,17 +366,18 @@ fn generate(
         let mut at = first;
         while at < end {
             let piece = &mut successors[..(end - at).min(PIECE as u64) as usize];
-            list.fill(at, piece);
+            fill(at, piece);
             visit(at, piece)?;
             at += piece.len() as u64;
         }
-        watch.advance((end - first) * generated_width(list))
+        watch.advance((end - first) * width(length))
     })
 }
 
-/// Returns the bytes per element of an array that could store a generated list: 4, or 8 if it is too long for that.
-fn generated_width(list: &Generated) -> u64 {
-    if list.length <= MAX_NARROW { 4 } else { 8 }
+/// Returns the bytes per element of an array that could store a list of `length` elements: 4, or 8 if it is too long for
+/// that.
+fn width(length: u64) -> u64 {
+    if length <= MAX_NARROW { 4 } else { 8 }
 }
 
 /// A watch that passes on whether to stop, but no progress. It is for the pass that finds the length, whose bytes are

@@ -5,7 +5,7 @@
 #![allow(unsafe_code)] // each registration says why its handler may run between any two instructions
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
-use std::sync::{Once, OnceLock};
+use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -31,11 +31,19 @@ const STOPPING: [(i32, &str); 6] = [
 /// same signal twice, and so does a scheduler together with a job script that passes its signals on.
 const SECOND_AFTER: Duration = Duration::from_secs(1);
 
-/// Cause of the stop: index + 1 in [`STOPPING`], or one past the last for [`REASON`]; 0 if no stop was requested.
+/// Cause of the stop: index + 1 in [`STOPPING`], the number of a [`StopRequest`], or 0 if no stop was requested.
 static STOP_CAUSE: AtomicUsize = AtomicUsize::new(0);
 /// Time of the first signal, in milliseconds since `install`.
 static STOP_TIME: AtomicU64 = AtomicU64::new(0);
-static REASON: OnceLock<&'static str> = OnceLock::new();
+
+/// A request of the process itself to stop its work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopRequest {
+    /// Another process may have taken over the workdir.
+    LockLost = STOPPING.len() as isize + 1,
+    /// The program that calls the library wants no result any more.
+    Cancelled,
+}
 
 /// Installs the signal handlers. The first SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 or SIGXCPU sets the flag of
 /// [`stop_requested`]; a second one exits at once with 75. On SIGBUS a line names the file, and the process exits with
@@ -82,21 +90,26 @@ fn on_stop(which: usize, start: Instant) {
     }
 }
 
-/// Returns the cause if a stop was requested: the name of a signal, or the reason passed to [`request_stop`]. The call
-/// is cheap enough for inner loops.
+/// Returns the cause if a stop was requested: the name of a signal, or a [`StopRequest`] in words. The call is cheap
+/// enough for inner loops.
 #[inline]
 pub fn stop_requested() -> Option<&'static str> {
+    const LOCK_LOST: usize = StopRequest::LockLost as usize;
     match STOP_CAUSE.load(std::sync::atomic::Ordering::Relaxed) {
         0 => None,
-        i => Some(STOPPING.get(i - 1).map_or_else(|| REASON.get().copied().unwrap_or("a request"), |s| s.1)),
+        LOCK_LOST => Some("the loss of its lock"),
+        i => Some(STOPPING.get(i - 1).map_or("the caller", |signal| signal.1)),
     }
 }
 
-/// Requests a stop, as a signal does. Call it if going on would do harm, for example after the lock of the workdir is
-/// lost.
-pub fn request_stop(reason: &'static str) {
-    let _ = REASON.set(reason);
-    let _ = STOP_CAUSE.compare_exchange(0, STOPPING.len() + 1, SeqCst, SeqCst);
+/// Requests a stop, like a signal. Call it if going on would do harm, such as after losing the lock.
+pub fn request_stop(request: StopRequest) {
+    let _ = STOP_CAUSE.compare_exchange(0, request as usize, SeqCst, SeqCst);
+}
+
+/// Withdraws a request, so that other work of this process is not stopped by it. Signals and other requests stay.
+pub fn withdraw_stop(request: StopRequest) {
+    let _ = STOP_CAUSE.compare_exchange(request as usize, 0, SeqCst, SeqCst);
 }
 
 /// Returns an error if a stop was requested. Long loops call it in every iteration.

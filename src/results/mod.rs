@@ -7,6 +7,7 @@
 pub mod about;
 mod column;
 mod file;
+pub mod mapped;
 pub mod read;
 pub mod value;
 pub mod write;

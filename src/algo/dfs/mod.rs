@@ -33,3 +33,4 @@ mod verify;
 mod walk;
 
 pub use options::Dfs;
+pub use output::DfsOutput;

@@ -33,3 +33,4 @@ mod verify;
 mod write;
 
 pub use options::ListRank;
+pub use output::ListRankOutput;

@@ -46,3 +46,4 @@ mod weights;
 pub use distances::{Distance, Distances};
 pub use edges::WeightedEdges;
 pub use options::Sssp;
+pub use output::SsspOutput;

@@ -66,4 +66,5 @@ mod work_queue;
 pub use cpu::count::{Counter, Settings};
 pub use cpu::probe::Isa;
 pub use options::Triangle;
+pub use output::{TriangleDetails, TriangleOutput};
 pub use units::PairCount;

@@ -15,6 +15,11 @@ pub trait EdgeGenerator: Debug + Display + Send + Sync {
     /// Returns an exclusive upper bound of the ids.
     fn vertices(&self) -> u64;
 
+    /// Returns true if all ids below [`Self::vertices`] are vertices, also those without an edge.
+    fn declares_vertices(&self) -> bool {
+        true
+    }
+
     /// Writes the edges from `first_edge` on to `out`; the range must be below [`Self::edges`].
     fn fill(&self, first_edge: u64, out: &mut [[u64; 2]]);
 
@@ -89,7 +94,8 @@ pub(crate) fn scan<V: Visitor>(
     }
     let made = all_made.into_inner();
     let found = generator.weights().filter(|_| made > 0);
-    Ok(Seen::generated(made, generator.vertices(), generator.identity(), (weights, found)))
+    let declared = generator.declares_vertices().then(|| generator.vertices());
+    Ok(Seen::generated(made, declared, generator.identity(), (weights, found)))
 }
 
 /// The buffers of a thread. Of `narrow` and `wide`, only one is used.

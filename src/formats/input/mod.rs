@@ -4,6 +4,7 @@ pub mod estimate;
 pub mod files;
 pub mod generated;
 pub mod identity;
+pub mod memory;
 mod open;
 pub mod stream;
 mod weighted;
@@ -272,7 +273,7 @@ impl Input {
     pub fn declares_vertices(&self) -> bool {
         match &self.source {
             EdgeSource::Files(parts) => parts.iter().any(|part| part.format.declares_vertices()),
-            EdgeSource::Generated(_) => true,
+            EdgeSource::Generated(generator) => generator.declares_vertices(),
         }
     }
 

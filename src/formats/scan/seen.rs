@@ -96,12 +96,12 @@ impl Seen {
     /// they are wanted.
     pub(crate) fn generated(
         edges: u64,
-        vertices: u64,
+        declared: Option<u64>,
         checksum: u64,
         (weights, found): (Weights, Option<WeightType>),
     ) -> Seen {
         let found = found.filter(|_| weights.is_wanted());
-        let most = [vertices.saturating_add(1), word_of(found), 0, 0];
+        let most = [declared.map_or(0, |n| n.saturating_add(1)), word_of(found), 0, 0];
         let (parts, noted, checksum) = (Vec::new(), UnfitWeights::default(), Some(checksum));
         Seen { parts, threads: 0, sums: vec![edges], weights_hashes: 0, most, weights, noted, checksum }
     }

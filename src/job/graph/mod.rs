@@ -22,7 +22,7 @@ mod degree_file;
 mod derived;
 pub(crate) mod kept;
 pub(crate) mod merge;
-mod named;
+pub(crate) mod named;
 mod packing;
 mod residence;
 mod sparse_ids;

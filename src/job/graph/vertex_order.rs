@@ -176,6 +176,8 @@ impl Ordering<'_, '_> {
             Some(kind) => weights_of(content, kind, found.weights_checksum).map(Some),
             // A graph without edges fits any type of weights.
             None if found.edges == 0 => weights_of(content, WeightType::U32, found.weights_checksum).map(Some),
+            // The library keeps weights for calls to come, if there are some.
+            None if job.keeps_weights && job.tasks.is_empty() => Ok(None),
             None => {
                 let reads = job.tasks.iter().find(|task| task.needs().weights);
                 let reads = reads.map_or("a task", |task| task.name());

@@ -27,10 +27,11 @@ pub fn open(spec: &InputSpec) -> Result<Input> {
         InputSpec::Kronecker(r) => Ok(Input::generated(Generator::kronecker(r.scale, r.edge_factor, r.seed)?)),
         InputSpec::Uniform(r) => Ok(Input::generated(Generator::uniform(r.scale, r.edge_factor, r.seed)?)),
         InputSpec::Weighted(spec) => Ok(Input::generated(Generator::Weighted(Weighted::new(*spec)?))),
+        InputSpec::Memory(edges) => edges.check_present().map(|()| Input::generated(edges.clone())),
         InputSpec::ListFile { path, .. } => {
             Err(Error::Usage(format!("{}: a list is not read as edges", path.display())))
         }
-        InputSpec::List(_) => Err(Error::Usage("a list is not read as edges".into())),
+        InputSpec::List(_) | InputSpec::MemoryList(_) => Err(Error::Usage("a list is not read as edges".into())),
         InputSpec::Prepared(workdir) => {
             Err(Error::Usage(format!("{}: a prepared graph is not read as edges", workdir.display())))
         }
@@ -60,6 +61,7 @@ pub fn list(spec: &InputSpec) -> Result<ListSource> {
         }
         InputSpec::ListFile { path, format } => ListSource::open(path, *format),
         InputSpec::List(generated) => Ok(ListSource::generated(*generated)),
+        InputSpec::MemoryList(list) => list.check_present().map(|()| ListSource::in_memory(list.clone())),
         _ => Err(Error::Usage("edges are not read as a list".into())),
     }
 }

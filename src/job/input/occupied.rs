@@ -68,7 +68,7 @@ pub(crate) fn check_keys(job: &Job, manifest: &Manifest, before: Option<&InputIn
         return Ok(());
     }
     let is_same = match (&job.input, before) {
-        (spec @ (InputSpec::ListFile { .. } | InputSpec::List(_)), _) => {
+        (spec, _) if spec.is_list() => {
             Some(crate::job::input::list(spec)?.identity()?) == manifest.content()
         }
         (InputSpec::Prepared(_), _) | (_, None) => false,
@@ -107,6 +107,8 @@ fn description(input: &InputSpec) -> String {
         InputSpec::Prepared(workdir) => format!("the graph of {}", workdir.display()),
         InputSpec::Kronecker(r) => format!("kronecker {} x {}, seed {}", r.scale, r.edge_factor, r.seed),
         InputSpec::Weighted(spec) => spec.to_string(),
+        InputSpec::Memory(edges) => edges.to_string(),
+        InputSpec::MemoryList(list) => list.to_string(),
         InputSpec::Uniform(r) => format!("uniform {} x {}, seed {}", r.scale, r.edge_factor, r.seed),
     }
 }

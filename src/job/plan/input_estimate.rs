@@ -87,6 +87,10 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
             let is_full = matches!(spec.shape, Shape::Ssca2(_) | Shape::Grid { .. });
             IdBounds { at_most: all, at_least: if is_full || about >= all { all / 2 } else { 0 }, declared: 0 }
         }
+        InputSpec::Memory(edges) => {
+            let (end, declared) = edges.bounds();
+            IdBounds { at_most: end, at_least: end, declared: declared.unwrap_or(0) }
+        }
         _ => ids(input, packed, about)?,
     };
     // Not every format with a header declares its vertices.

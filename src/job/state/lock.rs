@@ -36,7 +36,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use crate::error::{Error, Result};
 use crate::job::state::workdir::READERS;
-use crate::process::{host, log, signals};
+use crate::process::signals::{self, StopRequest};
+use crate::process::{host, log};
 use crate::store::replace::replace;
 
 /// Interval between heartbeats.
@@ -391,7 +392,7 @@ fn keep_beating(file: &File, released: &Receiver<()>, record: &Path, me: &Owner)
         }
         if let Some(other) = read_record(record).filter(|other| other != me) {
             tracing::error!(owner = %other, "this process slept so long that another took its workdir; it stops");
-            signals::request_stop("the loss of its lock");
+            signals::request_stop(StopRequest::LockLost);
             return;
         }
     }

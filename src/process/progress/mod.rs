@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -45,7 +45,22 @@ struct SharedProgress {
     peak: AtomicU64,
     limit: AtomicU64,
     metrics: Recorder,
+    observer: OnceLock<Observer>,
     state: Mutex<ProgressState>,
+}
+
+/// A function that is told some times a second how far the stage in progress is.
+pub type Observer = Arc<dyn Fn(&StageMoment<'_>) + Send + Sync>;
+
+/// How far a stage is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StageMoment<'a> {
+    /// Name of the stage or the algorithm.
+    pub stage: &'a str,
+    /// Work that is done, in the units of the stage.
+    pub done: u64,
+    /// Work of the whole stage; 0 if it is unknown.
+    pub total: u64,
 }
 
 #[derive(Default)]
@@ -87,6 +102,7 @@ impl Progress {
             peak: AtomicU64::new(host::process_memory()),
             limit: AtomicU64::new(0),
             metrics: Recorder::default(),
+            observer: OnceLock::new(),
             state: Mutex::default(),
         });
         let (for_thread, (open, closed)) = (Arc::clone(&shared), channel());
@@ -101,6 +117,11 @@ impl Progress {
     /// write the file never ends a job.
     pub fn set_run(&self, workdir: &Path, number: u64, began: Instant) {
         self.shared.lock().run = Some((workdir.to_owned(), number, began));
+    }
+
+    /// Sets the function that is told how far the stages are. Only the first call has an effect.
+    pub fn observe(&self, observer: Observer) {
+        let _ = self.shared.observer.set(observer);
     }
 
     /// Returns the recorder of the run's metrics.
@@ -317,6 +338,9 @@ fn tick(shared: &SharedProgress, closed: &Receiver<()>) {
         if drawn.elapsed() >= DRAW {
             drawn = Instant::now();
             stages.iter().for_each(|stage| stage.draw(memory));
+            if let (Some(observer), Some(stage)) = (shared.observer.get(), stages.last()) {
+                observer(&stage.moment());
+            }
         }
         if written.elapsed() >= STATUS {
             written = Instant::now();

@@ -1,6 +1,6 @@
 //! A stage in progress: its counters, and the rate, time left and measurements that follow from them.
 
-use super::Unit;
+use super::{StageMoment, Unit};
 use crate::process::figures::Figures;
 use crate::process::formatting::{amount, bytes, duration, per_second};
 use crate::process::log;
@@ -48,6 +48,11 @@ impl RunningStage {
             written: self.wrote.load(Relaxed),
             host_memory_peak: self.peak.load(Relaxed),
         }
+    }
+
+    /// Returns how far the stage is.
+    pub(super) fn moment(&self) -> StageMoment<'_> {
+        StageMoment { stage: &self.name, done: self.done.load(Relaxed), total: self.total.load(Relaxed) }
     }
 
     pub(super) fn rate(&self) -> f64 {

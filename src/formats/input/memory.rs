@@ -1,0 +1,190 @@
+//! Edges that the caller of the library has in memory, read as if they came from a generator.
+
+use crate::error::{Error, Result};
+use crate::formats::{EdgeGenerator, WeightType};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::sync::Arc;
+use xxhash_rust::xxh3::Xxh3;
+
+/// Edges in memory, in any layout.
+///
+/// Threads read pieces of the list at the same time, some more than once. The edges must not change meanwhile.
+pub trait EdgeList: Send + Sync {
+    /// Returns the number of edges.
+    fn edges(&self) -> u64;
+
+    /// Writes the edges from number `first` on to `out`. All of them are below [`Self::edges`].
+    fn read(&self, first: u64, out: &mut [[u64; 2]]);
+
+    /// Like [`Self::read`], for ids that all fit 32 bits.
+    fn read_narrow(&self, first: u64, out: &mut [[u32; 2]]) {
+        let mut wide = [[0; 2]; 512];
+        let mut at = first;
+        for piece in out.chunks_mut(wide.len()) {
+            let wide = &mut wide[..piece.len()];
+            self.read(at, wide);
+            piece.iter_mut().zip(wide).for_each(|(narrow, wide)| *narrow = wide.map(|id| id as u32));
+            at += piece.len() as u64;
+        }
+    }
+
+    /// Returns the type of the edges' weights, if they have some.
+    fn weights(&self) -> Option<WeightType> {
+        None
+    }
+
+    /// Writes the weights of the edges from number `first` on to `out`: integers, or the bits of `f32`.
+    fn read_weights(&self, _first: u64, _out: &mut [u32]) {}
+}
+
+/// Edges in memory, with what must be known of them before they are read as an input.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct MemoryEdges {
+    edges: u64,
+    /// The largest id + 1.
+    end: u64,
+    /// Number of vertices, if the caller knows it.
+    declared: Option<u64>,
+    /// Hash of edges and weights.
+    identity: u64,
+    /// `None` in a process that does not have the edges, because it only read of them.
+    #[serde(skip)]
+    list: Option<Arc<dyn EdgeList>>,
+}
+
+/// Number of edges that are hashed at once.
+const CHUNK: usize = 1 << 14;
+
+impl MemoryEdges {
+    /// Looks at all edges once. `vertices` is the number of vertices, if the caller knows it: ids are then below it.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if an id is not below `vertices`, is 2^64 - 1, or if a weight is negative or not a finite number.
+    pub fn new(list: Arc<dyn EdgeList>, vertices: Option<u64>) -> Result<MemoryEdges> {
+        let edges = list.edges();
+        let kind = list.weights();
+        let chunk = |first: u64| {
+            let len = (edges - first).min(CHUNK as u64) as usize;
+            let (mut pairs, mut weights) = (vec![[0; 2]; len], vec![0; if kind.is_some() { len } else { 0 }]);
+            list.read(first, &mut pairs);
+            list.read_weights(first, &mut weights);
+            let largest = pairs.iter().flatten().copied().max().unwrap_or(0);
+            let bad = match kind {
+                Some(WeightType::F32) => {
+                    let is_good = |&&bits: &&u32| f32::from_bits(bits).is_finite() && f32::from_bits(bits) >= 0.0;
+                    weights.iter().position(|bits| !is_good(&bits)).map(|at| (first + at as u64, weights[at]))
+                }
+                _ => None,
+            };
+            let mut hash = Xxh3::new();
+            hash.update(crate::memory::bytes_of(pairs.as_flattened()));
+            hash.update(crate::memory::bytes_of(&weights));
+            (largest, bad, hash.digest())
+        };
+        let chunks: Vec<_> = (0..edges.div_ceil(CHUNK as u64)).into_par_iter().map(|n| chunk(n * CHUNK as u64)).collect();
+        if let Some((edge, bits)) = chunks.iter().find_map(|chunk| chunk.1) {
+            let weight = f32::from_bits(bits);
+            return Err(Error::Usage(format!(
+                "edge {edge} in memory: expected a weight of 0 or more, found {weight}; correct or leave out the edge"
+            )));
+        }
+        let largest = chunks.iter().map(|chunk| chunk.0).max();
+        let end = match largest {
+            Some(u64::MAX) => {
+                let why = "edges in memory: expected ids below 2^64 - 1, found 2^64 - 1; number the vertices anew";
+                return Err(Error::Usage(why.into()));
+            }
+            largest => largest.map_or(0, |largest| largest + 1),
+        };
+        if let Some(vertices) = vertices.filter(|&vertices| end > vertices) {
+            let found = end - 1;
+            let why = format!("edges in memory: expected ids below the {vertices} vertices, found {found}");
+            return Err(Error::Usage(format!("{why}; name at least {end} vertices")));
+        }
+        let mut hash = Xxh3::new();
+        let head = [edges, vertices.map_or(u64::MAX, |n| n), kind.map_or(0, |kind| 1 + kind as u64)];
+        head.iter().chain(chunks.iter().map(|chunk| &chunk.2)).for_each(|word| hash.update(&word.to_le_bytes()));
+        Ok(MemoryEdges { edges, end, declared: vertices, identity: hash.digest(), list: Some(list) })
+    }
+
+    /// Returns the largest id + 1, and the number of vertices that the caller named.
+    pub fn bounds(&self) -> (u64, Option<u64>) {
+        (self.end, self.declared)
+    }
+
+    /// Returns an error if this process does not have the edges.
+    ///
+    /// # Errors
+    /// [`Error::Usage`].
+    pub fn check_present(&self) -> Result<()> {
+        match self.list {
+            Some(_) => Ok(()),
+            None => Err(Error::Usage(format!("{self}: they were in the memory of another process, which is gone"))),
+        }
+    }
+}
+
+impl PartialEq for MemoryEdges {
+    fn eq(&self, other: &Self) -> bool {
+        self.identity == other.identity
+    }
+}
+
+impl fmt::Debug for MemoryEdges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for MemoryEdges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} edges in memory", self.edges)
+    }
+}
+
+impl EdgeGenerator for MemoryEdges {
+    fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    fn vertices(&self) -> u64 {
+        self.declared.unwrap_or(self.end)
+    }
+
+    fn declares_vertices(&self) -> bool {
+        self.declared.is_some()
+    }
+
+    fn fill(&self, first_edge: u64, out: &mut [[u64; 2]]) {
+        if let Some(list) = &self.list {
+            list.read(first_edge, out);
+        }
+    }
+
+    fn fill_narrow(&self, first_edge: u64, out: &mut [[u32; 2]]) {
+        if let Some(list) = &self.list {
+            list.read_narrow(first_edge, out);
+        }
+    }
+
+    fn weights(&self) -> Option<WeightType> {
+        self.list.as_ref()?.weights()
+    }
+
+    /// Weights are read in the type that they have.
+    fn fill_weights(&self, first_edge: u64, _: WeightType, out: &mut [u32]) {
+        if let Some(list) = &self.list {
+            list.read_weights(first_edge, out);
+        }
+    }
+
+    fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    fn scratch_bytes(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,126 @@
+//! A job that stays open. Its input is prepared first; then tasks are added and run one after the other. The graphs and
+//! lists of the library are sessions.
+
+use crate::algo::{InputRef, Task};
+use crate::comm::Comm;
+use crate::config::{InputSpec, Job};
+use crate::error::Result;
+use crate::job::context::Context;
+use crate::job::device::GpuSession;
+use crate::job::graph::kept::KeptGraph;
+use crate::job::graph::merge::MergedRows;
+use crate::job::graph::transpose::UpperHalf;
+use crate::job::graph::{Derived, FromEdges, named};
+use crate::job::list::OpenedList;
+use crate::job::plan::{Plan, limits};
+use crate::job::run_record::RunRecord;
+use crate::job::stage::{Made, Stage};
+use crate::job::start::{self, StartOptions};
+use crate::job::state::kept;
+use crate::job::state::lock::Lock;
+use crate::job::state::record::TaskRecord;
+use crate::job::tasks::AlgorithmStage;
+use crate::process::progress::Observer;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// An open job, in a process without other ranks.
+pub(crate) struct Session {
+    context: Context,
+    record: RunRecord,
+    made: Made,
+    /// Where the graph or list comes from. It keeps the graph of another workdir from being removed.
+    _source: Box<dyn Stage>,
+    /// The lock of the workdir, for as long as the job is open.
+    _lock: Option<Lock>,
+}
+
+impl Session {
+    /// Opens `job`, which has no tasks, and prepares its graph or opens its list. The session uses `gpu` while a call
+    /// lasts; `None` at first, and the GPU that was opened afterwards.
+    ///
+    /// # Errors
+    /// Errors of a run of the job.
+    pub(crate) fn open(job: Job, gpu: &mut Option<GpuSession>, observer: Option<Observer>) -> Result<Session> {
+        let comm = Comm::alone();
+        let mut lock = None;
+        let (mut context, mut record) = start::start(job, StartOptions::default(), &comm, Instant::now(), &mut lock)?;
+        if let Some(observer) = observer {
+            record.progress.observe(observer);
+        }
+        lend(&mut context, gpu);
+        let mut source: Box<dyn Stage> = match &context.job.input {
+            input if input.is_list() => Box::new(OpenedList),
+            InputSpec::Prepared(other) => Box::new(KeptGraph { workdir: other.clone(), reader: None }),
+            _ => Box::new(FromEdges::default()),
+        };
+        let mut made = Made::default();
+        let opened = source.open_or_run(&mut context, &mut record, &mut made);
+        lend(&mut context, gpu);
+        opened?;
+        Ok(Session { context, record, made, _source: source, _lock: lock })
+    }
+
+    /// Returns the graph or list.
+    ///
+    /// # Errors
+    /// None occur in practice.
+    pub(crate) fn input(&self) -> Result<InputRef<'_>> {
+        self.made.input()
+    }
+
+    /// Returns the workdir.
+    pub(crate) fn workdir(&self) -> &Path {
+        &self.context.job.workdir
+    }
+
+    /// Runs a task, or finds its results from before, and returns its record. `gpu` is as in [`Self::open`].
+    ///
+    /// # Errors
+    /// Errors of the task, of the rows that it needs, and of limits; a stop. The session stays open.
+    pub(crate) fn compute(&mut self, task: Arc<dyn Task>, gpu: &mut Option<GpuSession>) -> Result<&TaskRecord> {
+        let name = task.name();
+        self.context.job.tasks = vec![Arc::clone(&task)];
+        lend(&mut self.context, gpu);
+        let computed = self.run(task);
+        lend(&mut self.context, gpu);
+        self.context.job.tasks.clear();
+        computed?;
+        self.record.manifest.tasks.get(name).ok_or_else(|| crate::Error::internal("find the record of a task", name))
+    }
+
+    fn run(&mut self, task: Arc<dyn Task>) -> Result<()> {
+        let Session { context, record, made, .. } = self;
+        let mut task = AlgorithmStage(task);
+        if made.input()?.graph().is_some() {
+            let graph = made.graph()?;
+            kept::check_weights(graph, &context.job, &context.job.workdir)?;
+            named::check(context, record, &graph.info, &graph.folder, None, None)?;
+            context.begin_gpu()?;
+            context.gpu.wait()?;
+            let machine = context.machine();
+            limits::refuse(&Plan::prepared(&context.job, &machine, &context.job.workdir, graph, &record.manifest)?)?;
+            let needs = context.job.tasks[0].needs();
+            let lacks_merged = graph.lacks_merged(needs.direction, needs.weights);
+            if graph.lacks_upper(needs.upper, needs.weights) {
+                Derived::<UpperHalf>::default().open_or_run(context, record, made)?;
+            }
+            if lacks_merged {
+                Derived::<MergedRows>::default().open_or_run(context, record, made)?;
+            }
+        } else {
+            context.begin_gpu()?;
+            context.gpu.wait()?;
+        }
+        task.open_or_run(context, record, made).map(drop)
+    }
+}
+
+/// Exchanges the GPU of the context and the GPU that the caller keeps, if it has one.
+fn lend(context: &mut Context, gpu: &mut Option<GpuSession>) {
+    match gpu {
+        Some(gpu) => std::mem::swap(&mut context.gpu, gpu),
+        None => *gpu = Some(std::mem::replace(&mut context.gpu, GpuSession::new(&context.job, &context.comm))),
+    }
+}

@@ -1,0 +1,40 @@
+//! Breadth-first search.
+//!
+//! ```
+//! use gpugraph::{Context, Graph, bfs};
+//!
+//! let context = Context::new()?;
+//! let graph = Graph::from_edges([(0, 1), (1, 2), (3, 4)], &context)?;
+//! let tree = bfs::search(&graph, graph.vertex(0)?, &bfs::Options::default(), &context)?;
+//! assert_eq!(&tree.levels()[..], [0, 1, 2, -1, -1]);
+//! # Ok::<(), gpugraph::Error>(())
+//! ```
+
+use super::context::Context;
+use super::graph::{Graph, Vertex};
+pub use super::tree::Tree;
+use crate::error::Result;
+use serde::Serialize;
+
+/// Options of a search.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Options {
+    /// Bottom-up steps begin when the frontier has more than one in `alpha` of the remaining edges. Unless said, the
+    /// device decides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// Top-down steps begin again when the frontier has less than one in `beta` of the vertices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beta: Option<f64>,
+    /// Whether to check the tree by the rules of Graph500 after the search.
+    pub validate: bool,
+}
+
+/// Searches `graph` from `source`, by switching between top-down and bottom-up steps.
+///
+/// # Errors
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Validation`](crate::ErrorKind::Validation),
+/// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the disk and the device.
+pub fn search(graph: &Graph, source: Vertex, options: &Options, context: &Context) -> Result<Tree> {
+    Tree::search(graph, source, ("bfs", options), context)
+}

@@ -1,0 +1,121 @@
+//! A value for each vertex of a graph.
+
+use crate::error::{Error, Result};
+use crate::graph::ids::{FirstId, RawId};
+use crate::prepare::prepared::Graph;
+use crate::results::Value;
+use crate::results::mapped::MappedColumn;
+use crate::store::map::{Mapped, as_u64};
+use crate::store::replace::make_folder_of;
+use std::io::{BufWriter, Write};
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The ids of a column's rows.
+#[derive(Debug, Clone)]
+pub(super) enum RowIds {
+    /// Row `i` is of the vertex with id `i`. Rows before `first` are of no vertex.
+    Dense { first: u64 },
+    /// Row `i` is of the vertex with the id in row `i` of this column, which ascends.
+    Sparse(Arc<IdList>),
+}
+
+/// The ids of a graph whose ids are sparse, in ascending order.
+#[derive(Debug)]
+pub(super) enum IdList {
+    /// As the graph keeps them.
+    Stored(Mapped),
+    /// As a job wrote them.
+    Column(MappedColumn<u64>),
+    /// In memory, because they count from another number than those that are kept.
+    Owned(Vec<u64>),
+}
+
+impl IdList {
+    /// Opens the ids of `graph`.
+    pub(super) fn of(graph: Option<&Graph>, first: FirstId) -> Result<IdList> {
+        let list = graph.map(Graph::sparse_ids).transpose()?.flatten();
+        let list = list.ok_or_else(|| Error::internal("open the list of ids", "there is none"))?;
+        match first {
+            FirstId(0) => list.body_as_u64().map(drop).map(|()| IdList::Stored(list)),
+            first => Ok(IdList::Owned(list.body_as_u64()?.iter().map(|&raw| first.input(RawId(raw)).0).collect())),
+        }
+    }
+
+    pub(super) fn ids(&self) -> &[u64] {
+        match self {
+            IdList::Stored(list) => as_u64(list.body()).unwrap_or_default(),
+            IdList::Column(ids) => ids.values(),
+            IdList::Owned(ids) => ids,
+        }
+    }
+}
+
+/// A value for each vertex, in a file that is mapped to memory. It derefs to a slice.
+///
+/// If ids are small, the value of the vertex with id `v` is `column[v]`. If ids are sparse (hashes, account numbers), row
+/// `i` is of the `i`-th smallest id; [`Column::get`] and [`Column::iter`] know the ids in both cases.
+#[derive(Debug, Clone)]
+pub struct Column<T> {
+    values: Arc<MappedColumn<T>>,
+    ids: RowIds,
+}
+
+impl<T: Value> Column<T> {
+    /// Maps the file at `path`.
+    pub(super) fn open(path: &Path, ids: &RowIds) -> Result<Column<T>> {
+        Ok(Column { values: Arc::new(MappedColumn::open(path)?), ids: ids.clone() })
+    }
+
+    /// Returns the value of the vertex with this id in the input; `None` if there is none.
+    pub fn get(&self, id: u64) -> Option<T> {
+        let row = match &self.ids {
+            RowIds::Dense { first } => usize::try_from(id).ok().filter(|_| id >= *first)?,
+            RowIds::Sparse(ids) => ids.ids().binary_search(&id).ok()?,
+        };
+        self.values.values().get(row).copied()
+    }
+
+    /// Returns the id and the value of each vertex, by ascending id.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, T)> + '_ {
+        let first = if let RowIds::Dense { first } = self.ids { first as usize } else { 0 };
+        let id = move |row: usize| if let RowIds::Sparse(ids) = &self.ids { ids.ids()[row] } else { row as u64 };
+        self.values.values().iter().enumerate().skip(first).map(move |(row, &value)| (id(row), value))
+    }
+
+    /// Copies the column to a NumPy file.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), [`ErrorKind::DiskFull`](crate::ErrorKind::DiskFull).
+    pub fn write_npy(&self, path: impl AsRef<Path>) -> Result<()> {
+        self.write(path.as_ref(), |out| out.write_all(self.values.file()))
+    }
+
+    /// Writes the column as text with the columns `id` and `name`.
+    ///
+    /// # Errors
+    /// Those of [`Self::write_npy`].
+    pub fn write_csv(&self, path: impl AsRef<Path>, name: &str) -> Result<()> {
+        self.write(path.as_ref(), |out| {
+            writeln!(out, "id,{name}")?;
+            self.iter().try_for_each(|(id, value)| writeln!(out, "{id},{}", value.shown()))
+        })
+    }
+
+    fn write(&self, path: &Path, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) -> Result<()> {
+        make_folder_of(path)?;
+        let failed = |e| Error::io("write", path, e);
+        let file = std::fs::File::create(path).map_err(failed)?;
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        write(&mut out).and_then(|()| out.flush()).map_err(failed)
+    }
+}
+
+impl<T: Value> Deref for Column<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        self.values.values()
+    }
+}

@@ -1,0 +1,302 @@
+//! What calls of the library may use of the machine, and how they are watched and stopped.
+
+use crate::config::Device as DeviceKey;
+use crate::error::{Error, Result};
+use crate::job::device::GpuSession;
+use crate::process::progress::Observer;
+use crate::process::signals::{self, StopRequest};
+use crate::size;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use toml::{Table, Value};
+
+/// A number of bytes. It is parsed from text such as `8GiB`, `512 MiB` or `1.5GB`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Size(pub u64);
+
+impl FromStr for Size {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Size> {
+        size::parse(text).map(Size).map_err(|found| Error::Usage(format!("expected a size such as 8GiB, {found}")))
+    }
+}
+
+impl From<u64> for Size {
+    fn from(bytes: u64) -> Size {
+        Size(bytes)
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&size::show(self.0))
+    }
+}
+
+/// The device that computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum Device {
+    /// A GPU if there is a usable one, otherwise the CPU.
+    #[default]
+    Auto,
+    /// The CPU.
+    Cpu,
+    /// A GPU. Without one, calls fail with [`ErrorKind::Usage`](crate::ErrorKind::Usage).
+    Gpu,
+}
+
+impl From<Device> for DeviceKey {
+    fn from(device: Device) -> DeviceKey {
+        match device {
+            Device::Auto => DeviceKey::Auto,
+            Device::Cpu => DeviceKey::Cpu,
+            Device::Gpu => DeviceKey::Gpu,
+        }
+    }
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Progress<'a> {
+    /// Name of the stage or algorithm that runs, such as `partition` or `bfs`.
+    pub stage: &'a str,
+    /// Work that is done, in units of the stage (bytes, edges, vertices).
+    pub done: u64,
+    /// Work of the whole stage; 0 if it is unknown.
+    pub total: u64,
+}
+
+/// Builds a [`Context`].
+#[derive(Clone, Default)]
+pub struct ContextBuilder {
+    host_memory: Option<Size>,
+    gpu_memory: Option<Size>,
+    threads: usize,
+    device: Device,
+    gpu: Option<u32>,
+    temporary_folder: Option<PathBuf>,
+    observer: Option<Observer>,
+}
+
+impl ContextBuilder {
+    /// Limits host memory. The default is 80 % of what the machine or the cgroup has free.
+    pub fn host_memory(mut self, limit: impl Into<Size>) -> ContextBuilder {
+        self.host_memory = Some(limit.into());
+        self
+    }
+
+    /// Limits the memory of a GPU. The default is 90 % of what is free.
+    pub fn gpu_memory(mut self, limit: impl Into<Size>) -> ContextBuilder {
+        self.gpu_memory = Some(limit.into());
+        self
+    }
+
+    /// Sets the number of threads. The default, 0, stands for all cores that the process may use.
+    pub fn threads(mut self, threads: usize) -> ContextBuilder {
+        self.threads = threads;
+        self
+    }
+
+    /// Sets the device that computes. The default is [`Device::Auto`].
+    pub fn device(mut self, device: Device) -> ContextBuilder {
+        self.device = device;
+        self
+    }
+
+    /// Picks a GPU by its index, as `gpugraph devices` lists them.
+    pub fn gpu(mut self, index: u32) -> ContextBuilder {
+        self.gpu = Some(index);
+        self
+    }
+
+    /// Sets the folder for the files of graphs that have no folder of their own. The default is the system's folder for
+    /// temporary files. Choose one on a fast disk: a graph takes about 4 bytes an edge there.
+    pub fn temporary_folder(mut self, folder: impl Into<PathBuf>) -> ContextBuilder {
+        self.temporary_folder = Some(folder.into());
+        self
+    }
+
+    /// Sets a function that is called about five times a second while a call lasts, from another thread.
+    pub fn on_progress(mut self, observer: impl Fn(&Progress<'_>) + Send + Sync + 'static) -> ContextBuilder {
+        self.observer = Some(Arc::new(move |moment| {
+            observer(&Progress { stage: moment.stage, done: moment.done, total: moment.total });
+        }));
+        self
+    }
+
+    /// Returns the context.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a GPU is picked for the CPU, or if the folder is none.
+    pub fn build(self) -> Result<Context> {
+        if self.device == Device::Cpu && self.gpu.is_some() {
+            return Err(Error::Usage("a context with Device::Cpu and a GPU: leave one out".into()));
+        }
+        let folder = self.temporary_folder.clone().unwrap_or_else(std::env::temp_dir);
+        if !folder.is_dir() {
+            return Err(Error::Usage(format!("{}: expected a folder for temporary files; make it", folder.display())));
+        }
+        let state = Mutex::default();
+        let shared = Shared { settings: self, folder, process: std::process::id(), gpu: Mutex::default(), state };
+        Ok(Context(Arc::new(shared)))
+    }
+}
+
+/// The limits, the device and the folder of calls. Clones share them.
+///
+/// Calls of one process run one after another, because each uses all threads and the whole GPU: a call from a second
+/// thread waits. After a `fork`, the child process must build its own context.
+///
+/// ```
+/// use gpugraph::{Context, Device};
+///
+/// let context = Context::builder().host_memory("2GiB".parse::<gpugraph::Size>()?).threads(2).device(Device::Cpu).build()?;
+/// # Ok::<(), gpugraph::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Context(Arc<Shared>);
+
+struct Shared {
+    settings: ContextBuilder,
+    folder: PathBuf,
+    /// The process that built the context.
+    process: u32,
+    /// The GPU between calls, once one has opened it.
+    gpu: Mutex<Option<GpuSession>>,
+    state: Mutex<CallState>,
+}
+
+/// Whether a call of a context is in progress.
+#[derive(Default)]
+struct CallState {
+    runs: bool,
+}
+
+/// Taken by every call of the process.
+static CALLS: Mutex<()> = Mutex::new(());
+
+impl Context {
+    /// Returns a builder with default settings.
+    pub fn builder() -> ContextBuilder {
+        ContextBuilder::default()
+    }
+
+    /// Returns a context with default settings.
+    ///
+    /// # Errors
+    /// Those of [`ContextBuilder::build`].
+    pub fn new() -> Result<Context> {
+        Context::builder().build()
+    }
+
+    /// Returns a handle that stops calls of this context from another thread.
+    pub fn canceller(&self) -> Canceller {
+        Canceller(self.clone())
+    }
+
+    /// Does the work of a call, in its turn. `work` gets the GPU that calls share.
+    ///
+    /// # Errors
+    /// Errors of `work`; [`Error::Usage`] in a process that was forked from the one that built the context.
+    pub(super) fn call<T>(&self, work: impl FnOnce(&mut Option<GpuSession>) -> Result<T>) -> Result<T> {
+        if std::process::id() != self.0.process {
+            let why = "this context was built before the process was forked: build one in each process";
+            return Err(Error::Usage(why.into()));
+        }
+        let _turn = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
+        let _running = Running::begin(self);
+        let mut gpu = self.0.gpu.lock().unwrap_or_else(PoisonError::into_inner);
+        work(&mut gpu)
+    }
+
+    /// Returns an error unless `other` is this context or a clone of it.
+    pub(super) fn check_same(&self, other: &Context) -> Result<()> {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return Ok(());
+        }
+        Err(Error::Usage("the graph was built with another context: pass that one, or a clone of it".into()))
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.0.folder
+    }
+
+    pub(super) fn observer(&self) -> Option<Observer> {
+        self.0.settings.observer.clone()
+    }
+
+    /// Adds the tables `[limits]` and `[run]` to a job.
+    pub(super) fn add_tables(&self, job: &mut Table) {
+        let settings = &self.0.settings;
+        let mut limits = Table::new();
+        let sizes = [("host_memory", settings.host_memory), ("gpu_memory", settings.gpu_memory)];
+        for (key, size) in sizes.into_iter().filter_map(|(key, size)| Some((key, size?))) {
+            limits.insert(key.into(), Value::String(size::exact(size.0)));
+        }
+        limits.insert("threads".into(), Value::Integer(settings.threads as i64));
+        let mut run = Table::new();
+        let device = match settings.device {
+            Device::Auto => "auto",
+            Device::Cpu => "cpu",
+            Device::Gpu => "gpu",
+        };
+        run.insert("device".into(), Value::String(device.into()));
+        if let Some(gpu) = settings.gpu {
+            run.insert("gpu".into(), Value::Integer(gpu.into()));
+        }
+        job.insert("limits".into(), Value::Table(limits));
+        job.insert("run".into(), Value::Table(run));
+    }
+
+    fn state(&self) -> MutexGuard<'_, CallState> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ContextBuilder { host_memory, gpu_memory, threads, device, .. } = &self.0.settings;
+        f.debug_struct("Context")
+            .field("host_memory", host_memory)
+            .field("gpu_memory", gpu_memory)
+            .field("threads", threads)
+            .field("device", device)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A call in progress. When it ends, a request to stop it is withdrawn.
+struct Running<'a>(&'a Context);
+
+impl Running<'_> {
+    fn begin(context: &Context) -> Running<'_> {
+        context.state().runs = true;
+        Running(context)
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.runs = false;
+        signals::withdraw_stop(StopRequest::Cancelled);
+    }
+}
+
+/// Stops calls of a context from another thread.
+#[derive(Debug, Clone)]
+pub struct Canceller(Context);
+
+impl Canceller {
+    /// Stops the call in progress, which then returns an error of kind [`ErrorKind::Stopped`](crate::ErrorKind::Stopped)
+    /// within a second or so. Its graph stays usable. Does nothing if no call is in progress.
+    pub fn cancel(&self) {
+        let state = self.0.state();
+        if state.runs {
+            signals::request_stop(StopRequest::Cancelled);
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Depth-first search, articulation points, bridges and strongly connected components.
+//!
+//! ```
+//! use gpugraph::{Context, Graph, dfs};
+//!
+//! let context = Context::new()?;
+//! let graph = Graph::from_edges([(0, 1), (0, 2), (1, 2), (2, 3)], &context)?;
+//! let tree = dfs::search(&graph, Some(graph.vertex(0)?), &dfs::Options::default(), &context)?;
+//! assert_eq!(&tree.preorder()[..], [0, 1, 2, 3]);
+//! # Ok::<(), gpugraph::Error>(())
+//! ```
+
+use super::column::Column;
+use super::context::Context;
+use super::graph::{Computed, Graph, Vertex};
+use crate::algo::dfs::DfsOutput;
+use crate::error::Result;
+use serde::Serialize;
+
+/// Options of a search.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Options {
+    /// Whether to find articulation points and bridges of an undirected graph.
+    pub articulation: bool,
+    /// Whether to find the strongly connected components of a directed graph.
+    #[serde(serialize_with = "components", skip_serializing_if = "std::ops::Not::not")]
+    pub components: bool,
+    /// Whether to check the tree after the search.
+    pub validate: bool,
+}
+
+fn components<S: serde::Serializer>(_: &bool, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+    serializer.serialize_str("strong")
+}
+
+#[derive(Serialize)]
+struct Table<'o> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<u64>,
+    forest: bool,
+    #[serde(flatten)]
+    options: &'o Options,
+}
+
+/// A depth-first tree, or the trees of all vertices.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    output: DfsOutput,
+    seconds: f64,
+    parents: Column<i64>,
+    preorder: Column<i64>,
+    postorder: Column<i64>,
+    depths: Column<i64>,
+    articulation: Option<Column<i32>>,
+    bridges: Option<Column<i32>>,
+    components: Option<Column<i64>>,
+}
+
+/// Searches `graph` from `source`, or all of it in the order of ids if there is none. The search goes on with the first
+/// neighbour, by id, that it has not visited.
+///
+/// # Errors
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that the graph's direction rules out;
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
+/// disk.
+pub fn search(graph: &Graph, source: Option<Vertex>, options: &Options, context: &Context) -> Result<Tree> {
+    let table = Table { source: source.map(Vertex::id), forest: source.is_none(), options };
+    let found: Computed<'_, DfsOutput> = graph.compute(context, "dfs", &table)?;
+    let seconds = found.seconds();
+    let (articulation, components) = (options.articulation, options.components);
+    Ok(Tree {
+        seconds,
+        parents: found.column("dfs/parent")?,
+        preorder: found.column("dfs/preorder")?,
+        postorder: found.column("dfs/postorder")?,
+        depths: found.column("dfs/depth")?,
+        articulation: articulation.then(|| found.column("dfs/articulation")).transpose()?,
+        bridges: articulation.then(|| found.column("dfs/bridge")).transpose()?,
+        components: components.then(|| found.column("dfs/component")).transpose()?,
+        output: found.output,
+    })
+}
+
+impl Tree {
+    /// Returns the number of vertices that the search reached.
+    pub fn reached(&self) -> u64 {
+        self.output.reached
+    }
+
+    /// Returns the number of trees: 1, unless all vertices were searched.
+    pub fn trees(&self) -> u64 {
+        self.output.trees
+    }
+
+    /// Returns the largest depth.
+    pub fn max_depth(&self) -> u64 {
+        self.output.max_depth
+    }
+
+    /// Returns the seconds of the search alone.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// Returns the id of each vertex's parent. A root is its own parent, and that of a vertex that is not reached is -1.
+    pub fn parents(&self) -> &Column<i64> {
+        &self.parents
+    }
+
+    /// Returns the place of each vertex in the order in which the search reached them, from 0; -1 if it did not.
+    pub fn preorder(&self) -> &Column<i64> {
+        &self.preorder
+    }
+
+    /// Returns the place of each vertex in the order in which the search left them, from 0; -1 if it did not.
+    pub fn postorder(&self) -> &Column<i64> {
+        &self.postorder
+    }
+
+    /// Returns the edges between each vertex and the root of its tree; -1 for a vertex that is not reached.
+    pub fn depths(&self) -> &Column<i64> {
+        &self.depths
+    }
+
+    /// Returns 1 for each articulation point, if the options asked for them.
+    pub fn articulation_points(&self) -> Option<&Column<i32>> {
+        self.articulation.as_ref()
+    }
+
+    /// Returns 1 for each vertex whose edge from the parent is a bridge, if the options asked for them.
+    pub fn bridges(&self) -> Option<&Column<i32>> {
+        self.bridges.as_ref()
+    }
+
+    /// Returns the first vertex of each vertex's strongly connected component, if the options asked for them.
+    pub fn strong_components(&self) -> Option<&Column<i64>> {
+        self.components.as_ref()
+    }
+}

@@ -1,0 +1,258 @@
+//! Jobs: what `gpugraph run`, `plan` and `status` do, as functions.
+
+use super::column::{Column, RowIds};
+use super::graph::ids_of;
+use super::triangles::Totals;
+use crate::algo::triangle::TriangleOutput;
+use crate::comm::Comm;
+use crate::config;
+use crate::error::Result;
+use crate::job::plan::resources::Resources;
+use crate::job::plan::{self, limits};
+use crate::job::results::report;
+use crate::job::run::{self, StartOptions};
+use crate::job::status::{self, JobPlace, JobState};
+use crate::results::{IDS, Value};
+use serde::Serialize;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// A job, as a job file describes it.
+///
+/// ```
+/// use gpugraph::Job;
+///
+/// # let folder = std::env::temp_dir().join(format!("gpugraph-doc-{}", std::process::id()));
+/// # let workdir = folder.display();
+/// let job = Job::builder()
+///     .set("job.workdir", workdir)
+///     .set("input.kronecker", "{ scale = 10, edge_factor = 8, seed = 1 }")
+///     .set("triangle.per_vertex", true)
+///     .build()?;
+/// println!("{}", job.plan()?);
+/// let report = job.run()?;
+/// println!("{} triangles", report.triangles().expect("the job counts them").triangles);
+/// # std::fs::remove_dir_all(folder).unwrap();
+/// # Ok::<(), gpugraph::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Job {
+    job: config::Job,
+    start: StartOptions,
+}
+
+/// Builds a [`Job`] from a job file and keys.
+#[derive(Debug, Clone, Default)]
+pub struct JobBuilder {
+    file: Option<PathBuf>,
+    text: String,
+    set: Vec<String>,
+    start: StartOptions,
+}
+
+impl JobBuilder {
+    /// Sets a key, as `--set KEY=VALUE` does: `set("bfs.roots", 64)`. Text is TOML, or else a string. Keys replace those of
+    /// the file.
+    pub fn set(mut self, key: &str, value: impl fmt::Display) -> JobBuilder {
+        self.set.push(format!("{key}={value}"));
+        self
+    }
+
+    /// Discards what earlier runs left in the workdir.
+    pub fn fresh(mut self, fresh: bool) -> JobBuilder {
+        self.start.fresh = fresh;
+        self
+    }
+
+    /// Waits while another process uses the workdir. Without it, such a run fails with
+    /// [`ErrorKind::Busy`](crate::ErrorKind::Busy).
+    pub fn wait(mut self, wait: bool) -> JobBuilder {
+        self.start.wait = wait;
+        self
+    }
+
+    /// Returns the job.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) with a paragraph for each mistake.
+    pub fn build(self) -> Result<Job> {
+        let job = match self.file {
+            Some(file) => config::load(&file, &self.set),
+            None => config::of_text("job", self.text, &self.set, None),
+        }?;
+        Ok(Job { job, start: self.start })
+    }
+}
+
+impl Job {
+    /// Returns a builder of a job without a file.
+    pub fn builder() -> JobBuilder {
+        JobBuilder::default()
+    }
+
+    /// Returns a builder of the job in a file.
+    pub fn from_file(path: impl AsRef<Path>) -> JobBuilder {
+        JobBuilder { file: Some(path.as_ref().to_owned()), ..JobBuilder::default() }
+    }
+
+    /// Returns a builder of the job in a text, which is what a job file holds.
+    pub fn from_toml(text: impl Into<String>) -> JobBuilder {
+        JobBuilder { text: text.into(), ..JobBuilder::default() }
+    }
+
+    /// Returns the workdir.
+    pub fn workdir(&self) -> &Path {
+        &self.job.workdir
+    }
+
+    /// Runs the job, or carries on where an earlier run stopped. Under `mpirun` or `srun` all ranks must call it.
+    ///
+    /// # Errors
+    /// Of every kind. What was durable stays, and another run carries on from there.
+    pub fn run(&self) -> Result<Report> {
+        let comm = Comm::open()?;
+        let report = run::run(self.job.clone(), self.start, &comm)?;
+        Ok(Report { report, workdir: self.job.workdir.clone() })
+    }
+
+    /// Returns what the job will take, without running anything.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) if the input can't be read.
+    pub fn plan(&self) -> Result<Plan> {
+        Ok(Plan(plan::Plan::of(&self.job, &Resources::here(&self.job, 1, 1)?)?))
+    }
+
+    /// Returns how far the job is, whoever runs it.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it never ran.
+    pub fn status(&self) -> Result<JobStatus> {
+        let place = JobPlace { workdir: self.job.workdir.clone(), job: Some(self.job.clone()) };
+        Ok(JobStatus(status::look(&place)?))
+    }
+}
+
+/// What a run did and found. It displays as the answers that `gpugraph run` prints.
+#[derive(Debug, Clone)]
+pub struct Report {
+    report: report::Report,
+    workdir: PathBuf,
+}
+
+impl Report {
+    /// Returns `report.json`.
+    pub fn to_json(&self) -> String {
+        to_json(&self.report)
+    }
+
+    /// Returns the workdir.
+    pub fn workdir(&self) -> &Path {
+        &self.workdir
+    }
+
+    /// Returns the seconds of this run.
+    pub fn seconds(&self) -> f64 {
+        self.report.seconds
+    }
+
+    /// Returns the result of the table `[triangle]`, if the workdir has one.
+    pub fn triangles(&self) -> Option<Totals> {
+        let result = self.report.results.0.iter().find(|result| result.name == "triangle")?;
+        let output: TriangleOutput = serde_json::from_value(result.fields.clone()).ok()?;
+        Some(Totals::of(&output, result.seconds))
+    }
+
+    /// Maps the column in `out/NAME.npy`, such as `triangles` or `bfs/5/parent`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io) if there is none, [`ErrorKind::Validation`](crate::ErrorKind::Validation) if it
+    /// has another type.
+    pub fn column<T: Value>(&self, name: &str) -> Result<Column<T>> {
+        let ids = self.workdir.join(IDS);
+        let ids = match (ids.is_file(), &self.report.input) {
+            (true, _) => RowIds::Sparse(ids_of(&ids)?),
+            (false, report::InputReport::Edges { first_id, .. }) => RowIds::Dense { first: first_id.0 },
+            (false, report::InputReport::List { .. }) => RowIds::Dense { first: 0 },
+        };
+        Column::open(&self.workdir.join("out").join(format!("{name}.npy")), &ids)
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.report.answer(&self.workdir))
+    }
+}
+
+/// What a job will take. It displays as `gpugraph plan` prints it.
+#[derive(Debug, Clone)]
+pub struct Plan(plan::Plan);
+
+impl Plan {
+    /// Returns the smallest limit of host memory, in bytes, with which the job runs.
+    pub fn host_memory_needed(&self) -> u64 {
+        self.0.host_memory_needed
+    }
+
+    /// Returns the largest size of the workdir, in bytes.
+    pub fn disk(&self) -> u64 {
+        self.0.disk
+    }
+
+    /// Returns the predicted seconds.
+    pub fn seconds(&self) -> f64 {
+        self.0.seconds
+    }
+
+    /// Returns an error if the job does not fit its limits or the disk.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::DiskFull`](crate::ErrorKind::DiskFull).
+    pub fn check(&self) -> Result<()> {
+        limits::refuse(&self.0)
+    }
+
+    /// Returns what `gpugraph plan --json` prints.
+    pub fn to_json(&self) -> String {
+        to_json(&self.0)
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How far a job is. It displays as `gpugraph status` prints it.
+#[derive(Debug, Clone)]
+pub struct JobStatus(status::JobStatus);
+
+impl JobStatus {
+    /// Returns true while a process works on the job.
+    pub fn is_running(&self) -> bool {
+        self.0.state == JobState::Running
+    }
+
+    /// Returns true once all tasks are done.
+    pub fn is_finished(&self) -> bool {
+        self.0.state == JobState::Finished
+    }
+
+    /// Returns what `gpugraph status --json` prints.
+    pub fn to_json(&self) -> String {
+        to_json(&self.0)
+    }
+}
+
+impl fmt::Display for JobStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+fn to_json(value: &impl Serialize) -> String {
+    // Numbers, text, lists and objects with text as keys can always be written.
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}

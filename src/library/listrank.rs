@@ -1,0 +1,139 @@
+//! List ranking: how many elements are behind each element of a linked list, or before it.
+//!
+//! ```
+//! use gpugraph::{Context, listrank};
+//!
+//! let context = Context::new()?;
+//! // 2 -> 0 -> 1
+//! let ranks = listrank::rank(vec![1, -1, 0], &listrank::Options::default(), &context)?;
+//! assert_eq!((&ranks.ranks()[..], ranks.head()), (&[1, 0, 2][..], Some(2)));
+//! # Ok::<(), gpugraph::Error>(())
+//! ```
+
+use super::column::{Column, RowIds};
+use super::context::Context;
+use super::folder::TemporaryFolder;
+use super::graph::table_text;
+use super::source::Successors;
+use crate::algo::listrank::ListRankOutput;
+use crate::config::{self, InputSpec};
+use crate::error::{Error, Result};
+use crate::job::results::report::median;
+use crate::job::session::Session;
+use crate::list::MemoryList;
+use crate::list::memory::SuccessorList;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toml::{Table, Value};
+
+/// The method of ranking. All methods find the same ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// The fastest for the length and the device.
+    #[default]
+    Auto,
+    /// One thread follows the list.
+    Serial,
+    /// Pointer jumping (Wyllie 1979).
+    Wyllie,
+    /// Ruling sets (Helman and JáJá 1999; Wei and JáJá 2010).
+    RulingSet,
+}
+
+/// The end of the list from which ranks are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// A rank is the number of elements behind: 0 at the tail.
+    #[default]
+    Successors,
+    /// A rank is the number of elements before: 0 at the head.
+    FromHead,
+}
+
+/// Options of ranking.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Options {
+    /// The method.
+    pub method: Method,
+    /// The end from which ranks are counted.
+    pub order: Order,
+}
+
+/// The ranks of a list.
+#[derive(Debug)]
+pub struct Ranks {
+    output: ListRankOutput,
+    seconds: f64,
+    ranks: Column<i64>,
+    _folder: TemporaryFolder,
+}
+
+impl Ranks {
+    /// Returns the rank of each element.
+    pub fn ranks(&self) -> &Column<i64> {
+        &self.ranks
+    }
+
+    /// Returns the first element; `None` for an empty list.
+    pub fn head(&self) -> Option<u64> {
+        self.output.head
+    }
+
+    /// Returns the sum of `rank(i) * (i mod 1000003 + 1)` over all elements, modulo 2^64.
+    pub fn checksum(&self) -> u64 {
+        self.output.checksum
+    }
+
+    /// Returns the seconds of ranking alone.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+}
+
+/// Ranks a list in memory: `successors[i]` is the element behind element `i`, or -1 if there is none.
+///
+/// # Errors
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a successor that is no element,
+/// [`ErrorKind::Input`](crate::ErrorKind::Input) if the elements do not form one list, and those of a job.
+pub fn rank(successors: Vec<i64>, options: &Options, context: &Context) -> Result<Ranks> {
+    rank_list(Arc::new(Successors(successors)), options, context)
+}
+
+/// Ranks a list in any layout in memory.
+///
+/// # Errors
+/// Those of [`rank`].
+pub fn rank_list(list: Arc<dyn SuccessorList>, options: &Options, context: &Context) -> Result<Ranks> {
+    run(Table::new(), Some(InputSpec::MemoryList(MemoryList::new(list)?)), options, context)
+}
+
+/// Ranks the list in a file, whose format follows from its ending.
+///
+/// # Errors
+/// Those of [`rank`]; [`ErrorKind::Input`](crate::ErrorKind::Input) if the file is no list.
+pub fn rank_file(path: impl AsRef<Path>, options: &Options, context: &Context) -> Result<Ranks> {
+    let path: PathBuf = std::path::absolute(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
+    let given = InputSpec::ListFile { path, format: None };
+    run(Table::new(), Some(given), options, context)
+}
+
+fn run(mut tables: Table, given: Option<InputSpec>, options: &Options, context: &Context) -> Result<Ranks> {
+    let folder = TemporaryFolder::new(context.folder())?;
+    let workdir = Value::String(folder.path().to_string_lossy().into_owned());
+    let of_job = [("name".to_owned(), Value::String("list".into())), ("workdir".to_owned(), workdir)];
+    tables.insert("job".into(), Value::Table(of_job.into_iter().collect()));
+    context.add_tables(&mut tables);
+    let job = config::of_text("list", tables.to_string(), &[], given)?;
+    let task = config::task("listrank", table_text("listrank", options)?)?;
+    let (output, seconds) = context.call(|gpu| {
+        let mut session = Session::open(job, gpu, context.observer())?;
+        let record = session.compute(task, gpu)?;
+        let output = serde_json::from_value(record.found.clone().unwrap_or_default());
+        Ok((output.map_err(|e| Error::internal("read a result", e))?, median(&record.seconds)))
+    })?;
+    let ranks = Column::open(&folder.path().join("out/rank.npy"), &RowIds::Dense { first: 0 })?;
+    Ok(Ranks { output, seconds, ranks, _folder: folder })
+}

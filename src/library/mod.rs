@@ -1,0 +1,33 @@
+//! The library: graphs that a program opens, and algorithms on them as functions.
+//!
+//! A [`Graph`] is a job that stays open (`job/session.rs`). A call adds one task to it, with the same engines, limits and
+//! devices as a job, and maps the columns that the task wrote. What the library adds is typed options and results.
+//!
+//! | file | has |
+//! |---|---|
+//! | `context` | limits, device, progress and cancellation; one call at a time |
+//! | `graph`, `source` | a graph, and where its edges come from |
+//! | `column` | a value for each vertex, by its id in the input |
+//! | `folder` | folders that are removed with what uses them |
+//! | `triangles`, `bfs`, `traverse`, `sssp`, `dfs`, `listrank` | the algorithms |
+//! | `job` | jobs from files and tables |
+
+pub mod bfs;
+mod column;
+mod context;
+pub mod dfs;
+mod folder;
+mod graph;
+mod job;
+pub mod listrank;
+mod source;
+pub mod sssp;
+pub mod traverse;
+mod tree;
+pub mod triangles;
+
+pub use column::Column;
+pub use context::{Canceller, Context, ContextBuilder, Device, Progress, Size};
+pub use graph::{Graph, GraphBuilder, Vertex};
+pub use job::{Job, JobBuilder, JobStatus, Plan, Report};
+pub use source::{Weight, Weights};

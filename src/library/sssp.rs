@@ -1,0 +1,216 @@
+//! Shortest paths from one vertex.
+//!
+//! ```
+//! use gpugraph::sssp::Distances;
+//! use gpugraph::{Context, Graph, sssp};
+//!
+//! let context = Context::new()?;
+//! let graph = Graph::from_weighted_edges([(0, 1, 5u32), (1, 2, 1), (0, 2, 9)], &context)?;
+//! let paths = sssp::search(&graph, graph.vertex(0)?, &sssp::Options::default(), &context)?;
+//! let Distances::Whole(distances) = paths.distances() else { panic!("weights are whole numbers") };
+//! assert_eq!(&distances[..], [0, 5, 6]);
+//! assert_eq!(paths.path_to(2), Some(vec![0, 1, 2]));
+//! # Ok::<(), gpugraph::Error>(())
+//! ```
+
+use super::column::Column;
+use super::context::Context;
+use super::graph::{Computed, Graph, Vertex};
+use super::tree::{FromOne, Timed, one, same};
+use crate::algo::sssp::SsspOutput;
+use crate::error::Result;
+use crate::formats::WeightType;
+use serde::{Serialize, Serializer};
+use std::path::Path;
+
+/// The method of a search. All methods find the same distances and parents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// The fastest for the graph and the device.
+    #[default]
+    Auto,
+    /// Moore's algorithm (1959), with queues of vertices whose distances shrank.
+    Moore,
+    /// Delta-stepping (Meyer and Sanders 2003), with vertices in buckets by distance.
+    DeltaStepping,
+    /// Rounds over all edges (Bellman and Ford): the baseline.
+    BellmanFord,
+}
+
+/// Where weights come from.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub enum EdgeWeights {
+    /// From the graph, which must have some.
+    #[default]
+    Graph,
+    /// Every edge has weight 1.
+    Unit,
+    /// Whole numbers from `least` to `most`, drawn for each edge with `seed`.
+    Uniform {
+        /// The least weight.
+        least: u32,
+        /// The largest weight.
+        most: u32,
+        /// Seed of the random numbers.
+        seed: u64,
+    },
+}
+
+impl Serialize for EdgeWeights {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Unit {
+            unit: bool,
+        }
+        #[derive(Serialize)]
+        struct Uniform {
+            uniform: [u32; 2],
+            seed: u64,
+        }
+        match *self {
+            EdgeWeights::Graph => "file".serialize(serializer),
+            EdgeWeights::Unit => Unit { unit: true }.serialize(serializer),
+            EdgeWeights::Uniform { least, most, seed } => {
+                Uniform { uniform: [least, most], seed }.serialize(serializer)
+            }
+        }
+    }
+}
+
+/// Options of a search.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Options {
+    /// The method.
+    pub method: Method,
+    /// Whether to check distances and parents after the search.
+    pub validate: bool,
+    /// Where weights come from.
+    pub weights: EdgeWeights,
+}
+
+/// Distances from the source, by the type of weights.
+#[derive(Debug, Clone)]
+pub enum Distances {
+    /// Sums of whole numbers; `u64::MAX` if a vertex is not reached.
+    Whole(Column<u64>),
+    /// Sums of `f32`; infinity if a vertex is not reached.
+    Decimal(Column<f32>),
+}
+
+/// The shortest paths from one source.
+#[derive(Debug, Clone)]
+pub struct Paths {
+    source: Vertex,
+    options: Options,
+    reached: u64,
+    seconds: f64,
+    distances: Distances,
+    parents: Column<i64>,
+}
+
+/// Finds shortest paths from `source` to all vertices.
+///
+/// # Errors
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if the graph has no weights and the options ask for them;
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Validation`](crate::ErrorKind::Validation),
+/// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the disk and the device.
+pub fn search(graph: &Graph, source: Vertex, options: &Options, context: &Context) -> Result<Paths> {
+    let found: Computed<'_, SsspOutput> = graph.compute(context, "sssp", &FromOne::new(source, options))?;
+    let seconds = found.details::<Timed>()?.seconds();
+    let reached = one(&found.output)?.reached;
+    let column = |name: &str| format!("sssp/{source}/{name}");
+    let parents = found.column(&column("parent"))?;
+    let distances = match (options.weights, graph.weight_type()) {
+        (EdgeWeights::Graph, Some(WeightType::F32)) => Distances::Decimal(found.column(&column("distance"))?),
+        _ => Distances::Whole(found.column(&column("distance"))?),
+    };
+    Ok(Paths { source, options: options.clone(), reached, seconds, distances, parents })
+}
+
+impl Paths {
+    /// Returns the source.
+    pub fn source(&self) -> Vertex {
+        self.source
+    }
+
+    /// Returns the number of vertices that the search reached, with the source.
+    pub fn reached(&self) -> u64 {
+        self.reached
+    }
+
+    /// Returns the seconds of the search alone.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// Returns the distance of each vertex.
+    pub fn distances(&self) -> &Distances {
+        &self.distances
+    }
+
+    /// Returns the id of the vertex before each on a shortest path. The source is its own parent, and that of a vertex
+    /// that is not reached is -1.
+    pub fn parents(&self) -> &Column<i64> {
+        &self.parents
+    }
+
+    /// Returns the ids on a shortest path to the vertex with id `target`, from the source on; `None` if it is not
+    /// reached.
+    pub fn path_to(&self, target: u64) -> Option<Vec<u64>> {
+        let mut path = vec![target];
+        loop {
+            let at = *path.last()?;
+            match u64::try_from(self.parents.get(at)?).ok()? {
+                parent if parent == at => break,
+                parent => path.push(parent),
+            }
+        }
+        path.reverse();
+        Some(path)
+    }
+
+    /// Writes `distance.npy` and `parent.npy` to a folder.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), [`ErrorKind::DiskFull`](crate::ErrorKind::DiskFull).
+    pub fn write_npy(&self, folder: impl AsRef<Path>) -> Result<()> {
+        let folder = folder.as_ref();
+        match &self.distances {
+            Distances::Whole(distances) => distances.write_npy(folder.join("distance.npy")),
+            Distances::Decimal(distances) => distances.write_npy(folder.join("distance.npy")),
+        }?;
+        self.parents.write_npy(folder.join("parent.npy"))
+    }
+
+    /// Writes `distance.csv` and `parent.csv` to a folder.
+    ///
+    /// # Errors
+    /// Those of [`Self::write_npy`].
+    pub fn write_csv(&self, folder: impl AsRef<Path>) -> Result<()> {
+        let folder = folder.as_ref();
+        match &self.distances {
+            Distances::Whole(distances) => distances.write_csv(folder.join("distance.csv"), "distance"),
+            Distances::Decimal(distances) => distances.write_csv(folder.join("distance.csv"), "distance"),
+        }?;
+        self.parents.write_csv(folder.join("parent.csv"), "parent")
+    }
+
+    /// Searches again, checks that result at every edge, and compares this one with it. Of all shortest paths the
+    /// searches find the same, whatever the method and the device.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if these are not the paths of their source in `graph`.
+    pub fn validate(&self, graph: &Graph, context: &Context) -> Result<()> {
+        let options = Options { validate: true, ..self.options.clone() };
+        let other = search(graph, self.source, &options, context)?;
+        match (&self.distances, &other.distances) {
+            (Distances::Whole(found), Distances::Whole(expected)) => same(self.source, "distance", found, expected),
+            (Distances::Decimal(found), Distances::Decimal(expected)) => {
+                same(self.source, "distance", found, expected)
+            }
+            _ => Err(crate::Error::Validation("distances are of another graph: the type of weights differs".into())),
+        }?;
+        same(self.source, "parent", &self.parents, &other.parents)
+    }
+}

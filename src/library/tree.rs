@@ -1,0 +1,165 @@
+//! What results of breadth-first searches have in common: `[bfs]` and `[traverse]` find the same trees.
+
+use super::column::Column;
+use super::context::Context;
+use super::graph::{Computed, Graph, Vertex};
+use crate::algo::searches::results::SearchOutput;
+use crate::algo::searches::tree::verify::SourceOutput;
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// The breadth-first tree of one source.
+#[derive(Debug, Clone)]
+pub struct Tree {
+    source: Vertex,
+    reached: u64,
+    depth: u64,
+    edges: u64,
+    seconds: f64,
+    parents: Column<i64>,
+    levels: Column<i32>,
+}
+
+/// Keys of a table that searches from one vertex and keeps its tree.
+#[derive(Serialize)]
+pub(super) struct FromOne<'o, O> {
+    sources: [u64; 1],
+    write: bool,
+    #[serde(flatten)]
+    options: &'o O,
+}
+
+impl<'o, O> FromOne<'o, O> {
+    pub(super) fn new(source: Vertex, options: &'o O) -> FromOne<'o, O> {
+        FromOne { sources: [source.id()], write: true, options }
+    }
+}
+
+/// The part of `details` that every search has about its sources.
+#[derive(Deserialize)]
+pub(super) struct Timed {
+    sources: Vec<SourceTime>,
+}
+
+#[derive(Deserialize)]
+struct SourceTime {
+    seconds: f64,
+}
+
+impl Timed {
+    /// Returns the seconds of the only search.
+    pub(super) fn seconds(&self) -> f64 {
+        self.sources.first().map_or(0.0, |source| source.seconds)
+    }
+}
+
+impl Tree {
+    /// Searches by the table `algorithm`.
+    pub(super) fn search(
+        graph: &Graph,
+        source: Vertex,
+        (algorithm, options): (&str, &impl Serialize),
+        context: &Context,
+    ) -> Result<Tree> {
+        let found: Computed<'_, SearchOutput<SourceOutput>> =
+            graph.compute(context, algorithm, &FromOne::new(source, options))?;
+        let seconds = found.details::<Timed>()?.seconds();
+        let SourceOutput { reached, depth, edges, .. } = *one(&found.output)?;
+        let column = |name: &str| format!("{algorithm}/{source}/{name}");
+        let (parents, levels) = (found.column(&column("parent"))?, found.column(&column("level"))?);
+        Ok(Tree { source, reached, depth, edges, seconds, parents, levels })
+    }
+
+    /// Returns the source.
+    pub fn source(&self) -> Vertex {
+        self.source
+    }
+
+    /// Returns the number of vertices that the search reached, with the source.
+    pub fn reached(&self) -> u64 {
+        self.reached
+    }
+
+    /// Returns the largest level.
+    pub fn depth(&self) -> u64 {
+        self.depth
+    }
+
+    /// Returns the number of edges between reached vertices.
+    pub fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    /// Returns the seconds of the search alone.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// Returns the id of each vertex's parent. The source is its own parent, and that of a vertex that is not reached
+    /// is -1.
+    pub fn parents(&self) -> &Column<i64> {
+        &self.parents
+    }
+
+    /// Returns the level of each vertex, in edges from the source; -1 if it is not reached.
+    pub fn levels(&self) -> &Column<i32> {
+        &self.levels
+    }
+
+    /// Writes `parent.npy` and `level.npy` to a folder.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Io`](crate::ErrorKind::Io), [`ErrorKind::DiskFull`](crate::ErrorKind::DiskFull).
+    pub fn write_npy(&self, folder: impl AsRef<Path>) -> Result<()> {
+        let folder = folder.as_ref();
+        self.parents.write_npy(folder.join("parent.npy"))?;
+        self.levels.write_npy(folder.join("level.npy"))
+    }
+
+    /// Writes `parent.csv` and `level.csv` to a folder.
+    ///
+    /// # Errors
+    /// Those of [`Self::write_npy`].
+    pub fn write_csv(&self, folder: impl AsRef<Path>) -> Result<()> {
+        let folder = folder.as_ref();
+        self.parents.write_csv(folder.join("parent.csv"), "parent")?;
+        self.levels.write_csv(folder.join("level.csv"), "level")
+    }
+
+    /// Searches again, checks that tree by the rules of Graph500, and compares this one with it. Of all breadth-first
+    /// trees the searches find one, whatever the device and the number of threads.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if this is not the tree of its source in `graph`.
+    pub fn validate(&self, graph: &Graph, context: &Context) -> Result<()> {
+        let checked = super::bfs::Options { validate: true, ..super::bfs::Options::default() };
+        let other = Tree::search(graph, self.source, ("bfs", &checked), context)?;
+        same(self.source, "parent", &self.parents, &other.parents)?;
+        same(self.source, "level", &self.levels, &other.levels)
+    }
+}
+
+/// Compares two columns of results from `source`.
+pub(super) fn same<T: PartialEq + std::fmt::Display + crate::results::Value>(
+    source: Vertex,
+    name: &str,
+    found: &Column<T>,
+    expected: &Column<T>,
+) -> Result<()> {
+    let differs = |((id, found), (_, expected)): ((u64, T), (u64, T))| {
+        (found != expected).then(|| format!("{name} of {id} from {source}: expected {expected}, found {found}"))
+    };
+    match found.iter().zip(expected.iter()).find_map(differs) {
+        Some(why) => Err(Error::Validation(why)),
+        None if found.len() != expected.len() => {
+            Err(Error::Validation(format!("{name} from {source}: expected {} rows, found {}", expected.len(), found.len())))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the result of the only source.
+pub(super) fn one<S>(output: &SearchOutput<S>) -> Result<&S> {
+    output.sources.first().ok_or_else(|| Error::internal("read the result of a search", "it has no source"))
+}

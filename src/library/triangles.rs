@@ -1,0 +1,102 @@
+//! Triangles and clustering.
+//!
+//! ```
+//! use gpugraph::{Context, Graph, triangles};
+//!
+//! let context = Context::new()?;
+//! let graph = Graph::from_edges([(0, 1), (1, 2), (2, 0), (2, 3)], &context)?;
+//! assert_eq!(triangles::count(&graph, &context)?, 1);
+//! assert_eq!(&triangles::per_vertex(&graph, &context)?[..], [1, 1, 1, 0]);
+//! # Ok::<(), gpugraph::Error>(())
+//! ```
+
+use super::column::Column;
+use super::context::Context;
+use super::graph::{Computed, Graph};
+use crate::algo::triangle::{TriangleDetails, TriangleOutput};
+use crate::error::Result;
+use serde::Serialize;
+
+/// Numbers of a whole graph.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Totals {
+    /// Number of triangles.
+    pub triangles: u128,
+    /// Number of pairs of edges with a common end: the sum of d(d − 1)/2 over all degrees d.
+    pub wedges: u128,
+    /// Share of the wedges that are part of a triangle, from 0 to 1.
+    pub transitivity: f64,
+    /// Seconds of the count alone.
+    pub seconds: f64,
+}
+
+/// Triangles, degrees and clustering of each vertex.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Clustering {
+    /// Numbers of the whole graph.
+    pub totals: Totals,
+    /// Triangles that each vertex is in.
+    pub triangles: Column<u64>,
+    /// Neighbours of each vertex, without direction.
+    pub degree: Column<u32>,
+    /// Share of the pairs of neighbours of each vertex that are joined, from 0 to 1; 0 for less than two neighbours.
+    pub clustering: Column<f64>,
+    /// Mean of the clustering of all vertices with an edge.
+    pub average: f64,
+}
+
+#[derive(Serialize)]
+struct Options {
+    per_vertex: bool,
+}
+
+/// Counts the triangles of a graph, without regard to the direction of edges.
+///
+/// # Errors
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
+/// disk and the device.
+pub fn count(graph: &Graph, context: &Context) -> Result<u128> {
+    Ok(totals(graph, context)?.triangles)
+}
+
+/// Counts the triangles and wedges of a graph.
+///
+/// # Errors
+/// Those of [`count`].
+pub fn totals(graph: &Graph, context: &Context) -> Result<Totals> {
+    let found: Computed<'_, TriangleOutput> = graph.compute(context, "triangle", &Options { per_vertex: false })?;
+    Ok(Totals::of(&found.output, found.seconds()))
+}
+
+/// Returns the number of triangles that each vertex is in.
+///
+/// # Errors
+/// Those of [`count`].
+pub fn per_vertex(graph: &Graph, context: &Context) -> Result<Column<u64>> {
+    Ok(clustering(graph, context)?.triangles)
+}
+
+/// Returns triangles, degrees and clustering of each vertex.
+///
+/// # Errors
+/// Those of [`count`].
+pub fn clustering(graph: &Graph, context: &Context) -> Result<Clustering> {
+    let found: Computed<'_, TriangleOutput> = graph.compute(context, "triangle", &Options { per_vertex: true })?;
+    let details: TriangleDetails = found.details()?;
+    Ok(Clustering {
+        totals: Totals::of(&found.output, found.seconds()),
+        triangles: found.column("triangles")?,
+        degree: found.column("degree")?,
+        clustering: found.column("clustering")?,
+        average: details.average_clustering.unwrap_or(0.0),
+    })
+}
+
+impl Totals {
+    pub(super) fn of(output: &TriangleOutput, seconds: f64) -> Totals {
+        let &TriangleOutput { triangles, wedges, transitivity, .. } = output;
+        Totals { triangles, wedges, transitivity, seconds }
+    }
+}

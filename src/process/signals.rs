@@ -28,7 +28,7 @@ const STOPPING: [(i32, &str); 6] = [
 ];
 
 /// Time after the first signal in which a second one is ignored. Within this time `timeout` and some launchers send the
-/// same signal twice, and so does a scheduler together with a job script that passes its signals on.
+/// same signal twice. A process may also get it from the scheduler and from a job script that passes signals on.
 const SECOND_AFTER: Duration = Duration::from_secs(1);
 
 /// Cause of the stop: index + 1 in [`STOPPING`], or one past the last for [`REASON`]; 0 if no stop was requested.

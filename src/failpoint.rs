@@ -89,8 +89,7 @@ mod imp {
         })
     }
 
-    /// Counts a hit of the failpoint `name`, and returns the action of the rule that applies to this hit, if there is
-    /// one.
+    /// Counts a hit of the failpoint `name`, and returns the action if a rule applies to this hit.
     fn count(name: &str) -> Option<Action> {
         let mut state = state().lock().unwrap_or_else(PoisonError::into_inner);
         let State { rules, hits, count } = &mut *state;

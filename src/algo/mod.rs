@@ -75,7 +75,7 @@ pub fn find(name: &str) -> Option<&'static Entry> {
 /// Returns the description of the column of results in `file`, which lies below `out/`.
 pub fn about_column(file: &Path) -> Option<&'static About> {
     let stem = file.file_stem()?;
-    // An algorithm whose folder it is in knows it better than others with a column of this name.
+    // The algorithm in whose folder the file is comes first, because others may have a column of the same name.
     let in_folder = ALGORITHMS.iter().filter(|algorithm| file.iter().any(|part| part == algorithm.name));
     let mut columns = in_folder.chain(ALGORITHMS).flat_map(|algorithm| algorithm.columns).chain([&About::IDS]);
     columns.find(|column| stem == column.name)

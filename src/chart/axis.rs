@@ -31,8 +31,8 @@ enum ScaleLayout {
 const TICKS: f64 = 6.0;
 /// Length that a logarithmic axis reserves for the value 0.
 const ZERO: f64 = 44.0;
-/// Smallest and largest value that a linear axis supports; beyond them the steps between ticks are not distinct
-/// numbers. A larger value is drawn at the end of the axis, and a part outside this range is not drawn.
+/// Smallest and largest value that a linear axis supports. Beyond them, floats can't represent the steps between ticks.
+/// A larger value is drawn at the end of the axis. A part outside this range is not drawn.
 const LENGTHS: [f64; 2] = [1e-290, 1e290];
 
 impl AxisLayout {

@@ -93,7 +93,7 @@ impl Unit {
         if !value.is_finite() {
             return "–".to_owned();
         }
-        // The sum of no values is -0.
+        // An empty sum of floats is -0; adding 0 makes it 0.
         let value = value + 0.0;
         match self {
             Unit::Bytes => bytes(value.max(0.0) as u64),
@@ -111,7 +111,7 @@ impl Unit {
 /// Formats a value in the largest unit that is not larger than the rounded value. Units without a name end in a space,
 /// so that the caller can append one.
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
-    // From this fraction of a unit on, a value would be rounded to 1000 of the next smaller unit.
+    // From this fraction of a unit on, a value in the next smaller unit would be rounded to 1000.
     const ROUNDED: f64 = 0.9995;
     let fits = units.iter().rev().find(|(factor, _)| value.abs() >= factor * ROUNDED);
     let (factor, name) = fits.unwrap_or(&units[0]);

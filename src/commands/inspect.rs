@@ -23,7 +23,8 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let plan = Plan::of(&job, &Resources::here(&job, args.ranks as usize, args.nodes as usize)?)?;
     print(&plan, args.json)?;
     limits::refuse(&plan)?;
-    // A job of several ranks is planned on a machine where it will not run, so address space is not checked.
+    // A job of several ranks is usually planned on a machine where it will not run, so its address space is not
+    // checked.
     if args.ranks == 1 { limits::refuse_addresses(&plan) } else { Ok(()) }
 }
 

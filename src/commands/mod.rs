@@ -36,9 +36,8 @@ use std::time::Duration;
 pub fn main() -> ExitCode {
     comm::report_panics();
     memory::set_allocator();
-    // Files of edges, blocks, ranks and GPUs need descriptors, so the soft limit is raised, but at most to Linux's
-    // default maximum, because programs started from here, for example by MPI, may close every descriptor below the
-    // limit.
+    // Files, ranks and GPUs need many descriptors, so the soft limit is raised. It is raised at most to Linux's default
+    // maximum, because programs that start from here, for example by MPI, may close every descriptor below the limit.
     let _ = rlimit::increase_nofile_limit(1 << 20);
     let cli = Cli::parse();
     match signals::install().and_then(|()| dispatch(cli.command)) {
@@ -102,7 +101,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     Ok(())
 }
 
-/// Copies all data of a stream to a file next to the output.
+/// Copies a whole stream to a file next to the output.
 fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<StreamCopy> {
     let format = from.or_else(|| Format::by_ending(stream.path())).ok_or_else(|| {
         let name = stream.name();

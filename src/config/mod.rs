@@ -41,8 +41,8 @@ const LONGEST: u64 = 2 << 20;
 
 /// Reads and validates the job file at `path`. `overrides` are the arguments of `--set`: `table.key=value`, where the
 /// value is TOML or else plain text. If several overrides set one key, the last wins. An override that names a source
-/// of edges, or a vertex to search from, removes the alternatives in the file. `run.device=cpu` removes the file's
-/// `run.gpu`.
+/// of edges, or a vertex to search from, removes the file's other sources or vertices. `run.device=cpu` removes the
+/// file's `run.gpu`.
 ///
 /// # Errors
 /// [`Error::Usage`] with a paragraph for each mistake: the place, what was expected and found, the line and a caret.

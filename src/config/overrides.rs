@@ -48,8 +48,8 @@ pub(super) fn apply(root: &mut TomlTable, source: usize, diagnostics: &mut Diagn
     supersede(root, source, &keys);
 }
 
-/// Parses the value of an override as TOML. A value that is not TOML is taken as a string, and so is a number for a key
-/// whose values are text, so that the quotes of the shell are enough.
+/// Parses the value of an override as TOML. A value that is not TOML is taken as a string. A number is also taken as a
+/// string if the values of the key are text. So a user needs no quotes beyond the shell's.
 fn value_node(text: &str, is_text: bool, start: usize, source: usize) -> TomlNode {
     let trimmed = text.trim();
     let start = start + (text.len() - text.trim_start().len());
@@ -86,8 +86,8 @@ fn insert(table: &mut TomlTable, keys: &[(&str, TextSpan)], node: TomlNode) {
 }
 
 /// Removes values of the job file that an override rules out, because `--set` can't unset them. If the override names a
-/// source of edges, the other sources go. If it chooses where to search from, the other ways to choose go. With
-/// `run.device=cpu`, the GPU's index goes.
+/// source of edges, the other sources are removed. If it chooses where to search from, the other ways to choose are
+/// removed. `run.device=cpu` removes the GPU's index.
 fn supersede(root: &mut TomlTable, source: usize, keys: &[(&str, TextSpan)]) {
     let Some((name, _)) = keys.first() else { return };
     let Some(TomlValue::Table(table)) = root.get_mut(name).map(|entry| &mut entry.node.value) else { return };
@@ -97,7 +97,7 @@ fn supersede(root: &mut TomlTable, source: usize, keys: &[(&str, TextSpan)]) {
         && let Some(named) = SOURCES.into_iter().find(|key| given(key).is_some())
     {
         ruled_out.extend(SOURCES.iter().filter(|key| **key != named));
-        // Options for files, and the expected size, belong to the path.
+        // Options for files, and the expected size, apply only to `path`.
         ruled_out.extend(
             ["format", "columns", "skip_lines", "weights", "recursive", "expect"]
                 .into_iter()
@@ -105,7 +105,7 @@ fn supersede(root: &mut TomlTable, source: usize, keys: &[(&str, TextSpan)]) {
         );
     }
     let alternatives = algo::find(name).map_or(&[][..], |algorithm| algorithm.alternatives);
-    // `forest = false` asks for nothing, so it rules out nothing.
+    // A key with the value `false`, such as `forest = false`, chooses nothing, so it rules out nothing.
     let asks = |key: &str| given(key).is_some_and(|entry| entry.node.value != TomlValue::Boolean(false));
     if let Some(named) = alternatives.iter().find(|key| asks(key)) {
         ruled_out.extend(alternatives.iter().filter(|key| *key != named));

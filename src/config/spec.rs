@@ -1,5 +1,5 @@
-//! The validated job. An `Option` does not mean that the file omits a key, because defaults are filled in. It means
-//! that "none" is itself a decision (use what the machine has, choose by the extension).
+//! The validated job. `None` in an `Option` does not mean that the file omits a key, because defaults are filled in. It
+//! stands for a choice of its own, such as "use what the machine has" or "choose by the extension".
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -85,12 +85,12 @@ impl Job {
         Direction::of(self.directed && (self.keep || self.keeps_direction || self.any_needs(|needs| needs.direction)))
     }
 
-    /// Returns true if some task needs undirected edges of a graph that keeps direction.
+    /// Returns true if the graph keeps direction, but some task needs undirected edges.
     pub fn merges(&self, direction: Direction) -> bool {
         direction == Direction::Directed && self.any_needs(|needs| !needs.direction)
     }
 
-    /// Returns true if a task reads the upper half of rows.
+    /// Returns true if a task reads the upper half of rows: the neighbours with larger numbers than the row's vertex.
     pub fn needs_upper(&self) -> bool {
         self.any_needs(|needs| needs.upper)
     }
@@ -220,9 +220,9 @@ pub struct Random {
 /// `[limits]`: limits on the use of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Limits {
-    /// Host memory per rank in bytes; `None`: 80 % of what the machine or cgroup has free.
+    /// Host memory per rank in bytes; `None` means 80 % of what the machine or cgroup has free.
     pub host_memory: Option<u64>,
-    /// Memory per GPU in bytes; `None`: 90 % of what is free, or less if that would leave less than 1 GiB.
+    /// Memory per GPU in bytes; `None` means 90 % of what is free, or less if that would leave less than 1 GiB.
     pub gpu_memory: Option<u64>,
     /// Number of threads; 0 means as many as the scheduler, the affinity mask or the cgroup's quota grants this
     /// process, or else `OMP_NUM_THREADS`, or else all cores.
@@ -234,7 +234,8 @@ pub struct Limits {
 pub struct Run {
     /// The device that computes.
     pub device: Device,
-    /// Index of the GPU to use; `None`: by local rank. It is never set with [`Device::Cpu`].
+    /// Index of the GPU to use; `None` chooses it by the rank's index on its machine. It is never set with
+    /// [`Device::Cpu`].
     pub gpu: Option<u32>,
     /// How ranks share GPUs if a machine has fewer GPUs than ranks.
     #[serde(default)]

@@ -163,7 +163,7 @@ fn input(root: &TomlTable, environment: Environment<'_>, diagnostics: &mut Diagn
             "prepared" => field.path(environment, diagnostics).map(InputSpec::Prepared),
             "kronecker" => random(&field, diagnostics).map(InputSpec::Kronecker),
             "uniform" => random(&field, diagnostics).map(InputSpec::Uniform),
-            // Already refused.
+            // A list in a job on graphs was refused before.
             "list" => None,
             kind => weighted::read(kind, &field, diagnostics).map(InputSpec::Weighted),
         };

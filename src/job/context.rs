@@ -23,8 +23,8 @@ pub struct Context {
     pub job: Job,
     /// The ranks that share the work. All of them run the same stages in the same order.
     pub comm: Comm,
-    /// Counters of the input chunks that each rank has taken, so that fast ranks take some from slow ones. `None` if
-    /// ranks can't share counters.
+    /// Shared counters with which fast ranks take over chunks of the input from slow ranks. `None` if ranks can't share
+    /// counters.
     pub stealing: Option<WorkStealing>,
     /// Budget of host memory.
     pub budget: Budget,
@@ -70,8 +70,8 @@ impl Context {
             tracing::debug!(mpi, all, messages = comm_memory.messages(), messages = ?comm_memory.messages, "memory of ranks");
         }
         let stealing = WorkStealing::open(comm);
-        // Parallel work outside of its own thread pool uses the same number of threads. Only the first call has an
-        // effect.
+        // Parallel work outside of an explicit thread pool runs in rayon's global pool, with the same number of
+        // threads. Only the first call has an effect.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         let (gpu, syncer) = (GpuSession::new(job, comm), Syncer::start()?);
         let (job, comm) = (job.clone(), comm.clone());

@@ -19,7 +19,7 @@ pub(crate) enum RunEnding {
     NothingToDo(Box<Report>),
     /// The workdir has results that this job may not replace. They stay.
     Refused(Error),
-    /// The run failed or was stopped. What was durable stays.
+    /// The run failed or was stopped. Durable results stay.
     Failed(Error),
 }
 
@@ -56,7 +56,7 @@ impl RunEnding {
         may_stay && (&done.outputs, &done.tasks) == (&manifest.outputs, &manifest.tasks)
     }
 
-    /// Writes `report.html` to the workdir, unless the one there is still right or there is nothing to show.
+    /// Writes `report.html` to the workdir, unless the existing page is still right or there is nothing to show.
     pub(crate) fn leave_page(&self, workdir: &Path) {
         let stays = match self {
             RunEnding::Worked(_) => false,

@@ -12,7 +12,7 @@ use crate::job::state::finished::{Subject, tasks_are_done};
 use crate::job::state::record::Contents;
 use crate::list::List;
 
-/// The stage that opens the list of a job. It never builds one.
+/// The stage that opens the list of a job. It never builds a list.
 pub(crate) struct OpenedList;
 
 impl Stage for OpenedList {

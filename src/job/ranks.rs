@@ -17,8 +17,8 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Time that a file of another node may stay invisible: the interval at which network file systems look up names
 /// again.
 pub(crate) const OUT_OF_SIGHT: Duration = Duration::from_secs(70);
-/// Time to wait for a file of another rank in a folder that seems to be local to this node. Not zero, because the
-/// file system may have been misjudged.
+/// Time to wait for a file of another rank in a folder that seems to be local to this node. This is not zero, because
+/// the file system may have been misjudged.
 const OUT_OF_REACH: Duration = Duration::from_secs(5);
 
 /// Returns an error if a rank has another version or another job than the leader. The error names the rank.
@@ -117,7 +117,7 @@ pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
     Err(Error::io("share the workdir (it must be on a file system of all nodes)", workdir, e))
 }
 
-/// Calls `look` until it returns something, for at most `patience`. Used for files that another node may just have
+/// Calls `look` until it returns a value, for at most `patience`. It is for files that another node may just have
 /// written.
 pub(crate) fn wait_for<T>(patience: Duration, look: impl Fn() -> Option<T>) -> Option<T> {
     let started = Instant::now();
@@ -143,8 +143,8 @@ pub(crate) fn threads(job: &Job, comm: &Comm) -> usize {
     part_of(mine, &all[comm.rank()], local, comm.local_ranks(), host::granted().each)
 }
 
-/// Returns the number of cores for one of `ranks` ranks that share a machine. This rank may use `mine` cores; `mask`
-/// says which, and `masks` says it for each of these ranks.
+/// Returns the number of cores for one of `ranks` ranks that share a machine. This rank may use `mine` cores, out of
+/// the cores in the bit mask `mask`; `masks` has the bit masks of all these ranks.
 fn part_of<'a>(
     mine: usize,
     mask: &[u8],
@@ -166,7 +166,7 @@ fn part_of<'a>(
     }
 }
 
-/// Returns the memory limit of this rank in bytes: as configured, or its part of what the machine has free.
+/// Returns the memory limit of this rank in bytes: as configured, or its part of the machine's free memory.
 ///
 /// # Errors
 /// [`crate::Error::Usage`] if no limit is configured and free memory can't be read.

@@ -14,8 +14,8 @@ use crate::prepare::prepared::Graph;
 /// A part of a job. Its result is opened if an earlier run stored it, and otherwise made. `M` collects the results of
 /// all stages. The methods are collective: all ranks call them together.
 pub(crate) trait Stage<M = Made> {
-    /// Returns the names of the stage's steps in the report and the manifest, in order. Empty if no table of the job
-    /// needs the stage.
+    /// Returns the names of the stage's steps in the report and the manifest, in order. The list is empty if no table
+    /// of the job needs the stage.
     fn steps(&self, _job: &Job, _made: &M) -> Vec<&'static str> {
         Vec::new()
     }
@@ -34,7 +34,7 @@ pub(crate) trait Stage<M = Made> {
         Ok(())
     }
 
-    /// Removes files of the stage that are not needed after the job. Not called if the job keeps its graph.
+    /// Removes files of the stage that are not needed after the job. This is not called if the job keeps its graph.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -67,7 +67,8 @@ pub(crate) trait Stage<M = Made> {
 pub(crate) struct Made {
     /// The graph or list that tasks compute on.
     pub(crate) input: Option<ByInput<Box<Graph>, List>>,
-    /// The plan of the job, if a stage made one. Errors take from it the limit that is enough for all tasks.
+    /// The plan of the job, if a stage made one. Error messages name the limit in the plan that is enough for all
+    /// tasks.
     pub(crate) plan: Option<Plan>,
     /// The input of the job, if an earlier run already did everything.
     pub(crate) finished: Option<Subject>,
@@ -102,8 +103,8 @@ impl Made {
         if let Some(ByInput::Graph(graph)) = &self.input { graph.info.direction } else { job.direction() }
     }
 
-    /// Returns a task's error. If it names a memory limit that is too small, and a plan is known, replaces that limit
-    /// by the one that is enough for all tasks.
+    /// Returns a task's error. If the error names a memory limit and a plan is known, replaces that limit by the limit
+    /// that is enough for all tasks.
     pub(crate) fn name_limit(&self, error: Error) -> Error {
         if let Some(plan) = &self.plan { limits::name_limit(plan, error) } else { error }
     }

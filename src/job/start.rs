@@ -78,8 +78,8 @@ pub(crate) fn start(
     Ok((context, record))
 }
 
-/// Changes an error that occurred before any stage. A limit that it names becomes the limit that is enough for all
-/// stages, because a limit that only fits the process is not enough.
+/// Changes an error that occurred before any stage. If the error names a limit, replaces it by the limit that is enough
+/// for all stages, not just for the process itself.
 fn for_all_stages(e: Error, job: &Job, comm: &Comm) -> Error {
     match Resources::here(job, comm.ranks(), comm.nodes()).and_then(|machine| Plan::of(job, &machine)) {
         Ok(plan) => limits::name_limit(&plan, e),

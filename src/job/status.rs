@@ -35,7 +35,7 @@ const FOR_GOOD: [u8; 6] = [2, 3, 4, 5, 7, 8];
 pub enum JobState {
     /// A process works on the job.
     Running,
-    /// An owner on another host holds the workdir, but has sent no update lately.
+    /// An owner on another host uses the workdir, but has sent no update lately.
     Silent,
     /// The job ended early; the same command continues it.
     Stopped,
@@ -57,7 +57,7 @@ pub struct JobStatus {
     pub differs: Vec<[String; 2]>,
     /// The state of the job.
     pub state: JobState,
-    /// The process that holds the workdir, or held it last without releasing it.
+    /// The process that uses the workdir, or the last process that used the workdir and did not release it.
     pub owner: Option<Owner>,
     /// Seconds since the owner's last update. Clocks may differ between hosts.
     pub silent_seconds: Option<f64>,
@@ -155,7 +155,7 @@ impl JobPlace {
         Some(&job.name)
     }
 
-    /// Returns the tables of the job file whose keys differ from the results in `manifest`. Each entry has the name
+    /// Returns the tables of the job file whose keys differ from the results in `manifest`. Each element has the name
     /// of the table, its keys for the results, and its keys in the job file.
     pub fn differences(&self, manifest: &Manifest) -> Vec<(&'static str, [String; 2])> {
         let Some(job) = self.job.as_ref().filter(|_| manifest.has_results()) else { return Vec::new() };
@@ -211,8 +211,8 @@ pub fn look(place: &JobPlace) -> Result<JobStatus> {
         resumes: manifest.resumes,
         seconds: manifest.seconds,
         stages: stages(&manifest, place.job.as_ref()),
-        // Units that a finished job left may be from an earlier attempt with more trials or other results. `min` is
-        // needed because the journal of searches also contains their checks.
+        // Units that a finished job left may be from an earlier attempt with more trials or other results. The journal
+        // of searches also has records of checks, so `min` limits the number of units.
         units: units
             .filter(|_| state != JobState::Finished)
             .map(|units| UnitsDone { done: units.done.min(units.total), ..units }),
@@ -348,7 +348,7 @@ impl fmt::Display for JobStatus {
             writeln!(f, "units     {done} of {total} of {task}{trial}")?;
         }
         if let (JobState::Running | JobState::Silent, Some(now)) = (self.state, &self.now) {
-            // Capped because a rank may have done a part of other ranks' share.
+            // The percentage is capped, because a rank may have done a part of other ranks' share.
             let percent = (100.0 * now.done as f64 / now.total.max(1) as f64).min(100.0);
             let left = now.eta_seconds.map_or_else(|| "?".into(), duration);
             let rate = per_second(now.rate, now.unit);

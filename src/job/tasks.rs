@@ -242,7 +242,7 @@ fn remove_units(job: &Job, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the journals and checkpoints of the algorithms and trials for which `wants` returns true.
+/// Returns the paths of the journals and checkpoints of the algorithms and trials for which `wants` returns true.
 fn units_of(job: &Job, wants: impl Fn(&str, u32) -> bool) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(job.workdir.join("units")).into_iter().flatten().flatten();
     let is_wanted = move |file: &str| Units::named(file).is_some_and(|(algorithm, trial, _)| wants(algorithm, trial));

@@ -106,7 +106,7 @@ impl Diagnostics {
         self.mistakes.push(JobMistake { place: Some(place), message, syntax: true });
     }
 
-    /// Describes a place for a message about another place: `line 5`, or the text of the `--set`.
+    /// Returns how a message about another place refers to `place`: `line 5`, or the text of the `--set`.
     pub fn describe(&self, place: &TextSpan) -> String {
         if place.is_override() {
             format!("--set {}", clip(self.text(place.source)))

@@ -239,7 +239,7 @@ impl<'t> Field<'t> {
         string(&self.entry.node).or_else(|| self.expected("a string", diagnostics))
     }
 
-    /// Reads a table. Returns it as a tree and as a section.
+    /// Reads a table. Returns its tree of values, and a section that reads its keys.
     pub fn section(&self, diagnostics: &mut Diagnostics) -> Option<(&'t TomlTable, Section<'t>)> {
         match self.entry.node.as_table() {
             Some(table) => Some((table, Section { name: self.name.clone(), table: Some(table) })),

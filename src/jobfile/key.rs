@@ -58,7 +58,7 @@ impl<T: Clone> Key<T> {
         Key { name, meaning, kind: KeyKind::Other { values, default, absent, read } }
     }
 
-    /// Returns the entry of the key in `table`; `None` if the table lacks it.
+    /// Returns the key with its value in `table`; `None` if the table lacks the key.
     pub fn field<'t>(&self, table: &Section<'t>) -> Option<Field<'t>> {
         table.get(self.name)
     }

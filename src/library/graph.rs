@@ -279,7 +279,10 @@ impl Graph {
         let mut tables = Table::new();
         let directory = TomlValue::String(workdir.to_string_lossy().into_owned());
         let of_job = [("name", TomlValue::String("graph".into())), ("workdir", directory), ("keep", true.into())];
-        tables.insert("job".into(), TomlValue::Table(of_job.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()));
+        tables.insert(
+            "job".into(),
+            TomlValue::Table(of_job.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()),
+        );
         if given.is_some() {
             input.retain(|key, _| key == "directed" || key == "first_id");
         }
@@ -299,7 +302,15 @@ impl Graph {
             false => RowIds::Dense { first: info.rows_before() },
             true => RowIds::Sparse(Arc::new(IdList::of(session.input()?.graph(), info.first_id)?)),
         };
-        Ok(Graph { context: context.clone(), info, edges, max_degree, ids, session: Mutex::new(session), _temporary: temporary })
+        Ok(Graph {
+            context: context.clone(),
+            info,
+            edges,
+            max_degree,
+            ids,
+            session: Mutex::new(session),
+            _temporary: temporary,
+        })
     }
 
     /// Returns the number of vertices: the number that the input declares, or else the largest id + 1. If ids are
@@ -424,11 +435,6 @@ impl<O> Computed<'_, O> {
     pub(super) fn column<T: Value>(&self, name: &str) -> Result<Column<T>> {
         let path = self.session.workdir().join("out").join(format!("{name}.npy"));
         Column::open(&path, self.ids)
-    }
-
-    /// Returns true if there is a column `out/NAME.npy`.
-    pub(super) fn has_column(&self, name: &str) -> bool {
-        self.record.outputs.contains_key(&format!("out/{name}.npy"))
     }
 }
 

@@ -206,9 +206,7 @@ impl Paths {
         let other = search(graph, self.source, &options, context)?;
         match (&self.distances, &other.distances) {
             (Distances::Whole(found), Distances::Whole(expected)) => same(self.source, "distance", found, expected),
-            (Distances::Decimal(found), Distances::Decimal(expected)) => {
-                same(self.source, "distance", found, expected)
-            }
+            (Distances::Decimal(found), Distances::Decimal(expected)) => same(self.source, "distance", found, expected),
             _ => Err(crate::Error::Validation("distances are of another graph: the type of weights differs".into())),
         }?;
         same(self.source, "parent", &self.parents, &other.parents)

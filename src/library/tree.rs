@@ -152,9 +152,11 @@ pub(super) fn same<T: PartialEq + std::fmt::Display + crate::results::Value>(
     };
     match found.iter().zip(expected.iter()).find_map(differs) {
         Some(why) => Err(Error::Validation(why)),
-        None if found.len() != expected.len() => {
-            Err(Error::Validation(format!("{name} from {source}: expected {} rows, found {}", expected.len(), found.len())))
-        }
+        None if found.len() != expected.len() => Err(Error::Validation(format!(
+            "{name} from {source}: expected {} rows, found {}",
+            expected.len(),
+            found.len()
+        ))),
         None => Ok(()),
     }
 }

@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 const AWAKE: Duration = Duration::from_micros(100);
 /// Shortest and longest sleep of a polling thread.
 const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
-/// Longest time until a thread that yields its core gets it back, if it does not share the core. Another busy thread
-/// would run for a whole time slice, which is longer.
+/// Longest time until a thread that yields its core runs again, if no other busy thread uses the core. Another busy
+/// thread would run for a whole time slice, which is longer.
 const SLICE: Duration = Duration::from_micros(200);
-/// Time for which the cores count as shared after a thread found that its core is.
+/// Time for which the cores count as shared after a thread found its core in use by another thread.
 const SHARED: Duration = Duration::from_millis(100);
 
 /// Exponential back-off. It yields the core at first, because most answers come at once. Then it sleeps longer and
-/// longer, so that the core is free for threads that compute. On cores that other threads keep busy it sleeps at once:
-/// a thread that sleeps runs again as soon as it wakes, and a thread that yields does not.
+/// longer, so that the core is free for threads that compute. On cores that other threads keep busy it sleeps at once,
+/// because a sleeping thread runs again as soon as it wakes, and a yielding thread does not.
 #[derive(Default)]
 pub struct Backoff {
     since: Option<Instant>,
@@ -49,7 +49,7 @@ impl Backoff {
     }
 }
 
-/// Whether a thread of this process found within the last 0.1 s that another thread keeps its core busy.
+/// Whether a thread of this process found, within the last 0.1 s, its core in use by another thread.
 pub fn cores_are_shared() -> bool {
     // Callers ask in every round, so read the clock only if cores were ever shared.
     CORES.were_shared() && CORES.are_shared(Instant::now())

@@ -23,7 +23,7 @@ impl CpuMeter {
 
     fn below(folder: &Path) -> Result<CpuMeter, String> {
         let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        // The names of a package's parts have a second colon.
+        // The counters of parts of a package have a second colon in their names.
         let is_package = |name: &str| name.contains("rapl:") && name.matches(':').count() == 1;
         let packages = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_package));
         let mut packages: Vec<PathBuf> = packages.map(|entry| entry.path()).collect();

@@ -106,9 +106,9 @@ pub fn affinity() -> Vec<u8> {
 pub struct Memory {
     /// Memory of the whole machine.
     pub total: u64,
-    /// Memory that is free for this process. It is the minimum of: available memory according to the kernel; what the
-    /// limits of its cgroup and the cgroup's ancestors leave (version 1 or 2, without reclaimable page cache); what the
-    /// scheduler's grant leaves; and a share of what `ulimit -v` leaves.
+    /// Memory that is free for this process. It is the minimum of: available memory according to the kernel; the memory
+    /// that the limits of its cgroup and the cgroup's ancestors leave (version 1 or 2, without reclaimable page cache);
+    /// the rest of the scheduler's grant; and a share of the address space that `ulimit -v` leaves.
     pub free: u64,
     /// True if `ulimit -v` is the tightest limit.
     pub by_addresses: bool,
@@ -121,7 +121,7 @@ pub fn memory() -> Memory {
     let total = kib_of(&text, "MemTotal:");
     let available = kib_of(&text, "MemAvailable:").or(total);
     // Mapped files, stacks and the allocator also take address space. A job's default limit is 80 % of this value,
-    // which is half of what `ulimit -v` leaves.
+    // which is half of the address space that `ulimit -v` leaves.
     let addresses = crate::memory::addresses_left().map(|left| left / 8 * 5);
     let granted = granted_memory().map(|grant| grant.saturating_sub(process_memory()));
     let free = [available, cgroup_free(), granted, addresses].into_iter().flatten().min().unwrap_or(0);

@@ -39,7 +39,7 @@ mod tests {
     #[test]
     fn a_panic_is_a_sentence() {
         assert_eq!(caught(|| 7), Ok(7));
-        // Panics without a print.
+        // `resume_unwind` panics without printing a message.
         assert_eq!(caught(|| -> u8 { resume_unwind(Box::new("of\n  7")) }), Err("of 7".into()));
         assert_eq!(caught(|| -> u8 { resume_unwind(Box::new("of\n  8".to_owned())) }), Err("of 8".into()));
         assert!(!are_caught());

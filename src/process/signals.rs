@@ -4,8 +4,8 @@
 //! SIGPIPE stays ignored, as in every Rust program. So writing to a closed pipe is an error that the writer handles.
 #![allow(unsafe_code)] // each registration says why its handler may run between any two instructions
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::sync::Once;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -28,7 +28,7 @@ const STOPPING: [(i32, &str); 6] = [
 ];
 
 /// Time after the first signal in which a second one is ignored. Within this time `timeout` and some launchers send the
-/// same signal twice, and so does a scheduler together with a job script that passes its signals on.
+/// same signal twice. A process may also get it from the scheduler and from a job script that passes signals on.
 const SECOND_AFTER: Duration = Duration::from_secs(1);
 
 /// Cause of the stop: index + 1 in [`STOPPING`], the number of a [`StopRequest`], or 0 if no stop was requested.

@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
 
-/// Number of rows in a piece, which one thread formats at a time.
+/// Number of rows that one thread formats at a time.
 const PIECE: u64 = 1 << 17;
 /// Maximum number of threads that format rows; more do not speed up one file.
 const WRITERS: usize = 4;
@@ -54,7 +54,7 @@ impl<T: Value> Column<T> {
     }
 
     /// Appends `rows` values to the column. `values` returns the values of a range of these rows. Up to `threads`
-    /// threads format pieces.
+    /// threads format the values.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`].

@@ -127,7 +127,7 @@ impl ResultFile {
         };
         std::thread::scope(|scope| {
             for _ in 1..(threads as u64).min(pieces) {
-                // If the system starts fewer threads, those that were started do the work.
+                // If the system starts fewer threads, the started threads do all the work.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
@@ -158,7 +158,7 @@ impl ResultFile {
     }
 }
 
-/// The state shared by threads that write pieces of a file in turn.
+/// The state shared by threads that write the pieces of a file one after another, in order.
 struct WriteTurn<'f> {
     /// Number of the piece to write next.
     piece: u64,

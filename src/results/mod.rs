@@ -43,7 +43,7 @@ impl OutputFormat {
         }
     }
 
-    /// Returns an upper bound for the bytes of a row in a column whose values take `width` bytes in binary and up to
+    /// Returns an upper bound for the bytes of a row in a column. Its values take `width` bytes in binary and up to
     /// `digits` characters in text.
     pub fn row_bytes(self, width: u64, digits: u64) -> u64 {
         match self {

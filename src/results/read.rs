@@ -22,7 +22,7 @@ pub const READING: u64 = BUFFER as u64;
 pub type Values<'p, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'p>;
 
 /// Opens a column of results of exactly `rows` rows and returns its values. The file is an array `NAME.npy` or a text
-/// `NAME.csv`. A line of text begins with the row's id, which `id` returns, and the header calls these ids `key`.
+/// `NAME.csv`. In text, each line begins with the row's id, which `id` returns, and `key` is the heading of the ids.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Validation`] if the file has another header, other ids, or more or fewer rows.

@@ -28,7 +28,7 @@ pub struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Creates a writer of the columns of `algorithm` on `graph`, or on a list if that is `None`. Nothing is read or
+    /// Creates a writer of the columns of `algorithm` on `graph`, or on a list if `graph` is `None`. Nothing is read or
     /// created until a column is written.
     pub fn new(
         workdir: &'a Path,
@@ -195,8 +195,8 @@ impl<'a> Columns<'a> {
         Ok(())
     }
 
-    /// Opens the order of vertices and the sparse ids, if that was not done before, and writes the list of sparse ids,
-    /// which gives the order of rows.
+    /// On the first call, opens the order of vertices and the sparse ids, and writes the list of sparse ids, which
+    /// gives the order of rows. Returns the graph.
     fn open(&mut self) -> Result<&'a Graph> {
         let graph = self.graph.ok_or_else(|| Error::internal("write results of vertices", "a list has none"))?;
         if self.order.is_some() {

@@ -24,7 +24,7 @@ const KIND: Kind = Kind::new(b"CKPT");
 const HEAD: usize = 3;
 /// Shortest time between checkpoints.
 const INTERVAL: Duration = Duration::from_secs(30);
-/// Writing checkpoints takes at most one part in `SHARE` of the running time.
+/// Writing checkpoints takes at most 1/`SHARE` of the running time.
 const SHARE: u32 = 20;
 
 /// Reader and writer of the checkpoint of a stage.
@@ -49,7 +49,7 @@ impl Checkpoint {
         &self.path
     }
 
-    /// Reads the last checkpoint. A damaged checkpoint, or one of another key, is logged and counts as none.
+    /// Reads the last checkpoint. A damaged checkpoint, or a checkpoint with another key, is logged and counts as none.
     ///
     /// # Errors
     /// [`Error::Io`] if it can't be read.
@@ -76,7 +76,7 @@ impl Checkpoint {
         self.begun.elapsed() > INTERVAL
     }
 
-    /// Replaces the checkpoint by one with `sections`, the state after `done` of `total` units.
+    /// Replaces the checkpoint by a checkpoint with `sections`, the state after `done` of `total` units.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`]; the previous checkpoint remains.

@@ -9,7 +9,7 @@ use super::walk::DfsWalk;
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::prepare::input_ids::InputIds;
 
-/// Nanoseconds per row entry, for the search and for a thread that checks the tree.
+/// Nanoseconds per row entry of one thread that searches, and of one thread that checks the tree.
 const ENTRY: f64 = 5.0;
 const CHECK: f64 = 5.0;
 /// Nanoseconds that a thread takes to read an edge of the input again, and to write a row of a column.
@@ -28,7 +28,7 @@ pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let checks = if table.validate { validate::bytes(vertices) } else { 0 };
     let articulation = if table.articulation { Articulation::bytes(vertices) } else { 0 };
     let strong = if table.components.is_some() { Strong::bytes(vertices) } else { 0 };
-    // While the input is read again, the marks of bridges, or the components and the cycle, stay in memory.
+    // While the input is read again, memory also holds the marks of bridges, or the components and the cycle.
     let looks = table.multigraph || (table.components.is_some() && table.source.is_some());
     let pairs = if looks { 8 * vertices + PairCounts::bytes(graph, crew.ranks) } else { 0 };
     let after = checks.max(articulation.max(strong).max(pairs) + InputIds::bytes(vertices));

@@ -23,7 +23,7 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::time::Instant;
 
-/// Approximate number of vertices that are reached or left between two checks for signals.
+/// Approximate number of vertices that are reached or finished between two checks for signals.
 const STEPS: u32 = 1 << 14;
 
 /// Runs one trial of a depth-first search on rank 0. The other ranks wait, and help if the input must be read again.
@@ -59,7 +59,8 @@ struct DfsSearch<'a> {
     graph: &'a Graph,
     ids: InputIds,
     tree: DfsTree,
-    /// The source, if it has no edges except loops. Then it reaches only itself, and `tree` has no reached vertices.
+    /// The source, if it has no edges except loops. The search then reaches only the source, and `tree` has no reached
+    /// vertices.
     own: Option<InputId>,
     trees: u64,
     articulation: Option<Articulation>,
@@ -74,7 +75,7 @@ impl<'a> DfsSearch<'a> {
             return Err(Error::Usage(why.into()));
         }
         if table.multigraph {
-            // Files that list edges in both directions are refused before the search, not after it.
+            // Files that list edges in both directions are refused before the search, so that no time is lost.
             run.input.map(|open| open()?.lists_both_ends()).transpose()?;
         }
         let (threads, budget) = (run.threads, run.budget);
@@ -121,16 +122,16 @@ impl<'a> DfsSearch<'a> {
         Ok(DfsSearch { table, graph, ids, tree, own, trees, articulation, strong, seconds })
     }
 
-    /// Returns true if the input must be read again, because the rows do not show which bridges it repeats or which
-    /// reached vertices have loops.
+    /// Returns true if the input must be read again. Rows do not show which bridges the input repeats, or which reached
+    /// vertices have loops.
     fn needs_input(&self, run: &Run<'_>) -> bool {
         let bridges = self.articulation.as_ref().is_some_and(|of| self.table.multigraph && of.bridges > 0);
         let loops = self.strong.as_ref().is_some_and(|(_, cycle)| matches!(cycle, Cycle::Unknown));
         bridges || (loops && run.input.is_some())
     }
 
-    /// Writes the pairs to look for in the input: `partners[id]` becomes the partner of dense id `id`, plus 1. Ids
-    /// without a partner keep the value 0.
+    /// Writes to `partners` which pairs of vertices to look for in the input: `partners[id]` becomes the partner of
+    /// dense id `id`, plus 1. Ids without a partner keep the value 0.
     fn pairs(&self, partners: &mut [u32]) {
         let DfsSearch { tree, ids, .. } = self;
         match &self.articulation {
@@ -143,7 +144,7 @@ impl<'a> DfsSearch<'a> {
         }
     }
 
-    /// Removes the bridges that the input repeats, and sets the cycle to a loop that was found in the input.
+    /// Unmarks the bridges that the input repeats, and sets the cycle to a loop that was found in the input.
     fn apply_counts(&mut self, pairs: &PairCounts) {
         if let Some(of) = &mut self.articulation {
             let repeats = |v: &u32| pairs.repeats(self.ids.dense(Vertex(*v)));
@@ -214,8 +215,8 @@ impl<'a> DfsSearch<'a> {
         match cycle.length() {
             None => Ok(()),
             Some(0) => {
-                // An edge leads from a vertex that is left later to one that is left earlier, so the reverse postorder
-                // is a topological order.
+                // An edge leads from a vertex that is finished later to one that is finished earlier, so the reverse
+                // postorder is a topological order.
                 let place = |post: u32| if post == NONE { -1 } else { i64::from(tree.left - 1 - post) };
                 put("topological", zero, &|v| place(tree.post(v)))
             }

@@ -2,10 +2,11 @@
 
 use crate::error::Error;
 
-/// A rule that a tree breaks, and the vertices at which it does. Vertices are given by their places in the order of vertices.
+/// A rule that a tree breaks, and the vertices at which it does. Vertices are given by their position in the order of
+/// vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DfsFault {
-    /// The preorder of reached vertices is not 0, 1, 2 and so on.
+    /// The preorder numbers of reached vertices are not 0, 1, 2 and so on.
     Preorder { vertex: u32 },
     /// The parent of the vertex was not reached before the vertex.
     Parent { vertex: u32 },

@@ -33,7 +33,7 @@ pub struct Dfs {
     pub order: TreeOrder,
     /// Whether to find articulation points and bridges.
     pub articulation: bool,
-    /// Whether repeated edges count, so that an edge that the input repeats is not a bridge.
+    /// Whether repeated edges count as several edges, so that an edge that the input repeats is not a bridge.
     pub multigraph: bool,
     /// Which components to find, if any.
     pub components: Option<ComponentKind>,

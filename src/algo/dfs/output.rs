@@ -25,7 +25,7 @@ pub(super) const COLUMNS: &[About] = &[
 pub struct DfsOutput {
     /// The source of the search; `None` for a forest.
     pub source: Option<InputId>,
-    /// Number of trees; in a forest, only trees of vertices that have an edge.
+    /// Number of trees. In a forest, vertices without edges do not count as trees.
     pub trees: u64,
     /// Number of vertices reached, including roots.
     pub reached: u64,
@@ -48,7 +48,7 @@ pub struct ArticulationFound {
     pub articulation_points: u64,
     /// Number of bridges.
     pub bridges: u64,
-    /// Whether repeated edges count, so that an edge that the input repeats is not a bridge.
+    /// Whether repeated edges count as several edges, so that an edge that the input repeats is not a bridge.
     pub multigraph: bool,
 }
 

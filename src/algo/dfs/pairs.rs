@@ -1,9 +1,9 @@
 //! Reads the input again to find out whether certain pairs of vertices are edges, and whether the input repeats these
-//! edges. Rows do not show this, because they have neither repeats nor loops.
+//! edges. Rows do not show this, because they have neither repeated edges nor loops.
 //!
-//! Each vertex has at most one partner. The partner of the lower end of a bridge is its upper end. To find loops, a
-//! vertex is its own partner. One pass over the input, by all threads of all ranks, records for each vertex whether the
-//! pair is an edge, and whether it is repeated.
+//! A pair is a vertex and its partner; each vertex has at most one. For a bridge, the partner of a vertex is its parent
+//! in the tree. For a loop, a vertex is its own partner. One pass over the input, by all threads of all ranks, records
+//! for each vertex whether the pair is an edge, and whether it is repeated.
 
 use crate::algo::edges::EdgeVisitor;
 use crate::algo::{GraphSize, Run};
@@ -19,19 +19,19 @@ use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Marks of a vertex: it has a partner; the input has the edge to the partner; it has the edge in the other direction;
-/// it repeats the edge.
+/// Mark bits of a vertex: the vertex has a partner; the input has the edge to the partner; the input has the edge in
+/// the other direction; the input repeats the edge.
 const HAS_PARTNER: u32 = 1;
 const FORTH: u32 = 2;
 const BACK: u32 = 4;
 const AGAIN: u32 = 8;
-/// Number of bits of a vertex's marks, and number of vertices per 32-bit word.
+/// Number of mark bits of a vertex, and number of vertices per 32-bit word.
 const BITS: u32 = 4;
 const OF_WORD: u32 = 8;
-/// The marks `FORTH` and `BACK` of all vertices in a word.
+/// The mark bits `FORTH` and `BACK` of all vertices in a word.
 const SEEN: u32 = 0x6666_6666;
 
-/// Whether each vertex and its partner are the ends of an edge of the input, and whether the input repeats this edge.
+/// For each vertex and its partner, whether the input has an edge between them, and whether it repeats the edge.
 pub(super) struct PairCounts {
     marks: Buffer<u32>,
 }
@@ -43,8 +43,8 @@ impl PairCounts {
         4 * graph.ids + if ranks > 1 { 2 * marks } else { marks } + graph.reading
     }
 
-    /// Looks for pairs in the input. On rank 0, `fill` writes for each dense id its partner plus 1, or 0 if it has
-    /// none. Collective.
+    /// Looks for pairs of vertices in the input. On rank 0, `fill` writes for each dense id its partner plus 1, or 0 if
+    /// the id has no partner. Collective.
     ///
     /// # Errors
     /// Errors of reading the input, including that it has changed since the graph was built; [`Error::Limit`];
@@ -58,7 +58,8 @@ impl PairCounts {
         if comm.leads() {
             fill(&mut partners)?;
         }
-        // Sums the partners of all ranks, to which all ranks except rank 0 contribute zeros.
+        // Sends the partners to all ranks. Rank 0 has the partners and the other ranks have zeros, so a sum over the
+        // ranks has the partners.
         comm.reduce_scatter(&mut partners);
         comm.all_gather_shares(&mut partners);
         let marks: Buffer<AtomicU32> = budget.zeroed(ids / OF_WORD as usize + 1, "marks of pairs (4 bits an id)")?;
@@ -125,7 +126,7 @@ fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
         }
         for (sum, word) in sums[at..at + words.len()].iter_mut().zip(words) {
             let twice = *sum & word & SEEN;
-            // FORTH is two bits below AGAIN, and BACK one bit.
+            // In the bits of a vertex, FORTH is two below AGAIN, and BACK one.
             *sum |= word | (twice << 2 | twice << 1) & (AGAIN * 0x1111_1111);
         }
         at += words.len();
@@ -133,11 +134,11 @@ fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
     Ok(sums)
 }
 
-/// Looks for pairs among the edges that one thread reads. The ends of the edges are dense ids.
+/// Looks for pairs among the edges that one thread reads. The ends of the edges are given as dense ids.
 struct PairCounter<'a> {
     partners: &'a [u32],
     marks: &'a [AtomicU32],
-    /// Whether the input lists each edge from both ends; both entries are then one edge.
+    /// Whether the input lists each edge twice, once from each end. The two entries then count as one edge.
     both_ends: bool,
 }
 
@@ -151,8 +152,8 @@ impl PairCounter<'_> {
         }
     }
 
-    /// Returns true if `other` is the partner of `id`. Reads the marks first, because most ids have no partner and
-    /// marks take less memory than partners.
+    /// Returns true if `other` is the partner of `id`. Reads the mark bits first, because most ids have no partner and
+    /// mark bits take less memory than partners.
     #[inline]
     fn is_pair(&self, id: u64, other: u64) -> bool {
         let (word, shift) = place(id as u32);

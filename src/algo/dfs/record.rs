@@ -13,13 +13,13 @@ const PRE: usize = 1;
 const POST: usize = 2;
 const DEPTH: usize = 3;
 
-/// A record per vertex: parent, preorder, postorder and depth. They lie next to each other, so that reaching a vertex
+/// A record per vertex: parent, preorder, postorder and depth. The four values are adjacent, so reaching a vertex
 /// touches one cache line.
 pub(super) struct DfsTree {
     records: Buffer<u32>,
-    /// Number of vertices that were reached so far.
+    /// Number of vertices that the search has reached so far.
     pub reached: u32,
-    /// Number of vertices that the search has finished and left so far.
+    /// Number of vertices that the search has finished so far, and left to return to their parents.
     pub left: u32,
 }
 
@@ -68,7 +68,7 @@ impl DfsTree {
         self.reached += 1;
     }
 
-    /// Records that the search leaves vertex `v`.
+    /// Records that vertex `v` is finished: the search returns to its parent.
     #[inline]
     pub fn leave(&mut self, v: u32) {
         self.records[NUMBERS * v as usize + POST] = self.left;
@@ -81,13 +81,13 @@ impl DfsTree {
         self.records[NUMBERS * v as usize + PARENT]
     }
 
-    /// Returns the number of vertices that the search reached before vertex `v`.
+    /// Returns the preorder number of vertex `v`: the number of vertices that were reached before it.
     #[inline]
     pub fn pre(&self, v: u32) -> u32 {
         self.records[NUMBERS * v as usize + PRE]
     }
 
-    /// Returns the number of vertices that the search left before it left vertex `v`.
+    /// Returns the postorder number of vertex `v`: the number of vertices that were finished before it.
     #[inline]
     pub fn post(&self, v: u32) -> u32 {
         self.records[NUMBERS * v as usize + POST]

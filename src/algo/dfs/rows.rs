@@ -14,16 +14,17 @@ use crate::memory::{Budget, Buffer, prefetch, random_access, will_need};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 
-/// Base-2 logarithm of the number of rows per entry of the row-to-block table.
+/// Base-2 logarithm of the number of consecutive rows for which a table has one block number.
 const SHIFT: u32 = 12;
-/// Maximum number of entries of a row that are read ahead from a disk at once.
+/// Maximum number of neighbours in a row that are read ahead from a disk at once.
 const ASKED: usize = 1 << 11;
 /// Number of rows that are copied between two checks for signals.
 const STRIDE: u32 = 1 << 16;
-/// Reciprocal of the share of free memory that the copies of rows leave free.
+/// The copies of rows leave free one part in this many of the free memory.
 const SPARE: u64 = 16;
 
-/// The lower halves of all rows, or their upper halves.
+/// One half of all rows. The lower half of a row has the neighbours with smaller numbers, the upper half those with
+/// larger numbers.
 struct HalfOfRows<'a> {
     blocks: Vec<Block<'a>>,
     /// Index in `blocks` of the block that contains every 2^[`SHIFT`]th row.
@@ -33,7 +34,7 @@ struct HalfOfRows<'a> {
     copies: Option<Copies>,
 }
 
-/// Rows copied to memory.
+/// Rows copied to memory, one after another.
 struct Copies {
     /// Start of each row in `entries`, and the end of the last row.
     starts: Buffer<u32>,
@@ -53,7 +54,7 @@ impl<'a> HalfOfRows<'a> {
         HalfOfRows { of_rows: of_rows.collect(), blocks, copied: u32::MAX, copies: None }
     }
 
-    /// Returns the block of a row, and the index of the row in that block.
+    /// Returns the block that contains a row, and the index of the row in the block.
     #[inline]
     fn place(&self, row: u32) -> (&Block<'a>, usize) {
         let mut b = self.of_rows[(row >> SHIFT) as usize] as usize;
@@ -64,7 +65,7 @@ impl<'a> HalfOfRows<'a> {
         (block, (row - block.first_row) as usize)
     }
 
-    /// Returns the number of entries of row `row` and all rows after it.
+    /// Returns the number of entries (neighbours) in row `row` and all rows after it.
     fn entries_from(&self, row: u32) -> u64 {
         let of_block = |block: &Block<'_>| {
             let local = row.saturating_sub(block.first_row).min(block.rows() as u32);
@@ -92,7 +93,7 @@ impl<'a> HalfOfRows<'a> {
         Ok(())
     }
 
-    /// Starts to read the beginning of a row from the disk, unless the row is copied.
+    /// Starts to read the beginning of a row from the disk, unless the row was copied to memory.
     fn ask(&self, row: u32) {
         let of_row = self.row(row);
         if row < self.copied {
@@ -100,7 +101,7 @@ impl<'a> HalfOfRows<'a> {
         }
     }
 
-    /// Returns the copies and the index of the row in them, if the row is copied.
+    /// Returns the copied rows and the index of the row among them; `None` if the row was not copied to memory.
     #[inline]
     fn copy_of(&self, row: u32) -> Option<(&Copies, usize)> {
         Some((self.copies.as_ref()?, row.checked_sub(self.copied)? as usize))
@@ -117,7 +118,7 @@ impl<'a> HalfOfRows<'a> {
         &block.targets[first as usize..end as usize]
     }
 
-    /// Prefetches the offset that says where a row begins.
+    /// Prefetches the offset at which a row begins.
     #[inline]
     fn fetch_place(&self, row: u32) {
         if let Some((copies, local)) = self.copy_of(row) {
@@ -127,7 +128,7 @@ impl<'a> HalfOfRows<'a> {
         prefetch(block.offsets, local);
     }
 
-    /// Prefetches the first entries of a row. The offset of the row should be in a cache already.
+    /// Prefetches the first neighbours in a row. The offset of the row should be in a cache already.
     #[inline]
     fn fetch(&self, row: u32) {
         prefetch(self.row(row), 0);
@@ -147,11 +148,11 @@ pub(super) struct SearchRows<'a> {
 #[derive(Clone, Copy, Default)]
 pub(super) struct Neighbours<'a>(pub [&'a [u32]; 2]);
 
-/// Number of neighbours in a chunk of a row.
+/// Number of neighbours in a chunk, the part of a row that the search tests at once.
 const CHUNK: usize = 64;
 
 impl<'a> Neighbours<'a> {
-    /// Returns the number of chunks of the row. Each half is divided separately.
+    /// Returns the number of chunks of the row, which have 64 neighbours each. Each half is divided separately.
     #[inline]
     pub fn chunks(&self) -> usize {
         self.0[0].len().div_ceil(CHUNK) + self.0[1].len().div_ceil(CHUNK)
@@ -167,10 +168,10 @@ impl<'a> Neighbours<'a> {
 }
 
 impl<'a> SearchRows<'a> {
-    /// Opens the rows of a graph, which must have both halves.
+    /// Opens the rows of a graph. The graph must have both the lower and the upper halves of rows.
     ///
     /// # Errors
-    /// [`crate::Error::Usage`] if the upper half is missing.
+    /// [`crate::Error::Usage`] if the upper halves are missing.
     pub fn new(graph: &'a Graph) -> Result<SearchRows<'a>> {
         let direction = graph.info.direction;
         let rows = direction.rows(graph.info.connected);
@@ -178,7 +179,8 @@ impl<'a> SearchRows<'a> {
         Ok(SearchRows { halves, direction, rows: rows as u32, is_on_disk: false })
     }
 
-    /// If the rows are in files that do not fit the free memory of `budget`, copies as many of the last rows as fit it.
+    /// If the rows are in files that do not fit the free memory of `budget`, copies as many of the last rows to memory
+    /// as fit.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
@@ -192,7 +194,7 @@ impl<'a> SearchRows<'a> {
         let most = free - free / SPARE;
         let fits = |row: u32| {
             let halves = self.halves.each_ref().map(|half| half.entries_from(row));
-            // Indices of copied entries are u32.
+            // Indices of copied neighbours are u32.
             let bytes = 4 * halves.iter().sum::<u64>() + 8 * u64::from(self.rows - row + 1);
             bytes <= most && halves.iter().all(|&entries| entries <= u32::MAX.into())
         };
@@ -236,14 +238,14 @@ impl<'a> SearchRows<'a> {
         Neighbours([self.halves[0].row(row), self.halves[1].row(row)])
     }
 
-    /// Prefetches the offsets that say where the row of vertex `v` begins.
+    /// Prefetches the offsets at which the row of vertex `v` begins.
     #[inline]
     pub fn fetch_place(&self, v: u32) {
         let row = self.direction.row(v, Way::Out);
         self.halves.iter().for_each(|half| half.fetch_place(row));
     }
 
-    /// Prefetches the first entries of the row of vertex `v`. Its offsets should be in a cache already.
+    /// Prefetches the first neighbours in the row of vertex `v`. The offsets of the row should be in a cache already.
     #[inline]
     pub fn fetch(&self, v: u32) {
         let row = self.direction.row(v, Way::Out);

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::memory::bytes_of;
 use crate::store::checkpoint::{Checkpoint, Saved};
 
-/// Number of units into which a search is divided to report progress.
+/// Number of equal units into which a search is divided to report its progress.
 pub(super) const UNITS: u64 = 1000;
 
 /// Counters of a search that are neither in the records nor on the stack.

@@ -1,12 +1,12 @@
 //! The depth-first search of a graph in memory or in files, by one thread.
 //!
-//! A bitmap marks the reached vertices; for 16 million vertices it fits the second-level cache. The search processes a
-//! row in chunks of 64 neighbours. Vector instructions read the bits of a chunk at once and make a mask of its *new*
-//! neighbours, which are not reached yet. The stack keeps this mask while the search is in a subtree. So only the bits
-//! of new neighbours are read twice. Most subtrees are small, so the search prefetches the records and rows of the next
-//! few new neighbours. A vertex with one edge has no row to process, because the search came by that edge. A vertex
-//! without new neighbours is left at once, without a stack entry. Rows begin with vertices of high degree, which are
-//! reached early. A chunk that ends before the first unreached vertex has no new neighbours.
+//! A bitmap marks the reached vertices. For 16 million vertices it fits the second-level cache. The search processes a
+//! row in chunks of 64 neighbours. Vector instructions look up all neighbours of a chunk in the bitmap at once, and
+//! make a mask of the *new* neighbours, which are not reached yet. The stack keeps this mask while the search is in a
+//! subtree. So only new neighbours are looked up twice. Most subtrees are small, so the search prefetches the records
+//! and rows of the next few new neighbours. A vertex with one edge has no row to process, because the search came by
+//! that edge. A vertex without new neighbours is finished at once, without a stack entry. Rows begin with vertices of
+//! high degree, which are reached early. A chunk that ends before the first unreached vertex has no new neighbours.
 
 use super::record::{DfsTree, NONE};
 use super::rows::{Neighbours, SearchRows};
@@ -16,14 +16,14 @@ use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Number of unreached neighbours that are prefetched.
+/// Prefetch distance, in unreached neighbours of the current vertex.
 const PREFETCHED: usize = 3;
 /// Maximum number of unreached neighbours whose rows are read ahead from a disk together.
 const ASKED: usize = 16;
-/// Distance from the top of the stack at which entries are prefetched for backtracking.
+/// Prefetch distance for backtracking, in stack entries below the top.
 const BELOW: usize = 6;
-/// Number of 64-bit words of a stack entry. The first has the vertex in its lower half, and the number of a chunk of
-/// its row in the upper half. The second is the mask of the unreached neighbours in that chunk.
+/// Number of 64-bit words of a stack entry. The first has the vertex in its lower half, and the number of a chunk (64
+/// neighbours) of its row in the upper half. The second is the mask of the unreached neighbours in that chunk.
 const WORDS: usize = 2;
 
 /// The memory of a depth-first search, allocated before it starts.
@@ -31,7 +31,7 @@ pub(super) struct DfsMemory {
     tree: DfsTree,
     /// Bitmap of the reached vertices.
     seen: Buffer<AtomicU64>,
-    /// Stack entries of the vertices on the path from the root to the current vertex, which is the last.
+    /// Stack entries of the vertices on the tree path from the root to the current vertex, which is last.
     stack: Buffer<u64>,
 }
 
@@ -119,10 +119,10 @@ impl<'a> DfsWalk<'a> {
         self.put((root, chunk, new));
     }
 
-    /// Continues the search until about `steps` more vertices were reached or left, or the tree is complete. Returns
-    /// true if the tree is complete.
+    /// Continues the search until about `steps` more vertices were reached or finished, or the tree is complete.
+    /// Returns true if the tree is complete.
     pub fn go(&mut self, steps: u32) -> bool {
-        // Leaving counts as a step, because backtracking scans rows to their ends and so takes as long.
+        // Finishing a vertex counts as a step, because backtracking scans rows to their ends and so takes as long.
         let until = self.steps() + u64::from(steps);
         if self.height == 0 {
             return true;
@@ -172,14 +172,14 @@ impl<'a> DfsWalk<'a> {
         }
     }
 
-    /// Returns the number of vertices that the search has reached, plus the number that it has left again.
+    /// Returns the number of vertices that the search has reached, plus the number that it has finished.
     #[inline]
     fn steps(&self) -> u64 {
         u64::from(self.tree.reached) + u64::from(self.tree.left)
     }
 
-    /// Prefetches data for backtracking: the record and row location of a vertex some entries below the top of the
-    /// stack, and the next chunk of a vertex nearer to the top.
+    /// Prefetches data for backtracking: the record and the row offset of a vertex some entries below the top of the
+    /// stack, and the next chunk of neighbours of a vertex nearer to the top.
     #[inline]
     fn prefetch_below(&self) {
         let place = |below: usize| self.stack[..WORDS * self.height].as_chunks::<WORDS>().0.iter().nth_back(below);
@@ -197,7 +197,8 @@ impl<'a> DfsWalk<'a> {
         }
     }
 
-    /// Returns the top entry of the stack: vertex, number of a chunk of its row, and mask of unreached neighbours.
+    /// Returns the top entry of the stack: a vertex, the number of a chunk (64 neighbours) of its row, and the mask of
+    /// unreached neighbours in the chunk.
     #[inline]
     fn top(&self) -> (u32, usize, u64) {
         let place = &self.stack[WORDS * (self.height - 1)..][..WORDS];
@@ -211,8 +212,8 @@ impl<'a> DfsWalk<'a> {
         (place[0], place[1]) = (u64::from(v) | (chunk as u64) << 32, new);
     }
 
-    /// Returns the number of the first chunk of `row`, from number `from` on, that has unreached vertices, and the mask
-    /// of these vertices.
+    /// Returns the number of the first chunk of `row`, from chunk `from` on, that has unreached neighbours, and their
+    /// mask.
     #[inline]
     fn next_new(&self, row: Neighbours<'_>, from: usize) -> Option<(usize, u64)> {
         let found = (from..row.chunks()).find_map(|number| {
@@ -230,8 +231,8 @@ impl<'a> DfsWalk<'a> {
         found
     }
 
-    /// Prefetches data of the next unreached vertices of a chunk: the row of the first, and the record and row location
-    /// of a later one.
+    /// Prefetches data of the next unreached neighbours in a chunk: the row of the first neighbour, and the record and
+    /// row offset of a later one.
     #[inline]
     fn prefetch_next(&self, chunk: &[u32], mut new: u64) {
         for ahead in 0..PREFETCHED {
@@ -266,7 +267,7 @@ impl<'a> DfsWalk<'a> {
     }
 }
 
-/// Returns the vertices of a chunk whose bits are set in the mask `new`.
+/// Returns the neighbours in a chunk whose bits are set in the mask `new`.
 fn each_new(chunk: &[u32], mut new: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let place = new.trailing_zeros() as usize;

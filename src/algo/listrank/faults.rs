@@ -35,7 +35,7 @@ pub enum ListFault {
 
 impl ListFault {
     /// Returns the error for `list`. If two elements have the same successor, a pass over the list with `threads`
-    /// threads finds the two.
+    /// threads finds these elements.
     ///
     /// # Errors
     /// Read errors.
@@ -72,7 +72,7 @@ fn elements_before(list: &List, successor: u64, threads: usize) -> Result<[u64; 
     list.source.scan(0..list.length, threads, &Signals, &|first, values| {
         let here = (first..).zip(values).filter(|(_, value)| u64::try_from(**value) == Ok(successor));
         let mut both = both.lock().unwrap_or_else(PoisonError::into_inner);
-        // `both` never has more elements than a piece of the list, plus two.
+        // `both` never has more elements than one part of the list, plus two.
         both.extend(here.map(|(element, _)| element));
         both.sort_unstable();
         both.truncate(2);

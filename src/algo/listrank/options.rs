@@ -30,7 +30,7 @@ pub(super) const KEYS: &[&dyn AnyKey] = &[&METHOD, &ORDER];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// The fastest method for the length and the device.
+    /// The fastest method for the length of the list and the device.
     Auto,
     /// Serial ranking: one thread follows the list.
     Serial,

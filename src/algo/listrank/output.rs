@@ -17,7 +17,8 @@ pub struct ListRankOutput {
     pub length: u64,
     /// The first element, which is no element's successor; `None` in an empty list.
     pub head: Option<u64>,
-    /// Sum of `rank(i) * (i mod 1000003 + 1)` over all elements, modulo 2^64, with the ranks as they are written.
+    /// Sum of `rank(i) * (i mod 1000003 + 1)` over all elements, modulo 2^64. The ranks are counted from the end that
+    /// the options name.
     pub checksum: u64,
 }
 
@@ -26,12 +27,12 @@ pub struct ListRankOutput {
 pub struct ListRankDetails {
     /// Name of the method by which the list was ranked.
     pub method: Cow<'static, str>,
-    /// Bytes that ranking read from and wrote to the disk, without the list and the ranks.
+    /// Bytes that ranking read from and wrote to the disk, without the input and the column of ranks.
     pub bytes: u64,
     /// Seconds of each phase.
     pub phases: Phases,
-    /// The rounds of the ranking. If there are several ranks, these are the rounds of rank 0. A resumed trial has only
-    /// the rounds since it resumed.
+    /// The rounds of the ranking. If there are several processes, these are the rounds of process 0. A resumed trial
+    /// has only the rounds since it resumed.
     pub rounds: Vec<Round>,
 }
 

@@ -1,4 +1,4 @@
-//! Reads a list into memory and checks that it is a list. Only cycles are left for ranking to find.
+//! Reads a list into memory and checks its successors. Only cycles are left for ranking to find.
 
 use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
@@ -16,7 +16,7 @@ pub struct Loaded<I: Index> {
     pub head: u64,
 }
 
-/// Returns the bytes that reading `length` elements takes: an index of `width` bytes and one bit for each.
+/// Returns the bytes of memory that reading `length` elements takes: an index of `width` bytes and one bit for each.
 pub fn bytes(length: u64, width: u64) -> u64 {
     length * width + marks_bytes(length)
 }
@@ -36,8 +36,8 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn 
     let mut successors = budget.zeroed::<I>(n as usize, "the successors of the list")?;
     let mut marks = budget.zeroed::<u64>(n.div_ceil(64) as usize, "marks of successors")?;
     let marks = u64::shared(&mut marks);
-    // The sum of all successors, the elements without a successor, the smallest of them, and the smallest element that
-    // is the successor of two.
+    // The sum of all successors, the number of elements without a successor, the smallest such element, and the
+    // smallest element that is the successor of two.
     let (sum, tails) = (AtomicU64::new(0), AtomicU64::new(0));
     let (tail, twice) = (AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX));
     let cells = I::shared(&mut successors);
@@ -77,8 +77,8 @@ pub fn mark(marks: &[AtomicU64], successor: u64) -> bool {
     marks[successor as usize / 64].fetch_or(bit, Relaxed) & bit != 0
 }
 
-/// Returns the head of a list of `length` elements whose successors sum up to `sum`, modulo 2^64: the sum of all
-/// elements minus `sum`. If the input is not a list, the result is an arbitrary number.
+/// Returns the head of a list of `length` elements: the sum of all elements minus `sum`, which is the sum of all
+/// successors modulo 2^64. If the input is not a list, the result is an arbitrary number.
 pub fn head(length: u64, sum: u64) -> u64 {
     let all = u128::from(length) * u128::from(length.saturating_sub(1)) / 2;
     (all as u64).wrapping_sub(sum)

@@ -9,7 +9,7 @@ use std::time::Instant;
 /// A round of ranking: a pass over all elements, or over all links between sublists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// Name of the step of the method to which the round belongs.
+    /// Name of the step, such as a walk or a jump.
     pub step: Cow<'static, str>,
     /// Number of elements, or of links between sublists, that the round processes.
     pub elements: u64,

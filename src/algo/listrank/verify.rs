@@ -48,8 +48,8 @@ struct RankPass<R> {
     ranks: R,
     next: u64,
     key: u64,
-    /// Sum over the pairs of successors, minus the sum over the pairs of elements. It is zero at the end if ranks are
-    /// right.
+    /// Sum over the pairs of successors, minus the sum over the pairs of elements. It is zero at the end if the ranks
+    /// are right.
     difference: u128,
     checksum: Checksum,
     head: Option<u64>,

@@ -1,4 +1,4 @@
-//! Writes ranks in the order of elements, and computes their checksum.
+//! Writes the column of ranks in the order of elements, and computes its checksum.
 
 use crate::algo::Run;
 use crate::algo::listrank::options::RankOrder;
@@ -21,7 +21,7 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// The modulus of the factors.
+    /// The modulus of the factors in the checksum.
     const FACTORS: u64 = 1_000_003;
 
     /// Starts a checksum of the ranks from element `first` on.
@@ -44,7 +44,7 @@ impl Checksum {
 
 /// The column `rank` of a list while it is written.
 pub struct Ranks {
-    /// The column, on rank 0 in the trial whose results are kept.
+    /// The column file. Only rank 0 has it, in the trial whose results are kept.
     column: Option<Column<i64>>,
     order: RankOrder,
     length: u64,
@@ -64,8 +64,8 @@ impl Ranks {
         Ok(Ranks { column, order, length, pushed: 0, sum: 0 })
     }
 
-    /// Appends the ranks of the next elements with `threads` threads. `successors` has the number of elements behind
-    /// each of them, which `wide` converts to `u64`. `written` is called with the number of elements that were
+    /// Appends the ranks of the next elements with `threads` threads. `successors` has, for each of them, the number of
+    /// elements behind it, which `wide` converts to `u64`. `written` is called with the number of elements that were
     /// appended.
     ///
     /// # Errors
@@ -112,8 +112,8 @@ impl Ranks {
         Ok(())
     }
 
-    /// Writes the ranks of all elements of a list. `successors` has the number of elements behind each element. Returns
-    /// the result of the ranking. Only rank 0 may call this.
+    /// Writes the ranks of all elements of a list. `successors` has, for each element, the number of elements behind
+    /// it. Returns the result of the ranking. Only rank 0 may call this.
     ///
     /// # Errors
     /// Disk errors; [`crate::Error::Stopped`].

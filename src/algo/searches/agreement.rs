@@ -1,5 +1,5 @@
-//! Checks of stored results that all kinds of searches share. Figures are checked against each other, without columns
-//! or edges. Trees are checked if both the columns and the edges are available.
+//! Checks of stored results that all kinds of searches share. Reported figures are checked for consistency, without
+//! columns or edges. Trees are checked if both their columns and the edges are available.
 
 use super::graph500::{self, Fields, Graph500Block, Graph500Size, SearchSample};
 use super::results::{SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
@@ -16,7 +16,7 @@ const TOLERANCE: f64 = 1e-9;
 /// Result and search statistics of each source.
 type Sources<'s, T> = [(&'s <T as SearchTask>::SourceOutput, &'s <T as SearchTask>::SourceDetails)];
 
-/// Checks the figures of each source by itself. Then checks what the job reports about all sources together. Returns a
+/// Checks the reported figures: first the figures of each source, then the figures of all sources together. Returns a
 /// sentence about the result.
 ///
 /// # Errors
@@ -35,7 +35,7 @@ pub fn agree<T: SearchTask>(
     Ok(format!("the figures of {} agree: {edges} edges in all", sources.len()))
 }
 
-/// Checks that a search of this input can have the figures of a source.
+/// Checks that the reported figures of a source are possible for this input.
 fn is_possible(figures: SourceFigures, Speed { seconds, teps }: Speed, info: &InputInfo) -> Result<()> {
     let SourceFigures { source, reached, edges, .. } = figures;
     let vertices = info.connected.max(1);
@@ -91,7 +91,7 @@ fn agree_together<T: SearchTask>(
         ..Graph500Size::of(info, ranks.unwrap_or(1.0) as u64)
     };
     let fields = Graph500Block::new(T::KERNEL, size, &samples).map(|block| block.fields());
-    // The time of checks occurs only in these fields, so there is nothing to compare it with.
+    // The time of checking trees is reported in no other field, so there is nothing to compare it with.
     let fields = fields.iter().flat_map(Fields::iter).filter(|(name, _)| !name.ends_with("_validate"));
     for (name, value) in fields {
         if !reported.get(name).is_some_and(|reported| are_close(reported, value)) {
@@ -104,7 +104,7 @@ fn agree_together<T: SearchTask>(
 /// Pairs the result of each source with the statistics of its search.
 ///
 /// # Errors
-/// [`Error::Validation`] if their numbers differ.
+/// [`Error::Validation`] unless there are as many results as statistics.
 pub fn sources<'t, S, D>(output: &'t SearchOutput<S>, details: &'t SearchDetails<D>) -> Result<Vec<(&'t S, &'t D)>> {
     match output.sources.len() == details.sources.len() {
         true => Ok(output.sources.iter().zip(&details.sources).collect()),
@@ -117,8 +117,8 @@ fn are_close(reported: f64, number: f64) -> bool {
     (reported - number).abs() <= TOLERANCE * number.abs()
 }
 
-/// Checks the trees that a table wrote, if their columns and the edges are available. Otherwise tells `verdict` why the
-/// trees are not checked. Without sources there are no trees to check.
+/// Checks the trees that a table wrote, if their columns and the edges are available. Otherwise records in `verdict`
+/// why they are not checked. Without sources there are no trees to check.
 ///
 /// # Errors
 /// Errors of `verdict`, and [`Error::Stopped`]. A wrong tree is recorded in `verdict`.

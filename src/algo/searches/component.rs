@@ -78,9 +78,9 @@ impl<'a> ComponentEdges<'a> {
         self.runs.iter().map(|(degree, first, end)| u64::from(degree) * reached(first, end) as u64).sum()
     }
 
-    /// Returns the number of input edges with both ends reached, if edges may lead from reached vertices to unreached
-    /// ones. If another job prepared the graph, the input is not available and rows have no repeated edges. Then edges
-    /// to unreached vertices are assumed to occur once.
+    /// Returns the number of input edges with both ends reached. Call it if an edge may lead from a reached vertex to
+    /// an unreached one. If another job prepared the graph, the input is not available, so edges to unreached vertices
+    /// are assumed to occur once.
     fn within(&self, parents: &[u32], run: &Run<'_>) -> Result<u64> {
         if let Some(open) = run.input {
             return self.within_input(&open()?, parents, (run.threads, run.budget));

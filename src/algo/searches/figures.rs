@@ -36,8 +36,8 @@ pub fn speed<D: SourceDetails>(details: &SearchDetails<D>) -> Option<Figure> {
     })
 }
 
-/// Returns a bar chart of seconds. Each name has a bar, which is divided into `parts`. `of` is the label of the axis of
-/// names.
+/// Returns a bar chart of seconds, with one bar for each of `names`. Each bar is divided into `parts`. `of` is the
+/// label of the axis with the names.
 pub fn seconds_by_name(
     title: &str,
     caption: &str,
@@ -54,15 +54,15 @@ pub fn seconds_by_name(
     }
 }
 
-/// Returns two charts of the levels of one search: their numbers (frontier, edges checked, ...), and their times.
-/// `name` is the source of the search, and `sources` is the number of searches. If levels differ in direction, each
-/// direction has a line.
+/// Returns two charts of the levels of one search: counts (frontier, edges checked, ...) by level, and seconds by
+/// level. `name` is the source of the search, and `sources` is the number of searches. If steps differ in direction,
+/// each direction has a line in the chart.
 fn levels(name: &str, levels: &[LevelFigures], sources: usize) -> Vec<Figure> {
     let which = if sources > 1 { format!(" It is the search of median time of {sources}.") } else { String::new() };
     let mut directions: Vec<&str> = levels.iter().map(|level| level.direction).collect();
     directions.sort_unstable();
     directions.dedup();
-    // A line has gaps at the levels of other directions.
+    // A line has a gap at each level with another direction.
     let line = |shown: String, of: Option<&str>, number: &dyn Fn(usize) -> Option<u64>| {
         let value = |at: usize| match of.is_none_or(|of| levels[at].direction == of) {
             true => number(at).map_or(f64::NAN, |number| number as f64),

@@ -29,8 +29,8 @@ fn one_blank(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The figures in the order in which the reference code prints them. Each has its printed name, its value, and its
-/// number of digits for C's `%g`.
+/// Graph500 figures in the order in which the reference code prints them. Each has its printed name, its value, and the
+/// number of significant digits.
 pub struct Graph500Block(Vec<(String, f64, usize)>);
 
 /// Size of a graph, and the time that it took to build.
@@ -103,15 +103,15 @@ impl Graph500Kernel {
     }
 }
 
-/// Names of the statistics of times and edges, in the order of the reference code. Those of speeds differ in the last
-/// two.
+/// Names of the statistics of times and of edges, in the order of the reference code. The statistics of speeds
+/// ([`OF_TEPS`]) differ in the last two names.
 const STATISTICS: [&str; 7] = ["min", "firstquartile", "median", "thirdquartile", "max", "mean", "stddev"];
 const OF_TEPS: [&str; 7] =
     ["min", "firstquartile", "median", "thirdquartile", "max", "harmonic_mean", "harmonic_stddev"];
 /// Names of the fields that come before the statistics.
 const HEAD: [&str; 6] = ["SCALE", "edgefactor", "NBFS", "graph_generation", "num_mpi_processes", "construction_time"];
 
-/// Returns the name of each field, with its number of digits.
+/// Returns the name of each field, with the number of significant digits.
 fn names(kernel: Graph500Kernel) -> impl Iterator<Item = (String, usize)> {
     let of = move |prefix: &'static str, statistics: [&'static str; 7], of: &'static str, digits: usize| {
         statistics.into_iter().map(move |statistic| (format!("{prefix}{statistic}_{of}"), digits))
@@ -132,8 +132,8 @@ pub fn harmonic_mean_teps(samples: &[SearchSample]) -> f64 {
 }
 
 impl Graph500Block {
-    /// Computes the block from the measurements of all searches, or returns `None` if there are none. Every search must
-    /// have traversed an edge.
+    /// Computes the figures from the measurements of all searches. Returns `None` if there are no searches. Every
+    /// search must have traversed an edge.
     pub fn new(kernel: Graph500Kernel, size: Graph500Size, samples: &[SearchSample]) -> Option<Graph500Block> {
         if samples.is_empty() {
             return None;
@@ -165,7 +165,7 @@ impl Graph500Block {
         Fields(self.0.iter().filter_map(|(name, value, _)| Some((one_blank(name), number(*value, name)?))).collect())
     }
 
-    /// Restores a block from the fields in a report, or returns `None` if a field is missing.
+    /// Restores the figures from the fields in a report. Returns `None` if a field is missing.
     pub fn of(kernel: Graph500Kernel, fields: &Fields) -> Option<Graph500Block> {
         let field = |(name, digits): (String, usize)| fields.get(&one_blank(&name)).map(|value| (name, value, digits));
         names(kernel).map(field).collect::<Option<Vec<_>>>().map(Graph500Block)
@@ -176,7 +176,7 @@ impl fmt::Display for Graph500Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value, digits) in &self.0 {
             let colon = format!("{name}:");
-            // The reference marks the number that rankings use.
+            // The reference code marks the figure that the Graph500 list ranks by.
             let mark = if name.ends_with(" harmonic_mean_TEPS") { "!" } else { "" };
             let width = if mark.is_empty() { 32 } else { 29 };
             let gap = if mark.is_empty() { "" } else { "  " };
@@ -186,8 +186,8 @@ impl fmt::Display for Graph500Block {
     }
 }
 
-/// Returns lines with the energy of all searches and the edges per joule, in the format of the block. The reference
-/// code prints no such lines.
+/// Returns lines with the energy of all searches and with the edges per joule, in the format of the other figures. The
+/// reference code prints no such lines.
 pub fn energy_lines(kernel: Graph500Kernel, energy: &Energy) -> String {
     let prefix = kernel.prefix();
     let all = format!("{prefix}joules_of_all:");

@@ -29,7 +29,7 @@ pub struct Ledger<'a, T: SearchTask> {
 }
 
 impl<'a, T: SearchTask> Ledger<'a, T> {
-    /// Reads the journal of earlier runs, and takes over the files that they wrote. If the files of a source are
+    /// Reads the journal of earlier runs, and takes over the result files that they wrote. If the files of a source are
     /// incomplete, its search is repeated.
     ///
     /// # Errors
@@ -64,8 +64,8 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         failpoint::hit(&name).map_err(|e| Error::io("note searches", run.units.folder, e))
     }
 
-    /// Writes the columns of a finished search, and then records the search in the journal. If an earlier run recorded
-    /// it, its figures are kept.
+    /// Writes the columns of a finished search, and then records the search in the journal. If an earlier run has
+    /// recorded the search, the earlier figures are kept.
     ///
     /// # Errors
     /// Disk errors; [`Error::Stopped`].
@@ -169,13 +169,13 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     }
 }
 
-/// Total number of levels in the report, divided among all searches, and maximum for one search. It is limited because
-/// a search of a path graph has a level for every vertex.
+/// Maximum number of levels in the report, for all searches together and for one. Without a limit, a search of a path
+/// graph would report a level for every vertex.
 pub const LEVELS: u64 = 1000;
 /// Number of levels that each search may have in the report, even if there are many searches.
 const LEVELS_OF_EACH: u64 = 16;
-/// Bytes of host memory for a level and for a source, in the manifest, the report and its page. A level was measured to
-/// take 3 KiB.
+/// Estimated host memory in bytes for reporting one level and one source: in the manifest, the report and the HTML
+/// page. A level was measured to take 3 KiB.
 const OF_LEVEL: u64 = 4 << 10;
 const OF_SOURCE: u64 = 6 << 10;
 

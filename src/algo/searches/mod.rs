@@ -7,7 +7,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `task`, `algorithm` | the traits of a table of searches, and how it is an algorithm with a cost |
+//! | `task`, `algorithm` | the traits of a table of searches; its cost and its `Algorithm` |
 //! | `options`, `roots` | the keys that all tables share, and the choice of roots |
 //! | `driver`, `ledger`, `record`, `results` | one trial: a search from each source, the journal, and the results of
 //! all |
@@ -48,7 +48,7 @@ pub use task::{Claim, Engine, EngineInput, EngineOf, Search, SearchCost, SearchT
 use crate::prepare::input_ids;
 use crate::prepare::prepared::Graph;
 
-/// Stands for no vertex: the parent of an unreached vertex.
+/// Parent of an unreached vertex: a number that is no vertex.
 pub const NONE: u32 = u32::MAX;
 
 /// Returns the id of vertex `v` in the input, for messages. If the ids can't be read, returns its number in the order

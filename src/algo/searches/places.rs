@@ -77,7 +77,7 @@ impl Places {
     /// Returns the place of every row that may have edges, or [`ISOLATED`].
     ///
     /// # Errors
-    /// None in practice, because the order was read before.
+    /// None in practice: [`Places::new`] has already read the order of vertices.
     pub fn of_rows(&self) -> Result<&[u32]> {
         match &self.of_rows {
             RowPlaces::Counted(places) => Ok(places),
@@ -134,12 +134,12 @@ impl Places {
     }
 }
 
-/// Number of edges whose places are looked up before the first of them is checked, so that their memory is prefetched.
+/// Number of edges whose vertices are looked up and prefetched before any of these edges is checked.
 const AT_ONCE: usize = 32;
 
-/// A check of edges whose ends are places of vertices. Each thread has one.
+/// A check of edges between places (positions in the order of vertices). Each thread has one.
 pub trait EdgeCheck: Send {
-    /// Prefetches the data that the check reads about the vertex at a place.
+    /// Prefetches what the check reads about a vertex, given by its place.
     fn fetch(&self, _place: u32) {}
 
     /// Returns the weight of an edge. `stored` is the weight in the input, or `None` if weights are not read.
@@ -147,7 +147,7 @@ pub trait EdgeCheck: Send {
         stored.unwrap_or(0)
     }
 
-    /// Checks an edge between two places. It is not a loop.
+    /// Checks an edge, given by the places of its ends. The ends are different vertices.
     fn edge(&mut self, ends: [u32; 2], weight: u32);
 }
 
@@ -165,8 +165,8 @@ impl<C: EdgeCheck> PlacedEdges<'_, C> {
             let place = |id| self.ids.row(id).and_then(|row| self.of_rows.get(row as usize)).copied();
             let ends = ids.map(|id| place(id).unwrap_or(ISOLATED));
             if ends.contains(&ISOLATED) {
-                // Places exist for the ends of all edges that were counted. Another edge occurs only if the input
-                // changes while it is read.
+                // Every edge that was counted has places for both ends. An edge without places means that the input has
+                // changed since.
                 continue;
             }
             ends.iter().for_each(|&end| self.check.fetch(end));

@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// First unit number of the records that say that a tree was checked. The number of the source is added to it.
+/// Unit number of the record that says that the tree of source 0 was checked. For other sources, the number of the
+/// source is added.
 const CHECKED: u64 = 1 << 32;
 
 /// Unit number of the record that holds the energy of all searches.

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
-/// Results of all searches of a table. Every trial has the same.
+/// Results of all searches of a table. Every trial finds the same results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchOutput<S> {
     /// Result of each source, in the order of sources.
@@ -52,8 +52,8 @@ pub trait SourceDetails: Debug + Serialize + DeserializeOwned {
     /// Returns the speed of the search.
     fn speed(&self) -> Speed;
 
-    /// Returns the levels of the search, beginning at the source. Empty if the search does not go by levels. A deep
-    /// tree has only its first levels here.
+    /// Returns the levels of the search, beginning at the source. A deep tree has only its first levels here. Returns
+    /// no levels if the search does not go by levels.
     fn levels(&self) -> Vec<LevelFigures> {
         Vec::new()
     }
@@ -72,12 +72,12 @@ pub struct SourceFigures {
     pub farthest: Farthest,
 }
 
-/// Distance of the farthest vertex from the source.
+/// Distance of the vertex that is farthest from the source.
 #[derive(Debug, Clone)]
 pub enum Farthest {
-    /// Number of edges on the path to it.
+    /// Number of edges on the path to the vertex.
     Steps(u64),
-    /// Sum of weights along the path to it, as text.
+    /// Sum of weights along the path to the vertex, as text.
     Distance(String),
 }
 

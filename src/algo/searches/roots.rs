@@ -56,7 +56,8 @@ pub fn of(options: &Options, graph: &Graph) -> Result<Vec<Root>> {
     Ok(roots)
 }
 
-/// Draws `wanted` distinct numbers below `vertices`, or all if there are fewer. Their order depends only on `seed`.
+/// Draws `wanted` distinct numbers below `vertices`, or all of these numbers if there are fewer. The order depends only
+/// on `seed`.
 fn draw(seed: u64, vertices: u64, wanted: u64) -> Vec<u32> {
     let key = random::key(seed, PURPOSE);
     let wanted = wanted.min(vertices);

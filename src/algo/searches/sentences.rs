@@ -9,7 +9,7 @@ use crate::chart::unit::group;
 pub const SOURCES: usize = 5;
 
 /// Returns the answer line of the table `name`: the number of searches, the harmonic mean of their speeds, and whether
-/// trees were checked. `block` is printed after the answers of all tables.
+/// trees were checked. `block` is the text that is printed after the answers of all tables.
 pub fn answer<S, D>(
     name: &str,
     output: &SearchOutput<S>,

@@ -124,7 +124,7 @@ pub struct SearchCost {
     pub sent: u64,
     /// Nanoseconds that the preparation of a trial takes, and that one search takes.
     pub nanoseconds: [f64; 2],
-    /// Label of this kind of work. Times of earlier runs are found by it.
+    /// Kind of work, by which a plan finds the times of earlier runs.
     pub label: String,
 }
 
@@ -144,11 +144,11 @@ pub trait SearchTask: SearchTable {
     const COLUMNS: &'static [About];
     /// For each of the two columns: bytes of a value in a binary file, and digits in a text file.
     const VALUES: [(u64, u64); 2];
-    /// Maximum number of trees that are checked together.
+    /// Maximum number of trees that one pass over the graph checks.
     const CHECKED: usize;
-    /// Number of trees that are checked together, as plans assume.
+    /// Number of trees that one pass over the graph checks, as plans assume.
     const PLANNED: usize;
-    /// Nanoseconds that a thread takes to check a tree, per entry of all rows, as plans assume.
+    /// Nanoseconds per row entry that a thread takes to check a tree, as plans assume.
     const CHECK: f64;
     /// Bytes in the journal for each source, as plans assume.
     const RECORD: u64;
@@ -162,7 +162,7 @@ pub trait SearchTask: SearchTable {
     /// [`crate::Error::Limit`].
     fn tree(&self, graph: &Graph, vertices: usize, budget: &Budget) -> Result<Self::Tree>;
 
-    /// Returns the bytes of host memory that `trees` trees take until they are checked and written.
+    /// Returns the bytes of host memory that `trees` trees take, including the memory for checking and writing them.
     fn tree_bytes(&self, vertices: u64, trees: usize) -> u64;
 
     /// Returns the parent of every vertex in a tree.

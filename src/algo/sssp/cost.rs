@@ -8,31 +8,32 @@ use crate::algo::searches::ranks::{OwnerRule, VertexOwnership};
 use crate::algo::searches::{SearchCost, SearchTable};
 use crate::algo::{Crew, GraphSize};
 
-/// Nanoseconds that one CPU thread takes: for each vertex in a search, and for each entry that it sorts by weight
-/// before the first search.
+/// Nanoseconds of one CPU thread: for each vertex in a search, and for each row entry that is sorted by weight before
+/// the first search.
 const SEARCH: f64 = 60.0;
 const SORT: f64 = 30.0;
-/// The same rates for a GPU. They include copying rows to the GPU and results to the host.
+/// Nanoseconds of a GPU, for the same two kinds of work. They include copying rows to the GPU and results to the host.
 const SEARCH_ON_GPU: f64 = 0.5;
 const SORT_ON_GPU: f64 = 0.5;
-/// Bytes that are sent per vertex to each other rank in a search. The distance of a vertex shrinks two or three times,
-/// and its parent is sent once.
+/// Bytes per vertex that a rank sends to each other rank in a search. They allow for two or three smaller distances of
+/// each vertex, and for its parent.
 const EXCHANGED: u64 = 48;
 
-/// Returns the cost of the searches of `table` on a graph of the size `graph`, with the resources in `crew`.
+/// Returns the cost of the searches of `table` on a graph of the size `graph`, with the ranks, threads and memory in
+/// `crew`.
 pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
     let vertices = graph.vertices;
     let entries = graph.entries();
     let bytes = match crew.on_gpu {
-        // If the size of GPU memory is known, host memory holds the rows that do not fit the GPU.
+        // If the size of GPU memory is known, host memory holds only the rows that do not fit it.
         true if crew.gpu_memory > 0 => [gpu::host_bytes(vertices, graph.edges, graph.direction, crew.gpu_memory); 2],
         true => [0; 2],
         false => {
             let own = VertexOwnership::blocks(vertices as usize, 0, crew.ranks);
             let here = graph.entries_of_rank(OwnerRule::Blocks.block() as u64, crew.ranks);
             let others = if crew.ranks > 1 { exchange::bytes(own, crew.nodes) } else { 0 };
-            // A whole row may be longer by one entry for each vertex. Its 8 bytes are less than what searches take once
-            // rows are sorted.
+            // A whole row may be longer than `longest_row`, by at most one entry per vertex. These entries take 8 bytes
+            // per vertex, less than searches take after rows are sorted.
             let (longest, largest) = (graph.longest_row, table.largest_weight());
             let size = cpu::RowsSize { vertices, entries: here, longest, largest, direction: graph.direction };
             cpu::bytes(&size, crew.threads).map(|bytes| bytes + others)

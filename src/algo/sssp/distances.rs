@@ -22,9 +22,9 @@ const BINS: usize = 40;
 
 /// Distances from a root to all vertices, in the order of vertices (descending degree).
 pub enum Distances {
-    /// Sums of whole numbers; `u64::MAX` for an unreached vertex.
+    /// Sums of weights that are whole numbers; `u64::MAX` for an unreached vertex.
     Whole(Buffer<u64>),
-    /// Sums of f32 numbers; infinity for an unreached vertex.
+    /// Sums of weights that are f32 numbers; infinity for an unreached vertex.
     Decimal(Buffer<f32>),
 }
 
@@ -63,7 +63,7 @@ impl Distances {
         }
     }
 
-    /// Returns the type of the weights that the distances are sums of.
+    /// Returns the type of the weights whose sums the distances are.
     pub fn kind(&self) -> WeightType {
         match self {
             Distances::Whole(_) => WeightType::U32,

@@ -9,7 +9,8 @@ use super::search::{ShortestPathTree, SsspSearched};
 use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
 
-/// Prepares the engine for the device that the job and all ranks choose. Collective: all ranks must call it.
+/// Prepares the engine for the device that the job chooses. All ranks choose the same kind of device. Collective: all
+/// ranks must call it.
 ///
 /// # Errors
 /// [`crate::Error::Limit`]; [`crate::Error::Lost`]; errors of reading the graph.

@@ -1,13 +1,14 @@
 //! Faults in shortest-path trees.
 //!
-//! A tree is right if four things hold. No edge gives a shorter path. Every parent has an edge whose weight adds up to
-//! the distance of the child. Parents lead to the root. No edge leads from a reached vertex to an unreached one. In
-//! addition gpugraph promises that each parent is the first of the possible ones.
+//! A tree is right if four rules hold. No edge gives a shorter path. The distance of a child is the distance of its
+//! parent plus the weight of an edge between them. Parents lead to the root. No edge leads from a reached vertex to an
+//! unreached one. In addition, gpugraph promises that each parent is the first possible one in the order of vertices.
 
 use super::distances::Distance;
 use crate::error::Error;
 
-/// A violation of a rule in a shortest-path tree, and where it is. Vertices are numbers in the order of vertices.
+/// A violation of a rule in a shortest-path tree, with the vertices that show it. Vertices are numbers in the order of
+/// degree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PathFault {
     /// The parent of the root is not the root.
@@ -26,13 +27,13 @@ pub enum PathFault {
     Cycle { vertex: u32 },
     /// The parent of `vertex` is farther from the root than `vertex`.
     Farther { vertex: u32, distance: Distance, parent: u32, above: Distance },
-    /// An edge gives a shorter path to `to` than its distance.
+    /// An edge gives a shorter path to `to` than the distance of `to`.
     Shorter { from: u32, above: Distance, weight: Distance, to: u32, distance: Distance },
     /// An edge leads from a reached vertex to an unreached one.
     NotReached { from: u32, to: u32 },
-    /// No edge from the parent adds up to the distance of `vertex`.
+    /// No edge from the parent has a weight that gives the distance of `vertex`.
     NotTight { vertex: u32, distance: Distance, parent: u32, above: Distance },
-    /// The parent of `vertex` is not the first of the possible ones, as gpugraph promises.
+    /// The parent of `vertex` is not the first possible one, as gpugraph promises.
     NotFirst { vertex: u32, parent: u32, first: u32 },
 }
 

@@ -72,8 +72,8 @@ pub(super) const KEYS: &[&dyn AnyKey] =
     &[&DRAWN, &SEED, &SOURCES, &METHOD, &WEIGHTS, &TARGET, &VALIDATE, &WRITE, &GRAPH500];
 
 impl Sssp {
-    /// Returns the bytes for the distances of `vertices` vertices. If weights come from the input, their type is not
-    /// known before it is read, and this is an upper bound.
+    /// Returns the bytes for the distances of `vertices` vertices. It is an upper bound if weights come from the input,
+    /// because their type is known only after the input is read.
     pub fn distances_bytes(&self, vertices: u64) -> u64 {
         let kind = match self.weights {
             WeightSource::Drawn(drawn) => drawn.kind(),
@@ -82,7 +82,8 @@ impl Sssp {
         Distances::bytes(kind, vertices)
     }
 
-    /// Returns an upper bound of the weights, given only the table: 2^32 - 1 if the weights come from the input.
+    /// Returns an upper bound of the weights that follows from the table alone. It is 2^32 - 1 if the weights come from
+    /// the input.
     pub fn largest_weight(&self) -> u32 {
         match self.weights {
             WeightSource::Drawn(drawn) => drawn.largest(),

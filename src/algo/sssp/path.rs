@@ -24,7 +24,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// Returns the value for an unreachable target: no length and no vertices.
+    /// Returns the path to an unreachable target. It has no length and no vertices.
     pub fn none(target: InputId) -> Path {
         Path { target, length: None, edges: 0, vertices: Vec::new() }
     }

@@ -25,7 +25,7 @@ pub struct SsspSearched {
     pub max_distance: Distance,
     /// Number of edges that were relaxed.
     pub relaxations: u64,
-    /// Seconds of the search. They include finding parents.
+    /// Seconds of the search, including the time to find parents.
     pub seconds: f64,
     /// Phases of the search, in order.
     pub phases: Vec<SearchPhase>,
@@ -38,7 +38,8 @@ pub struct SsspSearched {
 }
 
 impl SsspSearched {
-    /// Returns the results and statistics of a search with the given phases. Relaxed edges are summed over the phases.
+    /// Returns the results and statistics of a search with the given phases. The number of relaxed edges is the sum
+    /// over the phases.
     pub fn new(reached: u64, max_distance: Distance, phases: Vec<SearchPhase>, seconds: f64) -> SsspSearched {
         let relaxations = phases.iter().map(|phase| phase.relaxations).sum();
         SsspSearched { reached, max_distance, relaxations, seconds, phases, path: None, distances: Vec::new() }
@@ -49,8 +50,9 @@ impl SsspSearched {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchPhase {
     /// Kind of the phase. `push` relaxes out-edges of vertices whose distances became smaller. `cap` does so up to a
-    /// cap. `pull` relaxes in-edges. `leaves` handles vertices with a single edge. `parents` finds parents once
-    /// distances are known. `plateau` finds parents of vertices that are reached only by edges that add nothing.
+    /// distance, the cap. `pull` relaxes in-edges. `leaves` handles vertices with a single edge. `parents` finds
+    /// parents once distances are known. `plateau` finds parents of vertices that are reached only by edges that add
+    /// nothing.
     pub kind: String,
     /// Number of rounds. A barrier of all threads ends each round.
     pub rounds: u64,

@@ -25,7 +25,8 @@ use std::collections::BTreeMap;
 const DISTANCE: About =
     About::new("distance", "sum of weights on the shortest path from the source", "2^64 - 1, or inf: not reached");
 
-/// Data for writing columns and paths. The target of paths comes with its vertex, or with `None` if it has no edge.
+/// Data for writing columns and paths. The target of paths comes with its vertex, or with `None` if the target has no
+/// edge.
 pub struct Writer {
     ids: InputIds,
     target: Option<(InputId, Option<Vertex>)>,

@@ -21,17 +21,17 @@ pub enum EdgeWeights {
     Drawn(DrawnWeights, InputIds, Direction),
 }
 
-/// A row of a graph or a piece of one, for which weights are wanted.
+/// A row of a graph, or a part of a row, whose weights are wanted.
 pub struct RowPiece<'a> {
     /// The vertex of the row.
     pub v: u32,
-    /// Direction of the edges in the row. It has no meaning if the graph is undirected.
+    /// Direction of the edges in the row. It is ignored if the graph is undirected.
     pub way: Way,
     /// Number of the block that holds the row.
     pub number: usize,
-    /// Positions of its entries in the block.
+    /// Positions of the entries in the block.
     pub entries: Range<usize>,
-    /// Its neighbours.
+    /// Neighbours in these entries.
     pub neighbours: &'a [u32],
 }
 
@@ -59,7 +59,7 @@ impl EdgeWeights {
         }
     }
 
-    /// Returns the weights of the edges in a piece of a row. `rows` is the half of the graph that holds the row.
+    /// Returns the weights of the edges in a part of a row. `rows` is the half of the adjacency that holds the row.
     /// Weights that are not stored are computed into `made`.
     pub fn of<'r>(&self, rows: &'r Catalogue, piece: &RowPiece<'_>, made: &'r mut [u32]) -> &'r [u32] {
         if let EdgeWeights::Stored = self {
@@ -70,8 +70,8 @@ impl EdgeWeights {
         made
     }
 
-    /// Computes weights that are not stored. Calls `each` with each item, and with the weight of its edge. The first
-    /// part of an item is a neighbour of vertex `v`.
+    /// Computes weights that are not stored. Calls `each` with each item and the weight of its edge. The first field of
+    /// an item is a neighbour of vertex `v`.
     #[inline]
     pub fn each<'n, T>(
         &self,

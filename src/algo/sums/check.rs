@@ -1,4 +1,4 @@
-//! Checks sums by another method: from the edges of the input, whose repeats are dropped by sorting.
+//! Checks sums by another method: adds up the edges of the input, after it has dropped repeated edges by sorting.
 
 use crate::algo::Results;
 use crate::algo::edges::each_edge;
@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::formats::Input;
 use std::collections::HashMap;
 
-/// Computes the total and the columns again, and compares them. Returns a description of what was found.
+/// Computes the total and the columns again, and compares them. Returns a sentence about the result.
 ///
 /// # Errors
 /// [`Error::Validation`] if a sum differs; [`Error::Limit`]; errors of reading; [`Error::Stopped`].
@@ -52,7 +52,7 @@ pub(super) fn agree(input: &Input, results: &Results<'_>, columns: bool, total: 
     Ok(format!("{total} in all by the edges of the input, too"))
 }
 
-/// Returns the first row of a column whose value is not right.
+/// Returns the first row of a column that has a wrong value.
 fn first_wrong<T: Into<u64>>(
     mut column: impl Iterator<Item = Result<T>>,
     is_right: impl Fn(u64, u64) -> bool,

@@ -1,11 +1,13 @@
-//! A barrier for threads that meet every few microseconds. If they do not, waiting threads leave their cores to others.
+//! A barrier for threads that arrive every few microseconds. If the other threads take longer, a waiting thread leaves
+//! its core to others.
 
 use crate::process::host::cores_at_hand;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time for which a waiting thread polls before it sleeps, if every thread has a core. Waking it takes about as long.
+/// Time for which a waiting thread polls before it sleeps, if every thread has a core. Waking a thread takes about as
+/// long.
 const AWAKE: Duration = Duration::from_micros(20);
 /// Number of polls between two readings of the clock.
 const POLLS: u32 = 16;
@@ -23,7 +25,7 @@ pub struct Barrier {
     left: AtomicBool,
 }
 
-/// A guard that marks its thread as gone from the barrier if it is dropped during a panic.
+/// A guard that marks its thread as gone if the guard is dropped during a panic.
 pub struct Attendance<'b>(&'b Barrier);
 
 impl Barrier {
@@ -31,7 +33,7 @@ impl Barrier {
     pub fn new(threads: usize) -> Barrier {
         Barrier {
             threads,
-            // If a thread polls on a core that another thread needs, all threads wait longer.
+            // A thread that polls on a core that another thread needs would delay all threads.
             awake: if threads <= cores_at_hand() { AWAKE } else { Duration::ZERO },
             arrived: AtomicUsize::new(0),
             round: AtomicU32::new(0),
@@ -47,12 +49,13 @@ impl Barrier {
         Attendance(self)
     }
 
-    /// Waits until all threads have called this. Then every thread sees what the others wrote before their calls.
+    /// Waits until all threads have called this function. Afterwards every thread sees what the others wrote before
+    /// their calls.
     pub fn wait(&self) {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.arrived.store(0, Ordering::Relaxed);
-            // This store is ordered with the count of sleepers: either this thread sees a sleeper, or the sleeper sees
+            // This store is ordered with the count of sleepers. Either this thread sees a sleeper, or the sleeper sees
             // the new round.
             self.round.store(round.wrapping_add(1), Ordering::SeqCst);
             self.wake();
@@ -61,7 +64,7 @@ impl Barrier {
         }
     }
 
-    /// Polls for a while for the end of barrier round `round`. Returns true if it ended.
+    /// Polls for a while until the other threads arrive and so end round `round`. Returns true if the round ended.
     fn poll(&self, round: u32) -> bool {
         if self.awake.is_zero() {
             return false;
@@ -80,13 +83,13 @@ impl Barrier {
         }
     }
 
-    /// Sleeps until barrier round `round` ends.
+    /// Sleeps until the other threads arrive and so end round `round`.
     fn sleep(&self, round: u32) {
         let mut sleeping = self.sleeping.lock().unwrap_or_else(PoisonError::into_inner);
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         while self.round.load(Ordering::SeqCst) == round {
             if self.left.load(Ordering::SeqCst) {
-                // The thread that panicked has printed why.
+                // The thread that panicked has printed the reason.
                 std::panic::resume_unwind(Box::new("another thread of the search panicked"));
             }
             sleeping = self.woken.wait(sleeping).unwrap_or_else(PoisonError::into_inner);

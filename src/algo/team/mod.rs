@@ -20,7 +20,7 @@ pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Resu
     gathered(threads, work).map(drop)
 }
 
-/// Runs `work` on `threads` threads like [`team`], and returns their results in the order of their numbers.
+/// Runs `work` on `threads` threads like [`team`]. Returns the results in the order of the thread numbers.
 ///
 /// # Errors
 /// Errors of [`team`].
@@ -69,8 +69,9 @@ pub fn least<T: PartialOrd + Send>(
     Ok(found.into_iter().flatten().reduce(lesser))
 }
 
-/// Calls `find` with parts of `items` items like [`least`], but returns the value from the first part in which `find`
-/// finds one. The value does not depend on the number of threads. Parts after that part are skipped.
+/// Calls `find` with parts of `items` items like [`least`], but returns the value from the first part for which `find`
+/// returns one. The value does not depend on the number of threads. Parts after the first are skipped if they have not
+/// begun.
 ///
 /// # Errors
 /// Errors of [`least`].
@@ -100,8 +101,8 @@ pub fn first<T: Send>(
     Ok(found.into_iter().flatten().min_by_key(|(start, _)| *start).map(|(_, found)| found))
 }
 
-/// Returns how many of `threads` threads search together: at most two per core. Further threads would only make the
-/// others wait at every barrier.
+/// Returns how many of `threads` threads take part in a search: at most two per core. More threads would only delay the
+/// others at every barrier.
 pub fn of_cores(threads: usize) -> usize {
     threads.min(2 * cores_at_hand())
 }
@@ -113,7 +114,7 @@ pub struct Parts<'c> {
     part: usize,
 }
 
-/// Counter of the items that are taken already. Ranks that share the items share the counter.
+/// Counter of the items that are taken. MPI processes that share the items share the counter.
 enum TakenCount<'c> {
     Own(AtomicU64),
     Shared(&'c AtomicU64),
@@ -125,8 +126,8 @@ impl<'c> Parts<'c> {
         Parts { taken: TakenCount::Own(AtomicU64::new(0)), total, part }
     }
 
-    /// Divides `total` items into parts of `part` items for several ranks. `taken` counts the items that any rank has
-    /// taken. It must be zero at first.
+    /// Divides `total` items into parts of `part` items for several MPI processes. `taken` counts the items that any
+    /// process has taken. It must be zero at first.
     pub fn shared(taken: &'c AtomicU64, total: usize, part: usize) -> Parts<'c> {
         Parts { taken: TakenCount::Shared(taken), total, part }
     }

@@ -1,6 +1,7 @@
-//! Decides which rounds of a search are narrow: so short that one thread does them alone while the others sleep.
+//! Decides which rounds of a search are narrow. A narrow round has so few edges that one thread does it alone while the
+//! others sleep.
 //!
-//! A round of few edges takes less time than the threads need to meet at a barrier. How few depends on the machine.
+//! A round of few edges takes less time than the threads need to meet at a barrier. The bound depends on the machine.
 //! Threads that share their cores with others wait for milliseconds, and threads with cores of their own wait for a
 //! microsecond. So the time of rounds by one thread is compared with the time of rounds by all. The result of a search
 //! does not depend on the choice.
@@ -8,30 +9,31 @@
 use crate::process::host::cores_at_hand;
 use std::time::Instant;
 
-/// Number of edges below which a round is narrow on any machine, if every thread has a core.
+/// Number of edges below which one thread does a round alone on any machine, if every thread has a core.
 pub const LEAST: u64 = 1 << 11;
-/// Number of edges from which on a round is not narrow on any machine, if every thread has a core.
+/// Number of edges from which on all threads do a round together on any machine, if every thread has a core.
 const MOST: u64 = 1 << 16;
 /// Number of edges below which a round is not timed, because reading the clock would take a noticeable part of its
 /// time.
 const TIMED: u64 = LEAST / 4;
-/// Number of rounds by all threads whose times are judged together, and the seconds by which their sum may exceed the
-/// estimated time of one thread.
+/// Number of rounds by all threads whose times are compared together, and the seconds by which their total may exceed
+/// the estimated time of one thread.
 const WINDOW: u32 = 32;
 const SLACK: f64 = 1e-4;
 /// Number of rounds that one thread does alone to measure its time per edge.
 const TRIAL: u32 = 8;
 /// First and largest number of rounds that one thread does alone after all threads together were too slow. The number
-/// doubles each time this happens.
+/// doubles whenever they are too slow again.
 const ALONE: [u32; 2] = [64, 1 << 16];
 
-/// Measures the rounds of a search and decides which are narrow. Only the first thread of the team uses it.
+/// Measures the rounds of a search and decides which rounds one thread does alone. Only the first thread of the team
+/// uses it.
 pub struct Narrow {
-    /// Number of threads per core. The time of a barrier grows in proportion to it.
+    /// Number of threads per core, rounded up. The time of a barrier grows in proportion to it.
     share: u64,
     /// Estimated seconds per edge of a round by one thread, near the median of the measurements.
     of_edge: Option<f64>,
-    /// Rounds by all threads since the last decision, with their edges and seconds.
+    /// Rounds that all threads did since the last decision, with their edges and seconds.
     together: Window,
     /// Number of rounds that one thread still has to do alone, although they have enough edges for all threads.
     alone: u32,
@@ -48,7 +50,7 @@ struct Window {
     seconds: f64,
 }
 
-/// A round that has begun.
+/// A round that is in progress.
 struct Round {
     edges: u64,
     is_alone: bool,
@@ -78,7 +80,8 @@ impl Narrow {
         MOST * self.share
     }
 
-    /// Ends the timing of the previous round, and begins a round of `edges` edges by one thread (`is_alone`) or by all.
+    /// Ends the timing of the previous round, and begins a round of `edges` edges. One thread does the round if
+    /// `is_alone`, otherwise all threads do.
     pub fn begin(&mut self, edges: u64, is_alone: bool) {
         let is_timed = (TIMED..self.most()).contains(&edges);
         if !is_timed && self.round.is_none() {
@@ -142,12 +145,12 @@ mod tests {
         assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 1e-5]), 0);
         let alone = rounds(&mut narrow, 10_000, LEAST, [1e-5, 1e-3]);
         assert!((9980..10_000).contains(&alone), "{alone}");
-        // All threads are fast again, which is noticed once the rounds of one thread are over.
+        // All threads are fast again. This is noticed once one thread has done its rounds.
         rounds(&mut narrow, ALONE[1], LEAST, [1e-5, 5e-6]);
         assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);
-        // All threads do wide rounds, however long these take.
+        // All threads do rounds with many edges, however long these take.
         assert_eq!(rounds(&mut narrow, 100, MOST, [1e-5, 1.0]), 0);
-        // With four threads on each core.
+        // There are four threads on each core.
         assert_eq!([4 * LEAST - 1, 4 * LEAST].map(|edges| rounds(&mut Narrow::of(4), 9, edges, [1e-5, 5e-6])), [9, 0]);
     }
 

@@ -1,8 +1,9 @@
 //! Cost of triangle counting: memory from the functions that size its buffers, time from measured rates.
 //!
-//! CPU rates were measured in release builds on one core of a Zen 3 server with AVX2: CPU time for Kronecker and
-//! uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges per vertex. GPU rates were measured on an H200, at scales
-//! 22 to 29. `gpugraph run` uses the same rates on any machine; they are good to a factor of two.
+//! CPU rates are CPU times of release builds on one core of a Zen 3 server with AVX2. The graphs were Kronecker and
+//! uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges per vertex. GPU rates were measured on an H200 with
+//! graphs of 2^22 to 2^29 vertices. `gpugraph run` uses the same rates on any machine, so its estimates are good to a
+//! factor of two.
 
 use crate::algo::triangle::Triangle;
 use crate::algo::triangle::driver::RESULT_BYTES;
@@ -11,12 +12,13 @@ use crate::algo::triangle::{Counter, Settings, units};
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::store::journal::Record;
 
-/// Nanoseconds of a thread per edge, per 512-bit word of hub bits, and per wedge that is looked up.
+/// Nanoseconds of one thread: per edge, per 512-bit word of adjacency bits of hubs (the vertices of highest degree),
+/// and per wedge that is looked up by itself.
 const EDGE: f64 = 30.0;
 const CHUNK: f64 = 1.4;
 const LOOKUP: f64 = 2.4;
-/// Nanoseconds that counting per vertex adds: per triangle (and more for each doubling of the vertices beyond
-/// `CORNER_VERTICES`), per edge to a hub, and per other edge.
+/// Additional nanoseconds of one thread for counts per vertex: per triangle, per triangle for each doubling of the
+/// vertices beyond `CORNER_VERTICES`, per edge to a hub, and per other edge.
 const CORNER: f64 = 1.05;
 const CORNER_DOUBLING: f64 = 0.46;
 const CORNER_VERTICES: f64 = 65_536.0;
@@ -25,7 +27,7 @@ const OTHER_CORNERS: f64 = 37.0;
 /// Nanoseconds that one thread takes to write a row of the results: 40 on the Zen 3 server, 120 to 150 on the host of
 /// an H200.
 const ROW: f64 = 80.0;
-/// Wedges per second of a GPU, including checks and copies.
+/// Wedges that a GPU tests per second, including checks and copies.
 const PROBES_ON_GPU: f64 = 5.2e11;
 /// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;
@@ -37,7 +39,7 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let trials = u64::from(crew.trials);
     let units = units::total(graph.blocks as usize);
     let (results, records) = match per_vertex {
-        // One checkpoint per trial, and one that is being written.
+        // Disk space for one checkpoint per trial, and for one that is being written.
         true => (results(graph, crew) + (8 * (graph.vertices + units) + PAGE) * (trials + 1), 0),
         false => (0, Record::bytes(RESULT_BYTES) * units * trials),
     };
@@ -56,8 +58,8 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     }
 }
 
-/// Returns the bytes of host memory for the fastest settings, and the least that works. With a GPU both are only the
-/// bytes of counts per vertex.
+/// Returns the host memory in bytes for the fastest settings, and the least that works. With a GPU, both numbers are
+/// only the bytes of the counts per vertex.
 fn host_memory(graph: &GraphSize<'_>, crew: &Crew, per_vertex: bool) -> [u64; 2] {
     let GraphSize { vertices, edges, longest_row, .. } = *graph;
     let counts = if per_vertex { 8 * vertices } else { 0 };
@@ -122,8 +124,8 @@ mod tests {
         }
     }
 
-    /// CPU time of one thread, measured on the machine of docs/performance.md; its cores differ by as much as the
-    /// tolerance.
+    /// Compares estimates with CPU times of one thread on the machine of docs/performance.md. The cores of that machine
+    /// differ by as much as the tolerance.
     #[test]
     fn a_cpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         let one = crew(1, 1, false);
@@ -145,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Times of an H200 in docs/performance.md, in seconds.
+    /// Compares estimates with the times of an H200 in docs/performance.md.
     #[test]
     fn a_gpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         for (scale, edge_factor, seconds) in [(29, 10, 2.64), (26, 16, 0.34), (22, 16, 0.0146)] {

@@ -2,19 +2,20 @@
 //!
 //! Vertices are numbered by descending degree, and row `v` contains the neighbours smaller than `v`. This orientation
 //! (Chiba and Nishizeki, SIAM J. Comput. 14, 1985; Schank and Wagner, WEA 2005) limits a row to the square root of 2 E
-//! entries. A triangle `a < b < c` is a *wedge* of row `c` (two of its entries, `a` before `b`) that row `b` closes.
+//! entries. A *wedge* `a < b < c` is a pair of entries `a` and `b` of row `c`. It is a triangle if row `b` contains
+//! `a`.
 //!
-//! The unit of work is a pair of blocks: the *front* block has the rows `b`, the *partner* block the rows `c`. A unit
-//! tests every wedge of the partner whose `b` is a row of the front (after MGT, Hu, Tao and Chung, SIGMOD 2013, which
-//! streams one of two parts). Its count depends only on the graph. The CPU keeps many fronts resident and counts their
-//! units with one partner together.
+//! The unit of work is a pair of blocks: the *front* block has the rows of the corners `b`, the *partner* block the
+//! rows of the corners `c`. A unit tests every wedge in the partner whose row `b` is in the front (after MGT, Hu, Tao
+//! and Chung, SIGMOD 2013, which streams one of two parts). Its count depends only on the graph. The CPU keeps many
+//! fronts resident and counts their units with one partner together.
 //!
 //! Two methods share the wedges of a unit. Vertices with ids below [`cpu::count::HUBS`] are *hubs*:
 //! * [`cpu::hubs`]: wedges whose `a` and `b` are hubs, 512 at a time, by words of a bit matrix of the edges between hubs, the
 //!   *hub corner* (like LOTUS: Koohi Esfahani, Kilpatrick and Vandierendonck, PPoPP 2022);
-//! * [`cpu::wedges`]: the other wedges, grouped by `b` ([`cpu::groups`]). Row `b` is marked once, and the *heads* of all
-//!   rows `c` (their entries before `b`) stream past it. A row much longer than all its heads is searched instead. With a
-//!   single head, the shorter of the two is marked.
+//! * [`cpu::wedges`]: the other wedges, grouped by `b` ([`cpu::groups`]). Row `b` is marked once, and the *heads* of
+//!   all rows `c` that contain `b` (their entries before `b`) stream past it. A row much longer than all its heads is
+//!   searched instead. With a single head, the shorter of the two is marked.
 //!
 //! [`cpu::probe`] has the inner loops for the CPU at hand, and [`cpu::tally`] has the sums. [`units`] goes through all
 //! units, and [`cpu`] is the CPU backend.
@@ -44,7 +45,7 @@
 //! Tried, and slower: hub corners of 4,096, 8,192 and 32,768 vertices (8.5, 7.3 and 7.5 s, against 5.9 s with 16,384 in
 //! an early version); a separate tile per thread (1.2e9 marks at 1 Mi entries); shared tiles of 4 to 16 Mi entries
 //! instead of 2 (a tenth more CPU time); choosing the shorter side of every edge (1,575e6 lookups against 1,587e6);
-//! lookups by AVX2, which become one insert per lane.
+//! lookups by AVX2, which insert each vector element separately.
 
 mod cost;
 pub mod cpu;

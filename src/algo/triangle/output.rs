@@ -30,19 +30,20 @@ pub struct TriangleOutput {
     pub transitivity: f64,
 }
 
-/// How a count went. This includes the clustering, which may differ between trials by rounding errors.
+/// Details of a count. The clustering coefficients are not part of the result, because rounding errors may differ
+/// between trials.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TriangleDetails {
-    /// Times of pairs of blocks; only for a count without counts per vertex.
+    /// Time of each pair of blocks, unless triangles are counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pairs: Option<PairTimes>,
-    /// Clustering by degree; only for a count per vertex.
+    /// Clustering by degree, if triangles are counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) clustering: Option<Vec<ClusteringBin>>,
-    /// Mean clustering coefficient of all vertices that have an edge; only for a count per vertex.
+    /// Mean clustering coefficient of all vertices that have an edge, if triangles are counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_clustering: Option<f64>,
-    /// Mean clustering coefficient of vertices of degree 2 and more; only for a count per vertex.
+    /// Mean clustering coefficient of vertices of degree 2 and more, if triangles are counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_clustering_degree_2: Option<f64>,
 }
@@ -62,13 +63,14 @@ impl TriangleDetails {
 /// Maximum number of rows, and of columns, in the figure of times by pairs of blocks.
 pub(super) const SIDE: usize = 32;
 
-/// Times of pairs of a front block and a partner block. If there are more than [`SIDE`] blocks, they are in groups of
-/// about equal size.
+/// Counting times by front block and partner block. If there are more than [`SIDE`] blocks, neighbouring blocks form
+/// groups of about equal size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PairTimes {
     /// Number of blocks of the graph.
     pub blocks: usize,
-    /// Seconds by group of fronts, then by group of partners. The first partner of a front is the front itself.
+    /// Seconds by group of front blocks, then by group of partner blocks. The first group of partners is the group of
+    /// fronts itself.
     pub seconds: Vec<Vec<f64>>,
 }
 
@@ -153,7 +155,7 @@ impl Clustering {
     }
 }
 
-/// Returns the mean of `number` numbers that add up to `sum`; 0 if there are none.
+/// Returns `sum / number`, or 0 if `number` is 0.
 pub(super) fn mean(sum: f64, number: u64) -> f64 {
     if number == 0 { 0.0 } else { sum / number as f64 }
 }

@@ -1,5 +1,5 @@
 //! Counts triangles per vertex. The counts of all vertices are in memory. A checkpoint saves them all, with the numbers
-//! of the units that are counted.
+//! of the units (pairs of blocks) that are counted.
 //!
 //! A unit changes many counters, so a journal of units is not enough to resume. The sections of the checkpoint are the
 //! sums (nanoseconds, and triangles and probes in two halves each), the numbers of the units, and the counters.
@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time for the current unit to finish after a signal. Only between units are the counters a valid checkpoint.
+/// Time that the current unit gets to finish after a signal. The counters can be saved only between units.
 const GRACE: Duration = Duration::from_secs(3);
 
 /// The content of a checkpoint of a count per vertex.
@@ -59,11 +59,11 @@ impl<'a> SavedCounts<'a> {
     }
 }
 
-/// Counts all units per vertex and writes the results. Returns the sum over all units, the seconds, and, if this is the
-/// last trial, the clustering.
+/// Counts all units per vertex and writes the results. Returns the sum over all units, the seconds of counting, and, in
+/// the last trial, the clustering.
 ///
 /// # Errors
-/// [`Error::Limit`] for 8 bytes per vertex; errors of counting; disk errors.
+/// [`Error::Limit`] if 8 bytes per vertex do not fit the budget; errors of counting; disk errors.
 pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clustering)> {
     let (comm, progress) = (run.comm, run.progress);
     let vertices = graph.info.connected as usize;
@@ -170,7 +170,7 @@ struct VertexBook {
     sum: Sum,
     /// Nanoseconds that all units took, including earlier runs.
     nanos: u64,
-    /// Numbers of the units that are counted.
+    /// Numbers of the units (pairs of blocks) that are counted.
     done: HashSet<u64>,
     /// Number of units of the graph.
     total: u64,

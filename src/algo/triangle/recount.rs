@@ -16,12 +16,14 @@ use crate::results::Value;
 
 /// Maximum number of edges that are counted at once: some seconds of work.
 const MOST: u64 = 1 << 24;
-/// Number of colourings of one pass, and maximum number of passes if the first ones do not agree with the count.
+/// Number of random colourings of the vertices per pass over the edges, and maximum number of passes. A further pass
+/// follows if the estimate does not agree with the count.
 const COLOURINGS: u64 = 4;
 const PASSES: u64 = 4;
 /// Number of rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;
-/// Number of standard errors that an estimate may be off; exceeded by chance once in a million passes.
+/// Number of standard errors by which an estimate may differ from the count. A correct count exceeds it once in a
+/// million passes.
 const TOLERANCE: f64 = 5.0;
 
 /// Checks a count against the degrees, and counts the triangles again. If `columns` is true, also checks each value of
@@ -78,7 +80,7 @@ fn columns_agree(
     let mut degrees = results.column::<u32>(DEGREE, ids, 0)?;
     let mut clustering = results.column::<f64>(CLUSTERING, ids, 0.0)?;
     let mut sums = ColumnSums::default();
-    // A column with fewer or more rows than there are ids is an error of its own.
+    // Reading a column fails if it does not have one row for each id.
     while let (Some(triangles), Some(degree), Some(clustering)) =
         (triangles.next().transpose()?, degrees.next().transpose()?, clustering.next().transpose()?)
     {
@@ -117,7 +119,7 @@ fn columns_agree(
     })?;
     let averages = [mean(sums.clustering, sums.with_edges), mean(sums.clustering, sums.of_degree_2)];
     let reported = [details.average_clustering, details.average_clustering_degree_2];
-    // The job adds up columns in another order.
+    // The job adds up the values in another order, so rounding errors differ.
     let are_close = |(mine, reported): (&f64, Option<f64>)| reported.is_some_and(|other| (mine - other).abs() <= 1e-9);
     ensure(averages.iter().zip(reported).all(are_close), || {
         format!("average clustering {averages:?} by columns, the job reports {reported:?}")
@@ -182,7 +184,7 @@ fn recount(
 struct Recount<'a> {
     edges: &'a EdgeSource<'a>,
     ids: &'a Ids,
-    /// Whether there are columns per vertex.
+    /// Whether the job wrote columns with a value per vertex.
     columns: bool,
     results: &'a Results<'a>,
     found: &'a TriangleOutput,
@@ -220,7 +222,7 @@ impl Recount<'_> {
         ))
     }
 
-    /// Checks every value of the columns of triangles and degrees against a recount. [`columns_agree`] compares
+    /// Checks every value of the columns `triangles` and `degree` against a recount. [`columns_agree`] compares
     /// clustering with these columns.
     fn corners_agree(&self, counted: &SampleCounts) -> Result<()> {
         let Recount { edges, ids, .. } = *self;
@@ -229,8 +231,8 @@ impl Recount<'_> {
             EdgeSource::Input(_) => None,
         };
         let places = order.as_ref().map(|order| order.ids()).transpose()?;
-        // A recount of the input identifies vertices by raw ids, a recount of blocks by their places in the order of
-        // vertices.
+        // A recount of the input identifies vertices by raw ids. A recount of blocks identifies them by their positions
+        // in the order of vertices.
         let counted_at = |row: u64| {
             let vertex = match places {
                 Some(places) => places.get(row as usize).copied().filter(|&place| place != ISOLATED).map(u64::from),
@@ -242,7 +244,7 @@ impl Recount<'_> {
         self.check_column(DEGREE, "neighbours", |row| counted_at(row).map_or(0, |at| counted.degrees[at]))
     }
 
-    /// Checks that every value of a column equals the result of `expected` for its row. Messages call the values
+    /// Checks that every value of a column equals the result of `expected` for its row. Error messages name the values
     /// `what`.
     fn check_column<T: Value + PartialEq + Default>(
         &self,
@@ -270,7 +272,7 @@ impl Recount<'_> {
         let threads = pool.current_num_threads();
         let per_edge = sampled::bytes_per_edge(threads, false) + (COLOURINGS - 1) * sampled::WAITING;
         let most = MOST.min(room / per_edge).max(1);
-        // The colour of a hub may have more than its share of the edges.
+        // A vertex of high degree may give its colour more than an equal share of the edges.
         let fits = |colours: u64| edges / colours + edges / colours / 4 + 4096 <= most;
         let mut colours = (0..40).map(|log| 1 << log).find(|&colours| fits(colours)).unwrap_or(1 << 40);
         let (mut estimates, mut pairs) = (Vec::new(), 0.0);
@@ -297,7 +299,7 @@ impl Recount<'_> {
             let rounds = estimates.len() as f64;
             let mean = estimates.iter().sum::<f64>() / rounds;
             let counted = self.found.triangles as f64;
-            // Spread of the estimates if the count is right. The observed spread is used if it is wider.
+            // Variance of the estimates if the count is right. The observed variance is used if it is larger.
             let derived = counted * (n * n - 1.0) + 2.0 * (pairs / rounds) * (n - 1.0);
             let seen = estimates.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (rounds - 1.0);
             let tolerance = TOLERANCE * (derived.max(seen) / rounds).sqrt();
@@ -315,8 +317,9 @@ impl Recount<'_> {
         Ok(String::new())
     }
 
-    /// Makes one pass over all edges. Returns the edges kept under each colouring, and the reservation of their memory.
-    /// Returns [`Error::Stopped`] if a colouring would keep more than `room` edges.
+    /// Makes one pass over all edges. Returns the edges that each colouring keeps (their ends have the same colour),
+    /// and the reservation of their memory. Returns [`Error::Stopped`] if a colouring would keep more than `room`
+    /// edges.
     fn gather(&self, colours: u64, seeds: Vec<u64>, room: usize) -> Result<(Reservation, Vec<Vec<[u64; 2]>>)> {
         let (info, threads, columns) = (self.results.info, self.results.threads, self.columns && colours == 1);
         let waiting = seeds.len() as u64 * sampled::WAITING * room as u64;

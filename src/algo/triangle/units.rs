@@ -1,8 +1,9 @@
-//! Goes through all units of a graph, in an order that keeps fronts resident while their partners stream past.
+//! Goes through all units of a graph. A unit is a pair of blocks: a front block, which stays resident, and a partner
+//! block, which streams past it.
 //!
-//! All ranks have the same resident fronts, one group after another, and share the partners. A backend divides the work
-//! into items and lists them in the same order on every rank. [`Turns`] hands out each item to one rank. An item may be
-//! less than a unit, so counts are reported in [`Part`]s.
+//! All ranks have the same resident front blocks, one group after another, and share the partner blocks. A backend
+//! divides the work into items and lists them in the same order on every rank. [`Turns`] hands out each item to one
+//! rank. An item may be less than a unit, so counts are reported in [`Part`]s.
 
 use crate::error::Result;
 use crate::graph::catalogue::Catalogue;
@@ -10,17 +11,18 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::ops::{AddAssign, Range};
 
-/// Returns the number of units of a graph of `blocks` blocks: every pair of a front and a partner not before it.
+/// Returns the number of units of a graph with `blocks` blocks: pairs of a front block and the same or a later partner
+/// block.
 pub fn total(blocks: usize) -> u64 {
     blocks as u64 * (blocks as u64 + 1) / 2
 }
 
-/// Returns the number of the unit of `front` and `partner`. It depends only on these two blocks.
+/// Returns the number of the unit (pair of blocks) of `front` and `partner`. It depends only on these two blocks.
 pub fn number(front: usize, partner: usize) -> u64 {
     total(partner) + front as u64
 }
 
-/// Returns the front and the partner of the unit with number `unit`.
+/// Returns the front block and the partner block of the unit with number `unit`.
 pub fn blocks_of(unit: u64) -> (u64, u64) {
     // Finds the largest partner whose first unit is not after this one. The square root may be off by one.
     let mut partner = ((2.0 * unit as f64 + 0.25).sqrt() - 0.5) as u64;
@@ -33,23 +35,24 @@ pub fn blocks_of(unit: u64) -> (u64, u64) {
     (unit - total(partner as usize), partner)
 }
 
-/// A device, CPU or GPU, that counts the triangles of fronts with their partners.
+/// A device (CPU or GPU) that counts the triangles of front blocks with partner blocks.
 pub trait Backend {
-    /// Returns how many blocks from `first` on the backend can keep resident as fronts. It is the same on every rank.
+    /// Returns how many blocks from `first` on the backend can keep resident as front blocks. The number is the same on
+    /// every rank.
     fn fronts(&self, graph: &Catalogue, first: usize) -> usize;
 
-    /// Counts the items of `work` that this rank gets, and reports the count of each part when it is finished.
+    /// Counts the items of `work` that this rank gets, and passes the count of each finished part to `found`.
     ///
     /// # Errors
     /// A request to stop, a lost device, errors of [`Turns`] and of `found`.
     fn count(&mut self, work: &Work<'_>, found: FoundParts<'_>) -> Result<()>;
 }
 
-/// A group of resident fronts, which are counted with all partners not before them.
+/// A group of resident front blocks, which are counted with the same and all later blocks.
 pub struct Work<'a> {
     /// The blocks of the graph.
     pub graph: &'a Catalogue,
-    /// Numbers of the blocks that are fronts.
+    /// Numbers of the front blocks.
     pub fronts: Range<usize>,
     done: &'a HashSet<u64>,
     /// Hands out the work items to ranks.
@@ -57,19 +60,19 @@ pub struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// Returns true if the unit of `front` and `partner` still has to be counted.
+    /// Returns true if the pair of blocks `front` and `partner` still has to be counted.
     pub fn wants(&self, front: usize, partner: usize) -> bool {
         front <= partner && !self.done.contains(&number(front, partner))
     }
 
-    /// Returns true if any unit of these partners still has to be counted.
+    /// Returns true if any front block still has to be counted with any of these partner blocks.
     pub fn wants_any(&self, mut partners: impl Iterator<Item = usize>) -> bool {
         partners.any(|partner| self.fronts.clone().any(|front| self.wants(front, partner)))
     }
 
-    /// Takes the next item that no rank has taken, and returns its number: 0, 1, 2, …, also beyond the end of the list.
-    /// The front that begins with row `row` has two lists of items, 0 and 1. The items from 0 on form groups of `whole`
-    /// items; each group consists of complete units.
+    /// Takes the next work item that no rank has taken, and returns its number: 0, 1, 2, and so on, also beyond the end
+    /// of the list. The front that begins with row `row` has two lists of items, numbered 0 and 1. From item 0 on,
+    /// every `whole` consecutive items cover complete units.
     ///
     /// # Errors
     /// Errors of [`Turns::next`].
@@ -84,8 +87,8 @@ pub trait Turns: Sync {
     /// Returns the number of ranks that share the items. With a single rank, items should be as large as possible.
     fn ranks(&self) -> usize;
 
-    /// Returns the next item of `list`: the number of calls for `list` that any rank made before. If ranks wait for
-    /// each other before they stop, a request to stop takes effect at the next multiple of `whole`. From there on this
+    /// Returns the number of the next item of `list`, which is the number of earlier calls for `list` by all ranks. If
+    /// ranks stop only at barriers, a request to stop takes effect at the next multiple of `whole`. From then on this
     /// returns `u64::MAX`, so that no unit is left half counted.
     ///
     /// # Errors
@@ -101,7 +104,7 @@ pub trait Turns: Sync {
     }
 }
 
-/// The counts of a unit, or of a part of it. The counts of a unit depend only on the graph.
+/// Counts of a pair of blocks, or of a part of it. The counts of a whole pair depend only on the graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PairCount {
     /// Number of triangles whose middle corner is a row of the front and whose largest corner is a row of the partner.
@@ -120,12 +123,12 @@ impl AddAssign for PairCount {
     }
 }
 
-/// Triangles and tested wedges of some rows of a front with some rows of a partner.
+/// Counts of some rows of a front block with some rows of a partner block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// The front block.
+    /// Number of the front block.
     pub front: usize,
-    /// The partner block.
+    /// Number of the partner block.
     pub partner: usize,
     /// Number of front rows times number of partner rows. Over all parts of a unit it adds up to the product of the
     /// numbers of rows of both blocks.
@@ -140,12 +143,12 @@ pub type FoundParts<'a> = &'a mut dyn FnMut(&[Part]) -> Result<()>;
 /// Callback that returns the signal that ends the counting, if there is one. It is called from time to time.
 pub type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
-/// Counts of units whose parts are not all counted yet.
+/// Sums of units (pairs of blocks) that are only partly counted.
 #[derive(Debug, Default)]
 pub struct Gathering(HashMap<u64, (u64, PairCount)>);
 
 impl Gathering {
-    /// Adds a part. If it completes its unit, returns the unit and its count.
+    /// Adds the count of a part. If the part completes its unit, returns the unit's number and count.
     pub fn add(&mut self, graph: &Catalogue, part: &Part) -> Option<(u64, PairCount)> {
         let rows = |block: usize| graph.layout.block(block).len() as u64;
         let (all, number) = (rows(part.front) * rows(part.partner), number(part.front, part.partner));
@@ -184,7 +187,8 @@ impl AddAssign<PairCount> for Sum {
     }
 }
 
-/// Counts all units that are not in `done`. `between` is called whenever this rank has counted a group of fronts.
+/// Counts all units (pairs of blocks) that are not in `done`. Calls `between` after each group of resident front
+/// blocks.
 ///
 /// # Errors
 /// Errors of the backend, of `turns`, of `found` and of `between`.

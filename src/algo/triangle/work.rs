@@ -1,9 +1,10 @@
 //! Estimates the work of triangle counting from the degrees of a graph alone.
 //!
 //! The estimate assumes a random graph with these degrees: two vertices of degrees `d` and `e` are neighbours with
-//! probability `1 - exp(-d e / ends)`, where repeated edges count once. For Kronecker graphs of 2^16 to 2^22 vertices
-//! with 8 to 64 edges per vertex, edges and wedges are right within 2 %, triangles within 5 %. Graphs whose neighbours
-//! of neighbours are often neighbours, such as meshes, have more triangles than estimated.
+//! probability `1 - exp(-d e / ends)`, where `ends` is the sum of all degrees. Repeated edges count once. For Kronecker
+//! graphs of 2^16 to 2^22 vertices with 8 to 64 edges per vertex, edges and wedges are right within 2 %, triangles
+//! within 5 %. Graphs whose neighbours of neighbours are often neighbours, such as meshes, have more triangles than
+//! estimated.
 
 use crate::algo::triangle::cpu::count::HUBS;
 use crate::graph::order::DegreeRuns;
@@ -12,7 +13,7 @@ use crate::graph::order::DegreeRuns;
 const SINGLE: u64 = 64;
 /// First id of a group divided by the number of vertices in the group, for groups of several vertices.
 const WIDTH: u64 = 16;
-/// Maximum number of 512-bit chunks in a row of the hub corner's bits.
+/// Maximum number of 512-bit chunks in a row of the bit matrix of hubs.
 const CHUNKS: f64 = 32.0;
 
 /// Expected work of counting the triangles of a graph.
@@ -22,7 +23,7 @@ pub(super) struct ExpectedWork {
     pub(super) vertices: f64,
     /// Number of distinct edges.
     pub(super) edges: f64,
-    /// Number of edges whose smaller end is a hub.
+    /// Number of edges whose end with the smaller id is a hub (one of the vertices of highest degree).
     pub(super) hub_edges: f64,
     /// Number of 512-bit words with which wedges between hubs are tested.
     pub(super) chunks: f64,
@@ -83,7 +84,7 @@ fn chance_of(row: &[f64], groups: &[Group], c: usize, a: usize) -> f64 {
     row[a] / groups[a].count * if a == c { 2.0 } else { 1.0 }
 }
 
-/// Divides the vertices into groups that widen with the ids. A group boundary is at the end of the hubs.
+/// Divides the vertices into groups that widen with the ids. One group ends with the last hub.
 fn groups(runs: &DegreeRuns) -> Vec<Group> {
     let all = runs.vertices();
     let mut runs = runs.iter().peekable();

@@ -1,5 +1,5 @@
-//! The work queue of a count by all ranks. Rank 0, the leader, hands out the items and keeps the only record of the
-//! counted units.
+//! The work queue of a count by all ranks. Rank 0, the leader, hands out work items and keeps the only record of the
+//! counted units (pairs of blocks).
 //!
 //! A rank asks for its next item and sends the counts of finished items. On the leader a thread answers while other
 //! threads count. Messages are cheap compared with the work: an item takes milliseconds, an answer some tens of
@@ -27,21 +27,20 @@ pub(super) type Between<'a> = Option<&'a mut dyn FnMut(RankBarrier) -> Result<()
 pub(super) struct RankBarrier {
     /// Whether this is the last barrier.
     pub(super) is_last: bool,
-    /// Whether no unit is half counted at this barrier. Only the leader knows it.
+    /// Whether no unit is half counted at this barrier. Only the leader's value is meaningful.
     pub(super) is_whole: bool,
 }
 
-/// Kinds of messages to the leader, as first words: a request for an item (and whether to stop), counts of parts, and
-/// arrival at a barrier.
+/// First words of messages to the leader: a request for a work item, counts of parts, and arrival at a barrier.
 const NEXT: u64 = 0;
 const PARTS: u64 = 1;
 const MEET: u64 = 2;
 /// Minimum and maximum sleep between checks for a message. A GPU finishes an item in a millisecond or two.
 const BACKOFF: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(80)];
-/// After a signal the leader waits this long for the other ranks at a barrier; a job has 8 s to end.
+/// Time that the leader waits for the other ranks at a barrier after a signal. A job has 8 s to end.
 const BARRIER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// All remaining units of a graph, which the ranks of `comm` count together.
+/// The units (pairs of blocks) of a graph that are not in `done`. The ranks of `comm` count them together.
 pub(super) struct WorkQueue<'a> {
     pub(super) comm: &'a Comm,
     pub(super) graph: &'a Catalogue,
@@ -49,10 +48,10 @@ pub(super) struct WorkQueue<'a> {
 }
 
 impl WorkQueue<'_> {
-    /// Counts the units with `backend`, which at least one rank must have. The leader's `keep` receives all counted
-    /// units. `between` is called after each group of fronts and at the end, when all counted units have been kept. If
-    /// any rank is asked to stop, no more items are handed out, and `between` is called when the items in flight are
-    /// finished. Without `between`, each rank returns at once.
+    /// Counts the units with `backend`, which at least one rank must have. The leader passes all counted units to
+    /// `keep`. All ranks call `between` after each group of front blocks and at the end, when all counted units have
+    /// been kept. If any rank is asked to stop, the leader hands out no more items, and `between` is called when the
+    /// items in flight are finished. Without `between`, each rank returns at once.
     ///
     /// # Errors
     /// Errors of counting, `keep` and `between`. Other ranks may still wait, so the caller must end the job.
@@ -137,9 +136,9 @@ impl WorkQueue<'_> {
 /// State of a count as the leader sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Items are handed out.
+    /// The leader hands out work items.
     Counting,
-    /// A rank was asked to stop. If ranks wait for each other before they stop, no more items are handed out.
+    /// A rank was asked to stop. If ranks stop only at barriers, the leader hands out no more work items.
     Stopping,
     /// All ranks have finished.
     Closed,
@@ -147,7 +146,7 @@ enum Phase {
     Failed,
 }
 
-/// The leader's record of the items that are handed out and of the units that are counted.
+/// The leader's record of the work items that are handed out and of the units that are counted.
 struct Coordinator<'a> {
     comm: &'a Comm,
     graph: &'a Catalogue,

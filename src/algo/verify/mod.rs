@@ -143,7 +143,7 @@ pub enum CheckOutcome {
     Failed,
     /// The check could not be made.
     Skipped,
-    /// The entry is a remark about all other checks.
+    /// No check was made. The record is a remark about all other checks.
     Warning,
 }
 

@@ -17,7 +17,7 @@ pub struct Ids {
     first_id: FirstId,
     /// Number of rows of a column: one for each vertex, including isolated ones.
     rows: u64,
-    /// Bitmap over the rows of [`List::Read`]: a bit is set once an edge of the input has the id.
+    /// Bitmap over the rows of [`List::Read`]. A bit is set once an edge of the input has the id of the row.
     seen: Buffer<AtomicU32>,
 }
 
@@ -34,8 +34,8 @@ enum List {
 }
 
 impl Ids {
-    /// Opens the ids that give the order of the columns in `results`. If ids are sparse, compares `out/ids.npy` with
-    /// the ids of a prepared graph. Without a prepared graph, [`Tally`] compares it with the edges of the input.
+    /// Opens the ids that give the order of the columns in `results`. If ids are sparse, checks `out/ids.npy` against
+    /// the ids of a prepared graph. If there is no prepared graph, [`Tally`] checks it against the edges of the input.
     ///
     /// # Errors
     /// [`Error::Validation`] if `out/ids.npy` does not list the ids of the graph; [`Error::Limit`]; read errors.
@@ -115,8 +115,8 @@ impl Ids {
     }
 
     /// Returns the id that `number`, a value of an i64 column, stands for: the id with the same 64 bits. A negative
-    /// number stands for an id only if the input has that id. -1 stands for no vertex, unless the vertex was `reached`
-    /// and the input has the id 2^64 - 1.
+    /// number stands for an id only if the input has this id. In addition, -1 stands for an id only if the vertex was
+    /// `reached`.
     pub fn named(&self, number: i64, reached: bool) -> Option<InputId> {
         let id = InputId(number as u64);
         (number >= 0 || (number != -1 || reached) && self.row_of(id).is_some()).then_some(id)
@@ -142,7 +142,7 @@ impl Ids {
         }
     }
 
-    /// Returns the first id of [`List::Read`] that no edge has, or `None` if every id occurs.
+    /// Returns the first id in [`List::Read`] that no edge has, or `None` if each id has an edge.
     fn unseen(&self) -> Option<InputId> {
         let List::Read(ids) = &self.list else { return None };
         let lacks = |row: &usize| self.seen[row / 32].load(Relaxed) >> (row % 32) & 1 == 0;

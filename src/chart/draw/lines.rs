@@ -57,7 +57,7 @@ pub(super) fn draw(figure: &Figure, lines: &[Line]) -> (Markup, f64) {
     (drawn, plot.picture())
 }
 
-/// Returns the SVG path through points. A point without a position interrupts it.
+/// Returns the SVG path through points. A point without a position interrupts the path.
 fn path(points: impl Iterator<Item = Option<(f64, f64)>>) -> String {
     let (mut path, mut step) = (String::new(), 'M');
     for point in points {

@@ -49,7 +49,7 @@ fn n(value: f64) -> String {
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// Returns the label of an axis with the unit of its ticks, if it has one.
+/// Returns the label of an axis, with the unit of its ticks unless the unit has no name.
 fn label(axis: &Axis, unit: &str) -> String {
     if unit.is_empty() { axis.label.clone() } else { format!("{} ({unit})", axis.label) }
 }

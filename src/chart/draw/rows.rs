@@ -37,7 +37,7 @@ fn names<'a>(plot: &Plot, names: impl Iterator<Item = (&'a str, String)>) -> Mar
 }
 
 /// Draws a mark in row `at` from position `from` to position `to`, at least `least` wide. `title` is shown when the
-/// reader points at it.
+/// reader points at the mark.
 fn mark(plot: &Plot, at: usize, class: &str, (from, to): (f64, f64), least: f64, title: &Markup) -> Markup {
     let top = plot.top + ROW * at as f64 + (ROW - MARK) / 2.0;
     let rounding = class.starts_with("span").then_some("2");

@@ -19,7 +19,7 @@ use std::process::{Command, Stdio};
 /// Cores per rank, if neither the job file nor the command line sets them.
 const CORES: u32 = 8;
 /// The default walltime is `TIMES` times the planned seconds, plus `STARTING` seconds for starting and saving. The plan
-/// is good to a factor of two on the machine on which its rates were measured.
+/// is accurate to a factor of two on the machine on which its rates were measured.
 const TIMES: f64 = 3.0;
 const STARTING: f64 = 120.0;
 /// Longest default walltime in seconds: a day, because queues prefer short jobs, and a job that is not done continues
@@ -156,7 +156,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         None => (needs.seconds * TIMES + STARTING).min(LONGEST) as u64,
     };
     // The run gets the same limit that the scheduler is asked for, even if its node has more memory. The limit on the
-    // command line comes first. Otherwise it is what the plan needs, capped by the limit in the job file.
+    // command line comes first. Without it, the limit is what the plan needs, but at most the limit in the job file.
     let (limit, cached, planned) = match job.limits.host_memory {
         Some(limit) if args.set.iter().any(|set| sets_memory(set)) => (limit, 0, None),
         limit => {
@@ -165,7 +165,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         }
     };
     let set = args.set.iter().chain(&planned).map(|set| Ok(format!("--set {}", quoted("--set", set.as_ref())?)));
-    // A job whose SITE can't be read ends, so SITE is only set if site.env exists.
+    // A job ends if it can't read the file SITE, so SITE is only set if site.env exists.
     let site = std::env::var_os("SITE").filter(|site| !site.is_empty()).map(|site| folder.join(site));
     let site = site.or_else(|| Some(folder.join("site.env")).filter(|path| path.exists()));
     let job_file = std::path::absolute(&args.job).map_err(|e| Error::io("find", &args.job, e))?;

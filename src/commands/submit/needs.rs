@@ -26,7 +26,8 @@ const LAUNCHER: u64 = 16 << 20;
 /// Memory in bytes that a GPU's driver takes of the node, in addition to what counts against the rank's limit: 3 to
 /// 11 MiB of kernel memory on an H100, and a margin for other drivers.
 const OF_A_GPU: u64 = 64 << 20;
-/// Smallest limit in bytes of a rank with a GPU. On an H100 its driver took 102 MiB of it when no kernel was cached.
+/// Smallest limit in bytes of a rank with a GPU. On an H100 the driver took 102 MiB of the limit when no kernel was
+/// cached.
 const LEAST_WITH_GPU: u64 = 144 << 20;
 /// Seconds on CPUs, according to the plan, from which a GPU is requested if the job file names no device. A shorter
 /// job would wait longer for the GPU.
@@ -94,7 +95,7 @@ pub(super) fn of_node(limit: u64, cached: u64, [ranks, cores, gpus]: [u32; 3]) -
     let unused = own_bytes(limit, cores as usize) / OWN_PART;
     let of_rank = limit + limit / BESIDE_PART + BESIDE - unused;
     let launcher = if ranks > 1 { LAUNCHER } else { 0 };
-    // The total is never less than the limits themselves.
+    // The total is never less than the sum of the limits.
     let of_ranks = u64::from(ranks) * of_rank + OF_A_NODE + launcher;
     of_ranks.max(u64::from(ranks) * limit) + cached + u64::from(gpus) * OF_A_GPU
 }
@@ -142,7 +143,8 @@ impl NodeNeeds {
             needs.cached = needs.cached.max(limits::read_in_no_order(&plan) / nodes as u64);
             most = most.max(plan.host_memory_limit);
         }
-        // The job's own limit caps the cache as well. If it is too small, rows are read from the disk more often.
+        // The job's own limit caps the cache as well. If the cache is too small, rows are read from the disk more
+        // often.
         let ranks_of_node = ranks.div_ceil(nodes) as u64;
         needs.cached = needs.cached.min(ranks_of_node * most.saturating_sub(needs.memory));
         Ok(needs)

@@ -83,7 +83,8 @@ impl MemoryEdges {
             hash.update(crate::memory::bytes_of(&weights));
             (largest, bad, hash.digest())
         };
-        let chunks: Vec<_> = (0..edges.div_ceil(CHUNK as u64)).into_par_iter().map(|n| chunk(n * CHUNK as u64)).collect();
+        let chunks: Vec<_> =
+            (0..edges.div_ceil(CHUNK as u64)).into_par_iter().map(|n| chunk(n * CHUNK as u64)).collect();
         if let Some((edge, bits)) = chunks.iter().find_map(|chunk| chunk.1) {
             let weight = f32::from_bits(bits);
             return Err(Error::Usage(format!(

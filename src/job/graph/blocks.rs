@@ -85,7 +85,7 @@ impl Stage<Making<'_, '_>> for BuildBlocks {
         };
         let stored_already = log_stored(&wanted);
         if stored_already == 0 {
-            // Rows derived from the earlier blocks are useless without these.
+            // No earlier block is left, and the rows derived from the earlier blocks are useless without them.
             [TRANSPOSE_STAGE, MERGE_STAGE].into_iter().for_each(|stage| record.manifest.forget(stage));
         }
         // Degrees are known now, so the plan is exact and no longer an upper bound.

@@ -64,8 +64,8 @@ pub(super) fn partition_and_sort(
     let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| assignment.mine[b]).collect();
     let device_lines = residence::device_lines(context, assignment, &bins, info)?;
     if ranks == 1 {
-        // Edges fill the lines in GPU memory first, so the pool in host memory can be smaller. With several ranks it
-        // can't, because some ranks may get more edges than others.
+        // Edges first fill the GPU memory that is reserved for them, so the pool in host memory can be smaller. With
+        // several ranks it can't, because some ranks may get more edges than others.
         sizes.spare(device_lines.as_ref().map_or(0, |device| device.lines().len() as usize));
     }
     let pooled = sizes.pooled(cache, context.threads, own);
@@ -82,12 +82,12 @@ pub(super) fn partition_and_sort(
         device_lines.as_ref(),
     )?;
     // Only a plan that expects spilled edges has memory for their rows. A rank that spills because it got more edges
-    // than planned has none.
+    // than planned has no such memory.
     if sizes.spill > 0 {
         partition.keep_rows_in_memory();
     }
     partition.expect(pooled.adopted);
-    // Finished chunks of the input give their memory to bins.
+    // Bins take over the memory of input chunks that have been read.
     let done = |slab| partition.adopt(slab).into_iter().for_each(|slab| cache.release(slab));
     cache.take_spare().into_iter().for_each(done);
 
@@ -109,7 +109,7 @@ pub(super) fn partition_and_sort(
     Ok(BuiltGraph { stored, resident, storing })
 }
 
-/// The map from ids to vertices. If the second part is `Some`, the complete map is in GPU memory, and the slice in
+/// The map from ids to vertices. If the second element is `Some`, the complete map is in GPU memory, and the slice in
 /// host memory is incomplete. Otherwise the slice is complete.
 type VertexMap<'a> = (&'a [u32], Option<DeviceSlice<u32>>);
 
@@ -150,8 +150,8 @@ fn partition_stage<'m>(
     })
 }
 
-/// Places the edges of this rank's share of the input in bins, on this rank or another one. Returns the results of
-/// the scan and the number of loops in the share.
+/// Places the edges of this rank's share of the input in bins, on this rank or another rank. Returns the results of the
+/// scan and the number of loops in the share.
 fn place_edges(
     context: &Context,
     InputEdges { input, info, .. }: &InputEdges<'_, '_>,
@@ -192,8 +192,8 @@ fn settle_order(
     rows: u64,
     content: u64,
 ) -> Result<Option<Storing>> {
-    // If blocks stay in memory, a run waits only if its tasks need degrees or the order, or if memory is short: the
-    // write in progress holds the order in memory.
+    // If blocks stay in memory, a run waits only if its tasks need degrees or the order, or if memory is short. The
+    // order stays in memory until the write ends.
     let waits = context.job.needs_degrees() || context.job.needs_order() || context.budget.free() < 8 * rows;
     let waits = context.comm.any(waits);
     if is_resident && !waits {

@@ -37,8 +37,8 @@ pub(super) fn sum_and_write(context: &Context, degrees: Degrees, rows: &RowFiles
     write(context, &mut degrees, rows)
 }
 
-/// Gathers all degrees, of which each rank has its share, and writes the degree file. Returns the number of bytes
-/// that this rank wrote. Collective.
+/// Gathers every rank's share of the degrees, and writes the degree file. Returns the number of bytes that this rank
+/// wrote. Collective.
 ///
 /// # Errors
 /// Errors of the disk.
@@ -50,8 +50,8 @@ pub(super) fn write(context: &Context, degrees: &mut [u32], rows: &RowFiles) -> 
     Ok(context.syncer.push(degrees::write(&rows.folder, rows.key, degrees)?).bytes)
 }
 
-/// Counts the entries of stored blocks in `degrees`. A block is stored unless it is `wanted`. The ranks divide the
-/// blocks among them.
+/// Counts the edges of stored blocks in `degrees`. A block is stored unless it is `wanted`. The ranks share the work,
+/// block by block.
 ///
 /// # Errors
 /// Errors of reading the blocks; [`Error::Stopped`].

@@ -35,7 +35,7 @@ pub(crate) trait DerivedRows {
     fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<DerivedPlace>;
 
     /// Derives the rows in memory, if the graph's blocks are in memory. Returns false if the rows must be stored in
-    /// files instead. The graph's own blocks are in files by then.
+    /// files instead; the graph's own blocks are then in files, too.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Io`], [`Error::Stopped`].
@@ -93,7 +93,7 @@ impl DerivedPlace {
     }
 }
 
-/// Derived rows of which some files must be built.
+/// Derived rows that are not stored completely.
 pub(crate) struct MissingRows {
     pub(super) place: DerivedPlace,
     /// True for each block that is not stored.
@@ -112,8 +112,9 @@ impl<D: DerivedRows> Stage for Derived<D> {
         if D::is_needed(job, made.direction(job)) { vec![D::STAGE] } else { Vec::new() }
     }
 
-    /// Opens the rows if a task of the job needs them and all of them are stored, here or with the graph that another
-    /// job kept. If no task needs them, removes damaged rows of an earlier run, because no stage would repair them.
+    /// Opens the rows if a task of the job needs them and all of them are stored. They may be stored here, or with the
+    /// graph that another job kept. If no task needs them, removes damaged rows of an earlier run, because no stage
+    /// would repair them.
     fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
         let is_needed = D::is_needed(&context.job, made.direction(&context.job));
         let graph = made.graph()?;
@@ -161,7 +162,8 @@ fn runs(context: &Context, graph: &Graph) -> Result<DegreeRuns> {
     context.retry_until_visible(|| order::read_runs(&graph.folder, graph.info.content))
 }
 
-/// Opens the rows `D` of `graph` if they are whole, and returns `None`. Otherwise returns what to build. Collective.
+/// Opens the rows `D` of `graph` if they are whole, and returns `None`. Otherwise returns which blocks to build.
+/// Collective.
 fn open_whole<D: DerivedRows>(context: &Context, record: &RunRecord, graph: &mut Graph) -> Result<Option<MissingRows>> {
     let (own, runs) = (context.graph_folder(), runs(context, graph)?);
     if graph.folder != own {

@@ -13,12 +13,12 @@ use crate::job::state::lock::Reader;
 use crate::prepare::prepared::Graph;
 use std::path::PathBuf;
 
-/// The stage that opens a kept graph. It never builds one.
+/// The stage that opens a kept graph. It never builds a graph.
 pub(crate) struct KeptGraph {
     /// Workdir of the job that kept the graph.
     pub(crate) workdir: PathBuf,
-    /// Notice in the workdir of the kept graph. It keeps the other job from removing the graph until all ranks have
-    /// read it.
+    /// Notice in the workdir of the kept graph, which prevents the other job from removing the graph until all ranks
+    /// have read it.
     pub(crate) reader: Option<Reader>,
 }
 

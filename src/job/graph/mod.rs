@@ -3,11 +3,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | this one | the graph that is prepared from edges, by the two stages that follow |
+//! | this file | the stage that prepares a graph from edges, by means of `vertex_order` and `blocks` |
 //! | `vertex_order` | `ingest` and `relabel`: the first pass over the edges, and the order of vertices |
 //! | `sparse_ids` | numbers for ids that are sparse |
 //! | `named` | a check that the input has the vertices that the job's tables name |
-//! | `blocks`, `stored_blocks` | `partition` and `sort`: opening blocks, and finding those that are missing |
+//! | `blocks`, `stored_blocks` | `partition` and `sort`: opening blocks, and finding missing blocks |
 //! | `assignment`, `build` | which rank builds which blocks, and building them |
 //! | `kept` | the graph that the job of another workdir kept |
 //! | `residence` | graphs whose blocks stay in memory |
@@ -84,8 +84,8 @@ impl Stage for FromEdges {
         STAGES.to_vec()
     }
 
-    /// Returns true if an earlier run finished the whole job. A job that keeps its graph does not ask: it goes on to
-    /// `run`, which checks the stored files.
+    /// Returns true if an earlier run finished the whole job. Returns false if the job keeps its graph and its input is
+    /// still there, so that `run` checks the stored files.
     fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
         let looks_over = context.job.keep && !streams::is_gone(&record.manifest);
         if !looks_over && let Some(finished) = context.agreed(|| finished(&context.job, &record.manifest))? {
@@ -124,7 +124,7 @@ impl Stage for FromEdges {
         }
         making.order = Some((info, order));
         blocks.open_or_run(context, record, &mut making).inspect_err(|e| {
-            // The first pass accepted the input, so its result is no longer valid: the next run repeats it.
+            // The second pass refused what the first pass had accepted, so the next run repeats the first pass.
             if matches!(e, Error::Input { .. }) {
                 STAGES[..2].iter().for_each(|name| record.manifest.forget(name));
             }

@@ -14,7 +14,7 @@ use crate::process::signals;
 use crate::{failpoint, size};
 use rayon::prelude::*;
 
-/// Without a GPU, a window of rows takes at most 1/`WINDOW_PART` of the free memory.
+/// Without a GPU, a window (the rows that one pass builds) takes at most 1/`WINDOW_PART` of the free memory.
 const WINDOW_PART: u64 = 8;
 
 /// Packs the rows of a graph whose lower half is in memory. If they take more memory than expected, stores the blocks
@@ -39,8 +39,8 @@ pub(super) fn pack_or_store(
     }
 }
 
-/// Packs both halves of the rows. The upper half is packed while it is derived from the lower half. If the lower half
-/// does not fit in memory when packed, `begun` receives its blocks, of which some are packed.
+/// Packs both halves of the rows. The upper half is packed while it is derived from the lower half. If the packed lower
+/// half does not fit in memory, `begun` receives its blocks, some packed and the others not.
 fn pack(
     context: &Context,
     record: &mut RunRecord,
@@ -56,7 +56,7 @@ fn pack(
             context.budget.reserve(u64::MAX / 2, "packed rows")?;
         }
         let of = Upper { graph, layout, wanted: &wanted, weights: None, to: Destination::Packed(&packer) };
-        // The window is needed only if no GPU does the work. Packed rows get the rest of the memory.
+        // Only the CPU needs host memory for a window of rows. Packed rows get the rest of the memory.
         let Transposed { passes, .. } = of.make(context, context.budget.free() / WINDOW_PART, progress)?;
         let read = passes * graph.catalogue.bytes();
         let (upper, edges) = (packer.finish()?, graph.stored.edges.max(1) as f64);

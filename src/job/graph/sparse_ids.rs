@@ -15,7 +15,7 @@ use crate::process::progress::Unit;
 pub(super) fn number(context: &Context, record: &mut RunRecord, input: &Input, identity: u64) -> Result<Dictionary> {
     let path = dictionary::path(&context.graph_folder());
     record.stage(context, "dictionary", input.bytes(), Unit::Bytes, |progress| {
-        // One rank builds it for all, because the list is small compared with the edges.
+        // One rank builds the list for all ranks, because it is small compared with the edges.
         if !context.comm.leads() {
             return Ok(((), Moved::default()));
         }

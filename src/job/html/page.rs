@@ -81,7 +81,7 @@ impl PageSection {
 }
 
 impl Page {
-    /// Returns all tables, including those of figures, as CSV. A heading line precedes each table.
+    /// Returns all tables, including the tables of figures, as CSV. A heading line precedes each table.
     pub fn csv(&self) -> String {
         let mut text = String::new();
         for section in &self.sections {

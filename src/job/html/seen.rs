@@ -19,10 +19,10 @@ use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Number of bytes that are read at the end of the log; below, the number of lines that are shown of them.
+/// Number of bytes that are read from the end of the log; below, the number of log lines that are shown.
 const LOG_BYTES: u64 = 256 << 10;
 const LOG_LINES: usize = 60;
-/// Largest number of characters of a log line.
+/// Largest number of characters that are shown of a log line.
 const LINE: usize = 300;
 
 /// State of a job.
@@ -65,7 +65,7 @@ pub(super) struct WorkdirContents {
     pub report: Value,
     /// Unfinished tasks.
     pub unfinished: Vec<Unfinished>,
-    /// Metrics of the job: its runs, and samples of what they used.
+    /// Metrics of the job: its runs, and samples of the resources that they used.
     pub metrics: Metrics,
     /// Warnings and errors in the part of the log that was read.
     pub warnings: Vec<String>,

@@ -1,4 +1,4 @@
-//! The top of a report: the state of the job, its answers, what it took, and whether to trust it.
+//! The top of a report: the state of the job, its answers, the time and memory that it took, and reasons to trust it.
 
 use super::page::{Mood, Page};
 use super::results::from;
@@ -59,7 +59,8 @@ pub(super) fn page(seen: &WorkdirContents) -> Page {
     }
 }
 
-/// Returns the reason for the end of a run as a sentence. A text that starts with a file name keeps its first letter.
+/// Returns the reason for the end of a run as a sentence. A text that starts with a file name keeps the case of its
+/// first letter.
 fn sentence(why: &str) -> String {
     let is_word = why.split(' ').next().is_some_and(|word| word.bytes().all(|b| b.is_ascii_lowercase()));
     let begin = why.chars().next().filter(|_| is_word).map(|first| first.to_ascii_uppercase());

@@ -1,4 +1,4 @@
-//! Reads values of a report, any part of which may be missing or of an unexpected type.
+//! Reads values of a report. Any part of a report may be missing or have an unexpected type.
 
 use crate::chart::{Cell, Table, TableColumn, Unit};
 use serde_json::Value;

@@ -137,9 +137,9 @@ pub fn version_key(input: &Input, keys: &InputKeys) -> Result<u64> {
     }
 }
 
-/// Describes how the bytes of the input are read, because the same bytes read in another way are other edges.
-/// Consecutive files that are read alike share an entry: their format with the columns of text, and their number.
-/// Other keys of `[input]` that matter follow.
+/// Describes how the bytes of the input are read, because the same bytes read in another way are other edges. Each pair
+/// in the result has a format, with its columns if it is text, and the number of consecutive files in this format.
+/// Other keys of `[input]` that matter follow, each with the number 0.
 pub(crate) fn reading(input: &Input, keys: &InputKeys) -> Vec<(String, u64)> {
     let mut runs: Vec<(String, u64)> = Vec::new();
     for format in input.parts().iter().map(Part::reading) {

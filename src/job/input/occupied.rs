@@ -16,22 +16,23 @@ use crate::prepare::prepared::InputInfo;
 pub(crate) fn check(job: &Job, input: &InputSpec, manifest: &Manifest) -> Result<()> {
     let Some(before) = manifest.input.as_ref().filter(|_| manifest.has_results()) else { return Ok(()) };
     let refuse = || Err(refusal(job, manifest, Some(description(before)), input));
-    // A list at the same place is compared later, by its version.
+    // A list with the same description is compared later, by its version.
     let InputSpec::Files { paths, .. } = input else { return if before == input { Ok(()) } else { refuse() } };
     let same_place = matches!(before, InputSpec::Files { paths: others, .. } if others == paths);
     let Some(info) = manifest.last::<InputInfo>("relabel") else { return if same_place { Ok(()) } else { refuse() } };
     let found = of_job(&Job { input: input.clone(), ..job.clone() })?;
-    // A file of the same size may be what was read before, touched or moved. Its contents are compared later.
+    // A file of the same size may be the earlier input, touched or moved. Its contents are compared later.
     if version_key(&found, &job.input_keys)? == info.identity || found.bytes() == info.bytes {
         return Ok(());
     }
     refuse()
 }
 
-/// Returns an error if the workdir holds finished results of a graph other than `content`. The edges have been read
-/// by now, so a file that was touched or copied is recognised by its contents. `reversed` is the hash of the same
-/// edges read with direction if the job ignores it, or without direction if the job keeps it. Results of that graph
-/// are refused only if the key `directed` was changed, not if tables or `keep` switched the direction.
+/// Returns an error if the workdir holds finished results of a graph other than `content`. The edges have been read by
+/// now, so a file that was touched or copied is recognised by its contents. `reversed` is the hash of the same edges
+/// with the other setting of direction: kept if the job ignores direction, ignored if the job keeps it. Results with
+/// the hash `reversed` are refused only if the key `directed` was changed, not if tables or `keep` switched the
+/// direction.
 ///
 /// # Errors
 /// [`Error::Occupied`].
@@ -68,9 +69,7 @@ pub(crate) fn check_keys(job: &Job, manifest: &Manifest, before: Option<&InputIn
         return Ok(());
     }
     let is_same = match (&job.input, before) {
-        (spec, _) if spec.is_list() => {
-            Some(crate::job::input::list(spec)?.identity()?) == manifest.content()
-        }
+        (spec, _) if spec.is_list() => Some(crate::job::input::list(spec)?.identity()?) == manifest.content(),
         (InputSpec::Prepared(_), _) | (_, None) => false,
         (_, Some(info)) => {
             let job = Job { keeps_direction: info.direction == Direction::Directed, ..job.clone() };

@@ -1,4 +1,5 @@
-//! Memory of a rank for communication: MPI, collectives and messages in flight. Plan and run use the same figures.
+//! Memory of a rank for communication: MPI, collectives and messages in flight. A plan and its run compute this memory
+//! in the same way.
 
 use crate::comm::{Comm, MessageLimits};
 use crate::prepare::partition::route::Route;
@@ -8,7 +9,7 @@ use crate::prepare::partition::route::Route;
 const PART: u64 = 16;
 /// The buffer of collective operations takes at most 1/`SCRATCH_PART` of a rank's memory limit.
 const SCRATCH_PART: u64 = 32;
-/// Smallest buffer of collective operations, in bytes. With a smaller one they are slow.
+/// Smallest buffer of collective operations, in bytes. With a smaller buffer, collective operations are slow.
 const LEAST_SCRATCH: u64 = 1 << 20;
 /// Words per message: the smallest possible number, the smallest efficient one, and the largest.
 const WORDS: [usize; 3] = [1 << 10, 1 << 12, 1 << 16];
@@ -35,7 +36,7 @@ impl CommMemory {
         CommMemory::new(ranks, nodes, threads, mpi, host_memory)
     }
 
-    /// Returns the memory for the ranks of `comm`. All ranks send messages of one size, so it is computed from the
+    /// Returns the memory for the ranks of `comm`. All ranks send messages of the same size, which is computed from the
     /// least memory and the most threads of any rank. Collective.
     pub(crate) fn agreed(comm: &Comm, threads: usize, host_memory: u64) -> CommMemory {
         let (mut least, mut most) = ([host_memory], [threads as u64]);

@@ -12,8 +12,8 @@ use crate::formats::{Format, Input, Packing};
 const INGEST: Growing = Growing { cached: 8.5, doubling: 1.0, ids: 1 << 19 };
 const PARTITION: Growing = Growing { cached: 18.0, doubling: 5.0, ids: 1 << 18 };
 const SORT: Growing = Growing { cached: 18.0, doubling: 1.5, ids: 1 << 20 };
-/// Factor by which partition and sort take longer on the CPU if edges have weights. Measured with Graph500's files at
-/// scale 20 with 16 edges per vertex.
+/// Factor by which partition and sort take longer on the CPU if edges have weights (measured with Graph500's files at
+/// scale 20, 16 edges per vertex).
 pub(crate) const WEIGHTED: f64 = 1.6;
 /// Nanoseconds that a thread takes for an edge when it builds the upper half of rows.
 const TRANSPOSE: Growing = Growing { cached: 12.0, doubling: 1.0, ids: 1 << 20 };
@@ -33,7 +33,7 @@ const TEXT: f64 = 300e6;
 const UNPACKED: f64 = 60e6;
 /// Bytes of spill files that a node writes or reads per second.
 const SPILL: f64 = 1e9;
-/// Bytes that a node sends to other nodes per second: four fifths of 100 Gbit/s. Not measured.
+/// Bytes per second that a node sends to other nodes: four fifths of 100 Gbit/s (not measured).
 const NETWORK: f64 = 10e9;
 
 /// Name of the stage that builds the upper half of rows.
@@ -41,7 +41,7 @@ pub(crate) const TRANSPOSE_STAGE: &str = "transpose";
 
 /// Name of the stage that builds merged rows (all neighbours).
 pub(crate) const MERGE_STAGE: &str = "merge";
-/// Nanoseconds that a thread takes for an edge when it merges rows. Not measured yet.
+/// Nanoseconds that a thread takes for an edge when it merges rows (not measured yet).
 const MERGE: f64 = 8.0;
 
 /// Time per edge that grows as tables outgrow the caches. It is `cached` nanoseconds for tables of up to `ids` ids,

@@ -27,7 +27,7 @@ const UNSURE: f64 = 1.6;
 pub(crate) struct JobSize<'a> {
     pub(crate) basis: Basis,
     pub(crate) edges: u64,
-    /// The figures by which the memory of partition and sort is sized on a rank.
+    /// Sizes of a rank's input and work, from which the memory of partition and sort is computed.
     pub(crate) demand: MemoryDemand,
     /// True if ids may turn out to be sparse. A dictionary is then built, and its index is in memory.
     pub(crate) may_be_sparse: bool,
@@ -161,7 +161,7 @@ impl JobSize<'_> {
         let mut stages = Vec::new();
         if self.graph.sparse {
             // The disk first holds sorted runs of all edge ends, then the ids. The smallest memory of this stage is
-            // included in that of ingest.
+            // included in the smallest memory of ingest.
             let taken = own + reading;
             let free = machine.host_memory.saturating_sub(taken);
             let memory = taken + Dictionary::build_bytes(2 * self.edges, threads, free);
@@ -187,7 +187,7 @@ impl JobSize<'_> {
         Estimate { stages, kept, scratch }
     }
 
-    /// Returns true if the figures are upper bounds because degrees are not known yet.
+    /// Returns true if the estimates are upper bounds because degrees are not known yet.
     fn is_bound(&self) -> bool {
         matches!(self.basis, Basis::Size | Basis::Expected)
     }
@@ -198,7 +198,7 @@ impl JobSize<'_> {
     fn spilled_by(&self, ranks: usize) -> u64 {
         let by_largest_rank = match self.sizes {
             Ok(sizes) => sizes.spill,
-            // In this case a rank may have to spill all its edges.
+            // Memory is too small for any division, so a rank may have to spill all its edges.
             Err(_) => edge_bytes(self.demand.weighted) * (self.demand.edges + LINE as u64),
         };
         let full_ranks = 1.125 * self.graph.edges as f64 / self.demand.edges.max(1) as f64;

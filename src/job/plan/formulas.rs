@@ -17,8 +17,8 @@ use crate::prepare::prepared::InputInfo;
 /// Page size in bytes. Files take whole pages on the disk.
 pub(crate) const PAGE: u64 = 4096;
 
-/// Returns the figures by which the memory of partition and sort is sized on a rank that gets about the fraction
-/// `part` of all edges.
+/// Returns the sizes of a rank's input and work, from which the memory of partition and sort is computed. The rank gets
+/// about the fraction `part` of all edges.
 pub(crate) fn needs(
     info: &InputInfo,
     input: &Input,

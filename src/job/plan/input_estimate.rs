@@ -18,7 +18,7 @@ const WINDOW: u64 = 16 << 10;
 /// Number of edges read from the start of a compressed file.
 const ENOUGH: u64 = 1 << 20;
 
-/// How the figures of a plan were obtained.
+/// How the numbers of a plan were obtained.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -38,13 +38,13 @@ pub enum Basis {
 /// Estimated edges and ids of an input that has not been read yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputEstimate {
-    /// How the figures were obtained.
+    /// How the estimates were obtained.
     pub basis: Basis,
     /// Edges, including loops and repeats (upper bound).
     pub edges: u64,
-    /// Estimated number of edges. Exact if the format implies the number.
+    /// Estimated number of edges, which is exact if the format implies the number.
     pub edges_about: u64,
-    /// Distinct edges that the file can hold (upper bound).
+    /// Distinct edges in the input (upper bound).
     pub distinct: u64,
     /// Length of the map from ids to vertices (upper bound).
     pub ids: u64,

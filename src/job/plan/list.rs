@@ -1,4 +1,4 @@
-//! The plan of a job on a list. The length of the list determines all figures.
+//! The plan of a job on a list. The length of the list determines memory, disk and time.
 
 use crate::algo::{ByInput, ListSize};
 use crate::config::Job;

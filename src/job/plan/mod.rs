@@ -1,9 +1,9 @@
 //! Plan of a job before it runs: memory, disk and time of every stage. `gpugraph plan` prints it; `run` refuses jobs
 //! that do not fit. Memory is given for the rank that needs most; disk and time are totals over all ranks.
 //!
-//! Before the first pass over the input, figures are upper bounds, computed from the size of the input and a sample of
+//! Before the first pass over the input, the plan has upper bounds, computed from the size of the input and a sample of
 //! it (`Plan::before`). After the first pass, degrees are known, and the functions that size the run's buffers give the
-//! figures (`Plan::after`). A bound may be far too high, so a job is refused only for certain needs; `maybe` lists the
+//! numbers (`Plan::after`). A bound may be far too high, so a job is refused only for certain needs; `maybe` lists the
 //! other limits that may be too small.
 
 pub mod comm_memory;
@@ -61,7 +61,7 @@ pub struct Plan {
     pub workdir: PathBuf,
     /// Description of the input.
     pub input: String,
-    /// How the figures were obtained.
+    /// How the numbers of the plan were obtained.
     pub basis: Basis,
     /// Number of elements of the list, if the input is a list.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,13 +126,12 @@ pub struct Plan {
     /// Host memory for input that is cached between passes, in bytes (upper bound).
     #[serde(skip)]
     pub(crate) kept: u64,
-    /// Warnings about limits that may be too small, because an upper bound exceeds them, or too large for this
-    /// machine.
+    /// Warnings about limits that may be too small because an upper bound exceeds them, or too large for this machine.
     pub maybe: Vec<String>,
     /// True if the job must not start when the disk is too small.
     #[serde(skip)]
     pub(crate) disk_check: bool,
-    /// Needs that are certain. Once degrees are known, these equal the figures of the plan.
+    /// Needs that are certain. Once degrees are known, these needs equal the needs in the plan.
     #[serde(skip)]
     pub(crate) certain: CertainNeeds,
 }
@@ -197,7 +196,8 @@ impl Plan {
         let direction = job.direction();
         let shape = LayoutShape::at_most(edges, connected, direction);
         let target = Layout::block_target(edges);
-        // Most graphs have a loop. Without `- 1`, a power of two of edges would get the layout of the next size.
+        // Most graphs have a loop. Without `- 1`, a graph whose number of edges is a power of two would get the layout
+        // of the next size.
         let blocks = Layout::new(likely, edges_about.saturating_sub(1), direction).blocks() as u64;
         // Blocks are not split between ranks, and later blocks have more edges than earlier ones.
         let part = if machine.ranks == 1 { 1.0 } else { 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64 };

@@ -129,7 +129,7 @@ impl Resources {
         self.host_memory.saturating_sub(self.own())
     }
 
-    /// Returns the host memory in bytes that is taken before the first stage starts.
+    /// Returns the host memory in bytes that a rank takes before the first stage starts.
     pub fn own(&self) -> u64 {
         self.alone(self.host_memory) + self.comm_memory.standing()
     }
@@ -147,8 +147,8 @@ impl Resources {
     }
 
     /// Returns the smallest limit of host memory within which a stage can run. The stage needs `least` bytes, or
-    /// `exchanging` bytes while edges are in flight, in addition to the memory of the process and of communication,
-    /// which take less with a smaller limit.
+    /// `exchanging` bytes while edges are in flight. The memory of the process and of communication is added; a smaller
+    /// limit makes it smaller.
     pub(crate) fn smallest(&self, least: u64, exchanging: u64) -> u64 {
         smallest_limit(|limit| {
             let comm_memory = self.comm_memory.at(limit);
@@ -186,8 +186,8 @@ pub fn threads(configured: usize) -> usize {
     if configured == 0 { host::cores() } else { configured }
 }
 
-/// Returns the limit of host memory in bytes: the one that the job sets, or 80 % of what the machine or cgroup has
-/// free.
+/// Returns the limit of host memory in bytes: the limit that the job sets, or 80 % of the memory that the machine or
+/// cgroup has free.
 ///
 /// # Errors
 /// [`Error::Usage`] if the job sets no limit and free memory can't be read.

@@ -24,22 +24,22 @@ const SCHEMA: u32 = 1;
 /// Largest number of records of one stage on one machine; below, of all records. The oldest are dropped first.
 const OF_A_STAGE: usize = 8;
 const ALL: usize = 512;
-/// Number of records that a plan takes the median of: those of the inputs closest in size.
+/// Number of records whose median a plan uses. They are the records of the inputs closest in size.
 const NEAREST: usize = 5;
 /// Number of different stages whose records are enough to predict a stage without records.
 const MOST_STAGES: usize = 3;
 /// Size in bytes from which the file is ignored.
 const TOO_LARGE: u64 = 1 << 20;
 /// Shortest measured time, in seconds, from which a speed is derived; below, the shortest predicted time. Starting
-/// threads dominates shorter runs. Syncing a file takes as long for a graph of ten edges as for a larger one, so a
-/// stage with a tiny predicted time would look immensely slow.
+/// threads dominates shorter runs. Syncing a file takes as long for ten edges as for many, so a stage with a tiny
+/// predicted time would look immensely slow.
 const TOO_SHORT: f64 = 0.03;
 const TOO_LITTLE: f64 = 0.003;
 
 /// Measured speed of one stage in one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct SpeedRecord {
-    /// Label of the stage: its name, and what else decides its speed, such as the format of the input.
+    /// Label of the stage: its name and properties that decide its speed, such as the format of the input.
     stage: String,
     bench: Bench,
     edges: u64,

@@ -11,12 +11,12 @@ pub struct PlannedStage {
     pub done: bool,
     /// Largest host memory of a rank while the stage runs, in bytes.
     pub host_memory: u64,
-    /// Smallest host memory of a rank with which the stage can run, in bytes, in addition to the memory that a rank
-    /// takes before any stage.
+    /// Smallest host memory of a rank with which the stage can run, in bytes. The memory that a rank takes before any
+    /// stage is not included.
     #[serde(skip)]
     pub(crate) least: u64,
-    /// Smallest host memory of a rank while edges are in flight to other ranks, in bytes, in addition to these edges;
-    /// 0 if the stage sends no edges.
+    /// Smallest host memory of a rank while it sends edges to other ranks, in bytes, without the edges in flight; 0 if
+    /// the stage sends no edges.
     #[serde(skip)]
     pub(crate) exchanging: u64,
     /// Largest GPU memory of a rank while the stage runs, in bytes.
@@ -43,10 +43,10 @@ pub struct Time {
     pub seconds: f64,
     /// Likely range of the seconds, from lowest to highest.
     pub seconds_range: [f64; 2],
-    /// Seconds that the rates alone predict. After the stage has run, they are compared with its time.
+    /// Seconds that the rates alone predict. After the stage has run, the measured time is compared with them.
     #[serde(skip)]
     pub(super) modelled: f64,
-    /// Label of the stage: its name, and what else decides its speed, such as the format of the input.
+    /// Label of the stage: its name and properties that decide its speed, such as the format of the input.
     #[serde(skip)]
     pub(super) stage: String,
     #[serde(skip)]
@@ -80,7 +80,7 @@ pub(crate) enum StageKind {
     Blocks,
     /// A stage that builds a part of the graph which only some tasks need.
     Part,
-    /// A task of the job: its place among the tasks, and its number of trials.
+    /// A task of the job: its index among the tasks, and its number of trials.
     Task(usize, u32),
 }
 

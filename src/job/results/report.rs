@@ -117,8 +117,8 @@ pub struct StageReport {
     pub gpu_seconds: Vec<f64>,
 }
 
-/// Merges the parts of each stage. The figures are the total that this run and all runs `before` it spent on the
-/// stage. A stage counts as resumed if this run did no part of it.
+/// Merges the parts of each stage. The measurements of a stage become totals over this run and all runs `before` it. A
+/// stage counts as resumed if this run did no part of it.
 pub(crate) fn in_all(parts: Vec<StageReport>, before: &Spent) -> Vec<StageReport> {
     let mut stages: Vec<StageReport> = Vec::new();
     for mut part in parts {
@@ -141,13 +141,13 @@ pub(crate) fn in_all(parts: Vec<StageReport>, before: &Spent) -> Vec<StageReport
     stages
 }
 
-/// Adds `more` to `sums`, which have a number for each rank. An empty list stands for unknown numbers.
+/// Adds `more` to `sums`, rank by rank. An empty list stands for unknown numbers.
 fn add(sums: &mut Vec<f64>, more: &[f64]) {
     sums.resize(sums.len().max(more.len()), 0.0);
     sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
-/// Returns the median. For an even number of values, that is the mean of the two in the middle.
+/// Returns the median. For an even number of values, it is the mean of the two middle values.
 pub(crate) fn median(seconds: &[f64]) -> f64 {
     let mut sorted = seconds.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Removes what a job left: files that can be rebuilt, or everything. Files that gpugraph did not write are never
+//! Removes the files of a job: the files that can be rebuilt, or all files. Files that gpugraph did not write are never
 //! touched.
 
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ pub fn command(workdir: &Path, all: bool) -> Result<String> {
     require_workdir(workdir)?;
     let _lock = Lock::acquire_to_remove(workdir)?;
     Reader::refuse(workdir)?;
-    // A damaged manifest does not show that the job is done, so its units are kept.
+    // A damaged manifest does not show that the job is done, so the journals and checkpoints are kept.
     let finished = Manifest::load(workdir).ok().flatten().is_some_and(|m| m.stopped.is_none());
     let mut freed = Vec::new();
     let mut take = |name: &str| -> Result<()> {

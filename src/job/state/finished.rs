@@ -40,8 +40,8 @@ impl Subject {
 }
 
 impl Finished {
-    /// Returns the statistics of the graph if the manifest says that the job has tasks, that all of them are done on
-    /// a graph with these contents, and that their result files are whole.
+    /// Returns the statistics of the graph if, according to the manifest, the job has tasks and all of them are done on
+    /// a graph with these contents. Their result files must be whole.
     ///
     /// # Errors
     /// None occur in practice; see [`task_key`].
@@ -52,8 +52,8 @@ impl Finished {
     }
 }
 
-/// Returns true if the manifest says that the job has tasks, that all of them are done on these contents, and that
-/// their result files are whole.
+/// Returns true if the job has tasks, all of them are done on these contents according to the manifest, and their
+/// result files are whole.
 ///
 /// # Errors
 /// None occur in practice; see [`task_key`].

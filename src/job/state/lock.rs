@@ -8,11 +8,11 @@
 //!
 //! | owner's record says | then |
 //! |---|---|
-//! | same boot, same pid namespace | alive if its pid exists with its start time: refused. Else dead |
-//! | same boot, other pid namespace (a container) | pids can't be compared. A free kernel lock proves it dead, as both run on one kernel; without one, wait for its heartbeat |
+//! | same boot, same pid namespace | alive if a process with its pid and start time exists: the newcomer is refused. Otherwise dead |
+//! | same boot, other pid namespace (a container) | pids can't be compared. A free kernel lock proves it dead, as both run on one kernel; without a kernel lock, wait for its heartbeat |
 //! | same host name, other boot | the machine was restarted: dead |
 //! | other host, same scheduler job, restarted since | the scheduler ends a job before it restarts it: dead |
-//! | other host otherwise | neither a free lock nor another job's id proves anything (a job submitted twice has two): wait for its heartbeat |
+//! | other host otherwise | neither a free lock nor another job's id proves anything (a job submitted twice has two ids): wait for its heartbeat |
 //!
 //! The standard library takes the kernel's lock (`File::try_lock`), so a crate such as fd-lock would add nothing.
 //!
@@ -47,7 +47,7 @@ const SILENCE: Duration = Duration::from_secs(20);
 /// Age at which a record counts as dead without waiting. It is long because clocks may differ by minutes.
 const LONG_AGO: Duration = Duration::from_secs(15 * 60);
 
-/// The process that holds, or held, a workdir.
+/// The process that uses, or used, a workdir.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Owner {
     /// Host name.
@@ -259,8 +259,8 @@ impl Lock {
         Ok(Lock { workdir: workdir.to_owned(), _presence: Presence::begin(record, me, file)? })
     }
 
-    /// Returns the owner that the workdir's record names, for `status`; see [`Owner::liveness`]. `None` if nobody
-    /// holds the workdir. Takes no lock, so it blocks nobody.
+    /// Returns the owner that the workdir's record names, for `status`; see [`Owner::liveness`]. `None` if nobody uses
+    /// the workdir. Takes no lock, so it blocks nobody.
     pub fn owner(workdir: &Path) -> Option<Owner> {
         read_record(&workdir.join("lock.owner.json"))
     }

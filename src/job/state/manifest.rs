@@ -49,7 +49,7 @@ pub struct Manifest {
     pub spending: Spent,
     /// Why the last run ended, unless it succeeded.
     pub stopped: Option<String>,
-    /// Exit code of that run, if it could record one.
+    /// Exit code of the last run, if it could record one.
     pub exit_code: Option<u8>,
     /// Finished stages of the preparation, by name.
     pub stages: BTreeMap<String, StageRecord>,
@@ -131,8 +131,8 @@ impl Manifest {
         replace(&path, text.as_bytes())
     }
 
-    /// Records that a run starts. If the run before was killed, adds to the totals what it spent. `said` has the
-    /// number, the seconds and the spending of the run that last wrote the status file. That file is written more
+    /// Records that a run starts. If the run before was killed, adds its time and spending to the totals. `said` has
+    /// the number, the seconds and the spending of the run that last wrote the status file. That file is written more
     /// often than the manifest, so it is used if it belongs to the run that was killed and is newer.
     pub fn begin(&mut self, said: Option<(u64, f64, Spent)>) {
         let (mut seconds, mut spent) = (std::mem::take(&mut self.unfinished), std::mem::take(&mut self.spending));
@@ -171,12 +171,12 @@ impl Manifest {
         self.content.as_ref().and_then(|hash| u64::from_str_radix(hash, 16).ok()).or_else(graph)
     }
 
-    /// Records which graph the results belong to, and the keys of `[input]` that they were found with.
+    /// Records which graph the results belong to, and the keys of `[input]` of the job that found them.
     pub fn set_content(&mut self, content: u64, keys: &InputKeys) {
         (self.content, self.content_keys) = (Some(hex(content)), Some(keys.clone()));
     }
 
-    /// Returns true if the results were found with the same value of a key of `[input]` as in `job`.
+    /// Returns true if the key `key` of `[input]` had the same value in the job that found the results as in `job`.
     pub fn is_of_key(&self, key: &str, job: &Job) -> bool {
         self.content_keys.as_ref().is_some_and(|keys| keys.get(key) == job.input_keys.get(key))
     }

@@ -144,8 +144,8 @@ impl TaskRecord {
         self.key == hex(key)
     }
 
-    /// Returns true if this record belongs to the task `name` on the graph or list with hash `edges`. Its
-    /// weights and numbering may be any.
+    /// Returns true if this record belongs to the task `name` on the graph or list with hash `edges`. The weights and
+    /// the first id are not compared.
     pub fn is_on(&self, name: &str, edges: u64) -> bool {
         key_of(name, (edges, self.first_id), self.weights, &self.table).is_ok_and(|key| self.is_of(key))
     }
@@ -158,8 +158,8 @@ impl TaskRecord {
         self.weights.is_some() && !same && self.found.is_some() && self.is_on(name, edges)
     }
 
-    /// Returns the keys of the table whose values differ between this result and `task`. Each pair has the key with
-    /// its value for the result, then with its value in `task`. Empty if there is no result.
+    /// Returns the keys of the table whose values differ between this result and `task`. Each pair has the key with its
+    /// value for the result, then with its value in `task`. The list is empty if there is no result.
     pub fn other_keys(&self, task: &dyn Task) -> Vec<[String; 2]> {
         let (before, now) = (&self.table, task.table());
         let mut keys: Vec<&String> =
@@ -210,7 +210,7 @@ impl TaskRecord {
     /// Records trial `number`, and drops the records of later trials.
     ///
     /// # Errors
-    /// [`Error::Validation`] if it found something other than the trials before it.
+    /// [`Error::Validation`] if its result differs from the result of earlier trials.
     pub(crate) fn note(&mut self, number: u32, outcome: Outcome, is_last: bool) -> Result<()> {
         let Outcome { found, how, seconds } = outcome;
         if let Some(first) = self.found.as_ref().filter(|first| **first != found) {

@@ -17,7 +17,7 @@ pub(crate) const RESULTS: [&str; 10] =
 pub(crate) const SPOOL: &str = "spool";
 /// Folder in which jobs of other workdirs record that they read the graph.
 pub(crate) const READERS: &str = "readers";
-/// Largest number of entries of a folder that are searched for workdirs.
+/// Largest number of files and folders in a folder that are searched for workdirs.
 const MOST_SEEN: usize = 1000;
 const LOG: &str = "run.log";
 
@@ -33,8 +33,8 @@ pub(crate) fn is_of_a_job(workdir: &Path) -> bool {
     begins("manifest.json", b"{\n\"manifest\":") || has_lock()
 }
 
-/// Returns the error for a place that is not the workdir of a job. If it is a folder of workdirs, the error names
-/// some of them.
+/// Returns the error for a path that is not the workdir of a job. If it is a folder of workdirs, the error names some
+/// of them.
 pub(crate) fn of_no_job(place: &Path) -> Error {
     let jobs = || {
         let below = std::fs::read_dir(place).into_iter().flatten().flatten().take(MOST_SEEN);

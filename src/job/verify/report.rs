@@ -1,5 +1,5 @@
-//! Compares `report.json` with the manifest. The other checks take figures from the manifest, so the report must have
-//! the same ones.
+//! Compares `report.json` with the manifest. The other checks use the numbers in the manifest, so the report must have
+//! the same numbers.
 
 use crate::error::{Error, Result};
 use crate::job::reporting;
@@ -19,7 +19,7 @@ const TOLERANCE: f64 = 1e-9;
 /// its graph.
 ///
 /// # Errors
-/// [`Error::Validation`] for a figure that differs; [`Error::Io`].
+/// [`Error::Validation`] for a number that differs; [`Error::Io`].
 pub(super) fn agrees(workdir: &Path, manifest: &Manifest, finished: Option<Finished>) -> Result<String> {
     let path = workdir.join("report.json");
     let wrong = |what: String| Error::Validation(format!("{}: {what}", path.display()));

@@ -183,7 +183,7 @@ impl Metrics {
         let _ = serde_json::to_vec(self).map(|json| replace_volatile(&workdir.join(FILE), &json));
     }
 
-    /// Adds a run, and drops the oldest if there are too many.
+    /// Adds a run, and drops the oldest runs if there are too many.
     fn begin(&mut self, run: RunMetrics) {
         let number = self.runs.last().map_or(self.forgotten, |last| last.number) + 1;
         self.runs.push(RunMetrics { number, began: milliseconds(run.began), ..run });
@@ -194,8 +194,8 @@ impl Metrics {
         }
     }
 
-    /// Adds a stage to the last run. If the previous stage has the same name and ended just before, that one continues
-    /// instead.
+    /// Adds a stage to the last run. If the previous stage has the same name and ended just before, the previous stage
+    /// continues instead.
     fn begin_stage(&mut self, name: &str, from: f64) {
         let (Some(run), from) = (self.runs.last_mut(), milliseconds(from)) else { return };
         match run.stages.last_mut().filter(|last| last.name == name && from - last.to < 0.05 * (last.to - last.from)) {

@@ -53,8 +53,8 @@ impl Recorder {
         metrics.and_then(|metrics| metrics.runs.last_mut()).into_iter().for_each(|run| run.gpu_memory = limit);
     }
 
-    /// Sets the meter of a device. From then on its energy and utilisation are measured, even on ranks that write no
-    /// metrics.
+    /// Sets the energy meter of a device. From then on the device's energy and utilisation are measured, even on ranks
+    /// that write no metrics.
     pub fn set_meter(&self, open: OpenMeter) {
         self.lock().meter = Some(open);
     }
@@ -102,8 +102,8 @@ impl Recorder {
             return;
         }
         let began = place.as_ref().map_or_else(Instant::now, |(_, began)| *began);
-        // The sampler leaves the locked state, because opening a meter may take a while, and nobody should wait for the
-        // lock.
+        // The sampler is taken out of the locked state, because opening a meter may take a while, and nobody should
+        // wait for the lock.
         let mut sampler = state.sampler.take().unwrap_or_else(|| Sampler::new(began));
         sampler.note(memory);
         if sampler.wants_meters() {

@@ -7,7 +7,7 @@ use crate::store::os;
 use std::time::{Duration, Instant};
 
 /// Length of the first part of a run, in which a sample is taken at every tick of the progress thread. Many jobs take
-/// no longer.
+/// no longer than that.
 const FINE: Duration = Duration::from_secs(10);
 /// Interval at which samples are taken later in a run, after [`FINE`].
 const COARSE: Duration = Duration::from_secs(1);
@@ -67,7 +67,7 @@ impl Sampler {
         self.meters.as_ref().is_some_and(|meters| !meters.is_empty())
     }
 
-    /// Opens the energy meter of the processors, and the meter that `other` opens, if it is given.
+    /// Opens the energy meter of the processors, and the meter that `other` opens, if `other` is given.
     pub fn open_meters(&mut self, other: Option<OpenMeter>) {
         let mut meters: Vec<Meter> = processors().into_iter().chain(other.and_then(|open| open())).collect();
         // Read each meter once, so that the first sample does not count earlier energy.

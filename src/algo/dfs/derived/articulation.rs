@@ -1,9 +1,9 @@
 //! Articulation points and bridges of an undirected graph, from its depth-first forest (Hopcroft and Tarjan: Efficient
 //! algorithms for graph manipulation, CACM 1973).
 //!
-//! The low point of a vertex is the smallest preorder to which an edge leads from its subtree, not counting the edge to
-//! its parent. First, all threads find the smallest preorder in each vertex's own row. Then one thread propagates low
-//! points up the tree, from the last vertex in preorder to the first.
+//! The low point of a vertex is the smallest preorder number among the neighbours of the vertices in its subtree. The
+//! edge from the vertex to its parent does not count. First, all threads find the smallest preorder number in each
+//! vertex's row. Then one thread propagates low points up the tree, from the last vertex in preorder to the first.
 
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::rows::SearchRows;
@@ -40,7 +40,7 @@ impl Articulation {
         16 * vertices
     }
 
-    /// Computes articulation points and bridges from the tree or forest.
+    /// Computes articulation points and bridges from the depth-first tree or forest.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -81,7 +81,7 @@ impl Articulation {
                 bridges += 1;
             }
             let is_root = tree.parent(parent) == parent;
-            // A root is an articulation point if it has a second child. The first child directly follows it in
+            // A root is an articulation point if it has a second child. The first child directly follows the root in
             // preorder.
             let parts =
                 if is_root { pre[v as usize] != pre[parent as usize] + 1 } else { lowest >= pre[parent as usize] };
@@ -110,7 +110,7 @@ impl Articulation {
     }
 }
 
-/// Returns the smallest preorder among vertex `v` and its neighbours, except its parent.
+/// Returns the smallest preorder number among vertex `v` and its neighbours, except its parent.
 fn own_low(tree: &DfsTree, rows: &SearchRows<'_>, pre: &[u32], v: u32) -> u32 {
     let parent = tree.parent(v);
     let mut low = pre[v as usize];

@@ -1,5 +1,6 @@
-//! A cycle among the vertices that a depth-first search reached: several edges, or a loop. Rows have no loops, so loops
-//! are found in the first pass over the input or in another pass.
+//! Finds a cycle among the vertices that a depth-first search reached: a cycle of several vertices, or a loop (an edge
+//! from a vertex to itself). Rows have no loops, so loops are found in the first pass over the input or in another
+//! pass.
 
 use super::strong::Strong;
 use crate::algo::dfs::output::MOST_OF_CYCLE;
@@ -15,7 +16,7 @@ use crate::prepare::relabel;
 
 /// A cycle among the reached vertices, as far as one is known.
 pub(in crate::algo::dfs) enum Cycle {
-    /// There is no cycle, so a topological order exists.
+    /// There is no cycle. A topological order exists.
     No,
     /// A loop at this vertex, which has the smallest id of all reached vertices with a loop.
     Loop(InputId),
@@ -29,14 +30,14 @@ pub(in crate::algo::dfs) enum Cycle {
 #[derive(Clone, Copy)]
 pub(in crate::algo::dfs) struct ReachedVertices<'a> {
     pub tree: &'a DfsTree,
-    /// The source, if it has no edges except loops.
+    /// The source, if it has no edges except loops. It is then not in `tree`.
     pub own: Option<InputId>,
-    /// Whether all vertices are reached, as in a forest. This includes vertices with no edges except loops.
+    /// Whether all vertices are reached, including vertices with no edges except loops. A forest reaches all.
     pub all: bool,
 }
 
 impl Cycle {
-    /// Finds a cycle among the `reached` vertices, as far as the rows and the first pass over the input show one.
+    /// Finds a cycle among the `reached` vertices in the rows and in the results of the first pass over the input.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; errors of reading the stored order of vertices.
@@ -60,7 +61,7 @@ impl Cycle {
         })
     }
 
-    /// Returns the loop with the smallest id among the loops of reached vertices, which `pairs` found in the input.
+    /// Returns the loop with the smallest id among the loops at reached vertices, which `pairs` found in the input.
     pub fn by_loops(pairs: &PairCounts, graph: &Graph, ids: &InputIds) -> Cycle {
         let first = (0..graph.info.ids).map(|id| DenseId(id as u32)).find(|&id| pairs.occurs(id));
         first.map_or(Cycle::No, |id| Cycle::Loop(ids.of_dense(id)))
@@ -93,7 +94,7 @@ impl Cycle {
 }
 
 impl ReachedVertices<'_> {
-    /// Returns true if the vertex with dense id `id` was reached. It may have no edges except loops.
+    /// Returns true if the vertex with dense id `id` was reached. The vertex may have no edges except loops.
     fn has(&self, id: DenseId, graph: &Graph, ids: &InputIds) -> Result<bool> {
         if self.all || self.own == Some(ids.of_dense(id)) {
             return Ok(true);

@@ -1,11 +1,12 @@
-//! Strongly connected components of a directed graph, from its depth-first forest (Tarjan: Depth-first search and
-//! linear graph algorithms, SIAM Journal on Computing 1972), and a cycle if it has one. Rows have no loops; the driver
-//! looks for them.
+//! Strongly connected components and a cycle of a directed graph, from its depth-first forest (Tarjan: Depth-first
+//! search and linear graph algorithms, SIAM Journal on Computing 1972). Rows have no loops, so the driver looks for
+//! loops.
 //!
 //! Vertices are processed in postorder. Each edge of a vertex leads to a vertex that was reached before this one was
-//! left. The low point of a vertex is the smallest preorder among the targets of its edges that are in no component
-//! yet, and among the low points of its children. If it is the vertex's own preorder, the vertex and all vertices below
-//! it that are in no component yet form a component. Because the order is known, rows are prefetched.
+//! left. The low point of a vertex is the smallest preorder number among its out-neighbours that are in no component
+//! yet, and the low points of its children. If the low point is the vertex's own preorder number, a component is
+//! complete: the vertex and its descendants that are in no component yet. The order of vertices is known, so rows are
+//! prefetched.
 
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::rows::SearchRows;
@@ -13,7 +14,7 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 
-/// Prefetch distances, in vertices: of rows, and of row locations.
+/// Prefetch distances in vertices: of their rows, and of the offsets at which rows begin.
 const ROWS_AHEAD: usize = 4;
 const LOCATIONS_AHEAD: usize = 8;
 /// Number of vertices between two checks for signals.
@@ -37,7 +38,7 @@ impl Strong {
         16 * vertices
     }
 
-    /// Computes the components from the tree or forest.
+    /// Computes the components from the depth-first tree or forest.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Stopped`].

@@ -1,4 +1,4 @@
-//! Reads the columns that a depth-first search wrote, by the places of vertices in the order of vertices.
+//! Reads the columns that a depth-first search wrote. Vertices are given by their position in the order of vertices.
 
 use super::wrong;
 use crate::algo::Results;
@@ -19,8 +19,9 @@ pub(super) struct DfsColumns<'a> {
 }
 
 impl DfsColumns<'_> {
-    /// Calls `each` with the place of every vertex that has an edge, and with its value in the column `name`. The other
-    /// vertices must have the value -1; a source without edges must have the value `own`.
+    /// Calls `each` with every vertex that has an edge and the vertex's value in the column `name`. The vertex is given
+    /// by its position in the order of vertices. Other vertices must have the value -1, except that a source without
+    /// edges must have the value `own`.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] if the column has another length or other values, or if `each` returns false; read
@@ -46,8 +47,8 @@ impl DfsColumns<'_> {
         Ok(())
     }
 
-    /// Returns the place of the vertex whose id is the value `number` of a column, if it has an edge. `reached` says
-    /// whether the value belongs to a reached vertex; only then is -1 an id.
+    /// Returns the position in the order of vertices of the vertex whose id is the value `number` of a column, if the
+    /// vertex has an edge. `reached` says whether the value belongs to a reached vertex. Only then can -1 be an id.
     pub fn place(&self, number: i64, reached: bool) -> Option<u32> {
         let row = self.places.ids.row_of(self.places.ids.named(number, reached)?)?;
         let place = self.places.of_rows().ok()?.get(row as usize).copied();

@@ -1,9 +1,11 @@
-//! Checks strongly connected components, a topological order, and a cycle of two or more vertices against edges.
+//! Checks strongly connected components, a topological order, and a cycle of two or more vertices against the edges of
+//! a graph.
 //!
-//! Components are right if no two of them reach each other, and if all vertices of one reach each other. An edge to
-//! another component must lead to a component that was left earlier, so no two components reach each other. The first
-//! vertex of a component reaches all others by tree paths, which stay inside. Each of the others must have a path,
-//! through its descendants, to an earlier vertex of its component, and so finally to the first.
+//! Components are right if no two of them reach each other, and if all vertices within a component reach each other. An
+//! edge to another component must lead to a component that was left earlier, so no two components reach each other. The
+//! first vertex of a component reaches all others by tree paths, which stay inside the component. Each other vertex
+//! must have a path, through its descendants, to an earlier vertex of its component. So it finally reaches the first
+//! vertex.
 
 use super::columns::DfsColumns;
 use super::cycle::CycleCheck;
@@ -18,9 +20,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The components that the columns report, and the data to check them against edges.
 pub(super) struct ComponentCheck {
-    /// The first vertex of each vertex's component.
+    /// For each vertex, the first vertex of its component.
     first: Buffer<u32>,
-    /// The place of each vertex in the topological order, if there is one.
+    /// The position of each vertex in the topological order, if there is such an order.
     places: Option<Buffer<u32>>,
     /// For each vertex, the smallest preorder of its out-neighbours in the same component.
     low: Buffer<AtomicU32>,
@@ -107,7 +109,7 @@ impl ComponentCheck {
             let what = format!("{components} components, the largest of {largest}, the job reports {reported:?}");
             return Err(wrong(&what));
         }
-        // A cycle of 1 is a loop, which joins no vertices.
+        // A cycle of length 1 is a loop, which joins no vertices.
         if strong.cycle_length.is_none_or(|length| length <= 1) != (components == found.reached) {
             return Err(wrong("the report has a cycle and the components have none, or the other way round"));
         }
@@ -123,7 +125,7 @@ impl ComponentCheck {
     }
 }
 
-/// Reads a topological order from its column. Every reached vertex must have a place of its own.
+/// Reads a topological order from its column. Every reached vertex must have a position of its own.
 fn topological(columns: &DfsColumns<'_>, tree: &DfsTree, budget: &Budget) -> Result<Buffer<u32>> {
     let vertices = tree.vertices() as usize;
     let mut places: Buffer<u32> = budget.zeroed(vertices, "the topological order (4 bytes a vertex)")?;

@@ -1,4 +1,5 @@
-//! Checks the cycle in the columns and in the report against edges. To check loops, the input is read again.
+//! Checks the cycle in the columns and in the report against the edges of a graph. To check loops, the input is read
+//! again.
 
 use super::columns::DfsColumns;
 use super::wrong;
@@ -13,17 +14,18 @@ use crate::memory::{Budget, Buffer};
 use crate::results::column;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The cycle that the columns report, and which of its edges were seen.
+/// The cycle in the columns, and which of its edges were seen in the graph.
 pub(super) struct CycleCheck {
-    /// The successor of each vertex; [`NONE`] off the cycle. Empty if the results have no cycle of two or more
-    /// vertices.
+    /// The successor of each vertex on the cycle; [`NONE`] for other vertices. Empty if the results have no cycle of
+    /// two or more vertices.
     next: Buffer<u32>,
     /// Bitmap of vertices: set if the edge from the vertex to its successor was seen.
     met: Buffer<AtomicU32>,
 }
 
 impl CycleCheck {
-    /// Reads the cycle that was written, and compares it with the report. The file of a loop contains only its vertex.
+    /// Reads the cycle that was written, and compares it with the report. For a loop, the file contains only its
+    /// vertex.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] if the cycle is impossible; [`crate::Error::Limit`]; read errors.
@@ -85,8 +87,8 @@ impl CycleCheck {
     }
 }
 
-/// Checks the reported loop if the results have no cycle of two or more vertices: it must be the loop with the smallest
-/// id among the vertices for whose row numbers `counts` returns true.
+/// If the results have no cycle of two or more vertices, checks the reported loop. It must be the loop with the
+/// smallest id among the vertices for whose row numbers `counts` returns true.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if the report differs; read errors; [`crate::Error::Stopped`].

@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// Number of vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// A depth-first tree, with the data to check it against edges.
+/// A depth-first tree, with the data to check it against the edges of a graph.
 pub(super) struct TreeCheck<'a> {
     tree: &'a DfsTree,
     numbers: &'a TreeNumbers,
@@ -58,7 +58,8 @@ impl<'a> TreeCheck<'a> {
         for v in 0..vertices {
             first[v + 1] += first[v];
         }
-        // Filling moves each start to the start of the next vertex, so they are shifted back by one.
+        // Filling moves the start of each vertex to the start of the next vertex, so the starts are shifted back by
+        // one.
         for &v in order.iter().filter(is_child) {
             let place = &mut first[tree.parent(v) as usize];
             children[*place as usize] = v;
@@ -79,7 +80,8 @@ impl<'a> TreeCheck<'a> {
         })
     }
 
-    /// Checks the tree against all edges. Returns the first fault, which does not depend on the number of threads.
+    /// Checks the tree against all edges of the graph. Returns the first fault, which does not depend on the number of
+    /// threads.
     ///
     /// # Errors
     /// Read errors; [`crate::Error::Stopped`].
@@ -119,7 +121,7 @@ impl<'a> TreeCheck<'a> {
         if self.direction == Direction::Undirected { self.lead(v, u) } else { Ok(()) }
     }
 
-    /// Checks the tree against an edge in the direction `from` → `to`.
+    /// Checks the tree against the edge `from` → `to`.
     #[inline]
     fn lead(&self, from: u32, to: u32) -> Result<(), DfsFault> {
         let [own, pre] = [from, to].map(|v| self.tree.pre(v));

@@ -29,7 +29,7 @@ impl Repeats {
         Ok(Repeats { counts, both_ends })
     }
 
-    /// Counts the edge `u` → `v` if it connects a vertex and its parent.
+    /// Counts the edge `u` → `v` if it connects a vertex and its parent in the tree.
     pub fn note(&self, tree: &DfsTree, u: u32, v: u32) {
         for (parent, child, one) in [(u, v, 1), (v, u, 1 << 16)] {
             if tree.parent(child) == parent {

@@ -7,8 +7,8 @@ use crate::error::Result;
 /// Number of elements between two calls of `go_on`.
 const STRIDE: u64 = 1 << 20;
 
-/// Ranks a list with one thread, whatever `context` has. The thread follows the list from `head`, writes ranks into a
-/// second array and copies them back. [The module](super) describes the contract.
+/// Ranks a list with one thread, even if `context` allows more. The thread follows the list from `head`, writes ranks
+/// into a second array and copies them back. [The module](super) describes the contract.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if the second array does not fit the budget; errors of `go_on`.

@@ -30,8 +30,8 @@ pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Re
         context.rounds.time("jump", n as u64, || jump(&from, &mut to, context))?;
         std::mem::swap(&mut from, &mut to);
     }
-    // After ⌈log2(n + 1)⌉ rounds pointers have jumped over n elements or more: on the path they have all reached the
-    // end.
+    // After ⌈log2(n + 1)⌉ rounds every pointer has jumped over n elements or more. So all pointers have reached the
+    // end, except on cycles.
     let mut path = true;
     for (pair, rank) in from.chunks_exact(2).zip(list.iter_mut()) {
         path &= pair[0] == I::END;

@@ -114,10 +114,10 @@ fn faults_name_their_elements() {
         assert_eq!(bad(&|list| list[last] = head as i64), ListFault::Tails { count: 0, element: None });
         let tails = ListFault::Tails { count: 2, element: Some(last.min(head) as u64) };
         assert_eq!(bad(&|list| list[head] = -1), tails);
-        // One element after another gets another successor: an element further along the path (the elements between
-        // become a cycle), or the successor of another element.
+        // The successor of one element at a time is changed to an element further along the list, so that the elements
+        // between become a cycle, or to the successor of another element.
         for at in (1..199).step_by(if bins == 5 { 9 } else { 40 }) {
-            // The path skips some elements, which become a cycle.
+            // The list skips some elements, which become a cycle.
             let cycle = &places[at / 2 + 1..=at];
             let found = bad(&|list| {
                 list[places[at / 2]] = places[at + 1] as i64;

@@ -9,7 +9,7 @@ use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::gpu::DeviceSlice;
 
-/// Returns the smallest element on a cycle of a list whose first element is `head`; `None` if there is no cycle.
+/// Returns the smallest element on a cycle of an input whose list begins at `head`; `None` if there is no cycle.
 pub(super) fn smallest<I: Index>(gpu: &ListOnGpu<'_, I>, head: u64, go_on: CancelCheck<'_>) -> Result<Option<u64>> {
     let (words, at) = gpu.span::<u64>(0, cycle_sublists(gpu.length));
     let (seen, _) = gpu.span::<u32>(at, seen_words(gpu.length));

@@ -21,7 +21,8 @@ pub struct ListShare {
     pub first: u64,
     /// Number of elements of this share.
     len: u64,
-    /// The head: the element that is no element's successor, if the input is a list. The same on all ranks.
+    /// The head: the element that is no element's successor. It is the same on all ranks, and arbitrary if the input is
+    /// not a list.
     pub head: u64,
     /// Number of elements of the whole list that have no successor.
     pub tails: u64,
@@ -57,7 +58,7 @@ impl ListShare {
         Ok((part, cells))
     }
 
-    /// Reads the share of this rank into `cells`, and calls `see` with every successor. Collective.
+    /// Reads the share of this rank into `cells`, and calls `see` with the successors. Collective.
     ///
     /// # Errors
     /// Errors of [`Self::load`].

@@ -29,5 +29,5 @@ pub fn fetch<T: Send>(
     })
 }
 
-/// Minimum number of elements that a thread copies.
+/// Minimum number of elements for each thread.
 const LEAST_SHARE: usize = 1 << 16;

@@ -9,13 +9,13 @@ use crate::memory::{Budget, bytes_of};
 use crate::stream::copies_from_host;
 use rayon::prelude::*;
 
-/// Maximum number of multiples of 2^32 within the positions of entries. [`GpuRows`] stores the row at each of them.
+/// Maximum number of rows that [`GpuRows`] stores: the first row at or after each multiple of 2^32 entries.
 const MOST_CROSSINGS: usize = constant(ROWS.1, "MOST_CROSSINGS") as usize;
 
 /// Bytes that a thread copies at a time to pinned memory.
 const PIECE: usize = 4 << 20;
 
-/// Adjacency rows that a GPU can read. The memory layout is that of `RowsOf` in `kernels/rows.cuh`.
+/// Adjacency rows that a GPU can read. The memory layout must match `RowsOf` in `kernels/rows.cuh`.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct GpuRows {
@@ -30,7 +30,7 @@ pub struct GpuRows {
 const _: () = assert!(size_of::<GpuRows>() == 72);
 
 impl GpuRows {
-    /// Records `row` as the first row at or after the next multiple of 2^32 entries.
+    /// Records `row` as the first row that begins at or after the next multiple of 2^32 entries.
     fn cross(&mut self, row: u32) -> Result<()> {
         let Some(crossing) = self.crossing.get_mut(self.crossings as usize) else {
             let most = MOST_CROSSINGS as u64 + 1;
@@ -43,9 +43,9 @@ impl GpuRows {
     }
 }
 
-/// Copies the start positions of all rows in `graph`, a half of the adjacency, to the GPU. Adds the number of entries
-/// in earlier blocks to the positions within a block, and `before` to all. If rows are packed, copies the starts of
-/// their chunks.
+/// Copies the start positions of all rows in `graph`, a half of the adjacency, to the GPU. Converts positions within a
+/// block to positions within the half, plus `before`. If rows are packed, positions count chunks of packed neighbours
+/// instead of entries.
 ///
 /// # Errors
 /// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`]; errors of reading blocks; errors
@@ -62,7 +62,7 @@ pub fn place_starts(
     let mut places = Vec::new();
     for b in 0..graph.len() {
         let (size, first) = (graph.size(b), u64::from(graph.first_row(b)));
-        // The end of a block's last row is the start of the next block's first.
+        // The last row of a block ends where the first row of the next block starts.
         let words = size.rows + u64::from(b + 1 == graph.len());
         let part = starts.part(first..first + words);
         let offsets = match graph.packed() {
@@ -100,8 +100,8 @@ pub fn place_starts(
     Ok(half)
 }
 
-/// Computes the start positions of whole rows from those of the lower and the upper half. Both halves have the same
-/// number of rows. `before` entries precede the first row.
+/// Computes the start positions of whole rows: the sums of the start positions in the lower and in the upper half.
+/// `before` entries precede the first row.
 ///
 /// # Errors
 /// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`].
@@ -154,8 +154,8 @@ pub fn pin(workspace: &Workspace, graph: &Catalogue, budget: &Budget, go_on: GoO
     Ok(pinned)
 }
 
-/// Returns the blocks of `graph` that have entries. For each block: its number, the number of entries before it, and
-/// its number of entries.
+/// Returns each block of `graph` that has entries, as three numbers: the number of the block, of the entries before it,
+/// and of its entries.
 pub fn targets(graph: &Catalogue) -> impl Iterator<Item = (usize, u64, u64)> {
     let before = (0..graph.len()).scan(0, |end, b| {
         let before = *end;

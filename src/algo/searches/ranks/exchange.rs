@@ -30,8 +30,8 @@ impl RankExchange {
         Rounds::bytes(link(ranks), ranks, nodes)
     }
 
-    /// Opens links between all ranks. Reserves [`Self::bytes`] for them and `messages` further bytes. Collective: all
-    /// ranks must call it.
+    /// Opens links between all ranks. Reserves [`Self::bytes`] for the links, and `messages` bytes in addition.
+    /// Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`Error::Limit`].
@@ -71,7 +71,7 @@ impl RankExchange {
     }
 
     /// Sends `message` to all other ranks. Calls `take(from, words)` with the words that arrive from rank `from`, in
-    /// pieces of any length. Collective: all ranks must call it.
+    /// parts of any length. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors, and errors of `take`.
@@ -81,9 +81,9 @@ impl RankExchange {
         self.rounds.exchange(&to, take)
     }
 
-    /// Gathers the parents of all vertices in `parents` on rank 0. On other ranks `parents` is empty. `own` yields the
-    /// parents of the vertices that this rank owns, in order. Rank 0 may leave it empty if its own are in `parents`
-    /// already. Collective: all ranks must call it.
+    /// Gathers the parents of all vertices on rank 0, in `parents`. On other ranks `parents` is empty. `own` yields the
+    /// parents of the vertices that this rank owns, in order. On rank 0 it may be empty if these parents are in
+    /// `parents` already. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors.
@@ -120,11 +120,11 @@ mod tests {
     #[test]
     fn the_links_of_a_rank_are_those_from_it_and_to_it() {
         const MIB: u64 = 1 << 20;
-        // Two ranks of a machine have two links of 1 MiB, and both touch both.
+        // Two ranks of a machine have two links of 1 MiB. Both ranks use both links.
         assert_eq!(RankExchange::bytes(2, 1) / MIB, 2);
-        // Eight ranks have 56 links of 4/7 MiB, and each touches 14.
+        // Eight ranks have 56 links of 4/7 MiB. Each rank uses 14 of them.
         assert_eq!(RankExchange::bytes(8, 1) / MIB, 8);
-        // Without shared memory a link has half of its buffers at the sender and half at the receiver.
+        // Without shared memory, half of a link's buffers are at the sender and half at the receiver.
         assert_eq!(RankExchange::bytes(8, 2) / MIB, 4);
         assert_eq!(RankExchange::bytes(1, 1), 0);
     }

@@ -86,7 +86,7 @@ impl VertexOwnership {
         VertexOwnership { rank, ..*self }
     }
 
-    /// Returns the number of keys of all ranks together. Keys can be used only if it fits 32 bits.
+    /// Returns the number of keys of all ranks together. Keys can be used only if this number fits 32 bits.
     pub fn keys(&self) -> u64 {
         u64::from(self.stride) * self.ranks as u64
     }

@@ -2,13 +2,14 @@
 //!
 //! Rule 1: the tree has no cycle, and leads to its root. Rule 2: an edge of the tree joins two consecutive levels. Rule
 //! 3: the ends of every edge of the graph differ by at most one level, or both are unreached. Rule 4: the tree contains
-//! every reachable vertex. Rule 5: a vertex and its parent are joined by an edge of the graph. In a directed graph, an
-//! edge leads from the parent to its child. The level of the head of an edge is at most one more than that of its tail,
-//! and may be any smaller one. If the tail is unreached, the head may have any level or none.
+//! every reachable vertex. Rule 5: a vertex and its parent are joined by an edge of the graph. Directed graphs have
+//! weaker rules. An edge must lead from the parent to the child. The level of an edge's head may be smaller than the
+//! level of the tail by any number, but larger by at most one. If the tail is unreached, the head may have any level or
+//! none.
 
 use crate::error::Error;
 
-/// A violation of a rule in a tree, and where it is. Vertices are numbers in the order of vertices.
+/// A violation of a rule in a tree, with the vertices that show it. Vertices are numbers in the order of degree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TreeFault {
     /// Rule 1: the parent of the root is not the root.
@@ -21,7 +22,7 @@ pub(super) enum TreeFault {
     LostParent { vertex: u32, parent: u32 },
     /// Rule 2: the level of `vertex` is not one more than `above`, the level of its parent.
     Level { vertex: u32, level: u32, parent: u32, above: u32 },
-    /// Rule 3: the levels at the ends of an edge of the graph are too far apart.
+    /// Rule 3: the levels at the ends of an edge of the graph differ by too much.
     Apart { from: u32, level: u32, to: u32, other: u32 },
     /// Rule 4: an edge leads from a reached vertex to an unreached one.
     NotReached { from: u32, to: u32 },

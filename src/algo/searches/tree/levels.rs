@@ -94,22 +94,24 @@ mark! {
 pub(super) enum Marked {
     /// Every vertex has its level in every tree.
     All,
-    /// Some trees have levels that do not fit marks of this size. Holds a flag per tree.
+    /// Some trees have levels that do not fit marks of this size. The field has a flag per tree.
     Deep(Vec<bool>),
     /// The parents in one of the trees do not form a tree.
     Wrong {
         /// Number of the wrong tree.
         tree: usize,
-        /// What is wrong with it.
+        /// What is wrong with that tree.
         fault: TreeFault,
     },
 }
 
-/// Number of vertices that a thread takes at a time. Their lines fit the first-level cache, unless many trees are deep.
+/// Number of vertices that a thread takes at a time. The levels of so many vertices fit the first-level cache, unless
+/// many trees are deep.
 const PART: usize = 256;
 
-/// Writes the levels of up to `W` trees into `lines`, which must be zero. Each line has a mark per tree. If there are
-/// fewer trees, the remaining marks become unreached.
+/// Writes the levels of up to `W` trees. `lines` has a line for each vertex, and a line has a mark (the level plus 1)
+/// for each tree. All marks must be zero before. If there are fewer trees than marks in a line, the other marks become
+/// unreached.
 ///
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Addresses`] if no thread can be started.

@@ -15,7 +15,7 @@ pub trait Arithmetic: Send + Sync + 'static {
     type Sum: Copy + Ord + Debug + Default + Into<u64> + TryFrom<u64> + Send + Sync;
     /// An atomic cell that holds the distance of a vertex, and its parent if [`Self::KEEPS_PARENTS`].
     type Cell: Plain + Send + Sync;
-    /// A path to a vertex: its length and, if [`Self::KEEPS_PARENTS`], its last vertex but one.
+    /// A candidate path to a vertex: its length and, if [`Self::KEEPS_PARENTS`], the vertex before the last.
     type Way: Copy;
     /// Whether cells also hold the parent of the vertex.
     const KEEPS_PARENTS: bool = false;
@@ -31,15 +31,15 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn load(cell: &Self::Cell) -> Self::Sum;
     /// Sets the distance in a cell.
     fn store(cell: &Self::Cell, sum: Self::Sum);
-    /// Returns the path of length `sum` whose last edge leaves vertex `by`. The distance of `by` is `before`.
+    /// Returns the candidate path of length `sum` whose last edge leaves vertex `by`. `before` is the distance of `by`.
     fn way(sum: Self::Sum, by: u32, before: Self::Sum) -> Self::Way;
-    /// Returns the length of a path.
+    /// Returns the length of a candidate path.
     fn sum(way: Self::Way) -> Self::Sum;
-    /// Returns true if the path `way` would change the cell.
+    /// Returns true if the candidate path `way` would change the cell.
     fn is_better(way: Self::Way, cell: &Self::Cell) -> bool;
-    /// Stores the path `way` in a cell if it is better. Returns true if the distance became smaller.
+    /// Stores the candidate path `way` in a cell if it is better. Returns true if the distance became smaller.
     fn improve(cell: &Self::Cell, way: Self::Way) -> bool;
-    /// Lowers the distance in a cell to `sum` if it was larger. Returns true if it was.
+    /// Lowers the distance in a cell to `sum` if it was larger. Returns true if the distance was larger.
     #[inline(always)]
     fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool {
         Self::improve(cell, Self::way(sum, NONE, sum))
@@ -48,7 +48,7 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn parent(_cell: &Self::Cell) -> u32 {
         NONE
     }
-    /// Returns the number of the bucket of a distance, for buckets of this width.
+    /// Returns the number of the bucket that a distance belongs to, for buckets of this width.
     fn bucket(sum: Self::Sum, width: Width) -> u64;
     /// Returns the smallest distance that is in bucket number `bucket` or a later one.
     fn least(bucket: u64, width: Width) -> Self::Sum;
@@ -79,8 +79,8 @@ pub trait Arithmetic: Send + Sync + 'static {
     }
 }
 
-/// Width of the buckets of distances. For whole numbers it is a power of two. For decimals it is any number, and its
-/// reciprocal is stored.
+/// Width of the buckets of distances. Whole numbers use a power of two. Decimals use any width, and its reciprocal is
+/// stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Width {
     /// Base-2 logarithm of the width, for whole numbers.
@@ -89,7 +89,8 @@ pub struct Width {
     pub reciprocal: f32,
 }
 
-/// Implements the part of [`Arithmetic`] about paths, for cells without parents: a path is just its length.
+/// Implements the methods of [`Arithmetic`] about candidate paths, for cells without parents. A candidate path is then
+/// just its length.
 macro_rules! sums_alone {
     () => {
         type Way = Self::Sum;
@@ -210,7 +211,7 @@ impl Arithmetic for Decimal {
     }
 
     fn least(bucket: u64, width: Width) -> u32 {
-        // Rounding may put the result into the bucket before.
+        // Because of rounding, the result may lie in the bucket before.
         let mut least = (bucket as f32 / width.reciprocal).to_bits();
         while Self::bucket(least, width) < bucket && least < Self::UNREACHED {
             least += 1;
@@ -223,8 +224,8 @@ impl Arithmetic for Decimal {
     }
 }
 
-/// Distances of 32 bits in cells that also hold a parent. The parent is the smallest of the nearer vertices through
-/// which a path of that length leads. It is final once all edges of vertices at smaller distances were relaxed.
+/// Distances of 32 bits in cells that also hold a parent: the smallest vertex, nearer to the root, from which an edge
+/// gives this distance. The parent is final once all edges of vertices at smaller distances were relaxed.
 pub struct WithParents<A>(PhantomData<A>);
 
 impl<A: Arithmetic<Sum = u32>> Arithmetic for WithParents<A> {
@@ -253,7 +254,7 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for WithParents<A> {
 
     #[inline(always)]
     fn way(sum: u32, by: u32, before: u32) -> u64 {
-        // A vertex at the same distance is no parent.
+        // A vertex at the same distance can't be the parent.
         both(sum, if sum == before { NONE } else { by })
     }
 

@@ -1,16 +1,17 @@
-//! Adjacency rows in a file. Memory also holds the first entries of each row, which are enough for most searches.
+//! Adjacency rows in a file. The first entries of each row (neighbours and weights) are also in memory, and most
+//! searches need only these.
 
 use super::packing::{EntryPacking, PADDING};
 use crate::memory::{Buffer, will_need};
 use crate::store::written::Written;
 use std::ops::Range;
 
-/// Maximum number of entries of a row that are requested from the disk ahead. A search rarely reads farther.
+/// Maximum number of row entries that are requested from the disk at a time. A search rarely reads farther.
 const ASKED: u64 = 1 << 9;
-/// Maximum number of bytes in one request to the disk, and maximum number of items whose entries it covers.
+/// Maximum number of bytes in one request to the disk, and maximum number of rows that it covers.
 const MOST_ASKED: u64 = 2 << 20;
 const MOST_ROWS: usize = 1 << 10;
-/// Maximum gap in bytes between two ranges that are requested as one.
+/// Maximum gap in bytes between two ranges of a file that are requested together.
 const GAP: u64 = 1 << 12;
 
 /// The entries of all rows, packed, in a file. The first entries of each row are in memory as well.
@@ -36,7 +37,7 @@ pub struct DiskRow<'r> {
 }
 
 impl DiskEntries {
-    /// Returns the row of vertex `v`. Its entries are at positions `places` in the file.
+    /// Returns the row of vertex `v`. `places` are the positions of its entries in the file.
     #[inline(always)]
     pub fn row(&self, v: u32, places: Range<u64>) -> DiskRow<'_> {
         let size = self.packing.bytes;
@@ -50,7 +51,7 @@ impl DiskEntries {
         }
     }
 
-    /// Returns the positions in `near` of the entries of vertex `v`.
+    /// Returns the positions in `near` of the entries of vertex `v` that are in memory.
     #[inline(always)]
     fn near(&self, v: u32) -> Range<usize> {
         match self.near_starts.get(v as usize..v as usize + 2) {
@@ -65,8 +66,8 @@ impl DiskEntries {
         will_need(&self.file[(places.start * size) as usize..(places.end * size) as usize]);
     }
 
-    /// Calls `each` with all items. Before that, requests the entries at the positions `wanted(item)` from the disk,
-    /// for many items at a time, so that the disk can read them together. Requests ascend if the items do.
+    /// Calls `each` with all items. First requests the entries at the positions `wanted(item)` from the disk, for many
+    /// items at a time, so that the disk can read them together. If items ascend, requests ascend too.
     pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
@@ -98,8 +99,8 @@ impl DiskEntries {
         together.into_iter().for_each(each);
     }
 
-    /// Returns the positions in the file of those entries of `v` that are not in memory. `places` are the positions of
-    /// all its entries.
+    /// Returns the positions of the entries of `v` that are in the file alone. `places` are the positions of all
+    /// entries of `v`.
     pub fn far(&self, v: u32, places: Range<u64>) -> Range<u64> {
         (places.start + self.near(v).len() as u64).min(places.end)..places.end
     }
@@ -112,8 +113,8 @@ impl DiskEntries {
 }
 
 impl DiskRow<'_> {
-    /// Calls `each` with the entries in order until it returns false. With `only_memory`, stops at the first entry that
-    /// is not in memory and returns false. Otherwise returns true.
+    /// Calls `each` with the entries in order until it returns false. With `only_memory`, stops before the first entry
+    /// that is not in memory. Returns false if it stopped there, and true otherwise.
     #[inline(always)]
     pub fn along(self, only_memory: bool, mut each: impl FnMut(u64) -> bool) -> bool {
         for at in 0..self.in_memory {

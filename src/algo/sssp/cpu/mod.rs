@@ -54,16 +54,17 @@ use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Reservation, populate};
 use std::sync::{Mutex, PoisonError};
 
-/// Number of entries below which one thread searches alone, because it would be done before other threads had begun.
+/// Number of row entries below which one thread searches alone. It finishes before other threads could start.
 const FEW: u64 = 1 << 12;
-/// Bytes per vertex for lists of vertices whose distance became smaller in a round, if these are few.
+/// Bytes per vertex for lists of vertices whose distance became smaller in a round. It is enough if few distances
+/// become smaller.
 const NEARER: u64 = 2;
-/// Bytes per vertex that are left free for buckets if rows are in a file. The rest of memory keeps as much of the rows
-/// as fits.
+/// Bytes per vertex that are left free for buckets if rows are in a file. The remaining memory holds as many row
+/// entries as fit.
 const BUCKETS: u64 = 4;
-/// Maximum number of buckets, so that bucket numbers fit 64 bits.
+/// Maximum number of buckets. With more, bucket numbers would not fit 64 bits.
 const MOST_BUCKETS: f64 = (1u64 << 62) as f64;
-/// A vertex is a hub if it has more than this many times the mean number of edges.
+/// A vertex is a hub if it has more edges than this multiple of the mean.
 const HUB: f64 = 32.0;
 
 /// A graph that is prepared for searches by the threads of this process.
@@ -81,11 +82,10 @@ pub struct SortedGraph {
     into: Option<SortedRows>,
     /// Number of vertices.
     vertices: u32,
-    /// First of the vertices with a single edge, which are the last in the order of vertices. No shortest path leads
-    /// through such a vertex. In a directed graph there are none.
+    /// First of the vertices with a single edge, which come last in the order of vertices. No shortest path leads
+    /// through such a vertex. A directed graph counts no such vertices, so this is the number of vertices.
     tails: u32,
-    /// The vertices whose rows are stored here: all, or those that this rank owns. The rows of other vertices are
-    /// empty.
+    /// The vertices that this rank owns: all in a single process. The rows of other vertices are empty here.
     own: VertexOwnership,
     /// Number of entries in all rows, including those of other ranks.
     entries: u64,
@@ -104,7 +104,7 @@ impl SortedGraph {
     }
 }
 
-/// The arrays of a search, in the arithmetic that fits its distances.
+/// The arrays of a search, for the arithmetic that its distances need.
 enum SsspArrays {
     Short(ArraysOf<Short>),
     Long(ArraysOf<Long>),
@@ -147,8 +147,8 @@ pub struct RowsSize {
     pub direction: Direction,
 }
 
-/// Returns the bytes that searches by `threads` threads take in addition to distances and parents: the most that they
-/// use, and the least with which they run (with sorted rows in a file).
+/// Returns the bytes of host memory that searches by `threads` threads take, not counting distances and parents. The
+/// first number is the most that searches use. The second is the least with which they run, with sorted rows in a file.
 pub fn bytes(size: &RowsSize, threads: usize) -> [u64; 2] {
     let RowsSize { vertices, entries, longest, largest, direction } = *size;
     sort::bytes(vertices, entries, longest, largest).map(|rows| (rows << direction.shift()) + others(vertices, threads))
@@ -213,7 +213,7 @@ impl CpuSearch {
         let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs, farthest);
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
         let threads = if entries < FEW { 1 } else { of_cores(run.threads) };
-        // Pulling and communication between ranks transfer distances only, so cells can't hold parents there.
+        // Pulling and communication between ranks transfer distances only. So cells can't hold parents there.
         let keeps_parents = own.ranks == 1 && !(has_hubs && method == Method::Auto);
         let sums = match kind {
             WeightType::F32 if keeps_parents => SsspArrays::DecimalTree(ArraysOf::new(vertices, threads, budget)?),
@@ -286,11 +286,11 @@ fn sort_rows(
     let size = RowsSize { vertices: vertices.into(), entries: here, longest: 0, largest, direction };
     let [in_memory, _] = bytes(&size, threads);
     let goes_to_file = in_memory > budget.free();
-    // `later` is the number of bytes for the rows of the other direction if they are sorted afterwards, otherwise 0.
+    // `later` is the number of bytes to keep free for the rows of the other direction, or 0 if no direction follows.
     let rows = |way: Way, later: u64| {
         let spare = others(vertices.into(), threads) + BUCKETS * u64::from(vertices);
-        // Random weights are drawn by ids. The memory of the ids is free after the last direction, unless ranks look
-        // weights up in a search.
+        // Random weights are drawn by ids. The memory of the ids is freed after the last direction, unless ranks need
+        // the ids in a search.
         let ids = if own.ranks == 1 { EdgeWeights::bytes(weights, vertices.into()) } else { 0 };
         let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
         let ways = if later > 0 { 2 } else { 1 };
@@ -309,10 +309,11 @@ fn sort_rows(
     }
 }
 
-/// Returns the width of buckets for a graph with this mean weight and mean degree. With hubs, narrow buckets show where
-/// the search meets hubs. Without hubs, a bucket must have enough vertices to be worth a barrier. But it must be so
-/// narrow that few distances shrink twice: a grid relaxed 1.1 times its edges. The bucket of the distance `farthest`
-/// must have a number that fits 64 bits.
+/// Returns the width of buckets for a graph with this mean weight and mean degree. With hubs, buckets are narrow, so
+/// that the search notices when it meets the hubs. Without hubs, a bucket must have enough vertices to be worth a
+/// barrier. But it must be so narrow that few distances shrink twice: with this width, a search of a grid relaxes 1.1
+/// times as many edges as the grid has. `farthest` is an upper bound of distances, and the number of its bucket must
+/// fit 64 bits.
 fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
     let wanted = if has_hubs { mean } else { 8.0 * mean } / degree.max(1.0);
     let wanted = wanted.max(farthest / MOST_BUCKETS);

@@ -1,11 +1,12 @@
 //! Chooses the entries that memory holds if sorted rows are in a file.
 //!
-//! Once a search has passed the hubs, it follows an edge only if it is no longer than the path from the hubs to its
-//! head. So while rows are sorted, this module finds an upper bound of that path for each vertex: the length of the
-//! shortest path from the first vertex that visits vertices in descending order of degree. Memory holds the entries
-//! whose weight exceeds the bound by at most a certain *excess*. It also holds one more entry of each row, which shows
-//! that all later ones are longer. The excess is the largest with which the entries fit. It affects only how often the
-//! disk is read, never the answer.
+//! After a search has passed the hubs, it follows an edge only if the edge is no longer than the path from the hubs to
+//! the edge's head. So this module finds an upper bound of the length of that path for each vertex, while rows are
+//! sorted. The bound is the length of the shortest path that starts at the first vertex (a hub) and visits vertices in
+//! the order of descending degree. Memory holds the entries whose weight exceeds the bound by at most a certain
+//! *excess*. It also holds the next entry of each row, which shows that all later entries have larger weights. The
+//! module chooses the largest excess with which the entries fit memory. The choice affects only how often the disk is
+//! read, never the answer.
 
 use super::disk::{self, DiskEntries};
 use super::packing::{EntryPacking, PADDING};
@@ -19,14 +20,14 @@ use crate::store::written::Written;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of steps into which the range of the excess (weight minus bound) is divided. The range goes from minus to
-/// plus the largest weight.
+/// Number of steps into which excesses are divided. An excess is a weight minus the bound of a vertex, so it lies
+/// between minus and plus the largest weight.
 const STEPS: usize = 1 << 10;
 /// Number of rows whose entries a thread counts at a time.
 const PART: usize = 1 << 12;
 const PURPOSE: &str = "the first entries of rows in a file";
 
-/// Upper bounds of the distances of vertices from the hubs, and the number of entries by excess.
+/// Upper bounds of the distances of vertices from the hubs, and the number of row entries by excess.
 pub struct Bounds {
     kind: WeightType,
     largest: f64,
@@ -35,7 +36,8 @@ pub struct Bounds {
     is_begun: bool,
 }
 
-/// Number of entries in each step of excess, without the last entry of each row, and number of rows that have entries.
+/// Number of row entries in each step of excess, and number of nonempty rows. The last entry of each row is not counted
+/// among the entries.
 #[derive(Clone)]
 struct ExcessCounts {
     entries: Vec<u64>,
@@ -53,8 +55,8 @@ impl ExcessCounts {
         self
     }
 
-    /// Chooses the excess so that at most `most` entries are kept. Returns the number of entries that are kept, and the
-    /// number of steps of excess. Returns `None` if not even the first entry of each row fits.
+    /// Chooses the largest excess with which at most `most` entries are kept in memory. Returns the number of these
+    /// entries, and the excess in steps. Returns `None` if not even the first entry of each row fits.
     fn fit(&self, most: u64) -> Option<(u64, usize)> {
         let kept_before = self.entries.iter().scan(self.rows, |kept, entries| {
             let before = *kept;
@@ -82,8 +84,8 @@ impl Bounds {
         Ok(Bounds { kind, largest: number(kind, largest), of, counts: ExcessCounts::new(), is_begun: false })
     }
 
-    /// Finds the bounds of the next vertices, and counts the entries of their rows. `starts` holds the positions of
-    /// their sorted rows, followed by the end of the last one.
+    /// Finds the bounds of the next vertices, and counts the entries of their rows by excess. `starts` has the position
+    /// of each row, followed by the end of the last row.
     pub fn add(&mut self, vertices: Range<u32>, starts: &[u64], entries: &[u64]) {
         let begin = starts[0];
         let row = |nth: usize| &entries[(starts[nth] - begin) as usize..(starts[nth + 1] - begin) as usize];
@@ -121,8 +123,8 @@ impl Bounds {
         self.counts = counts.and(&self.counts);
     }
 
-    /// Returns the step of excess of a weight in the row of a vertex with this bound. A larger weight has the same step
-    /// or a later one.
+    /// Returns the step of excess of a weight in the row of a vertex whose bound is `bound`. A larger weight never has
+    /// an earlier step.
     #[inline]
     fn step(&self, weight: u32, bound: f32) -> usize {
         let excess = (number(self.kind, weight) - f64::from(bound)) / self.largest.max(f64::MIN_POSITIVE);
@@ -130,8 +132,9 @@ impl Bounds {
         (((excess + 1.0) * (STEPS / 2) as f64) as usize).min(STEPS)
     }
 
-    /// Makes the rows of a finished file ready for searches. The rows begin at `starts`. Memory holds as many of their
-    /// first entries as fit `room` bytes. Reads rows through `window`, which must have room for the longest.
+    /// Makes the rows of a finished file ready for searches. `starts` has the position of each row. Memory holds as
+    /// many first entries of rows as fit `room` bytes. Rows are read into `window`, which must be large enough for the
+    /// longest row.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; disk errors; [`crate::Error::Stopped`].
@@ -175,8 +178,8 @@ impl Bounds {
     }
 }
 
-/// Returns the first position below `places` for which `is` is false, or `places` if there is none. `is` must be true
-/// for all earlier positions and false for all later ones (binary search).
+/// Returns the first position below `places` for which `is` returns false, or `places` if there is none. It is a binary
+/// search, so `is` must return true for all earlier positions and false for all later ones.
 fn first_not(places: usize, is: impl Fn(usize) -> bool) -> usize {
     let (mut first, mut end) = (0, places);
     while first < end {
@@ -191,7 +194,8 @@ mod tests {
     use super::*;
     use crate::memory::bytes_of_mut;
 
-    /// Makes rows of increasing length. Each has neighbours before its vertex, and some have one after it.
+    /// Makes rows of increasing length. Each row has neighbours smaller than its vertex, and some rows have a larger
+    /// one.
     fn rows() -> (Vec<u64>, Vec<u64>) {
         let (mut starts, mut entries) = (vec![0], Vec::new());
         for v in 0..60u64 {

@@ -16,14 +16,14 @@ pub struct EntryPacking {
 impl EntryPacking {
     /// Returns the format of entries with neighbours below `vertices` and weights up to `largest`.
     pub fn of(vertices: u64, largest: u32) -> EntryPacking {
-        // At least one bit, so that an entry has a byte.
+        // Use at least one bit, so that an entry takes at least a byte.
         let neighbour_bits = (u64::BITS - vertices.saturating_sub(1).leading_zeros()).clamp(1, u32::BITS);
         let bits = neighbour_bits + u32::BITS - largest.leading_zeros();
         EntryPacking { bytes: bits.div_ceil(8) as usize, neighbour_bits }
     }
 
-    /// Packs entries in place. An unpacked entry is a word in native byte order: the weight in the upper 32 bits, the
-    /// neighbour in the lower. Returns the packed bytes.
+    /// Packs entries in place. An unpacked entry is a 64-bit word: the weight in the upper 32 bits, the neighbour in
+    /// the lower. Returns the packed bytes.
     pub fn pack(self, entries: &mut [u8]) -> &[u8] {
         let count = entries.len() / 8;
         for at in 0..count {

@@ -1,6 +1,6 @@
-//! Finds the parents of vertices once distances are known. The parent of a vertex is the smallest vertex that is nearer
-//! to the root and from which a tight edge leads to it. An edge is tight if the distance of its tail plus its weight
-//! equals the distance of its head.
+//! Finds the parents of vertices once distances are known. An edge is *tight* if the distance of its tail plus its
+//! weight equals the distance of its head. The parent of a vertex is the smallest vertex that is nearer to the root and
+//! from which a tight edge leads to it.
 
 use super::arithmetic::Arithmetic;
 use super::rows::{Entries, SortedRow, Wanted, neighbour, weight};
@@ -14,9 +14,10 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Prefetch distance of rows, in vertices.
+/// Prefetch distance, in rows.
 const AHEAD: u32 = 12;
-/// Maximum length of a row that is scanned to its end without looking for a place to stop.
+/// A row of at most this length is read whole. In a longer row, the search for a parent stops at the first weight that
+/// is too large.
 const SHORT: usize = 8;
 
 /// Finds the parents of all vertices with more than one edge. Leaves out vertices whose tight in-edges all add nothing
@@ -28,7 +29,8 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
     }
     let (graph, sums) = (walk.graph, walk.sums);
     let into = graph.into();
-    // Few vertices are nearer than this, so they claim their children instead of being searched for.
+    // Few vertices are nearer than `nearest`. They claim their children, so that the rows of the children need not be
+    // searched.
     let nearest = match walk.least() {
         // With several ranks only the owner of a vertex knows its edges.
         sum if sum == A::UNREACHED || walk.is_shared() => A::ZERO,
@@ -37,7 +39,7 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
     let mut reached = ReachedVertices::default();
     let claimed = if nearest > A::ZERO { claim_all(walk, here, nearest, parents) } else { Some(0) };
     let Some(mut relaxed) = claimed else { return false };
-    // Vertices whose entries in memory are too few, so that the disk is read.
+    // Vertices for which memory has too few entries, so that the disk must be read.
     let mut far = Vec::new();
     let done = walk.round(here, 0..graph.tails, |part| {
         let whole = match &into.entries {
@@ -124,7 +126,7 @@ fn copy_kept<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, pare
 }
 
 /// Finds the parents of the vertices `part` by reading only their own rows, which are in memory. Returns the number of
-/// entries that it read.
+/// row entries read.
 fn by_whole_rows<A: Arithmetic, W: Word>(
     walk: &PathWalk<'_, A>,
     rows: RowSlices<'_, W>,
@@ -133,7 +135,7 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
     reached: &mut ReachedVertices<A::Sum>,
 ) -> u64 {
     let (graph, sums) = (walk.graph, walk.sums);
-    // These values are kept in locals because deep graphs have only a few entries per vertex.
+    // Deep graphs have only a few entries per vertex, so these values are kept in local variables.
     let (is_shared, root) = (walk.is_shared(), walk.root);
     let (mut found, mut relaxed) = (std::mem::take(reached), 0);
     for (v, row) in rows.rows(part) {
@@ -158,9 +160,9 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
     relaxed
 }
 
-/// Returns the smallest neighbour from which a tight edge leads to a vertex at distance `sum` ([`NONE`] if there is
-/// none), and the number of edges that it read. Neighbours nearer than `nearest`, or not nearer than `sum`, do not
-/// count. With `only_memory` it returns `None` if it would have to read the disk.
+/// Returns the smallest neighbour from which a tight edge leads to the row's vertex, which is at distance `sum`, and
+/// the number of edges read. Returns [`NONE`] as the neighbour if there is none. Skips neighbours nearer than `nearest`
+/// or not nearer than `sum`. With `only_memory`, returns `None` if it would have to read the disk.
 #[inline(always)]
 fn first_of_row<A: Arithmetic>(
     sums: &[A::Cell],
@@ -198,15 +200,15 @@ fn first_of_words<A: Arithmetic, W: Word>(
     (first_tight::<A>(sums, row.entries(), sum), row.len() as u64)
 }
 
-/// Returns the leading entries of a row that can be tight if they come from distance `nearest` or farther. The weights
-/// of later entries are larger, so their edges are too long.
+/// Returns the leading entries of a row that can belong to tight edges from vertices at distance `nearest` or farther.
+/// Later entries have larger weights, so their edges are too long.
 #[inline(always)]
 fn short_enough<A: Arithmetic, W: Word>(row: RowWords<'_, W>, nearest: A::Sum, sum: A::Sum) -> RowWords<'_, W> {
     row.take_while(|entry| A::add(nearest, weight(entry)) <= sum)
 }
 
-/// Returns the smallest neighbour in `entries` that is nearer than `sum` and from which a tight edge leads to a vertex
-/// at distance `sum`. Returns [`NONE`] if there is none.
+/// Returns the smallest neighbour in `entries` that is nearer than `sum` and has a tight edge to the row's vertex,
+/// which is at distance `sum`. Returns [`NONE`] if there is none.
 #[inline(always)]
 fn first_tight<A: Arithmetic>(sums: &[A::Cell], entries: impl Iterator<Item = u64>, sum: A::Sum) -> u32 {
     entries.fold(NONE, |first, entry| {
@@ -216,8 +218,9 @@ fn first_tight<A: Arithmetic>(sums: &[A::Cell], entries: impl Iterator<Item = u6
     })
 }
 
-/// Makes each vertex nearer than `nearest` the parent of the vertices to which a tight edge leads from it. Returns the
-/// number of edges that this thread read, or `None` if the search stops early. All threads call it together.
+/// Finds parents by the out-edges of all vertices nearer than `nearest`: such a vertex claims the head of each tight
+/// edge. Returns the number of edges that this thread read, or `None` if the search stops early. All threads call it
+/// together.
 fn claim_all<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -259,12 +262,12 @@ fn claim<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, parents: &[AtomicU32]) -
 /// Number of vertices that are handled between two checks for signals.
 const STRIDE: usize = 1 << 12;
 
-/// Bytes for each vertex that gets its parent on a plateau (vertices at the same distance, joined by edges that add
-/// nothing).
+/// Bytes for each vertex that gets its parent on a plateau. A plateau consists of vertices at the same distance that
+/// are joined by edges of no length.
 const PLATEAU_BYTES: u64 = 24;
 
-/// Finds the parents of the vertices `without`, to which all tight edges come from the same distance. Searches
-/// breadth-first over these plateaus, beginning at vertices that have a parent.
+/// Finds the parents of the vertices `without`, whose tight in-edges all come from vertices at the same distance. Such
+/// vertices form plateaus. Searches the plateaus breadth-first, beginning at vertices that have a parent.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Limit`] if memory is too small.
@@ -277,7 +280,7 @@ pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], paren
         if number.is_multiple_of(STRIDE) {
             signals::check()?;
         }
-        // A vertex with a single edge can't be the parent of another, unless it is the root.
+        // A vertex with a single edge can't be the parent of another vertex, unless it is the root.
         let leads = |u: u32| u < walk.graph.tails || parents[u as usize] == u;
         let mut first = NONE;
         flat(walk, v, Way::In, |u| {
@@ -290,7 +293,7 @@ pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], paren
     let mut step: Vec<u32> = found.iter().map(|&(v, _)| v).collect();
     found.into_iter().for_each(|(v, parent)| parents[v as usize] = parent);
     while !step.is_empty() {
-        // Sorting makes the smallest of several candidates the parent.
+        // Sorting makes the smallest candidate the parent.
         step.sort_unstable();
         let mut next = Vec::new();
         for (number, &u) in step.iter().enumerate() {
@@ -309,7 +312,7 @@ pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], paren
     Ok(())
 }
 
-/// Calls `each` with the other ends of the edges of `v`, in direction `way`, that add nothing to its distance.
+/// Calls `each` with the other end of each edge of `v`, in direction `way`, that adds nothing to the distance of `v`.
 fn flat<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, way: Way, mut each: impl FnMut(u32)) {
     let sum = A::load(&walk.sums[v as usize]);
     let mut note = |u: u32, weight: u32| {

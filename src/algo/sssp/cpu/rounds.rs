@@ -1,10 +1,10 @@
 //! Relaxes the edges of all vertices in rounds until no distance shrinks (Bellman and Ford). This is the baseline for
 //! the other methods.
 //!
-//! A thread uses distances that it found earlier in the same round. In a graph that is deep in the order of vertices,
-//! such as a path, one thread gets as far in one round as several threads in hundreds of rounds: each of these begins
-//! its part before the distances in earlier parts are known. So deep searches now and then try a round by one thread
-//! alone, and use the mode in which more distances shrink.
+//! A thread uses distances that it found earlier in the same round. Suppose that a graph is a path whose vertices are
+//! numbered along it. Then one thread alone finds all distances in one round. Several threads need many rounds, because
+//! each begins its part before the distances in the part before are known. So a search with many rounds now and then
+//! tries a round by one thread alone. It continues in the mode in which more distances shrink in the same time.
 
 use super::arithmetic::Arithmetic;
 use super::bins::NearerVertex;
@@ -12,11 +12,11 @@ use super::rows::{Wanted, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use std::ops::Range;
 
-/// First round that tries the other mode. Later tries follow at each doubling of the number of rounds. Graphs that are
-/// not deep need fewer rounds.
+/// Number of the first round that tries the other mode. Later tries follow whenever the number of rounds has doubled.
+/// Graphs that are not deep need fewer rounds than this.
 const TRIED: u64 = 16;
 
-/// Decides whether one thread does a round alone. All threads decide alike, because all know how many distances shrank.
+/// Decides whether one thread does a round alone. All threads decide alike, because they know the same counts.
 struct RoundMode {
     threads: u64,
     is_alone: bool,
@@ -34,7 +34,8 @@ impl RoundMode {
         round >= TRIED && round.is_power_of_two()
     }
 
-    /// Records that `changed` distances shrank in a round. One thread takes about `threads` times as long as all.
+    /// Records that `changed` distances shrank in a round, and switches the mode if a try was better. One thread is
+    /// assumed to take `threads` times as long as all threads.
     fn note(&mut self, round: u64, changed: u64) {
         let [tried, other] =
             if self.is_alone { [changed * self.threads, self.last] } else { [changed, self.last * self.threads] };
@@ -100,7 +101,7 @@ mod tests {
 
     #[test]
     fn one_thread_does_rounds_if_it_gets_farther() {
-        // With 2 threads: how many distances shrink in a round by all, and in a round by one.
+        // With 2 threads: the number of distances that shrink in a round by all threads, and in a round by one.
         for (changed, is_alone) in [([1000, 2000], false), ([1000, 2001], true)] {
             let mut order = RoundMode { threads: 2, is_alone: false, last: 0 };
             for round in 1..100 {

@@ -1,5 +1,5 @@
-//! Adjacency rows sorted by weight. Neighbours and weights are side by side. A search for shorter paths stops at the
-//! first entry whose weight is too large.
+//! Adjacency rows sorted by weight. An entry of a row has a weight and a neighbour. A search for shorter paths stops at
+//! the first entry whose weight is too large.
 
 use super::disk::{DiskEntries, DiskRow};
 use super::slices::{RowWords, Words};
@@ -18,8 +18,8 @@ pub struct SortedRows {
     /// The entries of all rows, one row after the other. An entry is a weight and a neighbour. The entries of a row are
     /// in ascending order.
     pub(super) entries: Entries,
-    /// Smallest weight in each row, or the largest number if the row is empty. It shows that most rows need not be
-    /// read.
+    /// Smallest weight in each row, or the largest number if the row is empty. In a search, this weight shows that most
+    /// rows need not be read.
     pub(super) lightest: Buffer<u32>,
     /// Statistics of all weights.
     pub(super) weights: WeightStats,
@@ -46,8 +46,9 @@ impl WeightStats {
     /// Communication errors.
     pub fn of_all(self, kind: WeightType, exchange: &mut RankExchange) -> Result<WeightStats> {
         let largest = u32::MAX - exchange.least(u64::from(u32::MAX - self.largest))? as u32;
-        // Ranks add up whole numbers of units of the largest weight. So all agree on the total, and small weights are
-        // as exact as large ones. If all weights are 0, the quotient is NaN, which the cast turns into 0.
+        // Ranks add up whole numbers in units of a fraction of the largest weight. So all ranks get the same total, and
+        // small weights are as exact as large ones. If all weights are 0, the quotient is NaN, which the cast turns
+        // into 0.
         let parts = exchange.sum((self.sum / number(kind, largest) * PARTS) as u64)?;
         Ok(WeightStats { largest, sum: parts as f64 / PARTS * number(kind, largest) })
     }
@@ -64,9 +65,9 @@ pub(super) fn number(kind: WeightType, weight: u32) -> f64 {
 
 /// Storage of the entries of all rows.
 pub(super) enum Entries {
-    /// In memory, 32 bits an entry.
+    /// In memory, with 32 bits per entry.
     Short(Words<u32>),
-    /// In memory, 64 bits an entry.
+    /// In memory, with 64 bits per entry.
     Long(Words<u64>),
     /// In a file. The buffer holds the position of each row's first entry, followed by the end of the last row.
     OnDisk(Buffer<u64>, DiskEntries),
@@ -75,17 +76,17 @@ pub(super) enum Entries {
 /// The entries of one row.
 #[derive(Clone, Copy)]
 pub enum SortedRow<'r> {
-    /// In memory, 32 bits an entry.
+    /// In memory, with 32 bits per entry.
     Short(RowWords<'r, u32>),
-    /// In memory, 64 bits an entry.
+    /// In memory, with 64 bits per entry.
     Long(RowWords<'r, u64>),
     /// In a file.
     OnDisk(DiskRow<'r>),
 }
 
 impl SortedRow<'_> {
-    /// Calls `each` with the entries in order until it returns false. With `only_memory`, stops at the first entry that
-    /// is not in memory and returns false. Otherwise returns true.
+    /// Calls `each` with the entries in order until it returns false. With `only_memory`, stops before the first entry
+    /// that is not in memory. Returns false if it stopped there, and true otherwise.
     #[inline(always)]
     pub fn along(self, only_memory: bool, each: impl FnMut(u64) -> bool) -> bool {
         match self {
@@ -174,8 +175,8 @@ impl SortedRows {
         }
     }
 
-    /// Calls `each` with all items. If rows are on a disk, first requests for each item the part of a row that `wanted`
-    /// returns.
+    /// Calls `each` with all items. If rows are on a disk, first requests the part of a row that `wanted` returns for
+    /// each item.
     pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
@@ -192,7 +193,7 @@ impl SortedRows {
     }
 }
 
-/// Returns the positions of the entries of vertex `v`. Rows begin at `starts`.
+/// Returns the positions of the entries of vertex `v`. `starts` has the position of each row.
 #[inline(always)]
 fn places(starts: &[u64], v: u32) -> Range<u64> {
     starts[v as usize]..starts[v as usize + 1]

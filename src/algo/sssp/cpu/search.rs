@@ -75,8 +75,8 @@ fn run_thread<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, par
     }
 }
 
-/// Sets the distances and parents of the vertices that have a single edge. The neighbour of such a vertex is its
-/// parent. Returns false if the search stops early (an error or a signal). All threads call it together.
+/// Sets the distances and parents of the vertices with a single edge. The parent of such a vertex is its only
+/// neighbour. Returns false if the search stops early (an error or a signal). All threads call it together.
 fn settle_leaves<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
     let (mut relaxed, mut reached, mut nearer) = (0, ReachedVertices::default(), Vec::new());

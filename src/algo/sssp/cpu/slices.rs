@@ -1,5 +1,5 @@
-//! Adjacency rows in memory. A word holds a weight and a neighbour. Words have 32 bits if these fit all entries and
-//! positions of rows, and 64 bits otherwise.
+//! Adjacency rows in memory. A word holds an entry: a weight and a neighbour. Words have 32 bits if all entries and all
+//! positions of rows fit 32 bits, and 64 bits otherwise.
 
 use super::packing::EntryPacking;
 use crate::error::Result;
@@ -141,7 +141,7 @@ impl<'r, W: Word> RowSlices<'r, W> {
         RowWords { words: &self.words[self.places(v)], bits: self.bits }
     }
 
-    /// Returns the rows of consecutive vertices, each with its vertex.
+    /// Returns the row of each vertex in a range, together with the vertex.
     #[inline(always)]
     pub fn rows(self, vertices: Range<u32>) -> impl Iterator<Item = (u32, RowWords<'r, W>)> {
         let starts = &self.starts[vertices.start as usize..=vertices.end as usize];

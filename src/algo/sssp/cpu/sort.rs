@@ -18,10 +18,11 @@ use std::ops::Range;
 
 /// Approximate number of entries that a thread sorts at a time.
 const PART: usize = 1 << 16;
-/// Minimum number of entries that are sorted in memory at a time, before they are written to a file. The length of the
-/// longest row is added.
+/// Minimum number of row entries that are sorted in memory at a time before they are written to a file. The longest row
+/// must fit in addition.
 const WINDOW: u64 = 1 << 21;
-/// Bytes of padding: behind the entries of a window, and for the first entries of rows even if none fits.
+/// Bytes of padding after the entries of a window. So many bytes are also needed for the first entries of rows, even if
+/// no entry fits.
 const PADDING: u64 = 16;
 
 /// Where to write sorted rows, and how much memory to leave free.
@@ -32,12 +33,12 @@ pub struct RowFile<'a> {
     pub rank: usize,
     /// Bytes of host memory that must stay free.
     pub spare: u64,
-    /// Number of directions, including this one, whose first entries still have to share free memory.
+    /// Number of directions, including this one, whose first entries still have to fit free memory.
     pub ways: u64,
 }
 
-/// Returns the bytes of host memory for sorted rows with weights up to `largest`: in memory, and the least with which a
-/// file is enough. `longest` is the length of the longest row.
+/// Returns the bytes of host memory for sorted rows with weights up to `largest`: if rows are in memory, and the least
+/// if rows are in a file. `longest` is the length of the longest row.
 pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2] {
     let (starts, bounds) = near::bytes(vertices);
     let lightest = 4 * vertices;
@@ -67,7 +68,7 @@ impl RowSorter<'_> {
     pub fn rows(&self, lengths: impl ExactSizeIterator<Item = u32>, file: Option<RowFile<'_>>) -> Result<SortedRows> {
         let vertices = lengths.len();
         let mut lightest: Buffer<u32> = self.budget.zeroed(vertices, "the lightest edge of each vertex (4 bytes)")?;
-        // This buffer is freed before searches allocate memory for each vertex.
+        // This buffer is freed before searches allocate their memory.
         let mut all: Buffer<u32> = self.budget.zeroed(vertices, "the lengths of rows (4 bytes a vertex)")?;
         all.iter_mut().zip(lengths).for_each(|(place, length)| *place = length);
         let lengths = all;
@@ -99,7 +100,7 @@ impl RowSorter<'_> {
         Ok((words, weights))
     }
 
-    /// Sorts rows into a file, as many at a time as fit the window.
+    /// Sorts rows into a file. As many rows as fit the window (a buffer in memory) are sorted at a time.
     fn in_file(
         &self,
         lengths: Buffer<u32>,
@@ -132,7 +133,7 @@ impl RowSorter<'_> {
         let (places, later) = near::bytes(vertices as u64);
         let room = budget.free().saturating_sub(spare.saturating_sub(later) + places) / ways;
         let entries = bounds.rows(&placed, &starts, packing, room, &mut window, budget)?;
-        // The file loses its name once it is written, because no later run uses it.
+        // The file is unlinked once it is written, because no later run uses it.
         remove_file(&path)?;
         Ok((Entries::OnDisk(starts, entries), weights))
     }
@@ -184,8 +185,8 @@ impl RowSorter<'_> {
     }
 }
 
-/// Divides rows, and their smallest weights, into parts that a thread sorts at a time. Each part comes with its first
-/// vertex.
+/// Divides rows and their smallest weights into parts, each of which a thread sorts at a time. The result has the first
+/// vertex of each part.
 fn parts<'r, W: Word>(
     starts: &[W],
     vertices: Range<u32>,

@@ -18,8 +18,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-/// Number of vertices that a thread takes at a time, for rows in memory and for rows on a disk. On a disk the part is
-/// larger, because the rows of a whole part are requested before the thread waits for any.
+/// Number of vertices that a thread takes at a time: for rows in memory, and for rows on a disk. The latter is larger,
+/// because a thread requests the rows of all these vertices before it reads any.
 const PART: usize = 1 << 10;
 const PART_ON_DISK: usize = 1 << 14;
 
@@ -27,7 +27,7 @@ const PART_ON_DISK: usize = 1 << 14;
 pub struct PathWalk<'s, A: Arithmetic> {
     /// The graph to search.
     pub graph: &'s SortedGraph,
-    /// Smallest distance of each vertex that was found so far.
+    /// Smallest distance found so far for each vertex.
     pub sums: &'s [A::Cell],
     /// Root of the search.
     pub root: u32,
@@ -35,27 +35,27 @@ pub struct PathWalk<'s, A: Arithmetic> {
     pub threads: usize,
     /// The buckets of each thread.
     bins: &'s [Mutex<DistanceBins<A::Sum>>],
-    /// For each thread, its entries in the bucket of this round.
+    /// For each thread, its entries (vertices to push from) in the bucket of the current round.
     pub lists: Vec<BucketList<A::Sum>>,
-    /// For this round and the next: number of the first bucket that has an entry, as in [`NextRound::number`].
+    /// For the current round and the next: number of the first bucket that has an entry, as in [`NextRound::number`].
     pub next: [AtomicU64; 2],
-    /// For this round and the next: number of edges of the vertices in the bucket.
+    /// For the current round and the next: number of edges of the vertices in the bucket.
     pub edges: [AtomicU64; 2],
-    /// Minimum number of edges of a round in which all threads take part.
+    /// All threads take part in a round with at least this many edges.
     pub bound: AtomicU64,
-    /// The round that all threads begin together, after the first thread worked alone.
+    /// The first round that all threads do together after the first thread worked alone.
     pub next_round: Mutex<NextRound>,
-    /// The smallest distance among the entries that were put back into a wide bucket, as a word of
+    /// Smallest distance in the wide bucket (the bucket before which pushing ended), as a word of
     /// [`Arithmetic::to_word`].
     pub least: AtomicU64,
     /// Method of the search.
     pub method: Method,
     pub(super) barrier: Barrier,
-    /// Number of the first barrier at which threads stop.
+    /// Number of the first barrier at which threads stop because a thread failed.
     stop: AtomicUsize,
-    /// For this round and the next: number of vertices that threads have taken.
+    /// For the current round and the next: number of vertices that threads have taken.
     parts: [AtomicUsize; 2],
-    /// For this round and the next: number of vertices whose distances became smaller.
+    /// For the current round and the next: number of vertices whose distances became smaller.
     changed: [AtomicU64; 2],
     relaxations: AtomicU64,
     pub(super) findings: Mutex<Findings<A::Sum>>,
@@ -66,11 +66,11 @@ pub struct PathWalk<'s, A: Arithmetic> {
 pub(super) struct OtherRanks<'s, S> {
     pub exchange: Mutex<&'s mut NearerExchange>,
     pub edges: &'s WeightedEdges<'s>,
-    /// For each thread, the vertices whose distances it made smaller.
+    /// For each thread, the vertices whose distances the thread made smaller.
     nearer: Mutex<Vec<Vec<NearerVertex<S>>>>,
 }
 
-/// The entries of one thread in the current bucket. All threads take parts of them.
+/// The entries (vertices to push from) of one thread in the current bucket. All threads may take some of them.
 pub struct BucketList<S> {
     /// The entries of the thread.
     pub entries: RwLock<Vec<NearerVertex<S>>>,
@@ -92,13 +92,13 @@ impl<S: Default> Findings<S> {
     }
 }
 
-/// Progress of a thread in a search. All threads are at the same position.
+/// Progress of a thread in a search. All threads take the same steps.
 pub struct ThreadState {
     /// Number of the thread.
     pub thread: usize,
-    /// Number of rounds over buckets that began.
+    /// Number of rounds of pushing that the thread has begun.
     pub round: usize,
-    /// Number of rounds over vertices that began.
+    /// Number of rounds over vertices that the thread has begun.
     sweeps: usize,
     barriers: usize,
     /// Whether the first thread works alone while the others wait. Set on the first thread only.
@@ -113,7 +113,8 @@ impl ThreadState {
         ThreadState { thread, round: 0, sweeps: 0, barriers: 0, is_alone: false, outcome: Ok(()) }
     }
 
-    /// Records the error if `outcome` is one and none is recorded yet. All threads stop at the next barrier.
+    /// Records the error in `outcome`, if there is one and no other is recorded. Then all threads stop at the next
+    /// barrier.
     pub fn note(&mut self, outcome: Result<()>) {
         if self.outcome.is_ok() {
             self.outcome = outcome;
@@ -162,7 +163,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         }
     }
 
-    /// Locks the buckets of a thread. While the first thread works alone, it uses the buckets of all threads.
+    /// Locks the buckets of a thread. While the first thread works alone, it locks the buckets of all threads.
     pub fn bins(&self, thread: usize) -> MutexGuard<'_, DistanceBins<A::Sum>> {
         self.bins[thread].lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -210,14 +211,14 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here)
     }
 
-    /// Returns the smallest distance among the entries that were put back into a wide bucket.
+    /// Returns the smallest distance in the wide bucket, the bucket before which pushing ended.
     pub fn least(&self) -> A::Sum {
         A::of_word(self.least.load(Relaxed))
     }
 
-    /// Exchanges the vertices whose distances became smaller with the other ranks, if there are any. `nearer` has those
-    /// of this thread. The first thread calls `current` with all exchanged vertices that this rank owns. Returns false
-    /// if the search stops early (an error or a signal). All threads of all ranks call it together.
+    /// Exchanges the vertices whose distances became smaller between ranks, if there are several. `nearer` has the
+    /// vertices of this thread. The first thread calls `current` with all exchanged vertices that this rank owns.
+    /// Returns false if the search stops early (an error or a signal). All threads of all ranks call it together.
     pub fn share(
         &self,
         here: &mut ThreadState,
@@ -239,9 +240,9 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here)
     }
 
-    /// Divides the vertices `all` among the threads, and calls `work` with the parts. Returns the sum of its results
-    /// over all threads and ranks. Returns `None` if the search stops early (an error or a signal). All threads of all
-    /// ranks call it together.
+    /// Divides the vertices `all` into parts, which the threads take one after another. Calls `work` with each part.
+    /// Returns the sum of its results over all threads and ranks. Returns `None` if the search stops early (an error or
+    /// a signal). All threads of all ranks call it together.
     pub fn round(
         &self,
         here: &mut ThreadState,
@@ -267,7 +268,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         }
         let sum = changed.load(Relaxed);
         if here.thread == 0 {
-            // All threads have left the round before.
+            // All threads have left the previous round, so its counts can be cleared for the next.
             self.parts[(here.sweeps + 1) & 1].store(0, Relaxed);
             self.changed[(here.sweeps + 1) & 1].store(0, Relaxed);
         }
@@ -312,7 +313,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here)
     }
 
-    /// Removes and returns the findings of all threads.
+    /// Removes the findings of all threads, and returns them.
     pub(super) fn take_findings(&self) -> Findings<A::Sum> {
         std::mem::replace(&mut *self.findings.lock().unwrap_or_else(PoisonError::into_inner), Findings::new())
     }
@@ -341,14 +342,14 @@ impl NextRound {
     }
 }
 
-/// Reached vertices that a thread found in its share of the graph.
+/// Reached vertices that a thread counted in its share of the graph.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReachedVertices<S> {
     /// Number of reached vertices.
     pub vertices: u64,
     /// Largest distance of a reached vertex.
     pub farthest: S,
-    /// Reached vertices without a parent so far, because all tight edges to them add nothing.
+    /// Reached vertices that have no parent yet, because all their tight in-edges add nothing to the distance.
     pub without: Vec<u32>,
 }
 
@@ -378,7 +379,7 @@ impl<S: Copy + Ord> ReachedVertices<S> {
         Ok(())
     }
 
-    /// Adds the reached vertices of another thread.
+    /// Adds the reached vertices that another thread counted.
     pub fn add(&mut self, other: ReachedVertices<S>) {
         self.vertices += other.vertices;
         self.farthest = self.farthest.max(other.farthest);

@@ -13,7 +13,7 @@ use crate::process::signals;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of entries that a thread fills at a time. A longer row is filled by one thread.
+/// Number of row entries that a thread copies at a time. A longer row is copied by one thread.
 const PIECE: u64 = 1 << 20;
 
 /// Adjacency rows in pinned host memory, with statistics of their weights.
@@ -25,7 +25,8 @@ pub(super) struct HostRows {
     pub weights: (u32, u32, f64),
 }
 
-/// Returns the number of entries before row `row` in a half. `firsts` has the number of entries before each block.
+/// Returns the number of entries before row `row` in a half of the adjacency. `firsts` has the number of entries before
+/// each block.
 fn entries_before(half: &Catalogue, firsts: &[u64], row: u64) -> u64 {
     if half.is_empty() {
         return 0;
@@ -38,7 +39,7 @@ fn entries_before(half: &Catalogue, firsts: &[u64], row: u64) -> u64 {
     firsts[b] + u64::from(block.offsets[(row as u32 - block.first_row) as usize])
 }
 
-/// Divides all rows into pieces for threads. Returns the rows of each piece and their number of entries.
+/// Divides all rows into ranges of about [`PIECE`] entries. Returns each range and its number of entries.
 fn pieces(halves: [&Catalogue; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
     let firsts = halves.map(|half| {
         let mut before = 0;
@@ -53,7 +54,7 @@ fn pieces(halves: [&Catalogue; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
         |row: u64| halves.iter().zip(&firsts).map(|(half, firsts)| entries_before(half, firsts, row)).sum::<u64>();
     let (mut pieces, mut from, mut begin) = (Vec::new(), 0, 0);
     while from < rows {
-        // Find the last row that ends within the piece, but take at least one row.
+        // Find the last row that ends within [`PIECE`] entries, but take at least one row.
         let (mut low, mut high) = (from + 1, rows);
         while low < high {
             let middle = (low + high).div_ceil(2);

@@ -10,20 +10,20 @@ pub(super) struct SsspMemory {
     /// The distance of each vertex, of 32 or 64 bits.
     pub distances: DeviceSlice<u64>,
     pub parents: DeviceSlice<u32>,
-    /// Bitmap of the vertices for which a queue or pile had no room.
+    /// Bitmap of the vertices that did not fit a queue (vertices to push from) or a pile (vertices that wait).
     pub pending: DeviceSlice<u32>,
     pub queues: [SsspQueue; 2],
     pub piles: [Pile; 2],
-    /// The memory of queues and piles as one array. Moore's algorithm and its baseline use it, because they need
-    /// neither.
+    /// The memory of queues and piles as one array. Moore's algorithm and the baseline use it, because they need
+    /// neither queues nor piles.
     pub words: DeviceSlice<u32>,
 }
 
 impl SsspMemory {
-    /// Takes the memory, of the sizes in `room`, from an arena.
+    /// Reserves the memory in an arena (the GPU memory of a rank).
     ///
     /// # Errors
-    /// [`crate::Error::internal`] if the arena has less than `room` says.
+    /// [`crate::Error::internal`] if the arena is smaller than `room` requires.
     pub fn take(arena: &mut Arena, room: &SsspRoom) -> Result<SsspMemory> {
         let distances = arena.take_planned(room.vertices)?;
         let (parents, pending) = (arena.take_planned(room.vertices)?, arena.take_planned(room.words())?);

@@ -56,7 +56,8 @@ const PURPOSE: &str = "[sssp] on this graph";
 pub enum Weights<'a> {
     /// Weights that are stored with the blocks of the graph.
     Stored(WeightType),
-    /// Random weights. The function returns the id of a vertex in the input, from which weights are drawn.
+    /// Random weights, which depend on the ids of both ends of an edge. The function returns the id of a vertex in the
+    /// input.
     Drawn(DrawnWeights, &'a (dyn Fn(Vertex) -> u64 + Sync)),
 }
 
@@ -79,11 +80,11 @@ pub struct GpuSearch<'a> {
     method: Method,
     search: twins::SsspArguments,
     memory: SsspMemory,
-    /// Memory of Moore's algorithm and of its baseline.
+    /// Memory for Moore's algorithm and for the baseline.
     arrays: MooreArrays,
     state: DeviceSlice<SsspState>,
-    /// Events at the beginning and the end of a search, and at the moment when distances are known, if separate
-    /// launches find parents.
+    /// Events at the beginning and the end of a search. A third event marks when distances are known, if parents are
+    /// found by separate launches.
     clock: [Event; 3],
 }
 
@@ -194,7 +195,7 @@ impl<'a> GpuSearch<'a> {
             return Ok(state);
         }
         self.sums = self.sums.wider();
-        // The failed search may have left bits of pending vertices set.
+        // The search that failed may have left bits of waiting vertices set.
         self.gpu.workspace.queue.fill(self.memory.pending, 0)?;
         self.search_once(root)
     }
@@ -281,8 +282,8 @@ impl<'a> GpuSearch<'a> {
     }
 }
 
-/// Values of the kernel argument `begins`: the first launch of a search begins it, or finds parents for known
-/// distances. Later launches continue.
+/// Values of the kernel argument `begins`. The first launch of a search begins the search or, if distances are known,
+/// finds parents. Later launches continue.
 const BEGINS: u32 = 1;
 const KNOWN: u32 = 2;
 

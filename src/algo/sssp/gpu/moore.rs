@@ -1,5 +1,5 @@
 //! Runs Moore's algorithm with queues in three tiers, and the baseline with masks, on a GPU. The kernels are in
-//! `kernels/sssp_moore.cuh`. After each launch the host chooses the kernel of the next.
+//! `kernels/sssp_moore.cuh`. After each launch the host chooses the kernel for the next launch.
 #![allow(unsafe_code)] // kernel launches
 
 use super::MOORE;
@@ -11,13 +11,13 @@ use crate::gpu::{DeviceSlice, Event, Grid, Workspace, constant};
 use crate::graph::ids::Vertex;
 use crate::process::signals;
 
-/// Number of threads of a block, if several blocks run and if one block runs alone.
+/// Number of threads of a block, if several blocks run, and if one block runs alone.
 const THREADS: u32 = of_kernels("MOORE_THREADS");
 const ALONE: u32 = of_kernels("MOORE_ALONE");
-/// Number of tasks (vertices to push from) that each of several blocks takes at a time.
+/// Number of tasks (vertices to push from) that a block takes at a time, if several blocks run.
 const TASKS: u32 = THREADS / of_kernels("MOORE_LANES");
-/// Number of tasks beyond which a launch ends: for one block with distances in shared memory, for one block otherwise,
-/// and for several blocks.
+/// A launch ends when there are more tasks (vertices to push from) than this: for one block with distances in shared
+/// memory, for one block without, and for several blocks.
 const MOST_IN_SHARED: u32 = 1024;
 const MOST_OF_ONE: u32 = 512;
 const MOST_OF_SEVERAL: u32 = 1 << 20;
@@ -50,11 +50,12 @@ pub(super) struct RoundCounts {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MooreArrays {
     pub graph: SsspGraph,
-    /// Distance of each vertex. All are unreached at the beginning.
+    /// Distance of each vertex. At the beginning all vertices are unreached.
     pub distances: DeviceSlice<u64>,
     /// Working memory of `3 * vertices + 64` words.
     pub words: DeviceSlice<u32>,
-    /// If there are more than `many` tasks, those farther than `reach` beyond the nearest one wait.
+    /// If there are more than `many` tasks (vertices to push from), a task waits while its distance exceeds the
+    /// smallest one by more than `reach`.
     pub reach: u64,
     pub many: u32,
     /// Maximum number of blocks of threads, and maximum number of rounds in a launch.
@@ -62,8 +63,8 @@ pub(super) struct MooreArrays {
     pub rounds: u32,
 }
 
-/// Returns the names of the kernels for a type of sums: for one block, for several, for any number of blocks, and two
-/// for the baseline.
+/// Returns the names of the kernels for a type of distances: for one block, for several blocks, for any number of
+/// blocks, and two for the baseline.
 fn kernels(sums: SumKind) -> [&'static str; 5] {
     match sums {
         SumKind::Whole => {

@@ -35,8 +35,8 @@ pub(super) struct SsspPlaced {
     pub on_host: Option<Pinned>,
 }
 
-/// Copies the rows of both halves to the GPU of `workspace`, joined into whole rows and sorted by weight. Frees
-/// temporary memory in the arena before it returns.
+/// Copies the rows of both halves to the GPU of `workspace`, joined into whole rows and sorted by weight. Before it
+/// returns, frees temporary memory in the arena (the GPU memory of a rank).
 pub(super) fn place(
     workspace: &mut Workspace,
     halves: [&Catalogue; 2],
@@ -48,7 +48,7 @@ pub(super) fn place(
     let entries: u64 = halves.iter().map(|half| half.edges()).sum();
     let starts: DeviceSlice<u32> = workspace.arena.take_planned(room.rows + 1)?;
     let bounds: DeviceSlice<u64> = workspace.arena.take_planned(BOUNDS)?;
-    // Copying rows and searching use the remaining memory one after the other.
+    // Copying rows and searching use the remaining memory, but not at the same time.
     let rest = room.working().max(room.placing(LEAST_PIECE));
     let fits = slice_bytes::<u64>(entries) + rest <= workspace.arena.free() && !tuning.rows_on_host;
     if !fits {
@@ -72,8 +72,9 @@ pub(super) fn place(
     Ok(SsspPlaced { graph, entries, least, mean, longest, on_host: None })
 }
 
-/// Copies the positions of rows to the GPU. Returns the graph without its entries, and three numbers. The first two are
-/// vertices: rows before them are so long that another kernel sorts them. The third is the length of the longest row.
+/// Copies the positions of rows to the GPU. Returns the graph without its entries, and three numbers. Separate kernels
+/// sort rows of middle length and long rows: the first two numbers are the bounds of their vertices. The third number
+/// is the length of the longest row.
 fn outline(
     workspace: &mut Workspace,
     halves: [&Catalogue; 2],
@@ -82,7 +83,7 @@ fn outline(
     room: &SsspRoom,
     tuning: &Tuning,
 ) -> Result<(SsspGraph, [u32; 3])> {
-    // The positions of entries in both halves add up to positions in whole rows.
+    // The position of a whole row is the sum of its positions in both halves.
     place_starts(workspace, halves[0], own[0], tuning.first_entry, &signals::check)?;
     place_starts(workspace, halves[1], own[1], 0, &signals::check)?;
     let shift = halves[0].layout.direction().shift();
@@ -122,9 +123,9 @@ fn place_on_host(
     Ok(SsspPlaced { graph, entries, least, mean: sum / entries.max(1) as f64, longest, on_host: Some(rows) })
 }
 
-/// Finds, for each of four degrees, the vertex up to which all vertices have at least that degree. One degree is 2.
-/// From the next on, several threads share a row. The other two separate the kernels that sort rows. Also finds the
-/// length of the longest row.
+/// Finds bounds in the order of vertices, which is by descending degree. The first bound separates vertices with more
+/// than one edge, the second the rows that several threads share. The next two separate the rows that different kernels
+/// sort. The last number is the length of the longest row.
 fn bound(workspace: &Workspace, graph: &SsspGraph, bounds: DeviceSlice<u64>) -> Result<[u32; 5]> {
     let queue = &workspace.queue;
     queue.fill(bounds, 0)?;
@@ -162,7 +163,7 @@ fn fill(
             }
         }
     }
-    // A piece of neighbours takes half of the free memory, because the weights take as much.
+    // Neighbours take half of the free memory, because their weights take as much.
     let piece = (workspace.arena.free() / 8).saturating_sub(128).clamp(1, tuning.piece);
     let (words, of_words) = (workspace.arena.take_planned::<u32>(piece)?, workspace.arena.take_planned::<u32>(piece)?);
     let kernel = workspace.kernel(&PREPARE, "sssp_place")?;
@@ -190,7 +191,7 @@ fn fill(
                 // SAFETY: the arguments match the kernel's. Rows have room for all entries of both halves, and these
                 // entries belong to that block.
                 unsafe { queue.launch(&kernel, queue.grid(count), arguments)? };
-                // The next piece uses the same memory.
+                // The next neighbours use the same memory.
                 queue.finish()?;
             }
         }

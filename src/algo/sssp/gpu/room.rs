@@ -10,14 +10,15 @@ pub(super) const THREADS: u32 = constant(SSSP.1, "SSSP_THREADS");
 
 /// Minimum capacity of a queue and of a pile, in entries.
 const LEAST_QUEUED: u64 = 1 << 12;
-/// Maximum capacity of a queue, in entries. Blocks that find it full at the same time add at most the same number again
-/// to its counter, which must not overflow.
+/// Maximum capacity of a queue, in entries. Blocks that find the queue full at the same time may add this number once
+/// more to the queue's counter, which must not overflow.
 const MOST_QUEUED: u64 = 1 << 23;
-/// Minimum number of 32-bit words in a piece of neighbours that is copied at a time.
+/// Minimum number of neighbours that are copied to the GPU at a time.
 pub(super) const LEAST_PIECE: u64 = 1 << 12;
-/// Bytes for the first edges of a vertex, which stay in GPU memory if rows are in host memory.
+/// Bytes for the first four edges of a vertex, which stay in GPU memory if rows are in host memory.
 pub(super) const HEAD_BYTES: u64 = 32;
-/// Number of 64-bit words for bounds of degrees, the smallest, largest and summed weight, and a counter.
+/// Number of 64-bit words for results of kernels: bounds in the order of vertices; the smallest, the largest and the
+/// sum of weights; a counter.
 pub(super) const BOUNDS: u64 = 16;
 /// Number of 32-bit words that record which rows begin at multiples of 2^32 entries.
 const CROSSINGS: u64 = 16;
@@ -38,13 +39,12 @@ impl SsspRoom {
     pub fn of(vertices: u64, direction: Direction) -> SsspRoom {
         let wanted = (vertices / 8 + 8).max(LEAST_QUEUED.min(2 * vertices)).max(32);
         let queued = wanted.min(MOST_QUEUED);
-        // An entry of a queue takes as much memory as two of a pile. Other methods use queues and piles as one array,
-        // which must have three words for each vertex and 64 more.
+        // An entry of a queue takes as much memory as two entries of a pile. Other methods use queues and piles as one
+        // array, which must have three words for each vertex and 64 more.
         SsspRoom { vertices, rows: direction.rows(vertices), queued, piled: 2 * wanted + 2 * (wanted - queued) }
     }
 
-    /// Returns the bytes of GPU memory that stay in use from one search to the next: the state, the positions of rows,
-    /// and bounds.
+    /// Returns the bytes of GPU memory that stay in use between searches: the state, the positions of rows, and bounds.
     fn kept(&self) -> u64 {
         slice_bytes::<SsspState>(1) + slice_bytes::<u32>(self.rows + 1) + slice_bytes::<u64>(BOUNDS)
     }
@@ -57,7 +57,7 @@ impl SsspRoom {
         vertices + slice_bytes::<u32>(self.words()) + 2 * (entry + pile)
     }
 
-    /// Returns the bytes of GPU memory that copying rows takes temporarily, in pieces of `piece` words.
+    /// Returns the bytes of GPU memory that copying rows takes temporarily, if `piece` words are copied at a time.
     pub fn placing(&self, piece: u64) -> u64 {
         let starts = 2 * slice_bytes::<u32>(self.rows + 1);
         starts + slice_bytes::<u32>(CROSSINGS) + slice_bytes::<u64>(self.vertices) + 2 * slice_bytes::<u32>(piece)
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn counters_of_queues_have_room_for_the_longest() {
-        // The first definition is that of the stand-in for tests.
+        // The first definition is in the stand-in for CUDA that tests use.
         let all = PROGRAM.everything();
         let bits = all.split("constexpr u32 SSSP_SLOT_BITS = ").nth(2).and_then(|rest| rest.split(';').next());
         let bits: u64 = bits.expect("a constant").parse().expect("a number");

@@ -27,7 +27,7 @@ impl SumKind {
         self == SumKind::Wide
     }
 
-    /// Returns the type to continue with once a sum does not fit this one.
+    /// Returns the type to use instead once a sum does not fit this type.
     pub fn wider(self) -> SumKind {
         match self {
             SumKind::Whole | SumKind::Wide => SumKind::Wide,

@@ -1,4 +1,4 @@
-//! Rust definitions of the structs that kernels get as arguments. They have the layout of those in `kernels/sssp.cuh`,
+//! Rust definitions of the structs that kernels get as arguments. Their layouts must match `kernels/sssp.cuh`,
 //! `kernels/sssp_moore.cuh` and `kernels/sssp_prepare.cu`.
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
@@ -24,8 +24,8 @@ pub(super) struct SsspGraph {
     pub unused: u32,
 }
 
-/// GPU addresses of the arrays of a queue. It holds vertices whose edges are to be relaxed, with the positions of their
-/// rows.
+/// GPU addresses of the arrays of a queue. A queue holds vertices whose edges are to be relaxed, with the positions of
+/// their rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct SsspQueue {
@@ -35,7 +35,7 @@ pub(super) struct SsspQueue {
     pub distances: u64,
 }
 
-/// GPU addresses of the arrays of a pile. It holds vertices that wait until their distances are near.
+/// GPU addresses of the arrays of a pile. A pile holds vertices that wait until the search comes near their distances.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Pile {
@@ -134,7 +134,8 @@ pub(super) struct Masked {
     pub relaxations: u64,
 }
 
-/// Arguments of the kernel that writes the neighbours of a half, with their weights, to their positions in whole rows.
+/// Arguments of the kernel that joins half rows to whole rows: it copies the neighbours of a half, with their weights,
+/// to their positions in whole rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct RowPlacing {
@@ -149,7 +150,7 @@ pub(super) struct RowPlacing {
     pub unused: u32,
 }
 
-/// Number of bytes at the beginning of a state that must be zero at each launch, because they are its barrier.
+/// Number of bytes at the beginning of a state that must be zero at each launch. They are the barrier of the launch.
 pub(super) const BARRIER_BYTES: u64 = 16;
 
 // SAFETY: the structs consist of numbers without padding, as the sizes below show.

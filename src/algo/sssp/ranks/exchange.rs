@@ -8,7 +8,7 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::Budget;
 
-/// Bytes per vertex whose distance becomes smaller in a round: in the list of a thread and in a message.
+/// Bytes per vertex whose distance becomes smaller in a round: in the list of a thread, and in a message.
 const NEARER: u64 = 32;
 
 /// Open links of a rank to all others, and the buffer of a message.
@@ -18,14 +18,14 @@ pub struct NearerExchange {
     message: Vec<u64>,
 }
 
-/// Returns the bytes for lists and messages of vertices whose distances become smaller, on a rank with the vertices
-/// `own`.
+/// Returns the bytes for lists and messages of vertices whose distances become smaller. `own` describes the vertices of
+/// the rank.
 fn messages_bytes(own: VertexOwnership) -> u64 {
     NEARER * own.len() as u64
 }
 
-/// Returns the bytes of host memory that communication takes on a rank with the vertices `own`, if ranks run on `nodes`
-/// machines.
+/// Returns the bytes of host memory that communication takes on a rank, if ranks run on `nodes` machines. `own`
+/// describes the vertices of the rank.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     RankExchange::bytes(own.ranks, nodes) + messages_bytes(own)
 }
@@ -41,8 +41,8 @@ impl NearerExchange {
     }
 
     /// Sends the vertices in `here`, whose distances became smaller on this rank, to all ranks. Lowers the distances in
-    /// `sums` of the vertices that others send. Then calls `current` with all of these vertices that this rank owns,
-    /// unless their distances became even smaller. Collective: all ranks must call it.
+    /// `sums` of the vertices that other ranks send. Then calls `current` with each sent vertex that this rank owns,
+    /// unless its distance became even smaller. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors.
@@ -56,7 +56,8 @@ impl NearerExchange {
         let words = here.iter().flatten().flat_map(|entry| [A::to_word(entry.sum), entry.vertex.into()]);
         self.message.extend(words);
         let own = self.ranks.ownership;
-        // A message arrives in pieces of any length, so the two words of an entry may be in different pieces.
+        // A message arrives in parts of any length, so the two words of a vertex and its distance may arrive
+        // separately.
         let mut open: Vec<Option<u64>> = vec![None; own.ranks];
         let mut arrived: Vec<NearerVertex<A::Sum>> = Vec::new();
         self.ranks.send_to_others(&self.message, |from, words| {
@@ -79,8 +80,8 @@ impl NearerExchange {
         Ok(())
     }
 
-    /// Gathers the parents of all vertices on rank 0. Each rank sends those of the vertices that it owns. Collective:
-    /// all ranks must call it.
+    /// Gathers the parents of all vertices on rank 0. Each rank sends the parents of the vertices that it owns.
+    /// Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors.

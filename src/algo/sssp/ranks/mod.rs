@@ -1,8 +1,8 @@
 //! Searches for shortest paths by all ranks of a job together. Each rank owns some of the vertices.
 //!
-//! A rank keeps the sorted rows of the vertices that it owns ([`super::cpu`]), and the distances of all vertices. It
-//! pushes and pulls only along the edges of its own vertices. After each round, every rank sends the vertices whose
-//! distances became smaller to all others. So all ranks have the same distances and take the same steps. Blocks of
+//! A rank keeps the sorted rows of the vertices that it owns ([`super::cpu`]), and the distances of all vertices. In a
+//! search, it relaxes only the edges of its own vertices. After each round, every rank sends the vertices whose
+//! distances became smaller to all other ranks. So all ranks have the same distances and take the same steps. Blocks of
 //! vertices go to the ranks in turn, as in breadth-first search. Rank 0 gets the parents at the end.
 
 pub(super) mod exchange;
@@ -23,10 +23,10 @@ use crate::memory::Buffer;
 pub struct RankedSearch<'a> {
     search: CpuSearch,
     exchange: NearerExchange,
-    /// The edges of all vertices. At the end, rank 0 uses them to find parents of vertices that are reached by edges
+    /// The edges of all vertices. Rank 0 needs them at the end of a search, for vertices that are reached only by edges
     /// that add nothing.
     edges: WeightedEdges<'a>,
-    /// Parents of vertices, on ranks other than 0. There the caller has no array for them.
+    /// Parents of vertices. Only ranks other than 0 use this array, because their callers have none.
     parents: Buffer<u32>,
 }
 

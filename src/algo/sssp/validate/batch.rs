@@ -1,4 +1,4 @@
-//! A batch of shortest-path trees that are checked against one edge at a time.
+//! A batch of shortest-path trees, all of which are checked when an edge is read.
 
 use super::steps::PlateauSteps;
 use super::sum::TreeSum;
@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of vertices that a thread takes at a time in the last check.
+/// Number of vertices that a thread takes at a time in the check after the pass over all edges.
 const PART: usize = 1 << 14;
 
 /// One of the shortest-path trees to check.
@@ -18,7 +18,8 @@ pub struct CheckedTree<'a> {
     pub root: u32,
     /// Parent of every vertex.
     pub parents: &'a [u32],
-    /// Steps of vertices within plateaus of equal distance, if some parent has the distance of its child.
+    /// Steps of vertices within plateaus (vertices at the same distance, joined by edges that add nothing). `None` if
+    /// every parent is nearer than its child.
     pub steps: Option<PlateauSteps>,
 }
 
@@ -28,12 +29,12 @@ pub struct TreeBatch<'a, S, const W: usize> {
     pub trees: Vec<CheckedTree<'a>>,
     /// For each vertex, its distances in all trees side by side.
     lines: &'a [[S; W]],
-    /// For each vertex a bit per tree, which is set once the check sees an edge from the parent that adds up to the
-    /// distance.
+    /// For each vertex a bit per tree. It is set once the check has seen a tight edge from the vertex's parent: the
+    /// parent's distance plus the weight is the distance of the vertex.
     met: Buffer<AtomicU32>,
 }
 
-/// Number of a tree, and a fault in it.
+/// The number of a tree, and a fault in that tree.
 pub type Wrong = (usize, PathFault);
 
 impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
@@ -53,7 +54,8 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     }
 
     /// Checks an edge of the graph, from `from` to `to`, against all trees. Returns a bitmap of the trees in which
-    /// `from` is the parent of `to` and the edge adds up to the distance.
+    /// `from` is the parent of `to` and the edge is tight: the distance of `from` plus the weight is the distance of
+    /// `to`.
     ///
     /// # Errors
     /// The fault in the first tree in which the edge gives a shorter path, or in which `from` should be the parent of
@@ -73,8 +75,8 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         of.fold(0, |bits, (number, &distance)| bits | u32::from(distance != S::UNREACHED) << number)
     }
 
-    /// Compares `from` with the parents of `to`. `even` is a bitmap of the trees in which the edge from `from` adds up
-    /// to the distance of `to`. Returns a bitmap of the trees in which `from` is the parent.
+    /// Compares `from` with the parents of `to`. `even` is a bitmap of the trees in which the edge from `from` to `to`
+    /// is tight. Returns a bitmap of the trees in which `from` is the parent.
     #[inline]
     fn even(&self, from: u32, to: u32, even: u32) -> Result<u32, Wrong> {
         let (mut met, mut even) = (0, even & ((1 << self.trees.len()) - 1));
@@ -83,7 +85,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
             even &= even - 1;
             let tree = &self.trees[number];
             let parent = tree.parents[to as usize];
-            // Between unreached vertices every edge adds up.
+            // Every edge between unreached vertices counts as tight.
             if parent == NONE || to == tree.root {
                 continue;
             }
@@ -96,13 +98,13 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         Ok(met)
     }
 
-    /// Returns true if `from` should be the parent of `to` in place of `parent`, in tree number `number`. The edge from
-    /// `from` must add up to the distance of `to`.
+    /// Returns true if, in tree number `number`, `from` should be the parent of `to` in place of `parent`. The edge
+    /// from `from` to `to` must be tight.
     #[inline]
     fn comes_first(&self, number: usize, from: u32, to: u32, parent: u32) -> bool {
         let distance = |v: u32| self.lines[v as usize][number];
         match &self.trees[number].steps {
-            // Without plateaus all parents are nearer.
+            // Without plateaus, every parent is nearer than its child.
             None => from < parent && distance(from) < distance(to),
             Some(steps) => {
                 let is_nearer = distance(from) < distance(to);
@@ -161,8 +163,8 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     }
 }
 
-/// Compares the distances at the ends of an edge. Returns whether it gives a shorter path in some tree, and a bitmap of
-/// the trees in which it adds up to the distance.
+/// Compares the distances at the ends of an edge. Returns whether the edge gives a shorter path in any tree, and a
+/// bitmap of the trees in which the edge is tight.
 #[inline(always)]
 fn compare<S: TreeSum, const W: usize>(from: &[S; W], to: &[S; W], weight: u32) -> (bool, u32) {
     let (mut shorter, mut even) = (false, 0);

@@ -21,11 +21,11 @@ pub(super) struct TypedTree<'a, S> {
     pub root: Vertex,
     pub parents: &'a [u32],
     pub distances: &'a [S],
-    /// Whether some parent has the distance of its child.
+    /// Whether some parent has the same distance as its child.
     pub has_plateaus: bool,
 }
 
-/// Checks a tree without any edge. Returns its figures, and whether some parent has the distance of its child. If
+/// Checks a tree without any edge. Returns its figures, and whether some parent has the same distance as its child. If
 /// vertices break a rule, returns the fault of the first one.
 ///
 /// # Errors
@@ -104,7 +104,7 @@ impl<S: TreeSum> TypedTree<'_, S> {
         }
     }
 
-    /// Returns the parent of vertex `v` if both have the same distance. The root has none.
+    /// Returns the parent of vertex `v` if both have the same distance. Returns `None` for the root.
     #[inline]
     pub fn level_parent(&self, v: u32) -> Option<u32> {
         let parent = self.parents[v as usize];
@@ -114,7 +114,7 @@ impl<S: TreeSum> TypedTree<'_, S> {
 }
 
 /// Copies the distances of up to `W` trees into lines: one line per vertex, with its distances in all trees. `narrow`
-/// converts a distance. Positions without a tree become unreached.
+/// converts a distance. If there are fewer than `W` trees, the rest of each line becomes unreached.
 ///
 /// # Errors
 /// Errors of [`claims`].

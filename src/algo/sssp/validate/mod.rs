@@ -2,13 +2,13 @@
 //! checks several trees.
 //!
 //! The checks trust nothing that the search says. First they check each tree by itself (`claims`): every vertex with a
-//! distance has a parent that is not farther. Where a parent has the distance of its child, parents must lead on to one
-//! that is nearer (`steps`). Then one pass over the lower half of all rows visits each edge once (`rows`). For both
-//! ends of the edge it reads a line with the distances in all trees. It checks that no edge gives a shorter path, and
-//! that every parent has an edge whose weight adds up to the distance of the child. So each distance is the length of a
-//! path, and no path is shorter.
+//! distance has a parent that is not farther. If a parent has the same distance as its child, the chain of parents must
+//! lead to a nearer vertex (`steps`). Then one pass over the lower half of all rows visits each edge once (`rows`). For
+//! each end of an edge it reads a line, which has the distances of the vertex in all trees. The pass checks that no
+//! edge gives a shorter path. It also checks that each parent has an edge that gives the distance of the child. So each
+//! distance is the length of a path, and no path is shorter.
 //!
-//! The pass also checks that each parent is the first of the possible ones.
+//! The pass also checks that each parent is the first possible one in the order of vertices.
 
 mod batch;
 mod claims;
@@ -58,15 +58,15 @@ pub const MOST: usize = 16;
 /// Maximum number of trees in one pass if memory is short.
 const SOME: usize = 4;
 
-/// Returns the bytes of host memory for checking `trees` trees in one pass, on a graph with `vertices` connected
-/// vertices. Assumes that distances are decimals or below 2^32, and that at most one tree has edges that add nothing.
-/// With less memory the check takes several passes, down to one tree a pass.
+/// Returns the bytes of host memory for checking `trees` trees in one pass, on a graph with `vertices` vertices that
+/// have an edge. Assumes that distances are decimals or below 2^32, and that at most one tree has edges that add
+/// nothing. With less memory the check takes several passes, down to one tree a pass.
 pub fn bytes(vertices: u64, trees: usize, weights: WeightSource) -> u64 {
     let lines = match trees {
         0 | 1 => 0,
         _ => 4 * width(trees) as u64,
     };
-    // Only whole weights above 0 are sure to add something.
+    // Decimals may be too small to change a sum. Whole weights above 0 always change it.
     let adds = match weights {
         WeightSource::Drawn(DrawnWeights::Unit) => true,
         WeightSource::Drawn(DrawnWeights::Whole { least, .. }) => least > 0,
@@ -79,8 +79,8 @@ fn width(trees: usize) -> usize {
     if trees > SOME { MOST } else { SOME }
 }
 
-/// A pass over the edges of a graph, from rows or from the input. It visits each edge once, and knows the names of
-/// vertices.
+/// A pass over the edges of a graph, read from rows or from the input. It visits each edge once. It also returns names
+/// of vertices for messages.
 pub trait EdgePass {
     /// Returns the number of vertices.
     fn vertices(&self) -> usize;
@@ -138,7 +138,7 @@ pub fn check<E: EdgePass>(
     Ok(figures)
 }
 
-/// A check of trees, which may take several passes: the source of edges, and resources.
+/// Checks trees, in several passes if necessary. It has the source of edges, and resources.
 struct PathChecks<'a, E> {
     edges: &'a E,
     threads: usize,
@@ -153,7 +153,7 @@ impl<E: EdgePass> PathChecks<'_, E> {
             Distance::Decimal(_) => false,
         });
         let narrow: fn(u64) -> u32 = |sum| u32::try_from(sum).unwrap_or(u32::MAX);
-        // Longer paths are rare, so trees with 64-bit distances take a pass each.
+        // Distances that need 64 bits are rare, so then each tree takes a pass of its own.
         self.together(&trees, is_narrow.then_some(narrow))?;
         Ok(figures)
     }
@@ -165,7 +165,7 @@ impl<E: EdgePass> PathChecks<'_, E> {
     }
 
     /// Checks trees against all edges, in as few passes as memory allows. `narrow` converts distances to a smaller
-    /// type. If it is `None`, each tree takes a pass.
+    /// type. If `narrow` is `None`, each tree takes a pass of its own.
     fn together<S: TreeSum, N: TreeSum>(&self, trees: &[TypedTree<'_, S>], narrow: Option<fn(S) -> N>) -> Result<()> {
         let (first, ..) = match trees {
             [] => return Ok(()),
@@ -187,8 +187,8 @@ impl<E: EdgePass> PathChecks<'_, E> {
         }
     }
 
-    /// Checks each tree by itself, without edges. `of` returns the distances as one type. Returns the trees in that
-    /// type, and their figures.
+    /// Checks each tree by itself, without edges. `of` returns the distances of a tree, which have the same type in all
+    /// trees. Returns the trees with distances of this type, and their figures.
     fn each<'t, S: TreeSum>(
         &self,
         trees: &[PathTree<'t>],
@@ -209,8 +209,8 @@ impl<E: EdgePass> PathChecks<'_, E> {
         Ok((ofs, figures))
     }
 
-    /// Copies the distances of trees side by side, so that one read gets them all. Then checks the trees against all
-    /// edges.
+    /// Copies the distances of a vertex in all trees side by side, so that one read gets them all. Then checks the
+    /// trees against all edges.
     fn copied<S: TreeSum, N: TreeSum, const W: usize>(
         &self,
         trees: &[TypedTree<'_, S>],

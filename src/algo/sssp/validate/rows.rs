@@ -83,8 +83,9 @@ impl EdgePass for RowPass<'_> {
     }
 }
 
-/// Checks the edges between vertex `v` and its `neighbours` against all trees: as out-edges (`LEAVE`), as in-edges
-/// (`ENTER`), or as both. Returns a bitmap of the trees in which an edge from the parent of `v` was seen.
+/// Checks the edges between vertex `v` and its `neighbours` against all trees. `LEAVE` says whether edges lead from
+/// `v`, and `ENTER` whether edges lead to `v`. Returns a bitmap of the trees in which the check saw a tight edge from
+/// the parent of `v`.
 #[inline(always)]
 fn check_edges<S: TreeSum, const W: usize, const LEAVE: bool, const ENTER: bool>(
     batch: &TreeBatch<'_, S, W>,

@@ -1,8 +1,9 @@
 //! Computes the steps of vertices within plateaus: vertices at the same distance that are joined by edges that add
 //! nothing.
 //!
-//! The root is at step 0, and so is a vertex whose parent is nearer to the root. The parent of any other vertex has the
-//! same distance, and the vertex is one step behind it. Parents lead to the root exactly if every vertex has a step.
+//! The root is at step 0, and so is a vertex whose parent is nearer to the root. Any other vertex has the same distance
+//! as its parent. Its step is one more than the parent's step. Parents lead to the root exactly if every vertex has a
+//! step.
 
 use super::claims::TypedTree;
 use super::sum::TreeSum;
@@ -20,7 +21,7 @@ const PART: usize = 1 << 14;
 pub struct PlateauSteps(Buffer<AtomicU32>);
 
 /// Computes the step of every vertex of a tree. No parent may have a larger distance than its child. If parents form a
-/// cycle, returns the fault of a vertex that leads into it.
+/// cycle, returns a fault with a vertex whose parents lead into the cycle.
 ///
 /// # Errors
 /// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
@@ -69,7 +70,7 @@ fn step<S: TreeSum>(tree: TypedTree<'_, S>, v: u32, steps: &[AtomicU32]) -> bool
 }
 
 impl PlateauSteps {
-    /// Returns the step of vertex `v` within its plateau. 0 means that its parent is nearer, or that it is the root.
+    /// Returns the step of vertex `v` within its plateau. The step is 0 if `v` is the root or its parent is nearer.
     pub fn of(&self, v: u32) -> u32 {
         self.0[v as usize].load(Relaxed) - 1
     }

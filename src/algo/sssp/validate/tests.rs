@@ -12,7 +12,7 @@ const UNIFORM: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 1
 const ZEROS: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 0, most: 1, seed: 3 });
 const LARGE: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 1 << 31, most: u32::MAX, seed: 3 });
 const DECIMAL: WeightSource = WeightSource::Drawn(DrawnWeights::Decimal { least: 0.0, most: 1.0, seed: 3 });
-/// Tiny decimal weights. The smallest are lost in sums with larger ones.
+/// Tiny decimal weights. The smallest ones change nothing when they are added to larger ones.
 const ABSORBED: WeightSource = WeightSource::Drawn(DrawnWeights::Decimal { least: 0.0, most: 1e-38, seed: 3 });
 const UNIT: WeightSource = WeightSource::Drawn(DrawnWeights::Unit);
 const ALL: [WeightSource; 6] = [UNIFORM, ZEROS, LARGE, DECIMAL, ABSORBED, UNIT];
@@ -62,7 +62,7 @@ impl Paths for Model {
             let nearer = self.tails[v as usize].iter().find(|&&u| tight(u, v) && of(u) < of(v));
             parents[v as usize] = nearer.copied().unwrap_or(NONE);
         }
-        // Steps of vertices on plateaus.
+        // Find the steps of vertices on plateaus.
         let mut steps: BTreeMap<u32, u32> =
             (0..self.vertices()).filter(|&v| parents[v as usize] != NONE).map(|v| (v, 0)).collect();
         let mut queue: VecDeque<u32> = steps.keys().copied().collect();
@@ -198,7 +198,7 @@ proptest! {
         }
     }
 
-    /// Exactly one tree is right: the check refuses any other parent and any other distance.
+    /// Exactly one tree is right. The check refuses any other parent and any other distance.
     #[test]
     fn anything_else_is_refused(
         edges in prop::collection::vec((0u32..40, 0u32..40).prop_map(|(u, v)| [u, v]), 1..120),
@@ -268,7 +268,7 @@ fn each_kind_of_wrong_tree_is_reported() {
     assert_eq!(parent(3, 6), "the parent of vertex 3 is 6, but 2 qualifies and comes first");
     let unreached = checked.said::<u64>(0, |tree| (tree.parents[v(5)], tree.distances[v(5)]) = (NONE, u64::MAX));
     assert_eq!(unreached, "an edge leads from 4, which was reached, to 5, which was not");
-    // Vertex 5 is so near that 4 would be nearer as well.
+    // Vertex 5 gets the distance of its parent 4.
     let near = checked.said::<u64>(0, |tree| tree.distances[v(5)] = 4);
     assert_eq!(near, "no edge from 4, distance 4, to its child 5, distance 4, adds up to that");
 }
@@ -282,7 +282,7 @@ fn parents_on_plateaus_form_a_tree() {
     let parent = |id: u32, parent: u32| checked.said::<u64>(0, |tree| tree.parents[v(id)] = v(parent) as u32);
     assert_eq!(parent(4, 5), "the parents of vertex 4 go round in a cycle");
     assert_eq!(parent(3, 6), "the parent of vertex 3 is 6, but 2 qualifies and comes first");
-    // The path to 6 through 3 has two steps too many.
+    // The path to 6 through 3 is two steps longer than necessary.
     assert_eq!(parent(6, 3), "the parent of vertex 6 is 3, but 1 qualifies and comes first");
     let apart = checked.said::<u64>(0, |tree| {
         for (id, parent) in [(7, 8), (8, 7)] {

@@ -18,7 +18,7 @@ pub(super) struct PathColumns {
     /// Place of the source in the order of vertices, or `None` if it has no edge.
     pub root: Option<u32>,
     pub distances: Distances,
-    /// Parent of each vertex, as its place in the order of vertices.
+    /// Parent of each vertex, as a place (a position in the order of vertices).
     pub parents: Buffer<u32>,
 }
 
@@ -47,8 +47,8 @@ impl PathColumns {
     }
 }
 
-/// Reads the distances and the parents of `source` into the order of vertices. Returns the place of the root, or `None`
-/// if the root has no edge.
+/// Reads the distances and the parents of `source` into the order of vertices. Returns the place of the root (its
+/// position in the order), or `None` if the root has no edge.
 fn read<T: Value + PartialEq + Copy>(
     places: &Places,
     results: &Results<'_>,

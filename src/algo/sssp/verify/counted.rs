@@ -13,7 +13,8 @@ use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
 
 /// Checks the figures that a job reports about one source. `counted` is the number of input edges that leave reached
-/// vertices; in an undirected graph, of edges with both ends reached. It is `None` if edges were not counted.
+/// vertices, or `None` if edges were not counted. In an undirected graph it is the number of edges with both ends
+/// reached.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] for a wrong figure.
@@ -34,7 +35,7 @@ pub(super) fn agree(
     }
     let edges = match results.info.direction {
         Direction::Undirected => {
-            // Both ends of an edge are reached, or neither, unless a sum of decimals became infinite.
+            // An edge has both ends reached or neither, unless a sum of decimals became infinite.
             let ends = places.degrees().iter().map(|(degree, first, end)| {
                 let reached = tree.parents[first as usize..end as usize].iter().filter(|&&parent| parent != NONE);
                 u64::from(degree) * reached.count() as u64
@@ -47,7 +48,7 @@ pub(super) fn agree(
             }
         }
         Direction::Directed => match counted {
-            // The job reports distinct edges.
+            // Repeated edges count once in the reported figure.
             Some(leaving) => {
                 let repeats = (results.info.edges - results.info.loops).saturating_sub(results.stored.edges);
                 leaving.saturating_sub(repeats)..=leaving
@@ -75,7 +76,7 @@ fn is_path(path: &Path, tree: PathTree<'_>, places: &Places) -> bool {
     let target = place(path.target).and_then(|target| Some((target, tree.distances.of(target)?)));
     let Some((mut at, length)) = target else { return *path == Path::none(path.target) };
     let Some(reported) = path.vertices.iter().map(|&id| place(id)).collect::<Option<Vec<u32>>>() else { return false };
-    // This ends, because an earlier check made sure that parents lead to the root.
+    // The loop ends, because an earlier check made sure that parents lead to the root.
     let mut edges = 0;
     let mut above = at;
     while above != tree.root.0 {

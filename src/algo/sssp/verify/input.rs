@@ -18,8 +18,8 @@ pub(super) struct InputEdges<'a> {
     direction: Direction,
     /// Whether the edges of reached vertices are counted.
     counts: bool,
-    /// For each tree so far, the number of edges that leave reached vertices; in an undirected graph, of edges with
-    /// both ends reached.
+    /// For each tree so far, the number of edges that leave reached vertices. In an undirected graph, the number of
+    /// edges with both ends reached.
     counted: Mutex<Vec<u64>>,
 }
 
@@ -39,8 +39,8 @@ impl<'a> InputEdges<'a> {
         InputEdges { input, weights, places, direction, counts, counted: Mutex::default() }
     }
 
-    /// Returns, for each tree, the number of edges that leave reached vertices; in an undirected graph, of edges with
-    /// both ends reached. Empty if edges were not counted.
+    /// Returns, for each tree, the number of edges that leave reached vertices. In an undirected graph, it is the
+    /// number of edges with both ends reached. Returns an empty list if edges were not counted.
     pub fn counted(self) -> Vec<u64> {
         self.counted.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -79,7 +79,7 @@ struct PathEdgeChecker<'a, 'h, S, const W: usize> {
     edges: &'a InputEdges<'a>,
     batch: &'a TreeBatch<'h, S, W>,
     counted: Vec<u64>,
-    /// The fault in the first tree that has one, with the ends of the smallest edge that shows it.
+    /// The fault in the first tree that has one, and the ends of the smallest edge that shows it.
     wrong: Option<(Wrong, [u32; 2])>,
 }
 

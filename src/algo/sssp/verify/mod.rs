@@ -1,8 +1,8 @@
 //! Checks the results that a job has written: the columns of distances and parents, against the edges of the input.
 //!
 //! The checks trust neither the search nor, if the input still exists, the prepared graph. They compute the order of
-//! vertices again (`searches::places`), and read columns in that order (`columns`). They check all edges of the input
-//! with their weights (`input`) against the columns, by the same rules as the run itself (`super::validate`).
+//! vertices again (`searches::places`), and read columns in that order (`columns`). They compare all edges of the input
+//! (`input`) with the columns, by the same rules as the run itself (`super::validate`).
 
 mod columns;
 mod counted;
@@ -44,7 +44,7 @@ pub fn trees(
     let _reading = budget.reserve(reading.max(READING), "reading edges and results again")?;
     let places = Places::new(edges, results)?;
     let vertices = places.vertices();
-    // Bytes of the columns and of the lines in which they are checked.
+    // Host memory for the columns, and for the copies that are checked.
     let of_source = super::distances::Distances::bytes(kind, vertices) + 4 * vertices;
     let fits = |&trees: &usize| of_source * trees as u64 + validate::bytes(vertices, trees, weights) <= budget.free();
     let batch = (1..=validate::MOST).rev().find(fits).unwrap_or(1);
@@ -75,7 +75,7 @@ pub fn trees(
 }
 
 /// Checks trees against all edges. Returns the figures of each tree. If edges of the input are counted, also returns
-/// their number for each tree (see [`InputEdges::counted`]).
+/// the counts (see [`InputEdges::counted`]).
 fn check(
     edges: &EdgeSource<'_>,
     (weights, kind): (WeightSource, WeightType),

@@ -1,4 +1,4 @@
-//! Asks from time to time whether a count must stop.
+//! Checks from time to time whether a count must stop.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 

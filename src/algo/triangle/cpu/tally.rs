@@ -1,17 +1,18 @@
-//! Sums over the triangles that are found: a total, or one count for each vertex.
+//! Adds up the triangles that are found, in total or per vertex. A triangle `a < b < c` is a closed wedge: row `c` has
+//! the entries `a` and `b`, and row `b` has the entry `a`.
 
 use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, HubBits, RowBits};
 use crate::algo::triangle::cpu::probe::{Marks, Prober, is_marked};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Adds up the closed wedges (triangles) that a thread finds. Every method returns how many it found.
+/// Adds up the triangles (closed wedges) that a thread finds. Every method returns how many it found.
 pub trait Tally: Send {
-    /// Counts the closed wedges of row `c` whose `a` is in `bits` and whose `b` is in `middles`. `middles` has hubs,
-    /// ascending.
+    /// Counts the triangles `a < b < c` of row `c` whose `a` is in `bits` and whose `b` is in `middles`, an ascending
+    /// list of hubs.
     fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, middles: &[u32], c: u32) -> u64;
 
-    /// Counts the wedges `a`, `b` of row `c` for all marked `a` in `head`. `c` is a closure because finding it takes a
-    /// search, which is made only if it is needed.
+    /// Counts the triangles `a < b < c` for each `a` in `head` whose bit is set in `marks`. `c` is a closure, because
+    /// finding the id takes a search that many calls do not need.
     fn marked(&mut self, prober: Prober, marks: &Marks, head: &[u32], b: u32, c: impl Fn() -> u32) -> u64;
 
     /// Counts the triangle `a`, `b`, `c`.
@@ -40,8 +41,8 @@ impl Tally for Total {
 }
 
 /// The tally that adds each triangle to the counters of its three corners. Hubs are corners so often that threads would
-/// contend for their counters. So each thread has its own counters for hubs, which are added to the shared ones when
-/// the tally is dropped.
+/// contend for their counters. So each thread has its own counters for hubs, which are added to the shared counters
+/// when the tally is dropped.
 #[derive(Debug)]
 pub struct Corners<'a> {
     shared: &'a [AtomicU64],

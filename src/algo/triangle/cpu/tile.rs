@@ -1,14 +1,14 @@
-//! Tiles: the parts of a partner block whose wedges are counted at a time.
+//! Tiles. A tile is a range of rows of a partner block, whose wedges are counted at a time.
 
 use crate::graph::csr::Block;
 use std::ops::Range;
 
-/// An entry `b` of a row `c`, with the number of entries before it, each of which makes a wedge with it.
+/// An entry `b` of a row `c`. Each entry `a` before it in the row makes a wedge `a < b < c`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TileEntry {
-    /// The entry itself, a vertex id.
+    /// The entry: the id of vertex `b`.
     pub middle: u32,
-    /// Start of the row in the partner's targets.
+    /// Index in the block's targets at which row `c` starts.
     pub start: u32,
     /// Number of entries before this one in the row.
     pub len: u32,
@@ -17,7 +17,7 @@ pub struct TileEntry {
 /// A range of rows of a partner block.
 #[derive(Debug, Clone, Copy)]
 pub struct Tile<'a> {
-    /// The partner block, which has the rows `c`.
+    /// The block to which the rows belong.
     pub partner: Block<'a>,
     /// Index in the block of the first row of the tile.
     pub first: usize,
@@ -36,7 +36,7 @@ impl<'a> Tile<'a> {
         (self.partner.offsets[self.end] - self.partner.offsets[self.first]) as usize
     }
 
-    /// Returns the `part`-th of `parts` tiles into which this tile divides, with about the same number of entries each.
+    /// Divides this tile into `parts` tiles with about the same number of entries, and returns number `part`.
     pub fn part(self, part: usize, parts: usize) -> Tile<'a> {
         let offsets = &self.partner.offsets[self.first..=self.end];
         let start = offsets[0] as usize;

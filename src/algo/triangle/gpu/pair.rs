@@ -1,4 +1,5 @@
-//! Counts one partner batch against the resident front by launching the kernels in order.
+//! Launches the kernels that count the triangles of the resident front batch with one partner batch. A batch is a range
+//! of rows. A head is the part of a partner's row before an entry whose own row is in the front.
 #![allow(unsafe_code)] // kernel launches
 
 use super::arena_plan::{LONGEST_HASHED, most_tasks};
@@ -12,7 +13,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Maximum number of neighbours in a head.
+/// Maximum number of neighbours in a head, the part of a row before an entry.
 pub const LONGEST_HEAD: u64 = (1 << constant(PAIR, "LENGTH_BITS")) - 1;
 const MARK_BYTES: u32 = 4 * (constant(MANY, "EXACT") / 32 + constant(MANY, "FILTER_WORDS"));
 const TABLE_BYTES: u32 = 8 * 4 * 2 * LONGEST_HASHED as u32;
@@ -32,7 +33,7 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Loads the kernels that count in total, or, with `corners`, also per vertex.
+    /// Loads the kernels. With `corners`, they also count per vertex.
     pub fn load(gpu: &Workspace, corners: bool) -> Result<Kernels> {
         let kernel = |name| gpu.kernel(&super::PROGRAM, name);
         let (many, few) =
@@ -49,7 +50,7 @@ impl Kernels {
     }
 }
 
-/// The rows of a batch, as kernels take them. The layout must match the kernels' `Rows`.
+/// The rows of a batch in the form that kernels take. The layout must match `Rows` in the kernels.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct DeviceRows {
@@ -61,7 +62,7 @@ struct DeviceRows {
 
 const _: () = assert!(size_of::<DeviceRows>() == 24, "the kernels have a static_assert of the same size");
 
-/// A front batch and a partner batch, as kernels take them. The layout must match the kernels' `Pair`.
+/// A front batch and a partner batch in the form that kernels take. The layout must match `Pair` in the kernels.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Pair {
@@ -92,7 +93,7 @@ pub struct Front<'p> {
     pub batch: &'p RowBatch,
     pub resident: ResidentRows,
     pub first_row: u32,
-    /// For each row of the front, the end of its heads in `heads`.
+    /// For each row of the front, the index in `heads` after the row's last head.
     pub ends: DeviceSlice<u32>,
     /// Scratch memory for the prefix sums of `ends`.
     pub sums: DeviceSlice<u32>,
@@ -106,7 +107,8 @@ pub struct Front<'p> {
 }
 
 impl<'p> Front<'p> {
-    /// Places a front in the arena, with room for any of `partners`. Returns `None` if there is not enough room.
+    /// Reserves memory in the arena for the front `batch`, and for counting it with any of `partners`. Returns `None`
+    /// if there is not enough room.
     pub fn place<'q>(
         gpu: &mut Workspace,
         graph: &Catalogue,
@@ -134,7 +136,7 @@ impl<'p> Front<'p> {
         })
     }
 
-    /// Returns the device address of the counts of heads of row `row` and the rows after it.
+    /// Returns the device address of the number of heads of row `row`. The numbers of the next rows follow it.
     fn counts_from(&self, row: u32) -> u64 {
         self.ends.part(u64::from(row - self.first_row)..u64::MAX).address()
     }
@@ -163,7 +165,7 @@ pub struct Counting<'c> {
     pub stop: Stop<'c>,
     /// Total time in which the GPU was not waiting for copies.
     pub busy: &'c mut Duration,
-    /// Events that mark when a batch had arrived and when it was counted.
+    /// GPU events that mark when a partner batch had arrived and when it was counted.
     pub clock: &'c mut [Event; 2],
 }
 
@@ -187,7 +189,8 @@ impl Counting<'_> {
         unsafe { self.queue.launch(&self.kernels.shift_starts, grid, arguments) }
     }
 
-    /// Counts, for every row of the front, its heads in a partner segment whose entries are `targets`.
+    /// Counts, for every row of the front, how often it is an entry of a partner segment. `targets` are the segment's
+    /// entries.
     pub fn count_heads(
         &self,
         work: &Work<'_>,
@@ -205,7 +208,8 @@ impl Counting<'_> {
         Ok(())
     }
 
-    /// Groups the heads of a partner batch by front row, once the heads of all its segments are counted.
+    /// Groups the heads of a partner batch (parts of its rows before an entry) by row of the front. The heads of all
+    /// its segments must be counted before.
     fn group_heads(
         &self,
         work: &Work<'_>,
@@ -232,8 +236,8 @@ impl Counting<'_> {
         Ok(())
     }
 
-    /// Counts a partner batch whose heads were counted before. Returns the triangles and tested wedges of every pair of
-    /// blocks, front by front.
+    /// Counts the triangles of a partner batch whose heads were counted before. Returns the triangles and tested wedges
+    /// of every pair of blocks, ordered by front block.
     pub fn pair(
         &mut self,
         work: &Work<'_>,
@@ -284,7 +288,7 @@ impl Counting<'_> {
         Ok(numbers)
     }
 
-    /// Waits until a pair is counted, and sets the stop flag of the kernels on a signal.
+    /// Waits until the GPU has counted the pair of batches. Sets the stop flag of the kernels on a signal.
     fn wait(&mut self) -> Result<()> {
         while !self.clock[1].is_done()? {
             if (self.stop)().is_some() {
@@ -296,7 +300,7 @@ impl Counting<'_> {
     }
 }
 
-/// Adds the counts per vertex to the counters on the host, and sets them to zero on the GPU.
+/// Adds the GPU's counts per vertex to the counters on the host, and sets them to zero on the GPU.
 pub fn add_corners(queue: &Queue, corners: Option<(&[AtomicU64], DeviceSlice<u64>)>) -> Result<()> {
     const AT_ONCE: usize = 1 << 14;
     let Some((counts, span)) = corners else { return Ok(()) };

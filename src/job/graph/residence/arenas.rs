@@ -1,5 +1,5 @@
-//! GPU memory that preparation uses if the ranks can reach each other's GPUs. It holds the map from ids to vertices,
-//! and edges that wait to be sorted.
+//! GPU memory that preparation uses if the ranks can reach each other's GPUs. This memory has the map from ids to
+//! vertices, and edges that wait to be sorted.
 
 use super::{LANES, PART};
 use crate::error::{Error, Result};
@@ -57,7 +57,7 @@ pub(in crate::job::graph) fn device_lines(
     info: &InputInfo,
 ) -> Result<Option<DeviceLines>> {
     let (edges, ids) = (info.edges - info.loops, info.ids);
-    // GPU code stores ids in 32 bits, and only lines that it fills stay in GPU memory.
+    // Only edges that a GPU has put in bins stay in GPU memory, and GPU code stores ids in 32 bits.
     let Some((mut workspace, arenas)) = gpus(context).filter(|_| ids < u32::MAX.into()) else { return Ok(None) };
     let (rank, ranks) = (context.comm.rank(), context.comm.ranks());
     let weighted = info.weights.is_some();
@@ -68,8 +68,8 @@ pub(in crate::job::graph) fn device_lines(
     let Assignment { layout, ref mine, .. } = *assignment;
     let (placing, rows) = (gpu_plan::ample_bytes(&workspace, bins, ids, each, weighted), layout.rows());
     let bins_here = bins.block_of.iter().filter(|&&block| mine[block]).count();
-    // Every lane of every rank leaves a partly filled line at the end of each bin. Shares may be larger than
-    // expected, so a sixteenth is added.
+    // Every lane (GPU queue) of every rank leaves a partly filled line of edges at the end of each bin. A sixteenth is
+    // added because ranks may get more edges than expected.
     let lanes = workspace.uploader.shape().0;
     let ends = lanes * ranks * bins_here;
     let part = if ranks > 1 { assignment.part } else { 1.0 };

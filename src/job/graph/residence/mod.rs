@@ -25,8 +25,8 @@ use crate::prepare::sort::gpu::{SortPlan, Sorters, resident};
 /// Number of lanes (bins sorted at the same time) that gives full speed if nothing passes through the host.
 const LANES: usize = 8;
 
-/// Smallest number of lanes with which the GPU alone should sort if rows pass through the host. With fewer lanes, GPU
-/// and CPU together are faster.
+/// Smallest number of lanes (bins sorted at the same time) with which the GPU alone should sort if rows pass through
+/// the host. With fewer lanes, GPU and CPU together are faster.
 const FEW_LANES: usize = 4;
 
 /// Rows may take at most 1/`PART` of a GPU's memory, because tasks are faster with more of it. (Measured with two
@@ -83,8 +83,8 @@ pub(super) fn plan(
     if packs(context, edges, assignment.layout) && all_are_new {
         return plan_for_packing(context, &unsorted, pool, &mut workspace);
     }
-    // A job that was interrupted may be interrupted again, so a resumed job stores its blocks. The upper half is
-    // derived from blocks in files.
+    // A job that was interrupted may be interrupted again, so a resumed job stores its blocks. A job that needs the
+    // upper half also stores its blocks, because the upper half is derived from files.
     let wanted = !context.job.keep
         && !context.job.needs_upper()
         && assignment.layout.direction() == Direction::Undirected
@@ -140,8 +140,8 @@ fn plan_for_packing(
     fits.then_some(Residence { plan, place: Place::InMemory(blocks, Vec::new()) })
 }
 
-/// Plans the sorting of rows that stay in host memory. There must be room in addition to what sorting and tasks take,
-/// and ranks must be able to read each other's memory. Either all ranks do this or none. Collective.
+/// Plans the sorting of rows that stay in host memory. The rows must fit next to the memory of sorting and tasks, and
+/// ranks must be able to read each other's memory. Either all ranks do this or none. Collective.
 fn plan_in_memory(
     context: &Context,
     Unsorted { assignment, bins, most, of_all, longest }: &Unsorted<'_>,
@@ -177,7 +177,7 @@ fn beside_rows(context: &Context, layout: &Layout, sizes: &[BlockSize], bytes: u
 }
 
 /// Returns the bytes that blocks take on the rank that needs most; `mine` marks the blocks of this rank. Every rank
-/// reserves that many, because ranks split their batches by the memory that is left and must split them alike.
+/// reserves this number of bytes, because ranks split their batches by the memory left and must split them alike.
 /// Collective.
 fn most_resident(context: &Context, mine: &[bool], sizes: &[BlockSize]) -> u64 {
     let mine = sizes.iter().zip(mine).filter(|&(_, &mine)| mine);

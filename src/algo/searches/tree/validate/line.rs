@@ -1,5 +1,6 @@
-//! Compares lines: the levels of one vertex in all trees that are checked, as numbers called marks. The loops have
-//! constant length and run over plain arrays, so that the compiler makes vector instructions of them.
+//! Compares lines. A line has the levels of one vertex in all trees that are checked. Levels are stored as numbers
+//! called marks. The loops have constant length and run over plain arrays, so that the compiler makes vector
+//! instructions of them.
 
 use crate::algo::searches::tree::levels::Mark;
 
@@ -17,9 +18,9 @@ pub(super) enum EdgeWay {
     Enter,
 }
 
-/// Raises `gap`, in each tree, to the difference of the levels at the ends of an edge. A difference above 1 breaks rule
-/// 3 or rule 4 of Graph500. A directed edge may lead to any smaller level, and may leave an unreached vertex, so these
-/// count as no difference.
+/// Raises `gap`, for each tree, to the difference of the levels at the ends of an edge. A difference above 1 breaks
+/// rule 3 or rule 4 of Graph500. A directed edge may lead to any smaller level and may leave an unreached vertex, so in
+/// both cases the difference counts as 0.
 #[inline(always)]
 pub(super) fn widen<M: Mark, const W: usize>(
     gap: &mut Line<M, W>,
@@ -38,22 +39,21 @@ pub(super) fn widen<M: Mark, const W: usize>(
     }
 }
 
-/// Returns the number of the first tree in which `gap` exceeds 1: an edge whose levels are too far apart.
+/// Returns the number of the first tree in which `gap` exceeds 1, so that an edge joins levels that are too far apart.
 pub(super) fn too_wide<M: Mark, const W: usize>(gap: &Line<M, W>) -> Option<usize> {
     let next = M::of_level(0);
     gap.iter().position(|&gap| gap > next)
 }
 
-/// Returns the marks that the parents of a vertex must have: one less than its own, and 0 if it is the root or
-/// unreached.
+/// Returns the mark that a vertex's parent must have, for each tree: one less than the mark of the vertex. The result
+/// is 0 if the vertex is the root or unreached.
 #[inline(always)]
 pub(super) fn above<M: Mark, const W: usize>(own: &Line<M, W>) -> Line<M, W> {
     let step = M::of_level(0);
     std::array::from_fn(|place| if own[place] == M::UNREACHED { M::default() } else { own[place].less(step) })
 }
 
-/// Returns true if two vertices, given by their lines, have the same mark in at least one tree. `line` must not contain
-/// 0.
+/// Returns true if two lines have the same mark in at least one tree. `line` must not contain 0.
 #[inline(always)]
 pub(super) fn meet<M: Mark, const W: usize>(line: &Line<M, W>, wanted: &Line<M, W>) -> bool {
     let mut met = false;
@@ -63,7 +63,7 @@ pub(super) fn meet<M: Mark, const W: usize>(line: &Line<M, W>, wanted: &Line<M, 
     met
 }
 
-/// Returns a bitmap of the trees in which two vertices, given by their lines, have the same mark.
+/// Returns a bitmap of the trees in which two lines have the same mark.
 #[inline(always)]
 pub(super) fn meeting<M: Mark, const W: usize>(line: &Line<M, W>, wanted: &Line<M, W>) -> u64 {
     let same: [u8; W] = std::array::from_fn(|place| u8::from(line[place] == wanted[place]));

@@ -33,22 +33,23 @@ pub struct TreeFigures {
     pub reached: u64,
     /// Largest level of a reached vertex.
     pub depth: u64,
-    /// Number of entries in the rows of reached vertices. Each edge between them counts at both ends; if edges have a
-    /// direction, at its tail.
+    /// Sum of the row lengths of reached vertices. In an undirected graph, each edge between them counts twice. In a
+    /// directed graph, it counts once, in the row of its tail.
     pub entries: u64,
 }
 
-/// Possible sizes in bytes of a line, which holds the levels of a vertex in all trees. In ascending order.
+/// Possible sizes of a line in bytes, ascending. A line holds the levels of a vertex in all trees.
 const LINES: [usize; 3] = [4, 16, 64];
 
 /// Returns the bytes of host memory for checking `trees` trees of depth `depth` in one pass, on a graph with `vertices`
-/// connected vertices. With less memory the check takes several passes, down to one tree a pass.
+/// vertices that have an edge. With less memory the check takes several passes, down to one tree a pass.
 pub fn bytes(vertices: u64, trees: usize, depth: u64) -> u64 {
     let mark = if depth <= u64::from(u8::DEEPEST) { 1 } else { 4 };
     vertices * line_bytes(trees.saturating_mul(mark)) as u64
 }
 
-/// Returns the smallest line size, in bytes, for `marks` bytes of marks. If none is large enough, returns the largest.
+/// Returns the size in bytes of the smallest line that holds `marks` bytes. If no line is large enough, returns the
+/// largest size.
 fn line_bytes(marks: usize) -> usize {
     LINES.into_iter().find(|&bytes| bytes >= marks).unwrap_or(LINES[2])
 }
@@ -113,7 +114,7 @@ impl TreeChecks<'_> {
         Ok(deep)
     }
 
-    /// Returns the line size in bytes: enough for `marks` bytes of marks, or as much as memory allows.
+    /// Returns the line size in bytes. It is enough for `marks` bytes, or as much as memory allows.
     fn line(&self, marks: usize) -> usize {
         let wanted = line_bytes(marks);
         let fits = |bytes: usize| self.graph.info.connected * bytes as u64 <= self.budget.free();

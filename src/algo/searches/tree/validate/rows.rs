@@ -29,16 +29,16 @@ pub(super) struct TreePass<'a, M, const W: usize> {
     lines: &'a [Line<M, W>],
 }
 
-/// Number of a tree, and a fault in it.
+/// The number of a tree, and a fault in that tree.
 type Wrong = (usize, TreeFault);
 
-/// State of the check of one row: its vertex, with the levels of that vertex in all trees.
+/// State of the check of one row: the vertex of the row, with its levels in all trees.
 struct RowVertex<'l, M, const W: usize> {
     v: u32,
     row: u32,
     edges: EdgeWay,
     own: &'l Line<M, W>,
-    /// For each tree, the mark of the parent while it was not found in the row yet; otherwise 0.
+    /// For each tree, the mark of the vertex's parent. It becomes 0 once the parent is found in the row.
     wanted: Line<M, W>,
     gap: Line<M, W>,
 }
@@ -63,7 +63,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         let mut fetched = 0;
         for local in part.rows.clone() {
             let v = self.direction.vertex(part.block.first_row + local as u32);
-            // The parents in 64 trees are more streams than a processor prefetches by itself.
+            // A processor can't prefetch the parents in 64 trees by itself: they are too many streams.
             let ahead = v / PARENTS + 2;
             if ahead != fetched {
                 fetched = ahead;
@@ -101,8 +101,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         if any(&vertex.wanted) { self.upper_half(&mut vertex) } else { Ok(()) }
     }
 
-    /// Compares the levels of a vertex with those of its smaller neighbours, which are at `entries` of `targets`.
-    /// `edges` equals `vertex.edges`, but is a constant for the compiler.
+    /// Compares the levels of a vertex with the levels of its smaller neighbours, `targets[entries]`. Also looks for
+    /// its parents there. `edges` equals `vertex.edges`, but the compiler sees a constant.
     #[inline(always)]
     fn lower_half(
         &self,
@@ -137,8 +137,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(())
     }
 
-    /// Looks for the remaining parents of a vertex among its larger neighbours. Levels are not compared here, because
-    /// each edge is compared in the row of its larger end.
+    /// Looks for the remaining parents of a vertex among its larger neighbours. Does not compare levels, because the
+    /// row of the larger neighbour does so for the same edge.
     #[cold]
     fn upper_half(&self, vertex: &mut RowVertex<'_, M, W>) -> Result<(), Wrong> {
         for (tree, of) in self.trees.iter().enumerate() {
@@ -169,8 +169,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(())
     }
 
-    /// Handles a neighbour `w` that, in some trees, is the first in the previous level. It must be the parent in these
-    /// trees.
+    /// Handles `w`, the first neighbour that is in the previous level in some trees. In these trees `w` must be the
+    /// parent.
     #[inline]
     fn met(&self, vertex: &mut RowVertex<'_, M, W>, w: u32, other: &Line<M, W>) -> Result<(), Wrong> {
         let mut trees = meeting(other, &vertex.wanted);

@@ -10,8 +10,7 @@ pub(super) struct TreeSums<M, const W: usize> {
     reached: [u64; W],
     entries: [u64; W],
     deepest: Line<M, W>,
-    /// Number of vertices that all trees reach, and number of entries in the rows of these vertices. They are not in
-    /// the other sums.
+    /// Number of vertices that all trees reach, and sum of their row lengths. The other sums leave these vertices out.
     by_all: (u64, u64),
 }
 

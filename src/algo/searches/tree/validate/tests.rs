@@ -191,7 +191,8 @@ fn each_kind_of_wrong_parent_is_caught_by_its_rule() {
     assert_eq!(broken.said(0, &[(5, Some(5))]), rule(1, "the parents of vertex 5 go round in a cycle"));
     assert_eq!(broken.said(0, &[(5, Some(77))]), rule(1, "the parent of vertex 5 is 77, which is no vertex"));
     assert_eq!(broken.said(0, &[(4, None)]), rule(1, "the parent of vertex 5 is 4, which was not reached"));
-    // First a second root in another component. Then a vertex there with a parent in this component.
+    // In the first check, 7 is a second root in another component. In the second check, 7 has a parent in this
+    // component.
     assert_eq!(broken.said(0, &[(7, Some(7)), (8, Some(7))]), rule(1, "the parents of vertex 7 go round in a cycle"));
     assert_eq!(broken.said(0, &[(7, Some(0)), (8, Some(7))]), rule(5, "no edge leads to vertex 7 from its parent 0"));
     assert_eq!(broken.said(0, &[(5, None)]), rule(4, "an edge leads from 4, which was reached, to 5, which was not"));
@@ -203,13 +204,13 @@ fn each_kind_of_wrong_parent_is_caught_by_its_rule() {
     );
 }
 
-/// Checks a cycle of six vertices. A search from vertex 10 goes both ways round, so a wrong tree may go too far one
-/// way.
+/// Checks a cycle of six vertices. A search from vertex 10 goes both ways round. A tree that goes too far one way is
+/// wrong.
 #[test]
 fn a_level_that_is_skipped_is_caught_by_rule_3() {
     let cycle = [[10, 11], [11, 12], [12, 13], [13, 14], [14, 15], [15, 10]];
     let broken = Broken::of(&cycle, Direction::Undirected);
-    // With 14 as its parent, 15 has level 5 next to the root.
+    // Vertex 15 is next to the root, but has level 5 because its parent is 14.
     let said = broken.said(10, &[(13, Some(12)), (14, Some(13)), (15, Some(14))]);
     assert_eq!(said, "source 10: an edge leads from 10, level 0, to 15, level 5 (rule 3 of Graph500)");
 }
@@ -239,7 +240,7 @@ fn direction_counts() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Exactly one tree is right: the check refuses any other parent of any vertex.
+    /// Exactly one tree is right. The check refuses any other parent of any vertex.
     #[test]
     fn any_other_parent_is_refused(
         edges in prop::collection::vec((0u32..60, 0u32..60).prop_map(|(u, v)| [u, v]), 1..200),

@@ -1,5 +1,5 @@
 //! Reads the columns of parents and levels of several sources. The values of a vertex for all sources lie side by side,
-//! in the order of places.
+//! in the order of vertices.
 
 use super::SourceChecked;
 use super::reader::{self, UNREACHED};
@@ -13,18 +13,19 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
-/// Number of places that a thread takes at a time.
+/// Number of vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
 
 /// The parents and levels of several sources, as read from their columns.
 pub(super) struct TreeColumns<'a> {
     pub places: &'a Places,
     pub sources: &'a [SourceChecked],
-    /// Place of each source in the order of vertices; `None` for a source without an edge.
+    /// Root of each source's tree, as a place (a position in the order of vertices); `None` for a source without an
+    /// edge.
     pub roots: Vec<Option<u32>>,
     /// Level of each vertex, for all sources side by side.
     levels: Buffer<u32>,
-    /// Place of each vertex's parent, for all sources side by side.
+    /// Parent of each vertex, as a place, for all sources side by side.
     parents: Buffer<u32>,
 }
 
@@ -82,8 +83,8 @@ impl<'a> TreeColumns<'a> {
         fault.of_source(&self.sources[number].output.source.to_string(), &|place| self.places.name(place))
     }
 
-    /// Checks that the level of each vertex is one more than that of its parent. Only the root has level 0, so parents
-    /// then form no cycle.
+    /// Checks that the level of each vertex is one more than the level of its parent. Then parents form no cycle,
+    /// because only the root has level 0.
     ///
     /// # Errors
     /// [`Error::Validation`], [`Error::Stopped`].
@@ -93,7 +94,8 @@ impl<'a> TreeColumns<'a> {
         first.map_or(Ok(()), |(number, fault)| Err(self.wrong(number, fault)))
     }
 
-    /// Returns the first tree in which the level of `vertex` is not one more than that of its parent, with the fault.
+    /// Returns the first tree in which the level of `vertex` is not one more than the level of its parent, with the
+    /// fault.
     fn step(&self, vertex: u32) -> Option<(usize, TreeFault)> {
         let steps = self.levels(vertex).iter().zip(self.parents(vertex)).enumerate();
         steps.filter(|(_, (level, _))| **level != UNREACHED).find_map(|(number, (&level, &parent))| {

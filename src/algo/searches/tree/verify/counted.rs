@@ -1,5 +1,5 @@
-//! The last checks of trees, after the pass over all edges. The pass must have seen an edge from every parent, and the
-//! reported figures must be those of the columns.
+//! The last checks of trees, after the pass over all edges. The pass must have seen the edge from every parent, and the
+//! reported figures must match the columns.
 
 use super::SourceChecked;
 use super::columns::TreeColumns;
@@ -40,9 +40,9 @@ pub(super) fn agree(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &Pas
     }
     for (number, (figures, reported)) in figures.iter().zip(columns.sources).enumerate() {
         let edges = match results.info.direction {
-            // Both ends of an edge are reached, or neither.
+            // In an undirected graph, an edge has both ends reached, or neither.
             Direction::Undirected => figures.degrees / 2..=figures.degrees / 2,
-            // The job reports distinct edges.
+            // Repeated edges count once in the reported figure.
             Direction::Directed => seen.edges[number].saturating_sub(seen.repeats)..=seen.edges[number],
         };
         figures.check(reported, columns.roots[number].is_some(), &edges)?;

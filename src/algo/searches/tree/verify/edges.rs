@@ -23,7 +23,7 @@ const LINE: usize = 16;
 pub(super) struct PassResult {
     /// For each vertex a bit per tree, which is set once the pass sees an edge from the parent to the vertex.
     parents: Buffer<AtomicU32>,
-    /// The first fault: the least number of a tree, then the least rule.
+    /// The first fault, in the order of trees and then of rules.
     pub wrong: Option<(usize, TreeFault)>,
     /// For each tree, the number of edges that leave reached vertices. Counted only if the graph is directed.
     pub edges: Vec<u64>,
@@ -70,7 +70,7 @@ pub(super) fn pass(
     Ok(PassResult { parents, wrong, edges, repeats })
 }
 
-/// Distributes the edges of all blocks of a graph among the checkers, a block at a time.
+/// Distributes the blocks of a graph among the checkers, each of which checks all edges of a block.
 fn blocks(graph: &Graph, checkers: &mut [TreeEdgeChecker<'_>]) -> Result<()> {
     let (parts, direction) = (Parts::new(graph.catalogue.len(), 1), graph.info.direction);
     let threads = checkers.len();
@@ -136,8 +136,8 @@ impl<'a> TreeEdgeChecker<'a> {
         }
     }
 
-    /// Records the fault that the edge from `from` to `to` shows, unless the recorded one comes before it (by tree,
-    /// then by rule).
+    /// Records the fault that the edge from `from` to `to` shows, unless an earlier one is recorded. Faults are ordered
+    /// by tree, then by rule.
     #[cold]
     fn note(&mut self, from: u32, to: u32) {
         let (levels, heads, parents) = (self.columns.levels(from), self.columns.levels(to), self.columns.parents(to));

@@ -40,8 +40,7 @@ pub(super) struct SourceChecked {
     pub frontiers: Vec<u64>,
 }
 
-/// Maximum number of sources in one pass over the edges. With 64, the levels of a vertex in all trees fill a few cache
-/// lines.
+/// Maximum number of sources in one pass over the edges. For 64 sources, the levels of a vertex fill a few cache lines.
 const MOST: usize = 64;
 
 /// Bytes of the buffers through which a thread reads the two columns of a source.

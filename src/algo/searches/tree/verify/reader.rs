@@ -13,8 +13,8 @@ pub(super) const UNREACHED: u32 = 1 << 31;
 /// Stands for the parent of an unreached vertex and of a root.
 pub(super) const NOBODY: u32 = ISOLATED;
 
-/// Reads the columns of a source. Calls `put` with the place, the level and the parent of every vertex that has an
-/// edge. Returns the place of the root, or `None` if the root has no edge.
+/// Reads the columns of a source. Calls `put` with each vertex that has an edge, its level and its parent. Vertices are
+/// places (positions in the order of vertices). Returns the place of the root, or `None` if the root has no edge.
 pub(super) fn read(
     places: &Places,
     results: &Results<'_>,

@@ -440,8 +440,8 @@ impl<O> Computed<'_, O> {
 
 /// Returns the table of an algorithm as it stands in a job file.
 pub(super) fn table_text(algorithm: &str, options: &impl Serialize) -> Result<String> {
-    let table = toml::to_string(options).map_err(|e| Error::internal("write a table", e))?;
-    Ok(format!("[{algorithm}]\n{table}"))
+    let table = Table::try_from(options).map_err(|e| Error::internal("write a table", e))?;
+    Ok(Table::from_iter([(algorithm.to_owned(), TomlValue::Table(table))]).to_string())
 }
 
 /// Maps the list of ids that a job wrote.

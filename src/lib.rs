@@ -1,4 +1,49 @@
-//! gpugraph: exact algorithms on graphs larger than the GPU and than memory, and on linked lists, as resumable jobs.
+//! Exact algorithms on graphs larger than the GPU and than memory.
+//!
+//! gpugraph counts triangles, searches, finds shortest paths and ranks lists. It streams tens of gigabytes of edges
+//! through fixed memory, on CPUs and GPUs, and gives the same answer on all of them. It is a command with job files
+//! (`gpugraph run job.toml`), and this library.
+//!
+//! # A tour
+//!
+//! A [`Context`] says what calls may use. A [`Graph`] is built once, from files or from memory.
+//!
+//! ```
+//! use gpugraph::{Context, Graph, Size, bfs, sssp, triangles};
+//!
+//! # let folder = std::env::temp_dir().join(format!("gpugraph-tour-{}", std::process::id()));
+//! # std::fs::create_dir(&folder)?;
+//! # let file = folder.join("friends.txt");
+//! std::fs::write(&file, "# who knows whom\n1 2\n2 3\n3 1\n3 4\n")?;
+//! let context = Context::builder().host_memory("2GiB".parse::<Size>()?).build()?;
+//! let graph = Graph::builder().input(&file).build(&context)?;
+//! assert_eq!((graph.vertices(), graph.edges()), (5, 4));
+//! # std::fs::remove_dir_all(&folder)?;
+//!
+//! // Each algorithm is a module with a function or two, options and a typed result.
+//! assert_eq!(triangles::count(&graph, &context)?, 1);
+//!
+//! // A column has a value for each vertex, by its id in the input.
+//! let tree = bfs::search(&graph, graph.vertex(1)?, &bfs::Options::default(), &context)?;
+//! assert_eq!(tree.levels()[4], 2);
+//! assert_eq!(tree.parents().get(4), Some(3));
+//! tree.validate(&graph, &context)?;
+//!
+//! // Edges may come from memory, with weights.
+//! let roads = Graph::from_weighted_edges([(0, 1, 1.5f32), (1, 2, 0.5), (0, 2, 4.0)], &context)?;
+//! let paths = sssp::search(&roads, roads.vertex(0)?, &sssp::Options::default(), &context)?;
+//! assert_eq!(paths.path_to(2), Some(vec![0, 1, 2]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! - A graph that does not fit in memory is read from the disk: [`GraphBuilder::spill_to`] names the folder, and keeps
+//!   the graph there for later programs ([`Graph::open`]).
+//! - [`ContextBuilder::on_progress`] reports how far a call is, and [`Canceller`] stops it.
+//! - Errors have a message of one line, with place and remedy, and a stable [`ErrorKind`].
+//! - [`Job`] runs job files, as the command does. Jobs that are killed carry on.
+//! - Logs go to the crate `tracing`; a program that installs no subscriber sees none.
+//!
+//! # How it is built
 //!
 //! ```text
 //! job.toml ─ config ─ job ─┬─ prepare: ingest → relabel → partition → sort → blocks (of a graph; of a list nothing)
@@ -7,26 +52,10 @@
 //!                 beneath: store (files) · memory (budget) · comm (ranks)
 //! ```
 //!
-//! | module | contains |
-//! |---|---|
-//! | `jobfile`, `config` | the job file, validated |
-//! | `job` | runs, stages, manifest, journal, limits, signals; only this module writes the manifest |
-//! | `formats`, `generate`, `convert` | edges read, generated and written |
-//! | `list` | linked lists read and generated |
-//! | `prepare` | from edges to rows |
-//! | `graph` | order of vertices, layout, blocks |
-//! | `algo` | the registry of algorithms, which work on blocks or a list, and open no file of the workdir |
-//! | `results` | columns of results |
-//! | `stream` | rows that pass through a GPU's fixed memory |
-//! | `gpu`, `comm` | the GPU in use; the ranks of a job |
-//! | `store`, `memory` | sealed files; the memory limit |
-//! | `chart` | pictures of numbers, with their tables, as SVG in HTML |
-//! | `commands` | the command line; job scripts for Slurm and PBS |
-//! | `stdout` | prints answers |
-//!
-//! Four rules hold everywhere. The answer, the blocks and the units depend on the input alone, never on limits,
-//! threads, device or ranks. A stored file is either complete and checked, or absent. Memory that grows with the
-//! graph comes from the budget. No allocation trusts a size in a header before it was checked against the file.
+//! ARCHITECTURE.md in the repository describes the modules, which are private. Four rules hold everywhere. The answer,
+//! the blocks and the units depend on the input alone, never on limits, threads, device or ranks. A stored file is
+//! either complete and checked, or absent. Memory that grows with the graph comes from the budget. No allocation trusts
+//! a size in a header before it was checked against the file.
 
 mod algo;
 mod chart;

@@ -32,8 +32,8 @@ use std::path::{Path, PathBuf};
 /// println!("{}", job.plan()?);
 /// let report = job.run()?;
 /// println!("{} triangles", report.triangles().expect("the job counts them").triangles);
-/// # std::fs::remove_dir_all(folder).unwrap();
-/// # Ok::<(), gpugraph::Error>(())
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
 pub struct Job {

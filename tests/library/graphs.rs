@@ -1,0 +1,407 @@
+//! The public library: graphs from files and memory, typed results, errors by kind, cancellation.
+
+use crate::support::Dice;
+use gpugraph::sssp::{self, Distances, EdgeWeights};
+use gpugraph::{
+    Context, Device, EdgeList, ErrorKind, Graph, Job, Size, WeightType, Weights, bfs, dfs, listrank, traverse,
+    triangles,
+};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+fn context() -> Context {
+    Context::builder().device(Device::Cpu).threads(2).host_memory("1GiB".parse::<Size>().unwrap()).build().unwrap()
+}
+
+fn kind<T>(result: gpugraph::Result<T>) -> ErrorKind {
+    result.err().expect("an error").kind()
+}
+
+/// Random edges, with loops and repeats, between ids below `ids`.
+fn random_edges(random: &mut Dice, edges: usize, ids: u64) -> Vec<(u64, u64)> {
+    (0..edges).map(|_| (random.below(ids), random.below(ids))).collect()
+}
+
+/// The neighbours of each vertex.
+fn neighbours(edges: &[(u64, u64)], directed: bool) -> BTreeMap<u64, BTreeSet<u64>> {
+    let mut rows = BTreeMap::<u64, BTreeSet<u64>>::new();
+    for &(u, v) in edges.iter().filter(|(u, v)| u != v) {
+        rows.entry(u).or_default().insert(v);
+        let back = rows.entry(v).or_default();
+        if !directed {
+            back.insert(u);
+        }
+    }
+    rows
+}
+
+/// Levels from `source`, by a queue.
+fn levels(rows: &BTreeMap<u64, BTreeSet<u64>>, source: u64) -> BTreeMap<u64, i32> {
+    let (mut levels, mut queue) = (BTreeMap::from([(source, 0)]), VecDeque::from([source]));
+    while let Some(at) = queue.pop_front() {
+        for &next in rows.get(&at).into_iter().flatten() {
+            if !levels.contains_key(&next) {
+                levels.insert(next, levels[&at] + 1);
+                queue.push_back(next);
+            }
+        }
+    }
+    levels
+}
+
+#[test]
+fn results_of_graphs_in_memory_are_those_of_plain_computation() {
+    let (context, mut random) = (context(), Dice(5));
+    for (edges, ids) in [(0, 1), (1, 1), (40, 12), (300, 60), (900, 100)] {
+        let edges = random_edges(&mut random, edges, ids);
+        let graph = Graph::from_edges(edges.iter().copied(), &context).unwrap();
+        let rows = neighbours(&edges, false);
+        let distinct: usize = rows.values().map(BTreeSet::len).sum::<usize>() / 2;
+        let loops = edges.iter().filter(|(u, v)| u == v).count() as u64;
+        let end = edges.iter().map(|&(u, v)| u.max(v) + 1).max().unwrap_or(0);
+        assert_eq!((graph.vertices(), graph.edges(), graph.self_loops()), (end, distinct as u64, loops));
+        assert_eq!(graph.duplicates(), edges.len() as u64 - loops - distinct as u64);
+        assert_eq!(graph.isolated(), end - rows.len() as u64);
+        assert_eq!(graph.max_degree(), rows.values().map(BTreeSet::len).max().unwrap_or(0) as u64);
+
+        let of = |v: u64| -> u64 {
+            let row = rows.get(&v).cloned().unwrap_or_default();
+            row.iter().map(|u| rows[u].intersection(&row).count() as u64).sum::<u64>() / 2
+        };
+        let clustering = triangles::clustering(&graph, &context).unwrap();
+        let expected: Vec<u64> = (0..end).map(of).collect();
+        assert_eq!(clustering.triangles[..], expected);
+        assert_eq!(clustering.totals.triangles, u128::from(expected.iter().sum::<u64>() / 3));
+        assert_eq!(triangles::count(&graph, &context).unwrap(), clustering.totals.triangles);
+        assert!(clustering.degree.iter().all(|(v, degree)| rows.get(&v).map_or(0, BTreeSet::len) == degree as usize));
+
+        let Some(source) = rows.keys().next().copied() else { continue };
+        let expected = levels(&rows, source);
+        let vertex = graph.vertex(source).unwrap();
+        let tree = bfs::search(&graph, vertex, &bfs::Options::default(), &context).unwrap();
+        let found: BTreeMap<u64, i32> = tree.levels().iter().filter(|&(_, level)| level >= 0).collect();
+        assert_eq!((tree.reached(), found), (expected.len() as u64, expected.clone()));
+        for (v, &level) in &expected {
+            let parent = tree.parents().get(*v).unwrap() as u64;
+            assert!(if *v == source {
+                parent == source
+            } else {
+                rows[v].contains(&parent) && expected[&parent] + 1 == level
+            });
+        }
+        tree.validate(&graph, &context).unwrap();
+        let other = traverse::search(&graph, vertex, &traverse::Options::default(), &context).unwrap();
+        assert_eq!((&other.levels()[..], &other.parents()[..]), (&tree.levels()[..], &tree.parents()[..]));
+        let depth_first = dfs::search(&graph, Some(vertex), &dfs::Options::default(), &context).unwrap();
+        assert_eq!(depth_first.reached(), tree.reached());
+    }
+}
+
+#[test]
+fn shortest_paths_are_those_of_dijkstra_by_both_types_of_weights() {
+    let (context, mut random) = (context(), Dice(8));
+    let edges: Vec<(u64, u64, u32)> =
+        random_edges(&mut random, 400, 90).into_iter().map(|(u, v)| (u, v, random.below(20) as u32)).collect();
+    let mut rows = BTreeMap::<u64, Vec<(u64, u64)>>::new();
+    for &(u, v, weight) in &edges {
+        rows.entry(u).or_default().push((v, weight.into()));
+        rows.entry(v).or_default().push((u, weight.into()));
+    }
+    let source = edges[0].0;
+    let (mut expected, mut heap) = (BTreeMap::new(), BinaryHeap::from([(std::cmp::Reverse(0), source)]));
+    while let Some((std::cmp::Reverse(distance), at)) = heap.pop() {
+        if let std::collections::btree_map::Entry::Vacant(of) = expected.entry(at) {
+            of.insert(distance);
+            heap.extend(rows[&at].iter().map(|&(next, weight)| (std::cmp::Reverse(distance + weight), next)));
+        }
+    }
+    let whole = Graph::from_weighted_edges(edges.iter().copied(), &context).unwrap();
+    // Quarters, whose sums are exact.
+    let quarters = edges.iter().map(|&(u, v, weight)| (u, v, weight as f32 / 4.0));
+    let decimal = Graph::from_weighted_edges(quarters, &context).unwrap();
+    for (graph, scale) in [(&whole, 1.0), (&decimal, 0.25)] {
+        assert!(graph.is_weighted());
+        let paths = sssp::search(graph, graph.vertex(source).unwrap(), &sssp::Options::default(), &context).unwrap();
+        let found: BTreeMap<u64, f64> = match paths.distances() {
+            Distances::Whole(of) => of.iter().filter(|&(_, d)| d != u64::MAX).map(|(v, d)| (v, d as f64)).collect(),
+            Distances::Decimal(of) => of.iter().filter(|(_, d)| d.is_finite()).map(|(v, d)| (v, d.into())).collect(),
+        };
+        assert_eq!(found, expected.iter().map(|(&v, &d)| (v, d as f64 * scale)).collect());
+        assert_eq!(paths.reached(), expected.len() as u64);
+        paths.validate(graph, &context).unwrap();
+        let farthest = *expected.iter().max_by_key(|&(_, distance)| distance).unwrap().0;
+        let path = paths.path_to(farthest).unwrap();
+        assert_eq!((path[0], path[path.len() - 1]), (source, farthest));
+        let least = |u: u64, v: u64| rows[&u].iter().filter(|&&(to, _)| to == v).map(|&(_, weight)| weight).min();
+        assert_eq!(path.windows(2).map(|two| least(two[0], two[1]).unwrap()).sum::<u64>(), expected[&farthest]);
+        let unit = sssp::Options { weights: EdgeWeights::Unit, ..sssp::Options::default() };
+        let steps = sssp::search(graph, graph.vertex(source).unwrap(), &unit, &context).unwrap();
+        let Distances::Whole(steps) = steps.distances() else { panic!("whole") };
+        let tree = bfs::search(graph, graph.vertex(source).unwrap(), &bfs::Options::default(), &context).unwrap();
+        assert!(tree.levels().iter().all(|(v, level)| steps.get(v).map(|d| d as i64 as i32) == Some(level)));
+    }
+    let unweighted = Graph::from_edges([(0, 1)], &context).unwrap();
+    assert!(!unweighted.is_weighted());
+    let vertex = unweighted.vertex(0).unwrap();
+    assert_eq!(kind(sssp::search(&unweighted, vertex, &sssp::Options::default(), &context)), ErrorKind::Usage);
+    assert_eq!(kind(Graph::from_weighted_edges([(0, 1, -1f32)], &context)), ErrorKind::Usage);
+    assert_eq!(kind(Graph::from_weighted_edges([(0, 1, f32::NAN)], &context)), ErrorKind::Usage);
+}
+
+#[test]
+fn sparse_ids_are_found_and_files_give_what_memory_gives() {
+    let context = context();
+    let ids = [7, 1 << 40, u64::MAX - 1, 1 << 63, 12];
+    let edges: Vec<(u64, u64)> =
+        [(0, 1), (1, 2), (2, 0), (2, 3), (4, 4)].map(|(u, v): (usize, usize)| (ids[u], ids[v])).into();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("edges.txt");
+    let text: String = edges.iter().map(|(u, v)| format!("{u} {v}\n")).collect();
+    std::fs::write(&file, text).unwrap();
+    let from_file = Graph::builder().input(&file).build(&context).unwrap();
+    let from_memory = Graph::from_edges(edges.iter().copied(), &context).unwrap();
+    let mut sorted = ids.to_vec();
+    sorted.sort_unstable();
+    for graph in [&from_file, &from_memory] {
+        assert_eq!(graph.ids(), Some(&sorted[..]));
+        let per_vertex = triangles::per_vertex(graph, &context).unwrap();
+        assert_eq!(sorted.iter().map(|&id| per_vertex.get(id).unwrap()).collect::<Vec<_>>(), [1, 0, 1, 0, 1]);
+        assert_eq!(per_vertex.get(8), None);
+        assert_eq!(kind(graph.vertex(8)), ErrorKind::Input);
+        let tree = bfs::search(graph, graph.vertex(7).unwrap(), &bfs::Options::default(), &context).unwrap();
+        assert_eq!(tree.parents().get(1 << 63), Some((u64::MAX - 1) as i64));
+        assert_eq!(tree.levels().iter().map(|(id, level)| (id, level)).collect::<BTreeMap<_, _>>()[&12], -1);
+    }
+    assert_eq!(kind(Graph::from_edges([(0, u64::MAX)], &context)), ErrorKind::Usage);
+}
+
+#[test]
+fn a_graph_that_is_kept_is_found_again_and_columns_outlive_it() {
+    let (context, folder) = (context(), tempfile::tempdir().unwrap());
+    let kept = folder.path().join("kept");
+    let build = || Graph::builder().kronecker(9, 8.0, 3).spill_to(&kept).build(&context);
+    let graph = build().unwrap();
+    let count = triangles::count(&graph, &context).unwrap();
+    let per_vertex = triangles::per_vertex(&graph, &context).unwrap();
+    assert_eq!(kind(build()), ErrorKind::Busy, "one graph at a time may use a folder");
+    drop(graph);
+    let manifest = std::fs::metadata(kept.join("graph")).unwrap();
+    let again = build().unwrap();
+    assert_eq!(std::fs::metadata(kept.join("graph")).unwrap().modified().unwrap(), manifest.modified().unwrap());
+    assert_eq!(triangles::count(&again, &context).unwrap(), count);
+    drop(again);
+    let opened = Graph::open(&kept, &context).unwrap();
+    assert_eq!(triangles::count(&opened, &context).unwrap(), count);
+    drop(opened);
+    std::fs::remove_dir_all(&kept).unwrap();
+    assert_eq!(per_vertex.iter().map(|(_, n)| u128::from(n)).sum::<u128>(), 3 * count);
+    assert_eq!(kind(Graph::open(&kept, &context)), ErrorKind::Input);
+    let out = folder.path().join("out/triangles");
+    per_vertex.write_npy(out.with_extension("npy")).unwrap();
+    per_vertex.write_csv(out.with_extension("csv"), "triangles").unwrap();
+    let text = std::fs::read_to_string(out.with_extension("csv")).unwrap();
+    assert_eq!(text.lines().next(), Some("id,triangles"));
+    assert_eq!(text.lines().count(), 1 + per_vertex.len());
+    assert_eq!(std::fs::metadata(out.with_extension("npy")).unwrap().len(), 128 + 8 * per_vertex.len() as u64);
+}
+
+#[test]
+fn temporary_graphs_leave_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let context = Context::builder().device(Device::Cpu).temporary_folder(folder.path()).build().unwrap();
+    let graph = Graph::from_edges([(0, 1)], &context).unwrap();
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    let ranks = listrank::rank(vec![-1, 0], &listrank::Options::default(), &context).unwrap();
+    drop((graph, ranks));
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn lists_are_ranked_and_refused() {
+    let context = context();
+    let rank = |list: Vec<i64>, order| {
+        let options = listrank::Options { order, ..listrank::Options::default() };
+        listrank::rank(list, &options, &context)
+    };
+    let ranks = rank(vec![3, -1, 1, 2], listrank::Order::Successors).unwrap();
+    assert_eq!((ranks.head(), &ranks.ranks()[..]), (Some(0), &[3, 0, 1, 2][..]));
+    let ranks = rank(vec![3, -1, 1, 2], listrank::Order::FromHead).unwrap();
+    assert_eq!(&ranks.ranks()[..], [0, 3, 2, 1]);
+    assert_eq!(rank(Vec::new(), listrank::Order::FromHead).unwrap().head(), None);
+    assert_eq!(kind(rank(vec![1, 0], listrank::Order::Successors)), ErrorKind::Input);
+    assert_eq!(kind(rank(vec![5, -1], listrank::Order::Successors)), ErrorKind::Usage);
+    assert_eq!(kind(rank(vec![-2], listrank::Order::Successors)), ErrorKind::Usage);
+}
+
+#[test]
+fn options_that_exclude_each_other_are_refused() {
+    let context = context();
+    let file = Graph::builder().input("no such file.txt");
+    assert_eq!(kind(file.clone().build(&context)), ErrorKind::Input);
+    assert_eq!(kind(file.clone().vertices(5).build(&context)), ErrorKind::Usage);
+    assert_eq!(kind(file.format("sparrow").build(&context)), ErrorKind::Usage);
+    assert_eq!(kind(Graph::builder().build(&context)), ErrorKind::Usage);
+    assert_eq!(kind(Graph::builder().kronecker(99, 1.0, 1).build(&context)), ErrorKind::Usage);
+    let small = Context::builder().device(Device::Cpu).host_memory(1 << 20).build().unwrap();
+    assert_eq!(kind(Graph::from_edges([(0, 1)], &small)), ErrorKind::Limit);
+    let graph = Graph::from_edges([(0, 1)], &context).unwrap();
+    assert_eq!(kind(triangles::count(&graph, &self::context())), ErrorKind::Usage);
+    assert_eq!(kind(Context::builder().device(Device::Cpu).gpu(1).build()), ErrorKind::Usage);
+    assert_eq!(kind("8 parsecs".parse::<Size>()), ErrorKind::Usage);
+    let articulation = dfs::Options { articulation: true, ..dfs::Options::default() };
+    let directed = Arc::new(Pair { read: AtomicUsize::new(0) });
+    let directed = Graph::builder().edges(directed).directed(true).weights(Weights::None).build(&context).unwrap();
+    assert!(directed.is_directed() && !directed.is_weighted());
+    assert_eq!(kind(dfs::search(&directed, None, &articulation, &context)), ErrorKind::Usage);
+}
+
+/// The edges 0 -> 1 and 1 -> 2, with weights.
+struct Pair {
+    read: AtomicUsize,
+}
+
+impl EdgeList for Pair {
+    fn edges(&self) -> u64 {
+        2
+    }
+
+    fn read(&self, first: u64, out: &mut [[u64; 2]]) {
+        self.read.fetch_add(out.len(), SeqCst);
+        out.iter_mut().zip(first..).for_each(|(pair, edge)| *pair = [edge, edge + 1]);
+    }
+
+    fn weights(&self) -> Option<WeightType> {
+        Some(WeightType::U32)
+    }
+
+    fn read_weights(&self, _: u64, out: &mut [u32]) {
+        out.fill(3);
+    }
+}
+
+#[test]
+fn vertices_without_edges_count_if_they_are_declared() {
+    let context = context();
+    let pair = || Arc::new(Pair { read: AtomicUsize::new(0) });
+    let graph = Graph::builder().edges(pair()).vertices(9).directed(true).build(&context).unwrap();
+    assert_eq!((graph.vertices(), graph.isolated(), graph.edges()), (9, 6, 2));
+    let paths = sssp::search(&graph, graph.vertex(1).unwrap(), &sssp::Options::default(), &context).unwrap();
+    let Distances::Whole(distances) = paths.distances() else { panic!("whole") };
+    assert_eq!(&distances[..4], [u64::MAX, 0, 3, u64::MAX]);
+    assert_eq!(kind(Graph::builder().edges(pair()).vertices(2).build(&context)), ErrorKind::Usage);
+}
+
+#[test]
+fn a_call_is_cancelled_and_the_graph_stays_usable() {
+    let seen = Arc::new(Mutex::new(Vec::<String>::new()));
+    let stages = Arc::clone(&seen);
+    let context = Context::builder()
+        .device(Device::Cpu)
+        .threads(2)
+        .on_progress(move |progress| stages.lock().unwrap().push(progress.stage.to_owned()))
+        .build()
+        .unwrap();
+    let graph = Graph::builder().kronecker(15, 16.0, 1).build(&context).unwrap();
+    let canceller = context.canceller();
+    // Without a call in progress nothing happens.
+    canceller.cancel();
+    assert!(triangles::count(&graph, &context).unwrap() > 0);
+    let started = Instant::now();
+    let cancelled = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(300));
+            canceller.cancel();
+        });
+        // A serial search from every vertex, which takes far longer.
+        (0..100_000).find_map(|_| {
+            dfs::search(&graph, None, &dfs::Options { validate: true, ..Default::default() }, &context)
+                .and_then(|_| {
+                    bfs::search(
+                        &graph,
+                        graph.vertex(1)?,
+                        &bfs::Options { validate: true, ..Default::default() },
+                        &context,
+                    )
+                })
+                .err()
+        })
+    });
+    // The call in progress at that moment ended early, unless the request fell between two calls.
+    assert!(cancelled.is_none_or(|e| e.kind() == ErrorKind::Stopped), "another error");
+    assert!(started.elapsed() < Duration::from_secs(60));
+    assert!(triangles::count(&graph, &context).unwrap() > 0);
+    assert!(seen.lock().unwrap().iter().all(|stage| !stage.is_empty()));
+}
+
+#[test]
+fn threads_that_share_a_graph_take_turns() {
+    let context = context();
+    let graph = Graph::builder().kronecker(10, 8.0, 1).build(&context).unwrap();
+    let expected = triangles::count(&graph, &context).unwrap();
+    std::thread::scope(|scope| {
+        for source in 1..4u64 {
+            let (graph, context) = (&graph, &context);
+            scope.spawn(move || {
+                let Ok(vertex) = graph.vertex(source) else { return };
+                let tree = bfs::search(graph, vertex, &bfs::Options::default(), context).unwrap();
+                assert_eq!(tree.levels().get(source), Some(0));
+                assert_eq!(triangles::count(graph, context).unwrap(), expected);
+            });
+        }
+    });
+}
+
+#[test]
+fn jobs_run_by_functions() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = |table: &str| {
+        Job::from_toml(format!("[input]\nkronecker = {{ scale = 9, edge_factor = 8, seed = 3 }}\n{table}\n"))
+            .set("job.workdir", folder.path().join("job").display())
+            .set("run.device", "cpu")
+    };
+    let counting = job("[triangle]\nper_vertex = true").build().unwrap();
+    assert_eq!(kind(counting.status()), ErrorKind::Usage);
+    let plan = counting.plan().unwrap();
+    plan.check().unwrap();
+    assert!(plan.host_memory_needed() > 0 && plan.to_json().contains("host_memory"));
+    let report = counting.run().unwrap();
+    let column = report.column::<u64>("triangles").unwrap();
+    let total = report.triangles().unwrap().triangles;
+    assert_eq!(column.iter().map(|(_, n)| u128::from(n)).sum::<u128>(), 3 * total);
+    assert!(report.to_string().contains(&format!("triangles {total}")));
+    assert!(counting.status().unwrap().is_finished());
+    assert_eq!(kind(report.column::<u32>("triangles")), ErrorKind::Validation);
+    assert_eq!(kind(report.column::<u32>("no")), ErrorKind::Io);
+    assert_eq!(kind(job("[triangel]").build()), ErrorKind::Usage);
+    assert_eq!(kind(Job::from_file("no such job.toml").build()), ErrorKind::Usage);
+}
+
+#[test]
+fn the_public_interface_is_small() {
+    // Of each public item a line begins so; fields, variants and functions of traits come in addition.
+    let library = [
+        "context",
+        "graph",
+        "column",
+        "source",
+        "job",
+        "tree",
+        "triangles",
+        "bfs",
+        "traverse",
+        "sssp",
+        "dfs",
+        "listrank",
+    ];
+    let words = ["pub fn", "pub struct", "pub enum", "pub trait", "pub mod", "pub use", "pub const"];
+    let count =
+        |text: &str| text.lines().filter(|line| words.iter().any(|word| line.trim_start().starts_with(word))).count();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let items: usize = library
+        .iter()
+        .map(|file| count(&std::fs::read_to_string(root.join(format!("src/library/{file}.rs"))).unwrap()))
+        .sum();
+    assert!((50..=250).contains(&items), "{items} public items");
+}

@@ -52,7 +52,8 @@ impl Algorithm for Components {
     fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         let (forest, ranks, trials) = (Forest::bytes(graph.vertices), crew.ranks as u64, u64::from(crew.trials));
         let pieces = if ranks > 1 { 4 * PIECE as u64 } else { 0 };
-        let host_memory = 2 * forest + pieces;
+        // A limit that is enough for a job is enough to verify its results.
+        let host_memory = (2 * forest + pieces).max(verify::bytes(graph.ids, crew.threads));
         let ids = if graph.sparse { 8 * graph.rows + PAGE } else { 0 };
         let joining = (ENTRY * graph.edges as f64 + ROW * graph.vertices as f64) / crew.all_threads();
         Cost {

@@ -10,7 +10,16 @@ use crate::results::read::READING;
 use std::sync::{Mutex, PoisonError};
 
 /// Number of edges that a thread collects before it waits for the forest.
-const BATCH: usize = 1 << 12;
+const BATCH: usize = 1 << 10;
+
+/// Returns the bytes of memory that a check by the blocks of a kept graph takes.
+pub(super) fn bytes(ids: u64, threads: usize) -> u64 {
+    8 * ids + scratch_bytes(threads)
+}
+
+fn scratch_bytes(threads: usize) -> u64 {
+    READING + (16 * BATCH * threads) as u64
+}
 
 /// Parents of the rows of a column. A root is the smallest row of its tree.
 struct RowForest(Buffer<u32>);
@@ -39,7 +48,7 @@ impl RowForest {
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
 pub(super) fn agree(output: &ComponentsOutput, edges: &EdgeSource<'_>, results: &Results<'_>) -> Result<String> {
     let (info, budget) = (results.info, results.budget);
-    let _reserved = budget.reserve(READING + results.threads as u64 * 16 * BATCH as u64, "edges and a column")?;
+    let _reserved = budget.reserve(scratch_bytes(results.threads), "edges and a column")?;
     let ids = Ids::open(results)?;
     let mut forest = RowForest(budget.zeroed(info.ids as usize, "components to verify by (4 bytes for each id)")?);
     forest.0.iter_mut().zip(0..).for_each(|(parent, row)| *parent = row);

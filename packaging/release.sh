@@ -13,7 +13,7 @@ stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 mkdir -p "$out"
 
-# Writes a folder of the stage to an archive that has the same bytes whenever the same commit is archived.
+# Writes a folder of the stage to an archive, with the time of the commit and without names of users.
 archive() {
     tar -C "$stage" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$(git log -1 --format=%ct)" -c "$1" | gzip -9n >"$out/$1.tar.gz"
     (cd "$out" && sha256sum "$1.tar.gz")

@@ -1,6 +1,6 @@
 //! A graph, built once and used by many calls.
 
-use super::column::{Column, IdList, RowIds};
+use super::column::{Column, IdList, Ids, RowIds};
 use super::context::Context;
 use super::folder::TemporaryFolder;
 use super::source::{Pairs, Weight, WeightedPairs, Weights};
@@ -192,6 +192,10 @@ impl EdgeList for Unweighted {
         self.0.edges()
     }
 
+    fn is_signed(&self) -> bool {
+        self.0.is_signed()
+    }
+
     fn read(&self, first: u64, out: &mut [[u64; 2]]) {
         self.0.read(first, out);
     }
@@ -360,8 +364,13 @@ impl Graph {
     }
 
     /// Returns the ids of all vertices in ascending order if ids are sparse; `None` if they count from 0 or 1.
-    pub fn ids(&self) -> Option<&[u64]> {
-        if let RowIds::Sparse(ids) = &self.ids { Some(ids.ids()) } else { None }
+    pub fn ids(&self) -> Option<Ids> {
+        self.ids.sparse()
+    }
+
+    /// Returns the number of rows at the top of a column that are of no vertex: 1 if ids count from 1, otherwise 0.
+    pub fn rows_before(&self) -> u64 {
+        self.ids.rows_before()
     }
 
     /// Returns the vertex with this id.

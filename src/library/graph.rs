@@ -103,6 +103,12 @@ impl GraphBuilder {
         self.option("columns", TomlValue::Array(names))
     }
 
+    /// Like [`GraphBuilder::columns`], by the numbers of the columns, which count from 1.
+    pub fn columns_at(self, numbers: &[u32]) -> GraphBuilder {
+        let numbers = numbers.iter().map(|&number| TomlValue::Integer(number.into())).collect();
+        self.option("columns", TomlValue::Array(numbers))
+    }
+
     /// Skips lines at the top of each text file.
     pub fn skip_lines(self, lines: u32) -> GraphBuilder {
         self.option("skip_lines", TomlValue::Integer(lines.into()))

@@ -38,7 +38,10 @@ fn of_job_file(topic: &str) -> Option<String> {
     if let Some(TableInfo { name, about, keys }) = tables().find(|table| table.name == name) {
         let _ = writeln!(text, "[{name}]: {about}\n");
         keys.iter().for_each(|key| describe(key.name(), *key, &mut text));
-        let _ = writeln!(text, "To set a key for one run: --set {name}.KEY=VALUE");
+        let _ = match keys {
+            [] => writeln!(text, "It has no keys."),
+            _ => writeln!(text, "To set a key for one run: --set {name}.KEY=VALUE"),
+        };
         return Some(text);
     }
     let (table, key) = match topic.split_once('.') {

@@ -94,7 +94,10 @@ pub(super) fn check(root: &TomlTable, diagnostics: &mut Diagnostics) {
                 let advice = advice(&entry.key, &names, |name| format!("[{name}]"));
                 diagnostics.error(&entry.place, format!("unknown table [{}]; {advice}", clip(&entry.key)));
             }
-            (None, None) => unknown(&entry.key, &entry.place, "before the first table", &[], diagnostics),
+            (None, None) => {
+                let advice = "every key belongs in a table";
+                unknown(&entry.key, &entry.place, "before the first table", (&[], advice), diagnostics);
+            }
         }
     }
 }
@@ -102,16 +105,17 @@ pub(super) fn check(root: &TomlTable, diagnostics: &mut Diagnostics) {
 /// Reports the keys of `table` that are not in `known`; `place` names the table in the message.
 pub(super) fn check_keys(table: &TomlTable, place: &str, known: &[&str], diagnostics: &mut Diagnostics) {
     for entry in table.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
-        unknown(&entry.key, &entry.place, &format!("in {place}"), known, diagnostics);
+        unknown(&entry.key, &entry.place, &format!("in {place}"), (known, "it has no keys"), diagnostics);
     }
 }
 
-fn unknown(key: &str, at: &TextSpan, place: &str, known: &[&str], diagnostics: &mut Diagnostics) {
+/// Reports an unknown key. `none` is the advice if the place has no known keys.
+fn unknown(key: &str, at: &TextSpan, place: &str, (known, none): (&[&str], &str), diagnostics: &mut Diagnostics) {
     let owner = tables().find(|table| table.keys.iter().any(|other| other.name() == key));
     let advice = match (owner, nearest(key, known)) {
         (_, Some(near)) => format!("did you mean '{near}'?"),
         (Some(owner), None) => format!("it belongs in [{}]", owner.name),
-        (None, None) if known.is_empty() => "every key belongs in a table".to_owned(),
+        (None, None) if known.is_empty() => none.to_owned(),
         (None, None) => format!("there are {}", known.join(", ")),
     };
     diagnostics.error(at, format!("unknown key '{}' {place}; {advice}", clip(key)));
@@ -242,7 +246,10 @@ mod tests {
                 format!("| `{}` | {values} | {} | {} |\n", key.name(), shown(*key), key.meaning())
             };
             let rows: String = algorithm.keys.iter().map(row).collect();
-            let expected = format!("| key | values | default | meaning |\n|---|---|---|---|\n{rows}");
+            let expected = match algorithm.keys {
+                [] => "It has no keys.".to_owned(),
+                _ => format!("| key | values | default | meaning |\n|---|---|---|---|\n{rows}"),
+            };
             let name = algorithm.name;
             if !section(name).contains(&expected) {
                 missing += &format!("\n## [{name}]\n\n`[{name}]` {}.\n\n{expected}", algorithm.about);

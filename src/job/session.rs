@@ -31,7 +31,7 @@ pub(crate) struct Session {
     record: RunRecord,
     made: Made,
     /// Where the graph or list comes from. It keeps the graph of another workdir from being removed.
-    _source: Box<dyn Stage>,
+    _source: Box<dyn Stage + Send>,
     /// The lock of the workdir, for as long as the job is open.
     _lock: Option<Lock>,
 }
@@ -50,7 +50,7 @@ impl Session {
             record.progress.observe(observer);
         }
         lend(&mut context, gpu);
-        let mut source: Box<dyn Stage> = match &context.job.input {
+        let mut source: Box<dyn Stage + Send> = match &context.job.input {
             input if input.is_list() => Box::new(OpenedList),
             InputSpec::Prepared(other) => Box::new(KeptGraph { workdir: other.clone(), reader: None }),
             _ => Box::new(FromEdges::default()),

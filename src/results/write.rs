@@ -48,6 +48,21 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{name}"), name, (isolated, None), of)
     }
 
+    /// Writes `out/ALGORITHM/NAME.npy` or `.csv` like [`Self::put`]. `isolated` returns the value of a vertex without an
+    /// edge by its id. Rows before the first vertex have the value `missing`.
+    ///
+    /// # Errors
+    /// The errors of [`Self::put`].
+    pub fn put_all<T: Value>(
+        &mut self,
+        name: &str,
+        missing: T,
+        isolated: impl Fn(InputId) -> T,
+        of: impl Fn(Vertex) -> T,
+    ) -> Result<()> {
+        self.column(&format!("out/{}/{name}", self.algorithm), name, (missing, Some(&isolated)), of)
+    }
+
     /// Writes the column `out/ALGORITHM/NAME.npy` or `.csv` as [`Self::put`] does. If the vertex in `own` has no edge,
     /// it gets the value in `own` instead of `isolated`.
     ///
@@ -60,7 +75,7 @@ impl<'a> Columns<'a> {
         own: Option<(InputId, T)>,
         of: impl Fn(Vertex) -> T,
     ) -> Result<()> {
-        self.column(&format!("out/{}/{name}", self.algorithm), name, (isolated, own), of)
+        self.column_with_own(&format!("out/{}/{name}", self.algorithm), name, (isolated, own), of)
     }
 
     /// Writes the column `out/ALGORITHM/SOURCE/NAME.npy` or `.csv` of a search from `source`. If the source has no
@@ -77,7 +92,7 @@ impl<'a> Columns<'a> {
         of: impl Fn(Vertex) -> T,
     ) -> Result<()> {
         let path = format!("{}/{name}", self.folder_of(source));
-        self.column(&path, name, (isolated, own.map(|own| (source, own))), of)
+        self.column_with_own(&path, name, (isolated, own.map(|own| (source, own))), of)
     }
 
     /// Returns the files that were written for a source, with their paths relative to the workdir.
@@ -150,13 +165,31 @@ impl<'a> Columns<'a> {
         self.written
     }
 
-    /// Writes a column of vertices. A row without a vertex has the value `isolated`, except the row of the source in
+    /// Writes a column of vertices. A vertex without an edge has the value `isolated`, except the source in
     /// `own`, which has the value in `own`.
-    fn column<T: Value>(
+    fn column_with_own<T: Value>(
         &mut self,
         path: &str,
         name: &str,
         (isolated, own): (T, Option<(InputId, T)>),
+        of: impl Fn(Vertex) -> T,
+    ) -> Result<()> {
+        match own {
+            Some((source, own)) => {
+                let value = |id| if id == source { own } else { isolated };
+                self.column(path, name, (isolated, Some(&value)), of)
+            }
+            None => self.column(path, name, (isolated, None), of),
+        }
+    }
+
+    /// Writes a column. A vertex without an edge has the value that `isolated` returns for its id, or `missing` if there
+    /// is no `isolated`. Rows before the first vertex have the value `missing`.
+    fn column<T: Value>(
+        &mut self,
+        path: &str,
+        name: &str,
+        (missing, isolated): (T, Option<&dyn Fn(InputId) -> T>),
         of: impl Fn(Vertex) -> T,
     ) -> Result<()> {
         let graph = self.open()?;
@@ -166,11 +199,10 @@ impl<'a> Columns<'a> {
         // Rows beyond the last id have no vertex.
         let dense = |row: u64| u32::try_from(row).ok().map(DenseId);
         let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
-        let row_of = |RawId(id)| sparse.map_or(Some(id), |ids| ids.binary_search(&id).ok().map(|row| row as u64));
-        let own = own.and_then(|(source, value)| Some((row_of(first_id.raw(source)?)?, value)));
+        let id = |row: u64| first_id.input(RawId(sparse.and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row)));
         let value = |row: u64| match dense(row).and_then(|id| relabel::vertex(map, id)) {
             Some(vertex) => of(vertex),
-            None => own.filter(|&(source, _)| source == row).map_or(isolated, |(_, value)| value),
+            None => isolated.map_or(missing, |isolated| isolated(id(row))),
         };
         let file = format!("{path}.{}", self.format.ending());
         let to = self.workdir.join(&file);
@@ -178,17 +210,14 @@ impl<'a> Columns<'a> {
         let output = match self.format {
             OutputFormat::Npy => {
                 // A header may declare many more vertices than have edges, so zeros after the last id are not written.
-                let zero = is_zero(isolated) && own.is_none();
+                let zero = is_zero(missing) && isolated.is_none();
                 let stored = if zero { rows.min(map.len() as u64) } else { rows };
-                let before_all = (0..before).map(|_| isolated);
+                let before_all = (0..before).map(|_| missing);
                 npy(&to, before + rows, before_all.chain((0..stored).map(value)), rows - stored)?
             }
             OutputFormat::Csv => make(&to, 0, |out| {
                 writeln!(out, "id,{name}")?;
-                (0..rows).try_for_each(|row| {
-                    let raw = sparse.and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row);
-                    writeln!(out, "{},{}", first_id.input(RawId(raw)), value(row).shown())
-                })
+                (0..rows).try_for_each(|row| writeln!(out, "{},{}", id(row), value(row).shown()))
             })?,
         };
         self.written.insert(file, output);

@@ -94,6 +94,7 @@ fn defaults() {
             directed: false,
             first_id: FirstId(0),
             keeps_direction: false,
+            keeps_weights: false,
             file: job.file.clone(),
             input_keys: job.input_keys.clone(),
             expect: None,

@@ -43,14 +43,12 @@ pub(super) fn done(walk: &DfsWalk<'_>) -> u64 {
 pub(super) fn load(saved: &Saved, walk: &mut DfsWalk<'_>) -> Result<DfsCounters> {
     let wrong = || saved.other("not a depth-first search of this graph");
     let &[reached, left, next_root, trees, seconds] = saved.words(0)? else { return Err(wrong()) };
-    let (records, stack) = (saved.words(1)?, saved.words(2)?);
+    let (records, stack) = (saved.words_u32(1)?, saved.words(2)?);
     let numbers = walk.tree.numbers_mut();
-    if records.len() * 2 != numbers.len() {
+    if records.len() != numbers.len() {
         return Err(wrong());
     }
-    for (pair, &word) in numbers.as_chunks_mut::<2>().0.iter_mut().zip(records) {
-        *pair = [word as u32, (word >> 32) as u32];
-    }
+    numbers.copy_from_slice(records);
     (walk.tree.reached, walk.tree.left) = (reached as u32, left as u32);
     if !walk.resume(stack) {
         return Err(wrong());

@@ -22,8 +22,8 @@ mod unit;
 use self::unit::{SumsUnit, WeightedEdges};
 use super::sources::{SOURCES, Sources};
 use super::{
-    Algorithm, Answer, Cost, Crew, EdgeSource, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf,
-    UnitsContent, Verdict, WeightSource,
+    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent, Verdict,
+    WeightSource,
 };
 use crate::algo::sources::Named;
 use crate::comm::agreed;
@@ -301,11 +301,10 @@ impl Algorithm for Sums {
             _ if self.weights.is_some() || results.info.direction == Direction::Directed => {
                 verdict.skip("sums", "sums by weight or direction are not checked")
             }
-            Ok(EdgeSource::Input(input)) => {
+            Ok(edges) => {
                 let columns = self.columns && results.done;
-                verdict.note("sums", check::agree(input, results, columns, output.total))
+                verdict.note("sums", check::agree(edges, results, columns, output.total))
             }
-            Ok(EdgeSource::Blocks(_)) => verdict.skip("sums", "the job does not read the input"),
             Err(why) => verdict.skip("sums", format!("{why}; so the sums were not checked")),
         }
     }

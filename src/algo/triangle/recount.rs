@@ -12,7 +12,6 @@ use crate::prepare::order;
 use crate::prepare::prepared::StoreInfo;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use crate::results::Value;
 
 /// Maximum number of edges that are counted at once: some seconds of work.
 const MOST: u64 = 1 << 24;
@@ -240,31 +239,12 @@ impl Recount<'_> {
             };
             vertex.and_then(|vertex| counted.ids.binary_search(&vertex).ok())
         };
-        self.check_column(TRIANGLES, "triangles", |row| counted_at(row).map_or(0, |at| counted.corners[at]))?;
-        self.check_column(DEGREE, "neighbours", |row| counted_at(row).map_or(0, |at| counted.degrees[at]))
-    }
-
-    /// Checks that every value of a column equals the result of `expected` for its row. Error messages name the values
-    /// `what`.
-    fn check_column<T: Value + PartialEq + Default>(
-        &self,
-        path: &str,
-        what: &str,
-        expected: impl Fn(u64) -> T,
-    ) -> Result<()> {
-        let column = self.results.column(path, self.ids, T::default())?;
-        for (row, value) in (0..).zip(column) {
-            let (value, right) = (value?, expected(row));
-            ensure(value == right, || {
-                let file = self.results.file(path).map(|(_, file)| file).unwrap_or_default();
-                let (id, right, value) = (self.ids.id(row), right.shown(), value.shown());
-                format!("vertex {id} has {right} {what} by a recount of {}, {file} has {value}", self.what)
-            })?;
-            if row % STRIDE == 0 {
-                signals::check()?;
-            }
-        }
-        Ok(())
+        let [triangles, neighbours] =
+            ["triangles", "neighbours"].map(|of| format!("{of} by a recount of {}", self.what));
+        let corners = |row| counted_at(row).map_or(0, |at| counted.corners[at]);
+        self.results.check_column(TRIANGLES, ids, (0, &triangles), corners)?;
+        self.results
+            .check_column(DEGREE, ids, (0, &neighbours), |row| counted_at(row).map_or(0, |at| counted.degrees[at]))
     }
 
     fn estimate(&self) -> Result<String> {

@@ -3,19 +3,27 @@
 
 pub mod reread;
 
+use super::edges::each_edge;
+use super::row_parts::{RowPart, check_rows};
 use crate::error::{At, Error, Result};
 use crate::formats::Input;
+use crate::graph::ids::Vertex;
 use crate::list::List;
 use crate::memory::Budget;
+use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
+use crate::process::signals;
 use crate::results::{Output, OutputFormat, Value as Number, Values, column};
 use crate::store::checkpoint::Saved;
 use crate::store::journal::Record;
-use reread::Ids;
+use reread::{Ids, Tally};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+
+/// Number of rows between two checks for signals.
+const STRIDE: u64 = 1 << 20;
 
 /// Source of the edges of a graph for a check.
 pub enum EdgeSource<'a> {
@@ -90,6 +98,69 @@ impl Results<'_> {
             }
         }
         Ok(values)
+    }
+
+    /// Checks that every value of a column is what `expected` returns for its row. Rows before the first vertex must have
+    /// the value `missing`. `what` says in a message what the expected values are.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] for the first value that differs; errors of [`Self::column`]; [`Error::Stopped`].
+    pub fn check_column<T: Number + PartialEq>(
+        &self,
+        path: &str,
+        ids: &Ids,
+        (missing, what): (T, &str),
+        expected: impl Fn(u64) -> T,
+    ) -> Result<()> {
+        for (row, value) in (0..).zip(self.column(path, ids, missing)?) {
+            let (value, right) = (value?, expected(row));
+            if value != right {
+                let file = self.file(path).map(|(_, file)| file).unwrap_or_default();
+                let (id, right, value) = (ids.id(row), right.shown(), value.shown());
+                return Err(Error::Validation(format!("vertex {id} has {right} {what}, {file} has {value}")));
+            }
+            if row % STRIDE == 0 {
+                signals::check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `edge` with the rows of the ends of every edge that is no loop. Several threads do so, each with a copy of
+    /// `state`. Returns the states.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] if the input has other statistics than the job recorded; errors of reading and of `edge`;
+    /// [`Error::Limit`]; [`Error::Stopped`].
+    pub fn each_edge<S: Clone + Send + Sync>(
+        &self,
+        edges: &EdgeSource<'_>,
+        ids: &Ids,
+        state: S,
+        edge: impl Fn(&mut S, [u64; 2]) -> Result<()> + Sync,
+    ) -> Result<Vec<S>> {
+        let _reading = self.budget.reserve(edges.scratch_bytes(self.threads), "reading edges again")?;
+        match edges {
+            EdgeSource::Input(input) => {
+                let states = vec![(Tally::default(), state); self.threads.max(1)];
+                let (states, scan) = each_edge(input, states, |(tally, state), ends| {
+                    tally.edge(ids, ends).map_or(Ok(()), |rows| edge(state, rows))
+                })?;
+                Tally::check(states.iter().map(|&(tally, _)| tally), &scan, input, ids, self.info)?;
+                Ok(states.into_iter().map(|(_, state)| state).collect())
+            }
+            EdgeSource::Blocks(graph) => {
+                let of_vertices = InputIds::open(graph, self.budget)?;
+                let row = |v: u32| u64::from(of_vertices.dense(Vertex(v)).0);
+                let of_part = |part: &RowPart<'_>, state: &mut S| {
+                    part.rows.clone().try_for_each(|local| {
+                        let v = row(graph.info.direction.vertex(part.block.first_row + local as u32));
+                        part.block.row(local).iter().try_for_each(|&u| edge(state, [v, row(u)]))
+                    })
+                };
+                check_rows(&graph.catalogue, self.threads, || state.clone(), of_part)?
+            }
+        }
     }
 
     /// Finds the file that the task wrote as `path` (without extension). Returns its format and its path in the

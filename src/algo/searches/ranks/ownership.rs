@@ -53,8 +53,8 @@ pub struct VertexOwnership {
     /// Number of ranks.
     pub ranks: usize,
     rule: OwnerRule,
-    /// 2^64 divided by the number of ranks, rounded up; 0 for a single rank. Multiplying by it replaces a division
-    /// (Lemire, Kaser and Kurz 2019).
+    /// 2^64 - 1 divided by the number of ranks, rounded down. Multiplying by it replaces a division (Robison 2005), also
+    /// for a single rank, so that no search pays for a branch.
     reciprocal: u64,
     /// Number of keys of each rank. It is the number of vertices of rank 0, which owns the most.
     pub stride: u32,
@@ -64,7 +64,7 @@ impl VertexOwnership {
     /// Returns the ownership of `vertices` vertices among `ranks` ranks, as rank `rank` sees it. In a small graph a
     /// rank may own no vertex.
     pub fn new(rule: OwnerRule, vertices: usize, rank: usize, ranks: usize) -> VertexOwnership {
-        let reciprocal = if ranks <= 1 { 0 } else { u64::MAX / ranks as u64 + 1 };
+        let reciprocal = u64::MAX / ranks.max(1) as u64;
         let ownership = VertexOwnership { vertices, rank, ranks, rule, reciprocal, stride: 0 };
         // Rank 0 has the most vertices.
         let stride = u32::try_from(ownership.of_rank(0).len().max(1)).unwrap_or(u32::MAX);
@@ -91,10 +91,10 @@ impl VertexOwnership {
         u64::from(self.stride) * self.ranks as u64
     }
 
-    /// Returns the numbers with which GPU kernels find owners: 2^64 divided by the number of ranks, and the base-2
-    /// logarithm of the block size.
+    /// Returns the numbers with which GPU kernels find owners: 2^64 divided by the number of ranks, rounded up, or 0 for
+    /// a single rank; and the base-2 logarithm of the block size.
     pub fn division(&self) -> (u64, u32) {
-        (self.reciprocal, self.rule.shift())
+        (if self.ranks <= 1 { 0 } else { self.reciprocal + 1 }, self.rule.shift())
     }
 
     /// Returns the number of vertices that this rank owns.
@@ -124,10 +124,7 @@ impl VertexOwnership {
     /// Returns the number of blocks that the owner of `block` owns before it.
     #[inline(always)]
     fn turn(&self, block: u32) -> u32 {
-        match self.reciprocal {
-            0 => block,
-            reciprocal => ((u128::from(reciprocal) * u128::from(block)) >> 64) as u32,
-        }
+        ((u128::from(self.reciprocal) * (u128::from(block) + 1)) >> 64) as u32
     }
 
     /// Returns the rank that owns vertex `v`, and the place of `v` among the vertices of that rank.

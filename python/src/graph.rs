@@ -127,10 +127,11 @@ impl Graph {
         py: Python<'_>,
         context: Py<Context>,
         uniform: bool,
-        (scale, edge_factor, seed): (u32, f64, u64),
+        numbers: (u32, f64, u64),
         directed: bool,
         workdir: Option<PathBuf>,
     ) -> PyResult<Graph> {
+        let (scale, edge_factor, seed) = numbers;
         let builder = gpugraph::Graph::builder();
         let builder = match uniform {
             true => builder.uniform(scale, edge_factor, seed),

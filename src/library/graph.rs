@@ -3,7 +3,7 @@
 use super::column::{Column, IdList, Ids, RowIds};
 use super::context::Context;
 use super::folder::TemporaryFolder;
-use super::source::{Pairs, Weight, WeightedPairs, Weights};
+use super::source::{Pairs, Unweighted, Weight, WeightedPairs, Weights};
 use crate::algo::InputRef;
 use crate::config::{self, InputSpec};
 use crate::error::{Error, Result};
@@ -187,27 +187,6 @@ impl GraphBuilder {
             }
         };
         Graph::open_session(context, options, given, weights, workdir, temporary)
-    }
-}
-
-/// Edges whose weights are left out.
-struct Unweighted(Arc<dyn EdgeList>);
-
-impl EdgeList for Unweighted {
-    fn edges(&self) -> u64 {
-        self.0.edges()
-    }
-
-    fn is_signed(&self) -> bool {
-        self.0.is_signed()
-    }
-
-    fn read(&self, first: u64, out: &mut [[u64; 2]]) {
-        self.0.read(first, out);
-    }
-
-    fn read_narrow(&self, first: u64, out: &mut [[u32; 2]]) {
-        self.0.read_narrow(first, out);
     }
 }
 

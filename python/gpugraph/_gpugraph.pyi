@@ -1,14 +1,14 @@
 """The extension module. Its names are not for use outside of the package."""
 
 from collections.abc import Callable
-from typing import Any, Optional, Union
+from typing import Any, NoReturn, Optional, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
 
-def main(words: list[str]) -> None: ...
+def main(words: list[str]) -> NoReturn: ...
 
 class Context:
     def __new__(

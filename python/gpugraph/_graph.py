@@ -82,8 +82,7 @@ class Graph:
             if not isinstance(weights, str):
                 raise UsageError('weights of a file: expected "auto", "none", "u32" or "f32", found an array')
             options = dict(format=format, columns=columns, skip_lines=skip_lines, first_id=first_id, weights=weights)
-            paths = [data] if isinstance(data, (str, os.PathLike)) else data
-            paths = [os.fspath(path) for path in paths]
+            paths: list[str] = [os.fspath(path) for path in (data if isinstance(data, list) else [data])]
             native = _gpugraph.Graph.from_files(context._opened(), paths, options, bool(directed), folder)
             self._adopt(native, context, None)
             return

@@ -83,12 +83,12 @@ mod stdout;
 mod store;
 mod stream;
 
-pub use commands::main;
+pub use commands::{main, main_of};
 pub use error::{Error, ErrorKind, Result};
 pub use formats::WeightType;
 pub use formats::input::memory::EdgeList;
 pub use library::{
-    Canceller, Column, Context, ContextBuilder, Device, Graph, GraphBuilder, Job, JobBuilder, JobStatus, Plan,
+    Canceller, Column, Context, ContextBuilder, Device, Graph, GraphBuilder, Ids, Job, JobBuilder, JobStatus, Plan,
     Progress, Report, Size, Vertex, Weight, Weights, bfs, components, dfs, listrank, sssp, traverse, triangles,
 };
 pub use list::memory::SuccessorList;

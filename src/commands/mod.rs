@@ -24,6 +24,7 @@ use crate::process::progress::{Progress, StageProgress, Unit};
 use crate::process::signals;
 use crate::{job, memory, stdout};
 use clap::{CommandFactory, Parser};
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,12 +35,18 @@ use std::time::Duration;
 /// called before the process starts a thread.
 #[doc(hidden)]
 pub fn main() -> ExitCode {
+    main_of(std::env::args_os())
+}
+
+/// Does what [`main`] does with this command line, whose first word is the name of the command. The Python package calls it.
+#[doc(hidden)]
+pub fn main_of(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     comm::report_panics();
     memory::set_allocator();
     // Files, ranks and GPUs need many descriptors, so the soft limit is raised. It is raised at most to Linux's default
     // maximum, because programs that start from here, for example by MPI, may close every descriptor below the limit.
     let _ = rlimit::increase_nofile_limit(1 << 20);
-    let cli = Cli::parse();
+    let cli = Cli::parse_from(words);
     match signals::install().and_then(|()| dispatch(cli.command)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => comm::end_with(&e),

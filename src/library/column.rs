@@ -52,6 +52,30 @@ impl IdList {
     }
 }
 
+/// The ids of the vertices of a graph whose ids are sparse, in ascending order. It derefs to a slice. Clones are cheap.
+#[derive(Debug, Clone)]
+pub struct Ids(Arc<IdList>);
+
+impl Deref for Ids {
+    type Target = [u64];
+
+    fn deref(&self) -> &[u64] {
+        self.0.ids()
+    }
+}
+
+impl RowIds {
+    /// Returns the ids if they are sparse.
+    pub(super) fn sparse(&self) -> Option<Ids> {
+        if let RowIds::Sparse(ids) = self { Some(Ids(Arc::clone(ids))) } else { None }
+    }
+
+    /// Returns the number of rows before that of the first vertex.
+    pub(super) fn rows_before(&self) -> u64 {
+        if let RowIds::Dense { first } = self { *first } else { 0 }
+    }
+}
+
 /// A value for each vertex, in a file that is mapped to memory. It derefs to a slice.
 ///
 /// If ids are small, the value of the vertex with id `v` is `column[v]`. If ids are sparse (hashes, account numbers), row
@@ -79,7 +103,7 @@ impl<T: Value> Column<T> {
 
     /// Returns the id and the value of each vertex, by ascending id.
     pub fn iter(&self) -> impl Iterator<Item = (u64, T)> + '_ {
-        let first = if let RowIds::Dense { first } = self.ids { first as usize } else { 0 };
+        let first = self.ids.rows_before() as usize;
         let id = move |row: usize| if let RowIds::Sparse(ids) = &self.ids { ids.ids()[row] } else { row as u64 };
         self.values.values().iter().enumerate().skip(first).map(move |(row, &value)| (id(row), value))
     }

@@ -139,8 +139,8 @@ impl ContextBuilder {
         if !folder.is_dir() {
             return Err(Error::Usage(format!("{}: expected a folder for temporary files; make it", folder.display())));
         }
-        let state = Mutex::default();
-        let shared = Shared { settings: self, folder, process: std::process::id(), gpu: Mutex::default(), state };
+        let (gpu, calls) = (Mutex::default(), Arc::default());
+        let shared = Shared { settings: self, folder, process: std::process::id(), gpu, calls };
         Ok(Context(Arc::new(shared)))
     }
 }
@@ -166,17 +166,18 @@ struct Shared {
     process: u32,
     /// The GPU between calls, once one has opened it.
     gpu: Mutex<Option<GpuSession>>,
-    state: Mutex<CallState>,
+    calls: Arc<Calls>,
 }
 
-/// Whether a call of a context is in progress.
-#[derive(Default)]
-struct CallState {
-    runs: bool,
+/// The calls of a context or a job.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// Whether one of them is in progress.
+    runs: Mutex<bool>,
 }
 
 /// Taken by every call of the process.
-static CALLS: Mutex<()> = Mutex::new(());
+static TURN: Mutex<()> = Mutex::new(());
 
 impl Context {
     /// Returns a builder with default settings.
@@ -194,7 +195,7 @@ impl Context {
 
     /// Returns a handle that stops calls of this context from another thread.
     pub fn canceller(&self) -> Canceller {
-        Canceller(self.clone())
+        Canceller(Arc::clone(&self.0.calls))
     }
 
     /// Does the work of a call, in its turn. `work` gets the GPU that calls share.
@@ -206,10 +207,7 @@ impl Context {
             let why = "this context was built before the process was forked: build one in each process";
             return Err(Error::Usage(why.into()));
         }
-        let _turn = CALLS.lock().unwrap_or_else(PoisonError::into_inner);
-        let _running = Running::begin(self);
-        let mut gpu = self.0.gpu.lock().unwrap_or_else(PoisonError::into_inner);
-        work(&mut gpu)
+        self.0.calls.call(|| work(&mut self.0.gpu.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// Returns an error unless `other` is this context or a clone of it.
@@ -250,10 +248,6 @@ impl Context {
         job.insert("limits".into(), Value::Table(limits));
         job.insert("run".into(), Value::Table(run));
     }
-
-    fn state(&self) -> MutexGuard<'_, CallState> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl fmt::Debug for Context {
@@ -269,33 +263,40 @@ impl fmt::Debug for Context {
 }
 
 /// A call in progress. When it ends, a request to stop it is withdrawn.
-struct Running<'a>(&'a Context);
-
-impl Running<'_> {
-    fn begin(context: &Context) -> Running<'_> {
-        context.state().runs = true;
-        Running(context)
-    }
-}
+struct Running<'a>(&'a Calls);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.runs = false;
+        let mut runs = self.0.runs();
+        *runs = false;
         signals::withdraw_stop(StopRequest::Cancelled);
     }
 }
 
-/// Stops calls of a context from another thread.
+impl Calls {
+    /// Does the work of a call, once no other call of the process is in progress.
+    pub(super) fn call<T>(&self, work: impl FnOnce() -> T) -> T {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        *self.runs() = true;
+        let _running = Running(self);
+        work()
+    }
+
+    fn runs(&self) -> MutexGuard<'_, bool> {
+        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Stops calls of a context, or the run of a job, from another thread.
 #[derive(Debug, Clone)]
-pub struct Canceller(Context);
+pub struct Canceller(pub(super) Arc<Calls>);
 
 impl Canceller {
     /// Stops the call in progress, which then returns an error of kind [`ErrorKind::Stopped`](crate::ErrorKind::Stopped)
     /// within a second or so. Its graph stays usable. Does nothing if no call is in progress.
     pub fn cancel(&self) {
-        let state = self.0.state();
-        if state.runs {
+        let runs = self.0.runs();
+        if *runs {
             signals::request_stop(StopRequest::Cancelled);
         }
     }

@@ -1,9 +1,9 @@
 //! A graph, built once and used by many calls.
 
-use super::column::{Column, IdList, RowIds};
+use super::column::{Column, IdList, Ids, RowIds};
 use super::context::Context;
 use super::folder::TemporaryFolder;
-use super::source::{Pairs, Weight, WeightedPairs, Weights};
+use super::source::{Pairs, Unweighted, Weight, WeightedPairs, Weights};
 use crate::algo::InputRef;
 use crate::config::{self, InputSpec};
 use crate::error::{Error, Result};
@@ -103,6 +103,12 @@ impl GraphBuilder {
         self.option("columns", TomlValue::Array(names))
     }
 
+    /// Like [`GraphBuilder::columns`], by the numbers of the columns, which count from 1.
+    pub fn columns_at(self, numbers: &[u32]) -> GraphBuilder {
+        let numbers = numbers.iter().map(|&number| TomlValue::Integer(number.into())).collect();
+        self.option("columns", TomlValue::Array(numbers))
+    }
+
     /// Skips lines at the top of each text file.
     pub fn skip_lines(self, lines: u32) -> GraphBuilder {
         self.option("skip_lines", TomlValue::Integer(lines.into()))
@@ -181,23 +187,6 @@ impl GraphBuilder {
             }
         };
         Graph::open_session(context, options, given, weights, workdir, temporary)
-    }
-}
-
-/// Edges whose weights are left out.
-struct Unweighted(Arc<dyn EdgeList>);
-
-impl EdgeList for Unweighted {
-    fn edges(&self) -> u64 {
-        self.0.edges()
-    }
-
-    fn read(&self, first: u64, out: &mut [[u64; 2]]) {
-        self.0.read(first, out);
-    }
-
-    fn read_narrow(&self, first: u64, out: &mut [[u32; 2]]) {
-        self.0.read_narrow(first, out);
     }
 }
 
@@ -360,8 +349,13 @@ impl Graph {
     }
 
     /// Returns the ids of all vertices in ascending order if ids are sparse; `None` if they count from 0 or 1.
-    pub fn ids(&self) -> Option<&[u64]> {
-        if let RowIds::Sparse(ids) = &self.ids { Some(ids.ids()) } else { None }
+    pub fn ids(&self) -> Option<Ids> {
+        self.ids.sparse()
+    }
+
+    /// Returns the number of rows at the top of a column that are of no vertex: 1 if ids count from 1, otherwise 0.
+    pub fn rows_before(&self) -> u64 {
+        self.ids.rows_before()
     }
 
     /// Returns the vertex with this id.

@@ -1,6 +1,7 @@
 //! Jobs: what `gpugraph run`, `plan` and `status` do, as functions.
 
 use super::column::{Column, RowIds};
+use super::context::{Calls, Canceller};
 use super::graph::ids_of;
 use super::triangles::Totals;
 use crate::algo::triangle::TriangleOutput;
@@ -16,6 +17,7 @@ use crate::results::{IDS, Value};
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A job, as a job file describes it.
 ///
@@ -39,6 +41,7 @@ use std::path::{Path, PathBuf};
 pub struct Job {
     job: config::Job,
     start: StartOptions,
+    calls: Arc<Calls>,
 }
 
 /// Builds a [`Job`] from a job file and keys.
@@ -80,7 +83,7 @@ impl JobBuilder {
             Some(file) => config::load(&file, &self.set),
             None => config::of_text("job", self.text, &self.set, None),
         }?;
-        Ok(Job { job, start: self.start })
+        Ok(Job { job, start: self.start, calls: Arc::default() })
     }
 }
 
@@ -105,13 +108,19 @@ impl Job {
         &self.job.workdir
     }
 
-    /// Runs the job, or carries on where an earlier run stopped. Under `mpirun` or `srun` all ranks must call it.
+    /// Returns a handle that stops [`Job::run`] from another thread. Finished work is kept.
+    pub fn canceller(&self) -> Canceller {
+        Canceller(Arc::clone(&self.calls))
+    }
+
+    /// Runs the job, or carries on where an earlier run stopped. Under `mpirun` or `srun` all ranks must call it. It waits
+    /// for other calls of the process.
     ///
     /// # Errors
     /// Of every kind. What was durable stays, and another run carries on from there.
     pub fn run(&self) -> Result<Report> {
         let comm = Comm::open()?;
-        let report = run::run(self.job.clone(), self.start, &comm)?;
+        let report = self.calls.call(|| run::run(self.job.clone(), self.start, &comm))?;
         Ok(Report { report, workdir: self.job.workdir.clone() })
     }
 

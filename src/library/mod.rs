@@ -27,7 +27,7 @@ pub mod traverse;
 mod tree;
 pub mod triangles;
 
-pub use column::Column;
+pub use column::{Column, Ids};
 pub use context::{Canceller, Context, ContextBuilder, Device, Progress, Size};
 pub use graph::{Graph, GraphBuilder, Vertex};
 pub use job::{Job, JobBuilder, JobStatus, Plan, Report};

@@ -3,6 +3,7 @@
 use crate::formats::WeightType;
 use crate::formats::input::memory::EdgeList;
 use crate::list::memory::SuccessorList;
+use std::sync::Arc;
 
 /// How the weights of an input are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
@@ -98,6 +99,27 @@ impl<W: Weight> EdgeList for WeightedPairs<W> {
 
     fn read_weights(&self, first: u64, out: &mut [u32]) {
         out.iter_mut().zip(&self.weights[first as usize..]).for_each(|(bits, weight)| *bits = weight.bits());
+    }
+}
+
+/// Edges whose weights are left out.
+pub(super) struct Unweighted(pub(super) Arc<dyn EdgeList>);
+
+impl EdgeList for Unweighted {
+    fn edges(&self) -> u64 {
+        self.0.edges()
+    }
+
+    fn is_signed(&self) -> bool {
+        self.0.is_signed()
+    }
+
+    fn read(&self, first: u64, out: &mut [[u64; 2]]) {
+        self.0.read(first, out);
+    }
+
+    fn read_narrow(&self, first: u64, out: &mut [[u32; 2]]) {
+        self.0.read_narrow(first, out);
     }
 }
 

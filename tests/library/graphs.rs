@@ -172,7 +172,7 @@ fn sparse_ids_are_found_and_files_give_what_memory_gives() {
     let mut sorted = ids.to_vec();
     sorted.sort_unstable();
     for graph in [&from_file, &from_memory] {
-        assert_eq!(graph.ids(), Some(&sorted[..]));
+        assert_eq!(graph.ids().as_deref(), Some(&sorted[..]));
         let per_vertex = triangles::per_vertex(graph, &context).unwrap();
         assert_eq!(sorted.iter().map(|&id| per_vertex.get(id).unwrap()).collect::<Vec<_>>(), [1, 0, 1, 0, 1]);
         assert_eq!(per_vertex.get(8), None);

@@ -30,6 +30,11 @@ pub trait EdgeList: Send + Sync {
         }
     }
 
+    /// Returns true if ids are signed numbers in memory. Those from 2^63 on are then negative, and refused.
+    fn is_signed(&self) -> bool {
+        false
+    }
+
     /// Returns the type of the edges' weights, if they have some.
     fn weights(&self) -> Option<WeightType> {
         None
@@ -54,6 +59,13 @@ pub struct MemoryEdges {
     list: Option<Arc<dyn EdgeList>>,
 }
 
+/// What is wrong with an edge.
+#[derive(Clone, Copy)]
+enum BadEdge {
+    Id(i64),
+    Weight(f32),
+}
+
 /// Number of edges that are hashed at once.
 const CHUNK: usize = 1 << 14;
 
@@ -61,22 +73,29 @@ impl MemoryEdges {
     /// Looks at all edges once. `vertices` is the number of vertices, if the caller knows it: ids are then below it.
     ///
     /// # Errors
-    /// [`Error::Usage`] if an id is not below `vertices`, is 2^64 - 1, or if a weight is negative or not a finite number.
+    /// [`Error::Usage`] if an id is negative, not below `vertices` or 2^64 - 1, or if a weight is negative or not a finite
+    /// number.
     pub fn new(list: Arc<dyn EdgeList>, vertices: Option<u64>) -> Result<MemoryEdges> {
         let edges = list.edges();
-        let kind = list.weights();
+        let (kind, is_signed) = (list.weights(), list.is_signed());
         let chunk = |first: u64| {
             let len = (edges - first).min(CHUNK as u64) as usize;
             let (mut pairs, mut weights) = (vec![[0; 2]; len], vec![0; if kind.is_some() { len } else { 0 }]);
             list.read(first, &mut pairs);
             list.read_weights(first, &mut weights);
             let largest = pairs.iter().flatten().copied().max().unwrap_or(0);
-            let bad = match kind {
-                Some(WeightType::F32) => {
-                    let is_good = |&&bits: &&u32| f32::from_bits(bits).is_finite() && f32::from_bits(bits) >= 0.0;
-                    weights.iter().position(|bits| !is_good(&bits)).map(|at| (first + at as u64, weights[at]))
-                }
-                _ => None,
+            let at = |at: usize| first + at as u64;
+            let is_negative = |id: &u64| *id as i64 >> 63 != 0;
+            let bad = if is_signed && is_negative(&largest) {
+                let found =
+                    pairs.iter().enumerate().find_map(|(n, pair)| Some((n, pair.iter().find(|id| is_negative(id))?)));
+                found.map(|(n, &id)| (at(n), BadEdge::Id(id as i64)))
+            } else if kind == Some(WeightType::F32) {
+                let is_good = |weight: f32| weight.is_finite() && weight >= 0.0;
+                let found = weights.iter().position(|&bits| !is_good(f32::from_bits(bits)));
+                found.map(|n| (at(n), BadEdge::Weight(f32::from_bits(weights[n]))))
+            } else {
+                None
             };
             let mut hash = Xxh3::new();
             hash.update(crate::memory::bytes_of(pairs.as_flattened()));
@@ -85,10 +104,13 @@ impl MemoryEdges {
         };
         let chunks: Vec<_> =
             (0..edges.div_ceil(CHUNK as u64)).into_par_iter().map(|n| chunk(n * CHUNK as u64)).collect();
-        if let Some((edge, bits)) = chunks.iter().find_map(|chunk| chunk.1) {
-            let weight = f32::from_bits(bits);
+        if let Some((edge, bad)) = chunks.iter().find_map(|chunk| chunk.1) {
+            let (expected, found) = match bad {
+                BadEdge::Id(id) => ("ids", id.to_string()),
+                BadEdge::Weight(weight) => ("a weight", weight.to_string()),
+            };
             return Err(Error::Usage(format!(
-                "edge {edge} in memory: expected a weight of 0 or more, found {weight}; correct or leave out the edge"
+                "edge {edge} in memory: expected {expected} of 0 or more, found {found}; correct or leave out the edge"
             )));
         }
         let largest = chunks.iter().map(|chunk| chunk.0).max();

@@ -1,0 +1,65 @@
+"""Exact graph algorithms on graphs larger than the GPU and than memory.
+
+>>> import gpugraph
+>>> graph = gpugraph.Graph([(0, 1), (1, 2), (2, 0), (2, 3)])
+>>> graph.triangles().per_vertex
+array([1, 1, 1, 0], dtype=uint64)
+
+- ``Graph`` is built once, from files or from memory. Its methods compute.
+- ``run``, ``plan`` and ``status`` do what the command ``gpugraph`` does with a job.
+- ``listrank`` ranks a linked list.
+- ``Context`` limits memory and threads, chooses the device, and reports progress.
+- ``gpugraph.errors`` has an exception for each kind of error; all are a ``gpugraph.Error``.
+
+The memory of arrays is used without copies. Arrays of results can't be written to; copy them first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ._context import Context as Context
+    from ._gpugraph import __version__ as __version__
+    from ._graph import Graph as Graph
+    from ._job import Plan as Plan
+    from ._job import Report as Report
+    from ._job import Status as Status
+    from ._job import plan as plan
+    from ._job import run as run
+    from ._job import status as status
+    from ._listrank import listrank as listrank
+    from ._results import BfsTree as BfsTree
+    from ._results import DfsTree as DfsTree
+    from ._results import Paths as Paths
+    from ._results import Ranks as Ranks
+    from ._results import Triangles as Triangles
+    from .errors import Error as Error
+
+_PLACES = {
+    "_context": ["Context"],
+    "_gpugraph": ["__version__"],
+    "_graph": ["Graph"],
+    "_job": ["Plan", "Report", "Status", "plan", "run", "status"],
+    "_listrank": ["listrank"],
+    "_results": ["BfsTree", "DfsTree", "Paths", "Ranks", "Triangles"],
+    "errors": ["Error"],
+}
+
+__all__ = sorted(name for names in _PLACES.values() for name in names)
+
+
+def __getattr__(name: str) -> Any:
+    # Imported at first use, because the command `gpugraph` does without NumPy and the threads that it starts.
+    from importlib import import_module
+
+    for module, names in _PLACES.items():
+        if name in names:
+            value = getattr(import_module(f".{module}", __name__), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

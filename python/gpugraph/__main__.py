@@ -1,0 +1,5 @@
+"""``python -m gpugraph`` is the command ``gpugraph``."""
+
+from ._cli import main
+
+main()

@@ -1,0 +1,389 @@
+"""Graphs, and the algorithms on them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+from . import _gpugraph
+from ._context import Context, context_or_default
+from ._results import BfsTree, DfsTree, Paths, Rows, Triangles
+from ._sources import Edges, edges_of
+from .errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class Graph:
+    """A graph that is built once and used by many calls.
+
+    Loops and repeated edges are dropped; of repeated edges the smallest weight stays. The graph lies in files that are
+    mapped to memory, so it may be larger than memory.
+
+    Args:
+        data: Where the edges come from:
+
+            - A path of a file or folder, a pattern such as ``"edges/*.txt.gz"``, or a list of these. The format follows
+              from the ending, unless ``format`` names it.
+            - An array of shape (m, 2), or a pair of arrays of shape (m,), of dtype uint32, int32, uint64 or int64. They are
+              not copied, and must not change while the graph is open. Shorter integers are widened, which copies them.
+            - A pandas.DataFrame or pyarrow.Table with a row for each edge. Ids that are no integers are numbered in sorted
+              order, and become labels.
+            - A square scipy.sparse matrix, whose stored elements are edges, and their values the weights.
+            - A networkx graph. Nodes are labels, unless they are the numbers from 0 to n - 1.
+        weights: ``"auto"``: those of ``data``, if it has some. ``"none"``: none. An array of shape (m,): uint32 and float32 are
+            not copied; other integers must be below 2^32, and float64 must be exact in float32. For files also ``"u32"``
+            and ``"f32"``, which round.
+        directed: True keeps the direction of edges, for searches and shortest paths. Triangles ignore it. The default is
+            False, and for networkx graphs what they are.
+        vertices: Number of vertices, if ids without edges are vertices, too; for arrays.
+        columns: Columns of a table or a text file that have the ends of edges, and the weight if there is a third one. By
+            default they are the first two, and the third if it has numbers. Of a networkx graph, the attribute of the
+            weight, in a list; by default ``["weight"]``.
+        format: Format of the files, as ``gpugraph help input`` lists them.
+        skip_lines: Lines at the top of each text file that are left out.
+        first_id: 0 or 1, the id of the first vertex, for formats that count from 1.
+        workdir: Folder in which the graph is kept, so that :meth:`open` opens it later. By default it is in the context's
+            temporary folder and removed with the graph.
+        context: What calls may use of the machine.
+
+    Raises:
+        gpugraph.errors.UsageError: Arguments exclude each other, an array has another shape or dtype, an id or a weight is
+            negative.
+        gpugraph.errors.InputError: A file can't be read.
+        gpugraph.errors.LimitError: A limit is too small; the message names one that is enough.
+        KeyboardInterrupt: Ctrl-C, within a second.
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        *,
+        weights: Union[str, ArrayLike] = "auto",
+        directed: Optional[bool] = None,
+        vertices: Optional[int] = None,
+        columns: Optional[Sequence[Any]] = None,
+        format: Optional[str] = None,
+        skip_lines: Optional[int] = None,
+        first_id: Optional[int] = None,
+        workdir: Optional[PathLike] = None,
+        context: Optional[Context] = None,
+    ) -> None:
+        context = context_or_default(context)
+        folder = None if workdir is None else os.fspath(workdir)
+        if _is_path(data):
+            if vertices is not None:
+                raise UsageError("vertices are for edges in memory: files say how many vertices they have")
+            if not isinstance(weights, str):
+                raise UsageError('weights of a file: expected "auto", "none", "u32" or "f32", found an array')
+            options = dict(format=format, columns=columns, skip_lines=skip_lines, first_id=first_id, weights=weights)
+            paths: list[str] = [os.fspath(path) for path in (data if isinstance(data, list) else [data])]
+            native = _gpugraph.Graph.from_files(context._opened(), paths, options, bool(directed), folder)
+            self._adopt(native, context, None)
+            return
+        for name, value in [("format", format), ("skip_lines", skip_lines), ("first_id", first_id)]:
+            if value is not None:
+                raise UsageError(f"{name} is for files, found edges in memory: leave it out")
+        edges = edges_of(data, columns, weights)
+        edges.vertices = _vertices(edges, vertices)
+        edges.directed = edges.directed if directed is None else directed
+        self._adopt(_of_edges(context, edges, folder), context, edges.labels)
+
+    @classmethod
+    def from_edges(cls, edges: Edges, context: Optional[Context] = None) -> Graph:
+        """Returns the graph of edges that are numbered already. The backend of networkx uses it."""
+        context = context_or_default(context)
+        return cls._of(_of_edges(context, edges, None), context, edges.labels)
+
+    @classmethod
+    def open(cls, workdir: PathLike, *, context: Optional[Context] = None) -> Graph:
+        """Opens a graph that a job with ``keep = true``, or a graph with a ``workdir``, left there.
+
+        Raises:
+            gpugraph.errors.InputError: There is no graph.
+            gpugraph.errors.CorruptError: It has changed.
+            gpugraph.errors.BusyError: Another process builds it.
+        """
+        context = context_or_default(context)
+        return cls._of(_gpugraph.Graph.open(context._opened(), os.fspath(workdir)), context, None)
+
+    @classmethod
+    def kronecker(
+        cls,
+        scale: int,
+        edge_factor: float = 16,
+        seed: int = 1,
+        *,
+        directed: bool = False,
+        workdir: Optional[PathLike] = None,
+        context: Optional[Context] = None,
+    ) -> Graph:
+        """Generates a Kronecker (R-MAT) graph of 2^scale vertices and edge_factor edges a vertex, as Graph500 does."""
+        return cls._generated(False, (scale, edge_factor, seed), directed, workdir, context)
+
+    @classmethod
+    def uniform(
+        cls,
+        scale: int,
+        edge_factor: float = 16,
+        seed: int = 1,
+        *,
+        directed: bool = False,
+        workdir: Optional[PathLike] = None,
+        context: Optional[Context] = None,
+    ) -> Graph:
+        """Generates a graph of 2^scale vertices and edge_factor edges a vertex, with random ends."""
+        return cls._generated(True, (scale, edge_factor, seed), directed, workdir, context)
+
+    @classmethod
+    def _generated(
+        cls,
+        uniform: bool,
+        numbers: tuple[int, float, int],
+        directed: bool,
+        workdir: Optional[PathLike],
+        context: Optional[Context],
+    ) -> Graph:
+        context = context_or_default(context)
+        folder = None if workdir is None else os.fspath(workdir)
+        return cls._of(_gpugraph.Graph.generated(context._opened(), uniform, numbers, directed, folder), context, None)
+
+    @classmethod
+    def _of(cls, native: _gpugraph.Graph, context: Context, labels: Optional[NDArray[Any]]) -> Graph:
+        graph = cls.__new__(cls)
+        graph._adopt(native, context, labels)
+        return graph
+
+    def _adopt(self, native: _gpugraph.Graph, context: Context, labels: Optional[NDArray[Any]]) -> None:
+        self._native: Optional[_gpugraph.Graph] = native
+        self._labels = labels
+        self._numbers: Optional[dict[Any, int]] = None
+        figures = native.figures()
+        vertices, self._edges, self._isolated, self._loops, self._duplicates, self._max_degree, before = figures
+        self._vertices = vertices
+        self._is_directed, self._is_weighted = native.is_directed(), native.is_weighted()
+        self._rows = Rows(vertices + before, before, native.ids(), labels)
+        context._graphs.add(self)
+
+    def _opened(self) -> _gpugraph.Graph:
+        if self._native is None:
+            raise UsageError("the graph is closed, or its context is: build it again")
+        return self._native
+
+    def close(self) -> None:
+        """Closes the graph and removes its temporary files. Results stay valid."""
+        self._native = None
+
+    @property
+    def closed(self) -> bool:
+        """True after :meth:`close`, and after the context was closed."""
+        return self._native is None
+
+    @property
+    def vertices(self) -> int:
+        """Number of vertices: what the input declares, or else the largest id + 1; if ids are sparse, that of ids."""
+        return self._vertices
+
+    @property
+    def edges(self) -> int:
+        """Number of edges, without loops and repeats."""
+        return self._edges
+
+    @property
+    def isolated(self) -> int:
+        """Number of vertices without edges to other vertices."""
+        return self._isolated
+
+    @property
+    def self_loops(self) -> int:
+        """Number of edges of the input that are loops."""
+        return self._loops
+
+    @property
+    def duplicates(self) -> int:
+        """Number of edges of the input that repeat others."""
+        return self._duplicates
+
+    @property
+    def max_degree(self) -> int:
+        """The largest degree."""
+        return self._max_degree
+
+    @property
+    def directed(self) -> bool:
+        """True if the graph keeps the direction of edges."""
+        return self._is_directed
+
+    @property
+    def weighted(self) -> bool:
+        """True if edges have weights."""
+        return self._is_weighted
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        """The id or label of each vertex, in the order of results: shape (n,), uint64, or object for labels."""
+        return self._rows.ids()
+
+    def row(self, vertex: Any) -> int:
+        """Returns the row of a vertex in the arrays of results.
+
+        Raises:
+            gpugraph.errors.InputError: The graph has no such vertex.
+        """
+        if self._rows.sparse is not None:
+            row = int(self._rows.sparse.searchsorted(vertex))
+            if row < len(self._rows.sparse) and self._rows.sparse[row] == vertex:
+                return row
+        elif self._labels is None:
+            if self._rows.before <= vertex < self._rows.count:
+                return int(vertex)
+        elif vertex in self._by_label():
+            return self._by_label()[vertex]
+        raise InputError(f"vertex {vertex!r}: expected one of the graph's {self._vertices} vertices; check the id")
+
+    def _by_label(self) -> dict[Any, int]:
+        if self._numbers is None:
+            labels: Iterable[Any] = () if self._labels is None else self._labels.tolist()
+            self._numbers = {label: number for number, label in enumerate(labels)}
+        return self._numbers
+
+    def _id(self, vertex: Any) -> int:
+        """Returns the id by which the library knows a vertex."""
+        if self._labels is not None:
+            return self.row(vertex)
+        if isinstance(vertex, bool) or not hasattr(vertex, "__index__"):
+            raise UsageError(f"source: expected the id of a vertex, a whole number, found {vertex!r}")
+        number = int(vertex.__index__())
+        return number if 0 <= number < 1 << 64 else self.row(vertex)
+
+    def triangle_count(self) -> int:
+        """Counts the triangles of the graph, without regard to direction. Faster than :meth:`triangles`.
+
+        Raises:
+            gpugraph.errors.LimitError: A limit is too small.
+        """
+        return self._opened().totals()[0]
+
+    def triangles(self) -> Triangles:
+        """Counts the triangles that each vertex is in, without regard to direction.
+
+        Returns:
+            Triangles (uint64), degrees (uint32) and clustering (float64) of each vertex, all of shape (n,), and totals.
+
+        Raises:
+            gpugraph.errors.LimitError: A limit is too small.
+        """
+        (total, wedges, transitivity, seconds), average, columns = self._opened().triangles()
+        return Triangles(self._rows, total, wedges, transitivity, average, *columns, seconds)
+
+    def bfs(
+        self,
+        source: Any,
+        *,
+        alpha: Optional[float] = None,
+        beta: Optional[float] = None,
+        validate: bool = False,
+    ) -> BfsTree:
+        """Searches breadth-first from a vertex.
+
+        Args:
+            source: The id or label of the vertex.
+            alpha: Bottom-up steps begin when the frontier has more than one in ``alpha`` of the remaining edges.
+            beta: Top-down steps begin again when the frontier has less than one in ``beta`` of the vertices.
+            validate: Checks the tree by the rules of Graph500.
+
+        Returns:
+            Parents (int64) and levels (int32) of shape (n,), -1 for vertices that are not reached.
+
+        Raises:
+            gpugraph.errors.InputError: The graph has no such vertex.
+            gpugraph.errors.ValidationError: The tree did not pass its check.
+        """
+        numbers, (parents, levels) = self._opened().bfs(self._id(source), alpha, beta, validate)
+        reached, depth, edges, seconds = numbers
+        return BfsTree(self._rows, source, reached, depth, edges, parents, levels, seconds)
+
+    def sssp(
+        self,
+        source: Any,
+        *,
+        method: str = "auto",
+        weights: Union[str, tuple[int, int, int]] = "graph",
+        validate: bool = False,
+    ) -> Paths:
+        """Finds shortest paths from a vertex to all others.
+
+        Args:
+            source: The id or label of the vertex.
+            method: ``"auto"``, ``"moore"``, ``"delta-stepping"`` or ``"bellman-ford"``. All find the same.
+            weights: ``"graph"``: those of the graph. ``"unit"``: each is 1. ``(least, most, seed)``: drawn for each edge.
+            validate: Checks distances and parents.
+
+        Returns:
+            Distances of shape (n,): uint64 for whole weights (2^64 - 1 if a vertex is not reached), float32 for others
+            (inf). Parents of shape (n,), int64, -1 if a vertex is not reached.
+
+        Raises:
+            gpugraph.errors.UsageError: The graph has no weights, and ``weights`` is ``"graph"``.
+            gpugraph.errors.InputError: The graph has no such vertex.
+        """
+        if isinstance(weights, str) and weights not in ("graph", "unit"):
+            raise UsageError(f'weights: expected "graph", "unit" or (least, most, seed), found {weights!r}')
+        drawn = None if isinstance(weights, str) else weights
+        numbers, columns = self._opened().sssp(self._id(source), method, drawn, weights == "unit", validate)
+        reached, seconds = numbers
+        return Paths(self._rows, source, reached, *columns, seconds)
+
+    def dfs(
+        self,
+        source: Any = None,
+        *,
+        articulation: bool = False,
+        components: bool = False,
+        validate: bool = False,
+    ) -> DfsTree:
+        """Searches depth-first from a vertex, or through all of the graph in the order of ids.
+
+        Args:
+            source: The id or label of the vertex; None for all.
+            articulation: Finds articulation points and bridges of an undirected graph.
+            components: Finds the strongly connected components of a directed graph.
+            validate: Checks the tree.
+
+        Returns:
+            Parents, preorder, postorder and depths, int64 of shape (n,), -1 for vertices that are not reached.
+
+        Raises:
+            gpugraph.errors.UsageError: The direction of the graph rules an option out.
+            gpugraph.errors.InputError: The graph has no such vertex.
+        """
+        number = None if source is None else self._id(source)
+        numbers, columns, asked = self._opened().dfs(number, articulation, components, validate)
+        reached, trees, max_depth, seconds = numbers
+        return DfsTree(self._rows, source, reached, trees, max_depth, *columns, *asked, seconds)
+
+    def __repr__(self) -> str:
+        kind = "directed" if self.directed else "undirected"
+        return f"<gpugraph.Graph of {self.vertices} vertices and {self.edges} {kind} edges>"
+
+
+def _is_path(data: Any) -> bool:
+    if isinstance(data, (str, os.PathLike)):
+        return True
+    return isinstance(data, list) and bool(data) and all(isinstance(path, (str, os.PathLike)) for path in data)
+
+
+def _vertices(edges: Edges, asked: Optional[int]) -> Optional[int]:
+    if asked is None or edges.vertices in (None, asked):
+        return edges.vertices if asked is None else asked
+    raise UsageError(f"vertices: expected {edges.vertices}, which the input has, found {asked}; leave it out")
+
+
+def _of_edges(context: Context, edges: Edges, workdir: Optional[str]) -> _gpugraph.Graph:
+    ends = (edges.sources, edges.targets, edges.weights)
+    return _gpugraph.Graph.from_arrays(context._opened(), ends, edges.vertices, edges.directed, workdir)

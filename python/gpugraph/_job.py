@@ -1,0 +1,244 @@
+"""Jobs: what ``gpugraph run``, ``plan`` and ``status`` do."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Optional, Union
+
+import numpy as np
+
+from . import _gpugraph
+from ._results import Rows
+from .errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+#: A job: the path of a job file, or its tables.
+JobLike = Union[str, "os.PathLike[str]", Mapping[str, Any]]
+
+
+class Columns(Mapping[str, "NDArray[Any]"]):
+    """The columns of a workdir by their names under ``out/``, such as ``triangles`` or ``bfs/5/parent``.
+
+    An array is mapped from its file when it is asked for, and can't be written to.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        path = self._folder / f"{name}.npy"
+        if not path.is_file():
+            raise KeyError(name)
+        array: NDArray[Any] = np.load(path, mmap_mode="r")
+        return array
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(str(file.relative_to(self._folder).with_suffix("")) for file in self._folder.rglob("*.npy")))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Report:
+    """What a run did and found. ``print(report)`` prints what ``gpugraph run`` prints."""
+
+    def __init__(self, workdir: str, text: str, answer: str) -> None:
+        #: The workdir of the job.
+        self.workdir = Path(workdir)
+        #: The contents of ``report.json``.
+        self.json: dict[str, Any] = json.loads(text)
+        #: The arrays in ``out/``.
+        self.columns = Columns(self.workdir / "out")
+        self._answer = answer
+
+    @property
+    def results(self) -> dict[str, Any]:
+        """The results in ``report.json``: an object for each algorithm's table, by its name."""
+        results: dict[str, Any] = self.json["results"]
+        return results
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of this run."""
+        return float(self.json["seconds"])
+
+    def _table(self, names: tuple[str, ...]) -> tuple[NDArray[Any], dict[str, NDArray[Any]]]:
+        chosen = names or tuple(name for name in self.columns if name != "ids")
+        if not chosen:
+            raise UsageError(f"{self.workdir}: the job wrote no columns; ask for some, such as triangle.per_vertex = true")
+        for name in chosen:
+            if name not in self.columns:
+                raise InputError(f"{self.workdir}: no column {name}; there are {', '.join(self.columns) or 'none'}")
+        columns = {name: self.columns[name] for name in chosen}
+        sparse = self.columns["ids"] if "ids" in self.columns else None
+        first = int(self.json["input"].get("first_id", 0)) if sparse is None else 0
+        rows = Rows(len(next(iter(columns.values()))), first, sparse)
+        return rows.ids(), {name: column[first:] for name, column in columns.items()}
+
+    def to_pandas(self, *names: str) -> pd.DataFrame:
+        """Returns a DataFrame of these columns, or of all, with a row for each vertex and its id as index.
+
+        Raises:
+            gpugraph.errors.InputError: There is no such column.
+            ImportError: pandas is not installed.
+        """
+        import pandas as pd
+
+        ids, columns = self._table(names)
+        return pd.DataFrame(columns, index=pd.Index(ids, name="id"), copy=False)
+
+    def to_arrow(self, *names: str) -> pa.Table:
+        """Returns a pyarrow.Table of these columns, or of all, with a row for each vertex and its id in ``id``.
+
+        Raises:
+            gpugraph.errors.InputError: There is no such column.
+            ImportError: pyarrow is not installed.
+        """
+        import pyarrow as pa
+
+        ids, columns = self._table(names)
+        return pa.table({"id": ids, **columns})
+
+    def __str__(self) -> str:
+        return self._answer
+
+    def __repr__(self) -> str:
+        return f"Report(workdir={str(self.workdir)!r})"
+
+
+class Plan:
+    """What a job will take. ``print(plan)`` prints what ``gpugraph plan`` prints."""
+
+    def __init__(self, job: _gpugraph.Job) -> None:
+        self._job = job
+        needed, disk, seconds, text, self._shown = job.plan()
+        #: The smallest limit of host memory with which the job runs, in bytes.
+        self.host_memory_needed = needed
+        #: The largest size of the workdir, in bytes.
+        self.disk = disk
+        #: The predicted seconds.
+        self.seconds = seconds
+        #: What ``gpugraph plan --json`` prints.
+        self.json: dict[str, Any] = json.loads(text)
+
+    def check(self) -> None:
+        """Raises an exception if the job does not fit.
+
+        Raises:
+            gpugraph.errors.LimitError: A limit is too small.
+            gpugraph.errors.DiskFullError: The disk has too little room.
+        """
+        self._job.check()
+
+    def __str__(self) -> str:
+        return self._shown
+
+
+class Status:
+    """How far a job is. ``print(status)`` prints what ``gpugraph status`` prints."""
+
+    def __init__(self, job: _gpugraph.Job) -> None:
+        running, finished, text, self._shown = job.status()
+        #: True while a process works on the job.
+        self.running = running
+        #: True once all tasks are done.
+        self.finished = finished
+        #: What ``gpugraph status --json`` prints.
+        self.json: dict[str, Any] = json.loads(text)
+
+    def __str__(self) -> str:
+        return self._shown
+
+
+def run(
+    job: JobLike, *, set: Optional[Mapping[str, Any]] = None, fresh: bool = False, wait: bool = False
+) -> Report:
+    """Runs a job, or carries on where an earlier run stopped.
+
+    Ctrl-C stops it within a second. What is finished is kept in the workdir, and the same call carries on.
+
+    Args:
+        job: The path of a job file, or its tables: ``{"input": {"path": "graph.txt"}, "triangle": {}}``.
+        set: Keys that replace those of the job: ``{"bfs.roots": 64}``.
+        fresh: Discards what earlier runs left in the workdir.
+        wait: Waits while another process uses the workdir.
+
+    Returns:
+        The report, with the columns of ``out/`` as arrays.
+
+    Raises:
+        gpugraph.errors.UsageError: The job has mistakes; the message has a paragraph for each.
+        gpugraph.errors.Error: Other exceptions of ``gpugraph.errors``, each with the message of the command line.
+        KeyboardInterrupt: Ctrl-C.
+    """
+    made = _made(job, set, fresh, wait)
+    text, answer = made.run()
+    return Report(os.fspath(made.workdir()), text, answer)
+
+
+def plan(job: JobLike, *, set: Optional[Mapping[str, Any]] = None) -> Plan:
+    """Returns what a job will take, without running anything. The arguments are those of :func:`run`.
+
+    Raises:
+        gpugraph.errors.UsageError: The job has mistakes.
+        gpugraph.errors.InputError: The input can't be read.
+    """
+    return Plan(_made(job, set))
+
+
+def status(job: JobLike, *, set: Optional[Mapping[str, Any]] = None) -> Status:
+    """Returns how far a job is, whoever runs it. The arguments are those of :func:`run`.
+
+    Raises:
+        gpugraph.errors.UsageError: The job has mistakes, or never ran.
+    """
+    return Status(_made(job, set))
+
+
+def _made(
+    job: JobLike, set: Optional[Mapping[str, Any]] = None, fresh: bool = False, wait: bool = False
+) -> _gpugraph.Job:
+    keys = [(key, _toml(value, key)) for key, value in (set or {}).items()]
+    if isinstance(job, Mapping):
+        return _gpugraph.Job(None, _tables(job), keys, fresh, wait)
+    return _gpugraph.Job(os.fspath(job), None, keys, fresh, wait)
+
+
+def _tables(job: Mapping[str, Any]) -> str:
+    """Returns the text of a job file."""
+    lines = []
+    for name, table in job.items():
+        if not isinstance(table, Mapping):
+            raise UsageError(f"{name}: expected a table, which is a dict, found {table!r}")
+        lines.append(f"[{_text(name)}]")
+        lines += [f"{_text(key)} = {_toml(value, f'{name}.{key}')}" for key, value in table.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any, key: str) -> str:
+    """Returns a value as TOML; `key` is for messages."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    if isinstance(value, (str, os.PathLike)):
+        return _text(os.fspath(value))
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{_text(k)} = {_toml(v, f'{key}.{k}')}" for k, v in value.items()) + "}"
+    if isinstance(value, (list, tuple, np.ndarray)):
+        return "[" + ", ".join(_toml(item, key) for item in value) + "]"
+    raise UsageError(f"{key}: expected a number, text, list or dict, found {value!r}; leave out keys without a value")
+
+
+def _text(text: str) -> str:
+    # TOML has JSON's escapes, except that it also wants DEL escaped.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

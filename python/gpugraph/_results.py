@@ -1,0 +1,235 @@
+"""Results: arrays with a row for each vertex, and the ids of the rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Optional
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The ids of rows."""
+
+    #: Number of rows.
+    count: int
+    #: Rows at the top that are of no vertex: 1 if ids count from 1.
+    before: int = 0
+    #: The id of each row if ids are sparse.
+    sparse: Optional[NDArray[np.uint64]] = None
+    #: The label of each row if the caller's vertices are not numbers from 0.
+    labels: Optional[NDArray[Any]] = None
+
+    def ids(self) -> NDArray[Any]:
+        """Returns the id or label of each row, without those of no vertex."""
+        if self.labels is not None:
+            return self.labels
+        if self.sparse is not None:
+            return self.sparse
+        return np.arange(self.before, max(self.count, self.before), dtype=np.uint64)
+
+    def of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Returns the ids or labels of vertices. A vertex that is none, -1, gets None if there are labels."""
+        if self.labels is None:
+            return values
+        found = np.full(len(values), None, dtype=object)
+        known = values >= 0
+        found[known] = self.labels[values[known]]
+        return found
+
+
+@dataclass(frozen=True)
+class _Result:
+    _rows: Rows = field(repr=False)
+
+    #: Names of the arrays, and in tables the names of their columns.
+    _names = {}  # type: dict[str, str]
+    #: Those of the arrays that hold vertices.
+    _vertices = ()  # type: tuple[str, ...]
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        """The id of each vertex, or its label: an array with a row for each vertex, in the order of the other arrays.
+
+        If ids count from 1, the other arrays have an unused row 0, and this one has none.
+        """
+        return self._rows.ids()
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        columns: dict[str, NDArray[Any]] = {}
+        for attribute, name in self._names.items():
+            values = getattr(self, attribute)
+            if values is not None:
+                values = values[self._rows.before :]
+                columns[name] = self._rows.of(values) if attribute in self._vertices else values
+        return columns
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Returns a DataFrame with a row for each vertex, whose index is :attr:`ids`.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self._columns(), index=pd.Index(self.ids, name="id"), copy=False)
+
+    def to_arrow(self) -> pa.Table:
+        """Returns a pyarrow.Table with a row for each vertex, whose first column is ``id``.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        import pyarrow as pa
+
+        return pa.table({"id": self.ids, **self._columns()})
+
+    def _of_rows(self, values: NDArray[Any], chosen: Optional[NDArray[np.bool_]] = None) -> dict[Any, Any]:
+        values, ids = values[self._rows.before :], self.ids
+        if chosen is not None:
+            chosen = chosen[self._rows.before :]
+            values, ids = values[chosen], ids[chosen]
+        return dict(zip(ids.tolist(), values.tolist()))
+
+
+@dataclass(frozen=True)
+class Triangles(_Result):
+    """Triangles, degrees and clustering of each vertex."""
+
+    #: Number of triangles of the graph.
+    total: int
+    #: Pairs of edges with a common end: the sum of d(d - 1)/2 over all degrees d.
+    wedges: int
+    #: Share of the wedges that are part of a triangle, from 0 to 1.
+    transitivity: float
+    #: Mean of :attr:`clustering` over all vertices with an edge.
+    average_clustering: float
+    #: Triangles that each vertex is in, uint64 of shape (n,).
+    per_vertex: NDArray[np.uint64] = field(repr=False)
+    #: Neighbours of each vertex without regard to direction, uint32 of shape (n,).
+    degree: NDArray[np.uint32] = field(repr=False)
+    #: Share of the pairs of neighbours that are joined, float64 of shape (n,); 0 for less than two neighbours.
+    clustering: NDArray[np.float64] = field(repr=False)
+    #: Seconds of the count alone.
+    seconds: float
+
+    _names = {"per_vertex": "triangles", "degree": "degree", "clustering": "clustering"}
+
+    def to_dict(self) -> dict[Any, int]:
+        """Returns the triangles of each vertex by its id, as ``networkx.triangles`` does."""
+        return self._of_rows(self.per_vertex)
+
+
+@dataclass(frozen=True)
+class BfsTree(_Result):
+    """A breadth-first tree."""
+
+    #: The id or label of the source.
+    source: Any
+    #: Vertices that the search reached, with the source.
+    reached: int
+    #: The largest level.
+    depth: int
+    #: Edges between reached vertices.
+    edges: int
+    #: The parent of each vertex, int64 of shape (n,): its id, or its row if there are labels. The source is its own
+    #: parent, and that of a vertex that is not reached is -1.
+    parents: NDArray[np.int64] = field(repr=False)
+    #: Edges from the source to each vertex, int32 of shape (n,); -1 if it is not reached.
+    levels: NDArray[np.int32] = field(repr=False)
+    #: Seconds of the search alone.
+    seconds: float
+
+    _names = {"levels": "level", "parents": "parent"}
+    _vertices = ("parents",)
+
+    def to_dict(self) -> dict[Any, int]:
+        """Returns the levels of reached vertices by id, as ``networkx.single_source_shortest_path_length`` does."""
+        return self._of_rows(self.levels, self.levels >= 0)
+
+
+@dataclass(frozen=True)
+class Paths(_Result):
+    """Shortest paths from one source."""
+
+    #: The id or label of the source.
+    source: Any
+    #: Vertices that the search reached, with the source.
+    reached: int
+    #: Distance of each vertex, shape (n,): uint64 if weights are whole numbers (2^64 - 1 if it is not reached), or
+    #: float32 (inf if it is not reached).
+    distances: NDArray[Any] = field(repr=False)
+    #: The vertex before each on a shortest path, as in :attr:`BfsTree.parents`.
+    parents: NDArray[np.int64] = field(repr=False)
+    #: Seconds of the search alone.
+    seconds: float
+
+    _names = {"distances": "distance", "parents": "parent"}
+    _vertices = ("parents",)
+
+    def to_dict(self) -> dict[Any, Any]:
+        """Returns the distances of reached vertices by id, as ``networkx.single_source_dijkstra_path_length`` does."""
+        return self._of_rows(self.distances, self.parents >= 0)
+
+
+@dataclass(frozen=True)
+class DfsTree(_Result):
+    """A depth-first tree, or the trees of all vertices. It goes on with the first neighbour, by id, not yet visited."""
+
+    #: The id or label of the source; None if all vertices were searched.
+    source: Any
+    #: Vertices that the search reached.
+    reached: int
+    #: Number of trees.
+    trees: int
+    #: The largest depth.
+    max_depth: int
+    #: The parent of each vertex, as in :attr:`BfsTree.parents`.
+    parents: NDArray[np.int64] = field(repr=False)
+    #: Place of each vertex in the order in which the search reached them, int64 of shape (n,); -1 if it did not.
+    preorder: NDArray[np.int64] = field(repr=False)
+    #: Place of each vertex in the order in which the search left them, int64 of shape (n,); -1 if it did not.
+    postorder: NDArray[np.int64] = field(repr=False)
+    #: Edges between each vertex and its root, int64 of shape (n,); -1 if it is not reached.
+    depths: NDArray[np.int64] = field(repr=False)
+    #: 1 for each articulation point, int32 of shape (n,), if it was asked for.
+    articulation_points: Optional[NDArray[np.int32]] = field(repr=False)
+    #: 1 for each vertex whose edge from the parent is a bridge, int32 of shape (n,), if it was asked for.
+    bridges: Optional[NDArray[np.int32]] = field(repr=False)
+    #: First vertex of each vertex's strongly connected component, int64 of shape (n,), if it was asked for.
+    components: Optional[NDArray[np.int64]] = field(repr=False)
+    #: Seconds of the search alone.
+    seconds: float
+
+    _names = {
+        "parents": "parent",
+        "preorder": "preorder",
+        "postorder": "postorder",
+        "depths": "depth",
+        "articulation_points": "articulation",
+        "bridges": "bridge",
+        "components": "component",
+    }
+    _vertices = ("parents", "components")
+
+
+@dataclass(frozen=True)
+class Ranks(_Result):
+    """The ranks of a list."""
+
+    #: The first element; None if the list is empty.
+    head: Optional[int]
+    #: Sum of rank(i) * (i mod 1000003 + 1) over all elements, modulo 2^64.
+    checksum: int
+    #: Rank of each element, int64 of shape (n,).
+    ranks: NDArray[np.int64] = field(repr=False)
+    #: Seconds of ranking alone.
+    seconds: float
+
+    _names = {"ranks": "rank"}

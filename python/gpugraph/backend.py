@@ -1,0 +1,235 @@
+"""A backend of networkx: ``nx.triangles(G, backend="gpugraph")``, or ``NETWORKX_BACKEND_PRIORITY=gpugraph``.
+
+Results are those of networkx. What a function here does not do (clustering with weights or direction, weights that are
+functions, negative, or not exact), networkx does itself.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, Optional
+
+import networkx as nx
+import numpy as np
+
+from ._graph import Graph
+from ._sources import Edges, ends_of, object_array
+
+_FUNCTIONS = (
+    "clustering",
+    "single_source_dijkstra_path_length",
+    "single_source_shortest_path_length",
+    "strongly_connected_components",
+    "transitivity",
+    "triangles",
+)
+
+#: Distances are computed in whole numbers. Weights are multiples of 2^-LARGEST_SHIFT or larger powers of two.
+_LARGEST_SHIFT = 24
+
+
+class BackendGraph:
+    """A networkx graph, as arrays of edges. It is prepared at the first call that needs it."""
+
+    __networkx_backend__ = "gpugraph"
+
+    def __init__(self, graph: Any, attributes: Mapping[Any, Any]) -> None:
+        self.nodes: list[Any] = list(graph)
+        self._numbers = {node: number for number, node in enumerate(self.nodes)}
+        self._directed, self._multi = bool(graph.is_directed()), bool(graph.is_multigraph())
+        self._weights: dict[Any, list[Any]] = {}
+        self._ends, _ = ends_of(graph, self._numbers, None)
+        for attribute, default in attributes.items():
+            _, values = ends_of(graph, self._numbers, attribute)
+            self._weights[attribute] = [default if value is None else value for value in values]
+        self._graphs: dict[tuple[bool, Any], tuple[Graph, int]] = {}
+
+    def is_directed(self) -> bool:
+        return self._directed
+
+    def is_multigraph(self) -> bool:
+        return self._multi
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.nodes)
+
+    def __contains__(self, node: Any) -> bool:
+        try:
+            return node in self._numbers
+        except TypeError:
+            return False
+
+    def number(self, node: Any) -> int:
+        """Returns the number of a source."""
+        if node not in self:
+            raise nx.NodeNotFound(f"Node {node} not found in graph")
+        return self._numbers[node]
+
+    def graph(self, directed: bool, attribute: Any = None) -> tuple[Graph, int]:
+        """Returns the graph, and by which power of two its weights were multiplied."""
+        key = (directed, attribute)
+        if key not in self._graphs:
+            weights, shift = (None, 0) if attribute is None else _whole(self._weights[attribute])
+            ends, labels = self._ends, object_array(self.nodes)
+            edges = Edges(ends[:, 0], ends[:, 1], weights, len(self.nodes), labels, directed)
+            self._graphs[key] = Graph.from_edges(edges), shift
+        return self._graphs[key]
+
+
+def _whole(values: list[Any]) -> tuple[np.ndarray[Any, np.dtype[np.uint32]], int]:
+    """Returns weights as whole numbers, and by which power of two they were multiplied."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf" and values:
+        raise NotImplementedError("gpugraph takes weights that are numbers")
+    # Whole numbers that float64 rounds are too large anyway.
+    weights = array.astype(np.float64)
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        raise NotImplementedError("gpugraph takes finite weights of 0 or more")
+    for shift in range(_LARGEST_SHIFT + 1):
+        scaled = np.ldexp(weights, shift)
+        if (scaled >= 1 << 32).any():
+            break
+        if (scaled == np.floor(scaled)).all():
+            # A path has less than n edges, so all sums are exact in float64, too, and networkx's are the same.
+            if scaled.sum() >= 1 << 53:
+                break
+            return scaled.astype(np.uint32), shift
+    raise NotImplementedError("gpugraph takes weights whose sums are exact")
+
+
+def _undirected(G: Any) -> Any:
+    return "gpugraph computes it without direction" if G.is_directed() else True
+
+
+class Backend:
+    """The functions, under the names of networkx."""
+
+    @staticmethod
+    def convert_from_nx(
+        graph: Any,
+        *,
+        edge_attrs: Optional[Mapping[Any, Any]] = None,
+        **_: Any,
+    ) -> BackendGraph:
+        """Converts a graph; `edge_attrs` are the attributes that a function reads, with their defaults."""
+        return BackendGraph(graph, edge_attrs or {})
+
+    @staticmethod
+    def convert_to_nx(value: Any, **_: Any) -> Any:
+        """Results are those of networkx already."""
+        return value
+
+    @staticmethod
+    def can_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """Returns True, or why a function does not do what these arguments ask for."""
+        return _arguments(name, *args, **kwargs)
+
+    @staticmethod
+    def should_run(name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+        """Returns True: whoever installs the backend and gives it priority wants it."""
+        return True
+
+    @staticmethod
+    def triangles(G: BackendGraph, nodes: Any = None) -> Any:
+        """Triangles of each node. ``networkx.triangles``."""
+        if G.is_directed():
+            raise nx.NetworkXNotImplemented("not implemented for directed type")
+        found = G.graph(False)[0].triangles().per_vertex
+        return _chosen(G, nodes, found.tolist())
+
+    @staticmethod
+    def clustering(G: BackendGraph, nodes: Any = None, weight: Any = None) -> Any:
+        """Clustering of each node. ``networkx.clustering``."""
+        found = G.graph(False)[0].triangles()
+        # Whole zeros and the order of the division are networkx's.
+        triangles, degree = found.per_vertex.tolist(), found.degree.tolist()
+        values = [0 if t == 0 else 2 * t / (d * (d - 1)) for t, d in zip(triangles, degree)]
+        return _chosen(G, nodes, values)
+
+    @staticmethod
+    def transitivity(G: BackendGraph) -> Any:
+        """Share of the pairs of edges with a common end that are part of a triangle. ``networkx.transitivity``."""
+        found = G.graph(False)[0].triangles()
+        return 0 if found.total == 0 else 3 * found.total / found.wedges
+
+    @staticmethod
+    def single_source_shortest_path_length(G: BackendGraph, source: Any, cutoff: Optional[float] = None) -> Any:
+        """Edges from the source to each node that it reaches. ``networkx.single_source_shortest_path_length``."""
+        if source not in G:
+            raise nx.NodeNotFound(f"Source {source} is not in G")
+        levels = G.graph(G.is_directed())[0].bfs(source).levels
+        return _by_value(G, levels, levels >= 0, cutoff)
+
+    @staticmethod
+    def single_source_dijkstra_path_length(
+        G: BackendGraph, source: Any, cutoff: Optional[float] = None, weight: Any = "weight"
+    ) -> Any:
+        """Distances of the nodes that the source reaches. ``networkx.single_source_dijkstra_path_length``."""
+        G.number(source)
+        graph, shift = G.graph(G.is_directed(), weight)
+        paths = graph.sssp(source) if len(G._ends) else graph.bfs(source)
+        distances = paths.distances if hasattr(paths, "distances") else paths.levels
+        reached = paths.parents >= 0
+        if shift:
+            distances = np.ldexp(distances.astype(np.float64), -shift)
+        return _by_value(G, distances, reached, cutoff)
+
+    @staticmethod
+    def strongly_connected_components(G: BackendGraph) -> Iterator[set[Any]]:
+        """Sets of nodes that reach each other. ``networkx.strongly_connected_components``."""
+        if not G.is_directed():
+            raise nx.NetworkXNotImplemented("not implemented for undirected type")
+        tree = G.graph(True)[0].dfs(components=True)
+        if tree.components is None:
+            return
+        sets: dict[int, set[Any]] = {}
+        # In the order in which the search leaves them, a component comes after all that it leads to, as in networkx: its
+        # first vertex is left last.
+        for row in np.argsort(-tree.postorder).tolist():
+            sets.setdefault(int(tree.components[row]), set()).add(G.nodes[row])
+        yield from reversed(sets.values())
+
+
+def _arguments(name: str, G: Any, *args: Any, **kwargs: Any) -> Any:
+    if name == "clustering":
+        weight = kwargs.get("weight", args[1] if len(args) > 1 else None)
+        return "gpugraph's clustering has no weights" if weight is not None else _undirected(G)
+    if name == "transitivity":
+        return _undirected(G)
+    if name == "single_source_dijkstra_path_length":
+        weight = kwargs.get("weight", args[2] if len(args) > 2 else "weight")
+        return "gpugraph takes no weights that are functions" if callable(weight) else True
+    return name in _FUNCTIONS
+
+
+def _chosen(G: BackendGraph, nodes: Any, values: list[Any]) -> Any:
+    """Returns the values of all nodes, of one node, or of some, as networkx does."""
+    if nodes is None:
+        return dict(zip(G.nodes, values))
+    if nodes in G:
+        return values[G.number(nodes)]
+    return {node: values[G.number(node)] for node in nodes if node in G}
+
+
+def _by_value(G: BackendGraph, values: Any, reached: Any, cutoff: Optional[float]) -> dict[Any, Any]:
+    """Returns the values of reached nodes up to `cutoff`, in ascending order."""
+    chosen = np.flatnonzero(reached & (values <= (math.inf if cutoff is None else cutoff)))
+    chosen = chosen[np.argsort(values[chosen], kind="stable")]
+    return {G.nodes[row]: value for row, value in zip(chosen.tolist(), values[chosen].tolist())}
+
+
+@lru_cache(maxsize=None)
+def info() -> dict[str, Any]:
+    """Describes the backend to networkx."""
+    return {
+        "backend_name": "gpugraph",
+        "project": "gpugraph",
+        "package": "gpugraph",
+        "short_summary": "Exact algorithms on CPUs and GPUs, on graphs larger than memory",
+        "functions": {name: {} for name in _FUNCTIONS},
+    }

@@ -1,0 +1,271 @@
+//! The class `Graph`. Its methods return numbers and arrays in tuples, which `gpugraph/_results.py` gives names.
+
+use crate::arrays::{Edges, lent, of_column};
+use crate::context::Context;
+use crate::errors;
+use crate::process::OfProcess;
+use gpugraph::sssp::{Distances, EdgeWeights};
+use gpugraph::{GraphBuilder, Weights, bfs, dfs, sssp, triangles};
+use numpy::PyUntypedArray;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A prepared graph.
+#[pyclass(frozen, module = "gpugraph._gpugraph")]
+pub struct Graph {
+    graph: OfProcess<gpugraph::Graph>,
+    context: Py<Context>,
+}
+
+/// Names or numbers of columns of a text file.
+#[derive(FromPyObject)]
+enum Columns {
+    Numbers(Vec<u32>),
+    Names(Vec<String>),
+}
+
+/// Keys of `[input]`. Those that are `None` have their defaults.
+#[derive(FromPyObject)]
+struct FileOptions {
+    #[pyo3(item)]
+    format: Option<String>,
+    #[pyo3(item)]
+    columns: Option<Columns>,
+    #[pyo3(item)]
+    skip_lines: Option<u32>,
+    #[pyo3(item)]
+    first_id: Option<u32>,
+    #[pyo3(item)]
+    weights: String,
+}
+
+fn built(
+    py: Python<'_>,
+    context: &Py<Context>,
+    (mut builder, directed, workdir): (GraphBuilder, bool, Option<PathBuf>),
+) -> PyResult<Graph> {
+    builder = builder.directed(directed);
+    if let Some(workdir) = workdir {
+        builder = builder.spill_to(workdir);
+    }
+    opened(py, context, |context| builder.build(context))
+}
+
+fn opened(
+    py: Python<'_>,
+    context: &Py<Context>,
+    open: impl FnOnce(&gpugraph::Context) -> gpugraph::Result<gpugraph::Graph> + Send,
+) -> PyResult<Graph> {
+    let graph = context.get().call(py, open)?;
+    Ok(Graph { graph: OfProcess::new(graph), context: context.clone_ref(py) })
+}
+
+#[pymethods]
+impl Graph {
+    #[staticmethod]
+    fn from_files(
+        py: Python<'_>,
+        context: Py<Context>,
+        paths: Vec<PathBuf>,
+        options: FileOptions,
+        directed: bool,
+        workdir: Option<PathBuf>,
+    ) -> PyResult<Graph> {
+        let weights = match options.weights.as_str() {
+            "auto" => Weights::Auto,
+            "none" => Weights::None,
+            "u32" => Weights::U32,
+            "f32" => Weights::F32,
+            other => {
+                let why =
+                    format!("weights of a file: expected \"auto\", \"none\", \"u32\" or \"f32\", found {other:?}");
+                return Err(errors::usage(py, &why));
+            }
+        };
+        let mut builder = paths.iter().fold(gpugraph::Graph::builder(), GraphBuilder::input).weights(weights);
+        if let Some(format) = &options.format {
+            builder = builder.format(format);
+        }
+        builder = match &options.columns {
+            Some(Columns::Numbers(numbers)) => builder.columns_at(numbers),
+            Some(Columns::Names(names)) => builder.columns(&names.iter().map(String::as_str).collect::<Vec<_>>()),
+            None => builder,
+        };
+        if let Some(lines) = options.skip_lines {
+            builder = builder.skip_lines(lines);
+        }
+        if let Some(first) = options.first_id {
+            builder = builder.first_id(first);
+        }
+        built(py, &context, (builder, directed, workdir))
+    }
+
+    /// `ends` are arrays with the ends of each edge, and perhaps its weight.
+    #[staticmethod]
+    fn from_arrays(
+        py: Python<'_>,
+        context: Py<Context>,
+        ends: (Bound<'_, PyUntypedArray>, Bound<'_, PyUntypedArray>, Option<Bound<'_, PyUntypedArray>>),
+        vertices: Option<u64>,
+        directed: bool,
+        workdir: Option<PathBuf>,
+    ) -> PyResult<Graph> {
+        let (sources, targets, weights) = ends;
+        let edges = Edges::new(&sources, &targets, weights.as_ref())?;
+        let mut builder = gpugraph::Graph::builder().edges(Arc::new(edges));
+        if let Some(vertices) = vertices {
+            builder = builder.vertices(vertices);
+        }
+        built(py, &context, (builder, directed, workdir))
+    }
+
+    /// `uniform`: random ends instead of a Kronecker graph.
+    #[staticmethod]
+    fn generated(
+        py: Python<'_>,
+        context: Py<Context>,
+        uniform: bool,
+        numbers: (u32, f64, u64),
+        directed: bool,
+        workdir: Option<PathBuf>,
+    ) -> PyResult<Graph> {
+        let (scale, edge_factor, seed) = numbers;
+        let builder = gpugraph::Graph::builder();
+        let builder = match uniform {
+            true => builder.uniform(scale, edge_factor, seed),
+            false => builder.kronecker(scale, edge_factor, seed),
+        };
+        built(py, &context, (builder, directed, workdir))
+    }
+
+    #[staticmethod]
+    fn open(py: Python<'_>, context: Py<Context>, workdir: PathBuf) -> PyResult<Graph> {
+        opened(py, &context, |context| gpugraph::Graph::open(workdir, context))
+    }
+
+    /// Vertices, edges, isolated vertices, loops, repeated edges, largest degree, and rows before those of vertices.
+    fn figures(&self) -> (u64, u64, u64, u64, u64, u64, u64) {
+        let graph = &*self.graph;
+        let dropped = (graph.self_loops(), graph.duplicates());
+        let sizes = (graph.vertices(), graph.edges(), graph.isolated());
+        (sizes.0, sizes.1, sizes.2, dropped.0, dropped.1, graph.max_degree(), graph.rows_before())
+    }
+
+    fn is_directed(&self) -> bool {
+        self.graph.is_directed()
+    }
+
+    fn is_weighted(&self) -> bool {
+        self.graph.is_weighted()
+    }
+
+    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.graph.ids().map(|ids| lent::<u64, _>(py, ids)).transpose()
+    }
+
+    /// Triangles, wedges, transitivity and seconds.
+    fn totals(&self, py: Python<'_>) -> PyResult<(u128, u128, f64, f64)> {
+        let totals = self.call(py, triangles::totals)?;
+        Ok((totals.triangles, totals.wedges, totals.transitivity, totals.seconds))
+    }
+
+    /// The totals, the average clustering, and the columns.
+    fn triangles<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let found = self.call(py, triangles::clustering)?;
+        let totals = (found.totals.triangles, found.totals.wedges, found.totals.transitivity, found.totals.seconds);
+        let columns =
+            (of_column(py, &found.triangles)?, of_column(py, &found.degree)?, of_column(py, &found.clustering)?);
+        (totals, found.average, columns).into_pyobject(py)
+    }
+
+    /// Vertices reached, largest level, edges between them, seconds, and the columns.
+    fn bfs<'py>(
+        &self,
+        py: Python<'py>,
+        source: u64,
+        alpha: Option<f64>,
+        beta: Option<f64>,
+        validate: bool,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let options = bfs::Options { alpha, beta, validate };
+        let tree = self.call(py, |graph, context| bfs::search(graph, graph.vertex(source)?, &options, context))?;
+        let columns = (of_column(py, tree.parents())?, of_column(py, tree.levels())?);
+        ((tree.reached(), tree.depth(), tree.edges(), tree.seconds()), columns).into_pyobject(py)
+    }
+
+    /// Vertices reached, seconds, and the columns.
+    fn sssp<'py>(
+        &self,
+        py: Python<'py>,
+        source: u64,
+        method: &str,
+        weights: Option<(u32, u32, u64)>,
+        unit: bool,
+        validate: bool,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let method = match method {
+            "auto" => sssp::Method::Auto,
+            "moore" => sssp::Method::Moore,
+            "delta-stepping" => sssp::Method::DeltaStepping,
+            "bellman-ford" => sssp::Method::BellmanFord,
+            other => {
+                let why = "method: expected \"auto\", \"moore\", \"delta-stepping\" or \"bellman-ford\"";
+                return Err(errors::usage(py, &format!("{why}, found {other:?}")));
+            }
+        };
+        let weights = match weights {
+            Some((least, most, seed)) => EdgeWeights::Uniform { least, most, seed },
+            None if unit => EdgeWeights::Unit,
+            None => EdgeWeights::Graph,
+        };
+        let options = sssp::Options { method, weights, validate };
+        let paths = self.call(py, |graph, context| sssp::search(graph, graph.vertex(source)?, &options, context))?;
+        let distances = match paths.distances() {
+            Distances::Whole(distances) => of_column(py, distances),
+            Distances::Decimal(distances) => of_column(py, distances),
+        };
+        ((paths.reached(), paths.seconds()), (distances?, of_column(py, paths.parents())?)).into_pyobject(py)
+    }
+
+    /// Vertices reached, trees, largest depth, seconds, the columns, and those that were asked for.
+    fn dfs<'py>(
+        &self,
+        py: Python<'py>,
+        source: Option<u64>,
+        articulation: bool,
+        components: bool,
+        validate: bool,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let options = dfs::Options { articulation, components, validate };
+        let tree = self.call(py, |graph, context| {
+            let source = source.map(|id| graph.vertex(id)).transpose()?;
+            dfs::search(graph, source, &options, context)
+        })?;
+        let numbers = (tree.reached(), tree.trees(), tree.max_depth(), tree.seconds());
+        let columns = (
+            of_column(py, tree.parents())?,
+            of_column(py, tree.preorder())?,
+            of_column(py, tree.postorder())?,
+            of_column(py, tree.depths())?,
+        );
+        let asked = (
+            tree.articulation_points().map(|column| of_column(py, column)).transpose()?,
+            tree.bridges().map(|column| of_column(py, column)).transpose()?,
+            tree.strong_components().map(|column| of_column(py, column)).transpose()?,
+        );
+        (numbers, columns, asked).into_pyobject(py)
+    }
+}
+
+impl Graph {
+    fn call<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&gpugraph::Graph, &gpugraph::Context) -> gpugraph::Result<T> + Send,
+    ) -> PyResult<T> {
+        let graph = &*self.graph;
+        self.context.get().call(py, |context| work(graph, context))
+    }
+}

@@ -349,10 +349,13 @@ impl ListFile {
     }
 }
 
+/// Function that writes the successors of the elements from one on.
+type Fill<'a> = &'a (dyn Fn(u64, &mut [i64]) + Sync);
+
 /// Hands the successors of `elements` to `visit`. The list has `length` elements, and `fill` writes the successors of
 /// the elements from one on.
 fn generate(
-    (length, fill): (u64, &(dyn Fn(u64, &mut [i64]) + Sync)),
+    (length, fill): (u64, Fill<'_>),
     elements: Range<u64>,
     chunk: usize,
     threads: usize,

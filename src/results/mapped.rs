@@ -32,7 +32,7 @@ impl<T: Value> MappedColumn<T> {
         let expected = npy_header::<T>(rows as u64);
         // The length of a header does not depend on the number of rows.
         let is_whole = expected.len() == head && map.len() == head + rows * T::BYTES && map.starts_with(&expected);
-        if !is_whole || head % align_of::<T>() != 0 {
+        if !is_whole || !head.is_multiple_of(align_of::<T>()) {
             return Err(Error::Validation(format!("{}: not a column of type {}", path.display(), T::DESCR)));
         }
         Ok(MappedColumn { map, head, of: PhantomData })

@@ -1,15 +1,14 @@
-//! The public library: graphs from files and memory, typed results, errors by kind, cancellation.
+//! The public library: graphs from files and memory, typed results, errors by kind.
 
 use crate::support::Dice;
 use gpugraph::sssp::{self, Distances, EdgeWeights};
 use gpugraph::{
-    Canceller, Context, Device, EdgeList, ErrorKind, Graph, Job, Progress, Size, WeightType, Weights, bfs, components,
-    dfs, listrank, traverse, triangles,
+    Context, Device, EdgeList, ErrorKind, Graph, Job, Size, WeightType, Weights, bfs, components, dfs, listrank,
+    traverse, triangles,
 };
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::{Duration, Instant};
 
 fn context() -> Context {
     Context::builder().device(Device::Cpu).threads(2).host_memory("1GiB".parse::<Size>().unwrap()).build().unwrap()
@@ -179,7 +178,7 @@ fn sparse_ids_are_found_and_files_give_what_memory_gives() {
         assert_eq!(kind(graph.vertex(8)), ErrorKind::Input);
         let tree = bfs::search(graph, graph.vertex(7).unwrap(), &bfs::Options::default(), &context).unwrap();
         assert_eq!(tree.parents().get(1 << 63), Some((u64::MAX - 1) as i64));
-        assert_eq!(tree.levels().iter().map(|(id, level)| (id, level)).collect::<BTreeMap<_, _>>()[&12], -1);
+        assert_eq!(tree.levels().iter().collect::<BTreeMap<_, _>>()[&12], -1);
     }
     assert_eq!(kind(Graph::from_edges([(0, u64::MAX)], &context)), ErrorKind::Usage);
 }
@@ -298,34 +297,6 @@ fn vertices_without_edges_count_if_they_are_declared() {
     let Distances::Whole(distances) = paths.distances() else { panic!("whole") };
     assert_eq!(&distances[..4], [u64::MAX, 0, 3, u64::MAX]);
     assert_eq!(kind(Graph::builder().edges(pair()).vertices(2).build(&context)), ErrorKind::Usage);
-}
-
-#[test]
-fn a_call_is_cancelled_and_other_graphs_stay_usable() {
-    let canceller = Arc::new(OnceLock::<Canceller>::new());
-    let seen = Arc::new(Mutex::new(BTreeSet::<String>::new()));
-    let (for_observer, stages) = (Arc::clone(&canceller), Arc::clone(&seen));
-    let observe = move |progress: &Progress<'_>| {
-        stages.lock().unwrap().insert(progress.stage.to_owned());
-        for_observer.get().into_iter().for_each(Canceller::cancel);
-    };
-    let context = Context::builder().device(Device::Cpu).threads(1).on_progress(observe).build().unwrap();
-    let graph = Graph::builder().kronecker(10, 16.0, 1).build(&context).unwrap();
-    // Without a call in progress nothing happens.
-    context.canceller().cancel();
-    let count = triangles::count(&graph, &context).unwrap();
-    // From here on, each report of progress cancels. This graph takes far longer than the time between reports.
-    canceller.set(context.canceller()).unwrap();
-    let started = Instant::now();
-    assert_eq!(kind(Graph::builder().kronecker(21, 16.0, 1).build(&context)), ErrorKind::Stopped);
-    assert!(seen.lock().unwrap().contains("ingest"));
-    assert!(started.elapsed() < Duration::from_secs(30));
-    // These calls are over before the next report.
-    assert_eq!(
-        triangles::per_vertex(&graph, &context).unwrap().iter().map(|(_, n)| u128::from(n)).sum::<u128>(),
-        3 * count
-    );
-    assert_eq!(triangles::count(&graph, &context).unwrap(), count);
 }
 
 #[test]

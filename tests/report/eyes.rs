@@ -128,7 +128,6 @@ fn reports_are_seen_and_heard_by_everybody() {
         "Time of pairs of blocks",
         "Speed over all sources",
         "Depth",
-        "Size of components",
         "Phases",
         "Rounds",
         "Trials of triangle",

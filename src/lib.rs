@@ -89,7 +89,7 @@ pub use formats::WeightType;
 pub use formats::input::memory::EdgeList;
 pub use library::{
     Canceller, Column, Context, ContextBuilder, Device, Graph, GraphBuilder, Ids, Job, JobBuilder, JobStatus, Plan,
-    Progress, Report, Size, Vertex, Weight, Weights, bfs, dfs, listrank, sssp, traverse, triangles,
+    Progress, Report, Size, Vertex, Weight, Weights, bfs, components, dfs, listrank, sssp, traverse, triangles,
 };
 pub use list::memory::SuccessorList;
 pub use results::Value;

@@ -6,7 +6,8 @@
 //! let context = Context::new()?;
 //! let graph = Graph::from_edges([(0, 1), (0, 2), (1, 2), (2, 3)], &context)?;
 //! let tree = dfs::search(&graph, Some(graph.vertex(0)?), &dfs::Options::default(), &context)?;
-//! assert_eq!(&tree.preorder()[..], [0, 1, 2, 3]);
+//! // Of the neighbours of 0, vertex 2 has the larger degree.
+//! assert_eq!(&tree.preorder()[..], [0, 2, 1, 3]);
 //! # Ok::<(), gpugraph::Error>(())
 //! ```
 
@@ -51,13 +52,13 @@ pub struct Tree {
     preorder: Column<i64>,
     postorder: Column<i64>,
     depths: Column<i64>,
-    articulation: Option<Column<i32>>,
-    bridges: Option<Column<i32>>,
+    articulation: Option<Column<i64>>,
+    bridges: Option<Column<i64>>,
     components: Option<Column<i64>>,
 }
 
-/// Searches `graph` from `source`, or all of it in the order of ids if there is none. The search goes on with the first
-/// neighbour, by id, that it has not visited.
+/// Searches `graph` from `source`, or all of it if there is none. From each vertex the search goes on with the first
+/// neighbour that it has not visited, by descending degree and then by ascending id. Roots are chosen likewise.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that the graph's direction rules out;
@@ -123,12 +124,12 @@ impl Tree {
     }
 
     /// Returns 1 for each articulation point, if the options asked for them.
-    pub fn articulation_points(&self) -> Option<&Column<i32>> {
+    pub fn articulation_points(&self) -> Option<&Column<i64>> {
         self.articulation.as_ref()
     }
 
     /// Returns 1 for each vertex whose edge from the parent is a bridge, if the options asked for them.
-    pub fn bridges(&self) -> Option<&Column<i32>> {
+    pub fn bridges(&self) -> Option<&Column<i64>> {
         self.bridges.as_ref()
     }
 

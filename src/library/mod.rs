@@ -9,11 +9,12 @@
 //! | `graph`, `source` | a graph, and where its edges come from |
 //! | `column` | a value for each vertex, by its id in the input |
 //! | `folder` | folders that are removed with what uses them |
-//! | `triangles`, `bfs`, `traverse`, `sssp`, `dfs`, `listrank` | the algorithms |
+//! | `triangles`, `bfs`, `traverse`, `sssp`, `dfs`, `components`, `listrank` | the algorithms |
 //! | `job` | jobs from files and tables |
 
 pub mod bfs;
 mod column;
+pub mod components;
 mod context;
 pub mod dfs;
 mod folder;

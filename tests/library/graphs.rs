@@ -3,12 +3,12 @@
 use crate::support::Dice;
 use gpugraph::sssp::{self, Distances, EdgeWeights};
 use gpugraph::{
-    Context, Device, EdgeList, ErrorKind, Graph, Job, Size, WeightType, Weights, bfs, dfs, listrank, traverse,
-    triangles,
+    Canceller, Context, Device, EdgeList, ErrorKind, Graph, Job, Progress, Size, WeightType, Weights, bfs, components,
+    dfs, listrank, traverse, triangles,
 };
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 fn context() -> Context {
@@ -96,6 +96,13 @@ fn results_of_graphs_in_memory_are_those_of_plain_computation() {
         assert_eq!((&other.levels()[..], &other.parents()[..]), (&tree.levels()[..], &tree.parents()[..]));
         let depth_first = dfs::search(&graph, Some(vertex), &dfs::Options::default(), &context).unwrap();
         assert_eq!(depth_first.reached(), tree.reached());
+
+        // The smallest id that a search from a vertex reaches.
+        let smallest = |v: u64| *levels(&rows, v).first_key_value().unwrap().0 as i64;
+        let found = components::weak(&graph, &context).unwrap();
+        assert_eq!(found.component()[..], (0..end).map(smallest).collect::<Vec<_>>());
+        let firsts = found.component().iter().filter(|&(v, first)| v as i64 == first).count();
+        assert_eq!(found.number(), firsts as u64);
     }
 }
 
@@ -294,45 +301,31 @@ fn vertices_without_edges_count_if_they_are_declared() {
 }
 
 #[test]
-fn a_call_is_cancelled_and_the_graph_stays_usable() {
-    let seen = Arc::new(Mutex::new(Vec::<String>::new()));
-    let stages = Arc::clone(&seen);
-    let context = Context::builder()
-        .device(Device::Cpu)
-        .threads(2)
-        .on_progress(move |progress| stages.lock().unwrap().push(progress.stage.to_owned()))
-        .build()
-        .unwrap();
-    let graph = Graph::builder().kronecker(15, 16.0, 1).build(&context).unwrap();
-    let canceller = context.canceller();
+fn a_call_is_cancelled_and_other_graphs_stay_usable() {
+    let canceller = Arc::new(OnceLock::<Canceller>::new());
+    let seen = Arc::new(Mutex::new(BTreeSet::<String>::new()));
+    let (for_observer, stages) = (Arc::clone(&canceller), Arc::clone(&seen));
+    let observe = move |progress: &Progress<'_>| {
+        stages.lock().unwrap().insert(progress.stage.to_owned());
+        for_observer.get().into_iter().for_each(Canceller::cancel);
+    };
+    let context = Context::builder().device(Device::Cpu).threads(1).on_progress(observe).build().unwrap();
+    let graph = Graph::builder().kronecker(10, 16.0, 1).build(&context).unwrap();
     // Without a call in progress nothing happens.
-    canceller.cancel();
-    assert!(triangles::count(&graph, &context).unwrap() > 0);
+    context.canceller().cancel();
+    let count = triangles::count(&graph, &context).unwrap();
+    // From here on, each report of progress cancels. This graph takes far longer than the time between reports.
+    canceller.set(context.canceller()).unwrap();
     let started = Instant::now();
-    let cancelled = std::thread::scope(|scope| {
-        scope.spawn(|| {
-            std::thread::sleep(Duration::from_millis(300));
-            canceller.cancel();
-        });
-        // A serial search from every vertex, which takes far longer.
-        (0..100_000).find_map(|_| {
-            dfs::search(&graph, None, &dfs::Options { validate: true, ..Default::default() }, &context)
-                .and_then(|_| {
-                    bfs::search(
-                        &graph,
-                        graph.vertex(1)?,
-                        &bfs::Options { validate: true, ..Default::default() },
-                        &context,
-                    )
-                })
-                .err()
-        })
-    });
-    // The call in progress at that moment ended early, unless the request fell between two calls.
-    assert!(cancelled.is_none_or(|e| e.kind() == ErrorKind::Stopped), "another error");
-    assert!(started.elapsed() < Duration::from_secs(60));
-    assert!(triangles::count(&graph, &context).unwrap() > 0);
-    assert!(seen.lock().unwrap().iter().all(|stage| !stage.is_empty()));
+    assert_eq!(kind(Graph::builder().kronecker(21, 16.0, 1).build(&context)), ErrorKind::Stopped);
+    assert!(seen.lock().unwrap().contains("ingest"));
+    assert!(started.elapsed() < Duration::from_secs(30));
+    // These calls are over before the next report.
+    assert_eq!(
+        triangles::per_vertex(&graph, &context).unwrap().iter().map(|(_, n)| u128::from(n)).sum::<u128>(),
+        3 * count
+    );
+    assert_eq!(triangles::count(&graph, &context).unwrap(), count);
 }
 
 #[test]
@@ -393,6 +386,7 @@ fn the_public_interface_is_small() {
         "traverse",
         "sssp",
         "dfs",
+        "components",
         "listrank",
     ];
     let words = ["pub fn", "pub struct", "pub enum", "pub trait", "pub mod", "pub use", "pub const"];
@@ -404,4 +398,29 @@ fn the_public_interface_is_small() {
         .map(|file| count(&std::fs::read_to_string(root.join(format!("src/library/{file}.rs"))).unwrap()))
         .sum();
     assert!((50..=250).contains(&items), "{items} public items");
+}
+
+#[test]
+fn examples_print_what_they_promise() {
+    let run = |name: &str| {
+        let mut cargo = std::process::Command::new(env!("CARGO"));
+        cargo.args(["run", "--quiet", "--offline", "--example", name]).current_dir(env!("CARGO_MANIFEST_DIR"));
+        let output = cargo.output().unwrap();
+        assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // Of the graph of scale 12, the job of the same input.
+    let job = Job::from_toml("[input]\nkronecker = { scale = 12, edge_factor = 16, seed = 1 }\n[triangle]\n");
+    let folder = tempfile::tempdir().unwrap();
+    let job = job.set("job.workdir", folder.path().join("job").display()).set("run.device", "cpu").build().unwrap();
+    let triangles = job.run().unwrap().triangles().unwrap().triangles;
+    assert!(run("triangles").starts_with(&format!("{triangles} triangles in ")));
+    let levels = run("bfs");
+    let reached: u64 = levels.split(' ').next().unwrap().parse().unwrap();
+    let by_level = levels.lines().skip(1).map(|line| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap());
+    assert_eq!(by_level.sum::<u64>(), reached);
+    assert_eq!(run("traverse").matches(&format!(": {reached} vertices")).count(), 3);
+    assert_eq!(run("dfs"), "bridge 2 - 3\nbridge 5 - 6\narticulation points [2, 3, 5]\n");
+    assert_eq!(run("listrank"), "[0, 7, 4, 1, 8, 5, 2, 9, 6, 3]\n");
+    assert!(run("sssp").contains("minutes over "));
 }

@@ -17,4 +17,5 @@ mod output;
 mod task;
 mod verify;
 
+pub use output::ComponentsOutput;
 pub use task::Components;

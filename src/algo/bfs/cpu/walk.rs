@@ -158,8 +158,7 @@ impl<'s> BfsWalk<'s> {
         frontier.vertices < bound && frontier.edges < bound
     }
 
-    /// Takes steps on the first thread while the others sleep. Returns the next frontier, whose list is written. All
-    /// threads of all ranks call it.
+    /// Takes steps on the first thread while the others sleep. Lists and returns the next frontier. Collective.
     fn narrow(
         &self,
         thread: usize,
@@ -415,8 +414,7 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Marks vertices of this rank that other ranks claimed as reached. Each thread processes its share of the bitmap
-    /// words.
+    /// Marks vertices of this rank that other ranks claimed as reached. Each thread takes its share of the bitmap.
     fn keep_arrived(&self, thread: usize, threads: usize, reached: &[AtomicU64]) {
         for at in share(self.search.arrays.arrived.len(), thread, threads) {
             let arrived = &self.search.arrays.arrived[at];

@@ -1,0 +1,62 @@
+//! Weakly connected components.
+//!
+//! ```
+//! use gpugraph::{Context, Graph, components};
+//!
+//! let context = Context::new()?;
+//! let graph = Graph::from_edges([(4, 1), (1, 2), (3, 5)], &context)?;
+//! let found = components::weak(&graph, &context)?;
+//! assert_eq!((found.number(), &found.component()[..]), (3, &[0, 1, 1, 3, 1, 3][..]));
+//! # Ok::<(), gpugraph::Error>(())
+//! ```
+
+use super::column::Column;
+use super::context::Context;
+use super::graph::{Computed, Graph};
+use crate::algo::components::ComponentsOutput;
+use crate::error::Result;
+use serde::Serialize;
+
+/// The weakly connected components of a graph.
+#[derive(Debug, Clone)]
+pub struct Components {
+    output: ComponentsOutput,
+    seconds: f64,
+    component: Column<i64>,
+}
+
+#[derive(Serialize)]
+struct Options {}
+
+/// Finds the weakly connected components of a graph, which ignore the direction of edges.
+///
+/// # Errors
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
+/// disk.
+pub fn weak(graph: &Graph, context: &Context) -> Result<Components> {
+    let found: Computed<'_, ComponentsOutput> = graph.compute(context, "components", &Options {})?;
+    let (seconds, component) = (found.seconds(), found.column("components/component")?);
+    Ok(Components { output: found.output, seconds, component })
+}
+
+impl Components {
+    /// Returns the number of components. A vertex without edges is one.
+    pub fn number(&self) -> u64 {
+        self.output.components
+    }
+
+    /// Returns the sizes of the largest ten components, in vertices, descending.
+    pub fn largest(&self) -> &[u64] {
+        &self.output.largest
+    }
+
+    /// Returns the smallest id in the component of each vertex.
+    pub fn component(&self) -> &Column<i64> {
+        &self.component
+    }
+
+    /// Returns the seconds of the computation alone.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+}

@@ -7,20 +7,72 @@ use cudarc::driver::sys::CUdevice_attribute::{
 };
 use cudarc::driver::sys::CUresult;
 use cudarc::driver::{CudaContext, result};
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 const NO_GPU: &str = "a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and the GPUs that the job requested";
+
+/// How to install NVRTC.
+pub(super) const NVRTC_REMEDY: &str = "load the site's CUDA module, or run pip install nvidia-cuda-nvrtc (with a driver of CUDA 12: \
+     nvidia-cuda-nvrtc-cu12) and activate that Python environment";
 
 /// Loads the CUDA driver and NVRTC (the run-time compiler), without starting CUDA. Returns whether each of the two
 /// libraries is present.
 pub fn load() -> (bool, bool) {
     use cudarc::{driver::sys as driver, nvrtc::sys as nvrtc};
+    if super::STATIC {
+        return (false, false);
+    }
+    let has_nvrtc = load_nvrtc();
     // SAFETY: these only load a library by its name. `culib` keeps it loaded. It is called only if the library is
     // present, because it panics otherwise.
     unsafe {
-        let present = (driver::is_culib_present(), nvrtc::is_culib_present());
+        let present = (driver::is_culib_present(), has_nvrtc);
         let _stays = (present.0.then(|| driver::culib()), present.1.then(|| nvrtc::culib()));
         present
     }
+}
+
+/// Returns whether NVRTC is present. Where the system does not find it, this loads it from a Python environment.
+pub(super) fn load_nvrtc() -> bool {
+    static PRESENT: OnceLock<bool> = OnceLock::new();
+    // SAFETY: only tries to load the library by its name. The loader also finds it by name if it is already loaded.
+    let found = || unsafe { cudarc::nvrtc::sys::is_culib_present() };
+    *PRESENT.get_or_init(|| {
+        let environments = ["VIRTUAL_ENV", "CONDA_PREFIX"].map(|name| std::env::var_os(name).map(PathBuf::from));
+        let binary = std::env::current_exe().ok();
+        let around = binary.iter().filter_map(|path| path.parent()?.parent().map(Path::to_owned));
+        found() || environments.into_iter().flatten().chain(around).any(|root| load_nvrtc_of(&root) && found())
+    })
+}
+
+/// Loads NVRTC from the Python environment `root`, if it has one: from the packages `nvidia-cuda-nvrtc` (CUDA 13) and
+/// `nvidia-cuda-nvrtc-cu12` of PyPI, or conda's `cuda-nvrtc`.
+fn load_nvrtc_of(root: &Path) -> bool {
+    let lib = root.join("lib");
+    let pythons = entries(&lib, "python3").map(|python| python.join("site-packages/nvidia"));
+    let folders = pythons.flat_map(|nvidia| [nvidia.join("cu13/lib"), nvidia.join("cuda_nvrtc/lib")]);
+    folders.chain([lib.clone()]).any(|folder| {
+        let libraries = ["libnvrtc.so.13", "libnvrtc.so.12"].map(|name| folder.join(name));
+        let Some(library) = libraries.iter().find(|path| path.is_file()) else { return false };
+        // NVRTC loads its builtins by name, and NVRTC 12 does not look for them in its own folder.
+        entries(&folder, "libnvrtc-builtins.so.").all(|builtins| open(&builtins)) && open(library)
+    })
+}
+
+/// Returns the paths in a folder whose names begin with `prefix`.
+fn entries<'a>(folder: &Path, prefix: &'a str) -> impl Iterator<Item = PathBuf> + use<'a> {
+    let all = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    all.filter(move |entry| entry.file_name().as_bytes().starts_with(prefix.as_bytes())).map(|entry| entry.path())
+}
+
+/// Loads a library for the rest of the process. Returns whether that worked.
+fn open(library: &Path) -> bool {
+    let Ok(path) = CString::new(library.as_os_str().as_bytes()) else { return false };
+    // SAFETY: the path ends with zero. The library is NVIDIA's, and its initialisers are those that its name would run.
+    unsafe { !libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL).is_null() }
 }
 
 /// Looks for CUDA and its GPUs. It never fails, because the result lists the missing parts.
@@ -28,12 +80,17 @@ pub fn probe() -> Cuda {
     let (gpus, missing) = (Vec::new(), Vec::new());
     let kernels = super::source::cache();
     let mut cuda = Cuda { driver: None, nvrtc: false, nvrtc_version: None, kernels, gpus, missing };
+    if super::STATIC {
+        cuda.missing
+            .push("CUDA: this gpugraph is linked statically and uses CPUs only; install one that is not".into());
+        return cuda;
+    }
     let (has_driver, has_nvrtc) = load();
     cuda.nvrtc = has_nvrtc;
     if has_nvrtc {
         cuda.nvrtc_version = nvrtc_version();
     } else {
-        cuda.missing.push("NVRTC (libnvrtc.so): load the site's CUDA module, or install the package cuda-nvrtc".into());
+        cuda.missing.push(format!("NVRTC (libnvrtc.so): {NVRTC_REMEDY}"));
     }
     if !has_driver {
         cuda.missing.push("CUDA driver (libcuda.so.1): install NVIDIA's driver, or ask for a node with a GPU".into());

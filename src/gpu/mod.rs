@@ -47,6 +47,9 @@ pub use workspace::{StartTurn, Workspace};
 use serde::Serialize;
 use std::path::PathBuf;
 
+/// True in a statically linked build. Such a build can't load libraries, and so uses CPUs only.
+const STATIC: bool = cfg!(target_feature = "crt-static");
+
 /// A GPU that this process may use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Gpu {

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)] // calls into the CUDA driver and NVRTC
 
 use super::device::Device;
+use super::driver;
 use super::source::{ProgramSource, cache};
 use crate::error::{Error, Result};
 use crate::store::replace::{make_folder_of, replace_volatile};
@@ -143,13 +144,11 @@ fn store(path: &Path, image: &[u8]) -> Result<()> {
 }
 
 fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {
-    // SAFETY: only tries to load the library by its name.
-    if !unsafe { sys::is_culib_present() } {
-        return Err(Error::Usage(
-            "NVRTC (libnvrtc.so) is missing, and the kernels for this GPU are not compiled yet: load the site's CUDA \
-             module, or install the package cuda-nvrtc"
-                .into(),
-        ));
+    if !driver::load_nvrtc() {
+        return Err(Error::Usage(format!(
+            "NVRTC (libnvrtc.so) is missing, and the kernels for this GPU are not compiled yet: {}",
+            driver::NVRTC_REMEDY
+        )));
     }
     let text = |text: &str| CString::new(text).map_err(|_| failed(source, "a NUL byte in its text"));
     let (body, name) = (text(source.text)?, text(source.name)?);

@@ -16,6 +16,7 @@ mod listrank;
 mod memory;
 mod packed;
 mod prepare;
+mod python;
 mod resident;
 mod resume;
 mod rows;

@@ -12,6 +12,7 @@ mod identity;
 mod ids;
 mod inputs;
 mod limits;
+mod packaging;
 mod pipeline;
 mod plan;
 mod printing;

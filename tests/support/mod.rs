@@ -189,7 +189,7 @@ impl Place {
         // What a developer or a scheduler has set must not decide a test.
         let threads =
             ["GPUGRAPH_THREADS", "SLURM_CPUS_PER_TASK", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN", "OMP_NUM_THREADS"];
-        for name in threads.into_iter().chain(["GPUGRAPH_LOG"]) {
+        for name in threads.into_iter().chain(["GPUGRAPH_LOG", "VIRTUAL_ENV", "CONDA_PREFIX"]) {
             command.env_remove(name);
         }
         // Nor is what tests take to tell a developer's plans anything.

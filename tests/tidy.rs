@@ -343,15 +343,37 @@ fn shipped_job_files_load() {
 #[test]
 fn no_file_names_a_path_of_some_machine() {
     let mut all = Vec::new();
-    for folder in
-        ["src", "tests", "configs", "benches", "kernels", "pbs", "slurm", "scheduler", "examples", ".ci", "docs"]
-    {
+    for folder in [
+        "src",
+        "tests",
+        "configs",
+        "benches",
+        "kernels",
+        "pbs",
+        "slurm",
+        "scheduler",
+        "examples",
+        ".ci",
+        "docs",
+        "python/src",
+        "python/gpugraph",
+        "python/tests",
+    ] {
         all.extend(files(
             folder,
             &["rs", "toml", "cu", "cuh", "pbs", "sbatch", "sh", "sge", "lsf", "flux", "nf", "md", "py"],
         ));
     }
-    for name in ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "Cargo.toml", "site.env", "tests/run", ".ci/run"] {
+    for name in [
+        "README.md",
+        "ARCHITECTURE.md",
+        "CHANGELOG.md",
+        "Cargo.toml",
+        "site.env",
+        "tests/run",
+        "tests/python",
+        ".ci/run",
+    ] {
         all.extend(fs::read_to_string(root().join(name)).ok().map(|text| (name.to_owned(), text)));
     }
     assert!(all.len() > 50);

@@ -199,10 +199,11 @@ def _of_networkx(graph: Any, columns: Optional[Sequence[Any]], asked: str) -> Ed
         labels: Optional[NDArray[Any]] = object_array(nodes)
     else:
         nodes, labels = list(range(len(nodes))), None
-    ends, weights = ends_of(graph, {node: number for number, node in enumerate(nodes)}, attribute)
+    ends, weights = ends_of(graph, {node: number for number, node in enumerate(nodes)}, attribute, MISSING)
     edges = Edges(ends[:, 0], ends[:, 1], vertices=len(nodes), labels=labels, directed=graph.is_directed())
-    if asked == "auto" and any(weight is not None for weight in weights):
-        edges.weights = weight_array(np.asarray([1 if weight is None else weight for weight in weights]), len(ends))
+    if asked == "auto" and any(weight is not MISSING for weight in weights):
+        # An edge without the attribute has weight 1, as in networkx.
+        edges.weights = weight_array(np.asarray([1 if weight is MISSING else weight for weight in weights]), len(ends))
     return edges
 
 
@@ -210,11 +211,15 @@ def _are_numbers_from_0(nodes: list[Any]) -> bool:
     return all(type(node) is int and 0 <= node < len(nodes) for node in nodes)
 
 
-def ends_of(graph: Any, numbers: dict[Any, int], attribute: Any) -> tuple[NDArray[np.int64], list[Any]]:
-    """Returns the ends of the edges of a networkx graph, of shape (m, 2), and an attribute of each, or None."""
+#: Stands for an attribute that an edge does not have. None is a value.
+MISSING = object()
+
+
+def ends_of(graph: Any, numbers: dict[Any, int], attribute: Any, default: Any) -> tuple[NDArray[np.int64], list[Any]]:
+    """Returns the ends of the edges of a networkx graph, of shape (m, 2), and an attribute of each, or `default`."""
     flat: list[int] = []
     values: list[Any] = []
-    for u, v, value in graph.edges(data=attribute):
+    for u, v, value in graph.edges(data=attribute, default=default):
         flat += (numbers[u], numbers[v])
         values.append(value)
     return np.asarray(flat, dtype=np.int64).reshape(-1, 2), values

@@ -15,7 +15,7 @@ import networkx as nx
 import numpy as np
 
 from ._graph import Graph
-from ._sources import Edges, ends_of, object_array
+from ._sources import MISSING, Edges, ends_of, object_array
 
 _FUNCTIONS = (
     "clustering",
@@ -40,10 +40,9 @@ class BackendGraph:
         self._numbers = {node: number for number, node in enumerate(self.nodes)}
         self._directed, self._multi = bool(graph.is_directed()), bool(graph.is_multigraph())
         self._weights: dict[Any, list[Any]] = {}
-        self._ends, _ = ends_of(graph, self._numbers, None)
+        self._ends, _ = ends_of(graph, self._numbers, MISSING, None)
         for attribute, default in attributes.items():
-            _, values = ends_of(graph, self._numbers, attribute)
-            self._weights[attribute] = [default if value is None else value for value in values]
+            _, self._weights[attribute] = ends_of(graph, self._numbers, attribute, default)
         self._graphs: dict[tuple[bool, Any], tuple[Graph, int]] = {}
 
     def is_directed(self) -> bool:
@@ -213,7 +212,10 @@ def _chosen(G: BackendGraph, nodes: Any, values: list[Any]) -> Any:
         return dict(zip(G.nodes, values))
     if nodes in G:
         return values[G.number(nodes)]
-    return {node: values[G.number(node)] for node in nodes if node in G}
+    try:
+        return {node: values[G.number(node)] for node in nodes if node in G}
+    except TypeError as e:
+        raise nx.NetworkXError(f"Node {nodes} is not in the graph.") from e
 
 
 def _by_value(G: BackendGraph, values: Any, reached: Any, cutoff: Optional[float]) -> dict[Any, Any]:

@@ -42,6 +42,10 @@ pub fn call<T: Send>(
 ) -> PyResult<T> {
     refuse_after_fork(py)?;
     let _turn = Turn::take(py)?;
+    if let Some(progress) = progress {
+        // What the last call reported in its last moments.
+        progress.latest.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
     let (sender, mut receiver) = mpsc::channel();
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("gpugraph".into());

@@ -1,4 +1,5 @@
 //! Values that belong to the process that made them.
+#![allow(unsafe_code)] // a value is dropped here or never
 
 use pyo3::Python;
 use std::mem::ManuallyDrop;
@@ -26,7 +27,6 @@ impl<T: Send> Deref for OfProcess<T> {
 }
 
 impl<T: Send> Drop for OfProcess<T> {
-    #[allow(unsafe_code)] // the value is dropped here or never
     fn drop(&mut self) {
         if self.process != std::process::id() {
             return;

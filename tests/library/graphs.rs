@@ -395,3 +395,67 @@ fn examples_print_what_they_promise() {
     assert_eq!(run("listrank"), "[0, 7, 4, 1, 8, 5, 2, 9, 6, 3]\n");
     assert!(run("sssp").contains("minutes over "));
 }
+
+/// Edges of signed ids, of which one is negative.
+struct Signed;
+
+impl EdgeList for Signed {
+    fn edges(&self) -> u64 {
+        3
+    }
+
+    fn read(&self, first: u64, out: &mut [[u64; 2]]) {
+        let edges = [[0, 1], [1, 2], [2, -3i64 as u64]];
+        out.copy_from_slice(&edges[first as usize..][..out.len()]);
+    }
+
+    fn is_signed(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_negative_id_is_refused_with_its_place() {
+    let refused = Graph::builder().edges(Arc::new(Signed)).build(&context()).unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::Usage);
+    assert!(refused.to_string().contains("edge 2") && refused.to_string().contains("-3"), "{refused}");
+}
+
+#[test]
+fn columns_are_chosen_by_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("edges.txt");
+    std::fs::write(&file, "9 0 1\n9 1 2\n").unwrap();
+    let graph = Graph::builder().input(&file).columns_at(&[2, 3]).build(&context()).unwrap();
+    assert_eq!((graph.vertices(), graph.edges()), (3, 2));
+}
+
+#[test]
+fn a_job_is_cancelled_and_carries_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = Job::builder()
+        .set("job.workdir", folder.path().join("w").display())
+        .set("input.kronecker", "{ scale = 17, edge_factor = 16, seed = 1 }")
+        .set("run.device", "cpu")
+        .set("limits.threads", 1)
+        .set("limits.host_memory", "1GiB")
+        .set("triangle.per_vertex", true)
+        .build()
+        .unwrap();
+    let canceller = job.canceller();
+    // Without a run in progress nothing happens.
+    canceller.cancel();
+    let stopped = std::thread::scope(|scope| {
+        let running = scope.spawn(|| job.run());
+        while !running.is_finished() {
+            std::thread::sleep(Duration::from_millis(20));
+            canceller.cancel();
+        }
+        running.join().unwrap()
+    });
+    assert_eq!(kind(stopped), ErrorKind::Stopped);
+    let found = job.run().unwrap().triangles().unwrap().triangles;
+    let context = context();
+    let graph = Graph::builder().kronecker(17, 16.0, 1).build(&context).unwrap();
+    assert_eq!(found, triangles::count(&graph, &context).unwrap());
+}

@@ -1,0 +1,110 @@
+"""The backend of networkx: the same results, really computed here, and networkx for what it does not do."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import networkx as nx
+import pytest
+
+from gpugraph.backend import Backend, BackendGraph
+
+
+def graphs() -> list[Any]:
+    generator = random.Random(5)
+    found = []
+    for kind in (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph):
+        for edges in (0, 1, 30, 300):
+            graph = kind()
+            graph.add_nodes_from(["alone", (1, 2), 7])
+            for _ in range(edges):
+                u, v = generator.randrange(40), generator.randrange(40)
+                graph.add_edge(u, str(v) if v % 3 else v, weight=generator.choice([1, 2, 0.5, 7.25]))
+            found.append(graph)
+    return found
+
+
+@pytest.mark.parametrize("graph", graphs(), ids=str)
+def test_results_are_those_of_networkx(graph: Any) -> None:
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("single_source_shortest_path_length", {"source": "alone"}),
+        ("single_source_dijkstra_path_length", {"source": "alone"}),
+    ]
+    for source in list(graph)[3:6]:
+        calls += [
+            ("single_source_shortest_path_length", {"source": source}),
+            ("single_source_shortest_path_length", {"source": source, "cutoff": 2}),
+            ("single_source_dijkstra_path_length", {"source": source}),
+            ("single_source_dijkstra_path_length", {"source": source, "cutoff": 3.5}),
+            ("single_source_dijkstra_path_length", {"source": source, "weight": "none such"}),
+        ]
+    if not graph.is_directed() and not graph.is_multigraph():
+        calls += [("transitivity", {})]
+        for name in ("triangles", "clustering"):
+            calls += [(name, {}), (name, {"nodes": "alone"}), (name, {"nodes": list(graph)[:4]})]
+    for name, arguments in calls:
+        function = getattr(nx, name)
+        assert function(graph, backend="gpugraph", **arguments) == function(graph, backend="networkx", **arguments), name
+    if graph.is_directed():
+        found = list(nx.strongly_connected_components(graph, backend="gpugraph"))
+        expected = list(nx.strongly_connected_components(graph, backend="networkx"))
+        assert sorted(map(sorted_text, found)) == sorted(map(sorted_text, expected))
+
+
+def sorted_text(nodes: set[Any]) -> list[str]:
+    return sorted(map(repr, nodes))
+
+
+def test_the_backend_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A backend that hands all to networkx would pass every other test."""
+    called = []
+    for name in ("triangles", "single_source_dijkstra_path_length"):
+        own = getattr(Backend, name)
+
+        def counted(*arguments: Any, own: Any = own, name: str = name, **keys: Any) -> Any:
+            called.append((name, type(arguments[0]) is BackendGraph))
+            return own(*arguments, **keys)
+
+        monkeypatch.setattr(Backend, name, staticmethod(counted))
+    graph = nx.karate_club_graph()
+    assert nx.triangles(graph, backend="gpugraph")[0] == 18
+    with nx.config.backend_priority(algos=["gpugraph"]):
+        assert nx.single_source_dijkstra_path_length(graph, 0)[33] == 7
+    assert called == [("triangles", True), ("single_source_dijkstra_path_length", True)]
+
+
+@pytest.mark.parametrize(
+    "weights", [[0.1, 0.2], [-1, 2], [float("inf"), 1], [1 << 40, 1], ["a", 1], [float("nan"), 1], [True, None]]
+)
+def test_weights_whose_sums_may_differ_are_left_to_networkx(weights: list[Any]) -> None:
+    graph = nx.Graph()
+    graph.add_edge(0, 1, weight=weights[0])
+    graph.add_edge(1, 2, weight=weights[1])
+    with pytest.raises(NotImplementedError):
+        nx.single_source_dijkstra_path_length(graph, 0, backend="gpugraph")
+    with nx.config.backend_priority(algos=["gpugraph"]):
+        mine = outcome(lambda: nx.single_source_dijkstra_path_length(graph, 0))
+        assert mine == outcome(lambda: nx.single_source_dijkstra_path_length(graph, 0, backend="networkx"))
+
+
+def outcome(call: Any) -> Any:
+    try:
+        return call()
+    except Exception as e:
+        return type(e)
+
+
+def test_what_it_does_not_compute_is_refused() -> None:
+    graph = nx.karate_club_graph()
+    for call in (
+        lambda: nx.clustering(graph, weight="weight", backend="gpugraph"),
+        lambda: nx.clustering(nx.DiGraph(graph), backend="gpugraph"),
+        lambda: nx.transitivity(nx.DiGraph(graph), backend="gpugraph"),
+        lambda: nx.single_source_dijkstra_path_length(graph, 0, weight=lambda u, v, data: 1, backend="gpugraph"),
+    ):
+        with pytest.raises(NotImplementedError):
+            call()
+    for name in ("single_source_shortest_path_length", "single_source_dijkstra_path_length"):
+        with pytest.raises(nx.NodeNotFound):
+            getattr(nx, name)(graph, "none", backend="gpugraph")

@@ -1,12 +1,16 @@
 //! Cancellation of calls of the library, in a process of its own: tests that look for signals would see the request.
 
-use gpugraph::{Canceller, Context, Device, ErrorKind, Graph, Progress, triangles};
+use gpugraph::{Canceller, Context, Device, ErrorKind, Graph, Job, Progress, triangles};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
+/// A request to stop is seen by all work of the process, so one test runs after the other.
+static TURN: Mutex<()> = Mutex::new(());
+
 #[test]
 fn a_call_is_cancelled_and_other_graphs_stay_usable() {
+    let _turn = TURN.lock();
     let canceller = Arc::new(OnceLock::<Canceller>::new());
     let seen = Arc::new(Mutex::new(BTreeSet::<String>::new()));
     let (for_observer, stages) = (Arc::clone(&canceller), Arc::clone(&seen));
@@ -32,4 +36,35 @@ fn a_call_is_cancelled_and_other_graphs_stay_usable() {
         3 * count
     );
     assert_eq!(triangles::count(&graph, &context).unwrap(), count);
+}
+
+#[test]
+fn a_job_is_cancelled_and_carries_on() {
+    let _turn = TURN.lock();
+    let folder = tempfile::tempdir().unwrap();
+    let job = Job::builder()
+        .set("job.workdir", folder.path().join("w").display())
+        .set("input.kronecker", "{ scale = 17, edge_factor = 16, seed = 1 }")
+        .set("run.device", "cpu")
+        .set("limits.threads", 1)
+        .set("limits.host_memory", "1GiB")
+        .set("triangle.per_vertex", true)
+        .build()
+        .unwrap();
+    let canceller = job.canceller();
+    // Without a run in progress nothing happens.
+    canceller.cancel();
+    let stopped = std::thread::scope(|scope| {
+        let running = scope.spawn(|| job.run());
+        while !running.is_finished() {
+            std::thread::sleep(Duration::from_millis(20));
+            canceller.cancel();
+        }
+        running.join().unwrap()
+    });
+    assert_eq!(stopped.err().map(|e| e.kind()), Some(ErrorKind::Stopped));
+    let found = job.run().unwrap().triangles().unwrap().triangles;
+    let context = Context::builder().device(Device::Cpu).build().unwrap();
+    let graph = Graph::builder().kronecker(17, 16.0, 1).build(&context).unwrap();
+    assert_eq!(found, triangles::count(&graph, &context).unwrap());
 }

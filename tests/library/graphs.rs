@@ -429,33 +429,3 @@ fn columns_are_chosen_by_number() {
     let graph = Graph::builder().input(&file).columns_at(&[2, 3]).build(&context()).unwrap();
     assert_eq!((graph.vertices(), graph.edges()), (3, 2));
 }
-
-#[test]
-fn a_job_is_cancelled_and_carries_on() {
-    let folder = tempfile::tempdir().unwrap();
-    let job = Job::builder()
-        .set("job.workdir", folder.path().join("w").display())
-        .set("input.kronecker", "{ scale = 17, edge_factor = 16, seed = 1 }")
-        .set("run.device", "cpu")
-        .set("limits.threads", 1)
-        .set("limits.host_memory", "1GiB")
-        .set("triangle.per_vertex", true)
-        .build()
-        .unwrap();
-    let canceller = job.canceller();
-    // Without a run in progress nothing happens.
-    canceller.cancel();
-    let stopped = std::thread::scope(|scope| {
-        let running = scope.spawn(|| job.run());
-        while !running.is_finished() {
-            std::thread::sleep(Duration::from_millis(20));
-            canceller.cancel();
-        }
-        running.join().unwrap()
-    });
-    assert_eq!(kind(stopped), ErrorKind::Stopped);
-    let found = job.run().unwrap().triangles().unwrap().triangles;
-    let context = context();
-    let graph = Graph::builder().kronecker(17, 16.0, 1).build(&context).unwrap();
-    assert_eq!(found, triangles::count(&graph, &context).unwrap());
-}

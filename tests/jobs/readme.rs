@@ -85,7 +85,8 @@ fn every_command_line_runs_as_written() {
                 continue;
             }
             // Ranks have tests of their own, where there is an MPI.
-            let elsewhere = ["cargo install", "cargo bench", "cargo build", "mpirun ", "STAGE=", "lfs setstripe "];
+            let elsewhere =
+                ["pip install", "cargo install", "cargo bench", "cargo build", "mpirun ", "STAGE=", "lfs setstripe "];
             // Ways to install: packaging.rs checks their files.
             let installs = start.starts_with("docs/guides/install.md");
             if installs || line.contains("# big") || elsewhere.iter().any(|command| line.starts_with(command)) {

@@ -202,7 +202,8 @@ class DfsTree(_Result):
     articulation_points: Optional[NDArray[np.int32]] = field(repr=False)
     #: 1 for each vertex whose edge from the parent is a bridge, int32 of shape (n,), if it was asked for.
     bridges: Optional[NDArray[np.int32]] = field(repr=False)
-    #: First vertex of each vertex's strongly connected component, int64 of shape (n,), if it was asked for.
+    #: First vertex of each vertex's strongly connected component, int64 of shape (n,), if it was asked for; -1 if it is not
+    #: reached. Vertices without edges are never reached from others.
     components: Optional[NDArray[np.int64]] = field(repr=False)
     #: Seconds of the search alone.
     seconds: float

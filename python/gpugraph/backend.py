@@ -189,8 +189,11 @@ class Backend:
         sets: dict[int, set[Any]] = {}
         # In the order in which the search leaves them, a component comes after all that it leads to, as in networkx: its
         # first vertex is left last.
+        components = tree.components.tolist()
         for row in np.argsort(-tree.postorder).tolist():
-            sets.setdefault(int(tree.components[row]), set()).add(G.nodes[row])
+            # The search does not go to vertices without edges.
+            component = row if components[row] < 0 else components[row]
+            sets.setdefault(component, set()).add(G.nodes[row])
         yield from reversed(sets.values())
 
 

@@ -112,9 +112,9 @@ def test_an_exception_of_the_progress_function_stops_the_call() -> None:
         gpugraph.listrank([-1])
 
     with gpugraph.Context(device="cpu", progress=report) as context, pytest.raises(LookupError, match="enough"):
-        gpugraph.Graph.kronecker(19, 16, context=context)
+        gpugraph.Graph.kronecker(20, 16, context=context)
     with gpugraph.Context(device="cpu", progress=call) as context, pytest.raises(UsageError, match="progress"):
-        gpugraph.Graph.kronecker(19, 16, context=context)
+        gpugraph.Graph.kronecker(20, 16, context=context)
 
 
 def test_a_closed_context_closes_its_graphs(tmp_path: Path) -> None:

@@ -93,6 +93,13 @@ def test_values_of_tables_are_written_as_toml(tmp_path: Path) -> None:
     assert report.results["sssp"]["sources"][0]["reached"] == 3
 
 
+def wait_for_triangles(process: subprocess.Popen[str], workdir: Path) -> None:
+    """Waits until a job counts triangles, which takes seconds on one thread."""
+    status = workdir / "status.json"
+    while process.poll() is None and not (status.exists() and '"stage":"triangle"' in status.read_text()):
+        time.sleep(0.01)
+
+
 def test_ctrl_c_stops_a_job_that_then_carries_on(tmp_path: Path) -> None:
     program = """
 import sys, gpugraph
@@ -109,10 +116,7 @@ print(report.results["triangle"]["triangles"], report.json["resumes"])
     command = [sys.executable, "-c", program, str(workdir)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout and process.stdout.readline() == "starts\n"
-    # The graph is prepared first. Counting its triangles takes seconds.
-    status_file = workdir / "status.json"
-    while process.poll() is None and not (status_file.exists() and '"triangle"' in status_file.read_text()):
-        time.sleep(0.01)
+    wait_for_triangles(process, workdir)
     process.send_signal(signal.SIGINT)
     began = time.monotonic()
     assert process.wait(20) == 3
@@ -131,11 +135,11 @@ def test_the_command_saves_on_a_signal_and_has_the_exit_codes(tmp_path: Path) ->
     job = tmp_path / "job.toml"
     job.write_text(
         f'[job]\nworkdir = "{tmp_path}/w"\n[input]\nkronecker = {{ scale = 20, edge_factor = 16, seed = 1 }}\n'
-        '[run]\ndevice = "cpu"\n[triangle]\n'
+        '[run]\ndevice = "cpu"\n[limits]\nthreads = 1\n[triangle]\n'
     )
     command = [str(Path(sys.executable).with_name("gpugraph"))]
     process = subprocess.Popen([*command, "run", str(job)], stderr=subprocess.PIPE, text=True)
-    time.sleep(1.5)
+    wait_for_triangles(process, tmp_path / "w")
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 75 and process.stderr and "SIGINT" in process.stderr.read()
     version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)

@@ -70,7 +70,8 @@ def test_the_backend_computes(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = nx.karate_club_graph()
     assert nx.triangles(graph, backend="gpugraph")[0] == 18
     with nx.config.backend_priority(algos=["gpugraph"]):
-        assert nx.single_source_dijkstra_path_length(graph, 0)[33] == 7
+        found = nx.single_source_dijkstra_path_length(graph, 0)
+    assert found == nx.single_source_dijkstra_path_length(graph, 0, backend="networkx")
     assert called == [("triangles", True), ("single_source_dijkstra_path_length", True)]
 
 
@@ -90,7 +91,8 @@ def test_weights_whose_sums_may_differ_are_left_to_networkx(weights: list[Any]) 
 
 def outcome(call: Any) -> Any:
     try:
-        return call()
+        # As text, because NaN is not equal to itself.
+        return repr(call())
     except Exception as e:
         return type(e)
 

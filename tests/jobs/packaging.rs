@@ -27,6 +27,7 @@ fn every_version_is_that_of_cargo() {
     // The text on both sides of each version.
     let places = [
         ("CITATION.cff", "\nversion: ", "\n"),
+        ("python/Cargo.toml", "\nversion = \"", "\""),
         ("codemeta.json", "\"version\": \"", "\""),
         ("packaging/conda/recipe.yaml", "\n  version: \"", "\""),
         ("packaging/spack/package.py", "version(\"", "\""),

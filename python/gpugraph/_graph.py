@@ -347,7 +347,7 @@ class Graph:
         components: bool = False,
         validate: bool = False,
     ) -> DfsTree:
-        """Searches depth-first from a vertex, or through all of the graph in the order of ids.
+        """Searches depth-first from a vertex, or through all of the graph.
 
         Args:
             source: The id or label of the vertex; None for all.

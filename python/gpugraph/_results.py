@@ -180,7 +180,7 @@ class Paths(_Result):
 
 @dataclass(frozen=True)
 class DfsTree(_Result):
-    """A depth-first tree, or the trees of all vertices. It goes on with the first neighbour, by id, not yet visited."""
+    """A depth-first tree, or the trees of all vertices. It goes on with the first neighbour not yet visited, by falling degree, then id."""
 
     #: The id or label of the source; None if all vertices were searched.
     source: Any
@@ -198,10 +198,10 @@ class DfsTree(_Result):
     postorder: NDArray[np.int64] = field(repr=False)
     #: Edges between each vertex and its root, int64 of shape (n,); -1 if it is not reached.
     depths: NDArray[np.int64] = field(repr=False)
-    #: 1 for each articulation point, int32 of shape (n,), if it was asked for.
-    articulation_points: Optional[NDArray[np.int32]] = field(repr=False)
-    #: 1 for each vertex whose edge from the parent is a bridge, int32 of shape (n,), if it was asked for.
-    bridges: Optional[NDArray[np.int32]] = field(repr=False)
+    #: 1 for each articulation point, int64 of shape (n,), if it was asked for.
+    articulation_points: Optional[NDArray[np.int64]] = field(repr=False)
+    #: 1 for each vertex whose edge from the parent is a bridge, int64 of shape (n,), if it was asked for.
+    bridges: Optional[NDArray[np.int64]] = field(repr=False)
     #: First vertex of each vertex's strongly connected component, int64 of shape (n,), if it was asked for; -1 if it is not
     #: reached. Vertices without edges are never reached from others.
     components: Optional[NDArray[np.int64]] = field(repr=False)

@@ -260,7 +260,7 @@ pub enum Device {
     Auto,
     /// The CPU.
     Cpu,
-    /// A GPU; without one the job is refused.
+    /// A GPU; without one the job is refused, and calls fail with [`Error::Usage`].
     Gpu,
 }
 

@@ -1,17 +1,13 @@
 //! `gpugraph run`: carries out a job, and continues where an earlier run stopped.
 
 use crate::comm::Comm;
-use crate::config::{Device, InputSpec, Job};
+use crate::config::{Device, Job};
 use crate::error::{Error, Result};
 use crate::job::context::Context;
 use crate::job::ending::{self, RunEnding};
-use crate::job::graph::kept::KeptGraph;
-use crate::job::graph::merge::MergedRows;
-use crate::job::graph::transpose::UpperHalf;
-use crate::job::graph::{Derived, FromEdges};
-use crate::job::list::OpenedList;
 use crate::job::results::report::Report;
 use crate::job::run_record::RunRecord;
+use crate::job::session;
 use crate::job::stage::{Made, Stage};
 use crate::job::start;
 use crate::job::state::finished::Subject;
@@ -64,15 +60,8 @@ fn attempt(job: Job, options: StartOptions, comm: &Comm, started: Instant, lock:
 }
 
 /// Returns the stages of a job, in order.
-fn stages(job: &Job) -> Vec<Box<dyn Stage>> {
-    let (upper, merged) = (Box::new(Derived::<UpperHalf>::default()), Box::new(Derived::<MergedRows>::default()));
-    let mut stages: Vec<Box<dyn Stage>> = match &job.input {
-        input if input.is_list() => vec![Box::new(OpenedList)],
-        InputSpec::Prepared(other) => {
-            vec![Box::new(KeptGraph { workdir: other.clone(), reader: None }), upper, merged]
-        }
-        _ => vec![Box::new(FromEdges::default()), upper, merged],
-    };
+fn stages(job: &Job) -> Vec<Box<dyn Stage + Send>> {
+    let mut stages = session::input_stages(&job.input);
     stages.push(Box::new(OtherResults));
     for task in &job.tasks {
         stages.push(Box::new(AlgorithmStage(task.clone())));

@@ -30,8 +30,9 @@ pub(crate) struct Session {
     context: Context,
     record: RunRecord,
     made: Made,
-    /// Where the graph or list comes from. It keeps the graph of another workdir from being removed.
-    _source: Box<dyn Stage + Send>,
+    /// The stages of the input. The first has opened it, and keeps the graph of another workdir from being removed; the
+    /// others derive rows, for tasks that need them.
+    stages: Vec<Box<dyn Stage + Send>>,
     /// The lock of the workdir, for as long as the job is open.
     _lock: Option<Lock>,
 }
@@ -50,16 +51,12 @@ impl Session {
             record.progress.observe(observer);
         }
         lend(&mut context, gpu);
-        let mut source: Box<dyn Stage + Send> = match &context.job.input {
-            input if input.is_list() => Box::new(OpenedList),
-            InputSpec::Prepared(other) => Box::new(KeptGraph { workdir: other.clone(), reader: None }),
-            _ => Box::new(FromEdges::default()),
-        };
+        let mut stages = input_stages(&context.job.input);
         let mut made = Made::default();
-        let opened = source.open_or_run(&mut context, &mut record, &mut made);
+        let opened = stages[0].open_or_run(&mut context, &mut record, &mut made);
         lend(&mut context, gpu);
         opened?;
-        Ok(Session { context, record, made, _source: source, _lock: lock })
+        Ok(Session { context, record, made, stages, _lock: lock })
     }
 
     /// Returns the graph or list.
@@ -91,7 +88,7 @@ impl Session {
     }
 
     fn run(&mut self, task: Arc<dyn Task>) -> Result<()> {
-        let Session { context, record, made, .. } = self;
+        let Session { context, record, made, stages, .. } = self;
         let mut task = AlgorithmStage(task);
         if made.input()?.graph().is_some() {
             let graph = made.graph()?;
@@ -101,20 +98,27 @@ impl Session {
             context.gpu.wait()?;
             let machine = context.machine();
             limits::refuse(&Plan::prepared(&context.job, &machine, &context.job.workdir, graph, &record.manifest)?)?;
-            let needs = context.job.tasks[0].needs();
-            let lacks_merged = graph.lacks_merged(needs.direction, needs.weights);
-            if graph.lacks_upper(needs.upper, needs.weights) {
-                Derived::<UpperHalf>::default().open_or_run(context, record, made)?;
-            }
-            if lacks_merged {
-                Derived::<MergedRows>::default().open_or_run(context, record, made)?;
-            }
         } else {
             context.begin_gpu()?;
             context.gpu.wait()?;
         }
+        for stage in &mut stages[1..] {
+            if !stage.steps(&context.job, made).is_empty() {
+                stage.open_or_run(context, record, made)?;
+            }
+        }
         task.open_or_run(context, record, made).map(drop)
     }
+}
+
+/// Returns the stages of the input `input`, in order: the one that opens or prepares it, and those that derive rows.
+pub(crate) fn input_stages(input: &InputSpec) -> Vec<Box<dyn Stage + Send>> {
+    let source: Box<dyn Stage + Send> = match input {
+        input if input.is_list() => return vec![Box::new(OpenedList)],
+        InputSpec::Prepared(other) => Box::new(KeptGraph { workdir: other.clone(), reader: None }),
+        _ => Box::new(FromEdges::default()),
+    };
+    vec![source, Box::new(Derived::<UpperHalf>::default()), Box::new(Derived::<MergedRows>::default())]
 }
 
 /// Exchanges the GPU of the context and the GPU that the caller keeps, if it has one.

@@ -1,6 +1,6 @@
 //! What calls of the library may use of the machine, and how they are watched and stopped.
 
-use crate::config::Device as DeviceKey;
+use crate::config::{self, Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::job::device::GpuSession;
 use crate::process::progress::Observer;
@@ -33,28 +33,6 @@ impl From<u64> for Size {
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&size::show(self.0))
-    }
-}
-
-/// The device that computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub enum Device {
-    /// A GPU if there is a usable one, otherwise the CPU.
-    #[default]
-    Auto,
-    /// The CPU.
-    Cpu,
-    /// A GPU. Without one, calls fail with [`ErrorKind::Usage`](crate::ErrorKind::Usage).
-    Gpu,
-}
-
-impl From<Device> for DeviceKey {
-    fn from(device: Device) -> DeviceKey {
-        match device {
-            Device::Auto => DeviceKey::Auto,
-            Device::Cpu => DeviceKey::Cpu,
-            Device::Gpu => DeviceKey::Gpu,
-        }
     }
 }
 
@@ -226,9 +204,16 @@ impl Context {
         self.0.settings.observer.clone()
     }
 
-    /// Adds the tables `[limits]` and `[run]` to a job.
-    pub(super) fn add_tables(&self, job: &mut Table) {
+    /// Returns a job without tasks in `workdir`, with the limits and the device of this context. `input` is its table
+    /// `[input]`; `given` takes the place of a source there.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for mistakes in `input`.
+    pub(super) fn job(&self, name: &str, workdir: &Path, input: Table, given: Option<InputSpec>) -> Result<Job> {
         let settings = &self.0.settings;
+        let mut of_job = Table::new();
+        of_job.insert("name".into(), Value::String(name.into()));
+        of_job.insert("workdir".into(), Value::String(workdir.to_string_lossy().into_owned()));
         let mut limits = Table::new();
         let sizes = [("host_memory", settings.host_memory), ("gpu_memory", settings.gpu_memory)];
         for (key, size) in sizes.into_iter().filter_map(|(key, size)| Some((key, size?))) {
@@ -236,17 +221,14 @@ impl Context {
         }
         limits.insert("threads".into(), Value::Integer(settings.threads as i64));
         let mut run = Table::new();
-        let device = match settings.device {
-            Device::Auto => "auto",
-            Device::Cpu => "cpu",
-            Device::Gpu => "gpu",
-        };
-        run.insert("device".into(), Value::String(device.into()));
+        let device = Value::try_from(settings.device).map_err(|e| Error::internal("write a table", e))?;
+        run.insert("device".into(), device);
         if let Some(gpu) = settings.gpu {
             run.insert("gpu".into(), Value::Integer(gpu.into()));
         }
-        job.insert("limits".into(), Value::Table(limits));
-        job.insert("run".into(), Value::Table(run));
+        let tables = [("job", of_job), ("input", input), ("limits", limits), ("run", run)];
+        let tables = tables.map(|(name, table)| (name.to_owned(), Value::Table(table)));
+        config::of_text(name, Table::from_iter(tables).to_string(), &[], given)
     }
 }
 

@@ -3,10 +3,11 @@
 use super::column::{Column, IdList, Ids, RowIds};
 use super::context::Context;
 use super::folder::TemporaryFolder;
-use super::source::{Pairs, Unweighted, Weight, WeightedPairs, Weights};
+use super::source::{Pairs, Unweighted, Weight, WeightedPairs};
 use crate::algo::InputRef;
 use crate::config::{self, InputSpec};
 use crate::error::{Error, Result};
+use crate::formats::AskedWeights as Weights;
 use crate::formats::input::memory::{EdgeList, MemoryEdges};
 use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
@@ -265,19 +266,10 @@ impl Graph {
         workdir: PathBuf,
         temporary: Option<TemporaryFolder>,
     ) -> Result<Graph> {
-        let mut tables = Table::new();
-        let directory = TomlValue::String(workdir.to_string_lossy().into_owned());
-        let of_job = [("name", TomlValue::String("graph".into())), ("workdir", directory), ("keep", true.into())];
-        tables.insert(
-            "job".into(),
-            TomlValue::Table(of_job.map(|(key, value)| (key.to_owned(), value)).into_iter().collect()),
-        );
         if given.is_some() {
             input.retain(|key, _| key == "directed" || key == "first_id");
         }
-        tables.insert("input".into(), TomlValue::Table(input));
-        context.add_tables(&mut tables);
-        let mut job = config::of_text("graph", tables.to_string(), &[], given)?;
+        let mut job = context.job("graph", &workdir, input, given)?;
         job.keeps_weights = weights == Weights::Auto && !matches!(job.input, InputSpec::Prepared(_)) && {
             let input = input::open(&job.input)?;
             input.may_have_weights()?
@@ -385,9 +377,7 @@ impl Graph {
         context.call(|gpu| {
             let mut session = self.session();
             let record = session.compute(task, gpu)?.clone();
-            let output = serde_json::from_value(record.found.clone().unwrap_or_default());
-            let output = output.map_err(|e| Error::internal("read a result", e))?;
-            Ok(Computed { output, record, session, ids: &self.ids })
+            Ok(Computed { output: record.output()?, record, session, ids: &self.ids })
         })
     }
 
@@ -420,7 +410,7 @@ impl<O> Computed<'_, O> {
         crate::job::results::report::median(&self.record.seconds)
     }
 
-    /// Returns the part `pointer` of how the algorithm went, if it is there.
+    /// Returns how the algorithm went.
     pub(super) fn details<D: DeserializeOwned>(&self) -> Result<D> {
         serde_json::from_value(self.record.how.clone()).map_err(|e| Error::internal("read how it went", e))
     }

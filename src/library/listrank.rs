@@ -16,8 +16,9 @@ use super::folder::TemporaryFolder;
 use super::graph::table_text;
 use super::source::Successors;
 use crate::algo::listrank::ListRankOutput;
+pub use crate::algo::listrank::{Method, RankOrder as Order};
 use crate::config::{self, InputSpec};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::job::results::report::median;
 use crate::job::session::Session;
 use crate::list::MemoryList;
@@ -25,33 +26,7 @@ use crate::list::memory::SuccessorList;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use toml::{Table, Value};
-
-/// The method of ranking. All methods find the same ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// The fastest for the length and the device.
-    #[default]
-    Auto,
-    /// One thread follows the list.
-    Serial,
-    /// Pointer jumping (Wyllie 1979).
-    Wyllie,
-    /// Ruling sets (Helman and JáJá 1999; Wei and JáJá 2010).
-    RulingSet,
-}
-
-/// The end of the list from which ranks are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Order {
-    /// A rank is the number of elements behind: 0 at the tail.
-    #[default]
-    Successors,
-    /// A rank is the number of elements before: 0 at the head.
-    FromHead,
-}
+use toml::Table;
 
 /// Options of ranking.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
@@ -107,7 +82,7 @@ pub fn rank(successors: Vec<i64>, options: &Options, context: &Context) -> Resul
 /// # Errors
 /// Those of [`rank`].
 pub fn rank_list(list: Arc<dyn SuccessorList>, options: &Options, context: &Context) -> Result<Ranks> {
-    run(Table::new(), Some(InputSpec::MemoryList(MemoryList::new(list)?)), options, context)
+    run(InputSpec::MemoryList(MemoryList::new(list)?), options, context)
 }
 
 /// Ranks the list in a file, whose format follows from its ending.
@@ -116,23 +91,17 @@ pub fn rank_list(list: Arc<dyn SuccessorList>, options: &Options, context: &Cont
 /// Those of [`rank`]; [`ErrorKind::Input`](crate::ErrorKind::Input) if the file is no list.
 pub fn rank_file(path: impl AsRef<Path>, options: &Options, context: &Context) -> Result<Ranks> {
     let path: PathBuf = std::path::absolute(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
-    let given = InputSpec::ListFile { path, format: None };
-    run(Table::new(), Some(given), options, context)
+    run(InputSpec::ListFile { path, format: None }, options, context)
 }
 
-fn run(mut tables: Table, given: Option<InputSpec>, options: &Options, context: &Context) -> Result<Ranks> {
+fn run(list: InputSpec, options: &Options, context: &Context) -> Result<Ranks> {
     let folder = TemporaryFolder::new(context.folder())?;
-    let workdir = Value::String(folder.path().to_string_lossy().into_owned());
-    let of_job = [("name".to_owned(), Value::String("list".into())), ("workdir".to_owned(), workdir)];
-    tables.insert("job".into(), Value::Table(of_job.into_iter().collect()));
-    context.add_tables(&mut tables);
-    let job = config::of_text("list", tables.to_string(), &[], given)?;
+    let job = context.job("list", folder.path(), Table::new(), Some(list))?;
     let task = config::task("listrank", table_text("listrank", options)?)?;
     let (output, seconds) = context.call(|gpu| {
         let mut session = Session::open(job, gpu, context.observer())?;
         let record = session.compute(task, gpu)?;
-        let output = serde_json::from_value(record.found.clone().unwrap_or_default());
-        Ok((output.map_err(|e| Error::internal("read a result", e))?, median(&record.seconds)))
+        Ok((record.output()?, median(&record.seconds)))
     })?;
     let ranks = Column::open(&folder.path().join("out/rank.npy"), &RowIds::Dense { first: 0 })?;
     Ok(Ranks { output, seconds, ranks, _folder: folder })

@@ -28,7 +28,7 @@ mod tree;
 pub mod triangles;
 
 pub use column::{Column, Ids};
-pub use context::{Canceller, Context, ContextBuilder, Device, Progress, Size};
+pub use context::{Canceller, Context, ContextBuilder, Progress, Size};
 pub use graph::{Graph, GraphBuilder, Vertex};
 pub use job::{Job, JobBuilder, JobStatus, Plan, Report};
-pub use source::{Weight, Weights};
+pub use source::Weight;

@@ -5,32 +5,6 @@ use crate::formats::input::memory::EdgeList;
 use crate::list::memory::SuccessorList;
 use std::sync::Arc;
 
-/// How the weights of an input are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub enum Weights {
-    /// As the input has them: whole numbers below 2^32 or decimals. A graph without weights has none.
-    #[default]
-    Auto,
-    /// Weights are left out.
-    None,
-    /// Whole numbers below 2^32; others are an error.
-    U32,
-    /// Decimals, rounded to the nearest `f32`.
-    F32,
-}
-
-impl Weights {
-    /// Returns the name in job files.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Weights::Auto => "auto",
-            Weights::None => "none",
-            Weights::U32 => "u32",
-            Weights::F32 => "f32",
-        }
-    }
-}
-
 /// A number type that weights in memory may have: `u32` or `f32`.
 pub trait Weight: Copy + Send + Sync + private::Sealed + 'static {}
 

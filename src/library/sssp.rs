@@ -17,25 +17,11 @@ use super::context::Context;
 use super::graph::{Computed, Graph, Vertex};
 use super::tree::{FromOne, Timed, one, same};
 use crate::algo::sssp::SsspOutput;
+pub use crate::algo::sssp::options::Method;
 use crate::error::Result;
 use crate::formats::WeightType;
 use serde::{Serialize, Serializer};
 use std::path::Path;
-
-/// The method of a search. All methods find the same distances and parents.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Method {
-    /// The fastest for the graph and the device.
-    #[default]
-    Auto,
-    /// Moore's algorithm (1959), with queues of vertices whose distances shrank.
-    Moore,
-    /// Delta-stepping (Meyer and Sanders 2003), with vertices in buckets by distance.
-    DeltaStepping,
-    /// Rounds over all edges (Bellman and Ford): the baseline.
-    BellmanFord,
-}
 
 /// Where weights come from.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

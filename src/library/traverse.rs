@@ -5,21 +5,9 @@
 use super::context::Context;
 use super::graph::{Graph, Vertex};
 pub use super::tree::Tree;
+pub use crate::algo::traverse::Strategy;
 use crate::error::Result;
 use serde::Serialize;
-
-/// The way from one level to the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// Candidates are sorted, and repeats dropped.
-    #[default]
-    SortUnique,
-    /// Candidates are claimed by atomic operations.
-    Atomic,
-    /// The engines of [`bfs`](super::bfs).
-    Auto,
-}
 
 /// Options of a traversal.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]

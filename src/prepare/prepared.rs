@@ -287,20 +287,6 @@ impl Graph {
         Ok(Graph { rows, ..Graph::new(self.folder.clone(), info, stored, catalogue) })
     }
 
-    /// Returns true if a task that `needs` the upper half of rows, perhaps with weights, lacks it.
-    pub(crate) fn lacks_upper(&self, needs_upper: bool, needs_weights: bool) -> bool {
-        let has_weights = |upper: &Catalogue| upper.weights_bytes() > 0 || self.stored.weights.is_none();
-        needs_upper && !self.upper.as_deref().is_some_and(|upper| !needs_weights || has_weights(upper))
-    }
-
-    /// Returns true if a task that ignores the direction of edges, and perhaps reads weights, lacks the undirected
-    /// version of this graph.
-    pub(crate) fn lacks_merged(&self, takes_direction: bool, needs_weights: bool) -> bool {
-        let has_weights = |merged: &Graph| merged.stored.weights.is_some() || self.stored.weights.is_none();
-        let has_merged = self.merged.as_deref().is_some_and(|merged| !needs_weights || has_weights(merged));
-        self.info.direction == Direction::Directed && !takes_direction && !has_merged
-    }
-
     /// Returns the graph that a task computes on: the undirected version if there is one and `takes_direction` is
     /// false.
     pub(crate) fn for_task(&self, takes_direction: bool) -> &Graph {

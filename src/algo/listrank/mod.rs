@@ -32,5 +32,5 @@ mod task;
 mod verify;
 mod write;
 
-pub use options::ListRank;
+pub use options::{ListRank, Method, RankOrder};
 pub use output::ListRankOutput;

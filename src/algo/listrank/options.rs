@@ -27,10 +27,11 @@ pub(super) const ORDER: Key<RankOrder> = Key::choice(
 pub(super) const KEYS: &[&dyn AnyKey] = &[&METHOD, &ORDER];
 
 /// A method of list ranking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// The fastest method for the length of the list and the device.
+    #[default]
     Auto,
     /// Serial ranking: one thread follows the list.
     Serial,
@@ -47,7 +48,7 @@ const METHODS: [(&str, Method); 4] =
 
 impl Method {
     /// Returns the method by which a CPU ranks a list of `length` elements.
-    pub fn on_cpu(self, length: u64) -> Method {
+    pub(crate) fn on_cpu(self, length: u64) -> Method {
         // For shorter lists, starting threads takes longer than following the list.
         const FEW: u64 = 1 << 14;
         match self {
@@ -58,16 +59,17 @@ impl Method {
     }
 
     /// Returns the method's name in job files and reports.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         METHODS.iter().find(|(_, method)| *method == self).map_or("", |(name, _)| name)
     }
 }
 
 /// The end of the list from which ranks are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RankOrder {
     /// The rank of an element is the number of elements behind it: 0 at the tail.
+    #[default]
     Successors,
     /// The rank of an element is the number of elements before it: 0 at the head.
     FromHead,

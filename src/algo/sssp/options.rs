@@ -11,10 +11,11 @@ use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
 /// Method of a search for shortest paths. All methods find the same result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// The fastest known method for the graph and the device.
+    #[default]
     Auto,
     /// Moore's algorithm (1959): queues of vertices whose distances became smaller.
     Moore,

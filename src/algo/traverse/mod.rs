@@ -32,4 +32,4 @@ mod search;
 mod task;
 mod walk;
 
-pub use options::Traverse;
+pub use options::{Strategy, Traverse};

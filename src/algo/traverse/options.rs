@@ -20,11 +20,12 @@ pub struct Traverse {
 }
 
 /// A method for getting from a level to the next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
     /// Ranks sort candidates (neighbours of the frontier) and drop repeats before they send them. This is the published
     /// method.
+    #[default]
     SortUnique,
     /// Ranks claim vertices by atomic operations, and send all candidates.
     Atomic,
@@ -38,7 +39,7 @@ const STRATEGIES: [(&str, Strategy); 3] =
 
 impl Strategy {
     /// Returns the strategy's name in job files and reports.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         STRATEGIES.iter().find(|(_, strategy)| *strategy == self).map_or("", |(name, _)| name)
     }
 }

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// Maximum number of columns that a message names.
 const NAMED: usize = 6;
 
-/// The weights that a user asks for: `[input] weights`, `convert --weights`.
+/// How the weights of an input are read: `[input] weights`, `convert --weights`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AskedWeights {
@@ -41,6 +41,7 @@ impl AskedWeights {
     }
 
     /// Returns how the first scan of the input treats weights.
+    #[doc(hidden)]
     pub fn first(self) -> Weights {
         match self {
             AskedWeights::Auto => Weights::Find,
@@ -55,6 +56,7 @@ impl AskedWeights {
     ///
     /// # Errors
     /// [`Error::Usage`] if the user asks for weights of a type and the input has edges without weights.
+    #[doc(hidden)]
     pub fn decide(
         self,
         found: Option<WeightType>,

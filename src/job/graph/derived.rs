@@ -27,6 +27,10 @@ pub(crate) trait DerivedRows {
     /// Returns true if a task of `job` needs these rows, on a graph with this direction.
     fn is_needed(job: &Job, direction: Direction) -> bool;
 
+    /// Returns true if the rows are a part of `graph` already, with weights if tasks of `job` read those that it has.
+    /// That is so if an earlier task of a session needed them.
+    fn is_open(job: &Job, graph: &Graph) -> bool;
+
     /// Returns where these rows of `graph` are stored below `folder`, a graph's folder, and which weights `job` needs
     /// next to them. `runs` are the degrees of the graph's vertices.
     ///
@@ -119,6 +123,9 @@ impl<D: DerivedRows> Stage for Derived<D> {
         let is_needed = D::is_needed(&context.job, made.direction(&context.job));
         let graph = made.graph()?;
         if is_needed {
+            if D::is_open(&context.job, graph) {
+                return Ok(true);
+            }
             if graph.catalogue.is_in_memory() {
                 return Ok(false);
             }

@@ -44,6 +44,11 @@ impl DerivedRows for MergedRows {
         job.merges(direction)
     }
 
+    fn is_open(job: &Job, graph: &Graph) -> bool {
+        let reads_weights = job.merged_has_weights() && graph.stored.weights.is_some();
+        graph.merged.as_deref().is_some_and(|merged| !reads_weights || merged.stored.weights.is_some())
+    }
+
     fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<DerivedPlace> {
         let weights = graph.stored.weights.filter(|_| job.merged_has_weights()).map(merged_weights).transpose()?;
         let (rows, layout) = place(graph, runs, folder)?;

@@ -31,6 +31,11 @@ impl DerivedRows for UpperHalf {
         job.needs_upper()
     }
 
+    fn is_open(job: &Job, graph: &Graph) -> bool {
+        let reads_weights = job.upper_has_weights() && graph.stored.weights.is_some();
+        graph.upper.as_deref().is_some_and(|upper| !reads_weights || upper.weights_bytes() > 0)
+    }
+
     fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<DerivedPlace> {
         let rows = RowFiles { folder: folder.to_owned(), key: graph.info.content };
         let weights = graph.stored.weights.filter(|_| job.upper_has_weights());

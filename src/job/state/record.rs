@@ -11,6 +11,7 @@ use crate::prepare::prepared::{InputInfo, StoreInfo};
 use crate::process::figures::Figures;
 use crate::process::log;
 use crate::results::{Output, OutputFormat};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -139,6 +140,15 @@ fn key_of(name: &str, (edges, first_id): (u64, FirstId), weights: Option<u64>, t
 }
 
 impl TaskRecord {
+    /// Returns the result that every trial found.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if there is none, or one of another algorithm.
+    pub(crate) fn output<O: DeserializeOwned>(&self) -> Result<O> {
+        let output = serde_json::from_value(self.found.clone().unwrap_or_default());
+        output.map_err(|e| Error::internal("read a result", e))
+    }
+
     /// Returns true if this record belongs to the work identified by `key`.
     pub fn is_of(&self, key: u64) -> bool {
         self.key == hex(key)

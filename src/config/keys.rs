@@ -184,8 +184,9 @@ pub(super) mod output {
     use super::Key;
     use crate::results::OutputFormat;
 
-    pub const FORMAT: Key<OutputFormat> =
-        Key::choice("format", &[("npy", OutputFormat::Npy), ("csv", OutputFormat::Csv)], "format of the results");
+    pub const FORMAT: Key<OutputFormat> = Key::choice("format", &FORMATS, "format of the results");
+    const FORMATS: [(&str, OutputFormat); 3] =
+        [("npy", OutputFormat::Npy), ("csv", OutputFormat::Csv), ("parquet", OutputFormat::Parquet)];
 }
 
 /// Largest value of `skip_lines`. More lines would not fit in the part of a file that is inspected.

@@ -153,7 +153,7 @@ impl AlgorithmStage {
                 ByInput::Graph(graph) => task.run(ByInput::Graph(graph.for_task(task.needs().direction)), &mut run),
                 list @ ByInput::List(_) => task.run(list, &mut run),
             }?;
-            let outputs = run.columns.into_written();
+            let outputs = run.columns.into_written()?;
             let written = outputs.values().map(|output| output.bytes).sum();
             Ok(((outcome, outputs, devices.name()), Moved { read, written }))
         })

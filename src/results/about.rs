@@ -41,9 +41,9 @@ pub const NOT_REACHED: &str = "-1: not reached";
 /// Type and number of rows of a column, read from its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnShape {
-    /// NumPy's name of the type, such as `int64`; `text` for CSV.
+    /// NumPy's name of the type, such as `int64`; `text` for CSV and `table` for Parquet.
     pub kind: String,
-    /// Number of rows; unknown for text.
+    /// Number of rows; unknown for text and tables.
     pub rows: Option<u64>,
 }
 
@@ -51,7 +51,8 @@ impl ColumnShape {
     /// Reads the type and number of rows from the header of a file in `out/`; `None` if the file is not a column.
     pub fn of(path: &Path) -> Option<ColumnShape> {
         if path.extension()? != OutputFormat::Npy.ending() {
-            return Some(ColumnShape { kind: "text".into(), rows: None });
+            let kind = if path.extension()? == OutputFormat::Parquet.ending() { "table" } else { "text" };
+            return Some(ColumnShape { kind: kind.into(), rows: None });
         }
         let mut head = Vec::new();
         regular::open(path).ok()?.take(256).read_to_end(&mut head).ok()?;
@@ -85,6 +86,7 @@ mod tests {
         };
         assert_eq!(of(OutputFormat::Npy), ColumnShape { kind: "int32".into(), rows: Some(3) });
         assert_eq!(of(OutputFormat::Csv), ColumnShape { kind: "text".into(), rows: None });
+        assert_eq!(of(OutputFormat::Parquet), ColumnShape { kind: "table".into(), rows: None });
         std::fs::write(folder.path().join("bad.npy"), "no array").unwrap();
         assert_eq!(ColumnShape::of(&folder.path().join("bad.npy")), None);
     }

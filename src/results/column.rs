@@ -2,6 +2,7 @@
 //! memory.
 
 use super::file::{Output, ResultFile};
+use super::parquet::{self, IdColumn, Layout};
 use super::{OutputFormat, Value};
 use crate::error::{Error, Result};
 use std::io::Write;
@@ -19,6 +20,7 @@ pub struct Column<T> {
     path: String,
     file: ResultFile,
     format: OutputFormat,
+    headings: [String; 2],
     rows: u64,
     written: u64,
     values: PhantomData<T>,
@@ -36,8 +38,8 @@ pub(super) fn npy_header<T: Value>(rows: u64) -> Vec<u8> {
 }
 
 impl<T: Value> Column<T> {
-    /// Begins a column of `rows` values in the file `to`; `path` is the file's path relative to the workdir. In CSV the
-    /// column is called `name`, and a column `key` before it has the row numbers.
+    /// Begins a column of `rows` values in the file `to`; `path` is the file's path relative to the workdir. In CSV
+    /// and Parquet the column is called `name`, and a column `key` before it has the row numbers.
     pub(super) fn create(
         path: String,
         to: &Path,
@@ -49,8 +51,10 @@ impl<T: Value> Column<T> {
         match format {
             OutputFormat::Npy => file.write(&npy_header::<T>(rows))?,
             OutputFormat::Csv => file.write(format!("{key},{name}\n").as_bytes())?,
+            OutputFormat::Parquet => file.write(parquet::MAGIC)?,
         }
-        Ok(Column { path, file, format, rows, written: 0, values: PhantomData })
+        let headings = [key, name].map(str::to_owned);
+        Ok(Column { path, file, format, headings, rows, written: 0, values: PhantomData })
     }
 
     /// Appends `rows` values to the column. `values` returns the values of a range of these rows. Up to `threads`
@@ -64,11 +68,14 @@ impl<T: Value> Column<T> {
         threads: usize,
         values: impl Fn(Range<u64>) -> V + Sync,
     ) -> Result<()> {
-        let (written, format) = (self.written, self.format);
+        let (written, format, in_column) = (self.written, self.format, self.rows);
         let make = |piece: u64, bytes: &mut Vec<u8>| {
             let rows = piece * PIECE..rows.min((piece + 1) * PIECE);
             match format {
                 OutputFormat::Npy => values(rows).for_each(|value| value.append(bytes)),
+                OutputFormat::Parquet => {
+                    parquet::append_numbers(bytes, written + rows.start, in_column, values(rows));
+                }
                 OutputFormat::Csv => {
                     for (row, value) in (written + rows.start..).zip(values(rows)) {
                         writeln!(bytes, "{row},{}", value.shown()).map_err(|e| Error::internal("write a number", e))?;
@@ -82,10 +89,16 @@ impl<T: Value> Column<T> {
         Ok(())
     }
 
-    pub(super) fn finish(self) -> Result<(String, Output)> {
+    pub(super) fn finish(mut self) -> Result<(String, Output)> {
         if self.written != self.rows {
             let what = format!("{} of {} values", self.written, self.rows);
             return Err(Error::internal("write a column of results", what));
+        }
+        if self.format == OutputFormat::Parquet {
+            let ([key, name], rows) = (self.headings, self.rows);
+            parquet::write_numbers(&mut self.file, rows, 0..rows as i64)?;
+            let (columns, ids) = (vec![(name, T::DESCR.into())], IdColumn::Numbers(i64::DESCR.into()));
+            parquet::write_footer(&mut self.file, &Layout { rows, columns, key, ids })?;
         }
         Ok((self.path, self.file.finish(0)?))
     }
@@ -99,7 +112,7 @@ mod tests {
     #[test]
     fn values_are_read_back_and_an_incomplete_column_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        for format in [OutputFormat::Npy, OutputFormat::Csv] {
+        for format in [OutputFormat::Npy, OutputFormat::Csv, OutputFormat::Parquet] {
             let to = folder.path().join(format!("a.{}", format.ending()));
             let mut column = Column::<i64>::create("a".into(), &to, format, ["id", "a"], 5).unwrap();
             column.push(2, 1, |rows| [3, -1][rows.start as usize..rows.end as usize].iter().copied()).unwrap();
@@ -107,7 +120,7 @@ mod tests {
             assert!(!to.exists(), "it has its name at the end");
             let (_, output) = column.finish().unwrap();
             assert!(output.is_of(&to));
-            let read: Vec<i64> = read_back(&to, "id", 5, |row| row).unwrap().map(Result::unwrap).collect();
+            let read: Vec<i64> = read_back(&to, ["id", "a"], 5, |row| row).unwrap().map(Result::unwrap).collect();
             assert_eq!(read, [3, -1, i64::MAX, 0, 7]);
             let short = Column::<i64>::create("b".into(), &folder.path().join("b"), format, ["id", "b"], 1).unwrap();
             assert!(short.finish().is_err());
@@ -119,7 +132,7 @@ mod tests {
     fn pieces_of_many_threads_are_written_in_order() {
         let folder = tempfile::tempdir().unwrap();
         let rows = 5 * PIECE + 17;
-        for format in [OutputFormat::Npy, OutputFormat::Csv] {
+        for format in [OutputFormat::Npy, OutputFormat::Csv, OutputFormat::Parquet] {
             let to = folder.path().join(format!("a.{}", format.ending()));
             let mut column = Column::<i64>::create("a".into(), &to, format, ["id", "a"], 2 * rows).unwrap();
             for first in [0, rows] {
@@ -127,7 +140,7 @@ mod tests {
             }
             let (_, output) = column.finish().unwrap();
             assert!(output.is_of(&to));
-            let read = read_back(&to, "id", 2 * rows, |row| row).unwrap().map(Result::unwrap);
+            let read = read_back(&to, ["id", "a"], 2 * rows, |row| row).unwrap().map(Result::unwrap);
             assert_eq!(read.zip(0..).find(|&(value, row): &(i64, i64)| value != 3 * row), None);
         }
     }

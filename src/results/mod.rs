@@ -1,4 +1,5 @@
-//! Results: columns of values of the vertices, in the order of the input's ids, as NumPy arrays or CSV under `out/`.
+//! Results: columns of values of the vertices, in the order of the input's ids, as NumPy arrays, CSV or Parquet
+//! under `out/`.
 //!
 //! An algorithm numbers vertices by degree and knows no input ids. [`Columns`] writes its values ([`mod@write`]), and
 //! [`mod@read`] reads them for verification. Every file is complete or absent, and is identified by its length and
@@ -8,7 +9,9 @@ pub mod about;
 mod column;
 mod file;
 pub mod mapped;
+mod parquet;
 pub mod read;
+mod thrift;
 pub mod value;
 pub mod write;
 
@@ -32,6 +35,8 @@ pub enum OutputFormat {
     Npy,
     /// Text with a column of ids.
     Csv,
+    /// Tables with a column of ids, and all columns of a source or an algorithm.
+    Parquet,
 }
 
 impl OutputFormat {
@@ -40,6 +45,7 @@ impl OutputFormat {
         match self {
             OutputFormat::Npy => "npy",
             OutputFormat::Csv => "csv",
+            OutputFormat::Parquet => "parquet",
         }
     }
 
@@ -50,6 +56,8 @@ impl OutputFormat {
             OutputFormat::Npy => width,
             // A row of text has an id of up to 20 digits, a comma and a newline.
             OutputFormat::Csv => 22 + digits,
+            // A table of one column has an id for each value. Headers of pages and groups take less than a byte a row.
+            OutputFormat::Parquet => width + 9,
         }
     }
 }

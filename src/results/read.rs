@@ -1,12 +1,13 @@
 //! Reads columns of results back row by row, because they may be larger than memory, and refuses files with another
 //! layout or length.
 
-use super::Value;
 use super::column::npy_header;
+use super::parquet::{self, FOOTER_END, Layout};
+use super::{OutputFormat, Value};
 use crate::error::{Error, Result};
 use crate::store::regular;
 use std::fs::File;
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -15,29 +16,39 @@ const BUFFER: usize = 1 << 16;
 /// Maximum length in bytes of a line of text: an id, a comma and a number.
 const LINE: u64 = 64;
 
+/// Number of ids of a table that are compared at a time.
+const COMPARED: u64 = 1 << 10;
+
 /// Memory in bytes that reading one column needs.
-pub const READING: u64 = BUFFER as u64;
+pub const READING: u64 = 2 * BUFFER as u64;
 
 /// Iterator over the values of a column, in the order of its rows.
 pub type Values<'p, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'p>;
 
-/// Opens a column of results of exactly `rows` rows and returns its values. The file is an array `NAME.npy` or a text
-/// `NAME.csv`. In text, each line begins with the row's id, which `id` returns, and `key` is the heading of the ids.
+/// Opens the column `name` of results of exactly `rows` rows and returns its values. The file is an array, text, or a
+/// table with other columns, by its ending. In text and in a table each row has an id, which `id` returns, and `key` is
+/// the heading of the ids.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Validation`] if the file has another header, other ids, or more or fewer rows.
 pub fn column<'p, T: Value + 'p>(
     path: &Path,
-    key: &str,
+    [key, name]: [&str; 2],
     rows: u64,
     id: impl Fn(u64) -> u64 + Send + 'p,
 ) -> Result<Values<'p, T>> {
     let file = regular::open(path).map_err(|e| Error::io("read", path, e))?;
     let file = BufReader::with_capacity(BUFFER, file);
-    let is_text = path.extension().is_some_and(|ending| ending == "csv");
-    let line = Vec::new();
-    let mut column = ColumnReader { path: path.to_owned(), file, is_text, line, row: 0, rows, id, of: PhantomData };
-    column.check_header(key)?;
+    let ending = path.extension().unwrap_or_default();
+    let format = [OutputFormat::Csv, OutputFormat::Parquet].into_iter().find(|format| ending == format.ending());
+    let format = format.unwrap_or_default();
+    let (path, line) = (path.to_owned(), Vec::new());
+    let mut column = ColumnReader { path, file, ids: None, format, line, row: 0, rows, id, of: PhantomData };
+    match format {
+        OutputFormat::Parquet => column.open_table(key, name)?,
+        OutputFormat::Csv => column.check_header(format!("{key},{name}\n").as_bytes())?,
+        OutputFormat::Npy => column.check_header(&npy_header::<T>(rows))?,
+    }
     Ok(Box::new(column))
 }
 
@@ -45,7 +56,9 @@ pub fn column<'p, T: Value + 'p>(
 struct ColumnReader<T, F> {
     path: PathBuf,
     file: BufReader<File>,
-    is_text: bool,
+    /// The file at the next id of a table.
+    ids: Option<BufReader<File>>,
+    format: OutputFormat,
     line: Vec<u8>,
     row: u64,
     rows: u64,
@@ -58,24 +71,71 @@ impl<T: Value, F: Fn(u64) -> u64> ColumnReader<T, F> {
         Error::Validation(format!("{}: {what}", self.path.display()))
     }
 
-    /// Checks that the file begins with the header of a column with this name, type and number of rows.
-    fn check_header(&mut self, key: &str) -> Result<()> {
-        let expected = match self.is_text {
-            true => format!("{key},{}\n", self.path.file_stem().unwrap_or_default().to_string_lossy()).into_bytes(),
-            false => npy_header::<T>(self.rows),
-        };
-        let mut found = vec![0; expected.len()];
-        match self.file.read_exact(&mut found) {
-            Err(e) if e.kind() != ErrorKind::UnexpectedEof => Err(Error::io("read", &self.path, e)),
-            Ok(()) if found == expected => Ok(()),
-            _ => Err(self.wrong(&format!("its header is not that of {} numbers of type {}", self.rows, T::DESCR))),
+    /// Checks that the file begins with this header of a column.
+    fn check_header(&mut self, expected: &[u8]) -> Result<()> {
+        if !is_next(&mut self.file, expected).map_err(|e| Error::io("read", &self.path, e))? {
+            return Err(self.no_column());
         }
+        Ok(())
+    }
+
+    fn no_column(&self) -> Error {
+        self.wrong(&format!("its header is not that of {} numbers of type {}", self.rows, T::DESCR))
+    }
+
+    /// Checks the footer of a table, and goes to the first value of a column and to the first id.
+    fn open_table(&mut self, key: &str, name: &str) -> Result<()> {
+        let failed = |e| Error::io("read", &self.path, e);
+        let bytes = self.file.get_ref().metadata().map_err(failed)?.len();
+        let mut end = [0; FOOTER_END as usize];
+        self.file.seek(SeekFrom::Start(bytes.saturating_sub(FOOTER_END))).map_err(failed)?;
+        let _ = self.file.read(&mut end).map_err(failed)?;
+        let length = u64::from(u32::from_le_bytes([end[0], end[1], end[2], end[3]]));
+        let footer_at = bytes.checked_sub(FOOTER_END + length).ok_or_else(|| self.no_column())?;
+        let mut footer = Vec::new();
+        self.file.seek(SeekFrom::Start(footer_at)).map_err(failed)?;
+        self.file.read_to_end(&mut footer).map_err(failed)?;
+        let layout = Layout::of_footer(&footer, self.rows).filter(|of| of.key == key);
+        let layout = layout.filter(|of| of.end() == Some(footer_at)).ok_or_else(|| self.no_column())?;
+        let column = layout.columns.iter().position(|(of, descr)| of == name && descr == T::DESCR);
+        let starts = column.and_then(|column| Some((layout.offset(column)?, layout.offset(layout.columns.len())?)));
+        let (values_at, ids_at) = starts.ok_or_else(|| self.no_column())?;
+        self.file.rewind().map_err(failed)?;
+        self.check_header(parquet::MAGIC)?;
+        let failed = |e| Error::io("read", &self.path, e);
+        self.file.seek(SeekFrom::Start(values_at)).map_err(failed)?;
+        let mut ids = BufReader::with_capacity(BUFFER, regular::open(&self.path).map_err(failed)?);
+        ids.seek(SeekFrom::Start(ids_at)).map_err(failed)?;
+        self.ids = Some(ids);
+        Ok(())
+    }
+
+    /// Checks the next ids of a table, and the header of a page that begins at this row.
+    fn check_table(&mut self) -> Result<()> {
+        let (row, rows) = (self.row, self.rows);
+        let Some(ids) = &mut self.ids else { return Ok(()) };
+        let failed = |e| Error::io("read", &self.path, e);
+        let header = parquet::header_at(row, rows, T::BYTES as u64).unwrap_or_default();
+        let mut matches = is_next(&mut self.file, &header).map_err(failed)?;
+        if row.is_multiple_of(COMPARED) {
+            self.line.clear();
+            let compared = row..rows.min(row + COMPARED);
+            parquet::append_numbers(&mut self.line, row, rows, compared.map(&self.id));
+            matches &= is_next(ids, &self.line).map_err(failed)?;
+        }
+        if !matches {
+            return Err(self.wrong(&format!("the pages or ids from row {row} on are others than they should be")));
+        }
+        Ok(())
     }
 
     /// Reads the next value; returns `None` if the file ends before it.
     fn value(&mut self) -> Result<Option<T>> {
+        if self.format == OutputFormat::Parquet {
+            self.check_table()?;
+        }
         let failed = |e| Error::io("read", &self.path, e);
-        if !self.is_text {
+        if self.format != OutputFormat::Csv {
             let mut bytes = [0; 8];
             let bytes = &mut bytes[..T::BYTES];
             return match self.file.read_exact(bytes) {
@@ -105,6 +165,9 @@ impl<T: Value, F: Fn(u64) -> u64> Iterator for ColumnReader<T, F> {
 
     fn next(&mut self) -> Option<Result<T>> {
         if self.row == self.rows {
+            if self.format == OutputFormat::Parquet {
+                return None;
+            }
             return match self.file.fill_buf() {
                 Ok([]) => None,
                 Ok(_) => Some(Err(self.wrong(&format!("more than {} rows", self.rows)))),
@@ -119,12 +182,50 @@ impl<T: Value, F: Fn(u64) -> u64> Iterator for ColumnReader<T, F> {
     }
 }
 
+/// Returns true if the next bytes of the file are these.
+fn is_next(file: &mut BufReader<File>, expected: &[u8]) -> std::io::Result<bool> {
+    let mut found = vec![0; expected.len()];
+    match file.read_exact(&mut found) {
+        Err(e) if e.kind() != ErrorKind::UnexpectedEof => Err(e),
+        read => Ok(read.is_ok() && found == expected),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::Column;
 
     fn read<T: Value>(path: &Path, rows: u64) -> Result<Vec<T>> {
-        column(path, "id", rows, |row| 7 * row)?.collect()
+        column(path, ["id", "a"], rows, |row| 7 * row)?.collect()
+    }
+
+    #[test]
+    fn a_table_that_differs_in_any_byte_is_refused_or_has_another_value() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.parquet");
+        let values = [5i64, -1, i64::MAX];
+        let mut column = Column::create("a".into(), &path, OutputFormat::Parquet, ["id", "a"], 3).unwrap();
+        column.push(3, 1, |rows| values[rows.start as usize..rows.end as usize].iter().copied()).unwrap();
+        column.finish().unwrap();
+        let read = |rows| super::column::<i64>(&path, ["id", "a"], rows, |row| row)?.collect::<Result<Vec<i64>>>();
+        assert_eq!(read(3).unwrap(), values);
+        assert_eq!(read(2).unwrap_err().exit_code(), 8);
+        for (key, name) in [("id", "b"), ("place", "a")] {
+            assert!(super::column::<i64>(&path, [key, name], 3, |row| row).is_err());
+        }
+        assert!(super::column::<u64>(&path, ["id", "a"], 3, |row| row).is_err());
+        let bytes = std::fs::read(&path).unwrap();
+        for at in 0..bytes.len() {
+            for other in [bytes[at] ^ 1, bytes[at] ^ 0x80] {
+                let mut bytes = bytes.clone();
+                bytes[at] = other;
+                std::fs::write(&path, &bytes).unwrap();
+                assert_ne!(read(3).ok(), Some(values.to_vec()), "byte {at} is {other}");
+            }
+            std::fs::write(&path, &bytes[..at]).unwrap();
+            assert_eq!(read(3).map_err(|e| e.exit_code()), Err(8), "{at} bytes");
+        }
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! disk. A graph may have 10^8 ids after the last one with an edge, and the zeros for these ids take no space here.
 
 use super::column::{Column, npy_header};
-use super::file::{Output, make};
+use super::file::{Output, ResultFile, make};
+use super::parquet::{self, IdColumn, Layout};
 use super::{IDS, OutputFormat, Value};
 use crate::error::{Error, Result};
 use crate::graph::ids::{DenseId, InputId, RawId, Vertex};
@@ -24,7 +25,17 @@ pub struct Columns<'a> {
     algorithm: &'static str,
     order: Option<MappedOrder>,
     ids: Option<Mapped>,
+    table: Option<OpenTable>,
     written: BTreeMap<String, Output>,
+}
+
+/// A Parquet table of which some columns are written.
+struct OpenTable {
+    /// Path relative to the workdir.
+    path: String,
+    file: ResultFile,
+    /// Names and types.
+    columns: Vec<(String, String)>,
 }
 
 impl<'a> Columns<'a> {
@@ -36,10 +47,10 @@ impl<'a> Columns<'a> {
         graph: Option<&'a Graph>,
         algorithm: &'static str,
     ) -> Columns<'a> {
-        Columns { workdir, format, graph, algorithm, order: None, ids: None, written: BTreeMap::new() }
+        Columns { workdir, format, graph, algorithm, order: None, ids: None, table: None, written: BTreeMap::new() }
     }
 
-    /// Writes the column `out/NAME.npy` or `.csv`. `of` returns the value of a vertex, and `isolated` is the value of
+    /// Writes the column `out/NAME.npy` or `.csv`, or the column of `out/ALGORITHM.parquet`. `of` returns the value of a vertex, and `isolated` is the value of
     /// vertices without an edge.
     ///
     /// # Errors
@@ -48,7 +59,7 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{name}"), name, (isolated, None), of)
     }
 
-    /// Writes `out/ALGORITHM/NAME.npy` or `.csv` like [`Self::put`]. `isolated` returns the value of a vertex without an
+    /// Writes `out/ALGORITHM/NAME.npy` or `.csv`, or a column of `out/ALGORITHM.parquet`, like [`Self::put`]. `isolated` returns the value of a vertex without an
     /// edge by its id. Rows before the first vertex have the value `missing`.
     ///
     /// # Errors
@@ -63,7 +74,7 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{}/{name}", self.algorithm), name, (missing, Some(&isolated)), of)
     }
 
-    /// Writes the column `out/ALGORITHM/NAME.npy` or `.csv` as [`Self::put`] does. If the vertex in `own` has no edge,
+    /// Writes the column `out/ALGORITHM/NAME` as [`Self::put_all`] does. If the vertex in `own` has no edge,
     /// it gets the value in `own` instead of `isolated`.
     ///
     /// # Errors
@@ -78,7 +89,8 @@ impl<'a> Columns<'a> {
         self.column_with_own(&format!("out/{}/{name}", self.algorithm), name, (isolated, own), of)
     }
 
-    /// Writes the column `out/ALGORITHM/SOURCE/NAME.npy` or `.csv` of a search from `source`. If the source has no
+    /// Writes the column `out/ALGORITHM/SOURCE/NAME.npy` or `.csv` of a search from `source`, or the column of
+    /// `out/ALGORITHM/SOURCE.parquet`. If the source has no
     /// edge, it gets the value `own`, if that is given. Other vertices without an edge get `isolated`.
     ///
     /// # Errors
@@ -95,11 +107,16 @@ impl<'a> Columns<'a> {
         self.column_with_own(&path, name, (isolated, own.map(|own| (source, own))), of)
     }
 
-    /// Returns the files that were written for a source, with their paths relative to the workdir.
-    pub fn of_source(&self, source: InputId) -> BTreeMap<String, Output> {
-        let folder = format!("{}/", self.folder_of(source));
-        let of_it = self.written.iter().filter(|(path, _)| path.starts_with(&folder));
-        of_it.map(|(path, output)| (path.clone(), *output)).collect()
+    /// Completes the files that were written for a source, and returns them with their paths relative to the workdir.
+    ///
+    /// # Errors
+    /// The errors of [`Self::put`].
+    pub fn of_source(&mut self, source: InputId) -> Result<BTreeMap<String, Output>> {
+        self.end_table()?;
+        let folder = self.folder_of(source);
+        let (files, table) = (format!("{folder}/"), format!("{folder}.parquet"));
+        let of_it = self.written.iter().filter(|(path, _)| path.starts_with(&files) || **path == table);
+        Ok(of_it.map(|(path, output)| (path.clone(), *output)).collect())
     }
 
     /// Registers files that an earlier run wrote, as if this writer had written them. If any of them has changed,
@@ -122,7 +139,7 @@ impl<'a> Columns<'a> {
         format!("out/{}/{source}", self.algorithm)
     }
 
-    /// Begins the column `out/NAME.npy` or `.csv` of a list with `rows` elements. The caller then appends the values in
+    /// Begins the column `out/NAME` of a list with `rows` elements. The caller then appends the values in
     /// the order of the elements' indices.
     ///
     /// # Errors
@@ -138,8 +155,8 @@ impl<'a> Columns<'a> {
         Column::create(path, &to, self.format, headings, rows)
     }
 
-    /// Writes `out/ALGORITHM/NAME.npy` or `.csv` with `rows` values that do not belong to vertices; `of` returns the
-    /// value at a row number. As CSV, the file also has the row numbers, from 0, in a column `place`.
+    /// Writes the file `out/ALGORITHM/NAME` with `rows` values that do not belong to vertices; `of` returns the
+    /// value at a row number. As CSV or Parquet, the file also has the row numbers, from 0, in a column `place`.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -159,10 +176,14 @@ impl<'a> Columns<'a> {
         Ok(())
     }
 
-    /// Returns all files that were written, with their paths relative to the workdir. The list of sparse ids is among
+    /// Completes all files, and returns them with their paths relative to the workdir. The list of sparse ids is among
     /// them.
-    pub fn into_written(self) -> BTreeMap<String, Output> {
-        self.written
+    ///
+    /// # Errors
+    /// The errors of [`Self::put`].
+    pub fn into_written(mut self) -> Result<BTreeMap<String, Output>> {
+        self.end_table()?;
+        Ok(self.written)
     }
 
     /// Writes a column of vertices. A vertex without an edge has the value `isolated`, except the source in
@@ -193,6 +214,7 @@ impl<'a> Columns<'a> {
         of: impl Fn(Vertex) -> T,
     ) -> Result<()> {
         let graph = self.open()?;
+        let table = if self.format == OutputFormat::Parquet { Some(self.take_table(path)?) } else { None };
         let Some(order) = &self.order else { return Err(Error::internal("write results", "no order of vertices")) };
         let map = order.ids()?;
         let (rows, before, first_id) = (graph.info.rows(), graph.info.rows_before(), graph.info.first_id);
@@ -204,6 +226,12 @@ impl<'a> Columns<'a> {
             Some(vertex) => of(vertex),
             None => isolated.map_or(missing, |isolated| isolated(id(row))),
         };
+        if let Some(mut table) = table {
+            parquet::write_numbers(&mut table.file, rows, (0..rows).map(value))?;
+            table.columns.push((name.into(), T::DESCR.into()));
+            self.table = Some(table);
+            return Ok(());
+        }
         let file = format!("{path}.{}", self.format.ending());
         let to = self.workdir.join(&file);
         make_folder_of(&to)?;
@@ -215,12 +243,45 @@ impl<'a> Columns<'a> {
                 let before_all = (0..before).map(|_| missing);
                 npy(&to, before + rows, before_all.chain((0..stored).map(value)), rows - stored)?
             }
-            OutputFormat::Csv => make(&to, 0, |out| {
+            OutputFormat::Csv | OutputFormat::Parquet => make(&to, 0, |out| {
                 writeln!(out, "id,{name}")?;
                 (0..rows).try_for_each(|row| writeln!(out, "{},{}", id(row), value(row).shown()))
             })?,
         };
         self.written.insert(file, output);
+        Ok(())
+    }
+
+    /// Returns the table for the column `path`, after completing a table of another source.
+    fn take_table(&mut self, path: &str) -> Result<OpenTable> {
+        let path = match path.rsplit_once('/') {
+            Some((folder, _)) if folder != "out" => format!("{folder}.parquet"),
+            _ => format!("out/{}.parquet", self.algorithm),
+        };
+        if let Some(table) = self.table.take_if(|table| table.path == path) {
+            return Ok(table);
+        }
+        self.end_table()?;
+        let to = self.workdir.join(&path);
+        make_folder_of(&to)?;
+        let mut file = ResultFile::create(&to)?;
+        file.write(parquet::MAGIC)?;
+        Ok(OpenTable { path, file, columns: Vec::new() })
+    }
+
+    /// Completes the table that is being written, if there is one: its ids and its footer.
+    fn end_table(&mut self) -> Result<()> {
+        let Some(OpenTable { path, mut file, columns }) = self.table.take() else { return Ok(()) };
+        let info = &self.open()?.info;
+        let (rows, key) = (info.rows(), "id".into());
+        let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
+        let id = |row: u64| info.first_id.input(RawId(sparse.map_or(row, |ids| ids[row as usize]))).0;
+        // Other columns have vertices as signed numbers, so ids are signed unless one of them is too large for that.
+        let is_signed = i64::try_from(rows.checked_sub(1).map_or(0, id)).is_ok();
+        let descr = if is_signed { i64::DESCR } else { u64::DESCR };
+        parquet::write_numbers(&mut file, rows, (0..rows).map(id))?;
+        parquet::write_footer(&mut file, &Layout { rows, columns, key, ids: IdColumn::Numbers(descr.into()) })?;
+        self.written.insert(path, file.finish(0)?);
         Ok(())
     }
 

@@ -134,6 +134,25 @@ fn one_wrong_value_of_any_column_is_found_at_any_vertex() {
     every_value(&place);
 }
 
+#[test]
+fn one_wrong_byte_of_a_table_is_found() {
+    let place = Place::new();
+    let path = place.u64("edges.u64", &EDGES);
+    run(&place, &path, "", &(tables(0, false) + "[output]\nformat = 'parquet'\n"));
+    for (file, before) in outputs(&place.workdir()) {
+        let name = format!("out/{file}");
+        for at in (0..before.len()).step_by(11) {
+            let mut bytes = before.clone();
+            bytes[at] ^= 1;
+            put(&place, &name, &bytes);
+            let ran = place.gpugraph(&["verify", "job.toml"]);
+            assert_eq!(ran.code, 8, "{name} byte {at}: {}{}", ran.out, ran.err);
+        }
+        put(&place, &name, &before);
+    }
+    place.gpugraph(&["verify", "job.toml"]).expect(0);
+}
+
 /// Rows of vertices that are declared and have no edge, and a row before the first vertex.
 #[test]
 fn one_wrong_value_is_found_where_ids_count_from_1() {

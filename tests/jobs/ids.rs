@@ -245,7 +245,7 @@ fn the_refusal_of_a_source_says_how_ids_are_numbered() {
 fn columns_have_a_row_for_every_vertex_that_the_input_declares() {
     let place = Place::new();
     place.write("g.mtx", "%%MatrixMarket matrix coordinate pattern general\n5000 5000 1\n3000 2\n");
-    for format in ["npy", "csv"] {
+    for format in ["npy", "parquet", "csv"] {
         write_job(
             &place,
             "path = 'g.mtx'",

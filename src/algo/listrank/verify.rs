@@ -63,7 +63,7 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
         return wrong(format!("{} elements were ranked, the list has {n}", found.length));
     }
     let pass = RankPass {
-        ranks: column::<i64>(file, "id", n, |row| row)?,
+        ranks: column::<i64>(file, ["id", "rank"], n, |row| row)?,
         next: 0,
         // The key is random, so that no writer of ranks can know it.
         key: RandomState::new().hash_one(n),

@@ -125,7 +125,7 @@ impl SearchTask for Sssp {
             }
         }
         put_parents(columns, root, &tree.parents, &writer.ids)?;
-        Ok(columns.of_source(root.id))
+        columns.of_source(root.id)
     }
 
     fn check(&self, graph: &Graph, claims: &[Claim<'_, SsspSearched, Self::Tree>], run: &Run<'_>) -> Result<()> {

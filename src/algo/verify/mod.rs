@@ -87,9 +87,11 @@ impl Results<'_> {
     ) -> Result<Values<'p, T>> {
         let (format, file) =
             self.file(path).ok_or_else(|| Error::Validation(format!("no file of the column {path}")))?;
-        // Text files name the vertex of each row and have no rows before the first vertex.
+        let name = path.rsplit_once('/').map_or(path, |(_, name)| name);
+        // Other files name the vertex of each row and have no rows before the first vertex.
         let before = if format == OutputFormat::Npy { self.info.rows_before() } else { 0 };
-        let mut values = column::<T>(&self.workdir.join(&file), "id", before + self.info.rows(), |row| ids.id(row).0)?;
+        let mut values =
+            column::<T>(&self.workdir.join(&file), ["id", name], before + self.info.rows(), |row| ids.id(row).0)?;
         for row in 0..before {
             if let Some(value) = values.next().transpose()?.filter(|&value| value != missing) {
                 let what =
@@ -163,12 +165,23 @@ impl Results<'_> {
         }
     }
 
-    /// Finds the file that the task wrote as `path` (without extension). Returns its format and its path in the
-    /// workdir, or `None` if there is none.
+    /// Finds the file in which the task wrote the column `path`. Returns its format and its path in the workdir, or
+    /// `None` if there is none.
     pub fn file(&self, path: &str) -> Option<(OutputFormat, String)> {
-        let files =
-            [OutputFormat::Npy, OutputFormat::Csv].map(|format| (format, format!("{path}.{}", format.ending())));
-        files.into_iter().find(|(_, file)| self.outputs.contains_key(file))
+        let formats = [OutputFormat::Npy, OutputFormat::Csv, OutputFormat::Parquet];
+        let mut files = formats.map(|format| (format, format!("{path}.{}", format.ending()))).into_iter();
+        files.find(|(_, file)| self.outputs.contains_key(file)).or_else(|| {
+            // A table has all columns of a source or of the task.
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            let is_table = |file: &str| {
+                let name = file.strip_suffix(".parquet");
+                name.is_some_and(|name| {
+                    name == folder || folder == "out" && name.rsplit_once('/').is_some_and(|(of, _)| of == folder)
+                })
+            };
+            let table = self.outputs.keys().find(|file| is_table(file))?;
+            Some((OutputFormat::Parquet, table.clone()))
+        })
     }
 }
 

@@ -46,7 +46,7 @@ impl Ids {
         if !info.sparse {
             return Ok(ids);
         }
-        let mut written = column::<u64>(&results.workdir.join(IDS), "id", rows, |row| row)?;
+        let mut written = column::<u64>(&results.workdir.join(IDS), ["id", "ids"], rows, |row| row)?;
         if let Ok(EdgeSource::Blocks(graph)) = &results.edges {
             let none = || Error::Validation(format!("{IDS}: the prepared graph has no sparse ids"));
             let stored = graph.sparse_ids()?.ok_or_else(none)?;

@@ -26,9 +26,10 @@ pub(super) fn files(seen: &WorkdirContents) -> PageSection {
         let path = seen.workdir.join(file);
         let shape = ColumnShape::of(&path);
         let about = about_column(&path);
-        let load = match file.ends_with(".npy") {
-            true => format!("np.load(\"{}\", mmap_mode=\"r\")", path.display()),
-            false => format!("pd.read_csv(\"{}\", index_col=\"id\")", path.display()),
+        let load = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("parquet") => format!("pd.read_parquet(\"{}\").set_index(\"id\")", path.display()),
+            Some("csv") => format!("pd.read_csv(\"{}\", index_col=\"id\")", path.display()),
+            _ => format!("np.load(\"{}\", mmap_mode=\"r\")", path.display()),
         };
         let kind = shape.as_ref().map_or(Cell::from("missing"), |shape| Cell::Text(shape.kind.clone()));
         let rows = shape.and_then(|shape| shape.rows).map_or(Cell::Nothing, Cell::from);

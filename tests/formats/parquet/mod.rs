@@ -6,3 +6,4 @@ mod damaged;
 mod jobs;
 mod made;
 mod read;
+mod results;

@@ -45,7 +45,7 @@ impl CycleCheck {
         };
         let path = columns.results.workdir.join(file);
         let (mut first, mut last) = (NONE, NONE);
-        for (read, value) in (0u64..).zip(column::<i64>(&path, "place", length, |place| place)?) {
+        for (read, value) in (0u64..).zip(column::<i64>(&path, ["place", "cycle"], length, |place| place)?) {
             let value = value?;
             let named = columns.places.ids.named(value, true);
             if named.is_none() || strong.cycle.get(read as usize).is_some_and(|reported| Some(*reported) != named) {

@@ -1,0 +1,268 @@
+//! The layout of a Parquet file of results: a table with the id of each row and some columns.
+//!
+//! The crate `parquet` is not used. It takes longer to build than all of gpugraph's other readers, and it wants all
+//! columns of a row at once, whereas results are made column by column. So the values of a column follow each other in
+//! the file, the ids come last, and the footer says where each group of rows has its part of them. Values are neither
+//! packed nor compressed. The bytes of a table follow from its [`Layout`] and its values, so that whoever reads a
+//! table back can check all of it. Format: <https://github.com/apache/parquet-format>.
+
+use super::Value;
+use super::file::ResultFile;
+use super::thrift::Record;
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Bytes at both ends of a file.
+pub const MAGIC: &[u8; 4] = b"PAR1";
+/// Number of rows in a group, of which readers take several at once.
+const GROUP: u64 = 1 << 20;
+/// Number of numbers in a page.
+const PAGE: u64 = 1 << 17;
+/// The format's number of values that are stored as they are.
+const PLAIN: i32 = 0;
+/// Key of the [`Layout`] in the footer.
+const KEY: &str = "gpugraph";
+/// Length of a footer's end: the footer's length in 4 bytes, and the magic.
+pub const FOOTER_END: u64 = 8;
+
+/// What a table has. Its values come in the order of `columns`, and the ids last.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Layout {
+    /// Number of rows.
+    pub rows: u64,
+    /// Name and type (NumPy's name, such as `<i8`) of each column.
+    pub columns: Vec<(String, String)>,
+    /// Heading of the ids.
+    pub key: String,
+    /// What the ids are.
+    pub ids: IdColumn,
+}
+
+/// The column of ids of a table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IdColumn {
+    /// Numbers of this type.
+    Numbers(String),
+    /// Strings.
+    Names {
+        /// Whether all of them are UTF-8.
+        is_text: bool,
+        /// Length in bytes of the pages of each group of rows.
+        groups: Vec<u64>,
+    },
+}
+
+impl Layout {
+    /// Returns the offset in the file of the column with this index, or of the ids if there is no such column; `None`
+    /// if a type is unknown.
+    pub fn offset(&self, column: usize) -> Option<u64> {
+        let before = &self.columns[..column.min(self.columns.len())];
+        before.iter().try_fold(MAGIC.len() as u64, |offset, (_, descr)| {
+            Some(offset + numbers_bytes(0..self.rows, self.rows, Type::of(descr)?.width))
+        })
+    }
+
+    /// Returns the offset of the end of the ids, where the footer begins; `None` if a type is unknown.
+    pub fn end(&self) -> Option<u64> {
+        let ids = match &self.ids {
+            IdColumn::Numbers(descr) => numbers_bytes(0..self.rows, self.rows, Type::of(descr)?.width),
+            IdColumn::Names { groups, .. } => groups.iter().sum(),
+        };
+        Some(self.offset(self.columns.len())? + ids)
+    }
+
+    /// Returns the end of the file behind the ids; `None` if a type is unknown.
+    pub fn footer(&self) -> Option<Vec<u8>> {
+        let layout = serde_json::to_string(self).ok()?;
+        let groups = self.rows.div_ceil(GROUP);
+        let ids_at = self.offset(self.columns.len())?;
+        let id_type = match &self.ids {
+            IdColumn::Numbers(descr) => Type::of(descr)?,
+            IdColumn::Names { is_text, .. } => Type { physical: 6, converted: is_text.then_some(0), width: 0 },
+        };
+        let mut columns = vec![(&self.key, id_type, ids_at)];
+        for (at, (name, descr)) in self.columns.iter().enumerate() {
+            columns.push((name, Type::of(descr)?, self.offset(at)?));
+        }
+        let mut ends: Vec<u64> = columns.iter().map(|&(_, _, at)| at).collect();
+
+        let mut footer = Vec::new();
+        let mut file = Record::new(&mut footer);
+        file.i32(1, 1);
+        file.list(2, columns.len() + 1);
+        file.element(|root| {
+            root.text(4, "table");
+            root.i32(5, columns.len() as i32);
+        });
+        for (name, of, _) in &columns {
+            file.element(|column| {
+                column.i32(1, of.physical);
+                // Every row has a value.
+                column.i32(3, 0);
+                column.text(4, name);
+                if let Some(converted) = of.converted {
+                    column.i32(6, converted);
+                }
+            });
+        }
+        file.i64(3, self.rows as i64);
+        file.list(4, groups as usize);
+        for group in 0..groups {
+            let rows = group * GROUP..self.rows.min((group + 1) * GROUP);
+            let bytes: Vec<u64> = columns
+                .iter()
+                .map(|(_, of, _)| match &self.ids {
+                    IdColumn::Names { groups, .. } if of.width == 0 => groups.get(group as usize).copied(),
+                    _ => Some(numbers_bytes(rows.clone(), self.rows, of.width)),
+                })
+                .collect::<Option<_>>()?;
+            file.element(|record| {
+                record.list(1, columns.len());
+                for (((name, of, _), &bytes), end) in columns.iter().zip(&bytes).zip(&mut ends) {
+                    record.element(|chunk| {
+                        chunk.i64(2, 0);
+                        chunk.record(3, |about| {
+                            about.i32(1, of.physical);
+                            about.list_of_i32(2, PLAIN);
+                            about.list_of_text(3, name);
+                            about.i32(4, 0);
+                            about.i64(5, (rows.end - rows.start) as i64);
+                            about.i64(6, bytes as i64);
+                            about.i64(7, bytes as i64);
+                            about.i64(9, *end as i64);
+                        });
+                    });
+                    *end += bytes;
+                }
+                record.i64(2, bytes.iter().sum::<u64>() as i64);
+                record.i64(3, (rows.end - rows.start) as i64);
+            });
+        }
+        file.list(5, 1);
+        file.element(|pair| {
+            pair.text(1, KEY);
+            pair.text(2, &layout);
+        });
+        file.text(6, "gpugraph");
+        file.end();
+        let length = footer.len() as u32;
+        footer.extend(length.to_le_bytes());
+        footer.extend(MAGIC);
+        Some(footer)
+    }
+
+    /// Reads the layout from the end of a file; `None` if it is not one that [`Self::footer`] makes for a table of `rows`
+    /// rows.
+    pub fn of_footer(footer: &[u8], rows: u64) -> Option<Layout> {
+        // The key, the mark of a string field, and its length come before the layout.
+        let key = footer.windows(KEY.len()).position(|bytes| bytes == KEY.as_bytes())?;
+        let text = &footer[key + KEY.len()..];
+        let start = text.iter().take(8).position(|&byte| byte == b'{')?;
+        let layout: Layout = serde_json::Deserializer::from_slice(&text[start..]).into_iter().next()?.ok()?;
+        (layout.rows == rows && layout.footer()? == footer).then_some(layout)
+    }
+}
+
+/// Writes the values of a column of `rows` numbers.
+///
+/// # Errors
+/// The errors of writing to the file.
+pub fn write_numbers<T: Value>(file: &mut ResultFile, rows: u64, mut values: impl Iterator<Item = T>) -> Result<()> {
+    let mut page = Vec::new();
+    for first in (0..rows).step_by(PAGE as usize) {
+        page.clear();
+        append_numbers(&mut page, first, rows, values.by_ref().take(PAGE as usize));
+        file.write(&page)?;
+    }
+    Ok(())
+}
+
+/// Writes the footer of a table whose ids are written.
+///
+/// # Errors
+/// The errors of writing to the file.
+pub fn write_footer(file: &mut ResultFile, layout: &Layout) -> Result<()> {
+    let footer = layout.footer().ok_or_else(|| Error::internal("write a table", "a type that Parquet has not"))?;
+    file.write(&footer)
+}
+
+/// Appends the values of rows of a column of `rows` numbers; `first` is the row of the first value. A page begins where
+/// its first row does.
+pub fn append_numbers<T: Value>(bytes: &mut Vec<u8>, first: u64, rows: u64, values: impl Iterator<Item = T>) {
+    for (row, value) in (first..).zip(values) {
+        if let Some(header) = header_at(row, rows, T::BYTES as u64) {
+            bytes.extend(header);
+        }
+        value.append(bytes);
+    }
+}
+
+/// Returns the header that comes before a row of a column of `rows` numbers; `None` if no page begins there.
+pub fn header_at(row: u64, rows: u64, width: u64) -> Option<Vec<u8>> {
+    row.is_multiple_of(PAGE).then(|| {
+        let numbers = PAGE.min(rows - row);
+        page_header(numbers, numbers * width)
+    })
+}
+
+/// Returns the header of a page with `values` values that take `bytes` bytes.
+fn page_header(values: u64, bytes: u64) -> Vec<u8> {
+    let mut header = Vec::new();
+    let mut page = Record::new(&mut header);
+    page.i32(1, 0);
+    page.i32(2, bytes as i32);
+    page.i32(3, bytes as i32);
+    page.record(5, |data| {
+        data.i32(1, values as i32);
+        data.i32(2, PLAIN);
+        // The levels of values that may be missing or repeated: there are none.
+        data.i32(3, 3);
+        data.i32(4, 3);
+    });
+    page.end();
+    header
+}
+
+/// Returns the bytes of the pages of the rows in `range`, which begins with a page, of a column of `rows` numbers.
+fn numbers_bytes(range: Range<u64>, rows: u64, width: u64) -> u64 {
+    let headers = |page: u64| header_at(page, rows, width).map_or(0, |header| header.len() as u64);
+    let full = (range.end - range.start) / PAGE;
+    let rest = range.start + full * PAGE;
+    let mut bytes = (range.end - range.start) * width;
+    if full > 0 {
+        bytes += full * headers(range.start);
+    }
+    if rest < range.end {
+        bytes += headers(rest);
+    }
+    bytes
+}
+
+/// A type of values.
+#[derive(Clone, Copy)]
+struct Type {
+    /// The format's number of how values are stored.
+    physical: i32,
+    /// The format's number of what they mean.
+    converted: Option<i32>,
+    /// Bytes of a value; 0 if they differ.
+    width: u64,
+}
+
+impl Type {
+    /// Returns the type that NumPy calls `descr`.
+    fn of(descr: &str) -> Option<Type> {
+        let (physical, converted, width) = match descr {
+            "<i4" => (1, None, 4),
+            "<u4" => (1, Some(13), 4),
+            "<i8" => (2, None, 8),
+            "<u8" => (2, Some(14), 8),
+            "<f4" => (4, None, 4),
+            "<f8" => (5, None, 8),
+            _ => return None,
+        };
+        Some(Type { physical, converted, width })
+    }
+}

@@ -1,0 +1,107 @@
+//! A writer of Thrift's compact protocol, in which Parquet describes files and pages.
+//! Source: <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>.
+
+/// A structure that is being written.
+pub(super) struct Record<'b> {
+    bytes: &'b mut Vec<u8>,
+    last: u8,
+}
+
+const I32: u8 = 5;
+const I64: u8 = 6;
+const BINARY: u8 = 8;
+const LIST: u8 = 9;
+const STRUCT: u8 = 12;
+
+impl<'b> Record<'b> {
+    /// Begins a structure. Its fields come in the order of their ids, and [`Self::end`] ends it.
+    pub fn new(bytes: &'b mut Vec<u8>) -> Record<'b> {
+        Record { bytes, last: 0 }
+    }
+
+    fn field(&mut self, id: u8, kind: u8) {
+        self.bytes.push((id - self.last) << 4 | kind);
+        self.last = id;
+    }
+
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
+    }
+
+    fn signed(&mut self, value: i64) {
+        self.varint(((value << 1) ^ (value >> 63)) as u64);
+    }
+
+    /// Writes a field of 32 bits.
+    pub fn i32(&mut self, id: u8, value: i32) {
+        self.field(id, I32);
+        self.signed(value.into());
+    }
+
+    /// Writes a field of 64 bits.
+    pub fn i64(&mut self, id: u8, value: i64) {
+        self.field(id, I64);
+        self.signed(value);
+    }
+
+    fn string(&mut self, text: &str) {
+        self.varint(text.len() as u64);
+        self.bytes.extend(text.bytes());
+    }
+
+    /// Writes a field of text.
+    pub fn text(&mut self, id: u8, text: &str) {
+        self.field(id, BINARY);
+        self.string(text);
+    }
+
+    fn list_of(&mut self, id: u8, kind: u8, items: usize) {
+        self.field(id, LIST);
+        match items {
+            0..15 => self.bytes.push((items as u8) << 4 | kind),
+            _ => {
+                self.bytes.push(0xf0 | kind);
+                self.varint(items as u64);
+            }
+        }
+    }
+
+    /// Begins a list of `items` structures, each of which [`Self::element`] writes.
+    pub fn list(&mut self, id: u8, items: usize) {
+        self.list_of(id, STRUCT, items);
+    }
+
+    /// Writes a list of one number.
+    pub fn list_of_i32(&mut self, id: u8, value: i32) {
+        self.list_of(id, I32, 1);
+        self.signed(value.into());
+    }
+
+    /// Writes a list of one string.
+    pub fn list_of_text(&mut self, id: u8, text: &str) {
+        self.list_of(id, BINARY, 1);
+        self.string(text);
+    }
+
+    /// Writes an element of a list of structures.
+    pub fn element(&mut self, write: impl FnOnce(&mut Record<'_>)) {
+        let mut inner = Record::new(self.bytes);
+        write(&mut inner);
+        inner.end();
+    }
+
+    /// Writes a field that is a structure.
+    pub fn record(&mut self, id: u8, write: impl FnOnce(&mut Record<'_>)) {
+        self.field(id, STRUCT);
+        self.element(write);
+    }
+
+    /// Ends the structure.
+    pub fn end(self) {
+        self.bytes.push(0);
+    }
+}

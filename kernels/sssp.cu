@@ -88,6 +88,17 @@ template <class K> __device__ inline void search(const Graph& g, const Search<ty
     mark(s, 7);
 }
 
+#ifdef CODED
+extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_coded(const __grid_constant__ Graph g, const __grid_constant__ Search<u64> s) {
+    __shared__ Scratch<u64> scratch;
+    search<Coded>(g, s, scratch);
+}
+
+extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_double(const __grid_constant__ Graph g, const __grid_constant__ Search<u64> s) {
+    __shared__ Scratch<u64> scratch;
+    search<Double>(g, s, scratch);
+}
+#else
 extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_whole(const __grid_constant__ Graph g, const __grid_constant__ Search<u32> s) {
     __shared__ Scratch<u32> scratch;
     search<Whole>(g, s, scratch);
@@ -102,3 +113,4 @@ extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_decimal(const
     __shared__ Scratch<u32> scratch;
     search<Decimal>(g, s, scratch);
 }
+#endif

@@ -209,6 +209,8 @@ unsafe impl Plain for u64 {}
 // SAFETY: all bit patterns are numbers, infinities or NaN.
 unsafe impl Plain for f32 {}
 // SAFETY: as above.
+unsafe impl Plain for f64 {}
+// SAFETY: as above.
 unsafe impl Plain for AtomicU32 {}
 // SAFETY: as above.
 unsafe impl Plain for AtomicU64 {}

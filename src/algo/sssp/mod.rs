@@ -1,14 +1,14 @@
 //! Shortest paths (the table `[sssp]`): for each source the smallest sum of weights to every vertex, and a tree of
 //! parents.
 //!
-//! Sums of whole numbers are exact, in 64 bits. With decimals, the length of a path is the sum in f32 arithmetic, edge
-//! by edge from the source on. The distance is the smallest length over all paths. Rounding keeps order, so there is
+//! Sums of whole numbers are exact, in 64 bits. With decimals, the length of a path is the sum in f32 or f64 arithmetic,
+//! as weights are read, edge by edge from the source on. The distance is the smallest length over all paths. Rounding keeps order, so there is
 //! one answer, and it does not depend on the order in which edges are relaxed.
 //!
 //! **Parents.** An edge from u to v is *tight* if the distance of u plus its weight equals the distance of v. The
 //! parent of a vertex v is the smallest vertex, in the order of vertices, that is nearer to the source and from which a
 //! tight edge leads to v. A vertex without such a neighbour is reached by edges that add nothing: their weights are
-//! zero, or too small for f32. The vertices that these edges join have the same distance and form a *plateau*. The
+//! zero, or too small for f32 or f64. The vertices that these edges join have the same distance and form a *plateau*. The
 //! source and the vertices of a plateau that have a parent are at step 0. The parent of any other vertex is the
 //! smallest neighbour that is one step nearer. So parents form a tree. It is the same on any device and with any number
 //! of threads and ranks.
@@ -46,3 +46,5 @@ mod weights;
 pub use distances::{Distance, Distances};
 pub use edges::WeightedEdges;
 pub use options::Sssp;
+#[cfg(feature = "testing")]
+pub use weights::WeightScale;

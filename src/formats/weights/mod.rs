@@ -1,7 +1,7 @@
 //! Weights of edges: their types, and how a scan treats them.
 //!
-//! A weight is an integer below 2^32, or a finite f32 from 0 on. Both are handed over as 32 bits that sort like the
-//! weights.
+//! A weight is an integer of 32 or 64 bits, or a finite f32 or f64 from 0 on. Each is handed over as 32 or 64 bits that
+//! sort like the weights.
 
 mod asked;
 
@@ -23,8 +23,12 @@ const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
 pub enum WeightType {
     /// Integers below 2^32.
     U32,
+    /// Integers below 2^64.
+    U64,
     /// Numbers from 0 on, rounded to the nearest f32.
     F32,
+    /// Numbers from 0 on, rounded to the nearest f64.
+    F64,
 }
 
 /// How a scan treats weights.
@@ -40,13 +44,42 @@ pub enum Weights {
 }
 
 impl WeightType {
+    /// All types. A later one fits all weights of an earlier one, perhaps rounded.
+    pub const ALL: [WeightType; 4] = [WeightType::U32, WeightType::U64, WeightType::F32, WeightType::F64];
+
     /// Returns the name in job files and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             WeightType::U32 => "u32",
+            WeightType::U64 => "u64",
             WeightType::F32 => "f32",
+            WeightType::F64 => "f64",
         }
     }
+
+    /// Returns true if a weight has 64 bits.
+    #[inline]
+    pub fn is_wide(self) -> bool {
+        matches!(self, WeightType::U64 | WeightType::F64)
+    }
+
+    /// Returns the number of 32-bit words in which a weight is handed over.
+    #[inline]
+    pub fn words(self) -> usize {
+        if self.is_wide() { 2 } else { 1 }
+    }
+}
+
+/// Returns the bits of the weights in `words`, each of which has `size` words: 1, or 2 of which the first is the lower
+/// half.
+pub(crate) fn bits_of(words: &[u32], size: usize) -> impl Iterator<Item = u64> {
+    words.chunks_exact(size.max(1)).map(bits_of_one)
+}
+
+/// Returns the bits of one weight, which has one or two words.
+#[inline]
+pub(crate) fn bits_of_one(words: &[u32]) -> u64 {
+    words.iter().rev().fold(0, |bits, &word| bits << 32 | u64::from(word))
 }
 
 impl fmt::Display for WeightType {
@@ -96,10 +129,20 @@ impl WeightClass {
         }
     }
 
-    /// Returns the narrowest type for weights of this class.
+    /// Returns the type for weights of this class, if the user names none.
     #[inline]
     pub fn kind(self) -> WeightType {
-        if self == WeightClass::Decimal { WeightType::F32 } else { WeightType::U32 }
+        match self {
+            WeightClass::Whole | WeightClass::Rounded => WeightType::U32,
+            WeightClass::Wide { .. } => WeightType::U64,
+            WeightClass::Decimal => WeightType::F32,
+        }
+    }
+
+    /// Returns true for an integer that f32 can't represent exactly.
+    #[inline]
+    pub fn is_rounded(self) -> bool {
+        matches!(self, WeightClass::Rounded | WeightClass::Wide { rounded: true })
     }
 }
 
@@ -110,12 +153,16 @@ pub(crate) enum Mistake {
     NotFinite,
     /// The number is larger than the largest f32.
     TooLarge,
+    /// The number is larger than the largest f64.
+    BeyondF64,
     /// The number is a decimal, or 2^32 or more, although the user asks for u32.
     NotU32,
-    /// The number is 2^32 or more, and no weight of the input is a decimal.
-    Wide,
+    /// The number is a decimal, or 2^64 or more, although the weights are u64.
+    NotU64,
     /// The number is an integer that f32 can't represent exactly, and another weight of the input is a decimal.
     Rounded,
+    /// The number is an integer that f64 can't represent exactly, although the user asks for f64.
+    NotF64,
     NoNumber,
 }
 
@@ -126,22 +173,30 @@ impl Mistake {
             Mistake::Negative => "weights from 0 on",
             Mistake::NotFinite | Mistake::NoNumber => "weights that are finite numbers",
             Mistake::TooLarge => "weights up to 3.4028235e38, the largest of f32",
+            Mistake::BeyondF64 => "weights up to 1.7976931348623157e308, the largest of f64",
             Mistake::NotU32 => "whole weights below 2^32, as u32 is asked for",
-            Mistake::Wide => "whole weights below 2^32",
+            Mistake::NotU64 => "whole weights below 2^64",
             Mistake::Rounded => "weights that f32 represents exactly, as others have fractions",
+            Mistake::NotF64 => "whole weights that f64 represents exactly",
         }
     }
 
     /// Returns the remedy in a message.
     pub fn remedy(self) -> &'static str {
         match self {
-            Mistake::NotU32 => "read them as f32: [input] weights = \"f32\", convert --weights f32",
-            Mistake::Wide => {
-                "scale the weights, or round them to 24 bits: [input] weights = \"f32\", convert --weights f32"
+            Mistake::NotU32 => {
+                "read them as u64 or, with fractions, as f64: [input] weights = \"u64\", convert --weights u64"
+            }
+            Mistake::NotU64 => "read them as f64: [input] weights = \"f64\", convert --weights f64",
+            Mistake::TooLarge => {
+                "read them as f64: [input] weights = \"f64\", convert --weights f64; or read the edges without: weights = \"none\""
             }
             Mistake::Rounded => {
-                "weights like this one are rounded to 24 bits: scale them, or confirm it: [input] weights = \"f32\", \
-                 convert --weights f32"
+                "weights like this one are rounded to 24 bits. f64 keeps 53 bits: [input] weights = \"f64\", convert \
+                 --weights f64; or confirm it with f32"
+            }
+            Mistake::NotF64 => {
+                "read them as u64: [input] weights = \"u64\", convert --weights u64; or write it with a point, as 9007199254740993.0"
             }
             _ => {
                 "correct the weight, or read the edges without weights: [input] weights = \"none\", convert --weights none"
@@ -173,7 +228,7 @@ impl Weights {
     /// Checks a weight. Returns its bits, and what it implies for the type of all weights. The bits are meaningful only
     /// if weights are handed over.
     #[inline]
-    pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u32, WeightClass), Mistake> {
+    pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u64, WeightClass), Mistake> {
         let whole = match weight {
             Weight::Whole(value) => value,
             Weight::Signed(value) => u64::try_from(value).map_err(|_| Mistake::Negative)?,
@@ -193,13 +248,15 @@ impl Weights {
             }
             Weight::Float(value) => return self.take_float(value, value as f32),
         };
-        let found = WeightClass::whole(whole);
-        match (self, u32::try_from(whole)) {
-            (Weights::Read(WeightType::F32), _) => Ok(((whole as f32).to_bits(), found)),
-            (_, Ok(narrow)) => Ok((narrow, found)),
-            (Weights::Read(WeightType::U32), Err(_)) => Err(Mistake::NotU32),
-            (_, Err(_)) => Ok((0, found)),
-        }
+        let bits = match self {
+            Weights::Skip | Weights::Find | Weights::Read(WeightType::U64) => whole,
+            Weights::Read(WeightType::U32) if whole >> 32 == 0 => whole,
+            Weights::Read(WeightType::U32) => return Err(Mistake::NotU32),
+            Weights::Read(WeightType::F32) => (whole as f32).to_bits().into(),
+            Weights::Read(WeightType::F64) if (whole as f64) as u128 == u128::from(whole) => (whole as f64).to_bits(),
+            Weights::Read(WeightType::F64) => return Err(Mistake::NotF64),
+        };
+        Ok((bits, WeightClass::whole(whole)))
     }
 
     /// Returns the narrowest type for f32 weights, which are given by their bits; `None` if some weight is invalid, or
@@ -207,7 +264,7 @@ impl Weights {
     pub(crate) fn take_floats(self, bits: &[u32]) -> Option<WeightType> {
         let as_they_are = match self {
             Weights::Skip | Weights::Find | Weights::Read(WeightType::F32) => true,
-            Weights::Read(WeightType::U32) => false,
+            Weights::Read(WeightType::U32 | WeightType::U64 | WeightType::F64) => false,
         };
         // Infinity, NaN and all negative floats have larger bits.
         let largest = bits.iter().fold(0, |largest, &bits| bits.max(largest));
@@ -217,7 +274,7 @@ impl Weights {
     }
 
     #[inline(never)]
-    fn take_text(self, text: &[u8]) -> Result<(u32, WeightClass), Mistake> {
+    fn take_text(self, text: &[u8]) -> Result<(u64, WeightClass), Mistake> {
         let text = text.trim_ascii();
         let text = text.strip_prefix(b"\"").and_then(|text| text.strip_suffix(b"\"")).unwrap_or(text).trim_ascii();
         let text = std::str::from_utf8(text).map_err(|_| Mistake::NoNumber)?;
@@ -225,33 +282,50 @@ impl Weights {
         // Rounding twice, first to f64, would sometimes miss the nearest f32.
         let nearest = text.parse::<f32>().map_err(|_| Mistake::NoNumber)?;
         if value.is_infinite() && text.bytes().any(|c| c.is_ascii_digit()) {
-            return Err(if value < 0.0 { Mistake::Negative } else { Mistake::TooLarge });
+            return Err(match self {
+                _ if value < 0.0 => Mistake::Negative,
+                Weights::Read(WeightType::F64) => Mistake::BeyondF64,
+                _ => Mistake::TooLarge,
+            });
         }
-        let (bits, found) = self.take_float(value, nearest)?;
         // Digits alone are an integer, however many there are.
         let is_wide = value >= EXACT && text.bytes().all(|c| c.is_ascii_digit());
+        match (self, text.parse::<u64>()) {
+            (Weights::Read(WeightType::U64 | WeightType::F64), Ok(whole)) if is_wide => {
+                return self.take(Weight::Whole(whole));
+            }
+            (Weights::Find, Err(_)) if is_wide => return Err(Mistake::NotU64),
+            (Weights::Read(WeightType::F64), _) if is_wide && text.parse::<u128>() != Ok(value as u128) => {
+                return Err(Mistake::NotF64);
+            }
+            _ => {}
+        }
+        let (bits, found) = self.take_float(value, nearest)?;
         Ok((bits, if is_wide { WeightClass::whole(value as u64) } else { found }))
     }
 
     /// Checks a weight `value`, whose nearest f32 is `nearest`. Returns its bits and its class.
-    fn take_float(self, value: f64, nearest: f32) -> Result<(u32, WeightClass), Mistake> {
+    fn take_float(self, value: f64, nearest: f32) -> Result<(u64, WeightClass), Mistake> {
         if !value.is_finite() {
             return Err(if value < 0.0 { Mistake::Negative } else { Mistake::NotFinite });
         }
         if value < 0.0 {
             return Err(Mistake::Negative);
         }
-        let is_u32 = is_u32(value);
         let is_whole = value.fract() == 0.0 && value < EXACT;
         let found = if is_whole { WeightClass::whole(value as u64) } else { WeightClass::Decimal };
-        match self {
-            Weights::Read(WeightType::U32) if is_u32 => Ok((value as u32, found)),
-            Weights::Read(WeightType::U32) => Err(Mistake::NotU32),
-            _ if nearest.is_infinite() => Err(Mistake::TooLarge),
-            // Adding 0 turns -0 into 0.
-            Weights::Read(WeightType::F32) => Ok(((nearest + 0.0).to_bits(), found)),
-            Weights::Skip | Weights::Find => Ok((0, found)),
-        }
+        // Adding 0 turns -0 into 0.
+        let bits = match self {
+            Weights::Read(WeightType::U32) if is_u32(value) => value as u64,
+            Weights::Read(WeightType::U32) => return Err(Mistake::NotU32),
+            Weights::Read(WeightType::U64) if is_whole => value as u64,
+            Weights::Read(WeightType::U64) => return Err(Mistake::NotU64),
+            Weights::Read(WeightType::F64) => (value + 0.0).to_bits(),
+            _ if nearest.is_infinite() => return Err(Mistake::TooLarge),
+            Weights::Read(WeightType::F32) => (nearest + 0.0).to_bits().into(),
+            Weights::Skip | Weights::Find => 0,
+        };
+        Ok((bits, found))
     }
 }
 
@@ -298,11 +372,11 @@ mod tests {
             let bits = weights.map(f32::to_bits);
             for mode in [F32, Weights::Find] {
                 let each = weights.map(|weight| mode.take(Weight::Single(weight)));
-                let kind = |each: Result<(u32, WeightClass), Mistake>| each.expect("a weight").1.kind();
+                let kind = |each: Result<(u64, WeightClass), Mistake>| each.expect("a weight").1.kind();
                 let expected = is_taken.then(|| each.map(kind).into_iter().max().unwrap());
                 assert_eq!(mode.take_floats(&bits), expected, "{last}");
                 if mode == F32 && is_taken {
-                    assert_eq!(each.map(|each| each.unwrap().0), bits);
+                    assert_eq!(each.map(|each| each.unwrap().0 as u32), bits);
                 }
             }
             assert_eq!(U32.take_floats(&bits), None);
@@ -330,21 +404,57 @@ mod tests {
             ("1217567877123", both),
             ("9007199254740993", both),
             ("18446744073709551615", both),
-            // As f64 these round to the largest u64.
-            ("18446744073709551616", both),
             ("1e20", WeightClass::Decimal),
             ("16777217.5", WeightClass::Decimal),
         ] {
             assert_eq!(found(Weight::Text(text.as_bytes())), want, "{text}");
         }
+        assert_eq!(Weights::Find.take(Weight::Text(b"18446744073709551616")), Err(Mistake::NotU64));
         assert_eq!(found(Weight::Single(8_589_934_592.0)), WeightClass::Decimal);
         assert_eq!(found(Weight::Float(8_589_934_592.0)), wide);
         assert_eq!(found(Weight::Float(16_777_217.0)), rounded);
     }
 
     #[test]
+    fn texts_of_64_bits() {
+        let bits = |kind, text: &str| Weights::Read(kind).take(Weight::Text(text.as_bytes())).map(|(bits, _)| bits);
+        for (text, whole) in [
+            ("0", 0),
+            ("-0", 0),
+            ("+3", 3),
+            ("\"4294967296\"", 1 << 32),
+            ("1e15", 1_000_000_000_000_000),
+            ("9007199254740992", 1 << 53),
+            ("9007199254740993", (1 << 53) + 1),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(bits(WeightType::U64, text), Ok(whole), "{text}");
+        }
+        for text in ["0.5", "18446744073709551616", "1e18", "9007199254740993.0", "-1", "nan"] {
+            assert!(bits(WeightType::U64, text).is_err(), "{text}");
+        }
+        for text in ["0", "0.1", "1e-400", "5e-324", "1e308", ".5", "9007199254740992", "18446744073709551616", "1e39"] {
+            let value: f64 = text.parse().expect("a number");
+            assert_eq!(bits(WeightType::F64, text), Ok(value.to_bits()), "{text}");
+        }
+        assert_eq!(bits(WeightType::F64, "-0.0"), Ok(0));
+        for (text, mistake) in [
+            ("9007199254740993", Mistake::NotF64),
+            ("18446744073709551617", Mistake::NotF64),
+            ("1e309", Mistake::BeyondF64),
+            ("inf", Mistake::NotFinite),
+            ("-1e-320", Mistake::Negative),
+        ] {
+            assert_eq!(bits(WeightType::F64, text), Err(mistake), "{text}");
+        }
+        let single = Weights::Read(WeightType::F64).take(Weight::Single(0.1)).map(|(bits, _)| bits);
+        assert_eq!(single, Ok(f64::from(0.1f32).to_bits()));
+        assert_eq!(bits_of(&[1, 2, 3, 4], 2).collect::<Vec<u64>>(), [1 | 2 << 32, 3 | 4 << 32]);
+    }
+
+    #[test]
     fn texts() {
-        let bits = |mode: Weights, text: &str| mode.take(Weight::Text(text.as_bytes())).map(|(bits, _)| bits);
+        let bits = |mode: Weights, text: &str| mode.take(Weight::Text(text.as_bytes())).map(|(bits, _)| bits as u32);
         for (text, whole) in
             [("0", 0), ("-0", 0), ("-0.0", 0), ("+3", 3), ("\"7\"", 7), ("1e3", 1000), ("5.", 5), ("4294967295.0", !0)]
         {

@@ -98,7 +98,8 @@ impl WeightCodes {
 pub struct Coded<'d, V> {
     list: Option<&'d WeightCodes>,
     source: &'d str,
-    inner: V,
+    /// Visitor to which the edges are passed on.
+    pub inner: V,
     codes: Vec<u32>,
 }
 

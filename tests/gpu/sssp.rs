@@ -381,7 +381,8 @@ fn weights_of_64_bits() {
         for (nth, edges) in shapes.enumerate() {
             for (k, (kind, values)) in kinds.iter().enumerate() {
                 let direction = DIRECTIONS[(nth + k) % 2];
-                let number = |u: u32, v: u32| u64::from(u).wrapping_mul(2_654_435_761) ^ u64::from(v).wrapping_mul(40_503);
+                let number =
+                    |u: u32, v: u32| u64::from(u).wrapping_mul(2_654_435_761) ^ u64::from(v).wrapping_mul(40_503);
                 let graph = Weighted::coded(&edges, direction, (*kind, values.clone()), number);
                 let last = graph.rows.vertices() as u32 - 1;
                 let ways = if nth == 9 && k < 2 { tunings() } else { some(nth + k)[..2].to_vec() };

@@ -9,3 +9,4 @@ mod process;
 mod stages;
 mod store;
 mod transpose;
+mod weight_list;

@@ -101,7 +101,12 @@ impl Distances {
         let both = |a: Vec<u64>, b: Vec<u64>| a.iter().zip(b).map(|(a, b)| a + b).collect();
         let reached = (0..self.len() as u32).into_par_iter().filter_map(|v| self.of(v)).map(Distance::number);
         let counts: Vec<u64> = reached.fold(none, add).reduce(none, both);
-        let bin = |(at, vertices): (usize, u64)| DistanceBin { to: largest * (at + 1) as f64 / bins as f64, vertices };
+        let end = |at: usize| {
+            let end = largest * (at + 1) as f64 / bins as f64;
+            // The product may be infinite.
+            if end.is_finite() { end } else { (largest / bins as f64 * (at + 1) as f64).min(largest) }
+        };
+        let bin = |(at, vertices): (usize, u64)| DistanceBin { to: end(at), vertices };
         counts.into_iter().enumerate().map(bin).collect()
     }
 
@@ -211,6 +216,8 @@ impl fmt::Display for Distance {
         match self {
             Distance::Whole(sum) => sum.fmt(f),
             Distance::Decimal(sum) => sum.fmt(f),
+            // Other numbers would be shown with hundreds of digits.
+            Distance::Double(sum) if *sum != 0.0 && !(1e-9..1e21).contains(sum) => write!(f, "{sum:e}"),
             Distance::Double(sum) => sum.fmt(f),
         }
     }
@@ -253,5 +260,11 @@ mod tests {
             of.copy_from_slice(&[0.0, f32::INFINITY, 0.0]);
         }
         assert_eq!(told(&decimal, 0.0), [(0.0, 2)]);
+        let mut double = Distances::new(WeightType::F64, 3, &budget).expect("room");
+        if let Distances::Double(of) = &mut double {
+            of.copy_from_slice(&[0.0, f64::MAX, f64::MAX / 2.0]);
+        }
+        assert!(double.bins(f64::MAX).iter().all(|bin| bin.to.is_finite()));
+        assert_eq!(double.bins(f64::MAX).iter().map(|bin| bin.vertices).sum::<u64>(), 3);
     }
 }

@@ -4,14 +4,17 @@
 //! sort like the weights.
 
 mod asked;
+mod class;
+#[cfg(test)]
+mod tests;
 
 pub use asked::{AskedWeights, Unread, missing};
+pub(crate) use class::{Mistake, WeightClass};
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::formats::Fault;
 use crate::formats::bytes::tokens::number;
 
 /// Only floats below this can have a fraction; all larger ones are integers.
@@ -98,116 +101,6 @@ pub(crate) enum Weight<'a> {
     Float(f64),
     /// A number as text, perhaps in quotes.
     Text(&'a [u8]),
-}
-
-/// What a weight implies for the type of all weights of an input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WeightClass {
-    /// An integer that f32 represents exactly, as it does all integers up to 2^24.
-    Whole,
-    /// An integer that f32 can't represent exactly.
-    Rounded,
-    /// An integer from 2^32 on; `rounded` says that f32 can't represent it exactly.
-    Wide { rounded: bool },
-    /// A number that is not an integer.
-    Decimal,
-}
-
-impl WeightClass {
-    /// Returns what an integer weight implies for the type of all weights.
-    #[inline]
-    fn whole(value: u64) -> WeightClass {
-        if value <= 1 << f32::MANTISSA_DIGITS { WeightClass::Whole } else { WeightClass::large(value) }
-    }
-
-    fn large(value: u64) -> WeightClass {
-        // The largest values round to 2^64, which does not fit in a u64.
-        match (value >> 32, u128::from(value) != (value as f32) as u128) {
-            (0, false) => WeightClass::Whole,
-            (0, true) => WeightClass::Rounded,
-            (_, rounded) => WeightClass::Wide { rounded },
-        }
-    }
-
-    /// Returns the type for weights of this class, if the user names none.
-    #[inline]
-    pub fn kind(self) -> WeightType {
-        match self {
-            WeightClass::Whole | WeightClass::Rounded => WeightType::U32,
-            WeightClass::Wide { .. } => WeightType::U64,
-            WeightClass::Decimal => WeightType::F32,
-        }
-    }
-
-    /// Returns true for an integer that f32 can't represent exactly.
-    #[inline]
-    pub fn is_rounded(self) -> bool {
-        matches!(self, WeightClass::Rounded | WeightClass::Wide { rounded: true })
-    }
-}
-
-/// The reason why a weight can't be accepted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Mistake {
-    Negative,
-    NotFinite,
-    /// The number is larger than the largest f32.
-    TooLarge,
-    /// The number is larger than the largest f64.
-    BeyondF64,
-    /// The number is a decimal, or 2^32 or more, although the user asks for u32.
-    NotU32,
-    /// The number is a decimal, or 2^64 or more, although the weights are u64.
-    NotU64,
-    /// The number is an integer that f32 can't represent exactly, and another weight of the input is a decimal.
-    Rounded,
-    /// The number is an integer that f64 can't represent exactly, although the user asks for f64.
-    NotF64,
-    NoNumber,
-}
-
-impl Mistake {
-    /// Returns the text after "expected" in a message.
-    pub fn expected(self) -> &'static str {
-        match self {
-            Mistake::Negative => "weights from 0 on",
-            Mistake::NotFinite | Mistake::NoNumber => "weights that are finite numbers",
-            Mistake::TooLarge => "weights up to 3.4028235e38, the largest of f32",
-            Mistake::BeyondF64 => "weights up to 1.7976931348623157e308, the largest of f64",
-            Mistake::NotU32 => "whole weights below 2^32, as u32 is asked for",
-            Mistake::NotU64 => "whole weights below 2^64",
-            Mistake::Rounded => "weights that f32 represents exactly, as others have fractions",
-            Mistake::NotF64 => "whole weights that f64 represents exactly",
-        }
-    }
-
-    /// Returns the remedy in a message.
-    pub fn remedy(self) -> &'static str {
-        match self {
-            Mistake::NotU32 => {
-                "read them as u64 or, with fractions, as f64: [input] weights = \"u64\", convert --weights u64"
-            }
-            Mistake::NotU64 => "read them as f64: [input] weights = \"f64\", convert --weights f64",
-            Mistake::TooLarge => {
-                "read them as f64: [input] weights = \"f64\", convert --weights f64; or read the edges without: weights = \"none\""
-            }
-            Mistake::Rounded => {
-                "weights like this one are rounded to 24 bits. f64 keeps 53 bits: [input] weights = \"f64\", convert \
-                 --weights f64; or confirm it with f32"
-            }
-            Mistake::NotF64 => {
-                "read them as u64: [input] weights = \"u64\", convert --weights u64; or write it with a point, as 9007199254740993.0"
-            }
-            _ => {
-                "correct the weight, or read the edges without weights: [input] weights = \"none\", convert --weights none"
-            }
-        }
-    }
-
-    /// Makes a fault of this mistake, at offset `at`; `found` is the text there.
-    pub fn fault(self, at: usize, found: impl Into<String>) -> Fault {
-        Fault::new(at, self.expected(), found, self.remedy())
-    }
 }
 
 /// The remedy if some edges have a weight and others do not.
@@ -354,161 +247,4 @@ fn decimal(text: &[u8]) -> Option<(f64, f32)> {
     let power = 10u64.pow((end - point - 1) as u32);
     let value = (whole * power + fraction) as f64 / power as f64;
     (end == text.len() && value.to_bits() & (2 * HALFWAY - 1) != HALFWAY).then_some((value, value as f32))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const U32: Weights = Weights::Read(WeightType::U32);
-    const F32: Weights = Weights::Read(WeightType::F32);
-
-    #[test]
-    fn floats_at_once() {
-        let taken = [0.0, 1.0, 4_294_967_040.0, 4_294_967_296.0, 0.5, f32::MAX, f32::MIN_POSITIVE / 2.0];
-        let not = [-0.0, -1.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, -f32::NAN];
-        for (last, is_taken) in taken.map(|last| (last, true)).into_iter().chain(not.map(|last| (last, false))) {
-            let weights = [3.0, last];
-            let bits = weights.map(f32::to_bits);
-            for mode in [F32, Weights::Find] {
-                let each = weights.map(|weight| mode.take(Weight::Single(weight)));
-                let kind = |each: Result<(u64, WeightClass), Mistake>| each.expect("a weight").1.kind();
-                let expected = is_taken.then(|| each.map(kind).into_iter().max().unwrap());
-                assert_eq!(mode.take_floats(&bits), expected, "{last}");
-                if mode == F32 && is_taken {
-                    assert_eq!(each.map(|each| each.unwrap().0 as u32), bits);
-                }
-            }
-            assert_eq!(U32.take_floats(&bits), None);
-        }
-    }
-
-    fn found(text: &str) -> Result<WeightType, Mistake> {
-        Weights::Find.take(Weight::Text(text.as_bytes())).map(|(_, found)| found.kind())
-    }
-
-    #[test]
-    fn whole_numbers_that_are_wide_or_rounded() {
-        let found = |weight: Weight<'_>| Weights::Find.take(weight).expect("a weight").1;
-        let (rounded, wide, both) =
-            (WeightClass::Rounded, WeightClass::Wide { rounded: false }, WeightClass::Wide { rounded: true });
-        for (text, want) in [
-            ("16777216", WeightClass::Whole),
-            ("16777217", rounded),
-            ("16777217.0", rounded),
-            ("4294967040", WeightClass::Whole),
-            ("4294967295", rounded),
-            ("4294967296", wide),
-            ("4294967296.0", wide),
-            ("1e11", both),
-            ("1217567877123", both),
-            ("9007199254740993", both),
-            ("18446744073709551615", both),
-            ("1e20", WeightClass::Decimal),
-            ("16777217.5", WeightClass::Decimal),
-        ] {
-            assert_eq!(found(Weight::Text(text.as_bytes())), want, "{text}");
-        }
-        assert_eq!(Weights::Find.take(Weight::Text(b"18446744073709551616")), Err(Mistake::NotU64));
-        assert_eq!(found(Weight::Single(8_589_934_592.0)), WeightClass::Decimal);
-        assert_eq!(found(Weight::Float(8_589_934_592.0)), wide);
-        assert_eq!(found(Weight::Float(16_777_217.0)), rounded);
-    }
-
-    #[test]
-    fn texts_of_64_bits() {
-        let bits = |kind, text: &str| Weights::Read(kind).take(Weight::Text(text.as_bytes())).map(|(bits, _)| bits);
-        for (text, whole) in [
-            ("0", 0),
-            ("-0", 0),
-            ("+3", 3),
-            ("\"4294967296\"", 1 << 32),
-            ("1e15", 1_000_000_000_000_000),
-            ("9007199254740992", 1 << 53),
-            ("9007199254740993", (1 << 53) + 1),
-            ("18446744073709551615", u64::MAX),
-        ] {
-            assert_eq!(bits(WeightType::U64, text), Ok(whole), "{text}");
-        }
-        for text in ["0.5", "18446744073709551616", "1e18", "9007199254740993.0", "-1", "nan"] {
-            assert!(bits(WeightType::U64, text).is_err(), "{text}");
-        }
-        for text in ["0", "0.1", "1e-400", "5e-324", "1e308", ".5", "9007199254740992", "18446744073709551616", "1e39"] {
-            let value: f64 = text.parse().expect("a number");
-            assert_eq!(bits(WeightType::F64, text), Ok(value.to_bits()), "{text}");
-        }
-        assert_eq!(bits(WeightType::F64, "-0.0"), Ok(0));
-        for (text, mistake) in [
-            ("9007199254740993", Mistake::NotF64),
-            ("18446744073709551617", Mistake::NotF64),
-            ("1e309", Mistake::BeyondF64),
-            ("inf", Mistake::NotFinite),
-            ("-1e-320", Mistake::Negative),
-        ] {
-            assert_eq!(bits(WeightType::F64, text), Err(mistake), "{text}");
-        }
-        let single = Weights::Read(WeightType::F64).take(Weight::Single(0.1)).map(|(bits, _)| bits);
-        assert_eq!(single, Ok(f64::from(0.1f32).to_bits()));
-        assert_eq!(bits_of(&[1, 2, 3, 4], 2).collect::<Vec<u64>>(), [1 | 2 << 32, 3 | 4 << 32]);
-    }
-
-    #[test]
-    fn texts() {
-        let bits = |mode: Weights, text: &str| mode.take(Weight::Text(text.as_bytes())).map(|(bits, _)| bits as u32);
-        for (text, whole) in
-            [("0", 0), ("-0", 0), ("-0.0", 0), ("+3", 3), ("\"7\"", 7), ("1e3", 1000), ("5.", 5), ("4294967295.0", !0)]
-        {
-            assert_eq!((bits(U32, text), found(text)), (Ok(whole), Ok(WeightType::U32)), "{text}");
-            assert_eq!(bits(F32, text), Ok((whole as f32).to_bits()), "{text}");
-        }
-        for text in ["0.5", "1e-60", "4294967296", "18446744073709551616", ".1", "16777217.5", "3.4028235e38"] {
-            let nearest: f32 = text.parse().expect("a number");
-            assert_eq!(bits(F32, text), Ok(nearest.to_bits()), "{text}");
-            assert_eq!(bits(U32, text), Err(Mistake::NotU32), "{text}");
-        }
-        for (text, mistake) in [
-            ("-1", Mistake::Negative),
-            ("-1e-300", Mistake::Negative),
-            ("-inf", Mistake::Negative),
-            ("-1e999", Mistake::Negative),
-            ("nan", Mistake::NotFinite),
-            ("-NaN", Mistake::NotFinite),
-            ("inf", Mistake::NotFinite),
-            ("1e39", Mistake::TooLarge),
-            ("1e999", Mistake::TooLarge),
-            ("", Mistake::NoNumber),
-        ] {
-            assert_eq!((bits(F32, text), found(text)), (Err(mistake), Err(mistake)), "{text}");
-        }
-        let mut state = 1u64;
-        for digits in 1..14usize {
-            for point in 0..20_000 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                let number = format!("{:0>2}", (state >> 12) % 10u64.pow(digits as u32));
-                let (whole, fraction) = number.split_at(1 + point % (number.len() - 1));
-                let text = format!("{whole}.{fraction}");
-                let nearest: f32 = text.parse().expect("a number");
-                assert_eq!(bits(F32, &text), Ok(nearest.to_bits()), "{text}");
-                let is_whole = fraction.bytes().all(|c| c == b'0');
-                assert_eq!(found(&text), Ok(if is_whole { WeightType::U32 } else { WeightType::F32 }), "{text}");
-            }
-        }
-        // Each is halfway between two f32, or its nearest f64 is.
-        for (text, want) in
-            [("16777217.0", 0x4b80_0000), ("16777219.0", 0x4b80_0002), ("0.50000002980232238769531250", 0x3f00_0000)]
-        {
-            assert_eq!(bits(F32, text), Ok(want), "{text}");
-        }
-        assert_eq!(bits(F32, "1.00000017881393432617187499"), Ok(0x3f80_0001));
-    }
-
-    #[test]
-    fn numbers() {
-        assert_eq!(U32.take(Weight::Signed(-1)), Err(Mistake::Negative));
-        assert_eq!(U32.take(Weight::Whole(1 << 32)), Err(Mistake::NotU32));
-        assert_eq!(F32.take(Weight::Whole(1 << 32)), Ok((0x4f80_0000, WeightClass::whole(1 << 32))));
-        assert_eq!(F32.take(Weight::Float(-0.0)), Ok((0, WeightClass::whole(0))));
-        assert_eq!(F32.take(Weight::Float(f64::NAN)), Err(Mistake::NotFinite));
-        assert_eq!(Weights::Find.take(Weight::Float(1e300)), Err(Mistake::TooLarge));
-    }
 }

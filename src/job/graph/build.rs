@@ -3,7 +3,7 @@
 
 use super::assignment::{Assignment, Sorting};
 use super::residence::{self, Residence};
-use super::{degree_file, sparse_ids, weight_codes};
+use super::{degree_file, lists};
 use crate::error::{Error, Result};
 use crate::formats::{CacheUse, Input, InputCache, Seen, Share, Slab};
 use crate::gpu::DeviceSlice;
@@ -163,11 +163,11 @@ fn place_edges(
 ) -> Result<(Seen, u64)> {
     let name = &input.name();
     let dictionary = match info.sparse {
-        true => Some(sparse_ids::open(context, info.identity)?),
+        true => Some(lists::open_ids(context, info.identity)?),
         false => None,
     };
     let wide = info.weights.filter(|weights| weights.kind.is_wide());
-    let codes = wide.map(|weights| weight_codes::open(context, weights)).transpose()?;
+    let codes = wide.map(|weights| lists::open_weights(context, weights)).transpose()?;
     let mut gpu = context.gpu.for_preparing();
     let placers = gpu.as_mut().map(|gpu| Placers::start(gpu, route, map, name)).transpose()?.flatten();
     let mut placing: Box<dyn EdgePlacing + '_> = match placers {

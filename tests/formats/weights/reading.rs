@@ -236,11 +236,7 @@ fn what_was_asked_for_is_decided_by_what_was_found() {
         ("1 2\n", [Ok(None), Ok(None), Err(2), Err(2), Err(2), Err(2)]),
         ("1 2 -7\n", [Err(3), Ok(None), Err(3), Err(3), Err(3), Err(3)]),
     ] {
-        assert_eq!(
-            AskedWeights::NAMED.map(|(_, asked)| decide(text, asked)),
-            by,
-            "{text}"
-        );
+        assert_eq!(AskedWeights::NAMED.map(|(_, asked)| decide(text, asked)), by, "{text}");
     }
     let made = Input::generated(gpugraph::internals::generate::Generator::uniform(4, 2.0, 1).expect("a generator"));
     assert_eq!(scan(&made.clone().with_weights(Weights::Find), 1).expect("edges").1.weights, None);

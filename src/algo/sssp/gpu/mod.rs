@@ -1,4 +1,4 @@
-//! Searches for shortest paths on a GPU. `kernels/sssp.cu` describes the method. This module lays out the memory,
+//! Searches for shortest paths on a GPU. `kernels/sssp_search.cuh` describes the method. This module lays out the memory,
 //! launches kernels, and copies results to the host.
 //!
 //! GPU memory holds rows of neighbours with their weights, 8 bytes an entry. Each row is sorted by ascending weight. If

@@ -110,7 +110,7 @@ pub(super) fn queued(
     let (program, [one, several, any, ..]) = kernels(sums);
     let kernel = |name| workspace.kernel(program, name);
     let (mut one, several, any) = (kernel(one)?, kernel(several)?, kernel(any)?);
-    let (begin, end) = (kernel("moore_begin")?, kernel("moore_end")?);
+    let (begin, end) = (workspace.kernel(&MOORE, "moore_begin")?, workspace.kernel(&MOORE, "moore_end")?);
     // In a small graph, the distances and rounds of all vertices fit the shared memory of one block.
     let small = 4 * (sums.words() + 1) * vertices;
     let is_small = u32::try_from(small).map_or(Ok(false), |bytes| one.allow_shared(bytes))?;

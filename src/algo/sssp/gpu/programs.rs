@@ -5,7 +5,6 @@ use crate::gpu::{COMMON, ProgramSource};
 
 pub(super) const SSSP: (&str, &str) = ("sssp.cuh", include_str!("../../../../kernels/sssp.cuh"));
 
-const SEARCH: (&str, &str) = ("sssp.cu", include_str!("../../../../kernels/sssp.cu"));
 const SEARCH_HEADERS: &[(&str, &str)] = &[
     COMMON,
     GRID_BARRIER,
@@ -16,11 +15,12 @@ const SEARCH_HEADERS: &[(&str, &str)] = &[
     ("sssp_walk.cuh", include_str!("../../../../kernels/sssp_walk.cuh")),
     ("sssp_pull.cuh", include_str!("../../../../kernels/sssp_pull.cuh")),
     ("sssp_parents.cuh", include_str!("../../../../kernels/sssp_parents.cuh")),
-    SEARCH,
+    ("sssp_search.cuh", include_str!("../../../../kernels/sssp_search.cuh")),
 ];
 
 /// CUDA program that searches by buckets and finds parents.
-pub(super) static PROGRAM: ProgramSource = ProgramSource { name: SEARCH.0, text: SEARCH.1, headers: SEARCH_HEADERS };
+pub(super) static PROGRAM: ProgramSource =
+    ProgramSource { name: "sssp.cu", text: include_str!("../../../../kernels/sssp.cu"), headers: SEARCH_HEADERS };
 
 /// The same for weights of 64 bits. It is a program of its own, so that jobs that draw weights need not compile it.
 pub(super) static CODED: ProgramSource = ProgramSource {
@@ -38,11 +38,14 @@ pub(super) static PREPARE: ProgramSource = ProgramSource {
 
 pub(super) const MOORE_HEADER: (&str, &str) = ("sssp_moore.cuh", include_str!("../../../../kernels/sssp_moore.cuh"));
 
-const OF_MOORE: (&str, &str) = ("sssp_moore.cu", include_str!("../../../../kernels/sssp_moore.cu"));
-const MOORE_HEADERS: &[(&str, &str)] = &[COMMON, GRID_BARRIER, ROWS, SSSP, MOORE_HEADER, OF_MOORE];
+const MOORE_HEADERS: &[(&str, &str)] = &[COMMON, GRID_BARRIER, ROWS, SSSP, MOORE_HEADER];
 
 /// CUDA program of Moore's algorithm and its baseline.
-pub(super) static MOORE: ProgramSource = ProgramSource { name: OF_MOORE.0, text: OF_MOORE.1, headers: MOORE_HEADERS };
+pub(super) static MOORE: ProgramSource = ProgramSource {
+    name: "sssp_moore.cu",
+    text: include_str!("../../../../kernels/sssp_moore.cu"),
+    headers: MOORE_HEADERS,
+};
 
 /// The same for weights of 64 bits.
 pub(super) static MOORE_CODED: ProgramSource = ProgramSource {

@@ -5,7 +5,7 @@ use super::twins::SsspState;
 use crate::algo::sssp::distances::Distance;
 use crate::algo::sssp::search::{SearchPhase, SsspSearched};
 
-// Indices of clock readings, in the order of `kernels/sssp.cu`.
+// Indices of clock readings, in the order of `kernels/sssp_search.cuh`.
 const BEGUN: usize = 0;
 const CAPPED: usize = 1;
 const PULLED: usize = 5;

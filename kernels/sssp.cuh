@@ -22,48 +22,7 @@ constexpr u64 SSSP_INWARD = 1ull << 63;
 // Number of clock readings that a search records.
 constexpr u32 SSSP_MARKS = 8;
 
-// Distances that are 32-bit integers. A sum that does not fit is reported.
-struct Whole {
-    typedef u32 Distance;
-    static constexpr u32 NEVER = NONE;
-    static constexpr bool OVERFLOWS = true;
-    // Returns the sum, or NEVER if it does not fit.
-    static __device__ inline u32 add(u32 distance, u32 weight) {
-        u32 sum = distance + weight;
-        return sum < distance ? NEVER : sum;
-    }
-};
-
-// Distances that are 64-bit integers.
-struct Wide {
-    typedef u64 Distance;
-    static constexpr u64 NEVER = ~0ull;
-    static constexpr bool OVERFLOWS = false;
-    static __device__ inline u64 add(u64 distance, u32 weight) {
-        u64 sum = distance + weight;
-        return sum < distance ? NEVER : sum;
-    }
-};
-
-// Distances that are f32, as their bits, which have the same order.
-struct Decimal {
-    typedef u32 Distance;
-    static constexpr u32 NEVER = NONE;
-    static constexpr bool OVERFLOWS = false;
-    // An infinite sum counts as unreachable.
-    static __device__ inline u32 add(u32 distance, u32 weight) {
-        u32 sum = __float_as_uint(__fadd_rn(__uint_as_float(distance), __uint_as_float(weight)));
-        return sum >= 0x7f800000 ? NEVER : sum;
-    }
-};
-
-// Returns the sum of two distances.
-template <class K> __device__ inline typename K::Distance sum_of(typename K::Distance a, typename K::Distance b) {
-    return K::add(a, u32(b));
-}
-template <> __device__ inline u64 sum_of<Wide>(u64 a, u64 b) { return a + b < a ? Wide::NEVER : a + b; }
-
-// A neighbour x and the weight y of the edge, read together.
+// A neighbour x and the weight y of the edge, read together. Of a weight of 64 bits, y is the code.
 typedef uint2 Edge;
 
 struct Graph {
@@ -80,8 +39,68 @@ struct Graph {
     // may be in host memory.
     const Edge* heads;
     u32 headed, unused;
+    // Weights of 64 bits by their codes.
+    const u64* values;
 };
-static_assert(sizeof(Graph) == 104, "as its twin");
+static_assert(sizeof(Graph) == 112, "as its twin");
+
+// Kinds of distances. `plus` returns the sum of two distances, or NEVER if there is none. `add` returns the sum of a distance and a weight, which
+// is the code of a weight of 64 bits in the last two kinds.
+
+// Distances that are 32-bit integers. A sum that does not fit is reported.
+struct Whole {
+    typedef u32 Distance;
+    static constexpr u32 NEVER = NONE;
+    static constexpr bool OVERFLOWS = true;
+    static __device__ inline u32 plus(u32 a, u32 b) {
+        u32 sum = a + b;
+        return sum < a ? NEVER : sum;
+    }
+    static __device__ inline u32 add(const Graph&, u32 distance, u32 weight) { return plus(distance, weight); }
+};
+
+// Distances that are 64-bit integers.
+struct Wide {
+    typedef u64 Distance;
+    static constexpr u64 NEVER = ~0ull;
+    static constexpr bool OVERFLOWS = false;
+    static __device__ inline u64 plus(u64 a, u64 b) {
+        u64 sum = a + b;
+        return sum < a ? NEVER : sum;
+    }
+    static __device__ inline u64 add(const Graph&, u64 distance, u32 weight) { return plus(distance, weight); }
+};
+
+// Distances that are f32, as their bits, which have the same order.
+struct Decimal {
+    typedef u32 Distance;
+    static constexpr u32 NEVER = NONE;
+    static constexpr bool OVERFLOWS = false;
+    // An infinite sum counts as unreachable.
+    static __device__ inline u32 plus(u32 a, u32 b) {
+        u32 sum = __float_as_uint(__fadd_rn(__uint_as_float(a), __uint_as_float(b)));
+        return sum >= 0x7f800000 ? NEVER : sum;
+    }
+    static __device__ inline u32 add(const Graph&, u32 distance, u32 weight) { return plus(distance, weight); }
+};
+
+// Distances that are 64-bit integers, as sums of 64-bit weights.
+struct Coded : Wide {
+    static __device__ inline u64 add(const Graph& g, u64 distance, u32 weight) { return plus(distance, __ldg(g.values + weight)); }
+};
+
+// Distances that are f64, as their bits, which have the same order.
+struct Double {
+    typedef u64 Distance;
+    static constexpr u64 NEVER = ~0ull;
+    static constexpr bool OVERFLOWS = false;
+    // An infinite sum counts as unreachable.
+    static __device__ inline u64 plus(u64 a, u64 b) {
+        u64 sum = __double_as_longlong(__dadd_rn(__longlong_as_double(a), __longlong_as_double(b)));
+        return sum >= 0x7ff0000000000000ull ? NEVER : sum;
+    }
+    static __device__ inline u64 add(const Graph& g, u64 distance, u32 weight) { return plus(distance, __ldg(g.values + weight)); }
+};
 
 // A queue of rows. Entry i covers the slots from slots[i] to slots[i + 1], one for each edge.
 template <class T> struct Queue {
@@ -259,12 +278,12 @@ template <class K> __device__ __noinline__ Range pushed_of(const Graph& g, const
     if (has_head(g, vertex)) {
         // The first edges, which are in `heads`, decide this for most rows.
         const Edge* head = g.heads + u64(vertex) * SSSP_AHEAD;
-        if (row.length < SSSP_AHEAD || K::add(distance, __ldg(&head[SSSP_AHEAD - 1].y)) >= cap) {
+        if (row.length < SSSP_AHEAD || K::add(g, distance, __ldg(&head[SSSP_AHEAD - 1].y)) >= cap) {
             edges = head;
             row.length = min(row.length, SSSP_AHEAD);
         }
     }
-    row.length = edges_while(edges, row.length, [=](u32 weight) { return K::add(distance, weight) < cap; });
+    row.length = edges_while(edges, row.length, [&](u32 weight) { return K::add(g, distance, weight) < cap; });
     return row;
 }
 

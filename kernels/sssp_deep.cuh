@@ -76,7 +76,7 @@ __device__ inline void push_deep(const Graph& g, const Search<typename K::Distan
                     Edge edge = {0, 0};
                     if (k < row.length) {
                         edge = __ldg(g.rows.entries + row.start + k);
-                        sum = K::add(distance, edge.y);
+                        sum = K::add(g, distance, edge.y);
                         check_sum<K>(s, sum);
                         nearer = edge.x < g.tail && sum < fresh(s.distances + edge.x) && sum < atomicMin(s.distances + edge.x, sum);
                     }

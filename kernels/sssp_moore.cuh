@@ -143,7 +143,7 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
 #pragma unroll
             for (u32 j = 0; j < MOORE_EACH; j++) {
                 near[j] = edge[j].x == NONE ? T(0) : known.of(edge[j].x);
-                sum[j] = K::add(distance, edge[j].y);
+                sum[j] = K::add(g, distance, edge[j].y);
                 if (edge[j].x != NONE) overflowed |= K::OVERFLOWS && sum[j] == K::NEVER;
             }
 #pragma unroll
@@ -216,7 +216,7 @@ template <class T, class D, class F> __device__ inline T nearest_of(MooreScratch
 // Returns the threshold if the nearest task has the distance `nearest`. The nearest task is always within it.
 template <class K> __device__ inline typename K::Distance threshold_of(const Moore& m, typename K::Distance nearest) {
     typedef typename K::Distance T;
-    return max(sum_of<K>(nearest, T(m.reach)), T(nearest + 1));
+    return max(K::plus(nearest, T(m.reach)), T(nearest + 1));
 }
 
 // Adds the nearest waiting vertices to the block's `count` tasks of a round, as far as there is room. All threads of the block call it. Returns
@@ -361,7 +361,7 @@ template <class K> __device__ inline void masked_round(const Graph& g, const Mas
     Range row = range_of(g, out_row(g, vertex));
     for (u32 k = 0; k < row.length; k++) {
         Edge edge = __ldg(g.rows.entries + row.start + k);
-        T sum = K::add(distance, edge.y);
+        T sum = K::add(g, distance, edge.y);
         if (K::OVERFLOWS && sum == K::NEVER) m.again[1] = 1;
         atomicMin(static_cast<T*>(m.found) + edge.x, sum);
     }

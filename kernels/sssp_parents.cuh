@@ -19,14 +19,14 @@ __device__ inline u32 parent_in(const Graph& g, const Search<typename K::Distanc
         Edge edge[SSSP_AHEAD];
         T near[SSSP_AHEAD];
         read_ahead(g, vertex, row, from, edge);
-        if (K::add(least, edge[0].y) > distance) break;
+        if (K::add(g, least, edge[0].y) > distance) break;
 #pragma unroll
         for (u32 k = 0; k < SSSP_AHEAD; k++) {
-            near[k] = edge[k].x < parent && K::add(least, edge[k].y) <= distance ? fresh(s.distances + edge[k].x) : K::NEVER;
+            near[k] = edge[k].x < parent && K::add(g, least, edge[k].y) <= distance ? fresh(s.distances + edge[k].x) : K::NEVER;
         }
 #pragma unroll
         for (u32 k = 0; k < SSSP_AHEAD; k++) {
-            if (near[k] < distance && K::add(near[k], edge[k].y) == distance) parent = min(parent, edge[k].x);
+            if (near[k] < distance && K::add(g, near[k], edge[k].y) == distance) parent = min(parent, edge[k].x);
         }
         looked += SSSP_AHEAD;
     }
@@ -42,7 +42,7 @@ template <class K>
 __device__ inline void tell(const Graph& g, const Search<typename K::Distance>& s, u32 vertex, typename K::Distance distance, const Range& row) {
     for (u32 k = 0; k < row.length; k++) {
         Edge edge = __ldg(g.rows.entries + row.start + k);
-        typename K::Distance sum = K::add(distance, edge.y);
+        typename K::Distance sum = K::add(g, distance, edge.y);
         if (edge.x < g.tail && sum > distance && sum == fresh(s.distances + edge.x)) offer(s, edge.x, vertex);
     }
 }
@@ -60,7 +60,7 @@ __device__ inline void end_tails(const Graph& g, const Search<typename K::Distan
         // A pair of vertices whose only neighbours are each other is reached only if one of them is the root.
         T near = edge.x < g.tail || edge.x == s.root ? fresh(s.distances + edge.x) : K::NEVER;
         if (near == K::NEVER) continue;
-        T sum = K::add(near, edge.y);
+        T sum = K::add(g, near, edge.y);
         check_sum<K>(s, sum);
         if (sum == K::NEVER) continue;
         s.distances[vertex] = sum;
@@ -92,7 +92,7 @@ __device__ inline bool nearer_parents(const Graph& g, const Search<typename K::D
         Range rows[1] = {row};
         if (looks) {
             rows[0].start |= SSSP_INWARD;
-            rows[0].length = row.length < SSSP_MANY ? 0 : edges_while(g, row, [=](u32 weight) { return K::add(led, weight) <= distance; });
+            rows[0].length = row.length < SSSP_MANY ? 0 : edges_while(g, row, [&](u32 weight) { return K::add(g, led, weight) <= distance; });
         }
         u32 without = enqueue<T, 1>(s, scratch, vertices, distances, rows);
         if (looks && (row.length < SSSP_MANY || without)) {
@@ -128,9 +128,9 @@ __device__ inline bool nearer_parents(const Graph& g, const Search<typename K::D
             Edge edge = __ldg(g.rows.entries + (place & ~SSSP_INWARD));
             if (place & SSSP_INWARD) {
                 T near = fresh(s.distances + edge.x);
-                if (near < distance && K::add(near, edge.y) == distance) offer(s, vertex, edge.x);
+                if (near < distance && K::add(g, near, edge.y) == distance) offer(s, vertex, edge.x);
             } else if (edge.x < g.tail) {
-                T sum = K::add(distance, edge.y);
+                T sum = K::add(g, distance, edge.y);
                 if (sum > distance && sum == fresh(s.distances + edge.x)) offer(s, edge.x, vertex);
             }
         },
@@ -172,7 +172,7 @@ template <class K> __device__ inline bool equal_parents(const Graph& g, const Se
                 Range row = range_of(g, in_row(g, vertex));
                 for (u32 from = 0; from < row.length; from += 32) {
                     Edge edge = from + lane_id() < row.length ? __ldg(g.rows.entries + row.start + from + lane_id()) : Edge{NONE, 0};
-                    bool adds_nothing = edge.x != NONE && K::add(distance, edge.y) == distance;
+                    bool adds_nothing = edge.x != NONE && K::add(g, distance, edge.y) == distance;
                     if (adds_nothing && fresh(s.distances + edge.x) == distance &&
                         (edge.x < g.tail ? !(fresh(s.pending + edge.x / 32) >> (edge.x % 32) & 1) : edge.x == s.root)) {
                         parent = min(parent, edge.x);

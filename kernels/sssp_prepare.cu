@@ -96,15 +96,27 @@ extern "C" __global__ void sssp_place(const __grid_constant__ Graph g, const __g
     }
 }
 
-// Finds the smallest weight, the largest weight and the sum of all weights. If `decimals` is set, weights are bits of f32.
-extern "C" __global__ void sssp_weights(const Edge* edges, u64 count, u32 decimals, u32* bounds, double* sum) {
+// Meaning of the weights of edges: integers, bits of f32, or codes in a list of integers or of bits of f64.
+enum Scale : u32 { INTEGERS, FLOATS, CODES_OF_INTEGERS, CODES_OF_DOUBLES };
+
+__device__ inline double number_of(u32 weight, u32 scale, const u64* values) {
+    switch (scale) {
+        case INTEGERS: return double(weight);
+        case FLOATS: return double(__uint_as_float(weight));
+        case CODES_OF_INTEGERS: return double(__ldg(values + weight));
+        default: return __longlong_as_double(__ldg(values + weight));
+    }
+}
+
+// Finds the smallest weight and the largest weight, as they are stored, and the sum of all weights as numbers.
+extern "C" __global__ void sssp_weights(const Edge* edges, u64 count, u32 scale, const u64* values, u32* bounds, double* sum) {
     u32 least = NONE, most = 0;
     double all = 0;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += u64(gridDim.x) * blockDim.x) {
         u32 weight = __ldg(&edges[i].y);
         least = min(least, weight);
         most = max(most, weight);
-        all += decimals ? double(__uint_as_float(weight)) : double(weight);
+        all += number_of(weight, scale, values);
     }
     for (int step = 16; step > 0; step /= 2) {
         least = min(least, __shfl_xor_sync(ALL_LANES, least, step));

@@ -23,9 +23,9 @@ template <class T> __device__ inline void tell_changed(const Search<T>& s, Scrat
 }
 
 // Returns the distance through an edge from a neighbour with the distance `near`.
-template <class K> __device__ inline typename K::Distance sum_by(const Search<typename K::Distance>& s, const Edge& edge, typename K::Distance near) {
+template <class K> __device__ inline typename K::Distance sum_by(const Graph& g, const Search<typename K::Distance>& s, const Edge& edge, typename K::Distance near) {
     if (near == K::NEVER) return K::NEVER;
-    typename K::Distance sum = K::add(near, edge.y);
+    typename K::Distance sum = K::add(g, near, edge.y);
     check_sum<K>(s, sum);
     return sum;
 }
@@ -40,18 +40,18 @@ __device__ inline typename K::Distance pulled(const Graph& g, const Search<typen
         Edge edge[SSSP_AHEAD];
         T near[SSSP_AHEAD];
         read_ahead(g, vertex, row, from, edge);
-        if (K::add(least, edge[0].y) >= best) {
+        if (K::add(g, least, edge[0].y) >= best) {
             if (best == K::NEVER) check_sum<K>(s, best);
             break;
         }
         // After the first edge, most others are known to give no smaller distance.
-        best = min(best, sum_by<K>(s, edge[0], fresh(s.distances + edge[0].x)));
+        best = min(best, sum_by<K>(g, s, edge[0], fresh(s.distances + edge[0].x)));
 #pragma unroll
         for (u32 k = 1; k < SSSP_AHEAD; k++) {
-            near[k] = edge[k].x != NONE && K::add(least, edge[k].y) < best ? fresh(s.distances + edge[k].x) : K::NEVER;
+            near[k] = edge[k].x != NONE && K::add(g, least, edge[k].y) < best ? fresh(s.distances + edge[k].x) : K::NEVER;
         }
 #pragma unroll
-        for (u32 k = 1; k < SSSP_AHEAD; k++) best = min(best, sum_by<K>(s, edge[k], near[k]));
+        for (u32 k = 1; k < SSSP_AHEAD; k++) best = min(best, sum_by<K>(g, s, edge[k], near[k]));
         looked += SSSP_AHEAD;
     }
     return best;
@@ -80,7 +80,7 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
             T distances[1] = {had};
             Range rows[1] = {{row.start | SSSP_INWARD, 0}};
             if (row.length >= SSSP_MANY) {
-                rows[0].length = edges_while(g, row, [=](u32 weight) { return K::add(least, weight) < had; });
+                rows[0].length = edges_while(g, row, [&](u32 weight) { return K::add(g, least, weight) < had; });
                 if (rows[0].length < row.length) check_sum<K>(s, had);
             }
             // If there is no room for a row in the queue, its thread goes through it.
@@ -110,7 +110,7 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
                 Edge edge = __ldg(g.rows.entries + (place & ~SSSP_INWARD));
                 T near = fresh(s.distances + edge.x);
                 if (near == K::NEVER) return;
-                T sum = K::add(near, edge.y);
+                T sum = K::add(g, near, edge.y);
                 check_sum<K>(s, sum);
                 if (sum >= fresh(s.distances + to) || sum >= atomicMin(s.distances + to, sum)) return;
                 vertex[r] = to;

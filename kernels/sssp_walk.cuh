@@ -25,7 +25,7 @@ enum Action : u32 {
 template <class K> __device__ inline typename K::Distance wider(typename K::Distance distance, u64 width) {
     typedef typename K::Distance T;
     if (width >= u64(K::NEVER) || distance == K::NEVER) return K::NEVER;
-    return max(sum_of<K>(distance, T(width)), T(distance + 1));
+    return max(K::plus(distance, T(width)), T(distance + 1));
 }
 
 // Goes on to the next step, after a barrier.
@@ -91,7 +91,7 @@ __device__ inline void push(const Graph& g, const Search<typename K::Distance>& 
             if (fresh(s.distances + from) != had) return;
             Edge edge = __ldg(g.rows.entries + place);
             if (edge.x >= g.tail) return;
-            T sum = K::add(had, edge.y);
+            T sum = K::add(g, had, edge.y);
             check_sum<K>(s, sum);
             if (sum >= fresh(s.distances + edge.x) || sum >= walk.cap) return;
             if (sum >= atomicMin(s.distances + edge.x, sum)) return;

@@ -36,9 +36,9 @@ class Graph:
               order, and become labels.
             - A square scipy.sparse matrix, whose stored elements are edges, and their values the weights.
             - A networkx graph. Nodes are labels, unless they are the numbers from 0 to n - 1.
-        weights: ``"auto"``: those of ``data``, if it has some. ``"none"``: none. An array of shape (m,): uint32 and float32 are
-            not copied; other integers must be below 2^32, and float64 must be exact in float32. For files also ``"u32"``
-            and ``"f32"``, which round.
+        weights: ``"auto"``: those of ``data``, if it has some. ``"none"``: none. An array of shape (m,): uint32,
+            uint64, float32 and float64 are not copied. For files also ``"u32"``, ``"u64"``, ``"f32"`` and ``"f64"``. By
+            default decimals in text are float32, and ``"f64"`` reads them as float64.
         directed: True keeps the direction of edges, for searches and shortest paths. Triangles ignore it. The default is
             False, and for networkx graphs what they are.
         vertices: Number of vertices, if ids without edges are vertices, too; for arrays.
@@ -80,7 +80,7 @@ class Graph:
             if vertices is not None:
                 raise UsageError("vertices are for edges in memory: files say how many vertices they have")
             if not isinstance(weights, str):
-                raise UsageError('weights of a file: expected "auto", "none", "u32" or "f32", found an array')
+                raise UsageError('weights of a file: expected "auto", "none", "u32", "u64", "f32" or "f64", found an array')
             options = dict(format=format, columns=columns, skip_lines=skip_lines, first_id=first_id, weights=weights)
             paths: list[str] = [os.fspath(path) for path in (data if isinstance(data, list) else [data])]
             native = _gpugraph.Graph.from_files(context._opened(), paths, options, bool(directed), folder)
@@ -325,8 +325,8 @@ class Graph:
             validate: Checks distances and parents.
 
         Returns:
-            Distances of shape (n,): uint64 for whole weights (2^64 - 1 if a vertex is not reached), float32 for others
-            (inf). Parents of shape (n,), int64, -1 if a vertex is not reached.
+            Distances of shape (n,): uint64 for whole weights (2^64 - 1 if a vertex is not reached), and otherwise float32
+            or float64, as the weights (inf). Sums of float64 add up along the path from the source, as in networkx. Parents of shape (n,), int64, -1 if a vertex is not reached.
 
         Raises:
             gpugraph.errors.UsageError: The graph has no weights, and ``weights`` is ``"graph"``.

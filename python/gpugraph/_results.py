@@ -163,7 +163,7 @@ class Paths(_Result):
     #: Vertices that the search reached, with the source.
     reached: int
     #: Distance of each vertex, shape (n,): uint64 if weights are whole numbers (2^64 - 1 if it is not reached), or
-    #: float32 (inf if it is not reached).
+    #: float32 or float64, as the weights (inf if it is not reached).
     distances: NDArray[Any] = field(repr=False)
     #: The vertex before each on a shortest path, as in :attr:`BfsTree.parents`.
     parents: NDArray[np.int64] = field(repr=False)

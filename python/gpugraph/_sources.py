@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _IDS = (np.dtype(np.uint32), np.dtype(np.int32), np.dtype(np.uint64), np.dtype(np.int64))
 _IDS_TEXT = "uint32, int32, uint64 or int64"
+_WEIGHTS = (np.dtype(np.uint32), np.dtype(np.uint64), np.dtype(np.float32), np.dtype(np.float64))
 
 
 @dataclass
@@ -23,7 +24,7 @@ class Edges:
 
     sources: NDArray[Any]
     targets: NDArray[Any]
-    #: uint32 or float32.
+    #: uint32, uint64, float32 or float64.
     weights: Optional[NDArray[Any]] = None
     #: Number of vertices, if ids without edges are vertices, too.
     vertices: Optional[int] = None
@@ -98,26 +99,20 @@ def _ids(array: NDArray[Any], what: str) -> NDArray[Any]:
 
 
 def weight_array(array: NDArray[Any], edges: int) -> NDArray[Any]:
-    """Returns weights as uint32 or float32, both exact."""
+    """Returns weights as uint32, uint64, float32 or float64. All are exact."""
     if array.shape != (edges,):
         raise UsageError(f"weights: expected an array of shape ({edges},), found shape {array.shape}")
-    if array.dtype in (np.dtype(np.uint32), np.dtype(np.float32)):
+    if array.dtype in _WEIGHTS:
         return array
     if array.dtype.kind in "uib":
-        _refuse_weights(array, (array < 0) | (array >= 1 << 32), "a whole number from 0 to 4294967295")
-        return array.astype(np.uint32)
-    if array.dtype.kind == "f":
-        rounded = array.astype(np.float32)
-        bad = (rounded != array) & ~np.isnan(array)
-        _refuse_weights(array, bad, "a weight that float32 holds exactly", "; pass weights of dtype float32 to round them")
-        return rounded
-    raise UsageError(f"weights: expected a dtype of uint32, float32, or one that they hold exactly, found {array.dtype}")
-
-
-def _refuse_weights(array: NDArray[Any], bad: NDArray[np.bool_], expected: str, remedy: str = "") -> None:
-    if bad.any():
-        at = int(bad.argmax())
-        raise UsageError(f"weight {at}: expected {expected}, found {array[at]}{remedy}")
+        if (array < 0).any():
+            at = int((array < 0).argmax())
+            raise UsageError(f"weight {at}: expected a number of 0 or more, found {array[at]}")
+        is_short = array.dtype.itemsize < 4 or not (array > 0xFFFF_FFFF).any()
+        return array.astype(np.uint32 if is_short else np.uint64)
+    if array.dtype.kind == "f" and array.dtype.itemsize <= 8:
+        return array.astype(np.float32 if array.dtype.itemsize < 8 else np.float64)
+    raise UsageError(f"weights: expected a dtype of integers, float32 or float64, found {array.dtype}")
 
 
 def _of_matrix(matrix: Any, asked: str) -> Edges:

@@ -26,10 +26,6 @@ _FUNCTIONS = (
     "triangles",
 )
 
-#: Distances are computed in whole numbers. Weights are multiples of 2^-LARGEST_SHIFT or larger powers of two.
-_LARGEST_SHIFT = 24
-
-
 class BackendGraph:
     """A networkx graph, as arrays of edges. It is prepared at the first call that needs it."""
 
@@ -43,7 +39,7 @@ class BackendGraph:
         self._ends, _ = ends_of(graph, self._numbers, MISSING, None)
         for attribute, default in attributes.items():
             _, self._weights[attribute] = ends_of(graph, self._numbers, attribute, default)
-        self._graphs: dict[tuple[bool, Any], tuple[Graph, int]] = {}
+        self._graphs: dict[tuple[bool, Any], Graph] = {}
 
     def is_directed(self) -> bool:
         return self._directed
@@ -69,36 +65,33 @@ class BackendGraph:
             raise nx.NodeNotFound(f"Node {node} not found in graph")
         return self._numbers[node]
 
-    def graph(self, directed: bool, attribute: Any = None) -> tuple[Graph, int]:
-        """Returns the graph, and by which power of two its weights were multiplied."""
+    def graph(self, directed: bool, attribute: Any = None) -> Graph:
+        """Returns the graph, with weights if `attribute` names them."""
         key = (directed, attribute)
         if key not in self._graphs:
-            weights, shift = (None, 0) if attribute is None else _whole(self._weights[attribute])
+            weights = None if attribute is None else _weights(self._weights[attribute])
             ends, labels = self._ends, object_array(self.nodes)
             edges = Edges(ends[:, 0], ends[:, 1], weights, len(self.nodes), labels, directed)
-            self._graphs[key] = Graph.from_edges(edges), shift
+            self._graphs[key] = Graph.from_edges(edges)
         return self._graphs[key]
 
 
-def _whole(values: list[Any]) -> tuple[np.ndarray[Any, np.dtype[np.uint32]], int]:
-    """Returns weights as whole numbers, and by which power of two they were multiplied."""
+def _weights(values: list[Any]) -> np.ndarray[Any, Any]:
+    """Returns weights as uint64 or float64, if sums along a path are then those of Python's numbers."""
     array = np.asarray(values)
     if array.dtype.kind not in "iuf" and values:
         raise NotImplementedError("gpugraph takes weights that are numbers")
-    # Whole numbers that float64 rounds are too large anyway.
-    weights = array.astype(np.float64)
-    if not (np.isfinite(weights) & (weights >= 0)).all():
+    if not (np.isfinite(array) & (array >= 0)).all():
         raise NotImplementedError("gpugraph takes finite weights of 0 or more")
-    for shift in range(_LARGEST_SHIFT + 1):
-        scaled = np.ldexp(weights, shift)
-        if (scaled >= 1 << 32).any():
-            break
-        if (scaled == np.floor(scaled)).all():
-            # A path has less than n edges, so all sums are exact in float64, too, and networkx's are the same.
-            if scaled.sum() >= 1 << 53:
-                break
-            return scaled.astype(np.uint32), shift
-    raise NotImplementedError("gpugraph takes weights whose sums are exact")
+    # A path has less than n edges, so no sum along one is larger. Python adds integers exactly.
+    largest = np.sum(array, dtype=np.float64) * (1 + 1e-9)
+    if array.dtype.kind == "f":
+        if not np.isfinite(largest) or largest >= 1 << 53 and not all(isinstance(value, float) for value in values):
+            raise NotImplementedError("gpugraph takes weights whose sums are those of float64")
+        return array.astype(np.float64)
+    if largest >= 1 << 63:
+        raise NotImplementedError("gpugraph takes whole weights whose sums are below 2^63")
+    return array.astype(np.uint64)
 
 
 def _undirected(G: Any) -> Any:
@@ -138,13 +131,13 @@ class Backend:
         """Triangles of each node. ``networkx.triangles``."""
         if G.is_directed():
             raise nx.NetworkXNotImplemented("not implemented for directed type")
-        found = G.graph(False)[0].triangles().per_vertex
+        found = G.graph(False).triangles().per_vertex
         return _chosen(G, nodes, found.tolist())
 
     @staticmethod
     def clustering(G: BackendGraph, nodes: Any = None, weight: Any = None) -> Any:
         """Clustering of each node. ``networkx.clustering``."""
-        found = G.graph(False)[0].triangles()
+        found = G.graph(False).triangles()
         # Whole zeros and the order of the division are networkx's.
         triangles, degree = found.per_vertex.tolist(), found.degree.tolist()
         values = [0 if t == 0 else 2 * t / (d * (d - 1)) for t, d in zip(triangles, degree)]
@@ -153,7 +146,7 @@ class Backend:
     @staticmethod
     def transitivity(G: BackendGraph) -> Any:
         """Share of the pairs of edges with a common end that are part of a triangle. ``networkx.transitivity``."""
-        found = G.graph(False)[0].triangles()
+        found = G.graph(False).triangles()
         return 0 if found.total == 0 else 3 * found.total / found.wedges
 
     @staticmethod
@@ -161,7 +154,7 @@ class Backend:
         """Edges from the source to each node that it reaches. ``networkx.single_source_shortest_path_length``."""
         if source not in G:
             raise nx.NodeNotFound(f"Source {source} is not in G")
-        levels = G.graph(G.is_directed())[0].bfs(source).levels
+        levels = G.graph(G.is_directed()).bfs(source).levels
         return _by_value(G, levels, levels >= 0, cutoff)
 
     @staticmethod
@@ -170,12 +163,10 @@ class Backend:
     ) -> Any:
         """Distances of the nodes that the source reaches. ``networkx.single_source_dijkstra_path_length``."""
         G.number(source)
-        graph, shift = G.graph(G.is_directed(), weight)
+        graph = G.graph(G.is_directed(), weight)
         paths = graph.sssp(source) if len(G._ends) else graph.bfs(source)
         distances = paths.distances if hasattr(paths, "distances") else paths.levels
         reached = paths.parents >= 0
-        if shift:
-            distances = np.ldexp(distances.astype(np.float64), -shift)
         return _by_value(G, distances, reached, cutoff)
 
     @staticmethod
@@ -183,7 +174,7 @@ class Backend:
         """Sets of nodes that reach each other. ``networkx.strongly_connected_components``."""
         if not G.is_directed():
             raise nx.NetworkXNotImplemented("not implemented for undirected type")
-        tree = G.graph(True)[0].dfs(components=True)
+        tree = G.graph(True).dfs(components=True)
         if tree.components is None:
             return
         sets: dict[int, set[Any]] = {}

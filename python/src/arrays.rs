@@ -16,11 +16,12 @@ enum Kind {
     U64,
     I64,
     F32,
+    F64,
 }
 
 impl Kind {
     fn bytes(self) -> isize {
-        if matches!(self, Kind::U64 | Kind::I64) { 8 } else { 4 }
+        if matches!(self, Kind::U64 | Kind::I64 | Kind::F64) { 8 } else { 4 }
     }
 
     fn is_signed(self) -> bool {
@@ -55,6 +56,7 @@ impl Strided {
                 Kind::U64 => dtype::<u64>(py),
                 Kind::I64 => dtype::<i64>(py),
                 Kind::F32 => dtype::<f32>(py),
+                Kind::F64 => dtype::<f64>(py),
             })
         };
         let (&[length], Some(kind)) = (array.shape(), kinds.iter().copied().find(is)) else {
@@ -95,6 +97,9 @@ impl Strided {
                 Kind::F32 => {
                     self.elements::<f32>(first, count).enumerate().for_each(|(i, x)| put(i, (x + 0.0).to_bits().into()))
                 }
+                Kind::F64 => {
+                    self.elements::<f64>(first, count).enumerate().for_each(|(i, x)| put(i, (x + 0.0).to_bits()))
+                }
             }
         }
     }
@@ -116,7 +121,8 @@ impl Edges {
     ) -> PyResult<Edges> {
         let kinds = [Kind::U32, Kind::I32, Kind::U64, Kind::I64];
         let ends = [Strided::new(sources, "sources", &kinds)?, Strided::new(targets, "targets", &kinds)?];
-        let weights = weights.map(|weights| Strided::new(weights, "weights", &[Kind::U32, Kind::F32])).transpose()?;
+        let kinds = [Kind::U32, Kind::U64, Kind::F32, Kind::F64];
+        let weights = weights.map(|weights| Strided::new(weights, "weights", &kinds)).transpose()?;
         let lengths = [ends[1].length, weights.as_ref().map_or(ends[0].length, |weights| weights.length)];
         if let Some(other) = lengths.iter().find(|&&length| length != ends[0].length) {
             let why = format!("expected arrays of one length, found {} and {other}", ends[0].length);
@@ -171,14 +177,20 @@ impl EdgeList for Edges {
     }
 
     fn weights(&self) -> Option<WeightType> {
-        let kind = self.weights.as_ref()?.kind;
-        Some(if kind == Kind::F32 { WeightType::F32 } else { WeightType::U32 })
+        Some(match self.weights.as_ref()?.kind {
+            Kind::F32 => WeightType::F32,
+            Kind::F64 => WeightType::F64,
+            Kind::U64 => WeightType::U64,
+            _ => WeightType::U32,
+        })
     }
 
     fn read_weights(&self, first: u64, out: &mut [u32]) {
-        if let Some(weights) = &self.weights {
-            weights.each(first, out.len(), |i, bits| out[i] = bits as u32);
+        let Some(weights) = &self.weights else { return };
+        if weights.kind.bytes() == 4 {
+            return weights.each(first, out.len(), |i, bits| out[i] = bits as u32);
         }
+        weights.each(first, out.len() / 2, |i, bits| [out[2 * i], out[2 * i + 1]] = [bits as u32, (bits >> 32) as u32]);
     }
 }
 

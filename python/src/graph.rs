@@ -77,10 +77,13 @@ impl Graph {
             "auto" => Weights::Auto,
             "none" => Weights::None,
             "u32" => Weights::U32,
+            "u64" => Weights::U64,
             "f32" => Weights::F32,
+            "f64" => Weights::F64,
             other => {
-                let why =
-                    format!("weights of a file: expected \"auto\", \"none\", \"u32\" or \"f32\", found {other:?}");
+                let why = format!(
+                    "weights of a file: expected \"auto\", \"none\", \"u32\", \"u64\", \"f32\" or \"f64\", found {other:?}"
+                );
                 return Err(errors::usage(py, &why));
             }
         };
@@ -225,6 +228,7 @@ impl Graph {
         let distances = match paths.distances() {
             Distances::Whole(distances) => of_column(py, distances),
             Distances::Decimal(distances) => of_column(py, distances),
+            Distances::Double(distances) => of_column(py, distances),
         };
         ((paths.reached(), paths.seconds()), (distances?, of_column(py, paths.parents())?)).into_pyobject(py)
     }

@@ -98,7 +98,7 @@ impl Job {
     /// Returns true if the graph stores the weights of its edges. It does if a task reads them, or if the graph is kept
     /// for another job that may read them and `weights` in `[input]` names their type.
     pub fn carries_weights(&self) -> bool {
-        let is_named = matches!(self.input.weights(), AskedWeights::U32 | AskedWeights::F32);
+        let is_named = self.input.weights().named().is_some();
         self.any_needs(|needs| needs.weights) || (self.keep && (is_named || self.keeps_weights))
     }
 

@@ -1,5 +1,6 @@
 //! Encodes edges as bytes of a format.
 
+use crate::formats::weights::bits_of;
 use crate::formats::{Edges, Format, Halves, WeightType};
 use std::io::Write;
 
@@ -19,8 +20,8 @@ pub(super) struct Encoder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unfit {
     Id(u64),
-    /// An integer weight that f32 can't represent exactly.
-    Weight(u32),
+    /// A weight that f32 can't represent exactly.
+    Weight(u64, WeightType),
 }
 
 /// The bytes of edges, and of a separate weights file.
@@ -55,7 +56,7 @@ impl Encoder {
     /// format.
     pub fn edges(&self, edges: Edges<'_>, weights: &[u32], out: &mut Buffers) -> Result<(), Unfit> {
         let Some(kind) = self.weights else { return self.unweighted(edges, &mut out.edges) };
-        let mut edge = |u: u64, v: u64, weight: u32| {
+        let mut edge = |u: u64, v: u64, weight: u64| {
             if self.format == Format::Graph500 {
                 out.weights.extend_from_slice(&as_f32(weight, kind)?.to_le_bytes());
                 return self.edge(u, v, &mut out.edges);
@@ -70,8 +71,8 @@ impl Encoder {
             out.edges.push(b'\n');
             Ok(())
         };
-        let mut weights = weights.iter();
-        edges.try_each(|u, v| weights.next().map_or(Ok(()), |weight| edge(u, v, *weight)))
+        let mut weights = bits_of(weights, kind.words());
+        edges.try_each(|u, v| weights.next().map_or(Ok(()), |weight| edge(u, v, weight)))
     }
 
     fn unweighted(&self, edges: Edges<'_>, out: &mut Vec<u8>) -> Result<(), Unfit> {
@@ -123,8 +124,8 @@ pub(super) fn header(format: Format, counts: HeaderCounts, weights: Option<Weigh
             let symmetry = if counts.halves == Halves::All { "symmetric" } else { "general" };
             let field = match weights {
                 None => "pattern",
-                Some(WeightType::U32) => "integer",
-                Some(WeightType::F32) => "real",
+                Some(WeightType::U32 | WeightType::U64) => "integer",
+                Some(WeightType::F32 | WeightType::F64) => "real",
             };
             format!("%%MatrixMarket matrix coordinate {field} {symmetry}\n{vertices} {vertices} {edges}\n")
         }
@@ -154,25 +155,31 @@ fn line(out: &mut Vec<u8>, before: &[u8], u: u128, between: u8, v: u128, after: 
     out.extend_from_slice(after);
 }
 
-/// Returns a weight as an f32; the error is an integer that f32 can't represent exactly.
-fn as_f32(weight: u32, kind: WeightType) -> Result<f32, Unfit> {
-    match kind {
-        WeightType::F32 => Ok(f32::from_bits(weight)),
-        // The comparison is in f64, because converting back to u32 would saturate, and u32::MAX rounds to 2^32.
-        WeightType::U32 if f64::from(weight as f32) == f64::from(weight) => Ok(weight as f32),
-        WeightType::U32 => Err(Unfit::Weight(weight)),
-    }
+/// Returns a weight as an f32; the error is a weight that f32 can't represent exactly.
+fn as_f32(weight: u64, kind: WeightType) -> Result<f32, Unfit> {
+    let (nearest, is_same) = match kind {
+        WeightType::F32 => return Ok(f32::from_bits(weight as u32)),
+        // The comparison is in u128, because converting back to u64 would saturate.
+        WeightType::U32 | WeightType::U64 => (weight as f32, (weight as f32) as u128 == u128::from(weight)),
+        WeightType::F64 => {
+            let value = f64::from_bits(weight);
+            (value as f32, f64::from(value as f32) == value)
+        }
+    };
+    if is_same { Ok(nearest) } else { Err(Unfit::Weight(weight, kind)) }
 }
 
-/// Appends a weight in decimal. An f32 gets as few digits as distinguish it from any other f64, because most readers
-/// parse numbers as f64.
+/// Appends a weight in decimal. An f32 or f64 gets as few digits as distinguish it from any other f64, because most
+/// readers parse numbers as f64.
 #[inline]
-pub(super) fn append_weight(out: &mut Vec<u8>, weight: u32, kind: WeightType) {
-    match kind {
-        WeightType::U32 => number(out, weight.into()),
-        // Writing to memory does not fail.
-        WeightType::F32 => drop(write!(out, "{:?}", f64::from(f32::from_bits(weight)))),
-    }
+pub(super) fn append_weight(out: &mut Vec<u8>, weight: u64, kind: WeightType) {
+    let value = match kind {
+        WeightType::U32 | WeightType::U64 => return number(out, weight.into()),
+        WeightType::F32 => f64::from(f32::from_bits(weight as u32)),
+        WeightType::F64 => f64::from_bits(weight),
+    };
+    // Writing to memory does not fail.
+    drop(write!(out, "{value:?}"));
 }
 
 /// Appends a number in decimal.
@@ -230,18 +237,30 @@ mod tests {
 
     #[test]
     fn weights() {
-        let text = |bits: u32, kind| {
+        let text = |bits: u64, kind| {
             let mut out = Vec::new();
             append_weight(&mut out, bits, kind);
             String::from_utf8(out).expect("text")
         };
-        assert_eq!(text(u32::MAX, WeightType::U32), "4294967295");
+        assert_eq!(text(u32::MAX.into(), WeightType::U32), "4294967295");
+        assert_eq!(text(u64::MAX, WeightType::U64), "18446744073709551615");
+        for value in [0.0f64, 0.1, 5e-324, f64::MIN_POSITIVE, 9_007_199_254_740_992.0, f64::MAX] {
+            assert_eq!(text(value.to_bits(), WeightType::F64).parse(), Ok(value));
+        }
         for value in [0.0f32, 1.0, 0.1, 1e-45, f32::MIN_POSITIVE, 16_777_217.0, f32::MAX] {
-            assert_eq!(text(value.to_bits(), WeightType::F32).parse(), Ok(f64::from(value)));
+            assert_eq!(text(value.to_bits().into(), WeightType::F32).parse(), Ok(f64::from(value)));
         }
         assert_eq!(as_f32(1 << 31, WeightType::U32), Ok(2_147_483_648.0));
-        for inexact in [16_777_217, u32::MAX] {
-            assert_eq!(as_f32(inexact, WeightType::U32), Err(Unfit::Weight(inexact)));
+        assert_eq!(as_f32(1 << 40, WeightType::U64), Ok(1_099_511_627_776.0));
+        assert_eq!(as_f32(0.5f64.to_bits(), WeightType::F64), Ok(0.5));
+        for (inexact, kind) in [
+            (16_777_217, WeightType::U32),
+            (u32::MAX.into(), WeightType::U32),
+            (u64::MAX, WeightType::U64),
+            (0.1f64.to_bits(), WeightType::F64),
+            (1e39f64.to_bits(), WeightType::F64),
+        ] {
+            assert_eq!(as_f32(inexact, kind), Err(Unfit::Weight(inexact, kind)));
         }
     }
 }

@@ -16,6 +16,7 @@ use super::encode;
 use super::output::AppendTurns;
 use super::writing::Writing;
 use crate::error::{At, Error, Result};
+use crate::formats::weights::bits_of;
 use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights};
 
 /// Number of bytes of lines to pack and write at once.
@@ -25,6 +26,7 @@ const PIECE: usize = 4 << 20;
 pub(super) fn write(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) -> Result<(u64, u64)> {
     match writing.weights {
         None => write_as::<u32>(writing, counts, memory),
+        Some(kind) if kind.is_wide() => write_as::<[u64; 2]>(writing, counts, memory),
         Some(_) => write_as::<u64>(writing, counts, memory),
     }
 }
@@ -63,47 +65,80 @@ fn write_as<E: NeighbourEntry>(writing: &Writing<'_>, counts: HeaderCounts, memo
     Ok((counts.edges, entries as u64 / 2))
 }
 
-/// A neighbour in a list, perhaps with a weight in the low half. Lists sort by neighbour and then by weight, so the
-/// smallest weight of a neighbour comes first.
-trait NeighbourEntry: Copy + Ord + Send + Into<u64> {
-    /// An atomic of the same size, which several threads can write.
+/// A neighbour in a list, perhaps with a weight. Lists sort by neighbour and then by weight, so the smallest weight of
+/// a neighbour comes first.
+trait NeighbourEntry: Copy + Ord + Send {
+    /// Atomics of the same size, which several threads can write.
     type Slot: Default + Send + Sync;
-    /// Number of bits of the weight.
-    const SHIFT: u32;
 
-    fn store(slot: &Self::Slot, word: u64);
+    fn store(slot: &Self::Slot, neighbour: u64, weight: u64);
     fn stored(slot: Self::Slot) -> Self;
+    fn neighbour(self) -> u64;
+    fn weight(self) -> u64;
 }
 
 impl NeighbourEntry for u32 {
     type Slot = AtomicU32;
-    const SHIFT: u32 = 0;
 
-    fn store(slot: &AtomicU32, word: u64) {
-        slot.store(word as u32, Relaxed);
+    fn store(slot: &AtomicU32, neighbour: u64, _: u64) {
+        slot.store(neighbour as u32, Relaxed);
     }
 
     fn stored(slot: AtomicU32) -> u32 {
         slot.into_inner()
     }
+
+    fn neighbour(self) -> u64 {
+        self.into()
+    }
+
+    fn weight(self) -> u64 {
+        0
+    }
 }
 
+/// A neighbour in the upper half, and a weight of 32 bits in the lower half.
 impl NeighbourEntry for u64 {
     type Slot = AtomicU64;
-    const SHIFT: u32 = 32;
 
-    fn store(slot: &AtomicU64, word: u64) {
-        slot.store(word, Relaxed);
+    fn store(slot: &AtomicU64, neighbour: u64, weight: u64) {
+        slot.store(neighbour << 32 | weight, Relaxed);
     }
 
     fn stored(slot: AtomicU64) -> u64 {
         slot.into_inner()
     }
+
+    fn neighbour(self) -> u64 {
+        self >> 32
+    }
+
+    fn weight(self) -> u64 {
+        self & u64::from(u32::MAX)
+    }
 }
 
-/// Returns the neighbour without the weight.
-fn neighbour<E: NeighbourEntry>(entry: E) -> u64 {
-    entry.into() >> E::SHIFT
+/// A neighbour, and a weight of 64 bits.
+impl NeighbourEntry for [u64; 2] {
+    type Slot = [AtomicU64; 2];
+
+    // Only one thread writes a slot.
+    fn store(slot: &[AtomicU64; 2], neighbour: u64, weight: u64) {
+        slot[0].store(neighbour, Relaxed);
+        slot[1].store(weight, Relaxed);
+    }
+
+    fn stored(slot: [AtomicU64; 2]) -> [u64; 2] {
+        slot.map(AtomicU64::into_inner)
+    }
+
+    fn neighbour(self) -> u64 {
+        self[0]
+    }
+
+    fn weight(self) -> u64 {
+        self[1]
+    }
 }
 
 /// Splits the vertices into ranges. The lists of a range, with `entry` bytes per neighbour, take at most `memory`
@@ -127,10 +162,10 @@ fn ranges(degrees: &[AtomicU32], entry: u64, memory: u64) -> Vec<Range<u64>> {
 }
 
 /// Calls `each` with the ends and the weight (0 if there is none) of every edge that is not a loop, in both directions.
-fn both_ways(edges: Edges<'_>, weights: &[u32], mut each: impl FnMut(u64, u64, u32) -> Result<()>) -> Result<()> {
-    let mut weights = weights.iter();
+fn both_ways(edges: Edges<'_>, weights: &[u32], mut each: impl FnMut(u64, u64, u64) -> Result<()>) -> Result<()> {
+    let mut weights = bits_of(weights, weights.len() / edges.len().max(1));
     let edge = |u, v| {
-        let weight = weights.next().copied().unwrap_or(0);
+        let weight = weights.next().unwrap_or(0);
         if u == v { Ok(()) } else { each(u, v, weight).and_then(|()| each(v, u, weight)) }
     };
     edges.try_each(edge)
@@ -191,7 +226,7 @@ impl<E: NeighbourEntry> NeighbourLists<E> {
                     if self.range.contains(&u) {
                         let place = self.next[(u - self.range.start) as usize].fetch_add(1, Relaxed);
                         let slot = self.lists.get(place as usize).ok_or_else(|| changed(self.input))?;
-                        E::store(slot, v << E::SHIFT | u64::from(weight));
+                        E::store(slot, v, weight);
                     }
                     Ok(())
                 })
@@ -229,7 +264,7 @@ impl<E: NeighbourEntry> NeighbourLists<E> {
             let start = kept;
             for index in from..to {
                 let entry = self.entries[index];
-                if kept == start || neighbour(self.entries[kept - 1]) != neighbour(entry) {
+                if kept == start || self.entries[kept - 1].neighbour() != entry.neighbour() {
                     self.entries[kept] = entry;
                     kept += 1;
                 }
@@ -246,10 +281,10 @@ impl<E: NeighbourEntry> NeighbourLists<E> {
         for end in &self.ends {
             let list = &self.entries[start..*end as usize];
             for entry in list {
-                encode::number(&mut lines, u128::from(neighbour(*entry)) + 1);
+                encode::number(&mut lines, u128::from(entry.neighbour()) + 1);
                 if let Some(kind) = weights {
                     lines.push(b' ');
-                    encode::append_weight(&mut lines, (*entry).into() as u32, kind);
+                    encode::append_weight(&mut lines, entry.weight(), kind);
                 }
                 // A blank follows the last number, too, because GAP's reader misses a number at the end of a line.
                 lines.push(b' ');

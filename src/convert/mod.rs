@@ -146,7 +146,7 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
     let of_direction = if format == Format::Metis { UseOfDirection::Dropped } else { UseOfDirection::Written };
     let input = &input.clone().with_chunk(CHUNK).with_use_of_direction(of_direction);
     let (weights, counts) = weights::decide(input, out, (format, target.weights), threads, watch)?;
-    if weights == Some(WeightType::F32) && matches!(format, Format::Gr | Format::Metis) {
+    if matches!(weights, Some(WeightType::F32 | WeightType::F64)) && matches!(format, Format::Gr | Format::Metis) {
         tracing::warn!(
             "{}: has weights with fractions, which the definition of {format} does not allow",
             out.display()

@@ -21,9 +21,9 @@ pub(super) fn decide(
     watch: &dyn Watch,
 ) -> Result<(Option<WeightType>, Option<HeaderCounts>)> {
     if !format.writes_weights() {
-        return match asked {
-            AskedWeights::Auto | AskedWeights::None => Ok((None, None)),
-            AskedWeights::U32 | AskedWeights::F32 => {
+        return match asked.named() {
+            None => Ok((None, None)),
+            Some(_) => {
                 let out = out.display();
                 Err(Error::Usage(format!(
                     "{out}: {format} can't store weights; choose text, mtx, metis, gr or graph500, or --weights none"
@@ -32,14 +32,14 @@ pub(super) fn decide(
         };
     }
     let may_have = asked != AskedWeights::None && input.may_have_weights()?;
-    match (asked, asked.first()) {
-        (AskedWeights::U32 | AskedWeights::F32, Weights::Read(kind)) if may_have => Ok((Some(kind), None)),
-        (AskedWeights::U32 | AskedWeights::F32, _) => Err(input.lacks_weights()),
-        (AskedWeights::Auto, first) if may_have => {
-            let counts = count(&input.clone().with_weights(first), threads, watch)?;
+    match asked.named() {
+        Some(kind) if may_have => Ok((Some(kind), None)),
+        Some(_) => Err(input.lacks_weights()),
+        None if may_have => {
+            let counts = count(&input.clone().with_weights(Weights::Find), threads, watch)?;
             Ok((counts.weights, Some(counts)))
         }
-        _ => Ok((None, None)),
+        None => Ok((None, None)),
     }
 }
 

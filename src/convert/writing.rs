@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::encode::{Buffers, Encoder, Unfit};
+use super::encode::{self, Buffers, Encoder, Unfit};
 use super::output::{AppendTurns, OutputFile};
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Format, Halves, Input, Visitor, Watch, WeightType, ending};
@@ -62,10 +62,12 @@ impl Append<'_> {
                 let remedy = "choose a format with wider ids, such as u64";
                 Error::input(name, At::File, expected, format!("id {id}"), remedy)
             }
-            Unfit::Weight(weight) => {
+            Unfit::Weight(weight, kind) => {
                 let expected = format!("weights that f32 represents exactly, for {format}");
-                let remedy = "round them with --weights f32, or choose a format with integer weights, such as text";
-                Error::input(name, At::File, expected, format!("weight {weight}"), remedy)
+                let mut shown = b"weight ".to_vec();
+                encode::append_weight(&mut shown, weight, kind);
+                let remedy = "round them with --weights f32, or choose a format of numbers as text, such as mtx";
+                Error::input(name, At::File, expected, String::from_utf8_lossy(&shown), remedy)
             }
         }
     }

@@ -121,7 +121,8 @@ impl Edges<'_> {
 pub trait Visitor: Send {
     /// Processes a batch in borrowed memory. An error ends the scan, which returns it. If the scan reads weights
     /// ([`Weights::Read`]), `weights` has one weight per edge, otherwise it is empty. A weight is an integer, or the
-    /// bits of an f32 that is neither negative nor -0, so that both types sort like integers.
+    /// bits of an f32 or f64 that is neither negative nor -0, so that all types sort like integers. It takes
+    /// [`WeightType::words`] words, the lower half first.
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()>;
 
     /// Called when this visitor has visited all edges of chunk `chunk` (a range of a file, or of its unpacked bytes).

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::{Error, Result};
 use crate::formats::bytes::tokens::excerpt;
-use crate::formats::weights::{Mistake, NONE_LACKING, Weight, WeightClass};
+use crate::formats::weights::{Mistake, NONE_LACKING, Weight};
 use crate::formats::{Edges, Fault, Stop, Visitor, WeightType, Weights};
 
 /// Number of edges in a batch of a text format. A batch takes 64 KiB with 64-bit ids or 32 KiB with 32-bit ids, so it
@@ -15,7 +15,7 @@ pub(crate) const BATCH: usize = 4096;
 pub(crate) const BYTES: u64 = (BATCH * (16 + 8)) as u64;
 
 /// Additional memory in bytes that a sink allocates for weights.
-pub(crate) const WEIGHT_BYTES: u64 = (BATCH * 4) as u64;
+pub(crate) const WEIGHT_BYTES: u64 = (BATCH * 8) as u64;
 
 /// A buffer that hands the edges of one thread to its visitor in batches.
 pub(crate) struct Sink<'v, V: Visitor> {
@@ -26,17 +26,9 @@ pub(crate) struct Sink<'v, V: Visitor> {
     pub reading: Weights,
     weights: Vec<u32>,
     counted: EdgeCounts,
-    noted: UnfitWeights<Option<Stop>>,
-}
-
-/// The first integer weights that u32 or f32 can't represent, each described by a `T`. Whether they are mistakes
-/// depends on the type, which is known only after all weights were read.
-#[derive(Debug, Default)]
-pub(crate) struct UnfitWeights<T> {
-    /// Describes the first weight that is 2^32 or more.
-    pub wide: T,
-    /// Describes the first weight that f32 can't represent exactly.
-    pub rounded: T,
+    /// The error for the first integer weight that f32 can't represent exactly. Whether the weights are f32 is known
+    /// only after all were seen.
+    rounded: Option<Stop>,
 }
 
 /// Counts of the edges that were handed to the visitor.
@@ -55,7 +47,7 @@ impl<'v, V: Visitor> Sink<'v, V> {
     pub fn new(visitor: &'v mut V, reading: Weights) -> Self {
         let (wide, narrow) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         let (weights, counted) = (Vec::new(), EdgeCounts::default());
-        Sink { visitor, wide, narrow, reading, weights, counted, noted: UnfitWeights::default() }
+        Sink { visitor, wide, narrow, reading, weights, counted, rounded: None }
     }
 
     /// Adds one edge with its weight. `refused` makes the error for an invalid weight.
@@ -74,9 +66,14 @@ impl<'v, V: Visitor> Sink<'v, V> {
         self.counted.weighted += 1;
         self.counted.weights = self.counted.weights.max(Some(found.kind()));
         match self.reading {
-            Weights::Read(_) => self.weights.push(bits),
-            Weights::Find if matches!(found, WeightClass::Rounded | WeightClass::Wide { .. }) => {
-                self.note(found, |mistake| refused(mistake).into());
+            Weights::Read(kind) => {
+                self.weights.push(bits as u32);
+                if kind.is_wide() {
+                    self.weights.push((bits >> 32) as u32);
+                }
+            }
+            Weights::Find if found.is_rounded() => {
+                self.rounded.get_or_insert_with(|| refused(Mistake::Rounded).into());
             }
             Weights::Find | Weights::Skip => {}
         }
@@ -104,21 +101,10 @@ impl<'v, V: Visitor> Sink<'v, V> {
         self.push_weighted(u, v, Weight::Text(&data[weight]), |mistake| mistake.fault(line, excerpt(data, line)).into())
     }
 
-    #[cold]
-    fn note(&mut self, found: WeightClass, refused: impl Fn(Mistake) -> Stop) {
-        let UnfitWeights { wide, rounded } = &mut self.noted;
-        if matches!(found, WeightClass::Wide { .. }) {
-            wide.get_or_insert_with(|| refused(Mistake::Wide));
-        }
-        if matches!(found, WeightClass::Rounded | WeightClass::Wide { rounded: true }) {
-            rounded.get_or_insert_with(|| refused(Mistake::Rounded));
-        }
-    }
-
-    /// Returns the first weights since the last call that u32 or f32 can't represent; `None` if there were none.
-    pub fn take_unfit(&mut self) -> Option<UnfitWeights<Option<Stop>>> {
-        let UnfitWeights { wide, rounded } = &self.noted;
-        (wide.is_some() || rounded.is_some()).then(|| std::mem::take(&mut self.noted))
+    /// Returns the error for the first integer weight since the last call that f32 can't represent exactly; `None` if
+    /// there was none.
+    pub fn take_rounded(&mut self) -> Option<Stop> {
+        self.rounded.take()
     }
 
     /// Adds neighbour `v` in the list of `u` to the balance, which is 0 if each edge is in the lists of both its ends.
@@ -140,7 +126,8 @@ impl<'v, V: Visitor> Sink<'v, V> {
             return Ok(());
         }
         self.counted.edges += self.wide.len() as u64;
-        if !self.weights.is_empty() && self.weights.len() != self.wide.len() {
+        let words = if let Weights::Read(kind) = self.reading { kind.words() } else { 0 };
+        if self.weights.len() != words * self.wide.len() {
             return Err(Error::internal("hand over weights", "some edges have none"));
         }
         let all = self.wide.iter().fold(0, |all, [u, v]| all | u | v);

@@ -232,7 +232,7 @@ impl Graph {
         Graph::builder().edges(Arc::new(pairs)).build(context)
     }
 
-    /// Builds an undirected graph from pairs of ids with weights, `u32` or `f32`.
+    /// Builds an undirected graph from pairs of ids with weights: `u32`, `u64`, `f32` or `f64`.
     ///
     /// # Errors
     /// Those of [`GraphBuilder::build`].

@@ -5,7 +5,7 @@ use crate::formats::input::memory::EdgeList;
 use crate::list::memory::SuccessorList;
 use std::sync::Arc;
 
-/// A number type that weights in memory may have: `u32` or `f32`.
+/// A number type that weights in memory may have: `u32`, `u64`, `f32` or `f64`.
 pub trait Weight: Copy + Send + Sync + private::Sealed + 'static {}
 
 mod private {
@@ -15,29 +15,31 @@ mod private {
     pub trait Sealed {
         const KIND: WeightType;
 
-        fn bits(self) -> u32;
+        fn bits(self) -> u64;
     }
 
-    impl Sealed for u32 {
-        const KIND: WeightType = WeightType::U32;
+    macro_rules! weight {
+        ($($number:ty, $kind:ident, $bits:expr;)*) => {$(
+            impl super::Weight for $number {}
 
-        fn bits(self) -> u32 {
-            self
-        }
+            impl Sealed for $number {
+                const KIND: WeightType = WeightType::$kind;
+
+                fn bits(self) -> u64 {
+                    $bits(self)
+                }
+            }
+        )*};
     }
 
-    impl Sealed for f32 {
-        const KIND: WeightType = WeightType::F32;
-
-        fn bits(self) -> u32 {
-            // -0 is 0, of which the order of bits knows nothing.
-            (self + 0.0).to_bits()
-        }
+    // -0 is 0, of which the order of bits knows nothing.
+    weight! {
+        u32, U32, u64::from;
+        u64, U64, u64::from;
+        f32, F32, |number: f32| (number + 0.0).to_bits().into();
+        f64, F64, |number: f64| (number + 0.0).to_bits();
     }
 }
-
-impl Weight for u32 {}
-impl Weight for f32 {}
 
 /// Edges in a vector.
 pub(super) struct Pairs(pub(super) Vec<[u64; 2]>);
@@ -72,7 +74,14 @@ impl<W: Weight> EdgeList for WeightedPairs<W> {
     }
 
     fn read_weights(&self, first: u64, out: &mut [u32]) {
-        out.iter_mut().zip(&self.weights[first as usize..]).for_each(|(bits, weight)| *bits = weight.bits());
+        let weights = &self.weights[first as usize..];
+        for (words, weight) in out.chunks_exact_mut(W::KIND.words()).zip(weights) {
+            let bits = weight.bits();
+            words[0] = bits as u32;
+            if let Some(high) = words.get_mut(1) {
+                *high = (bits >> 32) as u32;
+            }
+        }
     }
 }
 

@@ -81,6 +81,8 @@ pub enum Distances {
     Whole(Column<u64>),
     /// Sums of `f32`; infinity if a vertex is not reached.
     Decimal(Column<f32>),
+    /// Sums of `f64`; infinity if a vertex is not reached.
+    Double(Column<f64>),
 }
 
 /// The shortest paths from one source.
@@ -108,6 +110,7 @@ pub fn search(graph: &Graph, source: Vertex, options: &Options, context: &Contex
     let parents = found.column(&column("parent"))?;
     let distances = match (options.weights, graph.weight_type()) {
         (EdgeWeights::Graph, Some(WeightType::F32)) => Distances::Decimal(found.column(&column("distance"))?),
+        (EdgeWeights::Graph, Some(WeightType::F64)) => Distances::Double(found.column(&column("distance"))?),
         _ => Distances::Whole(found.column(&column("distance"))?),
     };
     Ok(Paths { source, options: options.clone(), reached, seconds, distances, parents })
@@ -164,6 +167,7 @@ impl Paths {
         match &self.distances {
             Distances::Whole(distances) => distances.write_npy(folder.join("distance.npy")),
             Distances::Decimal(distances) => distances.write_npy(folder.join("distance.npy")),
+            Distances::Double(distances) => distances.write_npy(folder.join("distance.npy")),
         }?;
         self.parents.write_npy(folder.join("parent.npy"))
     }
@@ -177,6 +181,7 @@ impl Paths {
         match &self.distances {
             Distances::Whole(distances) => distances.write_csv(folder.join("distance.csv"), "distance"),
             Distances::Decimal(distances) => distances.write_csv(folder.join("distance.csv"), "distance"),
+            Distances::Double(distances) => distances.write_csv(folder.join("distance.csv"), "distance"),
         }?;
         self.parents.write_csv(folder.join("parent.csv"), "parent")
     }
@@ -192,6 +197,7 @@ impl Paths {
         match (&self.distances, &other.distances) {
             (Distances::Whole(found), Distances::Whole(expected)) => same(self.source, "distance", found, expected),
             (Distances::Decimal(found), Distances::Decimal(expected)) => same(self.source, "distance", found, expected),
+            (Distances::Double(found), Distances::Double(expected)) => same(self.source, "distance", found, expected),
             _ => Err(crate::Error::Validation("distances are of another graph: the type of weights differs".into())),
         }?;
         same(self.source, "parent", &self.parents, &other.parents)

@@ -211,6 +211,8 @@ unsafe impl Plain for f32 {}
 // SAFETY: as above.
 unsafe impl Plain for i64 {}
 // SAFETY: as above.
+unsafe impl Plain for f64 {}
+// SAFETY: as above.
 unsafe impl Plain for AtomicU32 {}
 // SAFETY: as above.
 unsafe impl Plain for AtomicU64 {}

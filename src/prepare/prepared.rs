@@ -2,6 +2,7 @@
 
 use super::dictionary::{self, Dictionary};
 use super::order;
+use super::weight_list::WeightValues;
 use crate::error::{Error, Result};
 use crate::graph::bins::Bin;
 use crate::graph::{
@@ -229,6 +230,14 @@ impl Graph {
     pub fn sparse_ids(&self) -> Result<Option<Mapped>> {
         let list = || Dictionary::list(&dictionary::path(&self.folder), self.info.identity);
         self.info.sparse.then(list).transpose()
+    }
+
+    /// Maps the list of weights of 64 bits, of which rows have codes. It is empty for other weights.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`].
+    pub fn weight_values(&self) -> Result<WeightValues> {
+        WeightValues::open(&self.folder, self.stored.weights)
     }
 
     /// Maps the degrees of the simple graph, in the order of vertices.

@@ -16,7 +16,7 @@ pub trait Sum: Copy + PartialOrd + Debug {
     const UNREACHED: Self;
     const DESCR: &'static str;
     /// By the bits of a weight.
-    fn plus(self, weight: u32) -> Self;
+    fn plus(self, weight: u64) -> Self;
     fn bytes(self) -> Vec<u8>;
     fn json(self) -> Value;
 }
@@ -26,8 +26,9 @@ impl Sum for u64 {
     const UNREACHED: u64 = u64::MAX;
     const DESCR: &'static str = "<u8";
 
-    fn plus(self, weight: u32) -> u64 {
-        self + u64::from(weight)
+    /// A sum beyond the largest is that of who is not reached.
+    fn plus(self, weight: u64) -> u64 {
+        self.saturating_add(weight)
     }
 
     fn bytes(self) -> Vec<u8> {
@@ -44,8 +45,8 @@ impl Sum for f32 {
     const UNREACHED: f32 = f32::INFINITY;
     const DESCR: &'static str = "<f4";
 
-    fn plus(self, weight: u32) -> f32 {
-        self + f32::from_bits(weight)
+    fn plus(self, weight: u64) -> f32 {
+        self + f32::from_bits(weight as u32)
     }
 
     fn bytes(self) -> Vec<u8> {
@@ -54,6 +55,24 @@ impl Sum for f32 {
 
     fn json(self) -> Value {
         json!(f64::from(self))
+    }
+}
+
+impl Sum for f64 {
+    const ZERO: f64 = 0.0;
+    const UNREACHED: f64 = f64::INFINITY;
+    const DESCR: &'static str = "<f8";
+
+    fn plus(self, weight: u64) -> f64 {
+        self + f64::from_bits(weight)
+    }
+
+    fn bytes(self) -> Vec<u8> {
+        self.to_le_bytes().into()
+    }
+
+    fn json(self) -> Value {
+        json!(self)
     }
 }
 
@@ -80,21 +99,17 @@ impl Taken {
         }
     }
 
-    pub fn is_decimal(self) -> bool {
-        matches!(self, Taken::File(WeightType::F32) | Taken::Decimal(..))
-    }
-
-    fn of(self, directed: bool, [u, v]: [u64; 2], own: u32) -> u32 {
+    fn of(self, directed: bool, [u, v]: [u64; 2], own: u64) -> u64 {
         let ends = if directed || u < v { [u, v] } else { [v, u] };
         match self {
             Taken::File(_) => own,
             Taken::Unit => 1,
             Taken::Whole(least, most, seed) => {
-                least + (((drawn_hash(seed, ends) >> 32) * (u64::from(most - least) + 1)) >> 32) as u32
+                u64::from(least) + (((drawn_hash(seed, ends) >> 32) * (u64::from(most - least) + 1)) >> 32)
             }
             Taken::Decimal(least, most, seed) => {
                 let part = (drawn_hash(seed, ends) >> 40) as f32 / 16_777_216.0;
-                (least + part * (most - least)).min(most).to_bits()
+                (least + part * (most - least)).min(most).to_bits().into()
             }
         }
     }
@@ -103,14 +118,16 @@ impl Taken {
 /// Edges with the bits of their weights, loops and repeats included.
 #[derive(Clone, Default)]
 pub struct Weighted {
-    pub edges: Vec<([u64; 2], u32)>,
+    pub edges: Vec<([u64; 2], u64)>,
     /// Vertices that are declared, or the largest id + 1.
     pub declared: u64,
 }
 
 impl Visitor for Weighted {
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> gpugraph::Result<()> {
-        let weights = weights.iter().copied().chain(std::iter::repeat(0));
+        let words = weights.chunks_exact((weights.len() / edges.len().max(1)).max(1));
+        let bits = words.map(|words| words.iter().rev().fold(0, |bits, &word| bits << 32 | u64::from(word)));
+        let weights = bits.chain(std::iter::repeat(0));
         match edges {
             Edges::Narrow(pairs) => self.edges.extend(pairs.iter().map(|pair| pair.map(u64::from)).zip(weights)),
             Edges::Wide(pairs) => self.edges.extend(pairs.iter().copied().zip(weights)),
@@ -122,7 +139,7 @@ impl Visitor for Weighted {
 impl Weighted {
     /// Those of whole weights.
     pub fn of(edges: &[(u64, u64, u32)]) -> Weighted {
-        let edges: Vec<_> = edges.iter().map(|&(u, v, weight)| ([u, v], weight)).collect();
+        let edges: Vec<_> = edges.iter().map(|&(u, v, weight)| ([u, v], weight.into())).collect();
         let declared = edges.iter().flat_map(|(ends, _)| ends).max().map_or(0, |most| most + 1);
         Weighted { edges, declared }
     }
@@ -173,8 +190,8 @@ pub struct Found {
 /// Vertices by their ids, with the edges that leave and enter them.
 pub struct Paths {
     rows: Vec<u64>,
-    out: Vec<Vec<(usize, u32)>>,
-    into: Vec<Vec<(usize, u32)>>,
+    out: Vec<Vec<(usize, u64)>>,
+    into: Vec<Vec<(usize, u64)>>,
     /// The place of each in the order of vertices.
     places: Vec<usize>,
     directed: bool,
@@ -205,7 +222,7 @@ impl<S: Sum> Ord for Near<S> {
 
 impl Paths {
     /// `rows` are the ids of all vertices, ascending.
-    pub fn new(edges: &[([u64; 2], u32)], rows: Vec<u64>, directed: bool, taken: Taken) -> Paths {
+    pub fn new(edges: &[([u64; 2], u64)], rows: Vec<u64>, directed: bool, taken: Taken) -> Paths {
         let (mut out, mut into) = (vec![Vec::new(); rows.len()], vec![Vec::new(); rows.len()]);
         let mut degrees = vec![0u64; rows.len()];
         let row = |id: u64| rows.binary_search(&id).expect("a row");
@@ -249,7 +266,7 @@ impl Paths {
         let of = |v: usize| distances[v];
         let is_reached = |v: usize| of(v) < S::UNREACHED;
         let tight =
-            |&(u, weight): &(usize, u32), v: usize| is_reached(u) && is_reached(v) && of(u).plus(weight) == of(v);
+            |&(u, weight): &(usize, u64), v: usize| is_reached(u) && is_reached(v) && of(u).plus(weight) == of(v);
         let first = |v: usize, fits: &dyn Fn(usize) -> bool| {
             let before = self.into[v].iter().filter(|edge| tight(edge, v) && fits(edge.0));
             before.map(|&(u, _)| u).min_by_key(|&u| self.places[u])
@@ -307,7 +324,11 @@ impl Paths {
     /// Searches from a vertex.
     pub fn from(&self, source: u64, taken: Taken) -> Found {
         let root = self.rows.binary_search(&source).expect("a vertex");
-        if taken.is_decimal() { self.found::<f32>(root) } else { self.found::<u64>(root) }
+        match taken {
+            Taken::File(WeightType::F32) | Taken::Decimal(..) => self.found::<f32>(root),
+            Taken::File(WeightType::F64) => self.found::<f64>(root),
+            _ => self.found::<u64>(root),
+        }
     }
 }
 
@@ -321,7 +342,8 @@ impl Graph {
             true => [Taken::File(of_file), Taken::Whole(1, 255, 7), Taken::Unit],
         };
         let known = |taken: Taken| {
-            let paths = Paths::new(&self.weighted(), self.rows.clone(), directed, taken);
+            let edges: Vec<_> = self.weighted().into_iter().map(|(ends, weight)| (ends, weight.into())).collect();
+            let paths = Paths::new(&edges, self.rows.clone(), directed, taken);
             let (mut found, mut files) = (Vec::new(), Vec::new());
             for source in sources {
                 let Found { reached, max_distance, edges, descr, distances, parents } = paths.from(source, taken);

@@ -122,7 +122,7 @@ inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
     return static_cast<unsigned long long>(static_cast<unsigned __int128>(a) * b >> 64);
 }
 
-// Numbers of f32, rounded after each operation.
+// Numbers of f32 and f64, rounded after each operation.
 inline float __uint_as_float(unsigned bits) {
     float v;
     memcpy(&v, &bits, sizeof v);
@@ -133,6 +133,17 @@ inline unsigned __float_as_uint(float v) {
     memcpy(&bits, &v, sizeof bits);
     return bits;
 }
+inline double __longlong_as_double(long long bits) {
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+inline long long __double_as_longlong(double v) {
+    long long bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+inline double __dadd_rn(double a, double b) { return a + b; }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 

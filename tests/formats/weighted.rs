@@ -218,8 +218,8 @@ fn files_have_the_weights_and_are_the_same_for_any_number_of_threads() {
             let mut visitors = [Weighed(vec![])];
             let scan = input.scan(&mut visitors, &Unwatched).unwrap();
             let whole = |(edge, weight): &([u64; 2], u32)| match kind {
-                WeightType::U32 => (*edge, *weight),
                 WeightType::F32 => (*edge, f32::from_bits(*weight) as u32),
+                _ => (*edge, *weight),
             };
             assert!(visitors[0].0.iter().map(whole).eq(known.iter().copied()), "{generator} {name}");
             assert_eq!(scan.weights, Some(kind));

@@ -7,12 +7,15 @@ use gpugraph::internals::formats::{Edges, Format, Input, Look, Scan, Unwatched, 
 
 /// Edges with the bits of their weights, which are 0 where none are handed over.
 #[derive(Default)]
-struct Weighted(Vec<(u64, u64, u32)>);
+struct Weighted(Vec<(u64, u64, u64)>);
 
 impl Visitor for Weighted {
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
-        assert!(weights.is_empty() || weights.len() == edges.len());
-        let weights = weights.iter().copied().chain(std::iter::repeat(0));
+        let size = weights.len() / edges.len().max(1);
+        assert!(size <= 2 && weights.len() == size * edges.len());
+        let words = weights.chunks_exact(size.max(1));
+        let bits = words.map(|words| words.iter().rev().fold(0, |bits, &word| bits << 32 | u64::from(word)));
+        let weights = bits.chain(std::iter::repeat(0));
         match edges {
             Edges::Narrow(pairs) => {
                 self.0.extend(pairs.iter().zip(weights).map(|([u, v], w)| (u64::from(*u), u64::from(*v), w)))
@@ -23,7 +26,7 @@ impl Visitor for Weighted {
     }
 }
 
-type Scanned = Result<(Vec<(u64, u64, u32)>, Scan)>;
+type Scanned = Result<(Vec<(u64, u64, u64)>, Scan)>;
 
 fn scan(path: &Path, format: Option<Format>, weights: Weights, (chunk, threads): (usize, usize)) -> Scanned {
     let input = Input::find(&[path.to_owned()], format, Look::default())?.with_chunk(chunk).with_weights(weights);
@@ -46,7 +49,7 @@ pub fn check(
 ) -> Result<(), String> {
     let whole = (8 << 20, 1);
     let code = |error: &Error| error.exit_code();
-    let bare = |found: &[(u64, u64, u32)]| found.iter().map(|&(u, v, _)| [u, v]).collect::<Vec<_>>();
+    let bare = |found: &[(u64, u64, u64)]| found.iter().map(|&(u, v, _)| [u, v]).collect::<Vec<_>>();
     let f32 = Weights::Read(WeightType::F32);
     let found = scan(path, format, Weights::Find, whole);
     let again = scan(path, format, Weights::Find, way);
@@ -78,8 +81,8 @@ pub fn check(
         Err(error) if code(&error) != 3 => Err(format!("exit code {}: {error}", code(&error))),
         Err(found) => match scan(path, format, f32, way) {
             Err(error) if code(&error) == 3 => Ok(()),
-            // Whole weights from 2^32 on are rounded only where f32 is named.
-            Ok(_) if found.to_string().contains("expected whole weights below 2^32") => Ok(()),
+            // Whole weights from 2^64 on are rounded only where f32 is named.
+            Ok(_) if found.to_string().contains("expected whole weights below 2^64") => Ok(()),
             _ => Err("weights are refused, but read".into()),
         },
     }

@@ -83,14 +83,14 @@ impl Rows {
                     targets.iter().map(|&w| if inward { weight(w, v) } else { weight(v, w) }).collect::<Vec<u32>>()
                 };
                 let words: Vec<u32> = layout.block(b).rows.zip(&cut).flat_map(of_row).collect();
-                let weights = GraphWeights { kind, checksum: 0, key: KEY };
+                let weights = GraphWeights { kind, checksum: 0, key: KEY, list: 0 };
                 let entries = words.len() as u64;
                 let mut file =
                     WeightsWriter::create(folder.path(), weights, half, &layout, b, entries).expect("a file");
                 file.append(&words).expect("room");
                 let _ = file.finish().expect("written");
             }
-            let weights = weights.map(|(kind, _)| GraphWeights { kind, checksum: 0, key: KEY });
+            let weights = weights.map(|(kind, _)| GraphWeights { kind, checksum: 0, key: KEY, list: 0 });
             let open = Catalogue::open(folder.path(), KEY, half, layout).expect("whole");
             open.with_weights(folder.path(), half, weights).expect("whole")
         };

@@ -8,7 +8,7 @@ use gpugraph::internals::algo::Lease;
 use gpugraph::internals::algo::sssp::gpu::{GpuSearch, PROGRAMS, Tuning, Weights};
 use gpugraph::internals::algo::sssp::options::Method;
 use gpugraph::internals::algo::sssp::search::{NONE, Search, ShortestPathTree, SsspSearched};
-use gpugraph::internals::algo::sssp::{Distance, Distances};
+use gpugraph::internals::algo::sssp::{Distance, Distances, WeightScale};
 use gpugraph::internals::formats::WeightType;
 use gpugraph::internals::gpu::Workspace;
 use gpugraph::internals::graph::direction::{Direction, Way};
@@ -28,25 +28,43 @@ fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
 struct Weighted {
     rows: Rows,
     kind: WeightType,
-    /// For each row, its weights in the order of neighbours.
+    /// For each row, its weights in the order of neighbours. Those of 64 bits are codes.
     weights: Vec<Vec<u32>>,
+    /// The weights of 64 bits by their codes.
+    values: Vec<u64>,
     /// How they are drawn, and ids of vertices; none if they are stored.
     drawn: Option<(DrawnWeights, Vec<u64>)>,
 }
 
-/// Sums of distances, as they are told apart: whole numbers, or bits of f32.
-fn sum(kind: WeightType, distance: u64, weight: u32) -> u64 {
-    match kind {
-        WeightType::U32 => distance + u64::from(weight),
-        WeightType::F32 => {
-            let sum = f32::from_bits(distance as u32) + f32::from_bits(weight);
-            // An infinite one leads nowhere.
-            if sum.is_finite() { sum.to_bits().into() } else { u64::MAX }
+impl Weighted {
+    /// Sums of distances, as they are told apart: whole numbers, or bits of f32 or f64.
+    fn sum(&self, distance: u64, weight: u32) -> u64 {
+        match self.kind {
+            WeightType::U32 => distance + u64::from(weight),
+            WeightType::U64 => distance.saturating_add(self.values[weight as usize]),
+            WeightType::F32 => {
+                let sum = f32::from_bits(distance as u32) + f32::from_bits(weight);
+                // An infinite one leads nowhere.
+                if sum.is_finite() { sum.to_bits().into() } else { u64::MAX }
+            }
+            WeightType::F64 => {
+                let sum = f64::from_bits(distance) + f64::from_bits(self.values[weight as usize]);
+                if sum.is_finite() { sum.to_bits() } else { u64::MAX }
+            }
         }
     }
-}
 
-impl Weighted {
+    /// With weights of 64 bits: each edge has one of `values`, which ascend, by a number.
+    fn coded(
+        edges: &[[u32; 2]],
+        direction: Direction,
+        (kind, values): (WeightType, Vec<u64>),
+        number: impl Fn(u32, u32) -> u64,
+    ) -> Weighted {
+        let code = |u: u32, v: u32| (number(u, v) % values.len() as u64) as u32;
+        Weighted { values: values.clone(), ..Weighted::stored(edges, direction, kind, code) }
+    }
+
     fn stored(
         edges: &[[u32; 2]],
         direction: Direction,
@@ -57,7 +75,7 @@ impl Weighted {
             |u: u32, v: u32| if direction == Direction::Directed { weight(u, v) } else { weight(u.min(v), u.max(v)) };
         let rows = Rows::weighted(edges, direction, Some((kind, &by_vertex)));
         let weights = Self::weights(&rows, by_vertex);
-        Weighted { rows, kind, weights, drawn: None }
+        Weighted { rows, kind, weights, values: Vec::new(), drawn: None }
     }
 
     fn drawn(edges: &[[u32; 2]], direction: Direction, drawn: DrawnWeights) -> Weighted {
@@ -66,7 +84,7 @@ impl Weighted {
         // Ids beyond 32 bits.
         rows.place.iter().for_each(|(&id, &v)| ids[v as usize] = 3_000_000_000 * u64::from(id));
         let weights = Self::weights(&rows, |u, v| drawn.of(direction, RawId(ids[u as usize]), RawId(ids[v as usize])));
-        Weighted { rows, kind: drawn.kind(), weights, drawn: Some((drawn, ids)) }
+        Weighted { rows, kind: drawn.kind(), weights, values: Vec::new(), drawn: Some((drawn, ids)) }
     }
 
     fn weights(rows: &Rows, weight: impl Fn(u32, u32) -> u32) -> Vec<Vec<u32>> {
@@ -94,7 +112,7 @@ impl Weighted {
                 continue;
             }
             for (w, weight) in self.edges(v, Way::Out) {
-                let sum = sum(self.kind, distance, weight);
+                let sum = self.sum(distance, weight);
                 if sum < distances[w as usize] {
                     distances[w as usize] = sum;
                     queue.push(std::cmp::Reverse((sum, w)));
@@ -108,7 +126,7 @@ impl Weighted {
             let own = distances[v as usize];
             self.edges(v, Way::In).filter(move |&(u, weight)| {
                 let before = distances[u as usize];
-                before != u64::MAX && sum(self.kind, before, weight) == own
+                before != u64::MAX && self.sum(before, weight) == own
             })
         };
         for v in (0..n as u32).filter(|&v| v != root && distances[v as usize] != u64::MAX) {
@@ -133,7 +151,10 @@ impl Weighted {
         let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
         let halves = [&self.rows.halves[0], &self.rows.halves[1]];
         match &self.drawn {
-            None => GpuSearch::with_tuning(halves, Weights::Stored(self.kind), lease, method, tuning, &budget()),
+            None => {
+                let scale = WeightScale { kind: self.kind, values: &self.values };
+                GpuSearch::with_tuning(halves, Weights::Stored(scale), lease, method, tuning, &budget())
+            }
             Some((drawn, ids)) => {
                 let id = |v: Vertex| ids[v.0 as usize];
                 GpuSearch::with_tuning(halves, Weights::Drawn(*drawn, &id), lease, method, tuning, &budget())
@@ -161,6 +182,7 @@ impl Weighted {
                         None => u64::MAX,
                         Some(Distance::Whole(sum)) => sum,
                         Some(Distance::Decimal(sum)) => sum.to_bits().into(),
+                        Some(Distance::Double(sum)) => sum.to_bits(),
                     };
                     assert_eq!(distance, distances[v], "{what}: distance of {v} from {root}");
                     assert_eq!(tree.parents[v], parents[v], "{what}: parent of {v} from {root}");
@@ -170,6 +192,7 @@ impl Weighted {
                 let told = match searched.max_distance {
                     Distance::Whole(sum) => sum,
                     Distance::Decimal(sum) => sum.to_bits().into(),
+                    Distance::Double(sum) => sum.to_bits(),
                 };
                 assert_eq!(told, farthest, "{what}");
                 assert!(searched.seconds > 0.0);
@@ -330,6 +353,40 @@ fn equal_weights() {
             let few = Weighted::drawn(&edges, direction, DrawnWeights::Whole { least: 1, most: 3, seed: 2 });
             for (nth, graph) in [unit, few].iter().enumerate() {
                 graph.check(gpu, &[0, 200, graph.rows.vertices() as u32 - 1], &some(nth));
+            }
+        }
+    });
+}
+
+/// Weights of 64 bits, which rows have codes of: many, few, those of sums beyond the largest, and those that add nothing.
+#[test]
+fn weights_of_64_bits() {
+    on_gpu("sssp::weights_of_64_bits", |gpu| {
+        let whole = |values: &[u64]| (WeightType::U64, values.to_vec());
+        let decimal = |values: &[f64]| (WeightType::F64, values.iter().map(|value| value.to_bits()).collect());
+        let mut dice = Dice(11);
+        let mut costs: Vec<u64> = (0..3000).map(|_| dice.roll() >> 20).collect();
+        costs.sort_unstable();
+        let lengths: Vec<f64> = (0..3000).map(|nth| f64::from(nth) * 0.001 + 1e-9).collect();
+        let kinds = [
+            whole(&costs),
+            decimal(&lengths),
+            whole(&[0, 3, 1 << 40]),
+            decimal(&[0.0, 5e-324, 1e-300, 0.1, 0.2, 1e17]),
+            whole(&[7, 1 << 62, u64::MAX / 3, u64::MAX]),
+            decimal(&[1.0, 1e300, 1e308, f64::MAX]),
+            decimal(&[0.1]),
+        ];
+        let shapes = shapes().into_iter().map(|(_, edges)| edges).chain([narrow(random_edges(900, 5000, 1))]);
+        for (nth, edges) in shapes.enumerate() {
+            for (k, (kind, values)) in kinds.iter().enumerate() {
+                let direction = DIRECTIONS[(nth + k) % 2];
+                let number =
+                    |u: u32, v: u32| u64::from(u).wrapping_mul(2_654_435_761) ^ u64::from(v).wrapping_mul(40_503);
+                let graph = Weighted::coded(&edges, direction, (*kind, values.clone()), number);
+                let last = graph.rows.vertices() as u32 - 1;
+                let ways = if nth == 9 && k < 2 { tunings() } else { some(nth + k)[..2].to_vec() };
+                graph.check(gpu, &[last / 2], &ways);
             }
         }
     });

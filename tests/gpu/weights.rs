@@ -64,6 +64,8 @@ fn random_multigraphs_in_any_memory() {
     }
     let decimals = |i: usize| format!("{:e}", Dice(i as u64).below(1 << 40) as f32 * 1e-9);
     compare(&text(&random_edges(70_000, 50_000, 3), decimals), "weights = 'f32'", &limits);
+    let lengths = |i: usize| format!("{:?}", Dice(i as u64).below(1 << 52) as f64 * 1e-9);
+    compare(&text(&random_edges(3000, 60_000, 3), lengths), "weights = 'f64'", &limits);
     for edges in [vec![[0, 1]], vec![[3, 3], [9, 9], [3, 9], [9, 3]]] {
         compare(&text(&edges, below(9)), "weights = 'u32'", &limits[..1]);
     }

@@ -584,8 +584,8 @@ fn weights_are_asked_for_of_files() {
         assert_eq!(of(&format!("weights = '{asked}'")), asked);
     }
     assert_eq!(
-        messages("[input]\npath = 'a'\nweights = 'f64'\n[triangle]", &[]),
-        ["input.weights: unknown value \"f64\"; there are \"auto\", \"none\", \"u32\", \"f32\""]
+        messages("[input]\npath = 'a'\nweights = 'f16'\n[triangle]", &[]),
+        ["input.weights: unknown value \"f16\"; there are \"auto\", \"none\", \"u32\", \"u64\", \"f32\", \"f64\""]
     );
     assert_eq!(
         messages("[input]\nkronecker = { scale = 4 }\nweights = 'u32'\n[triangle]", &[]),

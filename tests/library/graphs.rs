@@ -106,7 +106,7 @@ fn results_of_graphs_in_memory_are_those_of_plain_computation() {
 }
 
 #[test]
-fn shortest_paths_are_those_of_dijkstra_by_both_types_of_weights() {
+fn shortest_paths_are_those_of_dijkstra_by_every_type_of_weights() {
     let (context, mut random) = (context(), Dice(8));
     let edges: Vec<(u64, u64, u32)> =
         random_edges(&mut random, 400, 90).into_iter().map(|(u, v)| (u, v, random.below(20) as u32)).collect();
@@ -127,12 +127,18 @@ fn shortest_paths_are_those_of_dijkstra_by_both_types_of_weights() {
     // Quarters, whose sums are exact.
     let quarters = edges.iter().map(|&(u, v, weight)| (u, v, weight as f32 / 4.0));
     let decimal = Graph::from_weighted_edges(quarters, &context).unwrap();
-    for (graph, scale) in [(&whole, 1.0), (&decimal, 0.25)] {
+    let wide = edges.iter().map(|&(u, v, weight)| (u, v, u64::from(weight) << 33));
+    let wide = Graph::from_weighted_edges(wide, &context).unwrap();
+    let double = edges.iter().map(|&(u, v, weight)| (u, v, f64::from(weight) / 4.0));
+    let double = Graph::from_weighted_edges(double, &context).unwrap();
+    let scales = [(&whole, 1.0), (&decimal, 0.25), (&wide, (1u64 << 33) as f64), (&double, 0.25)];
+    for (graph, scale) in scales {
         assert!(graph.is_weighted());
         let paths = sssp::search(graph, graph.vertex(source).unwrap(), &sssp::Options::default(), &context).unwrap();
         let found: BTreeMap<u64, f64> = match paths.distances() {
             Distances::Whole(of) => of.iter().filter(|&(_, d)| d != u64::MAX).map(|(v, d)| (v, d as f64)).collect(),
             Distances::Decimal(of) => of.iter().filter(|(_, d)| d.is_finite()).map(|(v, d)| (v, d.into())).collect(),
+            Distances::Double(of) => of.iter().filter(|(_, d)| d.is_finite()).collect(),
         };
         assert_eq!(found, expected.iter().map(|(&v, &d)| (v, d as f64 * scale)).collect());
         assert_eq!(paths.reached(), expected.len() as u64);
@@ -154,6 +160,10 @@ fn shortest_paths_are_those_of_dijkstra_by_both_types_of_weights() {
     assert_eq!(kind(sssp::search(&unweighted, vertex, &sssp::Options::default(), &context)), ErrorKind::Usage);
     assert_eq!(kind(Graph::from_weighted_edges([(0, 1, -1f32)], &context)), ErrorKind::Usage);
     assert_eq!(kind(Graph::from_weighted_edges([(0, 1, f32::NAN)], &context)), ErrorKind::Usage);
+    assert_eq!(kind(Graph::from_weighted_edges([(0, 1, 0.5), (1, 2, f64::INFINITY)], &context)), ErrorKind::Usage);
+    let tenths = Graph::from_weighted_edges([(0, 1, 0.1), (1, 2, 0.2)], &context).unwrap();
+    let paths = sssp::search(&tenths, tenths.vertex(0).unwrap(), &sssp::Options::default(), &context).unwrap();
+    assert!(matches!(paths.distances(), Distances::Double(of) if of[..] == [0.0, 0.1, 0.1 + 0.2]));
 }
 
 #[test]

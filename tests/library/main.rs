@@ -11,3 +11,4 @@ mod process;
 mod stages;
 mod store;
 mod transpose;
+mod weight_list;

@@ -124,7 +124,7 @@ struct How {
     weighted: bool,
 }
 
-const WEIGHTS: GraphWeights = GraphWeights { kind: WeightType::U32, checksum: 0, key: KEY + 1 };
+const WEIGHTS: GraphWeights = GraphWeights { kind: WeightType::U32, checksum: 0, key: KEY + 1, list: 0 };
 
 /// A row: neighbours with weights, which are 0 if none are carried.
 type Row = Vec<(u32, u32)>;

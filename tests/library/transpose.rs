@@ -20,7 +20,7 @@ use gpugraph::internals::store::sync::Syncer;
 use proptest::prelude::*;
 
 const KEY: u64 = 7;
-const WEIGHTS: GraphWeights = GraphWeights { kind: WeightType::U32, checksum: 0, key: 8 };
+const WEIGHTS: GraphWeights = GraphWeights { kind: WeightType::U32, checksum: 0, key: 8, list: 0 };
 
 /// The weight of the edge that a row of the lower half lists with this entry.
 fn weight(row: u32, entry: u32) -> u32 {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::support::mpi::built;
-use crate::support::{Place, random_edges};
+use crate::support::{Dice, Place, random_edges};
 use crate::{KEEP, Ranks, files, one_mpi, same_files};
 
 fn left(job: &Ranks) -> BTreeMap<String, Vec<u8>> {
@@ -29,18 +29,29 @@ fn by_any_number_of_ranks() {
         star.extend((5000..5600).map(|v| [v - 1, v]));
         job.place.u32("star.u32", &star);
         job.place.u32("grid.u32", &grid(60, 70));
-        job.place.u32("random.u32", &random_edges(4000, 30_000, 3));
+        let random = random_edges(4000, 30_000, 3);
+        job.place.u32("random.u32", &random);
+        let mut dice = Dice(5);
+        let mut text = |weight: &dyn Fn(u64) -> String| -> String {
+            random.iter().map(|[u, v]| format!("{u} {v} {}\n", weight(dice.roll()))).collect()
+        };
+        job.place.write("lengths.wel", text(&|roll| format!("{:?}", (roll >> 11) as f64 / 1e9)));
+        job.place.write("costs.wel", text(&|roll| (roll >> 14).to_string()));
         for (input, sources) in [
             ("path = 'star.u32'", [0, 5599]),
             ("path = 'grid.u32'", [0, 2100]),
             ("path = 'random.u32'\ndirected = true", [1, 3999]),
             ("rmat = { scale = 12, edges = 60000 }", [1, 77]),
+            ("path = 'lengths.wel'\nweights = 'f64'", [0, 3999]),
+            ("path = 'costs.wel'\nweights = 'u64'\ndirected = true", [0, 3999]),
         ] {
             // Ranks have to know the mean of small weights, too.
             let decimals = if input.contains("grid") { "[0.0, 1e-14]" } else { "[0.0, 1.0]" };
             let decimals = format!("{{ uniform = {decimals}, seed = 2 }}");
             let drawn = ["{ uniform = [1, 255], seed = 1 }", &decimals, "{ uniform = [0, 1] }"];
-            let weights = drawn.iter().copied().chain(input.contains("rmat").then_some("\"file\""));
+            let of_file = input.contains("rmat") || input.contains(".wel");
+            let drawn = if input.contains(".wel") { &[][..] } else { &drawn };
+            let weights = drawn.iter().copied().chain(of_file.then_some("\"file\""));
             let mut tables: Vec<String> = weights
                 .map(|weights| format!("[sssp]\nsources = {sources:?}\nweights = {weights}\nwrite = true\n"))
                 .collect();

@@ -9,6 +9,7 @@ use super::differs;
 use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
+use crate::formats::weights::bits_of_one;
 use crate::formats::{Edges, Input, Signals, Visitor};
 use crate::graph::ids::InputId;
 use crate::graph::order::DegreeRuns;
@@ -142,13 +143,13 @@ pub trait EdgeCheck: Send {
     /// Prefetches what the check reads about a vertex, given by its place.
     fn fetch(&self, _place: u32) {}
 
-    /// Returns the weight of an edge. `stored` is the weight in the input, or `None` if weights are not read.
-    fn weight(&self, _ids: [u64; 2], stored: Option<u32>) -> u32 {
+    /// Returns the bits of the weight of an edge. `stored` are those in the input, or `None` if weights are not read.
+    fn weight(&self, _ids: [u64; 2], stored: Option<u64>) -> u64 {
         stored.unwrap_or(0)
     }
 
     /// Checks an edge, given by the places of its ends. The ends are different vertices.
-    fn edge(&mut self, ends: [u32; 2], weight: u32);
+    fn edge(&mut self, ends: [u32; 2], weight: u64);
 }
 
 /// Converts the edges that one thread reads into edges between places, and passes them to a check.
@@ -159,7 +160,8 @@ struct PlacedEdges<'a, C> {
 }
 
 impl<C: EdgeCheck> PlacedEdges<'_, C> {
-    fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>, weights: &[u32]) {
+    /// Handles edges. The weight of each has `size` words in `weights`.
+    fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>, weights: &[u32], size: usize) {
         let (mut found, mut number) = ([([0; 2], 0); AT_ONCE], 0);
         for (entry, ids) in edges.enumerate().filter(|(_, [u, v])| u != v) {
             let place = |id| self.ids.row(id).and_then(|row| self.of_rows.get(row as usize)).copied();
@@ -170,7 +172,8 @@ impl<C: EdgeCheck> PlacedEdges<'_, C> {
                 continue;
             }
             ends.iter().for_each(|&end| self.check.fetch(end));
-            found[number] = (ends, self.check.weight(ids, weights.get(entry).copied()));
+            let stored = weights.get(entry * size..(entry + 1) * size).filter(|words| !words.is_empty());
+            found[number] = (ends, self.check.weight(ids, stored.map(bits_of_one)));
             number += 1;
             if number == AT_ONCE {
                 found.iter().for_each(|&(ends, weight)| self.check.edge(ends, weight));
@@ -183,9 +186,10 @@ impl<C: EdgeCheck> PlacedEdges<'_, C> {
 
 impl<C: EdgeCheck> Visitor for PlacedEdges<'_, C> {
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+        let size = weights.len() / edges.len().max(1);
         match edges {
-            Edges::Narrow(edges) => self.all(edges.iter().map(|edge| edge.map(u64::from)), weights),
-            Edges::Wide(edges) => self.all(edges.iter().copied(), weights),
+            Edges::Narrow(edges) => self.all(edges.iter().map(|edge| edge.map(u64::from)), weights, size),
+            Edges::Wide(edges) => self.all(edges.iter().copied(), weights, size),
         }
         Ok(())
     }

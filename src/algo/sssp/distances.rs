@@ -6,6 +6,7 @@ use crate::memory::{Budget, Buffer, populate};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
+use std::cmp::Ordering;
 use std::fmt;
 
 /// One interval of the distribution of distances, with the number of vertices in it.
@@ -26,13 +27,15 @@ pub enum Distances {
     Whole(Buffer<u64>),
     /// Sums of weights that are f32 numbers; infinity for an unreached vertex.
     Decimal(Buffer<f32>),
+    /// Sums of f64 numbers; infinity for an unreached vertex.
+    Double(Buffer<f64>),
 }
 
 impl Distances {
     /// Returns the bytes for the distances of `vertices` vertices.
     pub fn bytes(kind: WeightType, vertices: u64) -> u64 {
         match kind {
-            WeightType::U32 => 8 * vertices,
+            WeightType::U32 | WeightType::U64 | WeightType::F64 => 8 * vertices,
             WeightType::F32 => 4 * vertices,
         }
     }
@@ -45,12 +48,14 @@ impl Distances {
     pub fn new(kind: WeightType, vertices: usize, budget: &Budget) -> Result<Distances> {
         let purpose = "the distances of vertices";
         let mut distances = match kind {
-            WeightType::U32 => Distances::Whole(budget.zeroed(vertices, purpose)?),
+            WeightType::U32 | WeightType::U64 => Distances::Whole(budget.zeroed(vertices, purpose)?),
             WeightType::F32 => Distances::Decimal(budget.zeroed(vertices, purpose)?),
+            WeightType::F64 => Distances::Double(budget.zeroed(vertices, purpose)?),
         };
         match &mut distances {
             Distances::Whole(of) => populate(of),
             Distances::Decimal(of) => populate(of),
+            Distances::Double(of) => populate(of),
         }
         Ok(distances)
     }
@@ -60,14 +65,16 @@ impl Distances {
         match self {
             Distances::Whole(of) => of.len(),
             Distances::Decimal(of) => of.len(),
+            Distances::Double(of) => of.len(),
         }
     }
 
-    /// Returns the type of the weights whose sums the distances are.
-    pub fn kind(&self) -> WeightType {
+    /// Returns the distance of a source from itself.
+    pub fn zero(&self) -> Distance {
         match self {
-            Distances::Whole(_) => WeightType::U32,
-            Distances::Decimal(_) => WeightType::F32,
+            Distances::Whole(_) => Distance::Whole(0),
+            Distances::Decimal(_) => Distance::Decimal(0.0),
+            Distances::Double(_) => Distance::Double(0.0),
         }
     }
 
@@ -76,6 +83,7 @@ impl Distances {
         match self {
             Distances::Whole(of) => Some(of[v as usize]).filter(|&sum| sum != u64::MAX).map(Distance::Whole),
             Distances::Decimal(of) => Some(of[v as usize]).filter(|sum| sum.is_finite()).map(Distance::Decimal),
+            Distances::Double(of) => Some(of[v as usize]).filter(|sum| sum.is_finite()).map(Distance::Double),
         }
     }
 
@@ -93,7 +101,12 @@ impl Distances {
         let both = |a: Vec<u64>, b: Vec<u64>| a.iter().zip(b).map(|(a, b)| a + b).collect();
         let reached = (0..self.len() as u32).into_par_iter().filter_map(|v| self.of(v)).map(Distance::number);
         let counts: Vec<u64> = reached.fold(none, add).reduce(none, both);
-        let bin = |(at, vertices): (usize, u64)| DistanceBin { to: largest * (at + 1) as f64 / bins as f64, vertices };
+        let end = |at: usize| {
+            let end = largest * (at + 1) as f64 / bins as f64;
+            // The product may be infinite.
+            if end.is_finite() { end } else { (largest / bins as f64 * (at + 1) as f64).min(largest) }
+        };
+        let bin = |(at, vertices): (usize, u64)| DistanceBin { to: end(at), vertices };
         counts.into_iter().enumerate().map(bin).collect()
     }
 
@@ -102,28 +115,58 @@ impl Distances {
         match self {
             Distances::Whole(of) => of.fill(u64::MAX),
             Distances::Decimal(of) => of.fill(f32::INFINITY),
+            Distances::Double(of) => of.fill(f64::INFINITY),
         }
     }
 }
 
 /// The distance of one vertex. The report has it as a number, with a decimal point if it is a sum of decimals.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+///
+/// Numbers of the report that equal an f32 are read back as such. They are equal to the same f64.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(into = "Number", try_from = "Number")]
 pub enum Distance {
     /// A sum of whole numbers.
     Whole(u64),
     /// A sum of f32 numbers.
     Decimal(f32),
+    /// A sum of f64 numbers.
+    Double(f64),
 }
 
 /// 2^103: half of the unit in the last place of the largest f32. Adding less than that to a finite f32 never gives
 /// infinity.
 const OVERFLOWS: f32 = f32::from_bits((127 + 103) << 23);
+/// 2^970, which is the same for f64.
+const OVERFLOWS_F64: f64 = f64::from_bits((1023 + 970) << 52);
+
+impl PartialEq for Distance {
+    fn eq(&self, other: &Distance) -> bool {
+        self.partial_cmp(other) == Some(Ordering::Equal)
+    }
+}
+
+impl PartialOrd for Distance {
+    fn partial_cmp(&self, other: &Distance) -> Option<Ordering> {
+        match (self, other) {
+            (Distance::Whole(sum), Distance::Whole(other)) => sum.partial_cmp(other),
+            // Any whole number is less than any decimal.
+            (Distance::Whole(_), _) => Some(Ordering::Less),
+            (_, Distance::Whole(_)) => Some(Ordering::Greater),
+            _ => self.number().partial_cmp(&other.number()),
+        }
+    }
+}
 
 impl Distance {
-    /// Returns true if the sum of this distance and a weight may be infinite.
-    pub fn may_overflow(self) -> bool {
-        matches!(self, Distance::Decimal(sum) if sum >= OVERFLOWS)
+    /// Returns true if the sum of this distance and a weight up to `heaviest` may be too large for a distance.
+    /// `heaviest` matters only for whole numbers.
+    pub fn may_overflow(self, heaviest: u64) -> bool {
+        match self {
+            Distance::Whole(sum) => sum.saturating_add(heaviest) == u64::MAX,
+            Distance::Decimal(sum) => sum >= OVERFLOWS,
+            Distance::Double(sum) => sum >= OVERFLOWS_F64,
+        }
     }
 
     /// Returns the distance as a number.
@@ -131,14 +174,16 @@ impl Distance {
         match self {
             Distance::Whole(sum) => sum as f64,
             Distance::Decimal(sum) => sum.into(),
+            Distance::Double(sum) => sum,
         }
     }
 
     /// Returns the distance of a source from itself.
     pub fn zero(kind: WeightType) -> Distance {
         match kind {
-            WeightType::U32 => Distance::Whole(0),
+            WeightType::U32 | WeightType::U64 => Distance::Whole(0),
             WeightType::F32 => Distance::Decimal(0.0),
+            WeightType::F64 => Distance::Double(0.0),
         }
     }
 }
@@ -147,7 +192,7 @@ impl From<Distance> for Number {
     fn from(distance: Distance) -> Number {
         match distance {
             Distance::Whole(sum) => sum.into(),
-            Distance::Decimal(sum) => Number::from_f64(sum.into()).unwrap_or_else(|| 0.into()),
+            decimal => Number::from_f64(decimal.number()).unwrap_or_else(|| 0.into()),
         }
     }
 }
@@ -157,7 +202,11 @@ impl TryFrom<Number> for Distance {
 
     fn try_from(number: Number) -> std::result::Result<Distance, String> {
         let whole = number.as_u64().map(Distance::Whole);
-        let decimal = || number.as_f64().map(|sum| Distance::Decimal(sum as f32));
+        let decimal = || {
+            let sum = number.as_f64()?;
+            let is_single = f64::from(sum as f32) == sum;
+            Some(if is_single { Distance::Decimal(sum as f32) } else { Distance::Double(sum) })
+        };
         whole.or_else(decimal).ok_or_else(|| format!("{number} is not a distance"))
     }
 }
@@ -167,6 +216,9 @@ impl fmt::Display for Distance {
         match self {
             Distance::Whole(sum) => sum.fmt(f),
             Distance::Decimal(sum) => sum.fmt(f),
+            // Other numbers would be shown with hundreds of digits.
+            Distance::Double(sum) if *sum != 0.0 && !(1e-9..1e21).contains(sum) => write!(f, "{sum:e}"),
+            Distance::Double(sum) => sum.fmt(f),
         }
     }
 }
@@ -181,7 +233,8 @@ mod tests {
             let text = serde_json::to_string(&distance).unwrap();
             assert_eq!(serde_json::from_str::<Distance>(&text).unwrap(), distance, "{text}");
         }
-        for distance in [0.0, 0.1, 3.0, 1e-40, f32::MAX].map(Distance::Decimal) {
+        let doubles = [0.0, 0.1, 3.0, 5e-324, 1e300, 0.1f32.into(), f64::MAX].map(Distance::Double);
+        for distance in [0.0, 0.1, 3.0, 1e-40, f32::MAX].map(Distance::Decimal).into_iter().chain(doubles) {
             let value = serde_json::to_value(distance).unwrap();
             assert_eq!(serde_json::from_value::<Distance>(value.clone()).unwrap(), distance, "{value}");
             assert_eq!(serde_json::from_str::<Distance>(&value.to_string()).unwrap(), distance, "{value}");
@@ -207,5 +260,11 @@ mod tests {
             of.copy_from_slice(&[0.0, f32::INFINITY, 0.0]);
         }
         assert_eq!(told(&decimal, 0.0), [(0.0, 2)]);
+        let mut double = Distances::new(WeightType::F64, 3, &budget).expect("room");
+        if let Distances::Double(of) = &mut double {
+            of.copy_from_slice(&[0.0, f64::MAX, f64::MAX / 2.0]);
+        }
+        assert!(double.bins(f64::MAX).iter().all(|bin| bin.to.is_finite()));
+        assert_eq!(double.bins(f64::MAX).iter().map(|bin| bin.vertices).sum::<u64>(), 3);
     }
 }

@@ -1,6 +1,6 @@
 //! Reads the edges of a graph with their weights.
 
-use super::weights::EdgeWeights;
+use super::weights::{EdgeWeights, WeightScale};
 use crate::algo::WeightSource;
 use crate::error::Result;
 use crate::formats::WeightType;
@@ -43,10 +43,15 @@ impl<'a> WeightedEdges<'a> {
         Ok(WeightedEdges { halves, direction: graph.info.direction, kind: kind(source, graph), weights, most })
     }
 
-    /// Returns an upper bound of all weights.
+    /// Returns the meaning of the weights.
+    pub fn scale(&self) -> WeightScale<'_> {
+        self.weights.scale(self.kind)
+    }
+
+    /// Returns an upper bound of all weights, in the form in which they are stored.
     pub fn largest(&self) -> u32 {
         match self.weights {
-            EdgeWeights::Stored => {
+            EdgeWeights::Stored(_) => {
                 // Every edge is in a row of the lower half.
                 let of_block = |block| self.halves[0].weights(block).iter().copied().max().unwrap_or(0);
                 (0..self.halves[0].len()).into_par_iter().map(of_block).max().unwrap_or(0)
@@ -56,13 +61,13 @@ impl<'a> WeightedEdges<'a> {
     }
 
     /// Calls `each` with every neighbour in a row of vertex `v`, in ascending order, and with the weight of the edge
-    /// between them. The weight is a whole number, or the bits of an f32.
+    /// between them, in the form in which it is stored.
     #[inline]
     pub fn each(&self, v: u32, way: Way, mut each: impl FnMut(u32, u32)) {
         let row = self.direction.row(v, way);
         for half in self.halves {
             match self.weights {
-                EdgeWeights::Stored => {
+                EdgeWeights::Stored(_) => {
                     let (neighbours, weights) = half.weighted_row(row);
                     neighbours.iter().zip(weights).for_each(|(&u, &weight)| each(u, weight));
                 }

@@ -32,17 +32,29 @@ pub struct SsspSearched {
     /// The path to the target, if the table names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
+    /// Whether a sum may have been too large for a distance, so that an edge leads from a reached vertex to an unreached
+    /// one. It is not kept.
+    #[serde(skip)]
+    pub may_overflow: bool,
     /// Distribution of the distances. Only the first source has it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<DistanceBin>,
 }
 
 impl SsspSearched {
-    /// Returns the results and statistics of a search with the given phases. The number of relaxed edges is the sum
-    /// over the phases.
-    pub fn new(reached: u64, max_distance: Distance, phases: Vec<SearchPhase>, seconds: f64) -> SsspSearched {
+    /// Returns the results and statistics of a search with the given phases, along edges of weights up to `heaviest`
+    /// ([`Distance::may_overflow`]). The number of relaxed edges is the
+    /// sum over the phases.
+    pub fn new(
+        reached: u64,
+        (max_distance, heaviest): (Distance, u64),
+        phases: Vec<SearchPhase>,
+        seconds: f64,
+    ) -> SsspSearched {
+        let may_overflow = max_distance.may_overflow(heaviest);
         let relaxations = phases.iter().map(|phase| phase.relaxations).sum();
-        SsspSearched { reached, max_distance, relaxations, seconds, phases, path: None, distances: Vec::new() }
+        let (path, distances) = (None, Vec::new());
+        SsspSearched { reached, max_distance, relaxations, seconds, phases, path, may_overflow, distances }
     }
 }
 

@@ -38,7 +38,7 @@ impl SearchTable for Sssp {
     }
 
     fn programs(&self) -> &'static [&'static ProgramSource] {
-        &gpu::PROGRAMS
+        gpu::programs(self.weights == WeightSource::File)
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> u64 {

@@ -36,7 +36,7 @@ impl Writer {
     /// Returns the path from `root` to the target, if the table names a target.
     fn path(&self, root: Root, tree: &ShortestPathTree) -> Option<Path> {
         let (target, vertex) = self.target?;
-        let own = Distance::zero(tree.distances.kind());
+        let own = tree.distances.zero();
         Some(match vertex {
             Some(Vertex(v)) => Path::follow(target, v, &tree.distances, &tree.parents, &self.ids),
             None if target == root.id => Path { target, length: Some(own), edges: 0, vertices: vec![target] },
@@ -61,7 +61,8 @@ impl SearchTask for Sssp {
     fn alone(&self, graph: &Graph, tree: &mut Self::Tree) -> SsspSearched {
         tree.distances.forget();
         tree.parents.fill(NONE);
-        SsspSearched::new(1, Distance::zero(edges::kind(self.weights, graph)), Vec::new(), 0.0)
+        let distance = Distance::zero(edges::kind(self.weights, graph));
+        SsspSearched::new(1, (distance, 0), Vec::new(), 0.0)
     }
 
     fn tree(&self, graph: &Graph, vertices: usize, budget: &Budget) -> Result<Self::Tree> {
@@ -82,7 +83,7 @@ impl SearchTask for Sssp {
     }
 
     fn reaches_all(searched: &SsspSearched) -> bool {
-        !searched.max_distance.may_overflow()
+        !searched.may_overflow
     }
 
     fn describe(tree: &Self::Tree, searched: &mut SsspSearched) {
@@ -122,6 +123,9 @@ impl SearchTask for Sssp {
             }
             Distances::Decimal(of) => {
                 columns.put_of_source(root.id, "distance", f32::INFINITY, own.then_some(0.0), |v| of[v.index()])?;
+            }
+            Distances::Double(of) => {
+                columns.put_of_source(root.id, "distance", f64::INFINITY, own.then_some(0.0), |v| of[v.index()])?;
             }
         }
         put_parents(columns, root, &tree.parents, &writer.ids)?;
@@ -177,7 +181,7 @@ impl SearchTask for Sssp {
 
     fn agree(found: &SsspSource, _: &SsspDetails) -> Result<()> {
         let (source, reached) = (found.source, found.reached);
-        let is_zero = matches!(found.max_distance, Distance::Whole(0) | Distance::Decimal(0.0));
+        let is_zero = found.max_distance.number() == 0.0;
         holds(source, reached > 1 || is_zero, || format!("distance {} of the source alone", found.max_distance))?;
         let Some(path) = &found.path else { return Ok(()) };
         let is_path = match path.length {

@@ -2,6 +2,7 @@
 
 use crate::algo::WeightSource;
 use crate::error::Result;
+use crate::formats::WeightType;
 use crate::graph::catalogue::Catalogue;
 use crate::graph::direction::{Direction, Way};
 use crate::graph::ids::Vertex;
@@ -9,16 +10,48 @@ use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::Budget;
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
+use crate::prepare::weight_list::WeightValues;
 use std::ops::Range;
 
 /// The weights of all edges of a graph.
 pub enum EdgeWeights {
-    /// The weights are stored with the blocks.
-    Stored,
+    /// The weights are stored with the blocks. If they have 64 bits, the blocks have their codes.
+    Stored(WeightValues),
     /// All weights are 1.
     Unit,
     /// Random weights. Each is a hash of the ids of both ends of its edge.
     Drawn(DrawnWeights, InputIds, Direction),
+}
+
+/// The meaning of stored weights: whole numbers, the bits of f32, or codes of weights of 64 bits.
+#[derive(Clone, Copy)]
+pub struct WeightScale<'a> {
+    /// Type of the weights.
+    pub kind: WeightType,
+    /// The bits of weights by their codes, if they have 64 bits.
+    pub values: &'a [u64],
+}
+
+impl WeightScale<'_> {
+    /// Returns a stored weight as a number.
+    #[inline]
+    pub fn number(self, weight: u32) -> f64 {
+        match self.kind {
+            WeightType::U32 => weight.into(),
+            WeightType::F32 => f32::from_bits(weight).into(),
+            WeightType::U64 => self.bits(weight) as f64,
+            WeightType::F64 => f64::from_bits(self.bits(weight)),
+        }
+    }
+
+    /// Returns the bits of a weight, given as it is stored.
+    #[inline]
+    pub fn bits(self, weight: u32) -> u64 {
+        if !self.kind.is_wide() {
+            return weight.into();
+        }
+        self.values.get(weight as usize).copied().unwrap_or(u64::MAX)
+    }
 }
 
 /// A row of a graph, or a part of a row, whose weights are wanted.
@@ -43,7 +76,7 @@ impl EdgeWeights {
     /// random weights are drawn.
     pub fn open(graph: &Graph, source: WeightSource, budget: &Budget) -> Result<EdgeWeights> {
         Ok(match source {
-            WeightSource::File => EdgeWeights::Stored,
+            WeightSource::File => EdgeWeights::Stored(graph.weight_values()?),
             WeightSource::Drawn(DrawnWeights::Unit) => EdgeWeights::Unit,
             WeightSource::Drawn(drawn) => {
                 EdgeWeights::Drawn(drawn, InputIds::open(graph, budget)?, graph.info.direction)
@@ -62,12 +95,18 @@ impl EdgeWeights {
     /// Returns the weights of the edges in a part of a row. `rows` is the half of the adjacency that holds the row.
     /// Weights that are not stored are computed into `made`.
     pub fn of<'r>(&self, rows: &'r Catalogue, piece: &RowPiece<'_>, made: &'r mut [u32]) -> &'r [u32] {
-        if let EdgeWeights::Stored = self {
+        if let EdgeWeights::Stored(_) = self {
             return &rows.weights(piece.number)[piece.entries.clone()];
         }
         let made = &mut made[..piece.neighbours.len()];
         self.each(piece.v, piece.way, piece.neighbours.iter().zip(&mut *made), |(_, to), weight| *to = weight);
         made
+    }
+
+    /// Returns the meaning of the weights, whose type is `kind`.
+    pub fn scale(&self, kind: WeightType) -> WeightScale<'_> {
+        let values = if let EdgeWeights::Stored(values) = self { values.bits() } else { &[] };
+        WeightScale { kind, values }
     }
 
     /// Computes weights that are not stored. Calls `each` with each item and the weight of its edge. The first field of

@@ -95,7 +95,7 @@ impl PlainArrays {
         let weights = weights::open(self.weights.as_ref(), first, |all, next| Ok(column(all, next)))?;
         let mut walk = EdgeWalk::new((ends, weights), first, end, self.table.vertices);
         while walk.step(sink)? {}
-        shared.note((index, chunk), sink.take_unfit(), Stop::into_error);
+        shared.note_rounded((index, chunk), sink.take_rounded(), Stop::into_error);
         self.done(shared, index, (from, to), sink)
     }
 

@@ -72,7 +72,7 @@ pub(in crate::formats) fn read<V: Visitor>(
         }
         sink.flush()?;
         shared.count(index, sink.take_count());
-        shared.note((index, 0), sink.take_unfit(), Stop::into_error);
+        shared.note_rounded((index, 0), sink.take_rounded(), Stop::into_error);
         sink.visitor.chunk_done(number.fetch_add(1, Relaxed))?;
         if shared.stopped() {
             return Ok(());

@@ -29,8 +29,8 @@ pub trait EdgeGenerator: Debug + Display + Send + Sync {
     /// Returns the type of the weights, if the edges have weights.
     fn weights(&self) -> Option<WeightType>;
 
-    /// Writes the weights of the edges from `first_edge` on to `out`, encoded as [`WeightType`] says. Does nothing if
-    /// the edges have no weights.
+    /// Writes the weights of the edges from `first_edge` on to `out`, each in [`WeightType::words`] words. Does nothing
+    /// if the edges have no weights.
     fn fill_weights(&self, first_edge: u64, kind: WeightType, out: &mut [u32]);
 
     /// Returns a hash of the parameters.
@@ -44,7 +44,7 @@ pub trait EdgeGenerator: Debug + Display + Send + Sync {
 const BATCH: u64 = 16 << 10;
 
 /// Bytes that a thread allocates for pairs and weights.
-pub(crate) const SCRATCH: u64 = BATCH * (16 + 4);
+pub(crate) const SCRATCH: u64 = BATCH * (16 + 8);
 
 /// Hands the edges of a rank's share to the visitors, in chunks of `chunk` bytes of pairs. `weights` says whether each
 /// edge comes with a weight.
@@ -115,7 +115,14 @@ impl EdgeBuffers {
         let room = |used: bool| if used { batch } else { 0 };
         let kind = if let Weights::Read(kind) = weights { Some(kind) } else { None };
         let (narrow, wide) = (vec![[0; 2]; room(is_narrow)], vec![[0; 2]; room(!is_narrow)]);
-        EdgeBuffers { batch, is_narrow, narrow, wide, kind, weights: vec![0; room(kind.is_some())] }
+        EdgeBuffers {
+            batch,
+            is_narrow,
+            narrow,
+            wide,
+            kind,
+            weights: vec![0; batch * kind.map_or(0, WeightType::words)],
+        }
     }
 
     fn visit<V: Visitor>(
@@ -127,7 +134,7 @@ impl EdgeBuffers {
     ) -> Result<()> {
         for at in (first..last).step_by(self.batch) {
             let n = (last - at).min(self.batch as u64) as usize;
-            let weights = &mut self.weights[..if self.kind.is_some() { n } else { 0 }];
+            let weights = &mut self.weights[..n * self.kind.map_or(0, WeightType::words)];
             if let Some(kind) = self.kind {
                 generator.fill_weights(at, kind, weights);
             }

@@ -1,6 +1,7 @@
 //! Edges that the caller of the library has in memory, read as if they came from a generator.
 
 use crate::error::{Error, Result};
+use crate::formats::weights::bits_of;
 use crate::formats::{EdgeGenerator, WeightType};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -40,7 +41,8 @@ pub trait EdgeList: Send + Sync {
         None
     }
 
-    /// Writes the weights of the edges from number `first` on to `out`: integers, or the bits of `f32`.
+    /// Writes the weights of the edges from number `first` on to `out`: integers, or the bits of numbers. A weight of 64
+    /// bits takes two elements, of which the first is the lower half.
     fn read_weights(&self, _first: u64, _out: &mut [u32]) {}
 }
 
@@ -63,7 +65,7 @@ pub struct MemoryEdges {
 #[derive(Clone, Copy)]
 enum BadEdge {
     Id(i64),
-    Weight(f32),
+    Weight(f64),
 }
 
 /// Number of edges that are hashed at once.
@@ -80,7 +82,7 @@ impl MemoryEdges {
         let (kind, is_signed) = (list.weights(), list.is_signed());
         let chunk = |first: u64| {
             let len = (edges - first).min(CHUNK as u64) as usize;
-            let (mut pairs, mut weights) = (vec![[0; 2]; len], vec![0; if kind.is_some() { len } else { 0 }]);
+            let (mut pairs, mut weights) = (vec![[0; 2]; len], vec![0; len * kind.map_or(0, WeightType::words)]);
             list.read(first, &mut pairs);
             list.read_weights(first, &mut weights);
             let largest = pairs.iter().flatten().copied().max().unwrap_or(0);
@@ -90,12 +92,18 @@ impl MemoryEdges {
                 let found =
                     pairs.iter().enumerate().find_map(|(n, pair)| Some((n, pair.iter().find(|id| is_negative(id))?)));
                 found.map(|(n, &id)| (at(n), BadEdge::Id(id as i64)))
-            } else if kind == Some(WeightType::F32) {
-                let is_good = |weight: f32| weight.is_finite() && weight >= 0.0;
-                let found = weights.iter().position(|&bits| !is_good(f32::from_bits(bits)));
-                found.map(|n| (at(n), BadEdge::Weight(f32::from_bits(weights[n]))))
             } else {
-                None
+                let number = |bits: u64| match kind {
+                    Some(WeightType::F32) => f32::from_bits(bits as u32).into(),
+                    Some(WeightType::F64) => f64::from_bits(bits),
+                    Some(WeightType::U32 | WeightType::U64) | None => 0.0,
+                };
+                let is_bad = |weight: f64| !(weight.is_finite() && weight >= 0.0);
+                let numbers = bits_of(&weights, kind.map_or(1, WeightType::words)).map(number);
+                numbers
+                    .enumerate()
+                    .find(|&(_, weight)| is_bad(weight))
+                    .map(|(n, weight)| (at(n), BadEdge::Weight(weight)))
             };
             let mut hash = Xxh3::new();
             hash.update(crate::memory::bytes_of(pairs.as_flattened()));
@@ -107,6 +115,7 @@ impl MemoryEdges {
         if let Some((edge, bad)) = chunks.iter().find_map(|chunk| chunk.1) {
             let (expected, found) = match bad {
                 BadEdge::Id(id) => ("ids", id.to_string()),
+                BadEdge::Weight(weight) if kind == Some(WeightType::F32) => ("a weight", (weight as f32).to_string()),
                 BadEdge::Weight(weight) => ("a weight", weight.to_string()),
             };
             return Err(Error::Usage(format!(

@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{At, Error, Result};
 use crate::formats::bytes::tokens::newlines;
-use crate::formats::sink::{EdgeCounts, UnfitWeights};
+use crate::formats::sink::EdgeCounts;
 use crate::formats::weights::missing;
 use crate::formats::{
     BodyLayout, Fault, FileHead, Format, Packing, Part, Share, Stop, Watch, WeightType, Weights, text,
@@ -42,7 +42,8 @@ pub(crate) struct ScanState<'a> {
     pub seen: Vec<PartState>,
     /// The narrowest type that fits all weights so far, encoded by [`word_of`].
     pub found: AtomicU64,
-    pub noted: Mutex<UnfitWeights<Option<(ErrorPlace, Error)>>>,
+    /// The first integer weight so far that f32 can't represent exactly, with the error for it.
+    pub rounded: Mutex<Option<(ErrorPlace, Error)>>,
     pub threads: usize,
 }
 
@@ -98,7 +99,7 @@ impl<'a> ScanState<'a> {
             first_weights_hash,
             seen: parts.iter().map(|_| PartState::default()).collect(),
             found: AtomicU64::new(0),
-            noted: Mutex::default(),
+            rounded: Mutex::default(),
             threads,
         }
     }
@@ -141,15 +142,12 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Keeps the first weights of the input that u32 or f32 can't represent. `error` makes the error for such a weight.
-    pub fn note(&self, place: ErrorPlace, noted: Option<UnfitWeights<Option<Stop>>>, error: impl Fn(Stop) -> Error) {
-        let Some(new) = noted else { return };
-        let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        let UnfitWeights { wide, rounded } = &mut *noted;
-        for (first, new) in [(wide, new.wide), (rounded, new.rounded)] {
-            if let Some(stop) = new.filter(|_| first.as_ref().is_none_or(|(before, _)| place < *before)) {
-                *first = Some((place, error(stop)));
-            }
+    /// Keeps the first integer weight of the input that f32 can't represent exactly. `error` makes the error for it.
+    pub fn note_rounded(&self, place: ErrorPlace, rounded: Option<Stop>, error: impl Fn(Stop) -> Error) {
+        let Some(stop) = rounded else { return };
+        let mut first = self.rounded.lock().unwrap_or_else(PoisonError::into_inner);
+        if first.as_ref().is_none_or(|(before, _)| place < *before) {
+            *first = Some((place, error(stop)));
         }
     }
 
@@ -194,11 +192,7 @@ impl<'a> ScanState<'a> {
 
 /// Returns a number for a type of weights; a type that can represent more has a larger number. 0 stands for no weights.
 pub(crate) fn word_of(weights: Option<WeightType>) -> u64 {
-    match weights {
-        None => 0,
-        Some(WeightType::U32) => 1,
-        Some(WeightType::F32) => 2,
-    }
+    weights.map_or(0, |kind| 1 + kind as u64)
 }
 
 /// Converts the error of a parser into one for the user. `base` is the offset of the parsed bytes in the file. Line

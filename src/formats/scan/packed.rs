@@ -168,7 +168,7 @@ impl<'a> Packed<'a> {
         };
         let place = |stop| locate(stop, &self.shared.parts[block.part], block.offset, &block.data, block.line);
         parsed.map_err(place)?;
-        self.shared.note((block.part, block.number), sink.take_unfit(), place);
+        self.shared.note_rounded((block.part, block.number), sink.take_rounded(), place);
         sink.flush()?;
         self.shared.count(block.part, sink.take_count());
         sink.visitor.chunk_done(block.number)?;

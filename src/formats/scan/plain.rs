@@ -291,7 +291,7 @@ impl Lines {
                 hashed = piece.min(to);
             }
             self.head.layout.parse(&data[at..piece], &mut cursor, sink).map_err(|stop| self.place(stop, part, at))?;
-            shared.note((self.part, chunk), sink.take_unfit(), |stop| self.place(stop, part, at));
+            shared.note_rounded((self.part, chunk), sink.take_rounded(), |stop| self.place(stop, part, at));
             at = piece;
         }
         if let (BodyLayout::Metis(adjacency), true) = (&self.head.layout, end == data.len()) {

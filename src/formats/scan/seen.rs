@@ -9,7 +9,6 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use super::mirror;
 use crate::error::{At, Error, Result};
 use crate::formats::pass::state::{ErrorPlace, PartState, word_of};
-use crate::formats::sink::UnfitWeights;
 use crate::formats::text::CountsLine;
 use crate::formats::weights::NONE_LACKING;
 use crate::formats::{BodyLayout, FileHead, Part, ScanState, WeightType, Weights};
@@ -29,8 +28,8 @@ pub struct Scan {
     /// The same checksum over the bytes of separate weights files, if the caller wants weights; otherwise 0.
     pub weights_checksum: u64,
     /// The type of the weights; `None` if no edge has a weight, or if weights are skipped. A scan that finds the type
-    /// gives u32 if all weights are integers below 2^32. A scan that reads weights gives the type in which they are
-    /// read.
+    /// gives u32 if all weights are integers below 2^32, and u64 if all are integers. A scan that reads weights gives
+    /// the type in which they are read.
     pub weights: Option<WeightType>,
     /// Which files contain only one direction of each edge.
     pub halves: Halves,
@@ -60,13 +59,13 @@ pub struct Seen {
     sums: Vec<u64>,
     /// The number of hashes of weights.
     weights_hashes: usize,
-    /// Four numbers: the largest number of vertices that a header declares, plus one; the type of weights as
-    /// [`word_of`] encodes it; and as [`word_of_place`] encodes them, the places of the first integer weight of 2^32 or
-    /// more and of the first that f32 would round.
-    most: [u64; 4],
+    /// Three numbers: the largest number of vertices that a header declares, plus one; the type of weights as
+    /// [`word_of`] encodes it; and as [`word_of_place`] encodes it, the place of the first integer weight that f32 would
+    /// round.
+    most: [u64; 3],
     weights: Weights,
-    /// The errors for the first weights in this share that are 2^32 or more, or that f32 would round.
-    noted: UnfitWeights<Option<(ErrorPlace, Error)>>,
+    /// The error for the first integer weight in this share that f32 would round.
+    rounded: Option<(ErrorPlace, Error)>,
     /// The checksum, if it is known without hashes of chunks.
     checksum: Option<u64>,
 }
@@ -86,12 +85,12 @@ impl Seen {
             .collect();
         let heads = state.seen.into_iter().map(|part| part.head.into_inner());
         let parts: Vec<_> = state.parts.iter().cloned().zip(heads).collect();
-        let noted = state.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let rounded = state.rounded.into_inner().unwrap_or_else(PoisonError::into_inner);
         let declared = parts.iter().filter_map(|(_, head)| head.as_ref()?.vertices).max();
         let declared = declared.map_or(0, |n| n.saturating_add(1));
-        let most = [declared, state.found.into_inner(), word_of_place(&noted.wide), word_of_place(&noted.rounded)];
+        let most = [declared, state.found.into_inner(), word_of_place(&rounded)];
         let (threads, weights_hashes) = (state.threads, state.weights_hashes.len());
-        Seen { parts, threads, sums, weights_hashes, most, weights: state.weights, noted, checksum: None }
+        Seen { parts, threads, sums, weights_hashes, most, weights: state.weights, rounded, checksum: None }
     }
 
     /// Returns the results for a generator that made `edges` edges, with weights of type `found` if `weights` says that
@@ -103,9 +102,9 @@ impl Seen {
         (weights, found): (Weights, Option<WeightType>),
     ) -> Seen {
         let found = found.filter(|_| weights.is_wanted());
-        let most = [declared.map_or(0, |n| n.saturating_add(1)), word_of(found), 0, 0];
-        let (parts, noted, checksum) = (Vec::new(), UnfitWeights::default(), Some(checksum));
-        Seen { parts, threads: 0, sums: vec![edges], weights_hashes: 0, most, weights, noted, checksum }
+        let most = [declared.map_or(0, |n| n.saturating_add(1)), word_of(found), 0];
+        let (parts, checksum) = (Vec::new(), Some(checksum));
+        Seen { parts, threads: 0, sums: vec![edges], weights_hashes: 0, most, weights, rounded: None, checksum }
     }
 
     /// Returns the numbers that the caller must sum over all shares.
@@ -151,7 +150,7 @@ impl Seen {
                 check_weighted(&part.path, entries, weighted)?;
             }
         }
-        check_unfit(self.noted, self.most, weights)?;
+        warn_of_rounded(self.rounded, self.most[2], weights);
         let halves = match halves {
             0 => Halves::None,
             halves if halves == seen => Halves::All,
@@ -169,7 +168,7 @@ impl Seen {
 }
 
 fn type_of(word: u64) -> Option<WeightType> {
-    [WeightType::U32, WeightType::F32].into_iter().find(|found| word_of(Some(*found)) == word)
+    WeightType::ALL.into_iter().find(|found| word_of(Some(*found)) == word)
 }
 
 /// Returns a number for the place of an error; earlier places have larger numbers. 0 stands for no error.
@@ -177,23 +176,11 @@ fn word_of_place(first: &Option<(ErrorPlace, Error)>) -> u64 {
     first.as_ref().map_or(0, |((part, chunk), _)| u64::MAX - ((*part as u64) << 40 | chunk))
 }
 
-/// Refuses integer weights from 2^32 on if all weights are integers. If the type is f32, warns of weights that are
-/// rounded. `most` contains the places of the first such weights in all shares. Only the share that contains the place
-/// reports the weight.
-fn check_unfit(
-    noted: UnfitWeights<Option<(ErrorPlace, Error)>>,
-    most: [u64; 4],
-    weights: Option<WeightType>,
-) -> Result<()> {
-    let [_, _, wide, rounded] = most;
-    let is_first = |first: &Option<(ErrorPlace, Error)>, word: u64| word_of_place(first) == word;
-    match weights {
-        Some(WeightType::F32) if is_first(&noted.rounded, rounded) => {
-            noted.rounded.iter().for_each(|(_, error)| tracing::warn!("{error}"));
-            Ok(())
-        }
-        Some(WeightType::U32) if is_first(&noted.wide, wide) => noted.wide.map_or(Ok(()), |(_, error)| Err(error)),
-        _ => Ok(()),
+/// If the weights are f32, warns of the first integer that is rounded. `first` is its place among those of all shares,
+/// and only the share with that place reports it.
+fn warn_of_rounded(rounded: Option<(ErrorPlace, Error)>, first: u64, weights: Option<WeightType>) {
+    if weights == Some(WeightType::F32) && word_of_place(&rounded) == first {
+        rounded.iter().for_each(|(_, error)| tracing::warn!("{error}"));
     }
 }
 

@@ -22,17 +22,23 @@ pub enum AskedWeights {
     None,
     /// The input must have integer weights below 2^32.
     U32,
+    /// The input must have integer weights below 2^64.
+    U64,
     /// The input must have weights, which are converted to f32.
     F32,
+    /// The input must have weights, which are converted to f64.
+    F64,
 }
 
 impl AskedWeights {
     /// All values with their names in job files and on the command line; the first is the default.
-    pub const NAMED: [(&'static str, AskedWeights); 4] = [
+    pub const NAMED: [(&'static str, AskedWeights); 6] = [
         ("auto", AskedWeights::Auto),
         ("none", AskedWeights::None),
         ("u32", AskedWeights::U32),
+        ("u64", AskedWeights::U64),
         ("f32", AskedWeights::F32),
+        ("f64", AskedWeights::F64),
     ];
 
     /// Returns the name in job files and on the command line.
@@ -40,14 +46,23 @@ impl AskedWeights {
         Self::NAMED.iter().find(|(_, asked)| *asked == self).map_or("", |(name, _)| name)
     }
 
+    /// Returns the type that the user names, if any.
+    pub fn named(self) -> Option<WeightType> {
+        match self {
+            AskedWeights::Auto | AskedWeights::None => None,
+            AskedWeights::U32 => Some(WeightType::U32),
+            AskedWeights::U64 => Some(WeightType::U64),
+            AskedWeights::F32 => Some(WeightType::F32),
+            AskedWeights::F64 => Some(WeightType::F64),
+        }
+    }
+
     /// Returns how the first scan of the input treats weights.
     #[doc(hidden)]
     pub fn first(self) -> Weights {
         match self {
-            AskedWeights::Auto => Weights::Find,
             AskedWeights::None => Weights::Skip,
-            AskedWeights::U32 => Weights::Read(WeightType::U32),
-            AskedWeights::F32 => Weights::Read(WeightType::F32),
+            _ => self.named().map_or(Weights::Find, Weights::Read),
         }
     }
 
@@ -63,12 +78,10 @@ impl AskedWeights {
         edges: u64,
         missing: impl FnOnce() -> Error,
     ) -> Result<Option<WeightType>> {
-        match (self, found) {
-            (AskedWeights::None, _) => Ok(None),
-            (AskedWeights::Auto, found) => Ok(found),
-            (AskedWeights::U32 | AskedWeights::F32, None) if edges > 0 => Err(missing()),
-            (AskedWeights::U32, _) => Ok(Some(WeightType::U32)),
-            (AskedWeights::F32, _) => Ok(Some(WeightType::F32)),
+        match (self.named(), found) {
+            (Some(_), None) if edges > 0 => Err(missing()),
+            (Some(kind), _) => Ok(Some(kind)),
+            (None, found) => Ok(found.filter(|_| self != AskedWeights::None)),
         }
     }
 }
@@ -78,7 +91,7 @@ impl FromStr for AskedWeights {
 
     fn from_str(name: &str) -> Result<Self, String> {
         let named = AskedWeights::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, asked)| asked);
-        named.ok_or_else(|| format!("unknown weights {name:?}: one of auto, none, u32, f32"))
+        named.ok_or_else(|| format!("unknown weights {name:?}: one of auto, none, u32, u64, f32, f64"))
     }
 }
 

@@ -121,12 +121,14 @@ impl Weighted {
     pub(super) fn fill_weights(&self, first_edge: u64, kind: WeightType, out: &mut [u32]) {
         let WeightedSpec { least, most, seed, .. } = self.spec;
         let (stream, numbers) = (key(seed, WEIGHTS), u64::from(most - least) + 1);
-        for (weight, counter) in out.iter_mut().zip(first_edge..) {
+        for (words, counter) in out.chunks_exact_mut(kind.words()).zip(first_edge..) {
             let whole = least + below(numbers, number(stream, counter)) as u32;
-            *weight = match kind {
-                WeightType::U32 => whole,
-                WeightType::F32 => (whole as f32).to_bits(),
+            let bits = match kind {
+                WeightType::U32 | WeightType::U64 => whole.into(),
+                WeightType::F32 => (whole as f32).to_bits().into(),
+                WeightType::F64 => f64::from(whole).to_bits(),
             };
+            words.iter_mut().zip([bits as u32, (bits >> 32) as u32]).for_each(|(word, part)| *word = part);
         }
     }
 }

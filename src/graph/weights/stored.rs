@@ -1,8 +1,9 @@
 //! Files of weights. Each belongs to one block of rows, and lies next to the block's file.
 //!
 //! The body of a file is eight u64 (index of the block, first row, entries, 1 for whole numbers or 2 for f32, zeros)
-//! and a 32-bit weight for each target of the block, in the same order. The salt of the file combines the key of the
-//! graph's weights and the block's index.
+//! and a 32-bit weight for each target of the block, in the same order. For weights of 64 bits, which have the types 3
+//! and 4, it is the code of the weight (`prepare/weight_list`). The salt of the file combines the key of the graph's
+//! weights and the block's index.
 
 use crate::error::{At, Error, Result};
 use crate::formats::WeightType;
@@ -28,6 +29,9 @@ pub struct GraphWeights {
     pub checksum: u64,
     /// Key of the stored files: a hash of everything on which the weights depend.
     pub key: u64,
+    /// Key of the file that lists weights of 64 bits; 0 for other weights.
+    #[serde(default)]
+    pub list: u64,
 }
 
 fn kind(half: Half) -> Kind {
@@ -41,6 +45,8 @@ fn head(weights: GraphWeights, layout: &Layout, index: usize, entries: u64) -> [
     let type_of_them = match weights.kind {
         WeightType::U32 => 1,
         WeightType::F32 => 2,
+        WeightType::U64 => 3,
+        WeightType::F64 => 4,
     };
     [index as u64, layout.block(index).rows.start, entries, type_of_them, 0, 0, 0, 0]
 }
@@ -145,7 +151,7 @@ impl StoredWeights {
         Ok(StoredWeights { file, kind: weights.kind })
     }
 
-    /// Returns the weights in the order of the block's targets. They are whole numbers or the bits of f32.
+    /// Returns the weights in the order of the block's targets: whole numbers, the bits of f32, or codes.
     #[inline]
     pub fn weights(&self) -> &[u32] {
         // `open` checked the length; the body starts at a multiple of 64.
@@ -189,7 +195,7 @@ mod tests {
         let _ = file.finish().expect("written");
     }
 
-    const F32: GraphWeights = GraphWeights { kind: WeightType::F32, checksum: 0, key: 3 };
+    const F32: GraphWeights = GraphWeights { kind: WeightType::F32, checksum: 0, key: 3, list: 0 };
 
     #[test]
     fn weights_of_another_block_graph_or_type_are_refused() {

@@ -3,7 +3,7 @@
 
 use super::assignment::{Assignment, Sorting};
 use super::residence::{self, Residence};
-use super::{degree_file, sparse_ids};
+use super::{degree_file, lists};
 use crate::error::{Error, Result};
 use crate::formats::{CacheUse, Input, InputCache, Seen, Share, Slab};
 use crate::gpu::DeviceSlice;
@@ -21,6 +21,7 @@ use crate::prepare::partition::route::{NOBODY, Route};
 use crate::prepare::partition::{EdgePlacing, Partition, changed, scatter};
 use crate::prepare::prepared::{InputInfo, RowFiles, StoreInfo};
 use crate::prepare::sort::{self, gpu::Sorters};
+use crate::prepare::weight_list::Coded;
 use crate::process::progress::{StageProgress, Unit};
 use crate::{failpoint, size};
 use rayon::prelude::*;
@@ -162,9 +163,11 @@ fn place_edges(
 ) -> Result<(Seen, u64)> {
     let name = &input.name();
     let dictionary = match info.sparse {
-        true => Some(sparse_ids::open(context, info.identity)?),
+        true => Some(lists::open_ids(context, info.identity)?),
         false => None,
     };
+    let wide = info.weights.filter(|weights| weights.kind.is_wide());
+    let codes = wide.map(|weights| lists::open_weights(context, weights)).transpose()?;
     let mut gpu = context.gpu.for_preparing();
     let placers = gpu.as_mut().map(|gpu| Placers::start(gpu, route, map, name)).transpose()?.flatten();
     let mut placing: Box<dyn EdgePlacing + '_> = match placers {
@@ -172,6 +175,7 @@ fn place_edges(
         None => scatter::placing(route, context.threads, map.0, name),
     };
     let visitors = placing.visitors().into_iter();
+    let visitors = visitors.map(|visitor| Coded::new(codes.as_ref(), name, visitor));
     let mut visitors: Vec<_> =
         visitors.map(|visitor| dictionary::Numbered::new(dictionary.as_ref(), name, visitor)).collect();
     let share = Share::of(context.comm.rank(), context.comm.ranks());

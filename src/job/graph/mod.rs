@@ -5,7 +5,7 @@
 //! |---|---|
 //! | this file | the stage that prepares a graph from edges, by means of `vertex_order` and `blocks` |
 //! | `vertex_order` | `ingest` and `relabel`: the first pass over the edges, and the order of vertices |
-//! | `sparse_ids` | numbers for ids that are sparse |
+//! | `lists` | lists that number sparse ids, and weights of 64 bits |
 //! | `named` | a check that the input has the vertices that the job's tables name |
 //! | `blocks`, `stored_blocks` | `partition` and `sort`: opening blocks, and finding missing blocks |
 //! | `assignment`, `build` | which rank builds which blocks, and building them |
@@ -21,11 +21,11 @@ mod build;
 mod degree_file;
 mod derived;
 pub(crate) mod kept;
+mod lists;
 pub(crate) mod merge;
 pub(crate) mod named;
 mod packing;
 mod residence;
-mod sparse_ids;
 mod stored_blocks;
 pub(crate) mod transpose;
 mod upper;
@@ -108,7 +108,10 @@ impl Stage for FromEdges {
         let is_opened = VertexOrder { identity }.open_or_run(context, record, &mut making)?;
         let (info, order) = making.take_order()?;
         if is_opened && info.sparse {
-            sparse_ids::ensure(context, record, input, identity)?;
+            lists::ensure_ids(context, record, input, identity)?;
+        }
+        if let Some(weights) = info.weights.filter(|weights| is_opened && weights.kind.is_wide()) {
+            lists::ensure_weights(context, record, input, weights)?;
         }
         named::check(context, record, &info, &context.graph_folder(), order.as_ref(), Some((input, cache)))?;
         let mut blocks = BuildBlocks::default();

@@ -1,11 +1,11 @@
 //! The stage that orders vertices by degree: `ingest`, the first pass over the edges, and `relabel`. Both are recorded
 //! together, because the result of `ingest` is only in memory until the order is stored.
 
-use super::{Making, STAGES, residence, sparse_ids};
+use super::{Making, STAGES, lists, residence};
 use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::weights::Unread;
-use crate::formats::{CacheUse, Input, InputCache, WeightType};
+use crate::formats::{AskedWeights, CacheUse, Input, InputCache, WeightType};
 use crate::graph::{Direction, GraphWeights};
 use crate::job::context::{Context, Watched};
 use crate::job::input::{self, occupied, streams};
@@ -123,12 +123,16 @@ impl Ordering<'_, '_> {
                      out/ids.npy"
                 );
             }
-            let dictionary = sparse_ids::number(context, self.record, input, identity)?;
+            let dictionary = lists::list_ids(context, self.record, input, identity)?;
             found = self.ingest(CacheUse::Nothing, Some(&dictionary))?;
         }
         let content = content_of(&found)?;
         let weights = self.weights(content, &found)?;
         occupied::check_weights(&context.job, &self.record.manifest, content, weights)?;
+        if let Some(wide) = weights.filter(|weights| weights.kind.is_wide()) {
+            cache.release_all();
+            lists::list_weights(context, self.record, input, wide)?;
+        }
         let ids = found.degrees.len() as u64;
         let mut info = InputInfo {
             edges: found.edges,
@@ -172,6 +176,12 @@ impl Ordering<'_, '_> {
             return Ok(None);
         }
         let name = self.input.name();
+        if job.input.weights() == AskedWeights::Auto
+            && found.weights == Some(WeightType::F32)
+            && self.context.comm.leads()
+        {
+            tracing::info!("weights have decimals and are read as f32; weights = \"f64\" in [input] keeps more digits");
+        }
         match job.input.weights().decide(found.weights, found.edges, || self.input.lacks_weights())? {
             Some(kind) => weights_of(content, kind, found.weights_checksum).map(Some),
             // A graph without edges fits any type of weights.

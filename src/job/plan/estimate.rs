@@ -14,6 +14,7 @@ use crate::job::plan::stage::{PlannedStage, StageKind, stacked};
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::memory_plan::{MemoryDemand, Sizes};
 use crate::prepare::partition::{LINE, edge_bytes};
+use crate::prepare::weight_list::WeightCodes;
 use crate::prepare::{ingest, order, relabel};
 use std::sync::Arc;
 
@@ -31,6 +32,8 @@ pub(crate) struct JobSize<'a> {
     pub(crate) demand: MemoryDemand,
     /// True if ids may turn out to be sparse. A dictionary is then built, and its index is in memory.
     pub(crate) may_be_sparse: bool,
+    /// True if weights of 64 bits are listed.
+    pub(crate) lists_weights: bool,
     pub(crate) runs: u64,
     pub(crate) sizes: Result<Sizes, u64>,
     /// Smallest memory in bytes for partitioning (in addition to edges in flight between ranks) and for sorting.
@@ -116,7 +119,7 @@ impl JobSize<'_> {
         let (own, threads) = (machine.own(), machine.threads);
 
         let reading = input.scratch_bytes(threads);
-        let index = looking_up(self.may_be_sparse, self.graph.ids);
+        let index = looking_up(self.may_be_sparse, self.graph.ids, false);
         let samples = ingest::samples_bytes(threads, input);
         let least_ingest = samples + reading + ingest::degrees_bytes(self.graph.ids) + index;
         // The counters of each thread are as large as the limit allows.
@@ -141,7 +144,8 @@ impl JobSize<'_> {
         // Bytes on the disk: `ids` for the list of sparse ids and small files, `order` for everything stored before
         // the blocks, `blocks` for everything stored once the blocks are complete.
         let ids = if self.graph.sparse { Dictionary::body_bytes(self.graph.ids) + 2 * PAGE } else { 0 } + SMALL_FILES;
-        let order = order::body_bytes(self.graph.ids, self.runs) + 2 * PAGE + ids;
+        let weights = if self.lists_weights { WeightCodes::body_bytes(self.edges) + 2 * PAGE } else { 0 };
+        let order = order::body_bytes(self.graph.ids, self.runs) + 2 * PAGE + ids + weights;
         let packing = Packing::of(machine, job, (self.graph.edges, self.graph.vertices, self.graph.direction));
         let blocks = if packing.is_some() { 0 } else { self.block_bytes };
         let blocks = order + blocks + 4 * self.graph.vertices + PAGE;
@@ -171,6 +175,18 @@ impl JobSize<'_> {
         let seconds = crew.ingest(self.edges, self.graph.ids, input.bytes(), input);
         let memory = [ingest + kept, least_ingest.max(dictionary)];
         stages.push(stage("ingest", StageKind::Order, memory, ids, shared(self.graph.ids), seconds));
+        if self.lists_weights {
+            // Degrees stay in memory meanwhile. The disk holds sorted runs of all weights, and then the list.
+            let degrees = ingest::degrees_bytes(self.graph.ids);
+            let taken = own + reading + degrees;
+            let free = machine.host_memory.saturating_sub(taken);
+            let memory = [
+                taken + WeightCodes::build_bytes(self.edges, threads, free),
+                reading + degrees + WeightCodes::least_bytes(threads),
+            ];
+            let (disk, seconds) = (8 * self.edges + weights + ids, crew.dictionary(self.edges));
+            stages.push(stage("weights", StageKind::Order, memory, disk, 0, seconds));
+        }
         let (memory, seconds) = ([relabel + kept, least_relabel], crew.relabel(self.graph.ids));
         stages.push(stage("relabel", StageKind::Order, memory, order, shared(self.graph.ids), seconds));
         let seconds = times * crew.partition(self.edges, self.graph.ids, input.bytes(), spilled, input);

@@ -3,7 +3,7 @@
 
 use crate::algo::GraphSize;
 use crate::config::Job;
-use crate::formats::{Input, WeightType, Weights};
+use crate::formats::{AskedWeights, Input, WeightType, Weights};
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
@@ -13,6 +13,7 @@ use crate::job::plan::resources::Resources;
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::memory_plan::{MemoryDemand, Sizes};
 use crate::prepare::prepared::InputInfo;
+use crate::prepare::weight_list::WeightCodes;
 
 /// Page size in bytes. Files take whole pages on the disk.
 pub(crate) const PAGE: u64 = 4096;
@@ -26,7 +27,8 @@ pub(crate) fn needs(
     threads: usize,
     part: f64,
 ) -> MemoryDemand {
-    let reading = input.scratch_bytes(threads) + looking_up(info.sparse, info.ids);
+    let wide = info.weights.is_some_and(|weights| weights.kind.is_wide());
+    let reading = input.scratch_bytes(threads) + looking_up(info.sparse, info.ids, wide);
     let edges = info.edges - info.loops;
     MemoryDemand {
         edges: share_of(edges, part),
@@ -58,8 +60,16 @@ pub(crate) fn kept(most: u64, sizes: Result<Sizes, u64>, machine: &Resources, sl
     }
 }
 
-pub(crate) fn looking_up(sparse: bool, ids: u64) -> u64 {
-    if sparse { Dictionary::index_bytes(ids) } else { 0 }
+/// Returns the bytes for looking up `ids` ids if they are `sparse`, and weights if they are `wide` (of 64 bits).
+pub(crate) fn looking_up(sparse: bool, ids: u64, wide: bool) -> u64 {
+    let ids = if sparse { Dictionary::index_bytes(ids) } else { 0 };
+    ids + if wide { WeightCodes::INDEX_BYTES } else { 0 }
+}
+
+/// Returns true if the job's graph may carry weights of 64 bits, judging by the job file.
+pub(crate) fn may_be_wide(job: &Job) -> bool {
+    let asked = job.input.weights();
+    job.carries_weights() && (asked == AskedWeights::Auto || asked.named().is_some_and(WeightType::is_wide))
 }
 
 /// Returns the bytes of the block files of a prepared graph, including weights. The files of order and degrees are

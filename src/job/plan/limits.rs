@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Input, Weights, unmapped};
 use crate::gpu::{self, whole_pieces};
 use crate::graph::layout::Layout;
-use crate::job::plan::formulas::{as_read, looking_up};
+use crate::job::plan::formulas::{as_read, looking_up, may_be_wide};
 use crate::job::plan::input_estimate::{self, InputEstimate};
 use crate::job::plan::resources::Resources;
 use crate::job::plan::stage::StageKind;
@@ -122,7 +122,7 @@ fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
     // A run has room for an eighth more edges if memory allows, but the expected edges fit in this share.
     let part = route::largest_part(&layout, likely, machine.ranks);
     let share = (edges as f64 * (SHARE * part).min(1.0)) as u64;
-    let reading = input.scratch_bytes(threads) + looking_up(sparse, ids);
+    let reading = input.scratch_bytes(threads) + looking_up(sparse, ids, may_be_wide(job));
     let weighted = job.carries_weights();
     let on_gpu = waiting_on_gpu(machine);
     let is_enough = |mib: u64| {

@@ -26,13 +26,15 @@ pub use input_estimate::Basis;
 use crate::algo::{ByInput, GraphSize};
 use crate::config::{InputSpec, Job};
 use crate::error::Result;
-use crate::formats::{Input, Weights};
+use crate::formats::{Input, WeightType, Weights};
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
 use crate::job::plan::done::Done;
 use crate::job::plan::estimate::{Estimate, JobSize, SMALL_FILES, TaskCost};
-use crate::job::plan::formulas::{PAGE, as_read, looking_up, needs, share_of, size_of, store_bytes, weights_bytes};
+use crate::job::plan::formulas::{
+    PAGE, as_read, looking_up, may_be_wide, needs, share_of, size_of, store_bytes, weights_bytes,
+};
 use crate::job::plan::input_estimate::InputEstimate;
 use crate::job::plan::limits::CertainNeeds;
 use crate::job::plan::part_cost::derived_rows;
@@ -201,7 +203,7 @@ impl Plan {
         let blocks = Layout::new(likely, edges_about.saturating_sub(1), direction).blocks() as u64;
         // Blocks are not split between ranks, and later blocks have more edges than earlier ones.
         let part = if machine.ranks == 1 { 1.0 } else { 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64 };
-        let reading_in_all = reading + looking_up(may_be_sparse, ids);
+        let reading_in_all = reading + looking_up(may_be_sparse, ids, may_be_wide(job));
         let demand = MemoryDemand {
             edges: share_of(edges, part),
             likely: (edges as f64 * part.min(1.0)) as u64,
@@ -232,6 +234,7 @@ impl Plan {
             edges,
             demand,
             may_be_sparse,
+            lists_weights: weighted && job.input.weights().named().is_some_and(WeightType::is_wide),
             // r different degrees need r²/4 edges.
             runs: 2 * edges.isqrt() + 1,
             sizes: Sizes::new(shape, demand, machine.free_for_edges()),
@@ -282,6 +285,7 @@ impl Plan {
             edges: info.edges,
             demand: needs,
             may_be_sparse: info.sparse,
+            lists_weights: info.weights.is_some_and(|weights| weights.kind.is_wide()),
             runs: info.runs,
             sizes: Sizes::new(shape, needs, machine.free_for_edges()),
             least: needs.least(&shape),

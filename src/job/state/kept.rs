@@ -46,7 +46,7 @@ pub(crate) fn check_weights(graph: &Graph, job: &Job, workdir: &Path) -> Result<
     match reads.filter(|_| graph.stored.weights.is_none()) {
         None => Ok(()),
         Some(task) => Err(Error::Usage(format!(
-            "{}: [{}] reads weights, and this graph was kept without; run the job that kept it with weights = \"u32\" or \"f32\" in \
+            "{}: [{}] reads weights, and this graph was kept without; run the job that kept it with a type of weights, as weights = \"u32\", in \
              [input] and keep = true, or name the input itself",
             workdir.display(),
             task.name()

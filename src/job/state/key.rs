@@ -34,7 +34,8 @@ pub(crate) fn merged_key(content: u64) -> Result<u64> {
 /// # Errors
 /// None occur in practice.
 pub(crate) fn weights_of(content: u64, kind: WeightType, checksum: u64) -> Result<GraphWeights> {
-    Ok(GraphWeights { kind, checksum, key: key("weights", &(content, kind, checksum))? })
+    let key = key("weights", &(content, kind, checksum))?;
+    Ok(GraphWeights { kind, checksum, key, list: if kind.is_wide() { key } else { 0 } })
 }
 
 /// Returns the record of the weights in merged rows, given the record of the weights in the directed graph.

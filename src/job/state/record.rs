@@ -164,7 +164,7 @@ impl TaskRecord {
     /// `weights`. Weights that differ only in type count as the same.
     pub fn is_of_other_weights(&self, name: &str, edges: u64, weights: GraphWeights) -> bool {
         let of = |kind| weights_of(edges, kind, weights.checksum).ok().map(|weights| weights.key);
-        let same = [WeightType::U32, WeightType::F32].map(of).contains(&self.weights);
+        let same = WeightType::ALL.map(of).contains(&self.weights);
         self.weights.is_some() && !same && self.found.is_some() && self.is_on(name, edges)
     }
 

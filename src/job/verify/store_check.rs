@@ -18,6 +18,7 @@ use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::merge::{merge, merge_weighted};
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo, UpperInfo};
+use crate::prepare::weight_list::WeightCodes;
 use rayon::prelude::*;
 use std::path::Path;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -64,6 +65,10 @@ pub(crate) fn stored_graph(
     if info.sparse {
         let ids = Dictionary::open(&dictionary::path(&folder), info.identity, budget);
         verdict.note("graph/ids", ids.map(|ids| format!("whole; {} ids", ids.ids().len())))?;
+    }
+    if let Some(weights) = info.weights.filter(|weights| weights.kind.is_wide()) {
+        let list = WeightCodes::open(&folder, weights, budget);
+        verdict.note("graph/weights", list.map(|list| format!("whole; {} different weights", list.count())))?;
     }
     let runs = order::read_runs(&folder, info.content);
     let Ok(runs) = &runs else {

@@ -157,6 +157,49 @@ fn f32_have_the_digits_of_the_f64_that_they_are() {
 }
 
 #[test]
+fn weights_of_64_bits_go_to_every_format_of_text_and_back() {
+    let place = Place::new();
+    let lengths = ["0.1", "5e-324", "1.7976931348623157e308", "9007199254740993.0", "1e22", "0.30000000000000004", "0"];
+    let costs = ["18446744073709551615", "4294967296", "9007199254740993", "0", "16777217", "1217567877123", "5"];
+    let text = |weights: &[&str]| -> String {
+        weights.iter().enumerate().map(|(nth, weight)| format!("{nth} {} {weight}\n", nth + 1)).collect()
+    };
+    place.write("f64.txt", text(&lengths));
+    place.write("u64.txt", text(&costs));
+    for kind in ["f64", "u64"] {
+        let asked = if kind == "f64" { "f64" } else { "auto" };
+        let convert = |from: &str, to: &str| place.gpugraph(&["convert", from, to, "--weights", asked]).expect(0);
+        let first = format!("{kind}.txt");
+        convert(&first, "known.wel");
+        let known = std::fs::read_to_string(place.path("known.wel")).expect("text");
+        for (line, weight) in known.lines().zip(if kind == "f64" { lengths } else { costs }) {
+            let found = line.rsplit(' ').next().expect("a weight");
+            match kind {
+                "f64" => assert_eq!(found.parse::<f64>(), weight.parse::<f64>(), "{line}"),
+                _ => assert_eq!(found, weight),
+            }
+        }
+        for to in ["a.mtx", "a.gr", "a.csv", "a.graph", "a.txt.gz", "a.mtx.zst"] {
+            convert(&first, to);
+            convert(to, "back.wel");
+            let back = std::fs::read_to_string(place.path("back.wel")).expect("text");
+            // METIS has each edge from both ends, and an edge is a line of its own from each.
+            let lines = |text: &str| -> std::collections::BTreeSet<(u64, u64, String)> {
+                let ends = |line: &str| {
+                    let words: Vec<&str> = line.split(' ').collect();
+                    let [u, v] = [0, 1].map(|nth| words[nth].parse::<u64>().expect(line));
+                    (u.min(v), u.max(v), words[2].to_owned())
+                };
+                text.lines().map(ends).collect()
+            };
+            assert_eq!(lines(&back), lines(&known), "{to}");
+        }
+        let said = place.gpugraph(&["convert", &first, "a.graph500", "--weights", asked]).expect(3).err;
+        assert!(said.contains("weights that f32 represents exactly") && said.contains("--weights f32"), "{said}");
+    }
+}
+
+#[test]
 fn asked_weights_are_those_written_or_refused() {
     let place = Place::new();
     place.write("w.txt", "0 1 7\n1 2 9\n");
@@ -190,7 +233,7 @@ fn asked_weights_are_those_written_or_refused() {
         (&["bad.txt", "o.wel"], 3, "bad.txt:2: expected weights from 0 on"),
         (&["n.txt", "o.wel", "--weights", "f32"], 2, "n.txt: expected weights, as asked for"),
         (&["w.txt", "o.u32", "--weights", "u32"], 2, "o.u32: u32 can't store weights"),
-        (&["w.txt", "o.wel", "--weights", "u64"], 2, "unknown weights \"u64\""),
+        (&["w.txt", "o.wel", "--weights", "u16"], 2, "unknown weights \"u16\""),
     ] {
         let before = text("o.wel");
         let error = place.gpugraph(&[&["convert"], line].concat()).expect(code).err;

@@ -11,32 +11,40 @@ use gpugraph::internals::error::Result;
 use gpugraph::internals::formats::{Edges, Input, Look, Scan, Unwatched, Visitor, WeightType, Weights};
 
 const U32: Weights = Weights::Read(WeightType::U32);
+const U64: Weights = Weights::Read(WeightType::U64);
 const F32: Weights = Weights::Read(WeightType::F32);
+const F64: Weights = Weights::Read(WeightType::F64);
 
 /// An edge with its weight, which is a whole number below 2^32 or equals an f32.
 type Edge = (u64, u64, f64);
 
 /// Returns the bits in which a weight is handed over.
-fn bits(weights: Weights, weight: f64) -> u32 {
-    if weights == U32 { weight as u32 } else { (weight as f32).to_bits() }
+fn bits(weights: Weights, weight: f64) -> u64 {
+    match weights {
+        U32 | U64 => weight as u64,
+        F64 => weight.to_bits(),
+        _ => (weight as f32).to_bits().into(),
+    }
 }
 
 /// Keeps edges with the bits of their weights, which are 0 where none are handed over.
 #[derive(Default)]
 struct Weighted {
     edges: Bits,
-    /// True if weights are to be handed over.
-    read: bool,
+    /// Number of words in which each weight is to be handed over.
+    words: usize,
 }
 
 impl Visitor for Weighted {
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
-        assert_eq!(weights.len(), if self.read { edges.len() } else { 0 });
+        assert_eq!(weights.len(), self.words * edges.len());
         let pairs: Vec<[u64; 2]> = match edges {
             Edges::Narrow(pairs) => pairs.iter().map(|pair| pair.map(u64::from)).collect(),
             Edges::Wide(pairs) => pairs.to_vec(),
         };
-        let weights = weights.iter().copied().chain(std::iter::repeat(0));
+        let words = weights.chunks_exact(self.words.max(1));
+        let bits = words.map(|words| words.iter().rev().fold(0, |bits, &word| bits << 32 | u64::from(word)));
+        let weights = bits.chain(std::iter::repeat(0));
         self.edges.extend(pairs.into_iter().zip(weights).map(|([u, v], weight)| (u, v, weight)));
         Ok(())
     }
@@ -47,12 +55,21 @@ fn open(path: &Path) -> Input {
 }
 
 /// Edges with the bits of their weights.
-type Bits = Vec<(u64, u64, u32)>;
+type Bits = Vec<(u64, u64, u64)>;
+
+/// Returns the number of words in which a weight is handed over.
+fn words(weights: Weights) -> usize {
+    match weights {
+        U64 | F64 => 2,
+        Weights::Read(_) => 1,
+        Weights::Skip | Weights::Find => 0,
+    }
+}
 
 /// Returns all edges, sorted.
 fn scan(input: &Input, threads: usize) -> Result<(Bits, Scan)> {
-    let read = matches!(input.weights(), Weights::Read(_));
-    let mut visitors: Vec<_> = (0..threads).map(|_| Weighted { read, ..Weighted::default() }).collect();
+    let words = words(input.weights());
+    let mut visitors: Vec<_> = (0..threads).map(|_| Weighted { words, ..Weighted::default() }).collect();
     let scan = input.scan(&mut visitors, &Unwatched)?;
     let mut edges: Vec<_> = visitors.into_iter().flat_map(|visitor| visitor.edges).collect();
     edges.sort_unstable();

@@ -1,7 +1,7 @@
 //! What scans hand over of weights.
 
 use super::written::{bytes, npz};
-use super::{Edge, F32, Folder, U32, both_ways, open, scan, some, wanted};
+use super::{Edge, F32, F64, Folder, U32, U64, both_ways, open, scan, some, wanted};
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpugraph::internals::formats::{
@@ -50,12 +50,12 @@ fn each_edge_comes_once_with_its_weight_by_any_chunks_and_threads() {
         for name in NAMES.into_iter().filter(|name| whole || !name.contains("wsg")) {
             let (input, list) = made(&folder, name, &list);
             let mut checksums = Vec::new();
-            for weights in [Weights::Skip, Weights::Find, F32, U32] {
+            for weights in [Weights::Skip, Weights::Find, F32, U32, F64, U64] {
                 let input = input.clone().with_weights(weights);
                 for (chunk, threads) in [(8 << 20, 1), (1000, 3), (61, 2), (3, 2)] {
                     let what = format!("{name} {weights:?} in chunks of {chunk} by {threads}");
                     let done = scan(&input.clone().with_chunk(chunk), threads);
-                    if weights == U32 && !whole {
+                    if matches!(weights, U32 | U64) && !whole {
                         assert_eq!(done.expect_err(&what).exit_code(), 3, "{what}");
                         continue;
                     }
@@ -116,7 +116,7 @@ fn the_shares_of_ranks_have_the_weights_of_their_edges() {
             assert!(want == wanted(&list, weights), "{name}");
             let (mut edges, mut seen): (Vec<_>, Vec<Seen>) = (Vec::new(), Vec::new());
             for rank in 0..3 {
-                let mut visitors = [(); 2].map(|()| super::Weighted { edges: vec![], read: weights == F32 });
+                let mut visitors = [(); 2].map(|()| super::Weighted { edges: vec![], words: super::words(weights) });
                 seen.push(
                     input.scan_share(Share::of(rank, 3), CacheUse::Nothing, &mut visitors, &Unwatched).expect(name),
                 );
@@ -227,20 +227,16 @@ fn what_was_asked_for_is_decided_by_what_was_found() {
             .and_then(|(_, scan)| asked.decide(scan.weights, scan.edges, || input.lacks_weights()))
             .map_err(|e| e.exit_code())
     };
-    use AskedWeights::{Auto, None as Without};
-    let (u32, f32) = (Some(WeightType::U32), Some(WeightType::F32));
+    let [u32, u64, f32, f64] = WeightType::ALL.map(Some);
     for (text, by) in [
-        ("1 2 7\n", [Ok(u32), Ok(None), Ok(u32), Ok(f32)]),
-        ("1 2 7.5\n", [Ok(f32), Ok(None), Err(3), Ok(f32)]),
-        ("1 2 4294967296\n", [Err(3), Ok(None), Err(3), Ok(f32)]),
-        ("1 2\n", [Ok(None), Ok(None), Err(2), Err(2)]),
-        ("1 2 -7\n", [Err(3), Ok(None), Err(3), Err(3)]),
+        ("1 2 7\n", [Ok(u32), Ok(None), Ok(u32), Ok(u64), Ok(f32), Ok(f64)]),
+        ("1 2 7.5\n", [Ok(f32), Ok(None), Err(3), Err(3), Ok(f32), Ok(f64)]),
+        ("1 2 4294967296\n", [Ok(u64), Ok(None), Err(3), Ok(u64), Ok(f32), Ok(f64)]),
+        ("1 2 1e300\n", [Err(3), Ok(None), Err(3), Err(3), Err(3), Ok(f64)]),
+        ("1 2\n", [Ok(None), Ok(None), Err(2), Err(2), Err(2), Err(2)]),
+        ("1 2 -7\n", [Err(3), Ok(None), Err(3), Err(3), Err(3), Err(3)]),
     ] {
-        assert_eq!(
-            [Auto, Without, AskedWeights::U32, AskedWeights::F32].map(|asked| decide(text, asked)),
-            by,
-            "{text}"
-        );
+        assert_eq!(AskedWeights::NAMED.map(|(_, asked)| decide(text, asked)), by, "{text}");
     }
     let made = Input::generated(gpugraph::internals::generate::Generator::uniform(4, 2.0, 1).expect("a generator"));
     assert_eq!(scan(&made.clone().with_weights(Weights::Find), 1).expect("edges").1.weights, None);
@@ -255,7 +251,7 @@ fn sparse_ids_are_numbered_with_their_weights() {
     let (path, budget) = (folder.path("ids"), Budget::new(1 << 30, 2).expect("room"));
     Dictionary::build(&input, &path, 7, 2, &budget, &Unwatched).expect("built");
     let dictionary = Dictionary::open(&path, 7, &budget).expect("opened");
-    let visitor = |_| Numbered::new(Some(&dictionary), "a test", super::Weighted { edges: vec![], read: true });
+    let visitor = |_| Numbered::new(Some(&dictionary), "a test", super::Weighted { edges: vec![], words: 1 });
     let mut visitors: Vec<_> = (0..2).map(visitor).collect();
     input.with_weights(F32).with_chunk(5000).scan(&mut visitors, &Unwatched).expect("scanned");
     let mut found: Vec<_> = visitors.into_iter().flat_map(|visitor| visitor.inner.edges).collect();

@@ -1,9 +1,9 @@
 //! Weights that are none, with their place and what to do.
 
 use super::written::{bytes, npz};
-use super::{Edge, F32, Folder, U32, open, scan, some};
+use super::{Edge, F32, F64, Folder, U32, U64, open, scan, some};
 use crate::support::Place;
-use gpugraph::internals::formats::{CacheUse, Input, Look, Seen, Share, Unwatched, WeightType, Weights};
+use gpugraph::internals::formats::{Input, Look, WeightType, Weights};
 
 /// Returns the message of a scan that fails with `code`.
 #[track_caller]
@@ -44,104 +44,86 @@ fn what_is_no_weight_is_refused_at_its_line() {
             // Who wants none reads the edges, as ever.
             scan(&open(&path), 2).expect("edges alone");
         }
-        for bad in ["0.5", "4294967296", "1e10", "18446744073709551616"] {
+        for (bad, found) in [
+            ("0.5", Some(WeightType::F32)),
+            ("4294967296", Some(WeightType::U64)),
+            ("1e10", Some(WeightType::U64)),
+            ("18446744073709551616", None),
+        ] {
             let path = folder.write(name, text.replace('@', bad));
             let said = refused(open(&path), U32, 3);
             assert!(said.contains(&format!("{name}:{line}: expected whole weights below 2^32")), "{said}");
-            assert!(said.contains("weights = \"f32\""), "{said}");
-            if bad == "0.5" {
-                scan(&open(&path).with_weights(Weights::Find), 2).expect("f32");
+            assert!(said.contains("weights = \"u64\""), "{said}");
+            assert_eq!(scan(&open(&path).with_weights(F32), 2).expect("f32").1.weights, Some(WeightType::F32));
+            assert_eq!(scan(&open(&path).with_weights(F64), 2).expect("f64").1.weights, Some(WeightType::F64));
+            if let Some(kind) = found {
+                assert_eq!(scan(&open(&path).with_weights(Weights::Find), 2).expect("found").1.weights, found);
+                scan(&open(&path).with_weights(Weights::Read(kind)), 2).expect("as found");
                 continue;
             }
-            // Nor is a whole number rounded because nobody said of what type it is.
-            let said = refused(open(&path), Weights::Find, 3);
-            assert!(said.contains(&format!("{name}:{line}: expected whole weights below 2^32")), "{said}");
-            assert!(said.contains(bad) && said.contains("weights = \"f32\""), "{said}");
-            assert_eq!(scan(&open(&path).with_weights(F32), 2).expect("f32").1.weights, Some(WeightType::F32));
+            for weights in [Weights::Find, U64] {
+                let said = refused(open(&path), weights, 3);
+                assert!(said.contains(&format!("{name}:{line}: expected whole weights below 2^64")), "{said}");
+                assert!(said.contains(bad) && said.contains("weights = \"f64\""), "{said}");
+            }
+        }
+        // What f64 does not equal, and what is beyond it.
+        for bad in ["9007199254740993", "1e309"] {
+            let path = folder.write(name, text.replace('@', bad));
+            let said = refused(open(&path), F64, 3);
+            assert!(said.contains(&format!("{name}:{line}: expected ")) && said.contains(bad), "{said}");
         }
     }
 }
 
-/// Weights of 2^32 at lines 4,001 and 9,001; if `decimal`, half of one between.
-fn wide(decimal: bool) -> String {
-    let weight = |line| match line {
-        4000 | 9000 => "4294967296".to_owned(),
-        5000 if decimal => "0.5".to_owned(),
-        _ => (line % 7).to_string(),
-    };
-    (0..10_000).map(|line| format!("{} {} {}\n", line % 50, line % 49, weight(line))).collect()
-}
-
 #[test]
-fn the_first_whole_weight_that_is_too_large_is_named_by_any_threads_and_ranks() {
+fn whole_weights_from_2_to_the_32_are_u64_beside_others_and_f32_beside_decimals() {
     let folder = Folder::new();
-    let plain = folder.write("a.txt", wide(false));
-    let packed = folder.write("a.txt.zst", zstd::encode_all(wide(false).as_bytes(), 1).expect("packed"));
-    for path in [&plain, &packed] {
-        for (chunk, threads) in [(8 << 20, 1), (1000, 3), (64, 2)] {
-            let input = open(path).with_weights(Weights::Find).with_chunk(chunk);
-            let said = scan(&input, threads).expect_err("refused").to_string();
-            assert!(said.contains(":4001: ") && said.contains("0 31 4294967296"), "{said}");
+    let text = |decimal: bool| -> String {
+        let weight = |line| match line {
+            4000 | 9000 => "4294967296".to_owned(),
+            5000 if decimal => "0.5".to_owned(),
+            _ => (line % 7).to_string(),
+        };
+        (0..10_000).map(|line| format!("{} {} {}\n", line % 50, line % 49, weight(line))).collect()
+    };
+    for (decimal, kind) in [(false, WeightType::U64), (true, WeightType::F32)] {
+        let plain = folder.write("a.txt", text(decimal));
+        let packed = folder.write("a.txt.zst", zstd::encode_all(text(decimal).as_bytes(), 1).expect("packed"));
+        for path in [&plain, &packed] {
+            for (chunk, threads) in [(8 << 20, 1), (1000, 3), (64, 2)] {
+                let input = open(path).with_weights(Weights::Find).with_chunk(chunk);
+                assert_eq!(scan(&input, threads).expect("found").1.weights, Some(kind));
+            }
         }
     }
-    // Of three ranks one has the first, and one has another.
-    let input = open(&plain).with_weights(Weights::Find).with_chunk(1000);
-    let seen = |rank| {
-        let mut visitors = [super::Weighted::default()];
-        input.scan_share(Share::of(rank, 3), CacheUse::Nothing, &mut visitors, &Unwatched).expect("a share")
-    };
-    let mut seen: Vec<Seen> = (0..3).map(seen).collect();
-    let (mut sums, mut most) = (vec![0; seen[0].sums().len()], vec![0; seen[0].most().len()]);
-    for seen in &mut seen {
-        sums.iter_mut().zip(seen.sums()).for_each(|(sum, one)| *sum += *one);
-        most.iter_mut().zip(seen.most()).for_each(|(most, one)| *most = (*most).max(*one));
-    }
-    let ends = seen.into_iter().map(|mut seen| {
-        seen.sums().copy_from_slice(&sums);
-        seen.most().copy_from_slice(&most);
-        seen.finish().err().map(|error| error.to_string())
-    });
-    let said: Vec<String> = ends.flatten().collect();
-    assert!(said.len() == 1 && said[0].contains("a.txt:4001: "), "{said:?}");
-    // Beside a decimal it is an f32 like others.
-    let path = folder.write("d.txt", wide(true));
-    assert_eq!(scan(&open(&path).with_weights(Weights::Find), 2).expect("f32").1.weights, Some(WeightType::F32));
-}
-
-#[test]
-fn arrays_have_whole_weights_that_are_too_large() {
-    let folder = Folder::new();
     let list = |more: f64| -> Vec<Edge> { vec![(0, 1, 3.0), (1, 2, 4_294_967_296.0), (2, 0, more)] };
-    let path = folder.write("a.npz", npz(&list(1.0), 3, ">f8", "coo"));
-    let said = refused(open(&path), Weights::Find, 3);
-    assert!(said.contains("4294967296 as number 1 of data") && said.contains("weights = \"f32\""), "{said}");
-    // Decimals, and f32 by type.
-    for (more, kind) in [(0.5, ">f8"), (1.0, "<f4")] {
+    for (more, kind, found) in
+        [(1.0, ">f8", WeightType::U64), (0.5, ">f8", WeightType::F32), (1.0, "<f4", WeightType::F32)]
+    {
         let path = folder.write("a.npz", npz(&list(more), 3, kind, "coo"));
-        let found = scan(&open(&path).with_weights(Weights::Find), 1).expect("f32").1;
-        assert_eq!(found.weights, Some(WeightType::F32), "{kind}");
+        assert_eq!(scan(&open(&path).with_weights(Weights::Find), 1).expect("found").1.weights, Some(found), "{kind}");
     }
 }
 
 #[test]
-fn jobs_and_convert_refuse_whole_weights_from_2_to_the_32_and_warn_of_rounded_ones() {
+fn convert_keeps_whole_weights_from_2_to_the_32_and_warns_of_rounded_ones() {
     let place = Place::new();
     place.write("ms.txt", "0 1 5\n1 2 1217573801456\n0 2 2\n");
     place.write("mixed.txt", "0 1 16777216\n1 2 16777217\n0 2 0.5\n");
     place.write("exact.txt", "0 1 4294967296\n1 2 16777216\n0 2 0.5\n");
-    place.job("path = \"ms.txt\"", "[sssp]\nsources = [0]\nwrite = true\n");
-    for ran in [place.run(&[]), place.gpugraph(&["convert", "ms.txt", "o.txt"])] {
-        let said = ran.expect(3).err;
-        assert!(said.contains("ms.txt:2: ") && said.contains("1217573801456") && said.contains("f32"), "{said}");
-    }
-    place.run(&["--set", "input.weights=f32"]).expect(0);
+    place.gpugraph(&["convert", "ms.txt", "o.txt"]).expect(0);
+    assert_eq!(std::fs::read_to_string(place.path("o.txt")).expect("text"), "0 1 5\n1 2 1217573801456\n0 2 2\n");
     let asked = place.gpugraph(&["convert", "ms.txt", "o.txt", "--weights", "f32"]).expect(0).err;
     assert!(!asked.contains("rounded"), "{asked}");
     let said = place.gpugraph(&["convert", "mixed.txt", "o.txt"]).expect(0).err;
     assert!(said.contains("mixed.txt:2: ") && said.contains("16777217") && said.contains("rounded"), "{said}");
-    assert_eq!(said.matches("16777217").count(), 1, "{said}");
+    assert!(said.matches("16777217").count() == 1 && said.contains("weights = \"f64\""), "{said}");
     let said = place.gpugraph(&["convert", "exact.txt", "o.txt"]).expect(0).err;
     assert!(!said.contains("rounded"), "{said}");
+    place.gpugraph(&["convert", "mixed.txt", "o.txt", "--weights", "f64"]).expect(0);
+    let text = std::fs::read_to_string(place.path("o.txt")).expect("text");
+    assert_eq!(text, "0 1 16777216.0\n1 2 16777217.0\n0 2 0.5\n");
 }
 
 #[test]

@@ -175,7 +175,7 @@ struct Checker<'a> {
 }
 
 impl EdgeCheck for Checker<'_> {
-    fn edge(&mut self, ends: [u32; 2], _: u32) {
+    fn edge(&mut self, ends: [u32; 2], _: u64) {
         if let Err(fault) = self.check.edge(ends)
             && self.wrong.is_none_or(|(first, _)| ends < first)
         {

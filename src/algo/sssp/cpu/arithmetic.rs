@@ -1,5 +1,8 @@
 //! Arithmetic of distances in a search. A distance is a whole number of 32 bits if all sums fit, otherwise of 64 bits.
-//! Distances with decimals are the bits of an `f32`, because these have the same order as the numbers.
+//! Distances with decimals are the bits of an `f32` or `f64`, because these have the same order as the numbers.
+//!
+//! An entry of a row has a weight of 32 bits, or the code of one of 64 bits. The slice `values` has the latter by their
+//! codes.
 
 use crate::algo::sssp::search::NONE;
 use crate::algo::sssp::{Distance, Distances};
@@ -24,9 +27,9 @@ pub trait Arithmetic: Send + Sync + 'static {
     /// Distance of an unreached vertex; larger than any sum.
     const UNREACHED: Self::Sum;
 
-    /// Returns `sum` plus `weight`. The result is never smaller than `sum`, and a larger `sum` or `weight` never makes
-    /// it smaller.
-    fn add(sum: Self::Sum, weight: u32) -> Self::Sum;
+    /// Returns `sum` plus `weight`, which may be a code in `values`. The result is never smaller than `sum`, and a larger
+    /// `sum` or `weight` never makes it smaller.
+    fn add(sum: Self::Sum, weight: u32, values: &[u64]) -> Self::Sum;
     /// Returns the distance in a cell.
     fn load(cell: &Self::Cell) -> Self::Sum;
     /// Sets the distance in a cell.
@@ -75,6 +78,9 @@ pub trait Arithmetic: Send + Sync + 'static {
             Distances::Decimal(to) => to.iter_mut().zip(cells).for_each(|(to, cell)| {
                 *to = f32::from_bits(Self::to_word(Self::load(cell)) as u32);
             }),
+            Distances::Double(to) => to.iter_mut().zip(cells).for_each(|(to, cell)| {
+                *to = f64::from_bits(Self::to_word(Self::load(cell)));
+            }),
         }
     }
 }
@@ -85,8 +91,9 @@ pub trait Arithmetic: Send + Sync + 'static {
 pub struct Width {
     /// Base-2 logarithm of the width, for whole numbers.
     pub shift: u32,
-    /// Reciprocal of the width, for decimals.
+    /// Reciprocal of the width, for decimals. The first is for f32, and the second for f64.
     pub reciprocal: f32,
+    pub reciprocal_f64: f64,
 }
 
 /// Implements the methods of [`Arithmetic`] about candidate paths, for cells without parents. A candidate path is then
@@ -113,7 +120,7 @@ macro_rules! sums_alone {
 }
 
 macro_rules! whole {
-    ($name:ident, $sum:ty, $cell:ty, $doc:literal) => {
+    ($name:ident, $sum:ty, $cell:ty, |$weight:ident, $values:ident| $added:expr, $doc:literal) => {
         #[doc = $doc]
         pub struct $name;
 
@@ -126,8 +133,8 @@ macro_rules! whole {
             sums_alone!();
 
             #[inline(always)]
-            fn add(sum: $sum, weight: u32) -> $sum {
-                sum.saturating_add(weight.into())
+            fn add(sum: $sum, $weight: u32, $values: &[u64]) -> $sum {
+                sum.saturating_add($added)
             }
 
             #[inline(always)]
@@ -170,59 +177,92 @@ macro_rules! whole {
     };
 }
 
-whole!(Short, u32, AtomicU32, "Whole numbers below 2^32.");
-whole!(Long, u64, AtomicU64, "Whole numbers below 2^64.");
+whole!(Short, u32, AtomicU32, |weight, _values| weight, "Whole numbers below 2^32.");
+whole!(Long, u64, AtomicU64, |weight, _values| weight.into(), "Whole numbers below 2^64, as sums of 32-bit weights.");
+whole!(
+    Wide,
+    u64,
+    AtomicU64,
+    // Larger codes stand for no weight. Empty rows have one.
+    |weight, values| values.get(weight as usize).copied().unwrap_or(u64::MAX),
+    "Whole numbers below 2^64, as sums of 64-bit weights."
+);
 
-/// Arithmetic of decimals, which are stored as the bits of f32.
-pub struct Decimal;
+macro_rules! decimal {
+    ($name:ident, $sum:ty, $cell:ty, $float:ty, $reciprocal:ident, $variant:ident, |$weight:ident, $values:ident| $added:expr, $doc:literal) => {
+        #[doc = $doc]
+        pub struct $name;
 
-impl Arithmetic for Decimal {
-    type Sum = u32;
-    type Cell = AtomicU32;
-    const ZERO: u32 = 0;
-    /// Bits of infinity: adding to it changes nothing.
-    const UNREACHED: u32 = 0x7f80_0000;
+        impl Arithmetic for $name {
+            type Sum = $sum;
+            type Cell = $cell;
+            const ZERO: $sum = 0;
+            /// Bits of infinity: adding to it changes nothing.
+            const UNREACHED: $sum = <$float>::INFINITY.to_bits();
 
-    sums_alone!();
+            sums_alone!();
 
-    #[inline(always)]
-    fn add(sum: u32, weight: u32) -> u32 {
-        (f32::from_bits(sum) + f32::from_bits(weight)).to_bits()
-    }
+            #[inline(always)]
+            fn add(sum: $sum, $weight: u32, $values: &[u64]) -> $sum {
+                (<$float>::from_bits(sum) + <$float>::from_bits($added)).to_bits()
+            }
 
-    #[inline(always)]
-    fn load(cell: &AtomicU32) -> u32 {
-        cell.load(Relaxed)
-    }
+            #[inline(always)]
+            fn load(cell: &$cell) -> $sum {
+                cell.load(Relaxed)
+            }
 
-    #[inline(always)]
-    fn store(cell: &AtomicU32, sum: u32) {
-        cell.store(sum, Relaxed);
-    }
+            #[inline(always)]
+            fn store(cell: &$cell, sum: $sum) {
+                cell.store(sum, Relaxed);
+            }
 
-    #[inline(always)]
-    fn improve(cell: &AtomicU32, sum: u32) -> bool {
-        cell.fetch_min(sum, Relaxed) > sum
-    }
+            #[inline(always)]
+            fn improve(cell: &$cell, sum: $sum) -> bool {
+                cell.fetch_min(sum, Relaxed) > sum
+            }
 
-    #[inline(always)]
-    fn bucket(sum: u32, width: Width) -> u64 {
-        (f32::from_bits(sum) * width.reciprocal) as u64
-    }
+            #[inline(always)]
+            fn bucket(sum: $sum, width: Width) -> u64 {
+                (<$float>::from_bits(sum) * width.$reciprocal) as u64
+            }
 
-    fn least(bucket: u64, width: Width) -> u32 {
-        // Because of rounding, the result may lie in the bucket before.
-        let mut least = (bucket as f32 / width.reciprocal).to_bits();
-        while Self::bucket(least, width) < bucket && least < Self::UNREACHED {
-            least += 1;
+            fn least(bucket: u64, width: Width) -> $sum {
+                // Rounding may put the result into the bucket before.
+                let mut least = (bucket as $float / width.$reciprocal).to_bits();
+                while Self::bucket(least, width) < bucket && least < Self::UNREACHED {
+                    least += 1;
+                }
+                least
+            }
+
+            fn distance(sum: $sum) -> Distance {
+                Distance::$variant(<$float>::from_bits(sum))
+            }
         }
-        least
-    }
-
-    fn distance(sum: u32) -> Distance {
-        Distance::Decimal(f32::from_bits(sum))
-    }
+    };
 }
+
+decimal!(
+    Decimal,
+    u32,
+    AtomicU32,
+    f32,
+    reciprocal,
+    Decimal,
+    |weight, _values| weight,
+    "Arithmetic of decimals that are stored as the bits of f32."
+);
+decimal!(
+    Double,
+    u64,
+    AtomicU64,
+    f64,
+    reciprocal_f64,
+    Double,
+    |weight, values| values.get(weight as usize).copied().unwrap_or(f64::INFINITY.to_bits()),
+    "Arithmetic of decimals that are stored as the bits of f64."
+);
 
 /// Distances of 32 bits in cells that also hold a parent: the smallest vertex, nearer to the root, from which an edge
 /// gives this distance. The parent is final once all edges of vertices at smaller distances were relaxed.
@@ -238,8 +278,8 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for WithParents<A> {
     const UNREACHED: u32 = A::UNREACHED;
 
     #[inline(always)]
-    fn add(sum: u32, weight: u32) -> u32 {
-        A::add(sum, weight)
+    fn add(sum: u32, weight: u32, values: &[u64]) -> u32 {
+        A::add(sum, weight, values)
     }
 
     #[inline(always)]

@@ -31,7 +31,7 @@ mod slices;
 mod sort;
 mod walk;
 
-use self::arithmetic::{Arithmetic, Decimal, Long, Short, Width, WithParents};
+use self::arithmetic::{Arithmetic, Decimal, Double, Long, Short, Wide, Width, WithParents};
 use self::bins::DistanceBins;
 use self::packing::EntryPacking;
 use self::rows::SortedRows;
@@ -42,7 +42,7 @@ use super::edges::WeightedEdges;
 use super::options::{Method, Sssp};
 use super::ranks::exchange::NearerExchange;
 use super::search::{Search, ShortestPathTree, SsspSearched};
-use super::weights::EdgeWeights;
+use super::weights::{EdgeWeights, WeightScale};
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership};
 use crate::algo::team::of_cores;
@@ -52,6 +52,7 @@ use crate::formats::WeightType;
 use crate::graph::direction::{Direction, Way};
 use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Reservation, populate};
+use crate::prepare::weight_list::WeightValues;
 use std::sync::{Mutex, PoisonError};
 
 /// Number of row entries below which one thread searches alone. It finishes before other threads could start.
@@ -80,6 +81,10 @@ pub struct SortedGraph {
     out: SortedRows,
     /// Rows of in-edges, if the graph is directed.
     into: Option<SortedRows>,
+    /// Weights of 64 bits by their codes.
+    values: WeightValues,
+    /// Bits of the largest weight.
+    heaviest: u64,
     /// Number of vertices.
     vertices: u32,
     /// First of the vertices with a single edge, which come last in the order of vertices. No shortest path leads
@@ -108,7 +113,9 @@ impl SortedGraph {
 enum SsspArrays {
     Short(ArraysOf<Short>),
     Long(ArraysOf<Long>),
+    Wide(ArraysOf<Wide>),
     Decimal(ArraysOf<Decimal>),
+    Double(ArraysOf<Double>),
     ShortTree(ArraysOf<WithParents<Short>>),
     DecimalTree(ArraysOf<WithParents<Decimal>>),
 }
@@ -141,7 +148,7 @@ pub struct RowsSize {
     pub entries: u64,
     /// Number of entries in the longest row.
     pub longest: u64,
-    /// Upper bound of the weights.
+    /// Upper bound of the weights, as they are stored.
     pub largest: u32,
     /// Direction of the edges.
     pub direction: Direction,
@@ -189,7 +196,10 @@ impl CpuSearch {
         let edges = WeightedEdges::new(graph, table.weights, budget)?;
         let (kind, direction, vertices) = (edges.kind, edges.direction, graph.info.connected as u32);
         let (out, into) = sort_rows(&edges, table.weights, degrees, own, run)?;
+        let values =
+            if let EdgeWeights::Stored(values) = &edges.weights { values.clone() } else { WeightValues::default() };
         drop(edges);
+        let scale = WeightScale { kind, values: values.bits() };
         if out.is_on_disk() {
             tracing::info!("rows sorted by weight are in a file: memory is too small for them");
             if own.ranks == 1 {
@@ -200,7 +210,7 @@ impl CpuSearch {
         let tails = vertices - (0..vertices).rev().take_while(is_tail).count() as u32;
         let (mut weights, mut is_on_disk) = (out.weights, out.is_on_disk());
         if let Some(exchange) = exchange {
-            weights = weights.of_all(kind, exchange)?;
+            weights = weights.of_all(scale, exchange)?;
             is_on_disk = exchange.sum(is_on_disk.into())? > 0;
         }
         let entries = entries(degrees, direction);
@@ -209,7 +219,7 @@ impl CpuSearch {
         let longest = degrees.iter().take(1 << direction.shift()).max().copied().unwrap_or(0);
         let has_hubs = f64::from(longest) > HUB * degree;
         // No shortest path has more edges than the graph has vertices.
-        let farthest = rows::number(kind, weights.largest) * f64::from(vertices);
+        let farthest = scale.number(weights.largest) * f64::from(vertices);
         let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs, farthest);
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
         let threads = if entries < FEW { 1 } else { of_cores(run.threads) };
@@ -223,8 +233,12 @@ impl CpuSearch {
             WeightType::F32 => SsspArrays::Decimal(ArraysOf::new(vertices, threads, budget)?),
             WeightType::U32 if is_short => SsspArrays::Short(ArraysOf::new(vertices, threads, budget)?),
             WeightType::U32 => SsspArrays::Long(ArraysOf::new(vertices, threads, budget)?),
+            WeightType::U64 => SsspArrays::Wide(ArraysOf::new(vertices, threads, budget)?),
+            WeightType::F64 => SsspArrays::Double(ArraysOf::new(vertices, threads, budget)?),
         };
-        let graph = SortedGraph { out, into, vertices, tails, own, entries, width, has_hubs, is_on_disk };
+        let heaviest = scale.bits(weights.largest);
+        let graph =
+            SortedGraph { out, into, values, heaviest, vertices, tails, own, entries, width, has_hubs, is_on_disk };
         Ok(CpuSearch { graph, sums, method })
     }
 
@@ -243,7 +257,9 @@ impl CpuSearch {
         match &self.sums {
             SsspArrays::Short(state) => self.run(state, root, ranks, distances, parents),
             SsspArrays::Long(state) => self.run(state, root, ranks, distances, parents),
+            SsspArrays::Wide(state) => self.run(state, root, ranks, distances, parents),
             SsspArrays::Decimal(state) => self.run(state, root, ranks, distances, parents),
+            SsspArrays::Double(state) => self.run(state, root, ranks, distances, parents),
             SsspArrays::ShortTree(state) => self.run(state, root, ranks, distances, parents),
             SsspArrays::DecimalTree(state) => self.run(state, root, ranks, distances, parents),
         }
@@ -316,9 +332,11 @@ fn sort_rows(
 /// fit 64 bits.
 fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
     let wanted = if has_hubs { mean } else { 8.0 * mean } / degree.max(1.0);
-    let wanted = wanted.max(farthest / MOST_BUCKETS);
-    let reciprocal = (1.0 / wanted.max(f64::MIN_POSITIVE)).min(f64::from(f32::MAX)) as f32;
-    Width { shift: wanted.max(1.0).log2().round() as u32, reciprocal }
+    // The largest f64 stands for sums beyond it.
+    let wanted = wanted.max(farthest / MOST_BUCKETS).min(f64::MAX / MOST_BUCKETS);
+    let reciprocal_f64 = 1.0 / wanted.max(f64::MIN_POSITIVE);
+    let reciprocal = reciprocal_f64.min(f64::from(f32::MAX)) as f32;
+    Width { shift: (wanted.max(1.0).log2().round() as u32).min(u64::BITS - 1), reciprocal, reciprocal_f64 }
 }
 
 impl Search<ShortestPathTree, SsspSearched> for CpuSearch {

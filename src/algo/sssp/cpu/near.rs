@@ -10,9 +10,9 @@
 
 use super::disk::{self, DiskEntries};
 use super::packing::{EntryPacking, PADDING};
-use super::rows::{neighbour, number, weight};
+use super::rows::{neighbour, weight};
+use crate::algo::sssp::weights::WeightScale;
 use crate::error::Result;
-use crate::formats::WeightType;
 use crate::memory::{Budget, Buffer, bytes_of_mut};
 use crate::process::signals;
 use crate::store::placed::Placed;
@@ -28,8 +28,8 @@ const PART: usize = 1 << 12;
 const PURPOSE: &str = "the first entries of rows in a file";
 
 /// Upper bounds of the distances of vertices from the hubs, and the number of row entries by excess.
-pub struct Bounds {
-    kind: WeightType,
+pub struct Bounds<'a> {
+    scale: WeightScale<'a>,
     largest: f64,
     of: Buffer<f32>,
     counts: ExcessCounts,
@@ -74,14 +74,14 @@ pub fn bytes(vertices: u64) -> (u64, u64) {
     (4 * (vertices + 1), 4 * vertices)
 }
 
-impl Bounds {
-    /// Creates bounds for `vertices` vertices, with weights of type `kind` up to `largest`.
+impl<'a> Bounds<'a> {
+    /// Creates bounds for `vertices` vertices, with weights up to `largest`. `scale` is their meaning.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
-    pub fn new(vertices: usize, kind: WeightType, largest: u32, budget: &Budget) -> Result<Bounds> {
+    pub fn new(vertices: usize, scale: WeightScale<'a>, largest: u32, budget: &Budget) -> Result<Bounds<'a>> {
         let of = budget.zeroed(vertices, "bounds of ways, by which the first entries of rows are kept")?;
-        Ok(Bounds { kind, largest: number(kind, largest), of, counts: ExcessCounts::new(), is_begun: false })
+        Ok(Bounds { scale, largest: scale.number(largest), of, counts: ExcessCounts::new(), is_begun: false })
     }
 
     /// Finds the bounds of the next vertices, and counts the entries of their rows by excess. `starts` has the position
@@ -92,7 +92,7 @@ impl Bounds {
         for (nth, v) in vertices.clone().enumerate() {
             let mut bound = f32::INFINITY;
             for &entry in row(nth) {
-                let weight = number(self.kind, weight(entry)) as f32;
+                let weight = self.scale.number(weight(entry)) as f32;
                 if weight >= bound {
                     break;
                 }
@@ -127,7 +127,7 @@ impl Bounds {
     /// an earlier step.
     #[inline]
     fn step(&self, weight: u32, bound: f32) -> usize {
-        let excess = (number(self.kind, weight) - f64::from(bound)) / self.largest.max(f64::MIN_POSITIVE);
+        let excess = (self.scale.number(weight) - f64::from(bound)) / self.largest.max(f64::MIN_POSITIVE);
         // A cast to an integer clamps values outside its range, and turns NaN into zero.
         (((excess + 1.0) * (STEPS / 2) as f64) as usize).min(STEPS)
     }
@@ -192,6 +192,7 @@ fn first_not(places: usize, is: impl Fn(usize) -> bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::WeightType;
     use crate::memory::bytes_of_mut;
 
     /// Makes rows of increasing length. Each row has neighbours smaller than its vertex, and some rows have a larger
@@ -215,10 +216,11 @@ mod tests {
         let budget = Budget::new(1 << 30, 1).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let packing = EntryPacking::of(60, 255);
+        let scale = WeightScale { kind: WeightType::U32, values: &[] };
         let mut kept_before = 0;
         for room in [0, 60, 200, 300, 500, 700, 1 << 20] {
             let file = Placed::create(folder.path().join("rows"), disk::bytes(packing, all)).unwrap();
-            let mut bounds = Bounds::new(60, WeightType::U32, 255, &budget).unwrap();
+            let mut bounds = Bounds::new(60, scale, 255, &budget).unwrap();
             for part in [0..7, 7..60] {
                 let ends = &starts[part.start as usize..=part.end as usize];
                 bounds.add(part, ends, &entries[ends[0] as usize..ends[ends.len() - 1] as usize]);

@@ -27,7 +27,7 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
     if A::KEEPS_PARENTS {
         return copy_kept(walk, here, parents);
     }
-    let (graph, sums) = (walk.graph, walk.sums);
+    let (graph, sums, values) = (walk.graph, walk.sums, walk.values);
     let into = graph.into();
     // Few vertices are nearer than `nearest`. They claim their children, so that the rows of the children need not be
     // searched.
@@ -55,7 +55,7 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
         let is_in_memory = !into.is_on_disk();
         let needs_row = |v: u32| {
             let sum = A::load(&sums[v as usize]);
-            sum != A::UNREACHED && A::add(nearest, into.lightest[v as usize]) <= sum
+            sum != A::UNREACHED && A::add(nearest, into.lightest[v as usize], values) <= sum
         };
         let end = part.end;
         let mut look = |v: u32, only_memory: bool| {
@@ -66,8 +66,9 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
                 first = NONE;
             } else if v == walk.root {
                 first = v;
-            } else if A::add(nearest, into.lightest[v as usize]) <= sum {
-                let Some((tight, looked)) = first_of_row::<A>(sums, into.row(v), nearest, sum, only_memory) else {
+            } else if A::add(nearest, into.lightest[v as usize], values) <= sum {
+                let near = (nearest, sum);
+                let Some((tight, looked)) = first_of_row::<A>((sums, values), into.row(v), near, only_memory) else {
                     return false;
                 };
                 relaxed += looked;
@@ -134,7 +135,7 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
     parents: &[AtomicU32],
     reached: &mut ReachedVertices<A::Sum>,
 ) -> u64 {
-    let (graph, sums) = (walk.graph, walk.sums);
+    let (graph, sums, values) = (walk.graph, walk.sums, walk.values);
     // Deep graphs have only a few entries per vertex, so these values are kept in local variables.
     let (is_shared, root) = (walk.is_shared(), walk.root);
     let (mut found, mut relaxed) = (std::mem::take(reached), 0);
@@ -147,9 +148,9 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
         if sum != A::UNREACHED {
             found.note(sum);
             // For a short row, stopping early is not worth a branch.
-            let row = if row.len() <= SHORT { row } else { short_enough::<A, W>(row, A::ZERO, sum) };
+            let row = if row.len() <= SHORT { row } else { short_enough::<A, W>(row, A::ZERO, sum, values) };
             relaxed += row.len() as u64;
-            first = if v == root { v } else { first_tight::<A>(sums, row.entries(), sum) };
+            first = if v == root { v } else { first_tight::<A>((sums, values), row.entries(), sum) };
             if first == NONE {
                 found.without.push(v);
             }
@@ -165,23 +166,22 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
 /// or not nearer than `sum`. With `only_memory`, returns `None` if it would have to read the disk.
 #[inline(always)]
 fn first_of_row<A: Arithmetic>(
-    sums: &[A::Cell],
+    (sums, values): (&[A::Cell], &[u64]),
     row: SortedRow<'_>,
-    nearest: A::Sum,
-    sum: A::Sum,
+    (nearest, sum): (A::Sum, A::Sum),
     only_memory: bool,
 ) -> Option<(u32, u64)> {
     let row = match row {
-        SortedRow::Short(row) => return Some(first_of_words::<A, _>(sums, row, nearest, sum)),
-        SortedRow::Long(row) => return Some(first_of_words::<A, _>(sums, row, nearest, sum)),
+        SortedRow::Short(row) => return Some(first_of_words::<A, _>((sums, values), row, nearest, sum)),
+        SortedRow::Long(row) => return Some(first_of_words::<A, _>((sums, values), row, nearest, sum)),
         SortedRow::OnDisk(row) => row,
     };
     let (mut first, mut relaxed) = (NONE, 0);
     let is_complete = row.along(only_memory, |entry| {
-        let is_short = A::add(nearest, weight(entry)) <= sum;
+        let is_short = A::add(nearest, weight(entry), values) <= sum;
         if is_short {
             relaxed += 1;
-            first = first.min(first_tight::<A>(sums, [entry].into_iter(), sum));
+            first = first.min(first_tight::<A>((sums, values), [entry].into_iter(), sum));
         }
         is_short
     });
@@ -191,29 +191,38 @@ fn first_of_row<A: Arithmetic>(
 /// Like [`first_of_row`], for a row in memory.
 #[inline(always)]
 fn first_of_words<A: Arithmetic, W: Word>(
-    sums: &[A::Cell],
+    (sums, values): (&[A::Cell], &[u64]),
     row: RowWords<'_, W>,
     nearest: A::Sum,
     sum: A::Sum,
 ) -> (u32, u64) {
-    let row = short_enough::<A, W>(row, nearest, sum);
-    (first_tight::<A>(sums, row.entries(), sum), row.len() as u64)
+    let row = short_enough::<A, W>(row, nearest, sum, values);
+    (first_tight::<A>((sums, values), row.entries(), sum), row.len() as u64)
 }
 
 /// Returns the leading entries of a row that can belong to tight edges from vertices at distance `nearest` or farther.
 /// Later entries have larger weights, so their edges are too long.
 #[inline(always)]
-fn short_enough<A: Arithmetic, W: Word>(row: RowWords<'_, W>, nearest: A::Sum, sum: A::Sum) -> RowWords<'_, W> {
-    row.take_while(|entry| A::add(nearest, weight(entry)) <= sum)
+fn short_enough<'r, A: Arithmetic, W: Word>(
+    row: RowWords<'r, W>,
+    nearest: A::Sum,
+    sum: A::Sum,
+    values: &[u64],
+) -> RowWords<'r, W> {
+    row.take_while(|entry| A::add(nearest, weight(entry), values) <= sum)
 }
 
 /// Returns the smallest neighbour in `entries` that is nearer than `sum` and has a tight edge to the row's vertex,
 /// which is at distance `sum`. Returns [`NONE`] if there is none.
 #[inline(always)]
-fn first_tight<A: Arithmetic>(sums: &[A::Cell], entries: impl Iterator<Item = u64>, sum: A::Sum) -> u32 {
+fn first_tight<A: Arithmetic>(
+    (sums, values): (&[A::Cell], &[u64]),
+    entries: impl Iterator<Item = u64>,
+    sum: A::Sum,
+) -> u32 {
     entries.fold(NONE, |first, entry| {
         let before = A::load(&sums[neighbour(entry) as usize]);
-        let is_tight = (before < sum) & (A::add(before, weight(entry)) == sum);
+        let is_tight = (before < sum) & (A::add(before, weight(entry), values) == sum);
         first.min(if is_tight { neighbour(entry) } else { NONE })
     })
 }
@@ -250,7 +259,7 @@ fn claim<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, parents: &[AtomicU32]) -
         let to = neighbour(entry);
         if to < walk.graph.tails {
             let sum = A::load(&walk.sums[to as usize]);
-            if own < sum && A::add(own, weight(entry)) == sum && parents[to as usize].load(Relaxed) > v {
+            if own < sum && A::add(own, weight(entry), walk.values) == sum && parents[to as usize].load(Relaxed) > v {
                 parents[to as usize].fetch_min(v, Relaxed);
             }
         }
@@ -316,7 +325,7 @@ pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], paren
 fn flat<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, way: Way, mut each: impl FnMut(u32)) {
     let sum = A::load(&walk.sums[v as usize]);
     let mut note = |u: u32, weight: u32| {
-        let is_flat = A::add(sum, weight) == sum;
+        let is_flat = A::add(sum, weight, walk.values) == sum;
         if is_flat {
             each(u);
         }

@@ -110,7 +110,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
 #[inline(always)]
 fn needs_row<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, cap: A::Sum, nearest: A::Sum) -> bool {
     let own = A::load(&walk.sums[v as usize]);
-    own >= cap && A::add(nearest, walk.graph.into().lightest[v as usize]) < own
+    own >= cap && A::add(nearest, walk.graph.into().lightest[v as usize], walk.values) < own
 }
 
 /// Returns the length of the shortest path to `v` whose last edge comes from a vertex at distance `nearest` or farther,
@@ -126,11 +126,12 @@ fn pull<A: Arithmetic>(
 ) -> Option<(A::Sum, u64)> {
     let (mut best, mut relaxed) = (own, 0);
     let is_complete = walk.graph.into().row(v).along(only_memory, |entry| {
-        if A::add(nearest, weight(entry)) >= best {
+        if A::add(nearest, weight(entry), walk.values) >= best {
             return false;
         }
         relaxed += 1;
-        best = best.min(A::add(A::load(&walk.sums[neighbour(entry) as usize]), weight(entry)));
+        let before = A::load(&walk.sums[neighbour(entry) as usize]);
+        best = best.min(A::add(before, weight(entry), walk.values));
         true
     });
     is_complete.then_some((best, relaxed))

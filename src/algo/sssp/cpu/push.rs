@@ -296,10 +296,11 @@ struct PathStep<W> {
 }
 
 impl<W> PathStep<W> {
-    /// Extends the path to `from` by one edge. `entry` is the edge's entry in the row of `from`.
+    /// Extends the path to `from` by one edge. `entry` is the edge's entry in the row of `from`. Its weight may
+    /// be a code in `values`.
     #[inline(always)]
-    fn along<A: Arithmetic<Way = W>>(from: NearerVertex<A::Sum>, entry: u64) -> PathStep<W> {
-        let sum = A::add(from.sum, weight(entry));
+    fn along<A: Arithmetic<Way = W>>(from: NearerVertex<A::Sum>, entry: u64, values: &[u64]) -> PathStep<W> {
+        let sum = A::add(from.sum, weight(entry), values);
         PathStep { way: A::way(sum, from.vertex, from.sum), vertex: neighbour(entry) }
     }
 }
@@ -349,7 +350,7 @@ fn along_words<A: Arithmetic, W: Word>(
     cap: A::Sum,
     mut take: impl FnMut(&[PathStep<A::Way>]),
 ) -> u64 {
-    let (tails, sums) = (walk.graph.tails, walk.sums);
+    let (tails, sums, values) = (walk.graph.tails, walk.sums, walk.values);
     let mut relaxed = 0;
     // A processor executes no load ahead of an atomic operation. So better paths of several vertices are collected
     // before any cell changes. Each path is written, but only better ones are counted: this avoids a branch that is
@@ -377,7 +378,7 @@ fn along_words<A: Arithmetic, W: Word>(
         // With a cap, most edges of a row give paths that are too long.
         if row.len() > SHORT || cap < A::UNREACHED {
             for entry in row.entries() {
-                let step = PathStep::along::<A>(NearerVertex { sum, vertex }, entry);
+                let step = PathStep::along::<A>(NearerVertex { sum, vertex }, entry, values);
                 if A::sum(step.way) >= cap {
                     break;
                 }
@@ -390,7 +391,7 @@ fn along_words<A: Arithmetic, W: Word>(
         }
         relaxed += row.len() as u64;
         for entry in row.entries() {
-            let step = PathStep::along::<A>(NearerVertex { sum, vertex }, entry);
+            let step = PathStep::along::<A>(NearerVertex { sum, vertex }, entry, values);
             better[count] = step;
             let is_better = A::is_better(step.way, &sums[step.vertex as usize]);
             count += usize::from(is_better & (step.vertex < tails));
@@ -417,7 +418,7 @@ fn along_disk<A: Arithmetic>(
     let wanted = |from: NearerVertex<A::Sum>| match rows.row(from.vertex) {
         _ if came_nearer(from) => None,
         SortedRow::OnDisk(row) if cap < A::UNREACHED => {
-            let is_long = row.last_near().is_some_and(|last| A::add(from.sum, weight(last)) >= cap);
+            let is_long = row.last_near().is_some_and(|last| A::add(from.sum, weight(last), walk.values) >= cap);
             (!is_long).then_some(Wanted::First(from.vertex))
         }
         _ => Some(Wanted::All(from.vertex)),
@@ -427,7 +428,7 @@ fn along_disk<A: Arithmetic>(
             return;
         }
         rows.row(from.vertex).along(false, |entry| {
-            let step = PathStep::along::<A>(from, entry);
+            let step = PathStep::along::<A>(from, entry, walk.values);
             let is_short = A::sum(step.way) < cap;
             if is_short {
                 each(step);

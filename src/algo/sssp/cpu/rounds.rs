@@ -63,7 +63,7 @@ pub fn relax_all<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) 
                     let before = A::load(&sums[v as usize]);
                     relaxed += graph.out.degree(v);
                     graph.out.row(v).along(false, |entry| {
-                        let (vertex, sum) = (neighbour(entry), A::add(before, weight(entry)));
+                        let (vertex, sum) = (neighbour(entry), A::add(before, weight(entry), walk.values));
                         let to = &sums[vertex as usize];
                         let way = A::way(sum, v, before);
                         if A::is_better(way, to) && A::improve(to, way) {

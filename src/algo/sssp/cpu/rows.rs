@@ -4,8 +4,8 @@
 use super::disk::{DiskEntries, DiskRow};
 use super::slices::{RowWords, Words};
 use crate::algo::searches::ranks::RankExchange;
+use crate::algo::sssp::weights::WeightScale;
 use crate::error::Result;
-use crate::formats::WeightType;
 use crate::memory::{Buffer, random_access};
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ pub struct SortedRows {
 /// Statistics of weights.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct WeightStats {
-    /// The largest weight.
+    /// The largest weight, as it is stored.
     pub largest: u32,
     /// Sum of all weights, as a number.
     pub sum: f64,
@@ -40,26 +40,20 @@ impl WeightStats {
         WeightStats { largest: self.largest.max(other.largest), sum: self.sum + other.sum }
     }
 
-    /// Combines the statistics of all ranks. `kind` is the type of the weights. Collective: all ranks must call it.
+    /// Combines the statistics of all ranks. `scale` is the meaning of the weights. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Communication errors.
-    pub fn of_all(self, kind: WeightType, exchange: &mut RankExchange) -> Result<WeightStats> {
+    pub fn of_all(self, scale: WeightScale<'_>, exchange: &mut RankExchange) -> Result<WeightStats> {
         let largest = u32::MAX - exchange.least(u64::from(u32::MAX - self.largest))? as u32;
         // Ranks add up whole numbers in units of a fraction of the largest weight. So all ranks get the same total, and
         // small weights are as exact as large ones. If all weights are 0, the quotient is NaN, which the cast turns
         // into 0.
-        let parts = exchange.sum((self.sum / number(kind, largest) * PARTS) as u64)?;
-        Ok(WeightStats { largest, sum: parts as f64 / PARTS * number(kind, largest) })
-    }
-}
-
-/// Converts a stored weight of type `kind` into a number.
-#[inline]
-pub(super) fn number(kind: WeightType, weight: u32) -> f64 {
-    match kind {
-        WeightType::U32 => weight.into(),
-        WeightType::F32 => f32::from_bits(weight).into(),
+        // A sum beyond the largest f64 counts as one weight.
+        let most = scale.number(largest);
+        let sum = if self.sum.is_finite() { self.sum } else { most };
+        let parts = exchange.sum((sum / most * PARTS) as u64)?;
+        Ok(WeightStats { largest, sum: parts as f64 / PARTS * most })
     }
 }
 
@@ -120,7 +114,7 @@ pub fn neighbour(entry: u64) -> u32 {
     entry as u32
 }
 
-/// Returns the weight in an entry: a whole number, or the bits of an f32.
+/// Returns the weight in an entry, as it is stored.
 #[inline(always)]
 pub fn weight(entry: u64) -> u32 {
     (entry >> 32) as u32

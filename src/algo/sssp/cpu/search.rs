@@ -45,7 +45,8 @@ pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, parents: &mut [u32]) -> Result<
         phases.push(SearchPhase { kind: "plateau".into(), rounds: 1, relaxations: 0, seconds });
     }
     let seconds = begun.elapsed().as_secs_f64();
-    Ok(SsspSearched::new(reached.vertices, A::distance(reached.farthest), phases, seconds))
+    let farthest = (A::distance(reached.farthest), walk.graph.heaviest);
+    Ok(SsspSearched::new(reached.vertices, farthest, phases, seconds))
 }
 
 /// Runs the share of one thread in all phases.
@@ -92,7 +93,7 @@ fn settle_leaves<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, 
             }
             let entry = graph.out.row(v).first();
             // A sum of decimals may become infinite in this step.
-            let sum = A::add(A::load(&sums[neighbour(entry) as usize]), weight(entry));
+            let sum = A::add(A::load(&sums[neighbour(entry) as usize]), weight(entry), walk.values);
             if sum == A::UNREACHED {
                 parent.store(NONE, Relaxed);
                 return;

@@ -3,7 +3,7 @@
 use super::disk;
 use super::near::{self, Bounds};
 use super::packing::EntryPacking;
-use super::rows::{Entries, SortedRows, WeightStats, number, weight};
+use super::rows::{Entries, SortedRows, WeightStats, weight};
 use super::slices::{self, Word, Words, short_bits};
 use crate::algo::run::Units;
 use crate::algo::sssp::WeightedEdges;
@@ -112,7 +112,7 @@ impl RowSorter<'_> {
         let longest = u64::from(lengths.iter().max().copied().unwrap_or(0));
         drop(lengths);
         let packing = EntryPacking::of(vertices as u64, self.largest);
-        let mut bounds = Bounds::new(vertices, self.edges.kind, self.largest, budget)?;
+        let mut bounds = Bounds::new(vertices, self.edges.scale(), self.largest, budget)?;
         let name = if self.way == Way::Out { "out" } else { "in" };
         let path = units.files()?.join(format!("{name}.{rank}"));
         let sum = starts[vertices];
@@ -148,7 +148,7 @@ impl RowSorter<'_> {
         lightest: &mut [u32],
     ) -> Result<WeightStats> {
         let parts = parts(starts, vertices, entries, lightest);
-        let (edges, way, kind) = (self.edges, self.way, self.edges.kind);
+        let (edges, way, scale) = (self.edges, self.way, self.edges.scale());
         let of_parts = parts.into_par_iter().map(|(first, part, lightest)| {
             signals::check()?;
             let mut weights = WeightStats::default();
@@ -166,7 +166,7 @@ impl RowSorter<'_> {
                 edges.each(v, way, |u, weight| match places.next() {
                     Some(place) => {
                         *place = W::of(weight, u, bits);
-                        weights.sum += number(kind, weight);
+                        weights.sum += scale.number(weight);
                         heaviest = heaviest.max(weight);
                     }
                     None => missing = true,

@@ -29,6 +29,8 @@ pub struct PathWalk<'s, A: Arithmetic> {
     pub graph: &'s SortedGraph,
     /// Smallest distance found so far for each vertex.
     pub sums: &'s [A::Cell],
+    /// Weights of 64 bits by their codes.
+    pub values: &'s [u64],
     /// Root of the search.
     pub root: u32,
     /// Number of threads.
@@ -141,6 +143,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         PathWalk {
             graph,
             sums,
+            values: graph.values.bits(),
             root,
             threads,
             bins,

@@ -3,7 +3,6 @@
 
 use super::Weights;
 use crate::error::Result;
-use crate::formats::WeightType;
 use crate::gpu::{Pinned, Workspace};
 use crate::graph::catalogue::Catalogue;
 use crate::graph::direction::{Direction, Way};
@@ -21,7 +20,7 @@ pub(super) struct HostRows {
     /// All edges, row by row. Each is a 64-bit word with the neighbour in the lower half and the weight in the upper
     /// half.
     pub rows: Pinned,
-    /// The smallest weight, the largest weight and the sum of all weights.
+    /// The smallest weight and the largest weight, as they are stored, and the sum of all weights.
     pub weights: (u32, u32, f64),
 }
 
@@ -89,7 +88,7 @@ pub(super) fn place(
         rest = later;
         parts.push((rows, here));
     }
-    let kind = weights.kind();
+    let scale = weights.scale();
     let fill = |(rows, mut to): (Range<u32>, &mut [u64])| -> Result<(u32, u32, f64)> {
         signals::check()?;
         let (mut least, mut most, mut sum) = (u32::MAX, 0, 0.0);
@@ -97,10 +96,7 @@ pub(super) fn place(
             let mut filled = 0;
             each(halves, direction, weights, row, |neighbour, weight| {
                 (least, most) = (least.min(weight), most.max(weight));
-                sum += match kind {
-                    WeightType::U32 => f64::from(weight),
-                    WeightType::F32 => f64::from(f32::from_bits(weight)),
-                };
+                sum += scale.number(weight);
                 to[filled] = u64::from(weight) << 32 | u64::from(neighbour);
                 filled += 1;
             });

@@ -1,4 +1,4 @@
-//! Searches for shortest paths on a GPU. `kernels/sssp.cu` describes the method. This module lays out the memory,
+//! Searches for shortest paths on a GPU. `kernels/sssp_search.cuh` describes the method. This module lays out the memory,
 //! launches kernels, and copies results to the host.
 //!
 //! GPU memory holds rows of neighbours with their weights, 8 bytes an entry. Each row is sorted by ascending weight. If
@@ -6,7 +6,8 @@
 //! fit. GPU memory also holds the distance, the parent and the row position of each vertex, and queues. Random weights
 //! are computed on the GPU, by [the same hash as on the host](crate::graph::weights::drawn).
 //!
-//! Distances have 32 bits. If a sum does not fit, this search and all later ones use 64 bits.
+//! Distances have 32 bits. If a sum does not fit, this search and all later ones use 64 bits. With weights of 64 bits,
+//! rows have codes, and the list of weights is in GPU memory, or in pinned host memory if it does not fit.
 #![allow(unsafe_code)] // kernel launches
 
 mod host_rows;
@@ -21,7 +22,9 @@ mod tuning;
 mod twins;
 mod widths;
 
+#[cfg(feature = "testing")]
 pub use programs::PROGRAMS;
+pub use programs::programs;
 pub use room::{host_bytes, least_bytes};
 pub use tuning::Tuning;
 
@@ -29,7 +32,7 @@ use super::distances::Distances;
 use super::edges::WeightedEdges;
 use super::options::Method;
 use super::search::{Search, ShortestPathTree, SsspSearched};
-use super::weights::EdgeWeights;
+use super::weights::{EdgeWeights, WeightScale};
 use crate::algo::Lease;
 use crate::algo::searches::gpu::fetch;
 use crate::error::{Error, Result};
@@ -44,7 +47,7 @@ use crate::process::signals;
 use memory::SsspMemory;
 use moore::MooreArrays;
 use place::SsspPlaced;
-use programs::{MOORE, PREPARE, PROGRAM};
+use programs::PREPARE;
 use room::{SsspRoom, THREADS};
 use sums::SumKind;
 use twins::{BARRIER_BYTES, SsspState};
@@ -54,18 +57,19 @@ const PURPOSE: &str = "[sssp] on this graph";
 
 /// Where the weights of edges come from.
 pub enum Weights<'a> {
-    /// Weights that are stored with the blocks of the graph.
-    Stored(WeightType),
+    /// Weights that are stored with the blocks of the graph, with their meaning.
+    Stored(WeightScale<'a>),
     /// Random weights, which depend on the ids of both ends of an edge. The function returns the id of a vertex in the
     /// input.
     Drawn(DrawnWeights, &'a (dyn Fn(Vertex) -> u64 + Sync)),
 }
 
 impl Weights<'_> {
-    fn kind(&self) -> WeightType {
+    /// Returns the meaning of the weights.
+    fn scale(&self) -> WeightScale<'_> {
         match self {
-            Weights::Stored(kind) => *kind,
-            Weights::Drawn(drawn, _) => drawn.kind(),
+            Weights::Stored(scale) => *scale,
+            Weights::Drawn(drawn, _) => WeightScale { kind: drawn.kind(), values: &[] },
         }
     }
 }
@@ -104,7 +108,7 @@ impl<'a> GpuSearch<'a> {
         let halves = [&graph.catalogue, graph.upper()?];
         let id;
         let weights = match &edges.weights {
-            EdgeWeights::Stored => Weights::Stored(edges.kind),
+            EdgeWeights::Stored(_) => Weights::Stored(edges.scale()),
             EdgeWeights::Unit => Weights::Drawn(DrawnWeights::Unit, &|_| 0),
             EdgeWeights::Drawn(drawn, ids, _) => {
                 id = move |v| ids.raw(v).0;
@@ -146,8 +150,10 @@ impl<'a> GpuSearch<'a> {
         let state = workspace.arena.take_planned(1)?;
         let placed = place::place(workspace, halves, &room, &weights, &tuning, budget)?;
         let memory = SsspMemory::take(&mut workspace.arena, &room)?;
-        let (kind, sums) = (weights.kind(), SumKind::of(weights.kind()));
-        let kernel = workspace.kernel(&PROGRAM, sums.kernel())?;
+        let kind = weights.scale().kind;
+        let sums = SumKind::of(kind);
+        let (program, kernel) = sums.kernel();
+        let kernel = workspace.kernel(program, kernel)?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
         let widths = widths::widths(&placed, kind, method, &tuning);
         let search = twins::SsspArguments {
@@ -166,7 +172,7 @@ impl<'a> GpuSearch<'a> {
             pile_room: room.piled as u32,
             most_steps: tuning.steps,
             begins: 0,
-            plateaus: u32::from(kind == WeightType::F32 || placed.least == 0),
+            plateaus: u32::from(matches!(kind, WeightType::F32 | WeightType::F64) || placed.lightest == 0),
             hops: if placed.longest <= tuning.short && widths.threshold == u64::MAX { tuning.hops } else { 0 },
             unused: 0,
         };
@@ -231,7 +237,8 @@ impl<'a> GpuSearch<'a> {
     fn launch_all(&self, root: Vertex, from: u32) -> Result<SsspState> {
         let workspace = &*self.gpu.workspace;
         let queue = &workspace.queue;
-        let kernel: Kernel = workspace.kernel(&PROGRAM, self.sums.kernel())?;
+        let (program, kernel) = self.sums.kernel();
+        let kernel: Kernel = workspace.kernel(program, kernel)?;
         for launch in 0u64.. {
             signals::check()?;
             if launch > 0 {
@@ -278,6 +285,12 @@ impl<'a> GpuSearch<'a> {
                     *to = if bits == u32::MAX { f32::INFINITY } else { f32::from_bits(bits) };
                 }
             }),
+            Distances::Double(to) => fetch(uploader, words, 2, to, |words, to| {
+                for (pair, to) in words.chunks_exact(2).zip(to) {
+                    let bits = u64::from(pair[0]) | u64::from(pair[1]) << 32;
+                    *to = if bits == u64::MAX { f64::INFINITY } else { f64::from_bits(bits) };
+                }
+            }),
         }
     }
 }
@@ -304,7 +317,7 @@ impl Search<ShortestPathTree, SsspSearched> for GpuSearch<'_> {
         fetch(&mut self.gpu.workspace.uploader, self.memory.parents, 1, parents, |words, to| {
             to.copy_from_slice(words)
         })?;
-        let mut searched = report::of(&state, self.sums, seconds);
+        let mut searched = report::of(&state, self.sums, self.placed.heaviest, seconds);
         if !matches!(self.method, Method::Auto | Method::DeltaStepping) {
             searched.phases[0].seconds = self.clock[0].until(&self.clock[2])?.as_secs_f64();
         }

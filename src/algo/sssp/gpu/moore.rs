@@ -2,12 +2,11 @@
 //! `kernels/sssp_moore.cuh`. After each launch the host chooses the kernel for the next launch.
 #![allow(unsafe_code)] // kernel launches
 
-use super::MOORE;
-use super::programs::MOORE_HEADER;
+use super::programs::{MOORE, MOORE_CODED, MOORE_HEADER};
 use super::sums::SumKind;
 use super::twins::{BARRIER_BYTES, Masked, Moore, MooreState, SsspGraph};
 use crate::error::{Error, Result};
-use crate::gpu::{DeviceSlice, Event, Grid, Workspace, constant};
+use crate::gpu::{DeviceSlice, Event, Grid, ProgramSource, Workspace, constant};
 use crate::graph::ids::Vertex;
 use crate::process::signals;
 
@@ -63,10 +62,11 @@ pub(super) struct MooreArrays {
     pub rounds: u32,
 }
 
-/// Returns the names of the kernels for a type of distances: for one block, for several blocks, for any number of
-/// blocks, and two for the baseline.
-fn kernels(sums: SumKind) -> [&'static str; 5] {
-    match sums {
+/// Returns the program for a type of distances, and the names of its kernels: for one block, for several blocks, for
+/// any number of blocks, and two for the baseline.
+fn kernels(sums: SumKind) -> (&'static ProgramSource, [&'static str; 5]) {
+    let is_coded = matches!(sums, SumKind::Coded | SumKind::Double);
+    let names = match sums {
         SumKind::Whole => {
             ["moore_one_whole", "moore_several_whole", "moore_any_whole", "masked_round_whole", "masked_next_whole"]
         }
@@ -80,7 +80,18 @@ fn kernels(sums: SumKind) -> [&'static str; 5] {
             "masked_round_decimal",
             "masked_next_decimal",
         ],
-    }
+        SumKind::Coded => {
+            ["moore_one_coded", "moore_several_coded", "moore_any_coded", "masked_round_coded", "masked_next_coded"]
+        }
+        SumKind::Double => [
+            "moore_one_double",
+            "moore_several_double",
+            "moore_any_double",
+            "masked_round_double",
+            "masked_next_double",
+        ],
+    };
+    (if is_coded { &MOORE_CODED } else { &MOORE }, names)
 }
 
 /// Finds the distances from `root` with queues of vertices (Moore). Marks the event `begun` when arrays are cleared,
@@ -97,10 +108,10 @@ pub(super) fn queued(
     let part = |nth: u64| arrays.words.part(64 + nth * vertices..64 + (nth + 1) * vertices);
     let state: DeviceSlice<MooreState> = DeviceSlice::at(arrays.words.address(), 1);
     queue.fill(arrays.words.part(0..64 + vertices), 0)?;
-    let [one, several, any, ..] = kernels(sums);
-    let kernel = |name| workspace.kernel(&MOORE, name);
+    let (program, [one, several, any, ..]) = kernels(sums);
+    let kernel = |name| workspace.kernel(program, name);
     let (mut one, several, any) = (kernel(one)?, kernel(several)?, kernel(any)?);
-    let (begin, end) = (kernel("moore_begin")?, kernel("moore_end")?);
+    let (begin, end) = (workspace.kernel(&MOORE, "moore_begin")?, workspace.kernel(&MOORE, "moore_end")?);
     // In a small graph, the distances and rounds of all vertices fit the shared memory of one block.
     let small = 4 * (sums.words() + 1) * vertices;
     let is_small = u32::try_from(small).map_or(Ok(false), |bytes| one.allow_shared(bytes))?;
@@ -189,8 +200,8 @@ pub(super) fn masked(
         again: flags.address(),
         relaxations: flags.part(2..4).address(),
     };
-    let [.., round, next] = kernels(sums);
-    let (round, next) = (workspace.kernel(&MOORE, round)?, workspace.kernel(&MOORE, next)?);
+    let (program, [.., round, next]) = kernels(sums);
+    let (round, next) = (workspace.kernel(program, round)?, workspace.kernel(program, next)?);
     let grid = Grid { blocks: vertices.div_ceil(MASKED_THREADS.into()) as u32, threads: MASKED_THREADS, shared: 0 };
     queue.mark(begun)?;
     let mut totals = RoundCounts::default();

@@ -8,6 +8,7 @@ use super::room::{HEAD_BYTES, LEAST_PIECE};
 use super::twins::{RowPlacing, SsspGraph};
 use super::{PREPARE, Tuning, Weights};
 use crate::algo::searches::gpu::{join_starts, place_starts, targets};
+use crate::algo::sssp::weights::WeightScale;
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::gpu::{CopySource, DeviceSlice, Grid, Pinned, Workspace, on_threads, slice_bytes};
@@ -25,14 +26,17 @@ pub(super) struct SsspPlaced {
     pub graph: SsspGraph,
     /// Number of entries in all rows.
     pub entries: u64,
-    /// Smallest weight: a whole number, or the bits of an f32.
-    pub least: u32,
+    /// Bits of the smallest and of the largest weight.
+    pub lightest: u64,
+    pub heaviest: u64,
     /// Mean weight.
     pub mean: f64,
     /// Number of entries in the longest row.
     pub longest: u32,
     /// Rows in pinned host memory, if they do not fit GPU memory. Kernels read them over the bus.
     pub on_host: Option<Pinned>,
+    /// The list of weights of 64 bits in pinned host memory, if it does not fit GPU memory.
+    pub _values: Option<Pinned>,
 }
 
 /// Copies the rows of both halves to the GPU of `workspace`, joined into whole rows and sorted by weight. Before it
@@ -50,9 +54,12 @@ pub(super) fn place(
     let bounds: DeviceSlice<u64> = workspace.arena.take_planned(BOUNDS)?;
     // Copying rows and searching use the remaining memory, but not at the same time.
     let rest = room.working().max(room.placing(LEAST_PIECE));
+    let (values, pinned) = place_values(workspace, weights.scale(), rest, tuning, budget)?;
     let fits = slice_bytes::<u64>(entries) + rest <= workspace.arena.free() && !tuning.rows_on_host;
     if !fits {
-        return place_on_host(workspace, (halves, starts, bounds), room, weights, tuning, budget);
+        let mut placed = place_on_host(workspace, (halves, starts, bounds), room, weights, tuning, budget)?;
+        (placed.graph.values, placed._values) = (values, pinned);
+        return Ok(placed);
     }
     let edges: DeviceSlice<u64> = workspace.arena.take_planned(entries)?;
     let mark = workspace.arena.mark();
@@ -60,16 +67,42 @@ pub(super) fn place(
     let (mut graph, [over_few, over_middle, longest]) =
         outline(workspace, halves, (own, starts), bounds, room, tuning)?;
     graph.rows.entries = edges.address().wrapping_sub(8 * tuning.first_entry);
+    graph.values = values;
     fill(workspace, halves, own, &graph, weights, tuning)?;
-    let kind = weights.kind();
-    let (least, most, mean) = summarize(workspace, edges, kind, bounds)?;
+    let scale = weights.scale();
+    let (least, most, mean) = summarize(workspace, edges, (scale.kind, values), bounds)?;
     let rows = |vertices: u32| u64::from(vertices) << graph.shift;
     if least != most {
         sort(workspace, &graph, [room.rows, rows(over_few), rows(over_middle)], bounds)?;
     }
     workspace.queue.finish()?;
     workspace.arena.reset(mark);
-    Ok(SsspPlaced { graph, entries, least, mean, longest, on_host: None })
+    let [lightest, heaviest] = [least, most].map(|weight| scale.bits(weight));
+    Ok(SsspPlaced { graph, entries, lightest, heaviest, mean, longest, on_host: None, _values: pinned })
+}
+
+/// Copies the list of weights of 64 bits to the GPU if it fits, beside `rest` bytes for other uses. Otherwise copies it
+/// to pinned host memory. Returns the address at which kernels read it, and the pinned memory.
+fn place_values(
+    workspace: &mut Workspace,
+    scale: WeightScale<'_>,
+    rest: u64,
+    tuning: &Tuning,
+    budget: &Budget,
+) -> Result<(u64, Option<Pinned>)> {
+    let bytes = bytes_of(scale.values);
+    if bytes.is_empty() {
+        return Ok((0, None));
+    }
+    if tuning.rows_on_host || slice_bytes::<u64>(scale.values.len() as u64) + rest > workspace.arena.free() {
+        let mut pinned = Pinned::new(&workspace.device, bytes.len(), budget)?;
+        pinned.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        return Ok((pinned.address(), Some(pinned)));
+    }
+    let values: DeviceSlice<u64> = workspace.arena.take_planned(scale.values.len() as u64)?;
+    let copied = workspace.uploader.upload(&[(CopySource::Memory(bytes), values.as_bytes())], &signals::check)?;
+    workspace.queue.after(&copied)?;
+    Ok((values.address(), None))
 }
 
 /// Copies the positions of rows to the GPU. Returns the graph without its entries, and three numbers. Separate kernels
@@ -110,7 +143,7 @@ fn place_on_host(
     let own = [workspace.arena.take_planned(room.rows + 1)?, workspace.arena.take_planned(room.rows + 1)?];
     let (mut graph, [_, _, longest]) = outline(workspace, halves, (own, starts), bounds, room, tuning)?;
     workspace.arena.reset(mark);
-    let HostRows { rows, weights: (least, _, sum) } = host_rows::place(workspace, halves, weights, budget)?;
+    let HostRows { rows, weights: (least, most, sum) } = host_rows::place(workspace, halves, weights, budget)?;
     graph.rows.entries = rows.address().wrapping_sub(8 * tuning.first_entry);
     (graph.heads, graph.headed) = (heads.address(), (headed as u32).min(graph.tail));
     let queue = &workspace.queue;
@@ -120,7 +153,9 @@ fn place_on_host(
     unsafe { queue.launch(&kernel, queue.grid(4 * u64::from(graph.headed)), (graph, heads.address()))? };
     queue.finish()?;
     let entries: u64 = halves.iter().map(|half| half.edges()).sum();
-    Ok(SsspPlaced { graph, entries, least, mean: sum / entries.max(1) as f64, longest, on_host: Some(rows) })
+    let mean = sum / entries.max(1) as f64;
+    let [lightest, heaviest] = [least, most].map(|weight| weights.scale().bits(weight));
+    Ok(SsspPlaced { graph, entries, lightest, heaviest, mean, longest, on_host: Some(rows), _values: None })
 }
 
 /// Finds bounds in the order of vertices, which is by descending degree. The first bound separates vertices with more
@@ -221,11 +256,12 @@ fn upload_ids(workspace: &mut Workspace, to: DeviceSlice<u64>, of: &(dyn Fn(Vert
     })
 }
 
-/// Computes the smallest and the largest weight, as stored bits, and the mean weight, on the GPU.
+/// Computes the smallest and the largest weight, as they are stored, and the mean weight, on the GPU. `values` is the
+/// address of the list of weights.
 fn summarize(
     workspace: &Workspace,
     edges: DeviceSlice<u64>,
-    kind: WeightType,
+    (kind, values): (WeightType, u64),
     bounds: DeviceSlice<u64>,
 ) -> Result<(u32, u32, f64)> {
     let queue = &workspace.queue;
@@ -233,10 +269,15 @@ fn summarize(
     queue.write(&[u64::from(u32::MAX), 0], least_most)?;
     let kernel = workspace.kernel(&PREPARE, "sssp_weights")?;
     let sum = bounds.part(1..2).address();
-    let decimals = u32::from(kind == WeightType::F32);
+    let scale: u32 = match kind {
+        WeightType::U32 => 0,
+        WeightType::F32 => 1,
+        WeightType::U64 => 2,
+        WeightType::F64 => 3,
+    };
     // SAFETY: the arguments match the kernel's; edges are in place.
     unsafe {
-        let arguments = (edges.address(), edges.len(), decimals, bounds.address(), sum);
+        let arguments = (edges.address(), edges.len(), scale, values, bounds.address(), sum);
         queue.launch(&kernel, queue.grid(edges.len()), arguments)?;
     }
     let mut found = [0u64; 2];

@@ -5,18 +5,20 @@ use super::twins::SsspState;
 use crate::algo::sssp::distances::Distance;
 use crate::algo::sssp::search::{SearchPhase, SsspSearched};
 
-// Indices of clock readings, in the order of `kernels/sssp.cu`.
+// Indices of clock readings, in the order of `kernels/sssp_search.cuh`.
 const BEGUN: usize = 0;
 const CAPPED: usize = 1;
 const PULLED: usize = 5;
 const KNOWN: usize = 6;
 const ENDED: usize = 7;
 
-/// Returns the results and statistics of a search that took `seconds` seconds. `sums` is the type of its distances.
-pub(super) fn of(state: &SsspState, sums: SumKind, seconds: f64) -> SsspSearched {
+/// Returns the results and statistics of a search that took `seconds` seconds. `sums` is the type of its distances, and
+/// `heaviest` has the bits of the largest weight.
+pub(super) fn of(state: &SsspState, sums: SumKind, heaviest: u64, seconds: f64) -> SsspSearched {
     let max_distance = match sums {
-        SumKind::Whole | SumKind::Wide => Distance::Whole(state.farthest),
+        SumKind::Whole | SumKind::Wide | SumKind::Coded => Distance::Whole(state.farthest),
         SumKind::Decimal => Distance::Decimal(f32::from_bits(state.farthest as u32)),
+        SumKind::Double => Distance::Double(f64::from_bits(state.farthest)),
     };
     let between = |from: usize, to: usize| state.marks[to].saturating_sub(state.marks[from]) as f64 / 1e9;
     let phase =
@@ -35,5 +37,5 @@ pub(super) fn of(state: &SsspState, sums: SumKind, seconds: f64) -> SsspSearched
             phase("parents", 1, 0, between(KNOWN, ENDED)),
         ],
     };
-    SsspSearched::new(state.reached, max_distance, phases, seconds)
+    SsspSearched::new(state.reached, (max_distance, heaviest), phases, seconds)
 }

@@ -90,7 +90,7 @@ pub fn host_bytes(vertices: u64, edges: u64, direction: Direction, gpu_memory: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::sssp::gpu::PROGRAM;
+    use crate::algo::sssp::gpu::programs::PROGRAM;
 
     #[test]
     fn counters_of_queues_have_room_for_the_longest() {

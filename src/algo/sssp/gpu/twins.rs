@@ -22,6 +22,7 @@ pub(super) struct SsspGraph {
     pub heads: u64,
     pub headed: u32,
     pub unused: u32,
+    pub values: u64,
 }
 
 /// GPU addresses of the arrays of a queue. A queue holds vertices whose edges are to be relaxed, with the positions of
@@ -159,7 +160,7 @@ unsafe impl Plain for SsspState {}
 unsafe impl Plain for MooreState {}
 
 const _: () =
-    assert!(size_of::<SsspGraph>() == 104 && size_of::<SsspArguments>() == 192 && size_of::<RowPlacing>() == 56);
+    assert!(size_of::<SsspGraph>() == 112 && size_of::<SsspArguments>() == 192 && size_of::<RowPlacing>() == 56);
 const _: () = assert!(
     size_of::<SsspState>() == 384
         && size_of::<Moore>() == 72

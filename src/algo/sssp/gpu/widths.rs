@@ -48,9 +48,9 @@ pub(super) fn widths(placed: &SsspPlaced, kind: WeightType, method: Method, tuni
     let has_core = f64::from(placed.longest) >= CORE * mean_row && method == Method::Auto;
     let near = if placed.longest <= tuning.short { NEAR_IF_DEEP } else { NEAR } / mean_row;
     let reach = match kind {
-        WeightType::F32 => REACH_OF_DECIMALS,
-        WeightType::U32 if placed.on_host.is_some() => REACH_OVER_BUS,
-        WeightType::U32 => REACH,
+        WeightType::F32 | WeightType::F64 => REACH_OF_DECIMALS,
+        WeightType::U32 | WeightType::U64 if placed.on_host.is_some() => REACH_OVER_BUS,
+        WeightType::U32 | WeightType::U64 => REACH,
     };
     let [coarse, fine, reach] = if has_core { [COARSE, FINE, reach] } else { [near, near, near] };
     let reach = if method == Method::Moore { WAITS } else { reach };
@@ -58,8 +58,9 @@ pub(super) fn widths(placed: &SsspPlaced, kind: WeightType, method: Method, tuni
     let width = |given: Option<f64>, otherwise: f64| {
         let width = given.unwrap_or(otherwise) * placed.mean;
         match kind {
-            WeightType::U32 => (width.round() as u64).max(1),
+            WeightType::U32 | WeightType::U64 => (width.round() as u64).max(1),
             WeightType::F32 => u64::from((width as f32).max(f32::MIN_POSITIVE).to_bits()),
+            WeightType::F64 => width.clamp(f64::MIN_POSITIVE, f64::MAX).to_bits(),
         }
     };
     Widths {

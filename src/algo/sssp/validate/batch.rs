@@ -53,15 +53,15 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         prefetch(self.lines, v as usize);
     }
 
-    /// Checks an edge of the graph, from `from` to `to`, against all trees. Returns a bitmap of the trees in which
-    /// `from` is the parent of `to` and the edge is tight: the distance of `from` plus the weight is the distance of
-    /// `to`.
+    /// Checks an edge of the graph, from `from` to `to`, against all trees. `weight` has the bits of its weight. Returns
+    /// a bitmap of the trees in which `from` is the parent of `to` and the edge is tight: the distance of `from` plus
+    /// the weight is the distance of `to`.
     ///
     /// # Errors
     /// The fault in the first tree in which the edge gives a shorter path, or in which `from` should be the parent of
     /// `to`.
     #[inline(always)]
-    pub fn edge(&self, from: u32, to: u32, weight: u32) -> Result<u32, Wrong> {
+    pub fn edge(&self, from: u32, to: u32, weight: u64) -> Result<u32, Wrong> {
         let (shorter, even) = compare(&self.lines[from as usize], &self.lines[to as usize], weight);
         if shorter {
             return Err(self.shorter(from, to, weight));
@@ -127,7 +127,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
 
     /// Returns the fault of an edge that gives a shorter path in some tree, with the number of the tree.
     #[cold]
-    fn shorter(&self, from: u32, to: u32, weight: u32) -> Wrong {
+    fn shorter(&self, from: u32, to: u32, weight: u64) -> Wrong {
         let (above, heads) = (&self.lines[from as usize], &self.lines[to as usize]);
         let number = (0..W).find(|&place| above[place].plus(weight) < heads[place]).unwrap_or(0);
         let (above, distance) = (above[number], heads[number]);
@@ -166,7 +166,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
 /// Compares the distances at the ends of an edge. Returns whether the edge gives a shorter path in any tree, and a
 /// bitmap of the trees in which the edge is tight.
 #[inline(always)]
-fn compare<S: TreeSum, const W: usize>(from: &[S; W], to: &[S; W], weight: u32) -> (bool, u32) {
+fn compare<S: TreeSum, const W: usize>(from: &[S; W], to: &[S; W], weight: u64) -> (bool, u32) {
     let (mut shorter, mut even) = (false, 0);
     for place in 0..W {
         let sum = from[place].plus(weight);

@@ -85,6 +85,9 @@ pub trait EdgePass {
     /// Returns the number of vertices.
     fn vertices(&self) -> usize;
 
+    /// Returns true if weights may have more than 32 bits.
+    fn has_wide_weights(&self) -> bool;
+
     /// Checks all edges against the trees of `batch`. Returns a fault if an edge shows one. The fault does not depend
     /// on the number of threads.
     ///
@@ -132,7 +135,12 @@ pub fn check<E: EdgePass>(
     for some in trees.chunks(MOST) {
         figures.extend(match some[0].distances {
             Distances::Whole(_) => checks.whole(some)?,
-            Distances::Decimal(_) => checks.decimal(some)?,
+            Distances::Decimal(_) => {
+                checks.decimal(some, |of| if let Distances::Decimal(of) = of { Some(of) } else { None })?
+            }
+            Distances::Double(_) => {
+                checks.decimal(some, |of| if let Distances::Double(of) = of { Some(of) } else { None })?
+            }
         });
     }
     Ok(figures)
@@ -149,8 +157,8 @@ impl<E: EdgePass> PathChecks<'_, E> {
     fn whole(&self, trees: &[PathTree<'_>]) -> Result<Vec<PathFigures>> {
         let (trees, figures) = self.each(trees, |of| if let Distances::Whole(of) = of { Some(of) } else { None })?;
         let is_narrow = figures.iter().all(|figures| match figures.max_distance {
-            Distance::Whole(most) => most < u64::from(u32::MAX) - 1,
-            Distance::Decimal(_) => false,
+            Distance::Whole(most) => most < u64::from(u32::MAX) - 1 && !self.edges.has_wide_weights(),
+            Distance::Decimal(_) | Distance::Double(_) => false,
         });
         let narrow: fn(u64) -> u32 = |sum| u32::try_from(sum).unwrap_or(u32::MAX);
         // Distances that need 64 bits are rare, so then each tree takes a pass of its own.
@@ -158,8 +166,12 @@ impl<E: EdgePass> PathChecks<'_, E> {
         Ok(figures)
     }
 
-    fn decimal(&self, trees: &[PathTree<'_>]) -> Result<Vec<PathFigures>> {
-        let (trees, figures) = self.each(trees, |of| if let Distances::Decimal(of) = of { Some(of) } else { None })?;
+    fn decimal<'t, S: TreeSum>(
+        &self,
+        trees: &[PathTree<'t>],
+        of: impl Fn(&'t Distances) -> Option<&'t Buffer<S>>,
+    ) -> Result<Vec<PathFigures>> {
+        let (trees, figures) = self.each(trees, of)?;
         self.together(&trees, Some(|sum| sum))?;
         Ok(figures)
     }

@@ -6,8 +6,10 @@ use super::sum::TreeSum;
 use crate::algo::WeightSource;
 use crate::algo::row_parts::{RowPart, check_rows};
 use crate::algo::searches::vertex_name;
-use crate::algo::sssp::weights::{EdgeWeights, RowPiece};
+use crate::algo::sssp::edges::kind;
+use crate::algo::sssp::weights::{EdgeWeights, RowPiece, WeightScale};
 use crate::error::Result;
+use crate::formats::WeightType;
 use crate::graph::direction::{Direction, Way};
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
@@ -21,6 +23,7 @@ const MADE: usize = 1024;
 pub struct RowPass<'a> {
     graph: &'a Graph,
     weights: EdgeWeights,
+    kind: WeightType,
 }
 
 impl<'a> RowPass<'a> {
@@ -29,7 +32,7 @@ impl<'a> RowPass<'a> {
     /// # Errors
     /// [`crate::Error::Limit`]; [`crate::Error::Corrupt`]; [`crate::Error::Io`].
     pub fn new(graph: &'a Graph, weights: WeightSource, budget: &Budget) -> Result<RowPass<'a>> {
-        Ok(RowPass { graph, weights: EdgeWeights::open(graph, weights, budget)? })
+        Ok(RowPass { graph, weights: EdgeWeights::open(graph, weights, budget)?, kind: kind(weights, graph) })
     }
 
     fn part<S: TreeSum, const W: usize>(
@@ -38,7 +41,7 @@ impl<'a> RowPass<'a> {
         part: &RowPart<'_>,
         made: &mut [u32],
     ) -> Result<(), Wrong> {
-        let direction = self.graph.info.direction;
+        let (direction, scale) = (self.graph.info.direction, self.weights.scale(self.kind));
         for local in part.rows.clone() {
             let row = part.block.first_row + local as u32;
             let v = direction.vertex(row);
@@ -50,11 +53,11 @@ impl<'a> RowPass<'a> {
                 first = entries.end;
                 let neighbours = &part.block.targets[entries.clone()];
                 let piece = RowPiece { v, way, entries, number: part.number, neighbours };
-                let weights = self.weights.of(&self.graph.catalogue, &piece, made);
+                let edges = (neighbours, self.weights.of(&self.graph.catalogue, &piece, made), scale);
                 met |= match (direction, way) {
-                    (Direction::Undirected, _) => check_edges::<S, W, true, true>(batch, v, neighbours, weights),
-                    (Direction::Directed, Way::Out) => check_edges::<S, W, true, false>(batch, v, neighbours, weights),
-                    (Direction::Directed, Way::In) => check_edges::<S, W, false, true>(batch, v, neighbours, weights),
+                    (Direction::Undirected, _) => check_edges::<S, W, true, true>(batch, v, edges),
+                    (Direction::Directed, Way::Out) => check_edges::<S, W, true, false>(batch, v, edges),
+                    (Direction::Directed, Way::In) => check_edges::<S, W, false, true>(batch, v, edges),
                 }?;
             }
             batch.note(v, met);
@@ -66,6 +69,10 @@ impl<'a> RowPass<'a> {
 impl EdgePass for RowPass<'_> {
     fn vertices(&self) -> usize {
         self.graph.info.connected as usize
+    }
+
+    fn has_wide_weights(&self) -> bool {
+        self.kind.is_wide()
     }
 
     fn pass<S: TreeSum, const W: usize>(
@@ -83,18 +90,18 @@ impl EdgePass for RowPass<'_> {
     }
 }
 
-/// Checks the edges between vertex `v` and its `neighbours` against all trees. `LEAVE` says whether edges lead from
-/// `v`, and `ENTER` whether edges lead to `v`. Returns a bitmap of the trees in which the check saw a tight edge from
-/// the parent of `v`.
+/// Checks the edges between vertex `v` and its `neighbours`, with their stored `weights`, against all trees. `LEAVE`
+/// says whether edges lead from `v`, and `ENTER` whether edges lead to `v`. Returns a bitmap of the trees in which the
+/// check saw a tight edge from the parent of `v`.
 #[inline(always)]
 fn check_edges<S: TreeSum, const W: usize, const LEAVE: bool, const ENTER: bool>(
     batch: &TreeBatch<'_, S, W>,
     v: u32,
-    neighbours: &[u32],
-    weights: &[u32],
+    (neighbours, weights, scale): (&[u32], &[u32], WeightScale<'_>),
 ) -> Result<u32, Wrong> {
     let mut met = 0;
     for (entry, (&w, &weight)) in neighbours.iter().zip(weights).enumerate() {
+        let weight = scale.bits(weight);
         batch.fetch(neighbours.get(entry + AHEAD).map_or(0, |&ahead| ahead));
         if LEAVE {
             let of_other = batch.edge(v, w, weight)?;

@@ -1,4 +1,4 @@
-//! Types of distances that checks compare: whole numbers of 32 or 64 bits, and f32.
+//! Types of distances that checks compare: whole numbers of 32 or 64 bits, f32 and f64.
 
 use crate::algo::sssp::distances::Distance;
 use crate::memory::Plain;
@@ -8,54 +8,83 @@ pub trait TreeSum: Plain + Copy + PartialOrd + Default + Send + Sync {
     /// Distance of an unreached vertex; larger than any sum.
     const UNREACHED: Self;
 
-    /// Returns this distance plus a weight, which is given as its stored bits. An unreached distance stays unreached. A
-    /// sum beyond the largest f32 becomes unreached.
-    fn plus(self, weight: u32) -> Self;
+    /// Returns this distance plus a weight, which is given as its bits. An unreached distance stays unreached. A sum
+    /// beyond the largest u64, f32 or f64 becomes unreached. A sum that u32 can't hold is the largest that is reached.
+    fn plus(self, weight: u64) -> Self;
 
     /// Converts the distance into the form of results.
     fn distance(self) -> Distance;
 
-    /// Converts a stored weight into the form of a distance.
-    fn weight(weight: u32) -> Distance;
+    /// Converts the bits of a weight into the form of a distance.
+    fn weight(weight: u64) -> Distance;
 }
 
-macro_rules! whole {
-    ($($number:ty),*) => {$(
-        impl TreeSum for $number {
-            const UNREACHED: Self = Self::MAX;
+impl TreeSum for u32 {
+    const UNREACHED: Self = Self::MAX;
 
-            #[inline(always)]
-            fn plus(self, weight: u32) -> Self {
-                let sum = self.saturating_add(weight.into()).min(Self::MAX - 1);
-                if self == Self::MAX { self } else { sum }
-            }
+    #[inline(always)]
+    fn plus(self, weight: u64) -> Self {
+        let weight = if weight >> u32::BITS == 0 { weight as u32 } else { Self::MAX };
+        let sum = self.saturating_add(weight).min(Self::MAX - 1);
+        if self == Self::MAX { self } else { sum }
+    }
 
-            fn distance(self) -> Distance {
-                Distance::Whole(self.into())
-            }
+    fn distance(self) -> Distance {
+        Distance::Whole(self.into())
+    }
 
-            fn weight(weight: u32) -> Distance {
-                Distance::Whole(weight.into())
-            }
-        }
-    )*};
+    fn weight(weight: u64) -> Distance {
+        Distance::Whole(weight)
+    }
 }
 
-whole!(u32, u64);
+impl TreeSum for u64 {
+    const UNREACHED: Self = Self::MAX;
+
+    #[inline(always)]
+    fn plus(self, weight: u64) -> Self {
+        self.saturating_add(weight)
+    }
+
+    fn distance(self) -> Distance {
+        Distance::Whole(self)
+    }
+
+    fn weight(weight: u64) -> Distance {
+        Distance::Whole(weight)
+    }
+}
 
 impl TreeSum for f32 {
     const UNREACHED: Self = f32::INFINITY;
 
     #[inline(always)]
-    fn plus(self, weight: u32) -> Self {
-        self + f32::from_bits(weight)
+    fn plus(self, weight: u64) -> Self {
+        self + f32::from_bits(weight as u32)
     }
 
     fn distance(self) -> Distance {
         Distance::Decimal(self)
     }
 
-    fn weight(weight: u32) -> Distance {
-        Distance::Decimal(f32::from_bits(weight))
+    fn weight(weight: u64) -> Distance {
+        Distance::Decimal(f32::from_bits(weight as u32))
+    }
+}
+
+impl TreeSum for f64 {
+    const UNREACHED: Self = f64::INFINITY;
+
+    #[inline(always)]
+    fn plus(self, weight: u64) -> Self {
+        self + f64::from_bits(weight)
+    }
+
+    fn distance(self) -> Distance {
+        Distance::Double(self)
+    }
+
+    fn weight(weight: u64) -> Distance {
+        Distance::Double(f64::from_bits(weight))
     }
 }

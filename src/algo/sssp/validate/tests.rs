@@ -47,7 +47,7 @@ impl Paths for Model {
         let mut changes = true;
         while std::mem::take(&mut changes) {
             for (&(u, v), &weight) in weights {
-                let sum = distances[u as usize].plus(weight);
+                let sum = distances[u as usize].plus(weight.into());
                 if sum < distances[v as usize] {
                     distances[v as usize] = sum;
                     changes = true;
@@ -55,7 +55,7 @@ impl Paths for Model {
             }
         }
         let of = |v: u32| distances[v as usize];
-        let tight = |u: u32, v: u32| of(u) != S::UNREACHED && of(u).plus(weights[&(u, v)]) == of(v);
+        let tight = |u: u32, v: u32| of(u) != S::UNREACHED && of(u).plus(weights[&(u, v)].into()) == of(v);
         let mut parents = vec![NONE; distances.len()];
         parents[root as usize] = root;
         for v in (0..self.vertices()).filter(|&v| v != root) {

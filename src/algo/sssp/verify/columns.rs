@@ -37,6 +37,10 @@ impl PathColumns {
                 let is_sum = |sum: f32| !sum.is_nan() && sum.is_sign_positive();
                 read(places, results, source, (f32::INFINITY, 0.0, is_sum), (of, &mut parents))?
             }
+            Distances::Double(of) => {
+                let is_sum = |sum: f64| !sum.is_nan() && sum.is_sign_positive();
+                read(places, results, source, (f64::INFINITY, 0.0, is_sum), (of, &mut parents))?
+            }
         };
         Ok(PathColumns { root, distances, parents })
     }

@@ -15,6 +15,7 @@ use crate::graph::ids::InputId;
 /// Checks the figures that a job reports about one source. `counted` is the number of input edges that leave reached
 /// vertices, or `None` if edges were not counted. In an undirected graph it is the number of edges with both ends
 /// reached.
+/// `may_leave` says whether a sum may have been too large, so that an edge leads to an unreached vertex.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] for a wrong figure.
@@ -22,7 +23,7 @@ pub(super) fn agree(
     found: &SsspSource,
     tree: PathTree<'_>,
     figures: PathFigures,
-    counted: Option<u64>,
+    (counted, may_leave): (Option<u64>, bool),
     places: &Places,
     results: &Results<'_>,
 ) -> Result<()> {
@@ -43,7 +44,7 @@ pub(super) fn agree(
             let edges = ends.sum::<u64>() / 2;
             match counted {
                 Some(counted) => counted..=counted,
-                None if found.max_distance.may_overflow() => 0..=edges,
+                None if may_leave => 0..=edges,
                 None => edges..=edges,
             }
         }

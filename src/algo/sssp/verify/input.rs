@@ -51,6 +51,10 @@ impl EdgePass for InputEdges<'_> {
         self.places.vertices() as usize
     }
 
+    fn has_wide_weights(&self) -> bool {
+        matches!(self.input.weights(), Weights::Read(kind) if kind.is_wide())
+    }
+
     fn pass<S: TreeSum, const W: usize>(
         &self,
         batch: &TreeBatch<'_, S, W>,
@@ -88,14 +92,14 @@ impl<S: TreeSum, const W: usize> EdgeCheck for PathEdgeChecker<'_, '_, S, W> {
         self.batch.fetch(place);
     }
 
-    fn weight(&self, [u, v]: [u64; 2], stored: Option<u32>) -> u32 {
+    fn weight(&self, [u, v]: [u64; 2], stored: Option<u64>) -> u64 {
         match self.edges.weights {
             WeightSource::File => stored.unwrap_or(0),
-            WeightSource::Drawn(drawn) => drawn.of(self.edges.direction, RawId(u), RawId(v)),
+            WeightSource::Drawn(drawn) => drawn.of(self.edges.direction, RawId(u), RawId(v)).into(),
         }
     }
 
-    fn edge(&mut self, [from, to]: [u32; 2], weight: u32) {
+    fn edge(&mut self, [from, to]: [u32; 2], weight: u64) {
         self.check_direction(from, to, weight);
         let is_directed = self.edges.direction == Direction::Directed;
         if !is_directed {
@@ -112,7 +116,7 @@ impl<S: TreeSum, const W: usize> EdgeCheck for PathEdgeChecker<'_, '_, S, W> {
 
 impl<S: TreeSum, const W: usize> PathEdgeChecker<'_, '_, S, W> {
     #[inline]
-    fn check_direction(&mut self, from: u32, to: u32, weight: u32) {
+    fn check_direction(&mut self, from: u32, to: u32, weight: u64) {
         match self.batch.edge(from, to, weight) {
             Ok(0) => {}
             Ok(met) => self.batch.note(to, met),

@@ -61,10 +61,12 @@ pub fn trees(
                 None => counted::alone(source, columns)?,
             }
         }
-        let may_leave = reported.iter().any(|reported| reported.max_distance.may_overflow());
+        // The largest weight is not known here.
+        let heaviest = if kind == WeightType::U64 { u64::MAX } else { 0 };
+        let may_leave = reported.iter().any(|reported| reported.max_distance.may_overflow(heaviest));
         let (figures, counted) = check(edges, (weights, kind), (&places, may_leave), &of, results)?;
         for (number, (reported, figures)) in reported.into_iter().zip(figures).enumerate() {
-            counted::agree(reported, of[number], figures, counted.get(number).copied(), &places, results)?;
+            counted::agree(reported, of[number], figures, (counted.get(number).copied(), may_leave), &places, results)?;
         }
     }
     let reached = found.iter().map(|reported| reported.reached).sum::<u64>();

@@ -164,7 +164,7 @@ impl EdgeCheck for TreeEdgeChecker<'_> {
     }
 
     #[inline]
-    fn edge(&mut self, [from, to]: [u32; 2], _: u32) {
+    fn edge(&mut self, [from, to]: [u32; 2], _: u64) {
         self.check_direction(from, to);
         match self.direction {
             Direction::Undirected => self.check_direction(to, from),

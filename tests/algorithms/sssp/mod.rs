@@ -1,6 +1,8 @@
 //! Shortest paths against Dijkstra: by every method, kind of weight and number of threads, on graphs of all shapes and on those with known
 //! answers.
 
+mod wide;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,90 @@
+// Finds shortest paths from one root, in one cooperative launch. The graph's vertices are in order of degree, and the entries of a row ascend by
+// weight.
+//
+// The search pushes distances in buckets while few edges lead on (sssp_walk.cuh). Once a bucket has many edges, the search has reached the core
+// of the graph. It then pushes buckets up to a cap a little farther away, along edges that stay below the cap. Distances beyond the cap are
+// pulled (sssp_pull.cuh), which ends early because rows ascend by weight. In graphs without a core, all distances are pushed. Then parents are
+// found (sssp_parents.cuh).
+//
+// A distance only becomes smaller, to the length of some path, until no edge makes any distance smaller. So answers depend only on the graph and
+// the root. Before the launch all distances are NEVER, all parents are NONE, and the state is zero. Vertices from `tail` on have one edge, and
+// are left out until the end.
+#pragma once
+#include "sssp.cuh"
+#include "sssp_walk.cuh"
+#include "sssp_pull.cuh"
+#include "sssp_parents.cuh"
+
+// Value of `begins` if distances are known, and only parents are to be found.
+constexpr u32 KNOWN = 2;
+
+// Begins a search, as one thread: only the root is reached.
+template <class K> __device__ inline void begin(const Graph& g, const Search<typename K::Distance>& s) {
+    State* state = s.state;
+    for (u32 k = 0; k < 3; k++) state->limit[k] = state->least[k] = ~0ull;
+    s.distances[s.root] = 0;
+    s.parents[s.root] = s.root;
+    Range row = range_of(g, out_row(g, s.root));
+    if (row.length == 0) return;
+    const auto& queue = s.queues[0];
+    queue.slots[0] = 0;
+    queue.vertices[0] = s.root;
+    queue.bases[0] = row.start;
+    queue.distances[0] = 0;
+    state->queued[0] = packed(s.hops ? 1 : row.length);
+}
+
+template <class T> __device__ inline void mark(const Search<T>& s, u32 which) {
+    if (blockIdx.x == 0 && threadIdx.x == 0) s.state->marks[which] = GLOBAL_TIMER();
+}
+
+template <class K> __device__ inline void search(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
+    typedef typename K::Distance T;
+    Walk<T>& walk = scratch.walk;
+    const bool leads = blockIdx.x == 0 && threadIdx.x == 0;
+    if (threadIdx.x == 0) {
+        scratch.target = scratch.full = 0;
+        if (s.begins) walk = Walk<T>{wider<K>(0, s.coarse), 0, K::NEVER, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+        else take_walk(s, walk);
+    }
+    if (s.begins == KNOWN) {
+        if (leads) {
+            begin<K>(g, s);
+            s.state->queued[0] = 0;
+        }
+        if (!grid_barrier(&s.state->barrier, scratch.target)) return;
+    } else if (s.begins) {
+        if (leads) begin<K>(g, s);
+        mark(s, 0);
+        if (!grid_barrier(&s.state->barrier, scratch.target)) return;
+    }
+    if (threadIdx.x == 0) {
+        scratch.alone = 0;
+        scratch.last = walk.step + s.most_steps;
+    }
+    __syncthreads();
+    while (true) {
+        if (!walk_on<K>(g, s, scratch)) return;
+        if (scratch.action != END || walk.phase > 0 || !walk.capped) break;
+        mark(s, 1);
+        // After this barrier all blocks have found that nothing is left.
+        if (!grid_barrier(&s.state->barrier, scratch.target)) return;
+        if (!pull<K>(g, s, scratch)) return;
+        mark(s, 5);
+    }
+    bool ends = scratch.action == END;
+    if (ends) {
+        mark(s, 6);
+        if (!grid_barrier(&s.state->barrier, scratch.target)) return;
+        if (!nearer_parents<K>(g, s, scratch)) return;
+        if (s.plateaus && !equal_parents<K>(g, s, scratch)) return;
+    }
+    if (leads) {
+        *reinterpret_cast<Walk<T>*>(s.state->walk) = walk;
+        s.state->pushed = walk.pushed;
+        s.state->steps = walk.step;
+        s.state->rounds = walk.rounds;
+        s.state->finished = ends;
+    }
+    mark(s, 7);
+}

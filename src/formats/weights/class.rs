@@ -1,0 +1,114 @@
+//! What a weight implies for the type of all weights, and why a weight can't be accepted.
+
+use super::WeightType;
+use crate::formats::Fault;
+
+/// What a weight implies for the type of all weights of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WeightClass {
+    /// An integer that f32 represents exactly, as it does all integers up to 2^24.
+    Whole,
+    /// An integer that f32 can't represent exactly.
+    Rounded,
+    /// An integer from 2^32 on; `rounded` says that f32 can't represent it exactly.
+    Wide { rounded: bool },
+    /// A number that is not an integer.
+    Decimal,
+}
+
+impl WeightClass {
+    /// Returns what an integer weight implies for the type of all weights.
+    #[inline]
+    pub(super) fn whole(value: u64) -> WeightClass {
+        if value <= 1 << f32::MANTISSA_DIGITS { WeightClass::Whole } else { WeightClass::large(value) }
+    }
+
+    fn large(value: u64) -> WeightClass {
+        // The largest values round to 2^64, which does not fit in a u64.
+        match (value >> 32, u128::from(value) != (value as f32) as u128) {
+            (0, false) => WeightClass::Whole,
+            (0, true) => WeightClass::Rounded,
+            (_, rounded) => WeightClass::Wide { rounded },
+        }
+    }
+
+    /// Returns the type for weights of this class, if the user names none.
+    #[inline]
+    pub fn kind(self) -> WeightType {
+        match self {
+            WeightClass::Whole | WeightClass::Rounded => WeightType::U32,
+            WeightClass::Wide { .. } => WeightType::U64,
+            WeightClass::Decimal => WeightType::F32,
+        }
+    }
+
+    /// Returns true for an integer that f32 can't represent exactly.
+    #[inline]
+    pub fn is_rounded(self) -> bool {
+        matches!(self, WeightClass::Rounded | WeightClass::Wide { rounded: true })
+    }
+}
+
+/// The reason why a weight can't be accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mistake {
+    Negative,
+    NotFinite,
+    /// The number is larger than the largest f32.
+    TooLarge,
+    /// The number is larger than the largest f64.
+    BeyondF64,
+    /// The number is a decimal, or 2^32 or more, although the user asks for u32.
+    NotU32,
+    /// The number is a decimal, or 2^64 or more, although the weights are u64.
+    NotU64,
+    /// The number is an integer that f32 can't represent exactly, and another weight of the input is a decimal.
+    Rounded,
+    /// The number is an integer that f64 can't represent exactly, although the user asks for f64.
+    NotF64,
+    NoNumber,
+}
+
+impl Mistake {
+    /// Returns the text after "expected" in a message.
+    pub fn expected(self) -> &'static str {
+        match self {
+            Mistake::Negative => "weights from 0 on",
+            Mistake::NotFinite | Mistake::NoNumber => "weights that are finite numbers",
+            Mistake::TooLarge => "weights up to 3.4028235e38, the largest of f32",
+            Mistake::BeyondF64 => "weights up to 1.7976931348623157e308, the largest of f64",
+            Mistake::NotU32 => "whole weights below 2^32, as u32 is asked for",
+            Mistake::NotU64 => "whole weights below 2^64",
+            Mistake::Rounded => "weights that f32 represents exactly, as others have fractions",
+            Mistake::NotF64 => "whole weights that f64 represents exactly",
+        }
+    }
+
+    /// Returns the remedy in a message.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Mistake::NotU32 => {
+                "read them as u64 or, with fractions, as f64: [input] weights = \"u64\", convert --weights u64"
+            }
+            Mistake::NotU64 => "read them as f64: [input] weights = \"f64\", convert --weights f64",
+            Mistake::TooLarge => {
+                "read them as f64: [input] weights = \"f64\", convert --weights f64; or read the edges without: weights = \"none\""
+            }
+            Mistake::Rounded => {
+                "weights like this one are rounded to 24 bits. f64 keeps 53 bits: [input] weights = \"f64\", convert \
+                 --weights f64; or confirm it with f32"
+            }
+            Mistake::NotF64 => {
+                "read them as u64: [input] weights = \"u64\", convert --weights u64; or write it with a point, as 9007199254740993.0"
+            }
+            _ => {
+                "correct the weight, or read the edges without weights: [input] weights = \"none\", convert --weights none"
+            }
+        }
+    }
+
+    /// Makes a fault of this mistake, at offset `at`; `found` is the text there.
+    pub fn fault(self, at: usize, found: impl Into<String>) -> Fault {
+        Fault::new(at, self.expected(), found, self.remedy())
+    }
+}

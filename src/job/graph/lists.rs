@@ -1,0 +1,104 @@
+//! Sorted lists of the ids that occur, if ids are sparse, and of the weights that occur, if they have 64 bits. The
+//! position of an id or weight in its list replaces it.
+
+use crate::error::{Error, Result};
+use crate::formats::{Input, Weights};
+use crate::graph::GraphWeights;
+use crate::job::context::{Context, Watched};
+use crate::job::run_record::{Moved, RunRecord};
+use crate::prepare::dictionary::{self, Dictionary};
+use crate::prepare::weight_list::WeightCodes;
+use crate::process::progress::Unit;
+
+/// Runs the stage `dictionary`, which lists the ids that occur in the input, and opens the list. Collective.
+///
+/// # Errors
+/// Errors of the stage.
+pub(super) fn list_ids(context: &Context, record: &mut RunRecord, input: &Input, identity: u64) -> Result<Dictionary> {
+    let path = dictionary::path(&context.graph_folder());
+    record.stage(context, "dictionary", input.bytes(), Unit::Bytes, |progress| {
+        // One rank builds it for all, because the list is small compared with the edges.
+        if !context.comm.leads() {
+            return Ok(((), Moved::default()));
+        }
+        let seal = Dictionary::build(input, &path, identity, context.threads, &context.budget, &Watched(progress))?;
+        Ok(((), Moved { read: input.bytes(), written: seal.bytes }))
+    })?;
+    open_ids(context, identity)
+}
+
+/// Opens the list of sparse ids. The leader may just have written it, so this waits until it is visible.
+///
+/// # Errors
+/// [`Error::Corrupt`], [`Error::Io`].
+pub(super) fn open_ids(context: &Context, identity: u64) -> Result<Dictionary> {
+    let path = dictionary::path(&context.graph_folder());
+    context.retry_until_visible(|| Dictionary::open(&path, identity, &context.budget))
+}
+
+/// Rebuilds the list of sparse ids if it is damaged or missing. Collective.
+///
+/// # Errors
+/// Errors of [`list_ids`].
+pub(super) fn ensure_ids(context: &Context, record: &mut RunRecord, input: &Input, identity: u64) -> Result<()> {
+    let path = dictionary::path(&context.graph_folder());
+    let whole = context.agreed(|| match Dictionary::open(&path, identity, &context.budget) {
+        Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
+            tracing::warn!("{e}: listing sparse ids again");
+            Ok(false)
+        }
+        other => other.map(|_| true),
+    })?;
+    if whole { Ok(()) } else { list_ids(context, record, input, identity).map(drop) }
+}
+
+/// Runs the stage `weights`, which lists the weights that occur in the input. Collective.
+///
+/// # Errors
+/// Errors of the stage.
+pub(super) fn list_weights(
+    context: &Context,
+    record: &mut RunRecord,
+    input: &Input,
+    weights: GraphWeights,
+) -> Result<()> {
+    let input = input.clone().with_weights(Weights::Read(weights.kind));
+    record.stage(context, "weights", input.bytes(), Unit::Bytes, |progress| {
+        // One rank lists them for all, as it does with sparse ids.
+        if !context.comm.leads() {
+            return Ok(((), Moved::default()));
+        }
+        let (folder, threads) = (context.graph_folder(), context.threads);
+        let seal = WeightCodes::build(&input, &folder, weights, threads, &context.budget, &Watched(progress))?;
+        Ok(((), Moved { read: input.bytes(), written: seal.bytes }))
+    })
+}
+
+/// Opens the list of weights. The leader may just have written it, so this waits until it is visible.
+///
+/// # Errors
+/// [`Error::Corrupt`], [`Error::Io`], [`Error::Limit`].
+pub(super) fn open_weights(context: &Context, weights: GraphWeights) -> Result<WeightCodes> {
+    context.retry_until_visible(|| WeightCodes::open(&context.graph_folder(), weights, &context.budget))
+}
+
+/// Rebuilds the list of weights if it is damaged or missing. Collective.
+///
+/// # Errors
+/// Errors of [`list_weights`].
+pub(super) fn ensure_weights(
+    context: &Context,
+    record: &mut RunRecord,
+    input: &Input,
+    weights: GraphWeights,
+) -> Result<()> {
+    let open = || WeightCodes::open(&context.graph_folder(), weights, &context.budget);
+    let whole = context.agreed(|| match open() {
+        Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
+            tracing::warn!("{e}: listing weights again");
+            Ok(false)
+        }
+        other => other.map(|_| true),
+    })?;
+    if whole { Ok(()) } else { list_weights(context, record, input, weights) }
+}

@@ -1,0 +1,296 @@
+//! A file of all distinct numbers of one kind in an input, in ascending order. The position of a number in the file
+//! stands for the number: `dictionary` does that with sparse ids, and `weight_list` with weights of 64 bits.
+//!
+//! An external merge sort builds it. Each thread sorts the numbers that it sees, drops repeats, and writes a sorted run
+//! when its memory is full. A merge of all runs leaves each number once. Memory is fixed; runs take at most 8 bytes of
+//! disk for each number in the input.
+
+use crate::error::{At, Error, Result};
+use crate::formats::weights::bits_of;
+use crate::formats::{Edges, Input, Visitor, Watch};
+use crate::memory::{Budget, Reservation, bytes_of, bytes_of_mut};
+use crate::store::file::{Kind, NewFile, Seal};
+use crate::store::map::{Mapped, as_u64};
+use crate::store::regular;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Largest count of numbers read from a run at once.
+const READ_AHEAD: usize = 8192;
+/// Most numbers that a thread gathers before it sorts. More would take so long to sort and write that signals are
+/// answered late.
+const MAX_GATHER: u64 = 1 << 24;
+/// Count of numbers that a thread can gather with the least memory.
+const MIN_GATHER: usize = 1 << 16;
+
+/// What a list contains.
+pub(super) struct Listed {
+    /// Kind of the file.
+    pub kind: Kind,
+    /// Whether the numbers are the weights of edges. Otherwise they are the ids of both ends.
+    pub are_weights: bool,
+    /// Purpose of the memory in which numbers are sorted, and of the index.
+    pub purposes: [&'static str; 2],
+    /// The limit of 2^32 - 2 numbers, as a message expects it, and the remedy.
+    pub limit: [&'static str; 2],
+}
+
+/// A list of distinct numbers: a mapped file in ascending order, with an index.
+#[derive(Debug)]
+pub(super) struct SortedList {
+    file: Mapped,
+    /// For each range of `1 << shift` numbers, the position in the file of its first number. Ranges are counted from
+    /// the smallest number.
+    starts: Vec<u32>,
+    shift: u32,
+    _index: Reservation,
+}
+
+/// Returns the fewest bytes with which `threads` threads can build a list, in addition to reading the input.
+pub(super) fn least_bytes(threads: usize) -> u64 {
+    (threads * MIN_GATHER * 8) as u64
+}
+
+/// Returns the most bytes that building a list takes, in addition to reading the input. The input has `numbers`
+/// numbers, repeats included, and `free` bytes of memory are left.
+pub(super) fn build_bytes(numbers: u64, threads: usize, free: u64) -> u64 {
+    gather_bytes(threads, free).min(numbers.saturating_mul(8)).max(least_bytes(threads))
+}
+
+/// Returns the bytes of memory in which `threads` threads gather numbers before they write them to disk, if `free`
+/// bytes are left.
+fn gather_bytes(threads: usize, free: u64) -> u64 {
+    (free / 2).min(threads as u64 * MAX_GATHER * 8).max(least_bytes(threads))
+}
+
+/// Reads the input once and writes its distinct numbers to `path`.
+///
+/// # Errors
+/// Errors of the input (including more than 2^32 - 2 numbers), of the disk and of the budget.
+pub(super) fn build(
+    listed: &Listed,
+    input: &Input,
+    (path, key): (&Path, u64),
+    (threads, budget): (usize, &Budget),
+    watch: &dyn Watch,
+) -> Result<Seal> {
+    let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input")?;
+    let room = gather_bytes(threads, budget.free());
+    let _gathered = budget.reserve(room, listed.purposes[0])?;
+    let gather = (room / 8) as usize / threads;
+    let runs = SortedRuns::create(path.with_extension("runs"))?;
+    let gatherer = |_| Gatherer { runs: &runs, are_weights: listed.are_weights, numbers: Vec::new(), room: gather };
+    let mut gatherers: Vec<Gatherer<'_>> = (0..threads).map(gatherer).collect();
+    input.scan(&mut gatherers, watch)?;
+    for gatherer in &mut gatherers {
+        gatherer.spill()?;
+    }
+    drop(gatherers);
+    // The memory in which threads gathered numbers now buffers the runs that are merged.
+    runs.merge(listed, (path, key), &input.name(), threads * gather, watch)
+}
+
+/// Maps the file at `path`, whose body is numbers in ascending order, a u64 each. It makes no index, so this takes no
+/// memory of the budget.
+///
+/// # Errors
+/// [`Error::Corrupt`], [`Error::Io`].
+pub(super) fn map(listed: &Listed, path: &Path, key: u64) -> Result<Mapped> {
+    let file = Mapped::open(path, listed.kind, key)?;
+    file.verify_checksum()?;
+    file.body_as_u64()?;
+    Ok(file)
+}
+
+impl SortedList {
+    /// Opens the list that [`build`] wrote. `ranges` returns about how many ranges the index has for a list of that
+    /// many numbers; each takes 4 bytes.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if the file differs from what was written; [`Error::Limit`] if the index does not fit memory.
+    pub fn open(
+        listed: &Listed,
+        path: &Path,
+        key: u64,
+        ranges: impl Fn(u64) -> u64,
+        budget: &Budget,
+    ) -> Result<SortedList> {
+        let file = map(listed, path, key)?;
+        let numbers = file.body_as_u64()?;
+        if !numbers.is_sorted_by(|a, b| a < b) {
+            return Err(Error::corrupt(path, At::File, "the numbers don't ascend"));
+        }
+        let span = numbers.last().zip(numbers.first()).map_or(0, |(last, first)| last - first);
+        // If numbers are not evenly spread, some ranges have many. A binary search finds a number within its range in
+        // any case.
+        let shift = (u64::BITS - span.leading_zeros()).saturating_sub(ranges(numbers.len() as u64).max(1).ilog2());
+        let shift = shift.min(63);
+        let ranges = (span >> shift) as usize + 2;
+        let reserved = budget.reserve((ranges * 4) as u64, listed.purposes[1])?;
+        let first = numbers.first().copied().unwrap_or(0);
+        let mut starts = vec![0u32; ranges];
+        for &number in numbers {
+            starts[((number - first) >> shift) as usize + 1] += 1;
+        }
+        for i in 1..ranges {
+            starts[i] += starts[i - 1];
+        }
+        Ok(SortedList { file, starts, shift, _index: reserved })
+    }
+
+    /// Returns the numbers in ascending order.
+    pub fn numbers(&self) -> &[u64] {
+        as_u64(self.file.body()).unwrap_or_default()
+    }
+
+    /// Returns the position of a number; `None` if the list does not contain it.
+    #[inline]
+    pub fn position(&self, number: u64) -> Option<u32> {
+        let numbers = self.numbers();
+        let range = (number.checked_sub(*numbers.first()?)? >> self.shift) as usize;
+        let (from, to) = (*self.starts.get(range)?, *self.starts.get(range + 1)?);
+        let at = numbers[from as usize..to as usize].binary_search(&number).ok()?;
+        Some(from + at as u32)
+    }
+}
+
+/// Visitor of one thread that gathers numbers and writes them as sorted runs.
+struct Gatherer<'a> {
+    runs: &'a SortedRuns,
+    are_weights: bool,
+    numbers: Vec<u64>,
+    room: usize,
+}
+
+impl Gatherer<'_> {
+    fn push(&mut self, number: u64) -> Result<()> {
+        if self.numbers.len() == self.room {
+            self.numbers.sort_unstable();
+            self.numbers.dedup();
+            // Go on gathering only if half of the room is free again. Otherwise the thread would soon do nothing but
+            // sort.
+            if self.numbers.len() > self.room / 2 {
+                self.spill()?;
+            }
+        }
+        self.numbers.push(number);
+        Ok(())
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        self.numbers.sort_unstable();
+        self.numbers.dedup();
+        self.runs.add(&self.numbers)?;
+        self.numbers.clear();
+        Ok(())
+    }
+}
+
+impl Visitor for Gatherer<'_> {
+    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+        match edges {
+            _ if self.are_weights => bits_of(weights, 2).try_for_each(|bits| self.push(bits)),
+            Edges::Narrow(edges) => edges.iter().flatten().try_for_each(|&id| self.push(id.into())),
+            Edges::Wide(edges) => edges.iter().flatten().try_for_each(|&id| self.push(id)),
+        }
+    }
+}
+
+/// Sorted runs of numbers on disk, one after the other in one file. The file is unlinked, so a killed job leaves nothing
+/// behind.
+struct SortedRuns {
+    path: PathBuf,
+    file: File,
+    /// Start of each run, and end of the last run, counted in numbers.
+    starts: Mutex<Vec<u64>>,
+}
+
+impl SortedRuns {
+    fn create(path: PathBuf) -> Result<Self> {
+        let file = regular::create_unnamed(&path, "create the runs of a list", "unlink the runs of a list")?;
+        Ok(SortedRuns { path, file, starts: Mutex::new(vec![0]) })
+    }
+
+    fn add(&self, numbers: &[u64]) -> Result<()> {
+        let start = {
+            let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+            let start = starts.last().copied().unwrap_or(0);
+            starts.push(start + numbers.len() as u64);
+            start
+        };
+        let written = crate::failpoint::hit("dictionary.write")
+            .and_then(|()| self.file.write_all_at(bytes_of(numbers), 8 * start));
+        written.map_err(|e| Error::io("write a run of a list", &self.path, e))
+    }
+
+    /// Merges all runs into the file at `path`, through buffers of `room` numbers in total. `source` names the input in
+    /// errors.
+    fn merge(
+        self,
+        listed: &Listed,
+        (path, key): (&Path, u64),
+        source: &str,
+        room: usize,
+        watch: &dyn Watch,
+    ) -> Result<Seal> {
+        let failed = |e| Error::io("read a run of a list", path, e);
+        let starts = self.starts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let ahead = (room / starts.len()).clamp(1, READ_AHEAD);
+        let mut runs: Vec<SortedRun<'_>> =
+            starts.windows(2).map(|ends| SortedRun::new(&self.file, ends[0]..ends[1], ahead)).collect();
+        let mut heap = BinaryHeap::new();
+        for (i, run) in runs.iter_mut().enumerate() {
+            heap.extend(run.next().map_err(failed)?.map(|number| Reverse((number, i))));
+        }
+        let mut out = NewFile::create(path, listed.kind, key)?;
+        let (mut last, mut count) = (None, 0u64);
+        while let Some(Reverse((number, i))) = heap.pop() {
+            if last != Some(number) {
+                out.write(&number.to_le_bytes())?;
+                last = Some(number);
+                count += 1;
+                if count.is_multiple_of(1 << 16) {
+                    watch.advance(0)?;
+                }
+            }
+            heap.extend(runs[i].next().map_err(failed)?.map(|number| Reverse((number, i))));
+        }
+        if count >= u64::from(u32::MAX) {
+            let [expected, remedy] = listed.limit;
+            return Err(Error::input(source, At::File, expected, format!("{count}"), remedy));
+        }
+        out.finish()
+    }
+}
+
+/// Buffered reader of one sorted run.
+struct SortedRun<'f> {
+    file: &'f File,
+    /// Range of the run that is not read yet, counted in numbers.
+    left: Range<u64>,
+    ahead: usize,
+    numbers: Vec<u64>,
+    at: usize,
+}
+
+impl<'f> SortedRun<'f> {
+    fn new(file: &'f File, run: Range<u64>, ahead: usize) -> Self {
+        SortedRun { file, left: run, ahead, numbers: Vec::new(), at: 0 }
+    }
+
+    fn next(&mut self) -> std::io::Result<Option<u64>> {
+        if self.at == self.numbers.len() {
+            self.numbers.resize((self.left.end - self.left.start).min(self.ahead as u64) as usize, 0);
+            self.file.read_exact_at(bytes_of_mut(&mut self.numbers), 8 * self.left.start)?;
+            self.left.start += self.numbers.len() as u64;
+            self.at = 0;
+        }
+        self.at += 1;
+        Ok(self.numbers.get(self.at - 1).copied())
+    }
+}

@@ -1,0 +1,144 @@
+//! Weights of 64 bits (u64 and f64) in a graph: a file lists all distinct weights in ascending order, and rows have the
+//! 32-bit *code* of each weight, its position in the list.
+//!
+//! Codes sort like the weights. So everything between reading the input and computing on the graph treats codes as it
+//! treats weights of 32 bits, and moves half as many bytes as with weights of 64.
+
+use super::partition::changed;
+use super::sorted_list::{self, Listed, SortedList};
+use crate::error::{At, Error, Result};
+use crate::formats::weights::bits_of;
+use crate::formats::{Edges, Input, Visitor, Watch, WeightType};
+use crate::graph::GraphWeights;
+use crate::memory::Budget;
+use crate::store::file::{Kind, Seal};
+use crate::store::map::{Mapped, as_u64};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const WEIGHTS: Listed = Listed {
+    kind: Kind::new(b"WGTS"),
+    are_weights: true,
+    purposes: ["sorting weights of 64 bits", "the index of weights of 64 bits"],
+    limit: ["under 2^32 - 1 different weights", "round them, or read them as f32: [input] weights = \"f32\""],
+};
+
+/// Number of ranges in the index of a list. The index stays in a cache, and its size does not depend on the input.
+const RANGES: u64 = 1 << 14;
+
+/// Bits of an infinite f64. Those of NaN and of negative numbers are larger.
+const INFINITE: u64 = f64::INFINITY.to_bits();
+
+/// Returns the path of the list in the graph's folder.
+fn path(folder: &Path) -> PathBuf {
+    folder.join("weights")
+}
+
+/// The list of weights, with an index to find the code of a weight.
+#[derive(Debug)]
+pub struct WeightCodes(SortedList);
+
+impl WeightCodes {
+    /// Returns the most bytes of memory that the index takes.
+    pub const INDEX_BYTES: u64 = 4 * (2 * RANGES + 2);
+
+    /// Returns the bytes of the file's body for `weights` distinct weights.
+    pub fn body_bytes(weights: u64) -> u64 {
+        8 * weights
+    }
+
+    /// Returns the fewest bytes with which `threads` threads can build a list, in addition to reading the input.
+    pub fn least_bytes(threads: usize) -> u64 {
+        sorted_list::least_bytes(threads)
+    }
+
+    /// Returns the most bytes that building a list takes, in addition to reading the input. The input has `edges`
+    /// edges, and `free` bytes of memory are left.
+    pub fn build_bytes(edges: u64, threads: usize, free: u64) -> u64 {
+        sorted_list::build_bytes(edges, threads, free)
+    }
+
+    /// Reads the input once, with weights of 64 bits, and writes the list to the graph's folder.
+    ///
+    /// # Errors
+    /// Errors of the input (including more than 2^32 - 2 different weights), of the disk and of the budget.
+    pub fn build(
+        input: &Input,
+        folder: &Path,
+        weights: GraphWeights,
+        threads: usize,
+        budget: &Budget,
+        watch: &dyn Watch,
+    ) -> Result<Seal> {
+        sorted_list::build(&WEIGHTS, input, (&path(folder), weights.list), (threads, budget), watch)
+    }
+
+    /// Opens the list in the graph's folder.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if the file differs from what was written; [`Error::Io`]; [`Error::Limit`] if the index does
+    /// not fit memory.
+    pub fn open(folder: &Path, weights: GraphWeights, budget: &Budget) -> Result<WeightCodes> {
+        let path = path(folder);
+        let list = SortedList::open(&WEIGHTS, &path, weights.list, |_| RANGES, budget)?;
+        if weights.kind == WeightType::F64 && list.numbers().last().is_some_and(|&last| last >= INFINITE) {
+            return Err(Error::corrupt(&path, At::File, "a weight is negative or not finite"));
+        }
+        Ok(WeightCodes(list))
+    }
+
+    /// Returns the number of distinct weights.
+    pub fn count(&self) -> usize {
+        self.0.numbers().len()
+    }
+}
+
+/// Visitor that replaces weights of 64 bits by their codes and passes the edges on. Without a list, it passes edges on
+/// unchanged.
+pub struct Coded<'d, V> {
+    list: Option<&'d WeightCodes>,
+    source: &'d str,
+    /// Visitor to which the edges are passed on.
+    pub inner: V,
+    codes: Vec<u32>,
+}
+
+impl<'d, V> Coded<'d, V> {
+    /// Makes a visitor that looks weights up in `list`, and passes the edges on to `inner`. `source` names the input in
+    /// errors.
+    pub fn new(list: Option<&'d WeightCodes>, source: &'d str, inner: V) -> Self {
+        Coded { list, source, inner, codes: Vec::new() }
+    }
+}
+
+impl<V: Visitor> Visitor for Coded<'_, V> {
+    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
+        let Some(WeightCodes(list)) = self.list else { return self.inner.visit(edges, weights) };
+        self.codes.clear();
+        for bits in bits_of(weights, 2) {
+            self.codes.push(list.position(bits).ok_or_else(|| changed(self.source))?);
+        }
+        self.inner.visit(edges, &self.codes)
+    }
+}
+
+/// The weights that rows of a graph have codes of. Empty if the weights have 32 bits, which need no codes.
+#[derive(Debug, Clone, Default)]
+pub struct WeightValues(Option<Arc<Mapped>>);
+
+impl WeightValues {
+    /// Maps the list in the graph's folder, which takes no memory of the budget.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`].
+    pub fn open(folder: &Path, weights: Option<GraphWeights>) -> Result<WeightValues> {
+        let wide = weights.filter(|weights| weights.kind.is_wide());
+        let open = |weights: GraphWeights| sorted_list::map(&WEIGHTS, &path(folder), weights.list).map(Arc::new);
+        wide.map(open).transpose().map(WeightValues)
+    }
+
+    /// Returns the bits of all weights, by their codes.
+    pub fn bits(&self) -> &[u64] {
+        self.0.as_ref().and_then(|file| as_u64(file.body())).unwrap_or_default()
+    }
+}

@@ -37,8 +37,8 @@ class Graph:
             - A square scipy.sparse matrix, whose stored elements are edges, and their values the weights.
             - A networkx graph. Nodes are labels, unless they are the numbers from 0 to n - 1.
         weights: ``"auto"``: those of ``data``, if it has some. ``"none"``: none. An array of shape (m,): uint32,
-            uint64, float32 and float64 are not copied. For files also ``"u32"``, ``"u64"``, ``"f32"`` and ``"f64"``. By
-            default decimals in text are float32, and ``"f64"`` reads them as float64.
+            uint64, float32 and float64 are not copied, and keep their type. For files also ``"u32"``, ``"u64"``,
+            ``"f32"`` and ``"f64"``. ``"auto"`` reads decimals in files as float32, and ``"f64"`` as float64.
         directed: True keeps the direction of edges, for searches and shortest paths. Triangles ignore it. The default is
             False, and for networkx graphs what they are.
         vertices: Number of vertices, if ids without edges are vertices, too; for arrays.
@@ -326,7 +326,8 @@ class Graph:
 
         Returns:
             Distances of shape (n,): uint64 for whole weights (2^64 - 1 if a vertex is not reached), and otherwise float32
-            or float64, as the weights (inf). Sums of float64 add up along the path from the source, as in networkx. Parents of shape (n,), int64, -1 if a vertex is not reached.
+            or float64, as the weights (inf). They are summed from the source on, as networkx does. Parents of shape (n,),
+            int64, -1 if a vertex is not reached.
 
         Raises:
             gpugraph.errors.UsageError: The graph has no weights, and ``weights`` is ``"graph"``.

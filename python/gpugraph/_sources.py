@@ -53,7 +53,7 @@ def edges_of(data: Any, columns: Optional[Sequence[Any]], weights: Union[str, Ar
         _refuse_columns(columns, "an array")
         edges = _of_arrays(data)
     if asked == "array":
-        edges.weights = weight_array(np.asarray(weights), len(edges.sources))
+        edges.weights = weight_array(_numbers(weights), len(edges.sources))
     return edges
 
 
@@ -96,6 +96,16 @@ def _ids(array: NDArray[Any], what: str) -> NDArray[Any]:
         # Shorter numbers are widened, and those in another order of bytes turned round.
         return array.astype(np.uint32 if array.dtype.kind == "u" and array.dtype.itemsize < 4 else np.int64)
     raise UsageError(f"{what}: expected a dtype of {_IDS_TEXT}, found {array.dtype}")
+
+
+def _numbers(values: Any) -> NDArray[Any]:
+    """Returns weights as an array. numpy makes whole numbers among decimals float64, and some of them it would round."""
+    array = np.asarray(values)
+    if array.dtype.kind == "f" and array.ndim == 1 and isinstance(values, (list, tuple)):
+        for at in np.flatnonzero(array >= 1 << 53).tolist():
+            if isinstance(values[at], (int, np.integer)) and int(values[at]) != int(array[at]):
+                raise UsageError(f"weight {at}: expected a number that float64 holds exactly, found {values[at]}")
+    return array
 
 
 def weight_array(array: NDArray[Any], edges: int) -> NDArray[Any]:
@@ -198,7 +208,7 @@ def _of_networkx(graph: Any, columns: Optional[Sequence[Any]], asked: str) -> Ed
     edges = Edges(ends[:, 0], ends[:, 1], vertices=len(nodes), labels=labels, directed=graph.is_directed())
     if asked == "auto" and any(weight is not MISSING for weight in weights):
         # An edge without the attribute has weight 1, as in networkx.
-        edges.weights = weight_array(np.asarray([1 if weight is MISSING else weight for weight in weights]), len(ends))
+        edges.weights = weight_array(_numbers([1 if weight is MISSING else weight for weight in weights]), len(ends))
     return edges
 
 

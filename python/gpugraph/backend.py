@@ -26,6 +26,7 @@ _FUNCTIONS = (
     "triangles",
 )
 
+
 class BackendGraph:
     """A networkx graph, as arrays of edges. It is prepared at the first call that needs it."""
 
@@ -77,21 +78,24 @@ class BackendGraph:
 
 
 def _weights(values: list[Any]) -> np.ndarray[Any, Any]:
-    """Returns weights as uint64 or float64, if sums along a path are then those of Python's numbers."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "iuf" and values:
-        raise NotImplementedError("gpugraph takes weights that are numbers")
+    """Returns weights as uint64 or float64, if sums along a path are then those of networkx, which adds up the values."""
+    array, kinds = np.asarray(values), set(map(type, values))
+    # np.float32 adds up in float32, and np.float64 is a float.
+    if array.dtype.kind not in "iuf" or not all(issubclass(kind, (int, float, np.integer)) for kind in kinds):
+        raise NotImplementedError("gpugraph takes weights that are integers or of float64")
     if not (np.isfinite(array) & (array >= 0)).all():
         raise NotImplementedError("gpugraph takes finite weights of 0 or more")
-    # A path has less than n edges, so no sum along one is larger. Python adds integers exactly.
-    largest = np.sum(array, dtype=np.float64) * (1 + 1e-9)
-    if array.dtype.kind == "f":
-        if not np.isfinite(largest) or largest >= 1 << 53 and not all(isinstance(value, float) for value in values):
-            raise NotImplementedError("gpugraph takes weights whose sums are those of float64")
-        return array.astype(np.float64)
-    if largest >= 1 << 63:
-        raise NotImplementedError("gpugraph takes whole weights whose sums are below 2^63")
-    return array.astype(np.uint64)
+    # Up to these, sums are the same. Python's integers have no end, numpy's overflow, and float64 rounds integers.
+    limits: list[float] = [np.iinfo(kind).max for kind in kinds if issubclass(kind, np.integer)]
+    if array.dtype.kind != "f":
+        limits.append((1 << 63) - 1)
+    elif not all(issubclass(kind, float) for kind in kinds):
+        limits.append((1 << 53) - 1)
+    # A path has less than n edges, so no sum along one is larger.
+    largest = float(np.sum(array, dtype=np.float64)) * (1 + 1e-9)
+    if not np.isfinite(largest) or any(largest > limit for limit in limits):
+        raise NotImplementedError("gpugraph takes weights whose sums neither overflow nor are rounded as integers")
+    return array.astype(np.float64 if array.dtype.kind == "f" else np.uint64)
 
 
 def _undirected(G: Any) -> Any:

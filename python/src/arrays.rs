@@ -93,13 +93,10 @@ impl Strided {
                 Kind::I32 => self.elements::<i32>(first, count).enumerate().for_each(|(i, x)| put(i, x as i64 as u64)),
                 Kind::U64 => self.elements::<u64>(first, count).enumerate().for_each(|(i, x)| put(i, x)),
                 Kind::I64 => self.elements::<i64>(first, count).enumerate().for_each(|(i, x)| put(i, x as u64)),
-                // -0 is 0, of which the order of bits knows nothing.
                 Kind::F32 => {
-                    self.elements::<f32>(first, count).enumerate().for_each(|(i, x)| put(i, (x + 0.0).to_bits().into()))
+                    self.elements::<f32>(first, count).enumerate().for_each(|(i, x)| put(i, x.to_bits().into()))
                 }
-                Kind::F64 => {
-                    self.elements::<f64>(first, count).enumerate().for_each(|(i, x)| put(i, (x + 0.0).to_bits()))
-                }
+                Kind::F64 => self.elements::<f64>(first, count).enumerate().for_each(|(i, x)| put(i, x.to_bits())),
             }
         }
     }

@@ -73,20 +73,7 @@ impl Graph {
         directed: bool,
         workdir: Option<PathBuf>,
     ) -> PyResult<Graph> {
-        let weights = match options.weights.as_str() {
-            "auto" => Weights::Auto,
-            "none" => Weights::None,
-            "u32" => Weights::U32,
-            "u64" => Weights::U64,
-            "f32" => Weights::F32,
-            "f64" => Weights::F64,
-            other => {
-                let why = format!(
-                    "weights of a file: expected \"auto\", \"none\", \"u32\", \"u64\", \"f32\" or \"f64\", found {other:?}"
-                );
-                return Err(errors::usage(py, &why));
-            }
-        };
+        let weights = options.weights.parse::<Weights>().map_err(|why| errors::usage(py, &why))?;
         let mut builder = paths.iter().fold(gpugraph::Graph::builder(), GraphBuilder::input).weights(weights);
         if let Some(format) = &options.format {
             builder = builder.format(format);

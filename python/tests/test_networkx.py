@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import networkx as nx
+import numpy as np
 import pytest
 
 from gpugraph.backend import Backend, BackendGraph
@@ -76,8 +77,23 @@ def test_the_backend_computes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "weights", [[1e308, 1e308], [-1, 2], [float("inf"), 1], [1 << 64, 1], [1 << 53, 0.5], ["a", 1], [float("nan"), 1], [True, None]]
+    "weights",
+    [
+        [1e308, 1e308],
+        [-1, 2],
+        [float("inf"), 1],
+        [1 << 64, 1],
+        [1 << 53, 0.5],
+        ["a", 1],
+        [float("nan"), 1],
+        [True, None],
+        [np.float32(0.1), np.float32(0.2)],
+        [np.float32(0.1), 0.2],
+        [np.int8(100), 100],
+        [np.int64(1 << 62), np.int64(1 << 62)],
+    ],
 )
+@pytest.mark.filterwarnings("ignore:overflow")
 def test_weights_whose_sums_may_differ_are_left_to_networkx(weights: list[Any]) -> None:
     graph = nx.Graph()
     graph.add_edge(0, 1, weight=weights[0])
@@ -87,6 +103,24 @@ def test_weights_whose_sums_may_differ_are_left_to_networkx(weights: list[Any]) 
     with nx.config.backend_priority(algos=["gpugraph"]):
         mine = outcome(lambda: nx.single_source_dijkstra_path_length(graph, 0))
         assert mine == outcome(lambda: nx.single_source_dijkstra_path_length(graph, 0, backend="networkx"))
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [0.1, 0.2, 0.3],
+        [1e308, 5e-324, -0.0],
+        [np.float64(0.1), 0.7, 1],
+        [1 << 40, (1 << 53) + 1, 3],
+        [np.int32(100), np.uint64(1 << 50), 7],
+    ],
+)
+def test_sums_are_those_of_networkx(weights: list[Any]) -> None:
+    graph = nx.path_graph(4)
+    for u, weight in enumerate(weights):
+        graph[u][u + 1]["weight"] = weight
+    found = nx.single_source_dijkstra_path_length(graph, 0, backend="gpugraph")
+    assert found == nx.single_source_dijkstra_path_length(graph, 0, backend="networkx")
 
 
 def outcome(call: Any) -> Any:

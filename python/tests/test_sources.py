@@ -195,6 +195,8 @@ def test_graphs_without_edges(context: gpugraph.Context) -> None:
         (PAIRS, {"weights": np.full(len(EDGES), -1.0)}, ["edge 0", "-1"]),
         (PAIRS, {"weights": np.full(len(EDGES), np.nan)}, ["edge 0", "NaN"]),
         (PAIRS, {"weights": np.full(len(EDGES), "a")}, ["float64", "<U1"]),
+        ([(0, 1), (1, 2)], {"weights": [0.5, (1 << 53) + 1]}, ["weight 1", "float64", str((1 << 53) + 1)]),
+        ([(0, 1), (1, 2)], {"weights": [np.int64(1), np.uint64((1 << 60) + 1)]}, ["weight 1", str((1 << 60) + 1)]),
         (PAIRS, {"weights": "u32"}, ["u32"]),
         (PAIRS, {"format": "text"}, ["format", "files"]),
         (PAIRS, {"columns": ["a", "b"]}, ["columns"]),

@@ -125,7 +125,8 @@ impl GraphBuilder {
         self.option("first_id", TomlValue::Integer(first.into()))
     }
 
-    /// Sets how weights are read. The default is [`Weights::Auto`].
+    /// Sets how weights are read. The default is [`Weights::Auto`]. Weights in memory keep their type; if another one is
+    /// named, [`Self::build`] refuses them.
     pub fn weights(mut self, weights: Weights) -> GraphBuilder {
         self.weights = weights;
         self
@@ -157,12 +158,18 @@ impl GraphBuilder {
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) for edges that can't be read,
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) with the limit that is enough, and others.
     pub fn build(self, context: &Context) -> Result<Graph> {
-        let GraphBuilder { source, paths, mut options, vertices, weights, spill_to } = self;
+        let GraphBuilder { source, paths, mut options, vertices, mut weights, spill_to } = self;
         let given = match source {
             Source::Memory(_) if !paths.is_empty() => {
                 return Err(Error::Usage("a graph from files and from memory: name one source".into()));
             }
             Source::Memory(edges) => {
+                if let Some(expected) = weights.named().filter(|&named| edges.weights() != Some(named)) {
+                    let found = edges.weights().map_or("none", WeightType::name);
+                    let why = format!("weights in memory: expected {expected}, found {found}; convert them before");
+                    return Err(Error::Usage(why));
+                }
+                weights = if weights == Weights::None { Weights::None } else { Weights::Auto };
                 let edges = if weights == Weights::None { Arc::new(Unweighted(edges)) } else { edges };
                 Some(InputSpec::Memory(MemoryEdges::new(edges, vertices)?))
             }

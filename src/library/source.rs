@@ -32,12 +32,11 @@ mod private {
         )*};
     }
 
-    // -0 is 0, of which the order of bits knows nothing.
     weight! {
         u32, U32, u64::from;
         u64, U64, u64::from;
-        f32, F32, |number: f32| (number + 0.0).to_bits().into();
-        f64, F64, |number: f64| (number + 0.0).to_bits();
+        f32, F32, |number: f32| number.to_bits().into();
+        f64, F64, f64::to_bits;
     }
 }
 

@@ -42,7 +42,7 @@ pub trait EdgeList: Send + Sync {
     }
 
     /// Writes the weights of the edges from number `first` on to `out`: integers, or the bits of numbers. A weight of 64
-    /// bits takes two elements, of which the first is the lower half.
+    /// bits takes two elements, of which the first is the lower half. The weight -0 is read as 0.
     fn read_weights(&self, _first: u64, _out: &mut [u32]) {}
 }
 
@@ -68,6 +68,19 @@ enum BadEdge {
     Weight(f64),
 }
 
+/// Reads weights, and replaces -0 by 0. By its bits, -0 would be the largest weight.
+fn read_weights(list: &dyn EdgeList, first: u64, out: &mut [u32]) {
+    const SIGN: u32 = 1 << 31;
+    list.read_weights(first, out);
+    match list.weights() {
+        Some(WeightType::F32) => out.iter_mut().filter(|bits| **bits == SIGN).for_each(|bits| *bits = 0),
+        Some(WeightType::F64) => {
+            out.chunks_exact_mut(2).filter(|words| **words == [0, SIGN]).for_each(|words| words[1] = 0);
+        }
+        Some(WeightType::U32 | WeightType::U64) | None => {}
+    }
+}
+
 /// Number of edges that are hashed at once.
 const CHUNK: usize = 1 << 14;
 
@@ -84,7 +97,7 @@ impl MemoryEdges {
             let len = (edges - first).min(CHUNK as u64) as usize;
             let (mut pairs, mut weights) = (vec![[0; 2]; len], vec![0; len * kind.map_or(0, WeightType::words)]);
             list.read(first, &mut pairs);
-            list.read_weights(first, &mut weights);
+            read_weights(&*list, first, &mut weights);
             let largest = pairs.iter().flatten().copied().max().unwrap_or(0);
             let at = |at: usize| first + at as u64;
             let is_negative = |id: &u64| *id as i64 >> 63 != 0;
@@ -208,7 +221,7 @@ impl EdgeGenerator for MemoryEdges {
     /// Weights are read in the type that they have.
     fn fill_weights(&self, first_edge: u64, _: WeightType, out: &mut [u32]) {
         if let Some(list) = &self.list {
-            list.read_weights(first_edge, out);
+            read_weights(&**list, first_edge, out);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Maps vertices to their ids in the input, for results and for algorithms that depend on these ids.
 
+use super::names::NameList;
 use super::order;
 use super::prepared::Graph;
 use crate::error::{At, Error, Result};
@@ -13,6 +14,8 @@ pub struct InputIds {
     dense: Buffer<u32>,
     /// Sorted raw ids, if the input's ids are sparse.
     list: Option<Mapped>,
+    /// Sorted strings, if the input's ids are strings.
+    names: Option<Box<NameList>>,
     first_id: FirstId,
 }
 
@@ -44,13 +47,26 @@ impl InputIds {
             let what = format!("{} bytes, but the vertex order has {} ids", list.body().len(), map.len());
             return Err(Error::corrupt(list.path(), At::File, what));
         }
-        Ok(InputIds { dense, list, first_id: info.first_id })
+        Ok(InputIds { dense, list, names: graph.names()?.map(Box::new), first_id: info.first_id })
     }
 
     /// Returns the id by which users know `vertex`.
-    #[inline]
     pub fn of(&self, vertex: Vertex) -> InputId {
         self.of_dense(self.dense(vertex))
+    }
+
+    /// Returns the number that stands for `vertex` in columns of ids.
+    #[inline]
+    pub fn number(&self, vertex: Vertex) -> u64 {
+        self.number_of_dense(self.dense(vertex))
+    }
+
+    /// Returns the number that stands for a vertex with this id in columns of ids.
+    pub fn number_of(&self, id: InputId) -> u64 {
+        match id {
+            InputId::Number(number) => number,
+            InputId::Name(_) => self.find(id).map_or(u64::MAX, |dense| self.number_of_dense(dense)),
+        }
     }
 
     /// Returns the dense id of `vertex`.
@@ -60,9 +76,14 @@ impl InputIds {
     }
 
     /// Returns the id by which users know the vertex with the dense id `dense`.
-    #[inline]
     pub fn of_dense(&self, dense: DenseId) -> InputId {
-        self.first_id.input(self.raw_of(dense))
+        let number = self.number_of_dense(dense);
+        shown(self.names.as_deref(), number)
+    }
+
+    #[inline]
+    fn number_of_dense(&self, dense: DenseId) -> u64 {
+        self.raw_of(dense).0.wrapping_add(self.first_id.0)
     }
 
     /// Returns the raw id of `vertex`, as readers of the input deliver it.
@@ -83,8 +104,21 @@ impl InputIds {
     /// The vertex may have no edge.
     pub fn find(&self, id: InputId) -> Option<DenseId> {
         let list = self.list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
-        self.first_id.raw(id)?.dense(list)
+        match id {
+            InputId::Number(number) => self.first_id.raw(number)?.dense(list),
+            InputId::Name(name) => {
+                let row = self.names.as_ref()?.lines().find(name.text().as_bytes())?;
+                Some(DenseId(row as u32))
+            }
+        }
     }
+}
+
+/// Returns the id by which users know the vertex that has the number `number` in columns of ids. `names` are the strings
+/// of the input, if its ids are strings.
+pub fn shown(names: Option<&NameList>, number: u64) -> InputId {
+    let name = names.and_then(|names| names.lines().get(number));
+    name.map_or(InputId::Number(number), |name| InputId::of_bytes(name, number))
 }
 
 /// Returns the id by which users know vertex `v`, for messages. It searches the map of all ids, which is fast enough
@@ -103,5 +137,5 @@ pub fn name(graph: &Graph, v: u32) -> Result<String> {
         None => Some(row as u64),
     };
     let id = id.ok_or_else(|| Error::internal("name a vertex", "it has no id"))?;
-    Ok(info.first_id.input(RawId(id)).to_string())
+    Ok(shown(graph.names()?.as_ref(), id.wrapping_add(info.first_id.0)).to_string())
 }

@@ -1,10 +1,12 @@
 //! Reads columns back row by row, because they may be larger than memory, and refuses files with another layout or
 //! length.
 
-use super::Value;
 use super::column::npy_header;
+use super::{Value, csv_field};
 use crate::error::{Error, Result};
+use crate::formats::names::LONGEST_NAME;
 use crate::store::regular;
+use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::marker::PhantomData;
@@ -12,11 +14,38 @@ use std::path::{Path, PathBuf};
 
 /// Size of a read in bytes.
 const BUFFER: usize = 1 << 16;
-/// Maximum length in bytes of a line of text: an id, a comma and a number.
-const LINE: u64 = 64;
+/// Maximum length in bytes of a line of text: an id, a comma and a number. An id that is a string may have each of its
+/// bytes doubled.
+const LINE: u64 = 2 * LONGEST_NAME as u64 + 64;
 
 /// Memory in bytes that reading one column needs.
 pub const READING: u64 = BUFFER as u64;
+
+/// The id at the start of a line of text.
+pub enum RowId<'a> {
+    /// A number.
+    Number(u64),
+    /// A string.
+    Name(&'a [u8]),
+}
+
+impl RowId<'_> {
+    fn is_shown_as(&self, text: &[u8]) -> bool {
+        match self {
+            RowId::Number(number) => std::str::from_utf8(text).is_ok_and(|text| text.parse() == Ok(*number)),
+            RowId::Name(name) => *csv_field(name) == *text,
+        }
+    }
+}
+
+impl fmt::Display for RowId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RowId::Number(number) => number.fmt(f),
+            RowId::Name(name) => String::from_utf8_lossy(name).fmt(f),
+        }
+    }
+}
 
 /// The values of a column, in the order of its rows.
 pub type Values<'p, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'p>;
@@ -30,7 +59,7 @@ pub fn column<'p, T: Value + 'p>(
     path: &Path,
     key: &str,
     rows: u64,
-    id: impl Fn(u64) -> u64 + Send + 'p,
+    id: impl Fn(u64) -> RowId<'p> + Send + 'p,
 ) -> Result<Values<'p, T>> {
     let file = regular::open(path).map_err(|e| Error::io("read", path, e))?;
     let file = BufReader::with_capacity(BUFFER, file);
@@ -53,7 +82,7 @@ struct ColumnReader<T, F> {
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Value, F: Fn(u64) -> u64> ColumnReader<T, F> {
+impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
     fn wrong(&self, what: &str) -> Error {
         Error::Validation(format!("{}: {what}", self.path.display()))
     }
@@ -87,10 +116,13 @@ impl<T: Value, F: Fn(u64) -> u64> ColumnReader<T, F> {
         if self.file.by_ref().take(LINE).read_until(b'\n', &mut self.line).map_err(failed)? == 0 {
             return Ok(None);
         }
-        let fields = std::str::from_utf8(&self.line).ok().and_then(|line| line.strip_suffix('\n')?.split_once(','));
+        let line = self.line.strip_suffix(b"\n");
+        // A string may have commas, and a number has none.
+        let fields = line.and_then(|line| line.iter().rposition(|c| *c == b',').map(|comma| line.split_at(comma)));
         let id = (self.id)(self.row);
-        match fields.map(|(shown, value)| (shown.parse::<u64>(), value.parse::<T>())) {
-            Some((Ok(shown), Ok(value))) if shown == id => Ok(Some(value)),
+        let value = |value: &[u8]| std::str::from_utf8(&value[1..]).ok()?.parse::<T>().ok();
+        match fields.map(|(shown, of)| (id.is_shown_as(shown), value(of))) {
+            Some((true, Some(value))) => Ok(Some(value)),
             _ => Err(self.wrong(&format!(
                 "line {} is {:?}, not a number of {id}",
                 self.row + 2,
@@ -100,7 +132,7 @@ impl<T: Value, F: Fn(u64) -> u64> ColumnReader<T, F> {
     }
 }
 
-impl<T: Value, F: Fn(u64) -> u64> Iterator for ColumnReader<T, F> {
+impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> Iterator for ColumnReader<T, F> {
     type Item = Result<T>;
 
     fn next(&mut self) -> Option<Result<T>> {
@@ -124,7 +156,7 @@ mod tests {
     use super::*;
 
     fn read<T: Value>(path: &Path, rows: u64) -> Result<Vec<T>> {
-        column(path, "id", rows, |row| 7 * row)?.collect()
+        column(path, "id", rows, |row| RowId::Number(7 * row))?.collect()
     }
 
     #[test]

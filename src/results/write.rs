@@ -5,9 +5,10 @@
 
 use super::column::{Column, npy_header};
 use super::file::{Output, make};
-use super::{IDS, OutputFormat, Value};
+use super::{IDS, NAMES, OutputFormat, Value, csv_field};
 use crate::error::{Error, Result};
 use crate::graph::ids::{DenseId, InputId, RawId, Vertex};
+use crate::prepare::names::NameList;
 use crate::prepare::order::{self, MappedOrder};
 use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
@@ -24,6 +25,7 @@ pub struct Columns<'a> {
     algorithm: &'static str,
     order: Option<MappedOrder>,
     ids: Option<Mapped>,
+    names: Option<NameList>,
     written: BTreeMap<String, Output>,
 }
 
@@ -35,7 +37,7 @@ impl<'a> Columns<'a> {
         graph: Option<&'a Graph>,
         algorithm: &'static str,
     ) -> Columns<'a> {
-        Columns { workdir, format, graph, algorithm, order: None, ids: None, written: BTreeMap::new() }
+        Columns { workdir, format, graph, algorithm, order: None, ids: None, names: None, written: BTreeMap::new() }
     }
 
     /// Writes `out/NAME.npy` or `.csv`. `of` returns the value of a vertex, and `isolated` is the value of vertices
@@ -75,6 +77,7 @@ impl<'a> Columns<'a> {
         own: Option<T>,
         of: impl Fn(Vertex) -> T,
     ) -> Result<()> {
+        self.open()?;
         let path = format!("{}/{name}", self.folder_of(source));
         self.column(&path, name, (isolated, own.map(|own| (source, own))), of)
     }
@@ -102,8 +105,23 @@ impl<'a> Columns<'a> {
         Ok(true)
     }
 
+    /// Returns the folder of a source, which is named by its number: a string may be no name of a file.
     fn folder_of(&self, source: InputId) -> String {
-        format!("out/{}/{source}", self.algorithm)
+        match (source, &self.names) {
+            (InputId::Name(name), Some(names)) => {
+                let row = names.lines().find(name.text().as_bytes()).unwrap_or_default();
+                format!("out/{}/{row}", self.algorithm)
+            }
+            _ => format!("out/{}/{source}", self.algorithm),
+        }
+    }
+
+    /// Writes the list of the input's ids, if they are strings. Results without a column have it, too.
+    ///
+    /// # Errors
+    /// The errors of [`Self::put`].
+    pub fn put_names(&mut self) -> Result<()> {
+        if self.graph.is_some_and(|graph| graph.info.names) { self.open().map(drop) } else { Ok(()) }
     }
 
     /// Begins `out/NAME.npy` or `.csv` for the `rows` elements of a list. The values must then be appended in the order
@@ -165,7 +183,11 @@ impl<'a> Columns<'a> {
         let dense = |row: u64| u32::try_from(row).ok().map(DenseId);
         let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
         let row_of = |RawId(id)| sparse.map_or(Some(id), |ids| ids.binary_search(&id).ok().map(|row| row as u64));
-        let own = own.and_then(|(source, value)| Some((row_of(first_id.raw(source)?)?, value)));
+        let row_of = |source| match source {
+            InputId::Number(number) => row_of(first_id.raw(number)?),
+            InputId::Name(name) => self.names.as_ref()?.lines().find(name.text().as_bytes()),
+        };
+        let own = own.and_then(|(source, value)| Some((row_of(source)?, value)));
         let value = |row: u64| match dense(row).and_then(|id| relabel::vertex(map, id)) {
             Some(vertex) => of(vertex),
             None => own.filter(|&(source, _)| source == row).map_or(isolated, |(_, value)| value),
@@ -183,6 +205,12 @@ impl<'a> Columns<'a> {
             }
             OutputFormat::Csv => make(&to, 0, |out| {
                 writeln!(out, "id,{name}")?;
+                if let Some(names) = &self.names {
+                    return (0..).zip(names.lines().iter()).try_for_each(|(row, name)| {
+                        out.write_all(&csv_field(name))?;
+                        writeln!(out, ",{}", value(row).shown())
+                    });
+                }
                 (0..rows).try_for_each(|row| {
                     let raw = sparse.and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row);
                     writeln!(out, "{},{}", first_id.input(RawId(raw)), value(row).shown())
@@ -206,9 +234,15 @@ impl<'a> Columns<'a> {
             let ids = as_u64(file.body()).unwrap_or_default();
             let to = self.workdir.join(IDS);
             make_folder_of(&to)?;
-            let ids = ids.iter().map(|&raw| info.first_id.input(RawId(raw)).0);
+            let ids = ids.iter().map(|&raw| raw.wrapping_add(info.first_id.0));
             self.written.insert(IDS.into(), npy(&to, info.rows(), ids, 0)?);
             self.ids = Some(file);
+        }
+        if let Some(list) = graph.names()? {
+            let to = self.workdir.join(NAMES);
+            make_folder_of(&to)?;
+            self.written.insert(NAMES.into(), make(&to, 0, |out| out.write_all(list.lines().text()))?);
+            self.names = Some(list);
         }
         Ok(graph)
     }

@@ -7,6 +7,7 @@ use crate::error::{At, Error, Result};
 use crate::formats::Input;
 use crate::list::List;
 use crate::memory::Budget;
+use crate::prepare::names::lines::NameFile;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
 use crate::results::{Output, OutputFormat, Value as Number, Values, column};
 use crate::store::checkpoint::Saved;
@@ -16,6 +17,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Source of the edges of a graph for a check.
 pub enum EdgeSource<'a> {
@@ -57,6 +59,8 @@ pub struct Results<'a> {
     pub done: bool,
     /// The edges; or a sentence that says why they are not available.
     pub edges: std::result::Result<EdgeSource<'a>, String>,
+    /// The ids of the input, if they are strings, as they stand in `out/ids.txt`.
+    pub names: Option<Arc<NameFile>>,
     /// Host memory for the checks.
     pub budget: &'a Budget,
     /// Threads for the checks.
@@ -81,7 +85,7 @@ impl Results<'_> {
             self.file(path).ok_or_else(|| Error::Validation(format!("no file of the column {path}")))?;
         // Text files name the vertex of each row and have no rows before the first vertex.
         let before = if format == OutputFormat::Npy { self.info.rows_before() } else { 0 };
-        let mut values = column::<T>(&self.workdir.join(&file), "id", before + self.info.rows(), |row| ids.id(row).0)?;
+        let mut values = column::<T>(&self.workdir.join(&file), "id", before + self.info.rows(), |row| ids.label(row))?;
         for row in 0..before {
             if let Some(value) = values.next().transpose()?.filter(|&value| value != missing) {
                 let what =

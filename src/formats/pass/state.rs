@@ -1,7 +1,7 @@
 //! The state that all threads of a scan share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -10,7 +10,7 @@ use crate::formats::bytes::tokens::newlines;
 use crate::formats::sink::{EdgeCounts, UnfitWeights};
 use crate::formats::weights::missing;
 use crate::formats::{
-    BodyLayout, Fault, FileHead, Format, Packing, Part, Share, Stop, Watch, WeightType, Weights, text,
+    BodyLayout, Fault, FileHead, FindNames, Format, Packing, Part, Share, Stop, Watch, WeightType, Weights, text,
 };
 
 /// Size in bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
@@ -44,6 +44,8 @@ pub(crate) struct ScanState<'a> {
     pub found: AtomicU64,
     pub noted: Mutex<UnfitWeights<Option<(ErrorPlace, Error)>>>,
     pub threads: usize,
+    /// The numbering of ids that are strings, once there is one.
+    pub numbering: Option<Arc<dyn FindNames>>,
 }
 
 /// The state of a scan of one file.
@@ -100,6 +102,7 @@ impl<'a> ScanState<'a> {
             found: AtomicU64::new(0),
             noted: Mutex::default(),
             threads,
+            numbering: None,
         }
     }
 

@@ -3,7 +3,7 @@
 
 use super::assignment::{Assignment, Sorting};
 use super::residence::{self, Residence};
-use super::{degree_file, sparse_ids};
+use super::{degree_file, id_numbers};
 use crate::error::{Error, Result};
 use crate::formats::{CacheUse, Input, InputCache, Seen, Share, Slab};
 use crate::gpu::DeviceSlice;
@@ -160,7 +160,7 @@ fn place_edges(
 ) -> Result<(Seen, u64)> {
     let name = &input.name();
     let dictionary = match info.sparse {
-        true => Some(sparse_ids::open(context, info.identity)?),
+        true => Some(id_numbers::open(context, info.identity)?),
         false => None,
     };
     let mut gpu = context.gpu.for_preparing();

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | this one | the graph that is prepared from edges, by the two stages that follow |
 //! | `vertex_order` | `ingest` and `relabel`: the first pass over the edges, and the order of vertices |
-//! | `sparse_ids` | numbers for ids that are sparse |
+//! | `id_numbers` | numbers for ids that are sparse, and for ids that are strings |
 //! | `named` | a check that the input has the vertices that tables name |
 //! | `blocks`, `stored_blocks` | `partition` and `sort`: opening blocks, and finding those that are missing |
 //! | `assignment`, `build` | which rank builds which blocks, and building them |
@@ -21,12 +21,12 @@ mod blocks;
 mod build;
 mod degree_file;
 mod derived;
+mod id_numbers;
 pub(crate) mod kept;
 pub(crate) mod merge;
 mod named;
 mod packing;
 mod residence;
-mod sparse_ids;
 mod stored_blocks;
 pub(crate) mod transpose;
 mod upper;
@@ -42,6 +42,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Input, InputCache};
 use crate::job::context::Context;
 use crate::job::input::{self, streams};
+use crate::job::ranks;
 use crate::job::run_record::RunRecord;
 use crate::job::stage::{Made, Stage};
 use crate::job::state::clean;
@@ -100,15 +101,27 @@ impl Stage for FromEdges {
     /// Prepares the graph, or opens it if it is already prepared. An input that only looks changed may turn out to be
     /// one whose tasks are all done.
     fn run(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<()> {
-        let input = &input::of_job(&context.job)?;
+        let input = input::of_job(&context.job)?;
+        let identity = input::version_key(&input, &context.job.input_keys)?;
+        let (input, names) = if input.has_names() {
+            ranks::check_input(&context.comm, &input.name(), identity)?;
+            let (input, names) = id_numbers::number_strings(context, record, input, identity)?;
+            (input, Some(names))
+        } else {
+            (input, None)
+        };
+        let input = &input;
         let mut memory = input.cache_addresses(&context.budget)?;
         let cache = &input.cache(&mut memory, &context.budget)?;
-        let identity = input::version_key(input, &context.job.input_keys)?;
         let mut making = Making { input, cache, order: None, storing: None, graph: None };
-        let is_opened = VertexOrder { identity }.open_or_run(context, record, &mut making)?;
+        let is_opened = VertexOrder { identity, names_of: names.map(|names| names.list().checksum()) }.open_or_run(
+            context,
+            record,
+            &mut making,
+        )?;
         let (info, order) = making.take_order()?;
         if is_opened && info.sparse {
-            sparse_ids::ensure(context, record, input, identity)?;
+            id_numbers::ensure(context, record, input, identity)?;
         }
         named::check(context, record, &info, &context.graph_folder(), order.as_ref(), Some((input, cache)))?;
         let mut blocks = BuildBlocks::default();

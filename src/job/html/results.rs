@@ -26,9 +26,10 @@ pub(super) fn files(seen: &WorkdirContents) -> PageSection {
         let path = seen.workdir.join(file);
         let shape = ColumnShape::of(&path);
         let about = about_column(&path);
-        let load = match file.ends_with(".npy") {
-            true => format!("np.load(\"{}\", mmap_mode=\"r\")", path.display()),
-            false => format!("pd.read_csv(\"{}\", index_col=\"id\")", path.display()),
+        let load = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("npy") => format!("np.load(\"{}\", mmap_mode=\"r\")", path.display()),
+            Some("txt") => format!("open(\"{}\").read().split(\"\\n\")[:-1]", path.display()),
+            _ => format!("pd.read_csv(\"{}\", index_col=\"id\")", path.display()),
         };
         let kind = shape.as_ref().map_or(Cell::from("missing"), |shape| Cell::Text(shape.kind.clone()));
         let rows = shape.and_then(|shape| shape.rows).map_or(Cell::Nothing, Cell::from);
@@ -40,9 +41,10 @@ pub(super) fn files(seen: &WorkdirContents) -> PageSection {
         return section;
     }
     let more = seen.files.len().saturating_sub(MOST);
-    section
-        .text
-        .push("Row i is the vertex with id i, or, if there is out/ids.npy, the one whose id is in its row i.".into());
+    section.text.push(
+        "Row i is the vertex with id i, or, if there is out/ids.npy or out/ids.txt, the one whose id is in its row i."
+            .into(),
+    );
     if more > 0 {
         section.text.push(format!("{more} more files are in {}.", seen.workdir.join("out").display()));
     }

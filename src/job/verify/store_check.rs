@@ -15,6 +15,7 @@ use crate::job::state::manifest::Manifest;
 use crate::memory::Budget;
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::merge::{merge, merge_weighted};
+use crate::prepare::names::Names;
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo, UpperInfo};
 use rayon::prelude::*;
@@ -63,6 +64,10 @@ pub(crate) fn stored_graph(
     if info.sparse {
         let ids = Dictionary::open(&dictionary::path(&folder), info.identity, budget);
         verdict.note("graph/ids", ids.map(|ids| format!("whole; {} ids", ids.ids().len())))?;
+    }
+    if info.names {
+        let names = Names::open(&folder, info.identity, info.source.clone());
+        verdict.note("graph/names", names.and_then(|names| names.check()))?;
     }
     let runs = order::read_runs(&folder, info.content);
     let Ok(runs) = &runs else {

@@ -1,32 +1,33 @@
-// What the parts of breadth-first search share: the graph, the state of a search, and queues.
+// Definitions that the parts of breadth-first search share: the graph, the state of a search, and queues.
 //
-// Structs have twins in src/algo/bfs/gpu/twins.rs.
+// src/algo/bfs/gpu/twins.rs declares the same structs.
 #pragma once
 #include "grid_barrier.cuh"
 #include "rows.cuh"
 
 constexpr u32 BFS_THREADS = 1024;
 constexpr u32 BFS_WARPS = BFS_THREADS / 32;
-// Vertices whose bits a warp looks at together when it goes bottom-up.
+// Number of vertices that a warp takes together in a bottom-up step.
 constexpr u32 BFS_CHUNK = 256;
 constexpr u32 BFS_CHUNK_WORDS = BFS_CHUNK / 32;
-// Neighbours of a vertex in an array of heads, and most of these.
+// Number of neighbours of a vertex in an array of heads, and maximum number of these arrays.
 constexpr u32 BFS_HEAD = 4;
 constexpr u32 BFS_MOST_HEADS = 8;
-// A queue's counter: entries in the low bits, slots above.
+// The counter of a queue has the number of entries in its low bits and the number of slots above them.
 constexpr u32 BFS_ENTRY_BITS = 34;
-// Edges from which on a frontier's slots would not fit there.
+// Number of edges from which on a frontier's slots would not fit in the counter.
 constexpr u32 BFS_MOST_SLOTS = 1 << 30;
-// Most slots of a frontier that one warp expands.
+// Maximum number of slots of a frontier that one warp expands.
 constexpr u32 BFS_NARROW = 256;
-// A frontier's neighbours are claimed without a queue if, with so many times the mean number of edges each, they have more than one in `alpha` of
-// the edges that are left, and if the frontier has enough edges itself. The neighbours on edges have more edges than the mean.
+// A frontier's neighbours are claimed without a queue if the frontier has enough edges, and if its neighbours together probably have more than
+// one in `alpha` of the edges that are left. A neighbour is assumed to have BFS_BIAS times the mean number of edges, because edges lead to
+// vertices with more edges than the mean.
 constexpr u32 BFS_BIAS = 2;
-// GPUs share such claims from `least_shared` edges and one for so many vertices on.
+// GPUs share claims if the frontier has at least `least_shared` edges plus one for every BFS_SHARED_VERTICES vertices.
 constexpr u32 BFS_SHARED_VERTICES = 32;
-// Levels of few vertices in a row that are found bottom-up before a queue is made of the next: the end of a search mostly comes sooner.
+// Number of consecutive small levels that are found bottom-up before a queue is made of the next, because the search mostly ends sooner.
 constexpr u32 BFS_PATIENCE = 3;
-// True in the programs for packed rows. A slot of a row is an entry, or a chunk of packed ones.
+// True in the programs for packed rows. A slot of a row is an entry, or a chunk of packed entries.
 #ifdef BFS_PACKED
 constexpr bool PACKED = true;
 typedef uint4 RowSlot;
@@ -35,16 +36,16 @@ constexpr bool PACKED = false;
 typedef u32 RowSlot;
 #endif
 
-// Most GPUs that search together.
+// Maximum number of GPUs that search together.
 constexpr u32 BFS_MOST_GPUS = 8;
 
-// One half of all rows, and the slots of a row there.
+// One half of all rows, and the slots of one row in it.
 typedef RowsOf<RowSlot> Half;
 typedef SegmentOf<RowSlot> Segment;
 
 #ifdef BFS_SPREAD
-// Where the rows of a half lie that are spread over GPUs: GPU k has those from first[k] up to first[k + 1], as if all entries were there, from
-// entries[k] on. GPUs that there are not begin at NONE.
+// Where the rows of a half are if they are spread over GPUs. GPU k has the rows from first[k] up to first[k + 1]. entries[k] is where its
+// entries would begin if it had all rows. For a GPU that does not exist, first is NONE.
 struct Spread {
     const RowSlot* entries[BFS_MOST_GPUS];
     u32 first[BFS_MOST_GPUS];
@@ -55,19 +56,19 @@ struct Graph {
     Half halves[2];
     // The first entry of each vertex's in-row, or NONE.
     const u32* first;
-    // Heads of in-rows: array k has the entries from 1 + 4k on of vertices below wide[k], NONE where there are fewer.
+    // Heads of in-rows. Array k has the four entries from 1 + 4k on, for vertices below wide[k]; NONE if a row has fewer.
     const uint4* heads[BFS_MOST_HEADS];
-    // Numbers of neighbours from `tail` on: in a byte each, and in a word each for vertices below `many`.
+    // Numbers of leaves, which are neighbours from `tail` on: a byte for each vertex, and a word for each vertex below `many`.
     const u8* few_leaves;
     const u32* many_leaves;
     u32 vertices;
     // 1 if vertex v has an out-row 2v and an in-row 2v + 1, 0 if it has one row, v.
     u32 shift;
-    // Vertices from there on have one edge. A multiple of BFS_CHUNK, or the number of vertices.
+    // Vertices from here on have one edge. It is a multiple of BFS_CHUNK, or the number of vertices.
     u32 tail;
-    // Vertices from there on have fewer than 256 edges.
+    // Vertices from here on have fewer than 256 edges.
     u32 many;
-    // Arrays of heads that there was room for.
+    // Number of arrays of heads, as many as there was room for.
     u32 head_arrays;
     // In-rows of vertices from wide[k] on have at most 1 + 4k entries.
     u32 wide[BFS_MOST_HEADS + 1];
@@ -81,119 +82,120 @@ static_assert(sizeof(Graph) == 288 + 2 * sizeof(Spread) && sizeof(Spread) == 96,
 static_assert(sizeof(Graph) == 288, "as its twin");
 #endif
 
-// The entries of some rows. Entry i covers the slots from starts[i] to starts[i + 1]. Vertices without rows are listed from the end of the room
-// on.
+// A queue of rows. Entry i covers the slots from starts[i] to starts[i + 1]. Vertices without rows are listed backwards from the end of the
+// queue's memory.
 struct Queue {
     u32* starts;
     u32* vertices;
-    // The address of the row, less the bytes of all slots before.
+    // The address of the row, minus the bytes of all slots before.
     u64* rows;
 };
 
-// What is known of a frontier.
+// The counts of a frontier.
 struct Counts {
     u64 vertices;
-    // Slots of their out-rows.
+    // Slots of the vertices' out-rows.
     u64 edges;
-    // Their neighbours from `tail` on, which belong to the next frontier.
+    // The vertices' neighbours from `tail` on, which belong to the next frontier.
     u64 leaves;
-    // Entries that were looked at to find it.
+    // Entries that were read to find the frontier.
     u64 checked;
-    // Entries and slots of its queue.
+    // Entries and slots of the frontier's queue.
     u64 queued;
     // Vertices without out-rows, at the end of the queue.
     u64 sinks;
-    // Pieces of long rows that are left over.
+    // Pieces of long rows that were left to all warps.
     u64 pieces;
-    // Slots of their out-rows by the mean of vertices of about the same rank, if the frontier was claimed without a queue.
+    // Estimate of the slots of the vertices' out-rows if the frontier was claimed without a queue: the mean of vertices of about the same rank.
     u64 estimate;
 };
 
-// How a level was found: QUEUED and CLAIMED top-down, BOTTOM_UP; only that which was QUEUED has a queue.
+// How a level was found: QUEUED or CLAIMED top-down, or BOTTOM_UP. Only a QUEUED level has a queue.
 constexpr u32 QUEUED = 0;
 constexpr u32 BOTTOM_UP = 1;
 constexpr u32 CLAIMED = 2;
 
 struct Progress {
     u64 level;
-    // Steps that all blocks have taken: each finds a level, or several narrow ones.
+    // Number of steps that all blocks have taken. A step finds one level, or several narrow ones.
     u64 step;
-    // Slots of out-rows of vertices that are in no frontier up to now.
+    // Slots of out-rows of vertices that are in no frontier so far.
     u64 left;
     // The bitmap of vertices up to this level.
     u32 current;
-    // Whether there is a queue of this level, and if there is none, how it was found.
+    // How this level was found, which tells whether it has a queue.
     u32 found;
-    // Levels in a row that were few and found bottom-up.
+    // Number of consecutive levels that were small and found bottom-up.
     u64 few;
-    // Vertices before `tail` that are in no frontier up to now.
+    // Number of vertices before `tail` that are in no frontier so far.
     u64 open;
 };
 
 struct State {
     GridBarrier barrier;
-    // Counts by steps modulo 3: of this step's frontier, of the one that it finds, and one that it clears.
+    // Counts by steps modulo 3: the counts of this step's frontier, the counts of the frontier that it finds, and those that it clears.
     Counts counts[3];
     Progress progress;
-    // Levels that this launch has told of.
+    // Number of levels that this launch has recorded.
     u32 records;
     u32 finished;
 };
 
-// What is told of a level.
+// The record of a level.
 struct Record {
     u64 vertices, leaves, checked, nanoseconds, up;
 };
 
 #ifdef BFS_PEERS
-// What a GPU tells another at a barrier of all: its part of the counts, and behind these the number of the barrier.
+// What a GPU sends to another at a barrier of all GPUs: its part of the counts, followed by the number of the barrier.
 struct Told {
     Counts counts;
     u64 number;
 };
 
-// Barriers of all GPUs, as each has them in its memory.
+// The state of barriers of all GPUs, in the memory of one GPU.
 struct Meeting {
-    // What the others told at the last ones of even and odd numbers.
+    // What the other GPUs sent at the last barrier with an even number and at the last with an odd number.
     Told told[BFS_MOST_GPUS][2];
-    // The last one that blocks of this GPU may leave.
+    // The last barrier that blocks of this GPU may leave.
     u64 passed;
-    // This GPU's part of what all count now.
+    // This GPU's part of the counts.
     Counts part;
-    // Pieces of rows in the part that was told last.
+    // Number of pieces of rows in the part that was sent last.
     u64 pieces;
 };
 
 // Several GPUs that search together; bfs_peers.cuh has the method.
 struct Peers {
-    // Bitmaps and barriers of each.
+    // Bitmaps and barrier states of each GPU.
     u32* reached[BFS_MOST_GPUS][2];
     Meeting* meetings[BFS_MOST_GPUS];
-    // The number of this GPU, and how many there are.
+    // The number of this GPU, and the number of GPUs.
     u32 rank, gpus;
 };
 static_assert(sizeof(Meeting) == 1232 && sizeof(Peers) == 200, "as their twins");
 #endif
 
 struct Search {
-    // Two bitmaps of vertices that are reached.
+    // Two bitmaps of reached vertices.
     u32* reached[2];
     u32* parents;
-    // Of levels with even and odd numbers.
+    // The queues of levels with even and odd numbers.
     Queue queues[2];
     State* state;
     Record* records;
-    // Bottom-up begins where edges * alpha exceed those left, and ends where vertices * beta are below all.
+    // Bottom-up steps begin when edges * alpha exceeds the edges that are left, and end when vertices * beta is below the number of all
+    // vertices.
     double alpha, beta;
     // Slots of all out-rows.
     u64 slots;
     u32 root;
-    // Entries that a queue has room for.
+    // Number of entries for which a queue has room.
     u32 capacity;
     u32 most_records;
     // 1 in the first launch of a search.
     u32 begins;
-    // Edges of a frontier from which on its neighbours may be claimed without a queue, and from which on GPUs may share that.
+    // Number of edges of a frontier from which on its neighbours may be claimed without a queue, and from which on GPUs may share that.
     u32 least_unqueued, least_shared;
 #ifdef BFS_PEERS
     Peers peers;
@@ -207,19 +209,19 @@ static_assert(sizeof(Search) == 136, "as its twin");
 #endif
 static_assert(sizeof(State) == 264 && sizeof(Record) == 40, "as their twins");
 
-// The slots of the rest of a row: of the lower half, and what of the upper half comes later.
+// The rest of a row: the slots that remain of the lower half, and later those of the upper half.
 struct Rest {
     const RowSlot* at;
     const RowSlot* later;
     u32 length, later_length;
 };
 
-// What a warp keeps of the vertices that it looks at bottom-up.
+// Data of the vertices that a warp takes in a bottom-up step.
 struct Chunk {
-    // Those of which more neighbours are needed, by their numbers in the chunk, and the rest of the rows of some.
+    // Vertices that need more neighbours, by their numbers in the chunk, and the rest of the rows of some of them.
     u8 open[BFS_CHUNK];
     Rest rests[32];
-    // Bits of those found among them.
+    // Bits of the vertices found among them.
     u32 found[BFS_CHUNK_WORDS];
 };
 
@@ -231,18 +233,19 @@ struct Scratch {
     };
     u64 sums[4][BFS_WARPS];
     u64 place;
-    // What all threads know of this step, and when the level before was done. In registers it would drive out what steps work with.
+    // Data of this step that all threads read, and the time when the level before was done. It is in shared memory, because in registers it
+    // would displace what the steps work with.
     Progress at;
     Counts frontier;
     u32 records;
     u64 clock, target;
 #ifdef BFS_PEERS
-    // The last barrier of all GPUs.
+    // Number of the last barrier of all GPUs.
     u64 passed;
 #endif
-    // What a warp finds that is alone.
+    // Counts of what a single warp finds.
     Counts found_by_warp;
-    // Mean number of slots of the out-rows of vertices from 2^k on.
+    // Mean number of slots of the out-rows of vertices 2^k up to 2^(k+1).
     u32 mean_slots[32];
 };
 
@@ -265,11 +268,11 @@ __device__ inline Segment half_of(const Graph& g, u32 half, u32 row) {
 #endif
 }
 
-// The neighbours in a slot, one after the other; src/graph/packed/chunk.rs says how they are packed. Without packing there is one.
+// The neighbours in a slot, read one after the other; src/graph/packed/chunk.rs says how they are packed. An unpacked slot has one neighbour.
 struct Slot {
-    // The next one, or NONE.
+    // The next neighbour, or NONE.
     u32 next;
-    // What the later ones add, each to the one before, and the bits of such a number.
+    // The differences between the later neighbours, and the number of bits of a difference.
     u32 low, middle, high, width;
 };
 
@@ -283,7 +286,7 @@ __device__ inline void go_on(Slot& slot) {
     slot.high >>= slot.width;
 }
 
-// Reads a slot of the row that has this address.
+// Reads a slot of the row at this address.
 __device__ inline Slot read_slot(u64 row, u64 slot) {
     if (!PACKED) return {__ldg(reinterpret_cast<const u32*>(row) + slot), 0, 0, 0, 0};
     uint4 chunk = __ldg(reinterpret_cast<const uint4*>(row) + slot);
@@ -299,17 +302,17 @@ __device__ inline u64 packed(u64 entries, u64 slots) { return slots << BFS_ENTRY
 __device__ inline u64 entries_of(u64 queued) { return queued & ((1ull << BFS_ENTRY_BITS) - 1); }
 __device__ inline u32 slots_of(u64 queued) { return u32(queued >> BFS_ENTRY_BITS); }
 
-// Returns what a vertex with these segments adds to a queue: empty ones have no entry.
+// Returns what a vertex with these segments adds to a queue's counter. An empty segment has no entry.
 __device__ inline u64 packed(const Segment& lower, const Segment& upper) {
     return packed((lower.length > 0) + (upper.length > 0), u64(lower.length) + upper.length);
 }
 
-// Lists a vertex without rows, unless the queue is full.
+// Lists a vertex without rows at the end of the queue, unless the queue is full.
 __device__ inline void put_sink(const Queue& queue, u32 capacity, u64 number, u32 vertex) {
     if (number < capacity) queue.vertices[capacity - 1 - number] = vertex;
 }
 
-// Writes the entries of a vertex's row at a place of the queue, unless that is full.
+// Writes the entries of a vertex's row at a place of the queue, unless the queue is full.
 __device__ inline void put(const Queue& queue, u32 capacity, u64 place, u32 vertex, const Segment& lower, const Segment& upper) {
     u64 at = entries_of(place);
     u32 slot = slots_of(place);
@@ -326,7 +329,7 @@ __device__ inline void put(const Queue& queue, u32 capacity, u64 place, u32 vert
     }
 }
 
-// Returns the sum of the threads before this one, and in `total` that of all.
+// Returns the sum over the threads before this one; `total` gets the sum over all threads of the block.
 __device__ inline u64 scan_before(u64 x, Scratch& scratch, u64& total) {
     u64 sum = x;
     for (u32 step = 1; step < 32; step *= 2) {
@@ -357,7 +360,7 @@ struct Found {
     u64 edges;
 };
 
-// Adds what all threads of a block found; the edges go to `edges`, one of the counts.
+// Adds up what all threads of a block found, and adds it to `counts`. The edges go to `edges`, which is one of the counts.
 __device__ inline void add(Counts* counts, u64* edges, const Found& found, Scratch& scratch) {
     u64 parts[4] = {found.vertices, found.edges, found.leaves, found.checked};
     for (u32 k = 0; k < 4; k++) {

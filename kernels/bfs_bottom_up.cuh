@@ -1,30 +1,31 @@
-// Bottom-up steps: every vertex that is not reached looks for a neighbour that is (Beamer, Asanovic and Patterson, SC 2012).
+// Bottom-up steps: every unreached vertex looks for a reached neighbour (Beamer, Asanovic and Patterson, SC 2012).
 //
-// A warp takes 256 vertices at a time. Their first neighbours lie side by side and are the largest hubs they know, which ends the search of
-// most. Those left over are put together, so that lanes stay busy: the next neighbours come by fours from arrays of heads, then eight lanes
-// read a row. Rows ascend, so the first hit is the smallest neighbour; the bits that are tested do not change during a step.
+// A warp takes 256 vertices at a time. Their first neighbours are in one array and are the largest hubs among their neighbours, which ends the
+// search of most vertices. The remaining vertices are put together, so that lanes stay busy. Their next neighbours come in fours from arrays of
+// heads, and then eight lanes read a row. Rows ascend, so the first hit is the smallest neighbour. The bits that are tested do not change during
+// a step.
 //
-// A row that goes on for long is cut into pieces, which all warps share after a barrier: one hub that the search does not reach would
-// otherwise keep a few lanes busy for as long as all the rest takes.
+// A long row is cut into pieces, which all warps share after a barrier. Otherwise one hub that the search does not reach would keep a few lanes
+// busy for as long as the rest of the step takes.
 #pragma once
 #include "bfs_peers.cuh"
 
 // Lanes that read a row together.
 constexpr u32 BFS_GROUP = 8;
 constexpr u32 BFS_GROUPS = 32 / BFS_GROUP;
-// Loads of a group after which the rest of a row is left to all warps, and the slots of a piece.
+// Number of loads after which a group leaves the rest of a row to all warps, and number of slots of a piece.
 constexpr u32 BFS_LONG = 32;
 constexpr u32 BFS_PIECE = 4096;
-// Where fewer than one vertex in so many is not reached, a warp takes several chunks at once.
+// If fewer than one vertex in this many is unreached, a warp takes several chunks at once.
 constexpr u32 BFS_FEW_OPEN = 32;
 
-// Goes on to the upper half if the lower is through.
+// Goes on to the upper half of a row after the lower half is read.
 __device__ inline void turn_page(Rest& rest) {
     if (rest.length > 0) return;
     rest = {rest.later, nullptr, rest.later_length, 0};
 }
 
-// Returns what of a vertex's in-row comes behind `skipped` entries; all of it, if it is packed.
+// Returns the rest of a vertex's in-row after `skipped` entries; the whole row if it is packed.
 __device__ inline Rest rest_of(const Graph& g, u32 vertex, u32 skipped) {
     u32 row = in_row(g, vertex);
     Segment lower = half_of(g, 0, row), upper = half_of(g, 1, row);
@@ -37,7 +38,7 @@ __device__ inline Rest rest_of(const Graph& g, u32 vertex, u32 skipped) {
 
 __device__ inline u32 pieces_of(u32 length) { return length / BFS_PIECE + (length % BFS_PIECE > 0); }
 
-// Leaves the rest of a row to all warps, in a queue that no step uses now. Returns false if it is full.
+// Leaves the rest of a row to all warps, in a queue that this step does not use. Returns false if the queue is full.
 __device__ inline bool leave(const Search& s, const Queue& queue, Counts* counts, u32 vertex, const Rest& rest) {
     u32 first = pieces_of(rest.length), all = first + pieces_of(rest.later_length);
     u64 place = atomicAdd(&counts->pieces, u64(all));
@@ -53,7 +54,7 @@ __device__ inline bool leave(const Search& s, const Queue& queue, Counts* counts
     return fits;
 }
 
-// Looks in a slot for the first neighbour that is reached, and counts those that it tests. Returns NONE if there is none.
+// Returns the first reached neighbour in a slot, or NONE. Adds the number of neighbours that it tests to `tested`.
 __device__ inline u32 test_slot(const u32* reached, Slot slot, u32& tested) {
     while (slot.next != NONE) {
         tested++;
@@ -63,8 +64,8 @@ __device__ inline u32 test_slot(const u32* reached, Slot slot, u32& tested) {
     return NONE;
 }
 
-// Tests the first neighbours of a chunk whose words of the bitmap are `word`, one in each of the first lanes. Returns the bits of those found,
-// in the lane of their word; the number of those that need more is `left`.
+// Tests the first neighbours of a chunk of vertices. The chunk's words of the bitmap are the `word` of the first lanes. Returns in the same
+// lanes the bits of the vertices found; `left` gets the number of vertices that need more neighbours.
 __device__ inline u32 test_first(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, u32 word, Chunk& chunk, u32& left,
                                  Found& found) {
     u32 near[BFS_CHUNK_WORDS];
@@ -95,14 +96,14 @@ __device__ inline u32 test_first(const Graph& g, const Search& s, const u32* rea
     return bits;
 }
 
-// Writes the parent of a vertex of a chunk that was found late.
+// Writes the parent of a vertex that was found after the test of first neighbours, and sets its bit in the chunk.
 __device__ inline void find(const Graph& g, const Search& s, Chunk& chunk, u32 vertex, u32 parent, Found& found) {
     s.parents[vertex] = parent;
     found.leaves += leaves_of(g, vertex);
     atomicOr(chunk.found + (vertex % BFS_CHUNK >> 5), bit_of(vertex));
 }
 
-// Tests the neighbours in an array of heads of the first `count` vertices that need more. Returns the number of those that still do.
+// Tests the neighbours in an array of heads, for the first `count` vertices that need more. Returns the number of vertices that still need more.
 __device__ inline u32 test_heads(const Graph& g, const Search& s, u32 array, const u32* reached, u32 first_vertex, Chunk& chunk, u32 count,
                                  Found& found) {
     const uint4* heads = g.heads[array] + first_vertex;
@@ -122,7 +123,7 @@ __device__ inline u32 test_heads(const Graph& g, const Search& s, u32 array, con
             more = parent == NONE && first_vertex + open < wide;
         }
         u32 all = __ballot_sync(ALL_LANES, more);
-        // Lanes have read their vertices before these lose their places.
+        // All lanes must have read their vertices before the places of these are reused.
         __syncwarp();
         if (more) chunk.open[left + __popc(all & ((1u << lane_id()) - 1))] = u8(open);
         left += __popc(all);
@@ -131,8 +132,8 @@ __device__ inline u32 test_heads(const Graph& g, const Search& s, u32 array, con
     return left;
 }
 
-// Tests the rest of rows of the first `count` vertices that need more, eight lanes for each. Each lane looks up where one row lies; a group
-// that is through with its row goes on to the next without waiting for others.
+// Tests the rest of the rows of the first `count` vertices that need more, with eight lanes for each row. Each lane looks up where one row is. A
+// group that has finished a row goes on to the next without waiting for others.
 __device__ inline void test_rows(const Graph& g, const Search& s, const u32* reached, u32 first_vertex, Chunk& chunk, u32 count, Counts* counts,
                                  Found& found) {
     const u32 group = lane_id() / BFS_GROUP, lane = lane_id() % BFS_GROUP;
@@ -175,7 +176,7 @@ __device__ inline void test_rows(const Graph& g, const Search& s, const u32* rea
     }
 }
 
-// Copies the words of four chunks from `i` on to the bitmap of the next level, if all of their vertices are reached.
+// If all vertices of four chunks from `i` on are reached, copies their words to the bitmap of the next level and returns true.
 __device__ inline bool copy_reached(const Search& s, const u32* reached, u32* after, u32 i, u32 chunks, u32 bitmap) {
     u32 mine = own_chunk(s, i + lane_id() / BFS_CHUNK_WORDS), at = mine * BFS_CHUNK_WORDS + lane_id() % BFS_CHUNK_WORDS;
     if (!__all_sync(ALL_LANES, mine >= chunks || fresh(reached + at) == NONE)) return false;
@@ -183,7 +184,7 @@ __device__ inline bool copy_reached(const Search& s, const u32* reached, u32* af
     return true;
 }
 
-// Finds the next frontier: its bits and all that are reached become the other bitmap.
+// Finds the next frontier. The other bitmap gets its bits and the bits of all vertices that were reached before.
 __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scratch) {
     const u32* reached = s.reached[scratch.at.current];
     u32* after = s.reached[scratch.at.current ^ 1];
@@ -194,12 +195,12 @@ __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scrat
     if (has_word) chunk.found[lane_id()] = 0;
     __syncwarp();
     const u32 chunks = (g.tail + BFS_CHUNK - 1) / BFS_CHUNK;
-    // Where nearly all are reached, warps would only wait for words: they look at those of several chunks at once.
+    // If nearly all vertices are reached, warps would spend their time waiting for words, so they read the words of several chunks at once.
     const bool few_open = scratch.at.open < scratch.frontier.vertices + g.tail / BFS_FEW_OPEN;
     const u32 width = few_open ? 32 / BFS_CHUNK_WORDS : 1;
 #pragma unroll 1
     for (u32 next = (blockIdx.x * BFS_WARPS + warp_id()) * width;; next++) {
-        // Those of the next group, once this one's are through.
+        // Skip the following groups of chunks as long as all of their vertices are reached.
         if (next % width == 0 && few_open) {
             while (own_chunk(s, next) < chunks && copy_reached(s, reached, after, next, chunks, scratch.at.current ^ 1)) {
                 next += gridDim.x * BFS_WARPS * width;
@@ -223,19 +224,19 @@ __device__ inline void find_next(const Graph& g, const Search& s, Scratch& scrat
             chunk.found[lane_id()] = 0;
             found.vertices += __popc(now);
             u32 at = i * BFS_CHUNK_WORDS + lane_id();
-            // Most words change in few steps, and all GPUs have the same.
+            // Most words change in only few steps, and all GPUs have the same bitmap, so unchanged words are not sent.
             if (!HAS_PEERS || fresh(after + at) != (word | now)) put_word(s, scratch.at.current ^ 1, after, at, word | now);
         }
         __syncwarp();
-        // The last of its group.
+        // This was the last chunk of its group.
         if ((next + 1) % width == 0) next += gridDim.x * BFS_WARPS * width - width;
     }
-    // The chunk's memory is used otherwise from here on.
+    // From here on the memory of the chunks has another use.
     __syncthreads();
     add(counts, &counts->edges, found, scratch);
 }
 
-// Tests the pieces of rows that were left over.
+// Tests the pieces of long rows that were left to all warps.
 __device__ inline void test_pieces(const Graph& g, const Search& s, Scratch& scratch) {
     const u32* reached = s.reached[scratch.at.current];
     u32* after = s.reached[scratch.at.current ^ 1];
@@ -265,7 +266,7 @@ __device__ inline void test_pieces(const Graph& g, const Search& s, Scratch& scr
     add(counts, &counts->edges, found, scratch);
 }
 
-// Tells other GPUs of vertices that pieces of rows found, once this one's blocks are through with them.
+// Sends the vertices that were found in pieces of rows to the other GPUs, after all of this GPU's blocks have tested them.
 __device__ inline void put_pieces(const Search& s, const Scratch& scratch) {
     u32* after = s.reached[scratch.at.current ^ 1];
     u64 count = min(own_pieces(s, next_counts(s, scratch)), u64(s.capacity));

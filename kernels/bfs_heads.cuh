@@ -1,4 +1,4 @@
-// The first neighbours of vertices, side by side.
+// Copies the first neighbours of vertices to arrays, in which neighbours of consecutive vertices are next to each other.
 #pragma once
 #include "bfs.cuh"
 

@@ -1,8 +1,8 @@
-// Levels of few edges, one after the other by a single warp: barriers of the whole grid would take most of the time.
+// Computes levels of few edges with a single warp, one after the other, because barriers of the whole grid would take most of the time.
 #pragma once
 #include "bfs_top_down.cuh"
 
-// Claims the next frontier from a slot of each lane, and queues its rows. `found` is what the warp has found so far.
+// Claims the next frontier from one slot of each lane, and queues its rows. `found` has the counts of what the warp has found so far.
 __device__ inline void claim_by_warp(const Graph& g, const Search& s, const u32* reached, u32* after, const Queue& next, u32 from, u32 to,
                                      Counts& found) {
     bool mine = to != NONE && claim(g, s, reached, after, from, to);
@@ -40,24 +40,24 @@ __device__ inline void claim_by_warp(const Graph& g, const Search& s, const u32*
     __syncwarp();
 }
 
-// Writes the record of a level, as one thread.
+// Writes the record of a level. One thread calls it.
 __device__ inline void tell(const Search& s, Scratch& scratch, u64 checked, bool up) {
     u64 now = GLOBAL_TIMER();
     s.records[scratch.records] = {scratch.frontier.vertices, scratch.frontier.leaves, checked, now - scratch.clock, up};
     scratch.clock = now;
 }
 
-// Returns true if the frontier is to be expanded from its queue, by the rule of `alpha` and the room there is.
+// Returns true if the frontier should be expanded from its queue, by the rule of `alpha` and the room in queues.
 __device__ inline bool goes_down(const Search& s, const Scratch& scratch) {
     const Counts& frontier = scratch.frontier;
     bool fits = entries_of(frontier.queued) + frontier.sinks <= s.capacity && frontier.edges < BFS_MOST_SLOTS;
     return fits && double(frontier.edges) * s.alpha <= double(scratch.at.left);
 }
 
-// Returns true if one warp is to expand a frontier from its queue. A packed slot has many neighbours.
+// Returns true if one warp should expand a frontier from its queue. A packed slot has many neighbours, so fewer slots are enough.
 __device__ inline bool is_narrow(const Counts& frontier) { return slots_of(frontier.queued) <= (PACKED ? BFS_NARROW / 4 : BFS_NARROW); }
 
-// Goes from one level to the next, by a frontier of at most BFS_NARROW slots, and counts that in `scratch.found_by_warp`.
+// Goes from one level to the next. The frontier has at most BFS_NARROW slots. The counts of the next frontier go to `scratch.found_by_warp`.
 __device__ inline void narrow_level(const Graph& g, const Search& s, Scratch& scratch) {
     const Queue queue = s.queues[scratch.at.level & 1], next = s.queues[~scratch.at.level & 1];
     const u32* reached = s.reached[scratch.at.current];
@@ -88,8 +88,8 @@ __device__ inline void narrow_level(const Graph& g, const Search& s, Scratch& sc
     __syncwarp();
 }
 
-// Goes on from level to level as long as they are narrow and are found top-down. One warp calls this, while the others of its block wait, and
-// other blocks wait, too, or are still about to read this step's counts: only the next step's are written, as in any step.
+// Goes from level to level as long as they are narrow and found top-down. One warp calls this, while the other warps of its block wait. Other
+// blocks also wait, or may still read this step's counts, so only the next step's counts are written, as in any step.
 __device__ inline void narrow_levels(const Graph& g, const Search& s, Scratch& scratch) {
     do {
         narrow_level(g, s, scratch);

@@ -2,7 +2,7 @@
 #define BFS_PEERS
 #include "bfs_search.cuh"
 
-// Waits until all GPUs have begun a search, so that its time is that of the search alone. One thread.
+// Waits until all GPUs have begun a search, so that its measured time is the time of the search alone. Runs as one thread.
 extern "C" __global__ void bfs_meet(const __grid_constant__ Search s) {
     meet_gpus(s, fresh(&s.peers.meetings[s.peers.rank]->passed) + 1, nullptr);
 }
@@ -13,7 +13,7 @@ extern "C" __global__ void __launch_bounds__(BFS_THREADS, 1)
     search_levels(g, s, scratch);
 }
 
-// Copies the parents of this GPU's vertices to those of another, once the search has ended on both.
+// Copies the parents of this GPU's vertices to the array of another GPU, after the search has ended on both.
 extern "C" __global__ void bfs_gather(const __grid_constant__ Search s, u32 vertices, u32* to) {
     u64 own = u64(own_chunks(s, vertices / BFS_CHUNK + (vertices % BFS_CHUNK > 0))) * BFS_CHUNK;
     for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < own; i += u64(gridDim.x) * blockDim.x) {

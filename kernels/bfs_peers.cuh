@@ -1,14 +1,15 @@
-// Searches by several GPUs of one machine, each of which runs the search in a kernel of its own and reaches the others' memory.
+// Breadth-first search by several GPUs of one machine. Each GPU runs the search in its own kernel and can access the others' memory.
 //
-// Chunks of vertices belong to the GPUs in turn. Bottom-up, a GPU looks for parents of its own vertices alone, writes the bits that are new to
-// all bitmaps, and waits for all GPUs: then the next step begins everywhere, by the sums of all counts. Top-down steps, which are short, are
-// taken by each GPU by itself, with the same outcome. So nothing but bits and counts goes from one GPU to another, by plain stores, where all
-// have all rows; where rows are spread, each reads those of others from their memory. At the end each vertex has its parent on the GPU that it
-// belongs to.
+// Chunks of vertices belong to the GPUs in turn. In a bottom-up step, a GPU looks only for parents of its own vertices, writes new bits to the
+// bitmaps of all GPUs, and waits for all GPUs. Then the next step begins everywhere, with the sums of all counts. Each GPU takes a short
+// top-down step by itself, and all get the same result. So if every GPU has all rows, GPUs exchange only bits and counts, by plain stores. If
+// rows are spread, each GPU reads the rows of others from their memory. At the end, the parent of each vertex is on the GPU to which the vertex
+// belongs.
 //
-// Before steps bottom-up that follow others there is a barrier, too: a GPU that is ahead must not write to bitmaps that are still read.
+// There is also a barrier before a bottom-up step that follows another kind of step, because a GPU that is ahead must not write to bitmaps that
+// others still read.
 //
-// In programs for one GPU all of this is nothing, or a barrier of the grid.
+// In programs for one GPU these functions do nothing, or are a barrier of the grid.
 #pragma once
 #include "bfs.cuh"
 
@@ -17,26 +18,26 @@ constexpr bool HAS_PEERS = true;
 
 __device__ inline u32 gpus_of(const Search& s) { return s.peers.gpus; }
 
-// Returns how many of `chunks` chunks, the first of which has this number, are this GPU's.
+// Returns how many of `chunks` consecutive chunks belong to this GPU; `first` is the number of the first one.
 __device__ inline u32 own_chunks(const Search& s, u32 chunks, u32 first = 0) {
     u32 mine = (s.peers.rank + s.peers.gpus - first % s.peers.gpus) % s.peers.gpus;
     return chunks > mine ? (chunks - mine - 1) / s.peers.gpus + 1 : 0;
 }
 
-// Returns chunk `i` of those.
+// Returns the i-th of the chunks that belong to this GPU.
 __device__ inline u32 own_chunk(const Search& s, u32 i, u32 first = 0) {
     return i * s.peers.gpus + (s.peers.rank + s.peers.gpus - first % s.peers.gpus) % s.peers.gpus;
 }
 
-// Returns true if a vertex is this GPU's.
+// Returns true if a vertex belongs to this GPU.
 __device__ inline bool is_own(const Search& s, u32 vertex) { return vertex / BFS_CHUNK % s.peers.gpus == s.peers.rank; }
 
-// Writes a word of own vertices to a bitmap of every GPU; the address is that of this one's.
+// Writes a word of own vertices to a bitmap of every GPU. The unnamed parameter is the address of this GPU's bitmap, which one GPU alone uses.
 __device__ inline void put_word(const Search& s, u32 bitmap, u32*, u32 at, u32 word) {
     for (u32 gpu = 0; gpu < s.peers.gpus; gpu++) s.peers.reached[gpu][bitmap][at] = word;
 }
 
-// Returns how often four vertices from `tail` on are this GPU's, and the first of such four.
+// own_fours returns how many groups of four vertices from `tail` on belong to this GPU, and own_four the first vertex of group `i`.
 __device__ inline u32 own_fours(const Graph& g, const Search& s) {
     u32 chunks = (g.vertices - g.tail) / BFS_CHUNK + ((g.vertices - g.tail) % BFS_CHUNK > 0);
     return own_chunks(s, chunks, g.tail / BFS_CHUNK) * (BFS_CHUNK / 4);
@@ -47,8 +48,8 @@ __device__ inline u64 own_four(const Graph& g, const Search& s, u32 i) {
 
 constexpr u32 COUNTS = sizeof(Counts) / sizeof(u64);
 
-// Tells all GPUs what this one counted, waits until all have told barrier `number`, and adds all parts to `sum` if there is one. One thread
-// calls this once all blocks are there. Returns false if another GPU does not come.
+// Sends this GPU's counts to all GPUs, waits until all have sent theirs for barrier `number`, and adds them up to `sum`, unless that is null.
+// One thread calls this after all blocks have arrived. Returns false if another GPU does not arrive.
 __device__ inline bool meet_gpus(const Search& s, u64 number, Counts* sum) {
     const Peers& peers = s.peers;
     Meeting* mine = peers.meetings[peers.rank];
@@ -58,7 +59,7 @@ __device__ inline bool meet_gpus(const Search& s, u64 number, Counts* sum) {
         u64* told = reinterpret_cast<u64*>(&peers.meetings[gpu]->told[peers.rank][number & 1].counts);
         for (u32 k = 0; k < COUNTS; k++) told[k] = fresh(part + k);
     }
-    // All that this GPU wrote is there before the number says so.
+    // Everything that this GPU wrote must be visible before the number is.
     __threadfence_system();
     for (u32 gpu = 0; gpu < peers.gpus; gpu++) {
         if (gpu == peers.rank) continue;
@@ -84,8 +85,8 @@ __device__ inline bool meet_gpus(const Search& s, u64 number, Counts* sum) {
     return true;
 }
 
-// Waits until all blocks of all GPUs are here, as grid_barrier does for those of one, and adds what they counted in `next_counts` to the counts of
-// the next frontier.
+// Waits until all blocks of all GPUs have arrived, as grid_barrier does for the blocks of one GPU. Adds what they counted in `next_counts` to
+// the counts of the next frontier.
 __device__ inline bool barrier_of_all(const Search& s, GridBarrier* barrier, Scratch& scratch) {
     bool whole = true;
     __syncthreads();
@@ -93,7 +94,7 @@ __device__ inline bool barrier_of_all(const Search& s, GridBarrier* barrier, Scr
         scratch.target += gridDim.x;
         scratch.passed++;
         __threadfence_system();
-        // The last block to come meets the other GPUs.
+        // The last block to arrive waits for the other GPUs.
         bool is_last = atomicAdd(&barrier->arrived, 1ull) + 1 == scratch.target;
         if (is_last) {
             __threadfence_system();
@@ -106,15 +107,15 @@ __device__ inline bool barrier_of_all(const Search& s, GridBarrier* barrier, Scr
     return __syncthreads_and(whole);
 }
 
-// Waits for all GPUs before a step bottom-up, if others may still be at another step.
+// Waits for all GPUs before a bottom-up step, if others may still be in another step.
 __device__ inline bool begin_bottom_up(const Search& s, GridBarrier* barrier, Scratch& scratch, bool others_may_lag) {
     return !others_may_lag || barrier_of_all(s, barrier, scratch);
 }
 
-// Returns what a step bottom-up counts in.
+// Returns the counts to which a bottom-up step adds.
 __device__ inline Counts* next_counts(const Search& s, const Scratch&) { return &s.peers.meetings[s.peers.rank]->part; }
 
-// Returns the pieces of rows that this GPU's warps have left over.
+// Returns the number of pieces of rows that this GPU's warps have left to all warps.
 __device__ inline u64 own_pieces(const Search& s, const Counts*) { return fresh(&s.peers.meetings[s.peers.rank]->pieces); }
 
 __device__ inline void join_peers(const Search& s, Scratch& scratch) {

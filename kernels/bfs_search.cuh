@@ -1,21 +1,20 @@
-// Breadth-first search of a graph whose vertices are in order of degree, from one root, in one cooperative launch for all levels.
+// Breadth-first search from one root, in one cooperative launch for all levels. The graph's vertices are in order of degree.
 //
-// The grid goes from level to level by itself, with a barrier or two for each: launches from the host take longer than most levels. All
-// blocks decide alike what a step does, by counts that do not change while any of them may read these: those of step i lie in slot i modulo
-// 3, the step adds to the next slot and clears the third.
+// The grid goes from level to level by itself, with one or two barriers for each level, because launches from the host take longer than most
+// levels. All blocks make the same decisions from counts that do not change while a block may read them. The counts of step i are in slot i
+// modulo 3; the step adds to the next slot and clears the third.
 //
-// The parent of a vertex is its smallest neighbour in the level before, so that the answer depends on nothing but the graph and the root.
-// Before the launch all parents are NONE.
-// Vertices from `tail` on have one edge: they lead nowhere, so they are left out until the end, and then looked up.
+// The parent of a vertex is its smallest neighbour in the level before, so the answer depends only on the graph and the root. Before the launch
+// all parents are NONE. Vertices from `tail` on have one edge and lead nowhere, so they are left out until the end and then looked up.
 //
-// A launch ends when all is found, or when its records of levels are full: the host reads these, and launches it again to go on.
+// A launch ends when everything is found, or when its array of records of levels is full. The host reads the records and launches it again.
 #pragma once
 #include "bfs.cuh"
 #include "bfs_bottom_up.cuh"
 #include "bfs_narrow.cuh"
 #include "bfs_top_down.cuh"
 
-// Begins a search: no vertex but the root is reached.
+// Begins a search: only the root is reached.
 __device__ inline void begin(const Graph& g, const Search& s) {
     u32 words = (g.vertices + BFS_CHUNK - 1) / BFS_CHUNK * BFS_CHUNK_WORDS;
     for (u32 i = blockIdx.x * BFS_THREADS + threadIdx.x; i < words; i += gridDim.x * BFS_THREADS) {
@@ -33,7 +32,7 @@ __device__ inline void begin(const Graph& g, const Search& s) {
     s.parents[s.root] = s.root;
 }
 
-// Ends a search: the vertices left out get their parents. No other vertex that is not reached has one.
+// Ends a search: the vertices that were left out get their parents. Apart from these, a vertex that is not reached has no parent.
 __device__ inline void finish(const Graph& g, const Search& s, u32 current) {
     const u32* reached = s.reached[current];
     // `tail` is a multiple of four, unless no vertex is left out.
@@ -64,7 +63,7 @@ __device__ inline void finish(const Graph& g, const Search& s, u32 current) {
     }
 }
 
-// Copies what other blocks wrote of a frontier.
+// Reads the counts of a frontier, which other blocks may have written.
 __device__ inline Counts counts_of(const Search& s, u64 step) {
     const Counts* from = s.state->counts + step % 3;
     return {fresh(&from->vertices), fresh(&from->edges), fresh(&from->leaves), fresh(&from->checked),
@@ -77,19 +76,19 @@ __device__ inline Progress progress_of(const Search& s) {
             fresh(&from->found), fresh(&from->few),  fresh(&from->open)};
 }
 
-// Returns true if the frontier is so small that its rows are few.
+// Returns true if the frontier is so small that few rows need to be read.
 __device__ inline bool is_few(const Graph& g, const Search& s, const Scratch& scratch) {
     return double(scratch.frontier.vertices) * s.beta < double(g.vertices);
 }
 
-// Returns true if a queue is to be made of a frontier that has none: it was claimed and goes down by what is estimated, or few were found bottom-up
-// several times in a row. Blocks that are ahead may have begun to count the queue.
+// Returns true if a frontier without a queue needs one. Either it was claimed, and the estimate of its edges lets the search go top-down, or few
+// vertices were found bottom-up several times in a row. Blocks that are ahead may have begun to count the queue.
 __device__ inline bool needs_queue(const Graph& g, const Search& s, const Scratch& scratch) {
     if (scratch.at.found == CLAIMED) return double(scratch.frontier.estimate) * s.alpha <= double(scratch.at.left);
     return scratch.at.found == BOTTOM_UP && is_few(g, s, scratch) && scratch.at.few >= BFS_PATIENCE;
 }
 
-// Takes one step from the frontier in `scratch`, alike in all blocks. Returns false if the block has to leave.
+// Takes one step from the frontier in `scratch`; all blocks take the same step. Returns false if the block has to leave.
 __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scratch) {
     GridBarrier* barrier = &s.state->barrier;
     const bool tells = blockIdx.x == 0 && threadIdx.x == 0;
@@ -106,7 +105,7 @@ __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scrat
     bool down = has_queue && goes_down(s, scratch);
     if (tells) s.state->counts[(scratch.at.step + 2) % 3] = Counts{};
     if (down && is_narrow(scratch.frontier)) {
-        // All have read what the warp changes.
+        // All threads have read what the warp changes.
         __syncthreads();
         if (blockIdx.x == 0 && warp_id() == 0) narrow_levels(g, s, scratch);
         if (!grid_barrier(barrier, scratch.target)) return false;
@@ -136,7 +135,7 @@ __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scrat
             if (!barrier_of_all(s, barrier, scratch)) return false;
         }
     }
-    // All have read what changes now.
+    // All threads have read what changes now.
     __syncthreads();
     if (threadIdx.x == 0) {
         u64 checked = down && !PACKED ? scratch.frontier.edges : fresh(&s.state->counts[(scratch.at.step + 1) % 3].checked);
@@ -154,7 +153,7 @@ __device__ inline bool take_step(const Graph& g, const Search& s, Scratch& scrat
     return true;
 }
 
-// Goes through the levels of a search, by all threads of the grid.
+// Goes through the levels of a search. All threads of the grid call it.
 __device__ inline void search_levels(const Graph& g, const Search& s, Scratch& scratch) {
     if (threadIdx.x == 0) {
         scratch.at = s.begins ? Progress{0, 0, s.slots, 0, QUEUED, 0, g.tail} : progress_of(s);

@@ -1,18 +1,20 @@
-// Top-down steps: the frontier's edges are followed from a queue of rows.
+// Top-down steps: the search follows the out-edges of the frontier, whose rows are in a queue.
 //
-// Slots, one for each edge, are divided evenly among blocks and threads, however long rows are (Merrill, Garland and Grimshaw, PPoPP 2012).
-// A vertex is claimed by an atomic minimum of its parent, which is none before, so that the smallest neighbour stays whoever comes first. The
-// bitmap of vertices up to this level does not change during the step; claims go to the other one, which gets this level's, too.
+// A slot is an edge, or a chunk of packed edges. The slots are divided evenly among blocks and threads, whatever the lengths of rows (Merrill,
+// Garland and Grimshaw, PPoPP 2012). A vertex is claimed by an atomic minimum on its parent, which is NONE before, so that its parent is the
+// smallest neighbour no matter which thread comes first. The bitmap of vertices up to this level does not change during the step. Claims go to
+// the other bitmap, which also gets this level's vertices.
 //
-// A queue of the next frontier costs more than its claims, and mostly a large frontier is the last before a step bottom-up, which needs none. So
-// where many edges leave, claims are all that is made; should the next step go top-down, its queue is made from the bitmaps.
+// Making a queue of the next frontier costs more than claiming it, and a large frontier is mostly the last before a bottom-up step, which needs
+// no queue. So if many edges leave the frontier, the step only makes claims. If the next step goes top-down after all, its queue is made from
+// the bitmaps.
 #pragma once
 #include "bfs_peers.cuh"
 
 constexpr u32 BFS_EACH = 4;
 constexpr u32 BFS_TILE = BFS_EACH * BFS_THREADS;
 
-// Returns the entry of a queue that has this slot. All threads of the block search together.
+// Returns the entry of a queue that contains this slot. All threads of the block search together.
 __device__ inline u32 entry_of(const Queue& queue, u32 entries, u32 slot) {
     u32 low = 0, high = entries;
     while (high - low > 1) {
@@ -25,7 +27,7 @@ __device__ inline u32 entry_of(const Queue& queue, u32 entries, u32 slot) {
     return low;
 }
 
-// Copies starts of entries from `entry` on to the tile, those of slots before `last`. Returns their number.
+// Copies the starts of entries to the tile: from `entry` on, as long as they are before slot `last`. Returns their number.
 __device__ inline u32 load_starts(const Queue& queue, u32 entries, u32 entry, u32 last, Scratch& scratch) {
     u32 count = 0, more;
     do {
@@ -38,7 +40,7 @@ __device__ inline u32 load_starts(const Queue& queue, u32 entries, u32 entry, u3
     return count;
 }
 
-// Follows the packed slots of a tile, whose `count` starts are those of the queue's entries from `entry` on.
+// Follows the packed slots `first`..`last`. The tile has the starts of `count` entries of the queue, from `entry` on.
 template <class Visit, class End>
 __device__ void expand_tile(const Queue& queue, u32 entry, u32 count, u32 first, u32 last, Scratch& scratch, Visit visit, End end) {
     for (u32 base = first; base < last; base += BFS_THREADS) {
@@ -61,8 +63,8 @@ __device__ void expand_tile(const Queue& queue, u32 entry, u32 count, u32 first,
     }
 }
 
-// Follows this block's share of a queue's slots, a tile after the other. `visit` gets a vertex of the frontier and a neighbour, `end` is
-// called by all threads after each tile, or after BFS_EACH neighbours of each thread.
+// Follows this block's share of a queue's slots, one tile after the other. `visit` gets a vertex of the frontier and a neighbour. All threads
+// call `end` after each tile, or after BFS_EACH neighbours of each thread.
 template <class Visit, class End> __device__ void expand(const Queue& queue, u64 queued, Scratch& scratch, Visit visit, End end) {
     u32 entries = u32(entries_of(queued)), slots = slots_of(queued);
     u32 share = ((slots + gridDim.x - 1) / gridDim.x + 31) / 32 * 32;
@@ -100,7 +102,7 @@ template <class Visit, class End> __device__ void expand(const Queue& queue, u64
     }
 }
 
-// Appends the rows of up to N vertices of each thread to a queue, NONE standing for none.
+// Appends the rows of up to N vertices of each thread to a queue. NONE stands for no vertex.
 template <u32 N>
 __device__ void append(const Graph& g, const Search& s, const Queue& queue, Counts* counts, const u32 (&vertices)[N], Found& found,
                        Scratch& scratch) {
@@ -133,7 +135,8 @@ __device__ void append(const Graph& g, const Search& s, const Queue& queue, Coun
     }
 }
 
-// Claims a neighbour that is not reached yet. Returns false if it is, or someone else was first, or it is searched last.
+// Claims a neighbour that is not reached yet. Returns false if it is reached, if another thread claimed it first, or if it has one edge and is
+// left for the end.
 __device__ inline bool claim(const Graph& g, const Search& s, const u32* reached, u32* after, u32 from, u32 to) {
     if (to >= g.tail || (fresh(reached + (to >> 5)) & bit_of(to))) return false;
     if (atomicMin(s.parents + to, from) != NONE) return false;
@@ -141,7 +144,7 @@ __device__ inline bool claim(const Graph& g, const Search& s, const u32* reached
     return true;
 }
 
-// Adds the vertices of a queue to a bitmap, each of `threads` threads some of them.
+// Adds the vertices of a queue to a bitmap. The vertices are divided among `threads` threads, of which this is number `thread`.
 __device__ inline void mark(const Search& s, const Queue& queue, const Counts& frontier, u32* bits, u32 thread, u32 threads) {
     u32 entries = u32(entries_of(frontier.queued)), all = entries + u32(frontier.sinks);
     for (u32 i = thread; i < all; i += threads) {
@@ -150,7 +153,7 @@ __device__ inline void mark(const Search& s, const Queue& queue, const Counts& f
     }
 }
 
-// Claims the next frontier and queues its rows. Meanwhile the bitmap that these go to gets this frontier.
+// Claims the next frontier and queues its rows. Meanwhile the bitmap that gets the claims also gets this frontier.
 __device__ inline void claim_next(const Graph& g, const Search& s, Scratch& scratch) {
     const Queue queue = s.queues[scratch.at.level & 1], next = s.queues[~scratch.at.level & 1];
     Counts* counts = s.state->counts + (scratch.at.step + 1) % 3;
@@ -175,31 +178,33 @@ __device__ inline void claim_next(const Graph& g, const Search& s, Scratch& scra
     add(counts, &counts->edges, found, scratch);
 }
 
-// Writes the mean number of slots of the out-rows of vertices from 2^k up to 2^(k+1), for all k. All threads of the block call this, and have to
-// meet before they read it.
+// Writes, for all k, the mean number of slots of the out-rows of vertices 2^k up to 2^(k+1). All threads of the block call this, and need a
+// barrier before they read it.
 __device__ __noinline__ void load_mean_slots(const Graph& g, Scratch& scratch) {
     if (threadIdx.x >= 32) return;
     u64 first = 1ull << lane_id(), last = min(2 * first, u64(g.tail)), slots = 0;
     for (u32 half = 0; half < 2 && first < last; half++) {
         slots += start_of(g.halves[half], u32(last << g.shift)) - start_of(g.halves[half], u32(first << g.shift));
     }
-    // In-rows lie between out-rows.
+    // The sum includes in-rows, which are between the out-rows.
     scratch.mean_slots[lane_id()] = first < last ? u32(float(slots >> g.shift) / float(last - first)) : 0;
 }
 
-// Returns true if so many edges leave the frontier that the next step is most likely one bottom-up, which needs no queue.
+// Returns true if the next step is probably bottom-up, which needs no queue, because many edges leave the frontier.
 __device__ inline bool leads_to_many(const Graph& g, const Search& s, const Scratch& scratch) {
     double mean = double(s.slots) / g.tail;
     return scratch.frontier.edges >= s.least_unqueued && double(scratch.frontier.edges) * mean * s.alpha * BFS_BIAS >= double(scratch.at.left);
 }
 
-// Returns true if GPUs share the claims of this frontier, instead of each making all of them. Then they have to meet, and to send bits.
+// Returns true if the GPUs share the claims of this frontier, instead of each making all of them. Sharing costs a barrier and the sending of
+// bits.
 __device__ inline bool is_shared(const Graph& g, const Search& s, const Scratch& scratch) {
     return HAS_PEERS && scratch.frontier.edges >= s.least_shared + g.tail / BFS_SHARED_VERTICES;
 }
 
-// Claims the next frontier, or those of it that are this GPU's, and queues nothing: no thread waits for others, and of the vertices only a parent, a
-// bit and the number of leaves are touched. How many edges the frontier has is estimated. Meanwhile the bitmap that these go to gets this frontier.
+// Claims the next frontier without queueing it; if `shared`, only the vertices of this GPU. No thread waits for others, and of each vertex only
+// a parent, a bit and the number of leaves are touched. The number of the frontier's edges is estimated. Meanwhile the bitmap that gets the
+// claims also gets this frontier.
 __device__ inline void claim_unqueued(const Graph& g, const Search& s, Scratch& scratch, bool shared) {
     const Queue queue = s.queues[scratch.at.level & 1];
     Counts* counts = shared ? next_counts(s, scratch) : s.state->counts + (scratch.at.step + 1) % 3;
@@ -219,7 +224,7 @@ __device__ inline void claim_unqueued(const Graph& g, const Search& s, Scratch& 
             found.checked += PACKED;
         },
         [&] {
-            // One kind of access after the other, so that a thread waits once for all of a kind.
+            // All accesses of one kind come together, so that a thread waits once for each kind.
             u32 words[BFS_EACH], before[BFS_EACH];
 #pragma unroll
             for (u32 k = 0; k < BFS_EACH; k++) words[k] = mine[k] != NONE ? fresh(reached + (mine[k] >> 5)) : 0;
@@ -243,7 +248,7 @@ __device__ inline void claim_unqueued(const Graph& g, const Search& s, Scratch& 
     add(counts, &counts->estimate, found, scratch);
 }
 
-// Tells other GPUs of claims among this one's vertices, once its blocks are through with them.
+// Sends the claims among this GPU's vertices to the other GPUs, after all of its blocks have made them.
 __device__ inline void put_claims(const Graph& g, const Search& s, const Scratch& scratch) {
     const u32* reached = s.reached[scratch.at.current];
     u32* after = s.reached[scratch.at.current ^ 1];
@@ -256,7 +261,8 @@ __device__ inline void put_claims(const Graph& g, const Search& s, const Scratch
     }
 }
 
-// Writes the vertices of bits in four words from `first` on to the tile, those whose places are in it. `place` is that of the first.
+// Writes the vertices whose bits are set in four words to the tile, if their places are in it. The words begin with vertex `first`, and the
+// first set bit has the place `place`.
 __device__ inline void write_tile(uint4 bits, u32 first, u32 place, Scratch& scratch) {
     for (u32 k = 0; k < 4; k++) {
         u32 word = k == 0 ? bits.x : k == 1 ? bits.y : k == 2 ? bits.z : bits.w;
@@ -266,7 +272,7 @@ __device__ inline void write_tile(uint4 bits, u32 first, u32 place, Scratch& scr
     }
 }
 
-// Queues the rows of a frontier that has no queue, whose bits are new in the current bitmap; the other bitmap gets them, too.
+// Queues the rows of a frontier that has no queue. Its vertices are the bits that only the current bitmap has; the other bitmap gets them, too.
 __device__ inline void queue_frontier(const Graph& g, const Search& s, Scratch& scratch) {
     const Queue queue = s.queues[scratch.at.level & 1];
     Counts* counts = s.state->counts + scratch.at.step % 3;
@@ -285,7 +291,7 @@ __device__ inline void queue_frontier(const Graph& g, const Search& s, Scratch& 
         u64 total;
         u32 place = u32(scan_before(__popc(bits.x) + __popc(bits.y) + __popc(bits.z) + __popc(bits.w), scratch, total));
         for (u32 round = 0; round < u32(total); round += BFS_TILE) {
-            // Places before the tile's are large numbers.
+            // A place before the tile becomes a large number, because the subtraction wraps around.
             write_tile(bits, at * 128, place - round, scratch);
             __syncthreads();
             u32 mine[BFS_EACH];

@@ -35,8 +35,8 @@ __device__ inline u32 warp_scan(u32 x) {
     return x;
 }
 
-// Returns the sum over the threads before this one, and in `total` that over all threads of the block. `scratch` is shared memory of
-// 32 words; every thread of the block calls this.
+// Returns the sum over the threads before this one; `total` gets the sum over all threads of the block. `scratch` is shared memory of 32 words.
+// Every thread of the block calls this.
 __device__ inline u32 block_scan_before(u32 x, u32* scratch, u32& total) {
     u32 sum = warp_scan(x);
     u32 warps = (blockDim.x + 31) / 32;
@@ -53,7 +53,7 @@ __device__ inline u32 block_scan_before(u32 x, u32* scratch, u32& total) {
     return before;
 }
 
-// Returns the last of `count` ascending starts that is at most `at`; starts[0] must be.
+// Returns the index of the last of `count` ascending starts that is at most `at`; starts[0] must be at most `at`.
 __device__ inline u32 last_start_upto(const u32* starts, u32 count, u32 at) {
     u32 low = 0, high = count;
     while (high - low > 1) {

@@ -1,8 +1,8 @@
-// A barrier of all blocks of a grid. They have to be on the GPU at the same time, which a cooperative launch sees to.
+// A barrier of all blocks of a grid. The blocks have to be on the GPU at the same time, which a cooperative launch ensures.
 #pragma once
 #include "common.cuh"
 
-// The GPU's clock in nanoseconds, the same on all multiprocessors.
+// Reads the GPU's clock in nanoseconds, which is the same on all multiprocessors.
 #ifndef GLOBAL_TIMER
 #define GLOBAL_TIMER() global_timer()
 __device__ inline u64 global_timer() {
@@ -12,30 +12,30 @@ __device__ inline u64 global_timer() {
 }
 #endif
 
-// Stands in loops that wait for other blocks, which on a GPU run beside this one.
+// Is called in loops that wait for other blocks. On a GPU it does nothing, because the blocks run in parallel.
 #ifndef YIELD
 #define YIELD()
 #endif
 
-// Stands in loops that wait for other GPUs.
+// Is called in loops that wait for other GPUs.
 #ifndef YIELD_TO_GPUS
 #define YIELD_TO_GPUS()
 #endif
 
-// Nanoseconds after which a block that waits gives up. Between two barriers the longest that blocks do is to read all rows of a large host's
-// memory over the bus.
+// Nanoseconds after which a waiting block gives up. The longest work between two barriers is to read all rows over the bus from the memory of a
+// large host.
 constexpr u64 LONGEST_WAIT = 30ull * 1000 * 1000 * 1000;
 
 // The state of a grid's barriers in GPU memory, all zero when the grid is launched.
 struct GridBarrier {
-    // Blocks that have come to a barrier, over all barriers.
+    // Number of arrivals of blocks at barriers, summed over all barriers.
     u64 arrived;
     // 1 once a block has given up.
     u32 broken;
     u32 unused;
 };
 
-// Waits until others have raised a number to `target`, as one thread of a block: blocks of this grid, or other GPUs. Returns false if some
+// Waits until other blocks of this grid, or other GPUs, have raised `*number` to `target`. One thread of a block calls it. Returns false if some
 // block gave up.
 template <bool OF_GPUS = false> __device__ inline bool wait_for(GridBarrier* barrier, const volatile u64* number, u64 target) {
     volatile u32* broken = &barrier->broken;
@@ -55,15 +55,15 @@ template <bool OF_GPUS = false> __device__ inline bool wait_for(GridBarrier* bar
     return true;
 }
 
-// Waits until all blocks of the grid are here, as all threads of each. What any of them wrote before is what all of them read after it, by
-// loads other than those of the read-only cache. `target` is shared by the block, and zero at the launch. Returns false, to all threads of a
-// block, if a block waited too long: the block must leave, and so will all others.
+// Waits until all blocks of the grid have arrived; all threads of each block call it. Whatever a thread wrote before the barrier, all threads
+// read after it, except by loads through the read-only cache. `target` is shared by the block, and zero at the launch. Returns false to all
+// threads of a block if a block waited too long. The block must then leave, and so will all others.
 __device__ inline bool grid_barrier(GridBarrier* barrier, u64& target) {
     bool whole = true;
     __syncthreads();
     if (threadIdx.x == 0) {
         target += gridDim.x;
-        // The first fence lets others see what this block wrote; the second drops what this multiprocessor's cache holds of old values.
+        // The first fence makes this block's writes visible to others. The second drops old values from this multiprocessor's cache.
         __threadfence();
         atomicAdd(&barrier->arrived, 1ull);
         whole = wait_for(barrier, &barrier->arrived, target);

@@ -5,14 +5,14 @@
 // fit), [4] the complement of the smallest id that has a loop, [5] nothing, then the hashes as 64 bits.
 constexpr u32 SAMPLED = 509;
 
-// Is the same function as in src/prepare/sample.rs.
+// The hash of an edge, which src/prepare/sample.rs also computes.
 __device__ inline u64 hash_of(u64 low, u64 high) {
     u64 x = (low ^ 0x9e3779b97f4a7c15ull) * 0xbf58476d1ce4e5b9ull;
     u64 y = (x ^ (x >> 31) ^ high) * 0x94d049bb133111ebull;
     return (y ^ (y >> 29)) * 0x9e3779b97f4a7c15ull;
 }
 
-// Adds both ends of each edge that is no loop to the degrees of ids below `end`.
+// Counts both ends of each edge in the degrees of its ids, except loops and edges with an id of `end` or more.
 extern "C" __global__ void __launch_bounds__(THREADS)
 count_degrees(const uint2* edges, u32 count, u32* degrees, u32 end, u32 shift, u32* found) {
     u32 largest = 0, loops = 0;
@@ -47,7 +47,7 @@ count_degrees(const uint2* edges, u32 count, u32* degrees, u32 end, u32 shift, u
     }
 }
 
-// Subtracts `carry` from every degree that has reached it, and lists the id; carried[0] is their number. It must run before
+// Subtracts `carry` from every degree that has reached it, and lists the ids of these degrees after their number, carried[0]. It must run before
 // the degrees can overflow 32 bits.
 extern "C" __global__ void __launch_bounds__(THREADS)
 carry_degrees(u32* degrees, u64 count, u32 carry, u32* carried, u32 most) {

@@ -6,8 +6,8 @@
 // Words of `found`: [0] the smallest element whose successor is out of range, [1] the smallest successor of two elements, [2] the number
 // of ends, [3] the first of them, [4] the sum of all successors.
 
-// Checks every successor, and that those in from..to are distinct: `seen` has a bit for each of these. What is needed once is found with
-// the first of them.
+// Checks that every successor is in range, and that the successors in from..to are distinct; `seen` has a bit for each of these. The other words
+// of `found` are only computed if `from` is 0, because they are needed once.
 template <class Index>
 __device__ void check(const Index* list, u64 length, u32* seen, u64 from, u64 to, u64* found) {
     u64 range = ~0ull, twice = ~0ull, ends = 0, first_end = ~0ull, sum = 0;
@@ -57,17 +57,17 @@ check_list_wide(const u64* list, u64 length, u32* seen, u64 from, u64 to, u64* f
     check(list, length, seen, from, to, found);
 }
 
-// Elements of a sublist that have one number: the part's number and the place in it are written over the successor. A longer sublist goes
-// on under a fresh number.
+// Number of elements in a part of a sublist. The number of the part, and the element's place in it, replace the element's successor. A longer
+// sublist continues in another part with a new number.
 constexpr u32 PART_BITS = 8;
 constexpr u32 PART = 1u << PART_BITS;
 
-// Sublists that a thread walks at once. One is fastest where as many threads as a multiprocessor has do so.
+// Number of sublists that a thread walks at once. One is fastest if a multiprocessor runs as many threads as it can.
 constexpr u32 LISTS = 1;
 
-// Walks all sublists. An element is one thread's alone, as no two have one successor; numbers run out before a walk could go on for ever.
-// The steps are loops over a thread's sublists, at whose ends all lanes meet again: the same with a `continue` of the outer loop for lanes
-// whose sublist ends took 166 ms for 10^9 elements instead of 91.
+// Walks all sublists. Only one thread reaches an element, because no two elements have the same successor. A walk on a damaged list ends when
+// the numbers of parts run out. The steps are loops over a thread's sublists, after which all lanes meet again. A variant with a `continue` of
+// the outer loop for lanes whose sublist ends took 166 ms for 10^9 elements instead of 91.
 template <class Index> __device__ void walk(const Sublists& lists, Index* list) {
     Index at[LISTS];
     u32 number[LISTS], offset[LISTS];
@@ -128,8 +128,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) walk_sublists_wide(Sublist
     walk(lists, list);
 }
 
-// Jumps once from every word to the next of its next: numbers above, distances in the lowest BITS bits. A word changes as a whole, and
-// before and after says how far it is to its next, so that it does not matter which of the two another thread sees.
+// Pointer jumping: replaces the next of every word by the next of that one. The number is in the high bits, and the distance to it in the lowest
+// BITS bits. A word changes as a whole, and both the old and the new word have a next and the distance to it, so it does not matter which of the
+// two another thread reads.
 template <u32 BITS> __device__ void jump(u64* words, u64 count, u32* is_left) {
     const u64 mask = (1ull << BITS) - 1;
     volatile u64* shared = words;
@@ -153,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) jump_elements(u64* words, 
     jump<32>(words, count, is_left);
 }
 
-// Writes the rank of each part's first element: one less than the elements from there on.
+// Writes the rank of the first element of each part: one less than the number of elements from there to the end of the list.
 template <class Index> __device__ void first_ranks(const u64* words, u64 count, Index* ranks) {
     for (u64 i = (u64)blockIdx.x * THREADS + threadIdx.x; i < count; i += (u64)gridDim.x * THREADS) {
         ranks[i] = (Index)((words[i] & LENGTH_MASK) - 1);
@@ -168,7 +169,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) ranks_of_parts_wide(const 
     first_ranks(words, count, ranks);
 }
 
-// Replaces parts and places in them by ranks.
+// Replaces the part and place of each element by its rank.
 template <class Index> __device__ void finish(Index* list, u64 length, const Index* ranks) {
     u64 stride = (u64)gridDim.x * THREADS;
     for (u64 base = (u64)blockIdx.x * THREADS + threadIdx.x; base < length; base += 4 * stride) {
@@ -194,7 +195,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) finish_ranks_wide(u64* lis
     finish(list, length, ranks);
 }
 
-// Makes a word of each successor in from..to: its number and the distance to it. `words` may lie where successors before `from` were.
+// Makes the words of the elements in from..to: the successor, and the distance 1 to it, or 0 at the end. `words` may overlap the successors
+// before `from`.
 extern "C" __global__ void __launch_bounds__(THREADS) words_of_elements(const u32* list, u64 from, u64 to, u64* words) {
     for (u64 i = from + (u64)blockIdx.x * THREADS + threadIdx.x; i < to; i += (u64)gridDim.x * THREADS) {
         u32 next = list[i];
@@ -202,7 +204,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) words_of_elements(const u3
     }
 }
 
-// Keeps the distances of the words in from..to. `ranks` may lie where words before `from` were.
+// Writes the distances of the words in from..to as ranks. `ranks` may overlap the words before `from`.
 extern "C" __global__ void __launch_bounds__(THREADS) ranks_of_words(const u64* words, u64 from, u64 to, u32* ranks) {
     for (u64 i = from + (u64)blockIdx.x * THREADS + threadIdx.x; i < to; i += (u64)gridDim.x * THREADS) {
         u32 rank = (u32)words[i];

@@ -1,34 +1,36 @@
-// Definitions that the kernels of list ranking share: sublists, their words, and the handing out of sublists to threads.
+// Definitions that the kernels of list ranking share: sublists, their words, and how threads get sublists.
 #pragma once
 #include "common.cuh"
 
 constexpr u32 THREADS = 256;
 constexpr u32 NONE = 0xffffffffu;
 
-// A sublist has a word: the number of the next one (all ones if it is the last) above the number of its elements.
+// The word of a sublist: the number of the next sublist (all ones if it is the last) in the high bits, and the number of its elements in the low
+// bits.
 constexpr u32 LENGTH_BITS = 38;
 constexpr u64 LENGTH_MASK = (1ull << LENGTH_BITS) - 1;
 constexpr u64 NO_NEXT = ~0ull >> LENGTH_BITS;
 
-// A list cut into sublists; src/algo/listrank/gpu/ruling.rs declares the same struct. Every block of 2^shift places has one splitter,
-// which begins the sublist of the block's number; the one after the last block begins at the head, unless that is a splitter.
+// A list cut into sublists; src/algo/listrank/gpu/ruling.rs declares the same struct. Every block of 2^shift places has one splitter, and the
+// sublist with the block's number begins there. The sublist after the last block's begins at the head of the list, unless the head is a
+// splitter.
 struct Sublists {
     u64 length;
     u64 head;
-    // By the number of a sublist.
+    // The words of the sublists, by number.
     u64* words;
-    // [0] sublists handed out, [1] the next number of a part of a sublist.
+    // [0] number of sublists that threads have taken, [1] number that the next part of a sublist gets.
     u32* counters;
     u32 shift;
-    // Numbers that parts of sublists can have.
+    // Upper bound of the numbers of parts of sublists.
     u32 most;
 };
 static_assert(sizeof(Sublists) == 40, "the host has a twin of this size");
 
-// Returns the last element's successor.
+// Returns the value that stands for the end of the list.
 template <class Index> __device__ inline Index end_of_list() { return (Index)~0ull; }
 
-// Returns the splitter's place in a block. It is hashed, for a list may have a rhythm (after lowbias32 of C. Wellons).
+// Returns the splitter's place in a block. It is hashed, because a list may be periodic (after lowbias32 of C. Wellons).
 __device__ inline u32 place_in_block(u32 block, u32 shift) {
     u32 x = block;
     x = (x ^ (x >> 16)) * 0x7feb352du;
@@ -45,7 +47,7 @@ __device__ inline u32 block_count(const Sublists& lists) {
     return (u32)((lists.length + (1ull << lists.shift) - 1) >> lists.shift);
 }
 
-// Returns the first element of a sublist, or the end of the list if the number has none.
+// Returns the first element of a sublist, or the end of the list if there is no sublist with this number.
 template <class Index> __device__ inline Index first_of(const Sublists& lists, u32 number) {
     if (number == block_count(lists)) {
         return is_splitter<Index>((Index)lists.head, lists.shift) ? end_of_list<Index>() : (Index)lists.head;
@@ -54,7 +56,7 @@ template <class Index> __device__ inline Index first_of(const Sublists& lists, u
     return splitter < lists.length ? (Index)splitter : end_of_list<Index>();
 }
 
-// Returns a number of its own to every lane that wants one, and NONE to the others. All lanes of the warp call it.
+// Returns the next number of `counter` to every lane that wants one, and NONE to the others. All lanes of the warp call it.
 __device__ inline u32 hand_out(bool wants, u32* counter) {
     u32 asking = __ballot_sync(ALL_LANES, wants);
     if (asking == 0) return NONE;

@@ -1,9 +1,9 @@
-// The search for elements on cycles: those that no sublist with an end has.
+// Finds the elements of a list that are on a cycle: the elements that no sublist ending at the end of the list contains.
 #pragma once
 #include "listrank.cuh"
 
-// Walks all sublists and writes their words or, if MARKS, sets the bits of their elements in from..to, for those that jumps have led to the
-// end of the list. It ends, as no two elements have one successor.
+// Walks all sublists. Without MARKS it writes their words. With MARKS it sets the bits of elements in from..to that belong to sublists from
+// which pointer jumping reached the end of the list. The walk ends, because no two elements have the same successor.
 template <class Index, bool MARKS>
 __device__ void walk_only(const Sublists& lists, const Index* list, u32* seen, u64 from, u64 to) {
     u32 stride = gridDim.x * THREADS, count = block_count(lists) + 1;
@@ -26,7 +26,7 @@ __device__ void walk_only(const Sublists& lists, const Index* list, u32* seen, u
     }
 }
 
-// Finds the smallest of from..to whose bit is not set.
+// Finds the smallest element of from..to whose bit is not set.
 __device__ void smallest_unseen(const u32* seen, u64 from, u64 to, u64* found) {
     u64 smallest = ~0ull;
     for (u64 i = from + (u64)blockIdx.x * THREADS + threadIdx.x; i < to; i += (u64)gridDim.x * THREADS) {

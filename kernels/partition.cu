@@ -1,7 +1,7 @@
 // Distributes edges to bins of rows.
 #include "prepare.cuh"
 
-// Two words of an edge, and its weight if it has one.
+// An edge: the ids of its two ends, and its weight if edges have weights.
 #ifdef WEIGHTED
 typedef uint3 Edge;
 __device__ inline Edge renumbered(Edge edge, u32 row, u32 low) { return make_uint3(row, low, edge.z); }
@@ -16,28 +16,30 @@ struct Bins {
     const u32* map;
     u32 ids;
     u32 mantissa;
-    // Bin of each granule of rows; NONE if it takes no edges.
+    // Bin of each granule of rows; NONE if that bin takes no edges.
     const u32* of_granule;
     // First row of each bin.
     const u32* starts;
     u32 count;
-    // Binary logarithm of the rows of a vertex: with two, an edge out of the larger vertex v is in row 2v, one into it in row 2v + 1.
+    // Binary logarithm of the number of rows of a vertex. With two rows, an edge out of the larger vertex v is in row 2v, and an edge into it in
+    // row 2v + 1.
     u32 shift;
 };
 static_assert(sizeof(Bins) == 40, "the host has a twin of this size");
 
-// Edges of one lane; partition/kernel_structs.rs declares the same struct.
+// Edges that one lane of the host has gathered; partition/kernel_structs.rs declares the same struct.
 struct Gathered {
     // Renumbered edges {row, smaller neighbour}, and the number of edges of each bin.
     Edge* edges;
     u32* counts;
-    // First line of each bin, and one past the last; start of each bin's edges that fill no line; edges placed in each bin.
+    // `line_starts` has the first line of each bin and one past the last line, `rest_starts` where each bin's edges that fill no line begin, and
+    // `placed` how many edges are placed in each bin.
     u32* line_starts;
     u32* rest_starts;
     u32* placed;
     u32* lines;
     Edge* rest;
-    // [0] edges, [1] 1 if the input has changed, [2] and [3] loops in 64 bits, [4] edges that fill no line.
+    // [0] edges; [1] 1 if the input has changed; [2] and [3] loops, in 64 bits; [4] edges that fill no line.
     u32* words;
 };
 static_assert(sizeof(Gathered) == 64, "the host has a twin of this size");
@@ -47,12 +49,12 @@ __device__ inline u32 bin_of(const Bins& bins, u32 row) {
     return bins.of_granule[(shift << bins.mantissa) + (row >> shift)];
 }
 
-// Renumbers and orients edges, and gathers those whose bin takes edges.
+// Renumbers and orients edges, and gathers the edges whose bin takes edges.
 extern "C" __global__ void __launch_bounds__(THREADS)
 gather_edges(const Edge* raw, u32 count, Bins bins, Gathered to) {
     u32 loops = 0;
     bool changed = false;
-    // All lanes of a warp do the same number of rounds.
+    // All lanes of a warp make the same number of rounds, because they vote in each.
     for (u32 start = blockIdx.x * THREADS + warp_id() * 32; start < count; start += gridDim.x * THREADS) {
         u32 i = start + lane_id(), row = 0, low = 0, bin = NONE;
         Edge edge = {};

@@ -7,8 +7,8 @@ constexpr u32 THREADS = 256;
 constexpr u32 WARPS = THREADS / 32;
 // Stands for no id, no bin, no neighbour.
 constexpr u32 NONE = 0xffffffffu;
-// A line of a bin has the smaller neighbours of 64 edges, then the indices of their rows in the bin, two to a word, and then their weights
-// if they have some: programs of such edges define WEIGHTED.
+// A line of a bin has the smaller neighbours of 64 edges, then the indices of their rows in the bin, two to a word. If edges have weights, the
+// weights follow; programs for such edges define WEIGHTED.
 constexpr u32 LINE = 64;
 constexpr u32 PLAIN_WORDS = 96;
 #ifdef WEIGHTED

@@ -1,15 +1,15 @@
-// Rows in reach of a GPU: where each begins, and entries of any type.
+// Rows that a GPU can read: where each row begins, and its entries, which may have any type.
 #pragma once
 #include "common.cuh"
 
-// Most starts of rows beyond 2^32 entries that are known.
+// Maximum number of crossings. A crossing is the first row that begins at or after a multiple of 2^32 entries.
 constexpr u32 MOST_CROSSINGS = 13;
-// The number that stands for no vertex.
+// Stands for no vertex.
 constexpr u32 NONE = 0xffffffff;
 
-// src/algo/device_rows has a twin.
+// The rows of a half or of a graph. src/algo/device_rows declares the same struct.
 template <class Entry> struct RowsOf {
-    // The low 32 bits of the place of each row's first entry, and the end of the last row.
+    // The low 32 bits of the place of each row's first entry, and of the end of the last row.
     const u32* starts;
     const Entry* entries;
     u32 crossings;
@@ -18,7 +18,7 @@ template <class Entry> struct RowsOf {
 };
 static_assert(sizeof(RowsOf<u32>) == 72, "as its twin");
 
-// Reads what another block may have written, past the multiprocessor's own cache.
+// Reads a value that another block may have written, bypassing the multiprocessor's own cache.
 template <class T> __device__ inline T fresh(const T* at) { return __ldcg(at); }
 
 // Returns the place of a row's first entry.
@@ -34,10 +34,10 @@ template <class Entry> struct SegmentOf {
     u32 length;
 };
 
-// Returns the entries of a row, of rows whose first entry is at `entries`.
+// Returns the entries of a row; `entries` is where the entries of all rows begin.
 template <class Entry> __device__ inline SegmentOf<Entry> segment_at(const Entry* entries, const RowsOf<Entry>& rows, u32 row) {
     u64 begin = start_of(rows, row);
-    // A row has fewer entries than there are vertices, so that low bits tell its length.
+    // A row has fewer entries than there are vertices, so the low bits are enough for its length.
     return {entries + begin, __ldg(rows.starts + row + 1) - u32(begin)};
 }
 

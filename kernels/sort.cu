@@ -1,8 +1,8 @@
 // Sorts the edges of bins into rows without repeats.
 #include "prepare.cuh"
 
-// The end of an edge in its row: the neighbour, and if edges have weights its weight below it, so that of an edge that is repeated the
-// smallest weight comes first.
+// An entry of a row: the neighbour in the high bits, and below it the weight, if edges have weights. So the smallest weight of a repeated edge
+// is sorted first.
 #ifdef WEIGHTED
 typedef u64 Entry;
 constexpr Entry NO_ENTRY = ~0ull;
@@ -22,35 +22,35 @@ struct Bin {
     u32 line_count;
     u32 rows;
     u32 first_row;
-    // Binary logarithm of the rows of a vertex.
+    // Binary logarithm of the number of rows of a vertex.
     u32 shift;
-    // Arrays of rows + 1 words: numbers of edges, which become starts and then ends of the rows in `targets`; numbers
-    // of distinct neighbours; the same, which become starts of the rows in `out`.
+    // Arrays of rows + 1 words. `ends` has the numbers of edges, which become starts and then ends of the rows in `targets`. `lengths` has the
+    // numbers of distinct neighbours. `starts` has the same numbers, which become starts of the rows in `out`.
     u32* ends;
     u32* lengths;
     u32* starts;
-    // Entries in order of arrival, then each row sorted at its start; the neighbours without gaps, and then their weights, and before that
-    // scratch, with ENTRY_WORDS for an entry.
+    // `targets` has the entries of each row in order of arrival, then sorted and without repeats at the row's start. `out` is scratch of
+    // ENTRY_WORDS for each entry, then has the neighbours without gaps, and after them the weights.
     Entry* targets;
     u32* out;
-    // Rows that warps sort, and rows that blocks sort.
+    // Rows that warps sort, and rows that blocks of threads sort.
     u32* warp_rows;
     u32* block_rows;
-    // [0] rows for warps, [1] rows for blocks, [2] edges, [3] distinct ones.
+    // [0] number of rows for warps; [1] number of rows for blocks; [2] number of edges; [3] number of distinct edges.
     u32* words;
     // Degrees of the simple graph, or null.
     u32* degrees;
 };
 static_assert(sizeof(Bin) == 96, "the host has a twin of this size");
 
-// Longest row that a thread sorts, a warp in registers, a warp in shared memory; BLOCK_ROW is that of a block in shared memory.
+// Longest row that a thread sorts, that a warp sorts in registers, and that a warp sorts in shared memory. BLOCK_ROW is the longest row that a
+// block of threads sorts in shared memory.
 constexpr u32 THREAD_ROW = 6;
 constexpr u32 LANES_ROW = 32;
 constexpr u32 WARP_ROW = 256;
-// Ids of longer rows are marked in a bitmap, WINDOW ids at once. (Only graphs of 2^29 edges have a row that takes two windows;
-// the CPU stand-in of the tests makes do with less.)
-// A bin of at most FEW_ROWS rows, those of hubs, has very many edges in each row, and all threads would add to the same counters. There a
-// block of threads counts LINES_AT_ONCE lines in shared memory before it adds to those.
+// The ids of longer rows are marked in a bitmap, WINDOW ids at a time. (Only graphs of 2^29 edges have a row that takes two windows; the CPU
+// stand-in of the tests has smaller windows.) A bin of at most FEW_ROWS rows has the rows of hubs, each with very many edges, and all threads
+// would add to the same counters. There a block of threads counts LINES_AT_ONCE lines in shared memory before it adds to these counters.
 #ifdef CUDA_ON_CPU
 constexpr u32 BLOCK_ROW = 512;
 constexpr u32 WINDOW = 1u << 13;
@@ -63,12 +63,12 @@ constexpr u32 FEW_ROWS = 2048;
 constexpr u32 LINES_AT_ONCE = 128;
 #endif
 static_assert(WINDOW / 32 % THREADS == 0 && WINDOW / 32 >= THREADS, "every thread has words of the bitmap");
-// A window's words of the bitmap, and if edges have weights as many counts of ids before them; or a row.
+// Room for a row, or for a window's words of the bitmap and, if edges have weights, as many counts of ids before each word.
 constexpr u32 WINDOW_ENTRIES = WINDOW / 32;
 constexpr u32 BLOCK_ENTRIES = WINDOW_ENTRIES > BLOCK_ROW ? WINDOW_ENTRIES : BLOCK_ROW;
 
-// Copies runs of lines {first resident line, first line of the bin, lines} from device-resident lines to the bin being sorted, a run by a
-// block.
+// Copies runs of lines {first resident line, first line of the bin, lines} from device-resident lines to the bin being sorted. A block of
+// threads copies one run at a time.
 extern "C" __global__ void __launch_bounds__(THREADS) bring_lines(const uint4* runs, u32 count, const u32* resident, u32* lines) {
     constexpr u32 PIECES = LINE_WORDS / 4;
     for (u32 i = blockIdx.x; i < count; i += gridDim.x) {
@@ -79,14 +79,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) bring_lines(const uint4* r
     }
 }
 
-// Writes the offsets of a bin's rows among the entries of its block, `before` of which are of earlier bins; the last offset is
-// where the next bin begins.
+// Writes the offsets of a bin's rows among the entries of its block. `before` is the number of the block's entries in earlier bins. The last
+// offset is where the next bin begins.
 extern "C" __global__ void __launch_bounds__(THREADS) place_rows(Bin bin, u32 before, u32* offsets) {
     for (u32 row = blockIdx.x * THREADS + threadIdx.x; row <= bin.rows; row += gridDim.x * THREADS)
         offsets[row] = before + bin.starts[row];
 }
 
-// Calls each(index of the row, entry) for the two edges of every `step`th pair of edges; a line has 32 pairs.
+// Calls each(index of the row, entry) for both edges of every `step`-th pair of edges from `first` on. A line has 32 pairs.
 template <class F> __device__ inline void each_edge(const Bin& bin, u32 first, u32 end, u32 step, F each) {
     for (u32 i = first; i < end; i += step) {
         const u32* line = bin.lines + i / 32 * LINE_WORDS;
@@ -96,13 +96,12 @@ template <class F> __device__ inline void each_edge(const Bin& bin, u32 first, u
     }
 }
 
-// Calls each for all edges.
+// Calls `each` for all edges of the bin.
 template <class F> __device__ inline void each_edge(const Bin& bin, F each) {
     each_edge(bin, blockIdx.x * THREADS + threadIdx.x, bin.line_count * 32, gridDim.x * THREADS, each);
 }
 
-// Processes a bin of few rows part by part: calls each(row, number of its edges) for the lines of a part, and then(line, end) for
-// the same lines.
+// Processes a bin of few rows part by part. For the lines of a part, it calls each(row, number of the row's edges), and then then(line, end).
 template <class Each, class Then> __device__ inline void by_parts(const Bin& bin, u32* counts, Each each, Then then) {
     for (u32 line = blockIdx.x * LINES_AT_ONCE; line < bin.line_count; line += gridDim.x * LINES_AT_ONCE) {
         u32 end = min(line + LINES_AT_ONCE, bin.line_count);
@@ -143,7 +142,7 @@ __device__ inline u32 row_start(const Bin& bin, u32 row) { return row > 0 ? bin.
 
 __device__ inline void set_length(const Bin& bin, u32 row, u32 length) { bin.lengths[row] = bin.starts[row] = length; }
 
-// Sorts a short row by insertion. Returns the number of its distinct neighbours, which are then at its start.
+// Sorts a short row by insertion. Returns the number of its distinct neighbours, which are then at the start of the row.
 __device__ inline u32 sort_by_thread(Entry* row, u32 count) {
     u32 kept = 0;
     for (u32 i = 0; i < count; i++) {
@@ -188,7 +187,7 @@ __device__ inline void exchange(Entry* values, u32 count, u32 size, u32 step, u3
 
 __device__ inline u32 power_of_two(u32 least) { return 1u << (32 - __clz(least - 1)); }
 
-// Sorts rows of up to 32 edges, and lists the others.
+// Sorts the rows of up to 32 edges, and lists longer rows for warps or blocks.
 extern "C" __global__ void __launch_bounds__(THREADS) sort_short_rows(Bin bin) {
     u32 lane = lane_id();
     for (u32 first = (blockIdx.x * WARPS + warp_id()) * 32; first < bin.rows; first += gridDim.x * THREADS) {
@@ -218,7 +217,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_short_rows(Bin bin) {
     }
 }
 
-// Sorts the rows listed for warps.
+// Sorts the rows that are listed for warps.
 extern "C" __global__ void __launch_bounds__(THREADS) sort_warp_rows(Bin bin) {
     __shared__ Entry tiles[WARPS * WARP_ROW];
     Entry* tile = tiles + warp_id() * WARP_ROW;
@@ -248,8 +247,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_warp_rows(Bin bin) {
     }
 }
 
-// Marks the ids of a row in a bitmap, a window at a time, and reads them back in order; into `spare` first, so that no entry is
-// overwritten before it is read. The smallest weight of each id comes to lie behind the ids.
+// Marks the ids of a row in a bitmap, one window at a time, and reads them back in order. They go to `spare` first, so that no entry is
+// overwritten before it is read. The smallest weight of each id goes to `spare` after the ids.
 __device__ inline u32 mark_in_windows(Entry* targets, u32 count, u32 end, u32* spare, u32* bits, u32* scratch) {
     u32 kept = 0;
     for (u32 window = 0; window < end; window += WINDOW) {
@@ -294,7 +293,7 @@ __device__ inline u32 mark_in_windows(Entry* targets, u32 count, u32 end, u32* s
     return kept;
 }
 
-// Sorts the rows listed for blocks.
+// Sorts the rows that are listed for blocks of threads.
 extern "C" __global__ void __launch_bounds__(THREADS) sort_block_rows(Bin bin) {
     __shared__ Entry memory[BLOCK_ENTRIES];
     __shared__ u32 scratch[32];
@@ -329,10 +328,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_block_rows(Bin bin) {
     }
 }
 
-// Moves the sorted rows next to one another, and adds their ends to the degrees.
+// Moves the sorted rows next to each other, and adds both ends of their edges to the degrees.
 extern "C" __global__ void __launch_bounds__(THREADS) join_rows(Bin bin) {
     u32 lane = lane_id();
-    // A warp takes 32 rows at a time and their entries one after another, whatever the rows' lengths.
+    // A warp takes 32 rows at a time, and takes their entries one after another regardless of the rows' lengths.
     for (u32 first = (blockIdx.x * WARPS + warp_id()) * 32; first < bin.rows; first += gridDim.x * THREADS) {
         u32 row = first + lane, from = 0, length = 0;
         if (row < bin.rows) {
@@ -356,7 +355,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) join_rows(Bin bin) {
                 out[bin.starts[bin.rows] + place] = (u32)bin.targets[source];
 #endif
                 if (bin.degrees) {
-                    // The other end has the edge in its row of the other way.
+                    // The other end has the edge in its row of the opposite direction.
                     u32 way = (bin.first_row + first + mine + 1) & bin.shift;
                     atomicAdd(&bin.degrees[target << bin.shift | way], 1u);
                 }

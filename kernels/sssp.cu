@@ -1,18 +1,20 @@
-// Shortest paths from one root in a graph whose vertices are in order of degree and whose rows ascend by weight, in one cooperative launch.
+// Finds shortest paths from one root, in one cooperative launch. The graph's vertices are in order of degree, and the entries of a row ascend by
+// weight.
 //
-// Distances are pushed in buckets while few edges lead on (sssp_walk.cuh). Once a bucket's edges are many, the core of the graph is met: buckets go on
-// up to a cap a little farther, and only along edges that remain below it; everything beyond the cap is pulled (sssp_pull.cuh), which ends early
-// where rows ascend by weight. Graphs without such a core are pushed through to their end. Then parents are found (sssp_parents.cuh).
+// The search pushes distances in buckets while few edges lead on (sssp_walk.cuh). Once a bucket has many edges, the search has reached the core
+// of the graph. It then pushes buckets up to a cap a little farther away, along edges that stay below the cap. Distances beyond the cap are
+// pulled (sssp_pull.cuh), which ends early because rows ascend by weight. In graphs without a core, all distances are pushed. Then parents are
+// found (sssp_parents.cuh).
 //
-// A distance only ever becomes smaller, to a sum along some path, until no edge makes any smaller: so answers depend on nothing but the graph and the root.
-// Before the launch all distances and parents are NEVER and NONE, and the state is zero.
-// Vertices from `tail` on have one edge: they are left out until the end.
+// A distance only becomes smaller, to the length of some path, until no edge makes any distance smaller. So answers depend only on the graph and
+// the root. Before the launch all distances are NEVER, all parents are NONE, and the state is zero. Vertices from `tail` on have one edge, and
+// are left out until the end.
 #include "sssp.cuh"
 #include "sssp_walk.cuh"
 #include "sssp_pull.cuh"
 #include "sssp_parents.cuh"
 
-// What is done first: the search begins, or distances are known and parents are to be found.
+// Value of `begins` if distances are known, and only parents are to be found.
 constexpr u32 KNOWN = 2;
 
 // Begins a search, as one thread: only the root is reached.
@@ -64,7 +66,7 @@ template <class K> __device__ inline void search(const Graph& g, const Search<ty
         if (!walk_on<K>(g, s, scratch)) return;
         if (scratch.action != END || walk.phase > 0 || !walk.capped) break;
         mark(s, 1);
-        // All have found that nothing is left.
+        // After this barrier all blocks have found that nothing is left.
         if (!grid_barrier(&s.state->barrier, scratch.target)) return;
         if (!pull<K>(g, s, scratch)) return;
         mark(s, 5);

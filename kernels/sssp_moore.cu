@@ -1,4 +1,4 @@
-// Entries of sssp_moore.cuh for each kind of distances.
+// The kernels of sssp_moore.cuh, for each kind of distances.
 #include "sssp_moore.cuh"
 
 // Queues the root, whose distance is 0.
@@ -9,7 +9,7 @@ extern "C" __global__ void moore_begin(const __grid_constant__ Moore m, u32 root
     m.state->tasks[0] = 1;
 }
 
-// Ends a round of any number of blocks.
+// Ends a round that any number of blocks computed.
 extern "C" __global__ void moore_end(const __grid_constant__ Moore m) {
     u64 round = m.state->rounds;
     m.state->tasks[round % 3] = 0;

@@ -1,62 +1,64 @@
-// Moore's algorithm with queues in three tiers, and the baseline that it is compared with.
+// Moore's shortest-path algorithm with queues in three tiers, and the baseline with which it is compared.
 //
-// A task is a vertex whose distance became smaller in the round before; a round goes along the edges of all tasks. What a round finds is queued by each
-// warp in shared memory, moves on to the block's queue there when that fills, and at the end of a round to the grid's in global memory. A launch
-// is of one of three kinds: one block that goes through many rounds, and keeps its queue in shared memory from one to the next; several blocks
-// with a barrier in global memory between rounds; any number of blocks for one round. The host chooses by the number of tasks.
+// A task is a vertex whose distance became smaller in the round before, and a round relaxes the edges of all tasks. Each warp queues the
+// vertices it finds in shared memory. When that queue is full, it moves them to the block's queue in shared memory, and at the end of a round
+// they move to the grid's queue in global memory. There are three kinds of launches: one block that computes many rounds and keeps its queue in
+// shared memory between them; several blocks with a barrier in global memory between rounds; and any number of blocks for one round. The host
+// chooses by the number of tasks.
 //
-// Beyond the published method, where one block has distances in shared memory and more tasks than it goes through at once, those farther than a
-// threshold wait until few others are left (the threshold algorithm of Glover, Klingman and Phillips 1985): most of them become nearer
-// meanwhile, and their edges are gone along once rather than many times.
+// One addition to the published method: if one block has distances in shared memory and more tasks than it can relax at once, tasks beyond a
+// threshold wait until few others are left (the threshold algorithm of Glover, Klingman and Phillips 1985). Most of them become nearer
+// meanwhile, so their edges are relaxed once rather than many times.
 //
-// The baseline (Harish and Narayanan 2007) looks at every vertex in every round: a mask says whose distances became smaller.
+// The baseline (Harish and Narayanan 2007) visits every vertex in every round. A mask has the vertices whose distances became smaller.
 //
-// Structs have twins in src/algo/sssp/gpu/twins.rs.
+// src/algo/sssp/gpu/twins.rs declares the same structs.
 #pragma once
 #include "sssp.cuh"
 
-// Threads of each of several blocks, and of a block that is alone.
+// Threads per block if there are several blocks, and if there is one.
 constexpr u32 MOORE_THREADS = 512;
 constexpr u32 MOORE_ALONE = 1024;
-// Lanes that share the edges of a task, and edges from which on all lanes of a warp do.
+// Number of lanes that share the edges of a task, and number of edges from which on all lanes of a warp share them.
 constexpr u32 MOORE_LANES = 8;
 constexpr u32 MOORE_LONG = 64;
-// Edges that a lane looks at at a time.
+// Number of edges that a lane reads at a time.
 constexpr u32 MOORE_EACH = 4;
-// Tasks that a warp's and a block's queue hold.
+// Number of tasks for which a warp's queue and a block's queue have room.
 constexpr u32 MOORE_OF_WARP = 64;
 constexpr u32 MOORE_OF_BLOCK = 1024;
-// Stands for the round of a vertex that waits.
+// Value of `found` for a vertex that waits.
 constexpr u32 MOORE_WAITS = NONE;
 
 struct MooreState {
     GridBarrier barrier;
-    // Tasks of rounds modulo 3.
+    // Number of tasks of each round, by rounds modulo 3.
     u32 tasks[3];
     u32 overflowed;
-    // Rounds done, and edges that were gone along.
+    // Number of rounds done, and number of edges that were relaxed.
     u64 rounds, relaxations;
 };
 static_assert(sizeof(MooreState) == 48, "as its twin");
 
 struct Moore {
     void* distances;
-    // For each vertex the last round that found it, and one more.
+    // For each vertex, one more than the last round that found it.
     u32* found;
     u32* queues[2];
     MooreState* state;
-    // The threshold is so much farther than the nearest task.
+    // Difference between the threshold and the distance of the nearest task.
     u64 reach;
-    // Rounds after which a launch ends, and tasks beyond which it does: at most MOORE_OF_BLOCK where one block has them to itself.
+    // Number of rounds after which a launch ends, and number of tasks above which it ends: at most MOORE_OF_BLOCK if one block has them to
+    // itself.
     u32 most_rounds, most_tasks;
-    // Tasks beyond which those past the threshold wait, and up to which those that wait are looked for.
+    // Number of tasks above which tasks beyond the threshold wait, and number of tasks at which waiting ones are looked for.
     u32 many, few;
     // 1 if one block has distances and rounds in shared memory.
     u32 is_small, unused;
 };
 static_assert(sizeof(Moore) == 72, "as its twin");
 
-// Distances and rounds in global memory, where no task waits.
+// Distances and rounds in global memory, in which no task waits.
 template <class K> struct InGlobal {
     typedef typename K::Distance T;
     T* distances;
@@ -66,7 +68,7 @@ template <class K> struct InGlobal {
     __device__ inline void leave(u32, u32) const {}
 };
 
-// Those of a small graph, in the shared memory of one block.
+// Distances and rounds of a small graph, in the shared memory of one block.
 template <class K> struct InShared {
     typedef typename K::Distance T;
     T* distances;
@@ -76,7 +78,7 @@ template <class K> struct InShared {
     u32* waiting;
     __device__ inline T of(u32 vertex) const { return const_cast<const volatile T*>(distances)[vertex]; }
     __device__ inline bool is_far(T distance) const { return distance >= threshold; }
-    // Lets a vertex wait, unless it is queued for the round `next`: another thread may have found a shorter way meanwhile.
+    // Marks a vertex as waiting, unless it is queued for the round `next`, because another thread may have found a shorter path.
     __device__ inline void leave(u32 vertex, u32 next) const {
         u32 had = const_cast<const volatile u32*>(found)[vertex];
         if (had != next && had != MOORE_WAITS) atomicCAS(found + vertex, had, MOORE_WAITS);
@@ -85,16 +87,16 @@ template <class K> struct InShared {
 };
 
 struct MooreScratch {
-    // Of this round and the next, where one block has them to itself.
+    // Tasks of this round and of the next, if one block has them to itself.
     u32 tasks[2][MOORE_OF_BLOCK];
     u32 of_warp[MOORE_ALONE / 32][MOORE_OF_WARP];
     u32 count, place, waiting;
-    // The least of some distances.
+    // The minimum that nearest_of computes.
     u64 nearest;
     u64 target;
 };
 
-// Moves tasks of a warp on to the block's queue, or where that is full to the grid's, as all its lanes.
+// Moves the tasks in a warp's queue to the block's queue, or to the grid's if that is full. All lanes of the warp call it.
 __device__ inline void pass_on(const Moore& m, MooreScratch& scratch, u32 round, u32 count) {
     __syncwarp();
     u32 place = lane_id() == 0 ? atomicAdd(&scratch.count, count) : 0;
@@ -112,7 +114,7 @@ __device__ inline void pass_on(const Moore& m, MooreScratch& scratch, u32 round,
     __syncwarp();
 }
 
-// Goes along the edges of `count` tasks, `rank` being the block's number among `blocks`. `task(i)` is the i-th.
+// Relaxes the edges of `count` tasks; `task(i)` is the i-th. `rank` is the number of this block among `blocks` blocks.
 template <class K, class Known, class F>
 __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch& scratch, const Known& known, u32 round, u32 count, u32 rank, u32 blocks, F task) {
     typedef typename K::Distance T;
@@ -130,7 +132,7 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
             else if (lane == 0) known.leave(vertex, round + 1);
             if (lane == 0) looked += row.length;
         }
-        // MOORE_EACH edges of a row from the k-th on, `stride` apart.
+        // Relaxes MOORE_EACH edges of a row, from the k-th on and `stride` apart.
         auto along = [&](const Range& row, T distance, u32 k, u32 stride) {
             Edge edge[MOORE_EACH];
             T near[MOORE_EACH], sum[MOORE_EACH];
@@ -151,7 +153,7 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
 #pragma unroll
             for (u32 j = 0; j < MOORE_EACH; j++) {
                 bool is_nearer = sum[j] < near[j];
-                // In most rounds few are.
+                // In most rounds few neighbours become nearer.
                 if (!__any_sync(ALL_LANES, is_nearer)) continue;
                 if (is_nearer && known.is_far(sum[j])) {
                     known.leave(edge[j].x, round + 1);
@@ -183,7 +185,7 @@ __device__ inline void moore_round(const Graph& g, const Moore& m, MooreScratch&
     if (overflowed) m.state->overflowed = 1;
 }
 
-// Moves the block's queue on to the grid's, as all its threads. Returns the number of tasks moved.
+// Moves the tasks in the block's queue to the grid's queue. All threads of the block call it. Returns the number of tasks moved.
 __device__ inline void pass_on_all(const Moore& m, MooreScratch& scratch, u32 round) {
     __syncthreads();
     u32 count = min(scratch.count, MOORE_OF_BLOCK);
@@ -195,7 +197,8 @@ __device__ inline void pass_on_all(const Moore& m, MooreScratch& scratch, u32 ro
     __syncthreads();
 }
 
-// Returns the least distance of the vertices that `of(i)` names for i below `count`, NONE for no vertex, as all threads of a block.
+// Returns the smallest distance of the vertices `of(i)` for all i below `count`; `of` returns NONE for no vertex. All threads of a block call
+// it.
 template <class T, class D, class F> __device__ inline T nearest_of(MooreScratch& scratch, T never, u32 count, D distance, F of) {
     T nearest = never;
     for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
@@ -210,14 +213,14 @@ template <class T, class D, class F> __device__ inline T nearest_of(MooreScratch
     return T(scratch.nearest);
 }
 
-// Returns the threshold where `nearest` is the nearest task, which is before it.
+// Returns the threshold if the nearest task has the distance `nearest`. The nearest task is always within it.
 template <class K> __device__ inline typename K::Distance threshold_of(const Moore& m, typename K::Distance nearest) {
     typedef typename K::Distance T;
     return max(sum_of<K>(nearest, T(m.reach)), T(nearest + 1));
 }
 
-// Adds to the block's `count` tasks of a round the nearest of those that wait, as far as there is room, as all its threads. Returns the number of
-// tasks.
+// Adds the nearest waiting vertices to the block's `count` tasks of a round, as far as there is room. All threads of the block call it. Returns
+// the new number of tasks.
 template <class K> __device__ inline u32 end_waiting(const Graph& g, const Moore& m, MooreScratch& scratch, InShared<K>& shared, u32 round, u32 count) {
     typedef typename K::Distance T;
     T nearest = nearest_of(scratch, T(K::NEVER), g.vertices, [&](u32 v) { return shared.of(v); }, [&](u32 v) { return shared.found[v] == MOORE_WAITS ? v : NONE; });
@@ -245,7 +248,7 @@ template <class K> __device__ inline u32 end_waiting(const Graph& g, const Moore
     return count;
 }
 
-// Rounds by one block, until there are no tasks or too many.
+// Computes rounds with one block, until there are no tasks or too many.
 template <class K> __device__ inline void moore_one(const Graph& g, const Moore& m, MooreScratch& scratch) {
     typedef typename K::Distance T;
     DYNAMIC_SHARED(u64, memory);
@@ -280,7 +283,7 @@ template <class K> __device__ inline void moore_one(const Graph& g, const Moore&
         __syncthreads();
         if (waiting != 0 && count <= m.few) count = end_waiting<K>(g, m, scratch, shared, round, count);
     }
-    // What did not fit has been queued in global memory before; what waits comes after.
+    // Tasks that did not fit are in global memory already. These tasks follow them, and then the waiting ones.
     u32 own = min(count, MOORE_OF_BLOCK), before = count - own;
     for (u32 k = threadIdx.x; k < own; k += blockDim.x) m.queues[round & 1][before + k] = scratch.tasks[round & 1][k];
     if (threadIdx.x == 0) scratch.count = count;
@@ -298,7 +301,7 @@ template <class K> __device__ inline void moore_one(const Graph& g, const Moore&
     m.state->rounds = round;
 }
 
-// Rounds by several blocks, until there are no tasks or too many.
+// Computes rounds with several blocks, until there are no tasks or too many.
 template <class K> __device__ inline void moore_several(const Graph& g, const Moore& m, MooreScratch& scratch) {
     u32 round = u32(fresh(&m.state->rounds)), done = 0;
     if (threadIdx.x == 0) {
@@ -316,14 +319,14 @@ template <class K> __device__ inline void moore_several(const Graph& g, const Mo
         round++;
         count = fresh(m.state->tasks + round % 3);
     }
-    // Each round has cleared the count of the next but one.
+    // Each round has cleared the count of the round after the next.
     if (!grid_barrier(&m.state->barrier, scratch.target)) return;
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     m.state->tasks[(round + 1) % 3] = m.state->tasks[(round + 2) % 3] = 0;
     m.state->rounds = round;
 }
 
-// One round by any number of blocks.
+// Computes one round with any number of blocks.
 template <class K> __device__ inline void moore_any(const Graph& g, const Moore& m, MooreScratch& scratch) {
     u32 round = u32(m.state->rounds), count = m.state->tasks[round % 3];
     const u32* tasks = m.queues[round & 1];
@@ -336,16 +339,16 @@ template <class K> __device__ inline void moore_any(const Graph& g, const Moore&
 // The baseline's arrays.
 struct Masked {
     void* distances;
-    // The smallest distances found up to now.
+    // The smallest distances found so far.
     void* found;
     u8* mask;
-    // 1 once a distance became smaller in this round, and once a sum did not fit.
+    // [0] is 1 if a distance became smaller in this round, and [1] is 1 if a sum did not fit.
     u32* again;
     u64* relaxations;
 };
 static_assert(sizeof(Masked) == 40, "as its twin");
 
-// Goes along the edges of all vertices in the mask.
+// Relaxes the edges of all vertices in the mask.
 template <class K> __device__ inline void masked_round(const Graph& g, const Masked& m) {
     typedef typename K::Distance T;
     u32 vertex = blockIdx.x * blockDim.x + threadIdx.x;

@@ -1,15 +1,15 @@
-// Finds parents once distances are known. The parent of a vertex is its smallest neighbour that is nearer to the root and whose edge is tight:
-// the distance there and the weight make the distance here.
+// Finds parents after distances are known. The parent of a vertex is its smallest neighbour that is nearer to the root and has a tight edge: the
+// neighbour's distance plus the weight is the vertex's distance.
 //
-// Where distances were capped, vertices nearer than `led` are few: they tell their neighbours of themselves, and others look for parents at least as far
-// away, in the part of their rows where weights are small enough.
+// If distances were capped, few vertices are nearer than `led`. These offer themselves to their neighbours as parents. The other vertices look
+// for parents that are at least as far away as `led`, in the part of their rows with small enough weights.
 //
-// Edges that add nothing join vertices of equal distance. Of these, some have a parent by the rule above or are the root; any other's parent is its smallest
-// neighbour by such an edge that is one step nearer to these.
+// Edges of weight 0 connect vertices of equal distance. Some of these vertices are the root or have a parent by the rule above. The parent of
+// any other is its smallest neighbour by such an edge that is one step nearer to these.
 #pragma once
 #include "sssp_pull.cuh"
 
-// Looks for a parent in a row as one thread: the smallest neighbour that is nearer, by a tight edge.
+// Looks for a parent in a row: the smallest neighbour that is nearer and has a tight edge. One thread calls it.
 template <class K>
 __device__ inline u32 parent_in(const Graph& g, const Search<typename K::Distance>& s, u32 vertex, const Range& row, typename K::Distance distance,
                                 typename K::Distance least, u32& looked) {
@@ -37,7 +37,7 @@ template <class T> __device__ inline void offer(const Search<T>& s, u32 vertex, 
     if (parent < fresh(s.parents + vertex)) atomicMin(s.parents + vertex, parent);
 }
 
-// Tells the neighbours in a row of a vertex that is nearer than they are, as one thread.
+// Offers a vertex as a parent to the neighbours in its row to which it has a tight edge. One thread calls it.
 template <class K>
 __device__ inline void tell(const Graph& g, const Search<typename K::Distance>& s, u32 vertex, typename K::Distance distance, const Range& row) {
     for (u32 k = 0; k < row.length; k++) {
@@ -47,7 +47,7 @@ __device__ inline void tell(const Graph& g, const Search<typename K::Distance>& 
     }
 }
 
-// Gives vertices of one edge their distance and parent.
+// Computes the distance and the parent of vertices with one edge.
 template <class K>
 __device__ inline void end_tails(const Graph& g, const Search<typename K::Distance>& s, u32& reached, typename K::Distance& farthest) {
     typedef typename K::Distance T;
@@ -57,7 +57,7 @@ __device__ inline void end_tails(const Graph& g, const Search<typename K::Distan
         Range row = range_of(g, in_row(g, vertex));
         if (row.length == 0) continue;
         Edge edge = __ldg(g.rows.entries + row.start);
-        // Two vertices that have each other alone are reached from the root alone.
+        // A pair of vertices whose only neighbours are each other is reached only if one of them is the root.
         T near = edge.x < g.tail || edge.x == s.root ? fresh(s.distances + edge.x) : K::NEVER;
         if (near == K::NEVER) continue;
         T sum = K::add(near, edge.y);
@@ -70,7 +70,7 @@ __device__ inline void end_tails(const Graph& g, const Search<typename K::Distan
     }
 }
 
-// Finds the parents of all vertices that have a nearer one. Returns false if the block must leave.
+// Finds the parents of all vertices that have a nearer neighbour with a tight edge. Returns false if the block must leave.
 template <class K>
 __device__ inline bool nearer_parents(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
     typedef typename K::Distance T;
@@ -97,7 +97,7 @@ __device__ inline bool nearer_parents(const Graph& g, const Search<typename K::D
         u32 without = enqueue<T, 1>(s, scratch, vertices, distances, rows);
         if (looks && (row.length < SSSP_MANY || without)) {
             u32 parent = parent_in<K>(g, s, vertex, row, distance, led, mine);
-            // Where nearer vertices tell of themselves, others offer parents at the same time.
+            // If nearer vertices offer themselves, others write this parent at the same time.
             if (parent != NONE && walk.capped) atomicMin(s.parents + vertex, parent);
             else if (parent != NONE) s.parents[vertex] = parent;
         }
@@ -139,7 +139,7 @@ __device__ inline bool nearer_parents(const Graph& g, const Search<typename K::D
     return true;
 }
 
-// Sets a bit for each vertex that needs no parent any more, and counts the others.
+// Sets a bit for each reached vertex that still needs a parent, and counts these vertices.
 template <class K> __device__ inline u32 settle(const Graph& g, const Search<typename K::Distance>& s) {
     u32 words = (g.tail + 31) / 32, open = 0;
     for (u32 word = blockIdx.x * SSSP_WARPS + warp_id(); word < words; word += gridDim.x * SSSP_WARPS) {
@@ -152,14 +152,14 @@ template <class K> __device__ inline u32 settle(const Graph& g, const Search<typ
     return open;
 }
 
-// Gives parents to vertices that no nearer one leads to, step by step. Returns false if the block must leave.
+// Finds parents for vertices that have no nearer neighbour, step by step. Returns false if the block must leave.
 template <class K> __device__ inline bool equal_parents(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
     typedef typename K::Distance T;
     if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
     u32 words = (g.tail + 31) / 32;
     for (u64 round = 0;; round++) {
         u32 open = settle<K>(g, s);
-        // At the end of a round that gave a parent to none, nobody reads bits any more.
+        // All blocks add up the vertices that still need a parent. If there are none, no bit is set any more.
         u64* left = s.state->adopted + round % 3;
         if (lane_id() == 0 && open > 0) atomicAdd(left, u64(open));
         if (blockIdx.x == 0 && threadIdx.x == 0) s.state->adopted[(round + 1) % 3] = 0;

@@ -1,7 +1,8 @@
-// Brings weighted rows into place for shortest paths: neighbours of both halves side by side, each with its weight, by ascending weight.
+// Prepares weighted rows for shortest paths: it joins both halves of each row, pairs neighbours with their weights, and sorts them by weight.
 #include "sssp.cuh"
 
-// Entries up to which a warp sorts a row, and a block of threads in shared memory; entries of a longer row that it sorts there at a time.
+// Longest row that a warp sorts, longest row that a block of threads sorts in shared memory, and number of entries of a longer row that a block
+// sorts in shared memory at a time.
 constexpr u32 SORT_FEW = 32;
 #ifdef CUDA_ON_CPU
 constexpr u32 SORT_MIDDLE = 64;
@@ -12,8 +13,8 @@ constexpr u32 SORT_TILE = 4096;
 #endif
 constexpr u32 SORT_THREADS = 256;
 
-// Raises bounds[0] to the vertices up to the last that has more than one edge, bounds[1], [2] and [3] up to the last with SSSP_MANY, more than SORT_FEW and
-// more than SORT_MIDDLE edges, and bounds[4] to the entries of the longest row.
+// Raises each of the bounds to one past the last vertex that meets a condition. bounds[0]: it has at least two edges. bounds[1], [2] and [3]: it
+// has at least SSSP_MANY, more than SORT_FEW, and more than SORT_MIDDLE edges. Raises bounds[4] to the number of entries of the longest row.
 extern "C" __global__ void sssp_bounds(const __grid_constant__ Graph g, u32* bounds) {
     for (u64 v = u64(blockIdx.x) * blockDim.x + threadIdx.x; v < g.vertices; v += u64(gridDim.x) * blockDim.x) {
         u32 in = range_of(g, in_row(g, v)).length, out = g.shift ? range_of(g, out_row(g, v)).length : 0;
@@ -26,25 +27,25 @@ extern "C" __global__ void sssp_bounds(const __grid_constant__ Graph g, u32* bou
     }
 }
 
-// How weights come about: a kind of src/graph/weights/drawn.rs, or as they are stored.
+// Source of the weights: stored with the rows, all 1, or drawn as in src/graph/weights/drawn.rs.
 enum Weights : u32 { STORED, UNIT, DRAWN_WHOLE, DRAWN_DECIMAL };
 
 struct Placing {
     Edge* edges;
-    // Starts of the rows of the half that is brought, and of the lower half if that is not the one.
+    // Starts of the rows of the half that is being placed. `lower` has those of the lower half, unless that half is being placed.
     const u32* own;
     const u32* lower;
-    // Of every vertex the input's id.
+    // The input's id of every vertex.
     const u64* ids;
     u64 seed;
     u32 weights;
-    // Bounds of those that are drawn.
+    // Smallest and largest weight that is drawn.
     u32 least, most;
     u32 unused;
 };
 static_assert(sizeof(Placing) == 56, "as its twin");
 
-// Returns the output of SplitMix64 in this state.
+// Returns the output of SplitMix64 for this state.
 __device__ inline u64 mixed(u64 state) {
     u64 x = state + 0x9e3779b97f4a7c15ull;
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -56,13 +57,14 @@ __device__ inline u32 drawn(const Placing& p, u64 first, u64 second) {
     if (p.weights == UNIT) return 1;
     u64 hash = mixed(mixed(mixed(p.seed) + first) + second);
     if (p.weights == DRAWN_WHOLE) return p.least + u32((hash >> 32) * (u64(p.most - p.least) + 1) >> 32);
-    // Rounded after each operation, as the host does.
+    // The result is rounded after each operation, as on the host.
     float least = __uint_as_float(p.least), most = __uint_as_float(p.most);
     float part = float(u32(hash >> 40)) * (1.0f / (1 << 24));
     return __float_as_uint(min(__fadd_rn(least, __fmul_rn(part, __fadd_rn(most, -least))), most));
 }
 
-// Puts a piece of a half's neighbours, which begins at entry `begin` (its low 32 bits), into whole rows. They belong to `rows` rows from `first` on.
+// Places a piece of a half's neighbours in whole rows. The piece begins at entry `begin` (its low 32 bits) and belongs to `rows` rows from
+// `first` on.
 extern "C" __global__ void sssp_place(const __grid_constant__ Graph g, const __grid_constant__ Placing p, const u32* targets, const u32* weights,
                                       u32 count, u32 first, u32 rows, u32 begin) {
     const u32* starts = p.own + first;
@@ -86,7 +88,7 @@ extern "C" __global__ void sssp_place(const __grid_constant__ Graph g, const __g
                 own = __ldg(p.ids + (row >> g.shift));
                 other = __ldg(p.ids + target);
             }
-            // An in-row has the tails of its edges; without direction the smaller id comes first.
+            // An in-row has the tails of its edges. Without direction the smaller id comes first.
             bool turns = g.shift ? (row & 1) != 0 : other < own;
             weight = drawn(p, turns ? other : own, turns ? own : other);
         }
@@ -94,7 +96,7 @@ extern "C" __global__ void sssp_place(const __grid_constant__ Graph g, const __g
     }
 }
 
-// Finds the least and the largest weight, and adds all. Decimals are numbers of f32.
+// Finds the smallest weight, the largest weight and the sum of all weights. If `decimals` is set, weights are bits of f32.
 extern "C" __global__ void sssp_weights(const Edge* edges, u64 count, u32 decimals, u32* bounds, double* sum) {
     u32 least = NONE, most = 0;
     double all = 0;
@@ -125,11 +127,11 @@ extern "C" __global__ void sssp_heads(const __grid_constant__ Graph g, Edge* hea
     }
 }
 
-// By weight, then by neighbour.
+// Keys order edges by weight, then by neighbour.
 __device__ inline u64 key_of(const Edge& edge) { return u64(edge.y) << 32 | edge.x; }
 __device__ inline Edge edge_of(u64 key) { return Edge{u32(key), u32(key >> 32)}; }
 
-// Sorts rows of up to SORT_FEW entries, each by a warp.
+// Sorts the rows of up to SORT_FEW entries. A warp sorts one row at a time.
 extern "C" __global__ void sssp_sort_few(const __grid_constant__ Graph g, Edge* edges, u64 rows) {
     u64 warp = (u64(blockIdx.x) * blockDim.x + threadIdx.x) / 32, warps = u64(gridDim.x) * blockDim.x / 32;
     for (u64 row = warp; row < rows; row += warps) {
@@ -145,12 +147,13 @@ extern "C" __global__ void sssp_sort_few(const __grid_constant__ Graph g, Edge* 
             }
             if (size >= range.length) break;
         }
-        // The first lanes are in ascending order after each size.
+        // After each size, the first lanes are in ascending order, so that the loop can end early.
         if (lane_id() < range.length) edges[range.start + lane_id()] = edge_of(key);
     }
 }
 
-// Sorts or merges up to SORT_TILE keys in shared memory: from blocks of `size` keys on, which are merged already if `merged`.
+// Sorts or merges up to SORT_TILE keys in shared memory, beginning with blocks of `size` keys. If `merged`, the first step of these blocks has
+// been done already.
 __device__ inline void sort_tile(u64* keys, u32 length, u32 size, bool merged, u32 padded) {
     for (; size <= padded; size *= 2) {
         for (u32 step = merged ? size / 2 : size; step > 0; step /= 2) {
@@ -178,7 +181,7 @@ __device__ inline void sort_tile(u64* keys, u32 length, u32 size, bool merged, u
     }
 }
 
-// Sorts rows of more than SORT_FEW and up to SORT_MIDDLE entries among the first `rows`, each by a block.
+// Sorts the rows of more than SORT_FEW and up to SORT_MIDDLE entries among the first `rows` rows. A block of threads sorts one row at a time.
 extern "C" __global__ void __launch_bounds__(SORT_THREADS) sssp_sort_middle(const __grid_constant__ Graph g, Edge* edges, u64 rows) {
     __shared__ u64 keys[SORT_MIDDLE];
     for (u64 row = blockIdx.x; row < rows; row += gridDim.x) {
@@ -194,7 +197,8 @@ extern "C" __global__ void __launch_bounds__(SORT_THREADS) sssp_sort_middle(cons
     }
 }
 
-// Sorts rows of more than SORT_MIDDLE entries among the first `rows`, each by a block where it lies. `next` is 0 before.
+// Sorts the rows of more than SORT_MIDDLE entries among the first `rows` rows, in place. A block of threads sorts one row at a time. `next` is 0
+// before the launch.
 extern "C" __global__ void __launch_bounds__(SSSP_THREADS, 1) sssp_sort_many(const __grid_constant__ Graph g, Edge* edges, u64 rows, u32* next) {
     __shared__ u64 keys[SORT_TILE];
     __shared__ u32 mine;

@@ -1,12 +1,12 @@
-// Pulls distances from neighbours once those below a cap are known: a vertex beyond goes through its in-row, which ascends by weight, until no
-// edge can make its distance smaller.
+// Pulls distances from neighbours after those below a cap are known. A vertex beyond the cap goes through its in-row, which ascends by weight,
+// until no further edge can make its distance smaller.
 //
-// In the first round all neighbours nearer than `led` have told it their distances before, so that others are at least that far; in later rounds
-// only those change that are beyond the cap. Rows of many edges are shared by all threads, by way of a queue.
+// In the first round, all vertices nearer than `led` have already pushed their distances, so a neighbour counts only if it is at least that far
+// away. In later rounds, only distances beyond the cap change. All threads share the rows of many edges, through a queue.
 #pragma once
 #include "sssp_walk.cuh"
 
-// Notes vertices that became nearer, as all lanes of a warp: their number, and themselves if they are to be pushed from.
+// Records vertices that became nearer: counts them, and piles them up if distances are pushed from them later. All lanes of a warp call it.
 template <class T> __device__ inline void note_changed(const Search<T>& s, Scratch<T>& scratch, u32 vertex, T distance, bool has) {
     u32 lanes = __ballot_sync(ALL_LANES, has);
     if (lanes == 0) return;
@@ -14,7 +14,7 @@ template <class T> __device__ inline void note_changed(const Search<T>& s, Scrat
     if (scratch.walk.rounds > 0) pile_up_few(s, scratch, vertex, distance, has);
 }
 
-// Adds what a block noted to the number of all.
+// Adds the number of vertices that a block recorded to the number of all blocks.
 template <class T> __device__ inline void tell_changed(const Search<T>& s, Scratch<T>& scratch) {
     __syncthreads();
     if (threadIdx.x != 0) return;
@@ -22,7 +22,7 @@ template <class T> __device__ inline void tell_changed(const Search<T>& s, Scrat
     scratch.found = 0;
 }
 
-// Returns the distance by an edge from a neighbour that has `near`.
+// Returns the distance through an edge from a neighbour with the distance `near`.
 template <class K> __device__ inline typename K::Distance sum_by(const Search<typename K::Distance>& s, const Edge& edge, typename K::Distance near) {
     if (near == K::NEVER) return K::NEVER;
     typename K::Distance sum = K::add(near, edge.y);
@@ -30,7 +30,7 @@ template <class K> __device__ inline typename K::Distance sum_by(const Search<ty
     return sum;
 }
 
-// Goes through a row as one thread; returns the smallest distance by it, or `had`.
+// Goes through a row with one thread. Returns the smallest distance through a neighbour in it, or `had` if none is smaller.
 template <class K>
 __device__ inline typename K::Distance pulled(const Graph& g, const Search<typename K::Distance>& s, u32 vertex, const Range& row, typename K::Distance had,
                                               typename K::Distance least, u32& looked) {
@@ -44,7 +44,7 @@ __device__ inline typename K::Distance pulled(const Graph& g, const Search<typen
             if (best == K::NEVER) check_sum<K>(s, best);
             break;
         }
-        // By the first, most others are known to be no shorter.
+        // After the first edge, most others are known to give no smaller distance.
         best = min(best, sum_by<K>(s, edge[0], fresh(s.distances + edge[0].x)));
 #pragma unroll
         for (u32 k = 1; k < SSSP_AHEAD; k++) {
@@ -57,7 +57,7 @@ __device__ inline typename K::Distance pulled(const Graph& g, const Search<typen
     return best;
 }
 
-// One round over all vertices beyond the cap. Returns false if the block must leave.
+// Pulls the distances of all vertices beyond the cap once. Returns false if the block must leave.
 template <class K> __device__ inline bool pull_round(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
     typedef typename K::Distance T;
     Walk<T>& walk = scratch.walk;
@@ -83,7 +83,7 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
                 rows[0].length = edges_while(g, row, [=](u32 weight) { return K::add(least, weight) < had; });
                 if (rows[0].length < row.length) check_sum<K>(s, had);
             }
-            // A row that finds no room is gone through by its thread.
+            // If there is no room for a row in the queue, its thread goes through it.
             if (!enqueue<T, 1>(s, scratch, vertices, distances, rows) && row.length >= SSSP_MANY) row.length = 0;
         }
         if (row.length > 0) now = pulled<K>(g, s, vertex, row, had, least, mine);
@@ -130,11 +130,12 @@ template <class K> __device__ inline bool pull_round(const Graph& g, const Searc
     return true;
 }
 
-// Pulls until nothing changes, or so little that it is pushed on from what changed, which is piled up then. Returns false if the block must leave.
+// Pulls until nothing changes, or so little that pushing is faster. The vertices to push from are then piled up. Returns false if the block must
+// leave.
 template <class K> __device__ inline bool pull(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
     Walk<typename K::Distance>& walk = scratch.walk;
     while (true) {
-        // What was piled up is forgotten.
+        // The pile of the round before is dropped.
         __syncthreads();
         if (blockIdx.x == 0 && threadIdx.x == 0) clear_counts(s, walk);
         __syncthreads();

@@ -1,25 +1,25 @@
-// Queues and piles of vertices: a block puts what its threads have in one place, and all blocks take parts of what is queued.
+// Queues and piles of vertices. The threads of a block append what they found in one piece, and all blocks share what is queued.
 #pragma once
 #include "sssp.cuh"
 
-// A queue's counter: slots in the low bits, entries above.
+// The counter of a queue has the number of slots in its low bits and the number of entries above them.
 #ifdef CUDA_ON_CPU
 constexpr u32 SSSP_SLOT_BITS = 51;
 #else
 constexpr u32 SSSP_SLOT_BITS = 40;
 #endif
-// Slots from which on a queue takes no more.
+// A queue with this many slots takes no more entries.
 constexpr u64 SSSP_MOST_SLOTS = 1ull << 31;
 
 __device__ inline u64 packed(u32 slots) { return 1ull << SSSP_SLOT_BITS | slots; }
 __device__ inline u32 entries_of(u64 queued) { return u32(queued >> SSSP_SLOT_BITS); }
 __device__ inline u64 slots_of(u64 queued) { return queued & ((1ull << SSSP_SLOT_BITS) - 1); }
 
-// The place of entries that a queue no longer counts.
+// The place of entries that a full queue did not count.
 constexpr u64 SSSP_NO_PLACE = ~0ull;
 
-// Takes places for entries of the next step's queue, as one thread. A block that found the queue full counts nothing there any more: what all threads
-// find may be more than the counter has bits for.
+// Reserves places for entries of the next step's queue; one thread calls it. Once a block has found the queue full, it adds nothing to the
+// counter any more, because all that the threads find may be more than the counter has bits for.
 template <class T> __device__ inline u64 take_places(const Search<T>& s, Scratch<T>& scratch, u64 count) {
     u64 next = scratch.walk.step + 1;
     if (*const_cast<volatile u64*>(&scratch.full) == next) return SSSP_NO_PLACE;
@@ -28,15 +28,15 @@ template <class T> __device__ inline u64 take_places(const Search<T>& s, Scratch
     return place;
 }
 
-// Leaves a vertex that has no room to be found by its bit.
+// Sets the bit of a vertex for which there is no room, so that it is found later.
 template <class T> __device__ inline void leave(const Search<T>& s, const Scratch<T>& scratch, u32 vertex) {
     atomicOr(s.pending + vertex / 32, 1u << (vertex % 32));
     u64 next = scratch.walk.step + 1;
     s.state->pending[next % 3] = next;
 }
 
-// Queues what each thread of a block has for the next step: up to N rows, those of length 0 being none. Returns a bit for each row that
-// has no room.
+// Queues rows for the next step: up to N of each thread of the block. A row of length 0 is not queued. Returns a bit for each row for which
+// there is no room.
 template <class T, u32 N>
 __device__ inline u32 enqueue(const Search<T>& s, Scratch<T>& scratch, const u32 (&vertex)[N], const T (&distance)[N], const Range (&row)[N]) {
     u64 mine = 0, total;
@@ -62,7 +62,7 @@ __device__ inline u32 enqueue(const Search<T>& s, Scratch<T>& scratch, const u32
             queue.bases[at] = row[r].start - slot;
             queue.distances[at] = distance[r];
         } else {
-            // All places behind have none, either.
+            // There is no room for later places, either.
             if (!is_full) atomicMin(s.state->limit + next, place);
             without |= 1u << r;
         }
@@ -71,8 +71,8 @@ __device__ inline u32 enqueue(const Search<T>& s, Scratch<T>& scratch, const u32
     return without;
 }
 
-// Piles up what each thread of a block has, up to N vertices whose bits are in `which`. `ahead` is 1 for the pile that takes the place of the one that
-// is gone through, 0 for that one.
+// Piles up vertices: each thread of the block has up to N, and the bits of `which` tell which ones. `ahead` is 0 for the current pile, and 1 for
+// the pile that replaces it.
 template <class T, u32 N>
 __device__ inline void pile_up(const Search<T>& s, Scratch<T>& scratch, const u32 (&vertex)[N], const T (&distance)[N], u32 which, u32 ahead) {
     if (!__syncthreads_or(which != 0)) return;
@@ -99,7 +99,7 @@ __device__ inline void pile_up(const Search<T>& s, Scratch<T>& scratch, const u3
     if (lane_id() == 0 && u64(least) < fresh(s.state->least + sift % 3)) atomicMin(s.state->least + sift % 3, u64(least));
 }
 
-// Piles up vertices that few threads have, as all lanes of a warp.
+// Piles up one vertex of each lane that has one. All lanes of a warp call it; it suits vertices that few threads have.
 template <class T> __device__ inline void pile_up_few(const Search<T>& s, const Scratch<T>& scratch, u32 vertex, T distance, bool has) {
     u32 lanes = __ballot_sync(ALL_LANES, has);
     if (lanes == 0) return;
@@ -120,8 +120,8 @@ template <class T> __device__ inline void pile_up_few(const Search<T>& s, const 
     }
 }
 
-// Goes through the slots of this step's queue, the same number in all blocks of the team: `each(r, vertex, distance, place)` has a slot as the
-// thread's r-th, and `then(slots)` follows a block's chunk, as all its threads.
+// Goes through the slots of this step's queue, of which every block of the team gets the same number. `each(r, vertex, distance, place)` gets a
+// slot, which is the thread's r-th. All threads of the block call `then(slots)` after each chunk.
 template <class T, class F, class G>
 __device__ inline void for_slots(const Search<T>& s, Scratch<T>& scratch, Team team, F each, G then) {
     const Queue<T>& queue = s.queues[scratch.walk.step & 1];
@@ -130,7 +130,7 @@ __device__ inline void for_slots(const Search<T>& s, Scratch<T>& scratch, Team t
     u64 begin = u64(share) * team.rank, end = min(u64(slots), begin + share);
     if (begin >= end) return;
     u32* tile = scratch.tile;
-    // The last entry that begins at or before the first slot.
+    // Searches the last entry that begins at or before the first slot.
     u32 low = 0, high = count;
     while (high - low > 1) {
         u32 stride = (high - low + SSSP_THREADS - 1) / SSSP_THREADS;

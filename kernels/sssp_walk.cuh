@@ -1,19 +1,19 @@
-// Pushes distances along edges, bucket by bucket: vertices of distances below a bound are queued, those beyond are piled up until the queue is
-// empty, and then those below the next bound are queued (Davidson, Baxter, Garland and Owens 2014, near and far pile).
+// Pushes distances along edges, bucket by bucket. Vertices with distances below a bound are queued, and the others are piled up. When the queue
+// is empty, the bound rises and the vertices below it are queued (near and far pile of Davidson, Baxter, Garland and Owens 2014).
 //
-// A vertex enters by an improvement of its distance, and counts while it has that distance: of several entries one is expanded. A vertex for which
-// there is no room leaves a bit, and is looked for when the queue is empty.
+// A vertex is added each time its distance becomes smaller. An entry counts only while the vertex still has the entry's distance, so that one of
+// several entries is expanded. If there is no room for a vertex, its bit is set, and it is looked for when the queue is empty.
 #pragma once
 #include "sssp_deep.cuh"
 
 enum Action : u32 {
-    // Go along the edges of the queue.
+    // Relax the out-edges of the vertices in the queue.
     PUSH,
-    // Queue again what is queued, for a lower bound or a cap.
+    // Go through the queue again, because the bound became lower or a cap was set.
     REQUEUE,
     // Go through the pile.
     SIFT,
-    // Look for vertices that had no room.
+    // Look for vertices for which there was no room.
     RESCAN,
     // The launch has to end.
     PAUSE,
@@ -21,21 +21,21 @@ enum Action : u32 {
     END
 };
 
-// Returns a distance beyond this one by `width`, or by the least there is.
+// Returns `distance` plus `width`, but at least the next larger distance.
 template <class K> __device__ inline typename K::Distance wider(typename K::Distance distance, u64 width) {
     typedef typename K::Distance T;
     if (width >= u64(K::NEVER) || distance == K::NEVER) return K::NEVER;
     return max(sum_of<K>(distance, T(width)), T(distance + 1));
 }
 
-// Goes on to the next step, behind a meeting.
+// Goes on to the next step, after a barrier.
 template <class T> __device__ inline void next_step(const Search<T>& s, Walk<T>& walk) {
     walk.step++;
     walk.owed |= fresh(s.state->pending + walk.step % 3) == walk.step;
 }
 
-// Returns the next action, and changes the walk for it. Called by one thread of each block, which all find the same: what they read of the state does not
-// change while the action is carried out.
+// Returns the next action, and changes the walk for it. One thread of each block calls it, and all get the same result, because the state that
+// they read does not change while the action runs.
 template <class K> __device__ inline u32 choose(const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
     typedef typename K::Distance T;
     const State* state = s.state;
@@ -70,7 +70,7 @@ template <class K> __device__ inline u32 choose(const Search<typename K::Distanc
     if (scratch.piled == 0 && !walk.owed) return END;
     if (is_capped && least >= walk.cap && !walk.owed) return END;
     walk.tried = 0;
-    // Where the least is none, vertices without room have it: the bound rises all the same.
+    // If the pile has no least distance, the remaining vertices are those without room. The bound rises anyway.
     T from = least == ~0ull || T(least) == K::NEVER ? walk.below : T(least);
     walk.lowest = max(walk.lowest, from);
     walk.below = walk.phase > 0 ? K::NEVER : wider<K>(walk.lowest, is_capped ? s.fine : s.coarse);
@@ -78,7 +78,7 @@ template <class K> __device__ inline u32 choose(const Search<typename K::Distanc
     return SIFT;
 }
 
-// Goes along the edges of the queue, and queues or piles up vertices whose distances become smaller.
+// Relaxes the edges of the queued vertices, and queues or piles up vertices whose distances become smaller.
 template <class K>
 __device__ inline void push(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team) {
     typedef typename K::Distance T;
@@ -114,7 +114,7 @@ __device__ inline void push(const Graph& g, const Search<typename K::Distance>& 
         });
 }
 
-// Queues a vertex of each thread whose distance is below the bound, and piles up others.
+// Queues one vertex of each thread if its distance is below the bound, and otherwise piles it up.
 template <class K>
 __device__ inline void put(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, u32 vertex,
                            typename K::Distance distance, bool has, u32 ahead) {
@@ -130,7 +130,7 @@ __device__ inline void put(const Graph& g, const Search<typename K::Distance>& s
     pile_up<T, 1>(s, scratch, vertices, distances, far, ahead);
 }
 
-// Goes through a queue or pile of `count` vertices.
+// Goes through a queue or pile of `count` vertices and queues or piles up each one again.
 template <class K>
 __device__ inline void sift(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team,
                             const u32* vertices, const typename K::Distance* distances, u64 count, u32 ahead) {
@@ -150,7 +150,7 @@ __device__ inline void sift(const Graph& g, const Search<typename K::Distance>& 
     }
 }
 
-// Looks for vertices that left a bit.
+// Looks for vertices whose bit is set, because there was no room for them.
 template <class K>
 __device__ inline void rescan(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch, Team team) {
     typedef typename K::Distance T;
@@ -179,7 +179,7 @@ __device__ inline void act(const Graph& g, const Search<typename K::Distance>& s
     } else if (action == RESCAN) {
         rescan<K>(g, s, scratch, team);
     } else {
-        // What is queued stays beside the pile, what is piled up goes to the other one.
+        // Entries of the queue are added to the current pile, and entries of the pile go to the other pile.
         const Queue<T>& queue = s.queues[walk.step & 1];
         const Pile<T>& pile = s.piles[walk.sift & 1];
         bool again = action == REQUEUE;
@@ -188,7 +188,7 @@ __device__ inline void act(const Graph& g, const Search<typename K::Distance>& s
     }
 }
 
-// Clears the counts of the step and of the sift after the next, as one thread.
+// Clears the counts of the step after the next and of the sift after the next. One thread calls it.
 template <class T> __device__ inline void clear_counts(const Search<T>& s, const Walk<T>& walk) {
     s.state->queued[(walk.step + 2) % 3] = 0;
     s.state->limit[(walk.step + 2) % 3] = ~0ull;
@@ -196,28 +196,28 @@ template <class T> __device__ inline void clear_counts(const Search<T>& s, const
     s.state->least[(walk.sift + 2) % 3] = ~0ull;
 }
 
-// True if one block does the action as fast as all do.
+// Returns true if one block does the action as fast as all blocks.
 template <class T> __device__ inline bool is_narrow(const Search<T>& s, const Scratch<T>& scratch, u32 action) {
-    // The pile grows while others still look at it, but for what goes through it.
+    // The size of the pile may be compared only for a sift, because in other actions it grows while other blocks still read it.
     if (action == SIFT) return scratch.piled <= SSSP_NARROW_PILE;
     return action < SIFT && slots_of(scratch.queued) <= (s.hops ? DEEP_NARROW : SSSP_NARROW);
 }
 
-// Takes steps until nothing is left, or the launch has to end. Returns false if the block must leave.
+// Takes steps until nothing is left or the launch has to end. Returns false if the block must leave.
 template <class K> __device__ inline bool walk_on(const Graph& g, const Search<typename K::Distance>& s, Scratch<typename K::Distance>& scratch) {
     typedef typename K::Distance T;
     while (true) {
-        // The block has read what its threads change now.
+        // All threads of the block have now read what one of them changes next.
         __syncthreads();
         if (threadIdx.x == 0) {
-            // The others choose for themselves by the walk as it was before.
+            // The other blocks make their own choice, by the walk as it was before.
             if (scratch.alone) *reinterpret_cast<Walk<T>*>(s.state->walk) = scratch.walk;
             scratch.action = scratch.walk.step < scratch.last ? choose<K>(s, scratch) : PAUSE;
         }
         __syncthreads();
         bool narrow = gridDim.x > 1 && is_narrow(s, scratch, scratch.action);
         if (narrow != scratch.alone) {
-            // All have chosen before one goes on from there, and wait until it is done.
+            // One block continues alone after all have chosen, and the others wait until it is done.
             if (!grid_barrier(&s.state->barrier, scratch.target)) return false;
             if (narrow && blockIdx.x != 0 && !grid_barrier(&s.state->barrier, scratch.target)) return false;
             if (threadIdx.x == 0) {

@@ -1,31 +1,31 @@
-// Makes rows of the upper half from the lower half. Batches of the lower half are appended one after another, each in any order; so the
-// entries of a row ascend but for those of a batch, and of a batch's rows all have the same id but for its last GROUP_BITS bits. A row's
-// entries that agree in the others are a group, which is sorted where it lies.
+// Makes rows of the upper half from the lower half. Batches of the lower half are appended one after another, and the entries of a batch in any
+// order. So a row's entries ascend except within a batch. All rows of a batch have the same id except for its last GROUP_BITS bits. The entries
+// of a row whose ids differ only in these bits are a group, which is sorted in place.
 #include "prepare.cuh"
 
-// Rows that are made in a pass; transpose/gpu declares the same struct.
+// The rows that one pass makes; transpose/gpu declares the same struct.
 struct Window {
     // Entries of all rows, one row after another.
     u32* entries;
-    // For each row, where its next entry goes; its end, once all are there.
+    // For each row, the place of its next entry. After the last entry it is the row's end.
     u32* ends;
     u32 first_row;
     u32 rows;
-    // Number of entries.
+    // Number of entries of all rows.
     u32 count;
-    // Binary logarithm of the rows of a vertex: with two, an entry belongs to the row of the other way.
+    // Binary logarithm of the number of rows of a vertex. With two rows, an out-row's edge is an entry of an in-row, and the other way round.
     u32 shift;
-    // The first row that has too many entries or too few, else NONE.
+    // The first row that has too many or too few entries, or NONE.
     u32* differs;
 };
 static_assert(sizeof(Window) == 40, "the host has a twin of this size");
 
-// No batch has rows on both sides of a multiple of 2^GROUP_BITS.
+// No batch has rows before and after a multiple of 2^GROUP_BITS.
 constexpr u32 GROUP_BITS = 17;
 constexpr u32 GROUP_WORDS = 1u << (GROUP_BITS - 5);
 static_assert(GROUP_WORDS % THREADS == 0, "every thread has words of the bitmap");
-// Entries of a tile: a block of threads sorts the groups that begin in one. Together they are sorted in shared memory up to MOST entries;
-// else the last of them is longer than MOST - TILE and its ids are marked in a bitmap.
+// Number of entries of a tile. A block of threads sorts the groups that begin in a tile, together in shared memory if they have at most MOST
+// entries. Otherwise the last of them has more than MOST - TILE entries, and its ids are marked in a bitmap.
 #ifdef CUDA_ON_CPU
 constexpr u32 TILE = 64;
 constexpr u32 MOST = 128;
@@ -34,11 +34,11 @@ constexpr u32 TILE = 1024;
 constexpr u32 MOST = 2048;
 #endif
 static_assert(GROUP_WORDS >= 2 * MOST, "a bitmap takes more room than keys");
-// Entries of a batch that a block of threads appends at a time.
+// Number of entries of a batch that a block of threads appends at a time.
 constexpr u32 PIECE = 2048;
 
-// Appends the entries of a batch to the rows of the window that they name. A batch is where its rows begin among its entries, with the
-// end of the last, and then these; `first` is the number of the first row.
+// Appends the entries of a batch to the rows of the window that they name. A batch has the starts of its rows, the end of the last row, and then
+// its entries. `first` is the number of its first row.
 extern "C" __global__ void __launch_bounds__(THREADS) append_entries(Window window, const u32* starts, u32 rows, u32 first) {
     __shared__ u32 bounds[2];
     const u32* targets = starts + rows + 1;
@@ -55,14 +55,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) append_entries(Window wind
             if (row >= window.rows) continue;
             u32 at = atomicAdd(&window.ends[row], 1u);
             if (!window.shift) from = first + low + last_start_upto(starts + low, span, k);
-            // Where degrees are wrong, there may be too many.
+            // If degrees are wrong, there may be too many entries.
             if (at < window.count) window.entries[at] = from >> window.shift;
         }
         __syncthreads();
     }
 }
 
-// Puts the weights of a batch's entries, which follow these, where the rows of the window list them; the rows are sorted.
+// Copies the weights of a batch's entries to the places of these entries in the rows of the window. The weights follow the entries, and the rows
+// are sorted already.
 extern "C" __global__ void __launch_bounds__(THREADS)
 place_weights(Window window, u32* weights, const u32* starts, u32 rows, u32 first) {
     const u32* targets = starts + rows + 1;
@@ -78,13 +79,13 @@ place_weights(Window window, u32* weights, const u32* starts, u32 rows, u32 firs
     }
 }
 
-// Compares the ends of `count` rows from `row` on with where they should be.
+// Compares the ends of `count` rows from `row` on with the expected `ends`.
 extern "C" __global__ void __launch_bounds__(THREADS) check_ends(Window window, u32 row, const u32* ends, u32 count) {
     for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS)
         if (window.ends[row + i] != ends[i]) atomicMin(window.differs, row + i);
 }
 
-// Returns the row of the entry at `place`.
+// Returns the row to which the entry at `place` belongs.
 __device__ inline u32 row_of(const Window& window, u32 first, u32 rows, u32 place) {
     u32 low = first, high = first + rows - 1;
     while (low < high) {
@@ -97,8 +98,8 @@ __device__ inline u32 row_of(const Window& window, u32 first, u32 rows, u32 plac
 
 __device__ inline u32 start_of(const Window& window, u32 row) { return row > 0 ? window.ends[row - 1] : 0; }
 
-// Returns the first place in [from, to) whose group is at least `group`, else `to`. The places are of one row. Other blocks may be sorting
-// there: they leave every place its group.
+// Returns the first place in [from, to) whose group is at least `group`, or `to`. The places belong to one row. Other blocks may be sorting
+// there, but this does not change the group at any place.
 __device__ inline u32 first_of_group(const Window& window, u32 from, u32 to, u32 group) {
     while (from < to) {
         u32 middle = from + (to - from) / 2;
@@ -108,7 +109,7 @@ __device__ inline u32 first_of_group(const Window& window, u32 from, u32 to, u32
     return from;
 }
 
-// Returns the first place at or behind `place` where a group begins.
+// Returns the first place at or after `place` where a group begins.
 __device__ inline u32 next_group(const Window& window, u32 place) {
     if (place >= window.count) return window.count;
     u32 row = row_of(window, 0, window.rows, place);
@@ -147,7 +148,7 @@ __device__ inline void sort_groups(const Window& window, u32 from, u32 end, u64*
     __syncthreads();
 }
 
-// Sorts the group from..end by marking its ids, which are distinct.
+// Sorts the group from..end by marking its ids in a bitmap. The ids are distinct.
 __device__ inline void mark_group(const Window& window, u32 from, u32 end, u32* bits, u32* scratch) {
     u32 first = window.entries[from] >> GROUP_BITS << GROUP_BITS;
     for (u32 k = threadIdx.x; k < GROUP_WORDS; k += THREADS) bits[k] = 0;
@@ -166,7 +167,7 @@ __device__ inline void mark_group(const Window& window, u32 from, u32 end, u32* 
     __syncthreads();
 }
 
-// Sorts all rows once all their entries are there.
+// Sorts all rows after all their entries are appended.
 extern "C" __global__ void __launch_bounds__(THREADS) sort_rows(Window window) {
     __shared__ u64 memory[GROUP_WORDS / 2];
     __shared__ u32 scratch[32];
@@ -182,7 +183,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) sort_rows(Window window) {
         __syncthreads();
         u32 from = bounds[0], to = bounds[1], last = bounds[2];
         __syncthreads();
-        // Where no group begins, both bounds are where the next does.
+        // If no group begins in the tile, both bounds are the start of the next group.
         if (from >= to) continue;
         bool is_long = to - from > MOST;
         u32 sorted = is_long ? last : to;

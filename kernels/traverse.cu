@@ -1,41 +1,42 @@
-// Traversal level by level: candidates of a frontier, a stable radix sort, removal of repeats, and the update of own vertices.
-// src/algo/traverse/gpu has the order of launches; counts are turned into places by kernels/scan.cu in between.
+// Traversal level by level: finds the candidates of a frontier, sorts them by a stable radix sort, removes repeats, and updates the rank's own
+// vertices. src/algo/traverse/gpu has the order of launches; kernels/scan.cu turns counts into places between them.
 #include "common.cuh"
 
 constexpr u32 TRAVERSE_THREADS = 256;
 constexpr u32 NONE = 0xffffffffu;
-// Pairs that a block sorts, and those of a thread.
+// Pairs that a thread sorts, and pairs that its block sorts.
 constexpr u32 TRAVERSE_EACH = 8;
 constexpr u32 TRAVERSE_TILE = TRAVERSE_THREADS * TRAVERSE_EACH;
 constexpr u32 TRAVERSE_WARPS = TRAVERSE_THREADS / 32;
-// Bits of a key that a pass sorts by.
+// Bits of a key by which one pass sorts.
 constexpr u32 TRAVERSE_DIGIT = 8;
 constexpr u32 DIGITS = 1u << TRAVERSE_DIGIT;
 static_assert(DIGITS == TRAVERSE_THREADS, "a thread has a digit");
 
-// The own vertices of a rank; src/algo/traverse/gpu/twins.rs has a twin.
+// The own vertices of a rank; src/algo/traverse/gpu/twins.rs declares the same struct.
 struct Owned {
-    // Starts of rows among targets, and the end of the last; degrees of the frontier, which become the candidates before each.
+    // `starts` has where each row begins in `targets`, and the end of the last. `offsets` has the degrees of the frontier, which are then
+    // replaced by the number of candidates before each vertex.
     const u32* starts;
     const u32* targets;
     u32* offsets;
-    // Places of the frontier, ascending.
+    // Places of the frontier's vertices, in ascending order.
     u32* frontier;
     u32* parents;
-    // A bit for each place: reached before the step, and in it.
+    // A bit for each place: `reached` before the step, and `fresh` in the step.
     u32* reached;
     u32* fresh;
-    // [0] vertices and [1] edges of the next frontier, [2] pairs that are left of a piece; of the whole step [3] candidates of vertices of other
-    // ranks, [4] pairs that are left and [5] those of other ranks.
+    // Of the next frontier: [0] vertices, [1] edges. Of a piece: [2] pairs that are left. Of the whole step: [3] candidates that belong to other
+    // ranks, [4] pairs that are left, [5] pairs that are left and belong to other ranks.
     u64* sums;
-    // 2^64 by the number of ranks, rounded up; 0 for one rank.
+    // 2^64 divided by the number of ranks, rounded up; 0 for one rank.
     u64 reciprocal;
     u32 own;
     u32 rank;
     u32 ranks;
-    // Keys of a rank.
+    // Number of keys for each rank.
     u32 stride;
-    // Binary logarithm of the vertices that an owner has side by side.
+    // Binary logarithm of the number of consecutive vertices that belong to one owner.
     u32 shift;
     u32 unused;
 };
@@ -44,7 +45,7 @@ static_assert(sizeof(Owned) == 96, "the host has a twin of this size");
 __device__ inline u64 pair_of(u32 key, u32 parent) { return (u64)key << 32 | parent; }
 __device__ inline u32 key_of(u64 pair) { return (u32)(pair >> 32); }
 
-// Returns the key of a vertex: its owner and its place there.
+// Returns the key of a vertex: its owner, and its place among the owner's vertices.
 __device__ inline u32 key_of_vertex(const Owned& owned, u32 v) {
     if (owned.reciprocal == 0) return v;
     u32 chunk = v >> owned.shift;
@@ -53,14 +54,14 @@ __device__ inline u32 key_of_vertex(const Owned& owned, u32 v) {
     return owner * owned.stride + (turn << owned.shift | (v & ((1u << owned.shift) - 1)));
 }
 
-// Returns the vertex at an own place.
+// Returns the vertex at a place among the own vertices.
 __device__ inline u32 vertex_at(const Owned& owned, u32 place) {
     if (owned.reciprocal == 0) return place;
     u32 within = place & ((1u << owned.shift) - 1);
     return ((place >> owned.shift) * owned.ranks + owned.rank) << owned.shift | within;
 }
 
-// Writes the degree of each vertex of the frontier, and 0 behind them.
+// Writes the degree of each vertex of the frontier, and a 0 after the last.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_degrees(Owned owned, u32 count) {
     for (u32 i = blockIdx.x * TRAVERSE_THREADS + threadIdx.x; i <= count; i += gridDim.x * TRAVERSE_THREADS) {
         u32 degree = 0;
@@ -72,8 +73,9 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_degrees(
     }
 }
 
-// Calls each(valid, number, neighbour, vertex) for the candidates from `first` to before `end`, one by a thread: the vertex is looked for among the
-// candidates before each, between those of the first and the last of the block. All lanes of a warp call it together, some without a candidate.
+// Calls each(valid, number, neighbour, vertex) for the candidates from `first` to before `end`, one per thread. The vertex is found by a binary
+// search in the numbers of candidates before each, between those of the block's first and last candidate. All lanes of a warp call it together,
+// some without a candidate.
 template <class F> __device__ inline void each_candidate(const Owned& owned, u32 count, u32 first, u32 end, F each) {
     __shared__ u32 bounds[2];
     for (u32 start = first + blockIdx.x * TRAVERSE_TILE; start < end; start += gridDim.x * TRAVERSE_TILE) {
@@ -95,7 +97,7 @@ template <class F> __device__ inline void each_candidate(const Owned& owned, u32
     }
 }
 
-// Adds up a number of each thread of the block, and adds it to `sum`.
+// Adds the numbers of all threads of the block to `sum`.
 __device__ inline void add_of_block(u32 x, u64* sum) {
     x = warp_sum(x);
     if (lane_id() == 0 && x > 0) atomicAdd(sum, (u64)x);
@@ -136,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
             u32 at = tile * TRAVERSE_TILE + k * TRAVERSE_THREADS + threadIdx.x;
             bool valid = at < count;
             u32 digit = valid ? key_of(pairs[at]) >> bit & (DIGITS - 1) : 0;
-            // Hubs have many candidates: one lane adds for all of a digit.
+            // Hubs have many candidates, so one lane adds for all lanes with the same digit.
             u32 same = same_digit(digit, valid);
             if (valid && __ffs(same) - 1 == (int)lane_id()) atomicAdd(&digits[digit], (u32)__popc(same));
         }
@@ -146,8 +148,8 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     }
 }
 
-// Moves the pairs of each tile to the places of their digits, in order. Each warp takes pairs that follow each other; a tile is put in order in shared
-// memory first, so that pairs of a digit are written side by side.
+// Moves the pairs of each tile to the places of their digits, in order. Each warp takes consecutive pairs. A tile is first sorted in shared
+// memory, so that pairs with the same digit are written next to each other.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_scatter(const u64* pairs, u32 count, u32 bit, u32 tiles, const u32* places, u64* sorted) {
     __shared__ u64 tile_pairs[TRAVERSE_TILE];
@@ -177,7 +179,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
             __syncwarp();
         }
         __syncthreads();
-        // Each thread has a digit: places of warps within it, and of it within the tile.
+        // Each thread computes for one digit the place of each warp's pairs within the digit, and the digit's place within the tile.
         u32 sum = 0, total;
         for (u32 w = 0; w < TRAVERSE_WARPS; w++) {
             u32 of_this = of_warp[w][threadIdx.x];
@@ -186,7 +188,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
         }
         u32 before_digit = block_scan_before(sum, scratch, total);
         for (u32 w = 0; w < TRAVERSE_WARPS; w++) of_warp[w][threadIdx.x] += before_digit;
-        // Unsigned numbers wrap around: a pair's place in the tile leads to where it goes.
+        // Unsigned numbers wrap around, so the sum with a pair's place in the tile is right even if this difference is negative.
         first[threadIdx.x] = places[threadIdx.x * tiles + tile] - before_digit;
         __syncthreads();
 #pragma unroll
@@ -207,7 +209,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
 
 __device__ inline bool is_first(const u64* pairs, u32 at) { return at == 0 || key_of(pairs[at - 1]) != key_of(pairs[at]); }
 
-// Counts the first pairs of keys in each tile.
+// Counts the pairs of each tile that are the first with their key.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_firsts(const u64* pairs, u32 count, u32 tiles, u32* counts) {
     __shared__ u32 scratch[32];
     for (u32 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -221,7 +223,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_firsts(c
     }
 }
 
-// Writes the first pairs of all keys one after the other, and their number to sums[2].
+// Writes the first pair of each key, one after the other, and the number of keys to sums[2].
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_unique(const u64* pairs, u32 count, u32 tiles, const u32* places, u64* left, u64* sums) {
     __shared__ u32 scratch[32];
@@ -249,7 +251,8 @@ __device__ inline u32 pairs_before(const u64* pairs, u32 count, u64 end) {
     return low;
 }
 
-// Writes for each rank where its sorted pairs end, and adds up all that are left and those that `own` rank sends.
+// Writes for each rank where its sorted pairs end. Adds to the sums the number of pairs that are left, and of those that `own` sends to other
+// ranks.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_ends(const u64* pairs, u64* sums, u32 own, u32 ranks, u32 stride, u32* ends) {
     u32 count = (u32)sums[2];
@@ -262,21 +265,21 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     }
 }
 
-// Claims an own vertex for a parent, unless it was reached before the step: the smallest parent stays.
+// Claims an own vertex for a parent, unless it was reached before the step. The smallest parent remains.
 __device__ inline void claim(const Owned& owned, u32 place, u32 parent) {
     u32 bit = 1u << (place & 31);
     if (owned.reached[place >> 5] & bit) return;
     if (atomicMin(&owned.parents[place], parent) == NONE) atomicOr(&owned.fresh[place >> 5], bit);
 }
 
-// Claims the vertices of pairs, which are own ones.
+// Claims the vertices of pairs, all of which are own vertices.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_update(Owned owned, const u64* pairs, u32 count) {
     u32 own = owned.rank * owned.stride;
     for (u32 i = blockIdx.x * TRAVERSE_THREADS + threadIdx.x; i < count; i += gridDim.x * TRAVERSE_THREADS)
         claim(owned, key_of(pairs[i]) - own, (u32)pairs[i]);
 }
 
-// Claims the vertices of those pairs, left by a rank on this GPU or another, that are own ones, by where the pairs of each rank end.
+// Claims the own vertices among the pairs that a rank, on this GPU or another, has left. `ends` has where the pairs of each rank end.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_take(Owned owned, const u64* pairs, const u32* ends) {
     u32 own = owned.rank * owned.stride;
     u32 first = owned.rank > 0 ? ends[owned.rank - 1] : 0, end = ends[owned.rank];
@@ -286,8 +289,8 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_take(Own
     }
 }
 
-// Adds the lanes of each owner to its number, one lane for all of them; returns the lane's place, which counts for valid lanes. All lanes of a warp
-// call it.
+// Adds the number of lanes with the same owner to the owner's counter, once for all of them. Returns the lane's place, which is only meaningful
+// for valid lanes. All lanes of a warp call it.
 __device__ inline u32 draw(u32* next, u32 owner, bool valid) {
     u32 same = __match_any_sync(ALL_LANES, valid ? owner : NONE);
     u32 leader = __ffs(same) - 1, first = 0;
@@ -295,7 +298,7 @@ __device__ inline u32 draw(u32* next, u32 owner, bool valid) {
     return __shfl_sync(ALL_LANES, first, leader) + __popc(same & ((1u << lane_id()) - 1));
 }
 
-// Counts the candidates of each other rank.
+// Counts the candidates that belong to each other rank.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_atomic_count(Owned owned, u32 count, u32 first, u32 end, u32* counts) {
     each_candidate(owned, count, first, end, [&](bool valid, u32, u32 neighbour, u32) {
@@ -304,7 +307,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     });
 }
 
-// Turns these counts into the places of each rank's first candidate. One thread: there are few ranks.
+// Turns the counts into the place of each rank's first candidate. One thread is enough, because there are few ranks.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_atomic_ends(Owned owned, u32* counts) {
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     u32 all = 0;
@@ -317,7 +320,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_atomic_e
     owned.sums[5] += all;
 }
 
-// Claims own vertices, and appends candidates of others at the next place of their owner, without pruning.
+// Claims own vertices, and appends the candidates of each other rank at its next place, without removing repeats.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     traverse_atomic(Owned owned, u32 count, u32 first, u32 end, u32* next, u64* pairs) {
     each_candidate(owned, count, first, end, [&](bool valid, u32, u32 neighbour, u32 v) {
@@ -330,13 +333,13 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS)
     });
 }
 
-// Counts the vertices that the step reached by words of 32.
+// Counts the vertices that the step reached, for each word of 32 places.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_reached(Owned owned, u32 words, u32* counts) {
     for (u32 i = blockIdx.x * TRAVERSE_THREADS + threadIdx.x; i < words; i += gridDim.x * TRAVERSE_THREADS)
         counts[i] = __popc(owned.fresh[i]);
 }
 
-// Makes them the frontier, by the places of words in it, and adds up vertices and edges.
+// Makes the reached vertices the frontier, and adds up its vertices and edges. `places` has for each word the number of vertices before it.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_advance(Owned owned, u32 words, const u32* places) {
     u32 vertices = 0;
     u64 edges = 0;
@@ -359,7 +362,7 @@ extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_advance(
     }
 }
 
-// Begins a search: the root, if it is an own vertex, is the frontier.
+// Begins a search whose root is an own vertex: the root becomes the frontier.
 extern "C" __global__ void __launch_bounds__(TRAVERSE_THREADS) traverse_begin(Owned owned, u32 place, u32 root) {
     if (blockIdx.x != 0 || threadIdx.x != 0) return;
     owned.parents[place] = root;

@@ -41,8 +41,8 @@ __device__ inline u32 row_at(const u32* starts, u32 rows, u32 at) {
 // Number of entries that a warp takes at a time, of any rows.
 constexpr u32 SCATTERED = 1024;
 
-// Writes the heads of `rows` rows with `entries` entries before every b in low .. high to their place. starts has only the starts
-// of these rows: the end of the last one may not have arrived yet.
+// Writes the heads of `rows` rows before every b in low .. high to their places. The rows have `entries` entries together. `starts` has only the
+// starts of these rows, because the end of the last one may not have arrived yet.
 extern "C" __global__ void __launch_bounds__(256)
 scatter_heads(const u32* starts, u32 rows, u32 entries, const u32* targets, u32 low, u32 high, u32 block, u32* cursors,
               u64* heads) {
@@ -76,7 +76,7 @@ scatter_heads(const u32* starts, u32 rows, u32 entries, const u32* targets, u32 
     }
 }
 
-// Lists a task {row, first head} for every chunk of heads of the rows that are to be marked in a bitmap.
+// Lists a task {row, first head} for every chunk of heads of the rows that will be marked in a bitmap.
 extern "C" __global__ void __launch_bounds__(256) list_tasks(Pair pair, uint2* tasks) {
     u32 rows = rows_with_heads(pair);
     for (u32 row = blockIdx.x * 256 + threadIdx.x; row < rows; row += gridDim.x * 256) {

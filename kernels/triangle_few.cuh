@@ -1,11 +1,11 @@
-// Rows with few heads: a warp puts the row into a hash table in shared memory, and probes its heads.
+// Counts triangles of front rows with few heads: a warp puts the row into a hash table in shared memory, and probes the row's heads.
 #pragma once
 #include "triangle_pair.cuh"
 
-// Slots of an open-addressing hash table of a row's ids: at least twice the number of ids.
+// Number of slots of an open-addressing hash table of a row's ids, which is at least twice the number of ids.
 constexpr u32 SLOTS = 2 * LONGEST_HASHED;
 constexpr u32 EMPTY = 0xffffffffu;
-// Rounds that every warp should have with the rows of a front, as many rows have few heads or none.
+// Number of rounds that every warp should have with the rows of a front. Many rows have few heads or none.
 constexpr u32 FEW_TURNS = 32;
 
 __device__ inline u32 slot_of(u32 id, u32 mask) { return id * 2654435761u >> 16 & mask; }
@@ -71,14 +71,14 @@ template <bool CORNERS> __device__ inline void count_few_body(const Pair& pair) 
     u32 *table = shared + warp_id() * SLOTS, turn = 0;
     Tally tally = {shared + 8 * SLOTS};
     tally.clear(pair.partner_block_count);
-    // Rows that a warp takes at a time, and rows that its block of threads takes.
+    // `each` is the number of rows that a warp takes at a time, and `rows` the number that its block of threads takes.
     u32 all = rows_with_heads(pair), each = max(4u, min(32u, all / (gridDim.x * 8 * FEW_TURNS))), rows = 32 * each;
     while (true) {
         if (threadIdx.x == 0) next = is_stopped(pair, turn++) ? ALL_LANES : atomicAdd(&pair.queue[2], 1u);
         __syncthreads();
         if (next >= (all + rows - 1) / rows) break;
         u32 low = next * rows, end = min(low + rows, all);
-        // The rows are mostly of one front block; those of another get a round of their own.
+        // Most rows belong to one front block. The rows of another get a round of their own.
         for (u32 block = front_block_of(pair, low); low < end; block++) {
             u32 high = block + 1 < pair.front_block_count ? pair.front_blocks[block + 1] - pair.front.first : end;
             high = min(high, end);

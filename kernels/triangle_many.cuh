@@ -1,15 +1,15 @@
-// Rows with many heads: a block of threads marks the row in a bitmap in shared memory, and probes its heads.
+// Counts triangles of front rows with many heads: a block of threads marks the row in a bitmap in shared memory, and probes the row's heads.
 #pragma once
 #include "triangle_pair.cuh"
 
-// Ids below EXACT have a bit each. Those above share the bits of a filter, and candidates that pass it are searched in the row:
-// few triangles are there, and the bitmap is small enough for six blocks of threads on a multiprocessor.
+// Each id below EXACT has a bit of its own. Larger ids share the bits of a filter, and candidates that pass it are searched in the row. Few
+// triangles have such ids, and the bitmap is small enough for six blocks of threads on a multiprocessor.
 constexpr u32 EXACT = 1u << 18;
 constexpr u32 EXACT_WORDS = EXACT / 32;
 constexpr u32 FILTER_WORDS = 512;
 constexpr u32 MARK_WORDS = EXACT_WORDS + FILTER_WORDS;
 
-// Row b, marked in the bitmap.
+// Row b, which is marked in the bitmap.
 struct Marked {
     u32* marks;
     const u32* row;
@@ -31,7 +31,7 @@ struct Marked {
     __device__ u32 exact(u32 id) const { return marks[id / 32] >> (id & 31) & 1; }
 };
 
-// Heads of up to LANE_HEAD candidates are taken by one lane, of up to EIGHT_HEAD by eight lanes, longer ones by a warp.
+// One lane takes a head of up to LANE_HEAD candidates, eight lanes take one of up to EIGHT_HEAD, and a warp takes a longer one.
 constexpr u32 LANE_HEAD = 4;
 constexpr u32 EIGHT_HEAD = 32;
 
@@ -41,17 +41,17 @@ __device__ inline u32* pending_ids() {
     return places + (threadIdx.x & ~31u);
 }
 
-// A warp that probes heads against a marked row. SMALL: b is below EXACT, and so are all candidates.
+// State of a warp that probes heads against a marked row. With SMALL, b is below EXACT, and so are all candidates.
 template <bool SMALL, bool CORNERS> struct Closing {
     const Pair& pair;
     Tally& tally;
     const Marked& marked;
-    // Number of candidates that passed the filter and wait until all lanes can search the row for one.
+    // Number of candidates that passed the filter. They wait until every lane has one to search in the row.
     u32 pending;
-    // This lane's triangles with heads of partner block `block`, and with those of earlier blocks.
+    // This lane's triangles with heads of partner block `block`, and its triangles with heads of earlier blocks.
     u32 in_block, before, block;
 
-    // Searches the row for the waiting candidates. Returns this lane's triangles.
+    // Searches the row for the waiting candidates. Returns the number of this lane's triangles.
     __device__ u32 search_pending() {
         if (pending == 0) return 0;
         __syncwarp();
@@ -62,8 +62,8 @@ template <bool SMALL, bool CORNERS> struct Closing {
         __syncwarp();
         return hit;
     }
-    // Adds candidates to those waiting: bit k of a lane's `may` stands for head[lane + 32 * k]. Returns this lane's triangles among
-    // those searched meanwhile.
+    // Adds candidates to the waiting ones. Bit k of a lane's `may` stands for head[lane + 32 * k]. Returns the number of this lane's triangles
+    // among the candidates that had to be searched to make room.
     __device__ u32 add_pending(u32 may, const u32* head) {
         u32 found = 0;
         for (u32 votes; (votes = __ballot_sync(ALL_LANES, may != 0)) != 0; may &= may - 1) {
@@ -87,14 +87,14 @@ template <bool SMALL, bool CORNERS> struct Closing {
         if (CORNERS && hit) atomicAdd(&pair.corners[id], 1ull);
     }
 
-    // Returns this lane's triangles among up to 32 * AT_ONCE candidates of a head: `left` of them, or all if they FILL it. Each lane has
-    // AT_ONCE loads in flight.
+    // Returns the number of this lane's triangles among up to 32 * AT_ONCE candidates of a head: the first `left`, or all with FILL. Each lane
+    // has AT_ONCE loads in flight.
     template <u32 AT_ONCE, bool FILL> __device__ u32 close_some(const u32* head, u32 left) {
         u32 ids[AT_ONCE], largest = 0, found = 0;
 #pragma unroll
         for (u32 k = 0; k < AT_ONCE; k++) {
             u32 at = lane_id() + 32 * k;
-            // b is no neighbour of itself.
+            // b is not its own neighbour, so it never counts as a triangle.
             ids[k] = FILL || at < left ? __ldg(head + at) : SMALL ? marked.b : 0;
             largest = max(largest, ids[k]);
         }
@@ -119,7 +119,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
         }
         return found + add_pending(may, head);
     }
-    // Takes a head by the whole warp.
+    // Probes one head with the whole warp.
     __device__ void close_long(u32 from, u32 length) {
         const u32* head = pair.partner.targets + from;
         u32 found = 0;
@@ -137,7 +137,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
         }
         in_block += found;
     }
-    // Takes candidates `first`, `first` + STEP, ... of a head of block `of`, four at most. Returns this lane's triangles.
+    // Probes up to four candidates of a head of block `of`: `first`, `first` + STEP, ... Returns the number of this lane's triangles.
     template <u32 STEP> __device__ u32 close_four(u32 from, u32 length, u32 of, u32 first) {
         const u32* head = pair.partner.targets + from;
         u32 ids[4], found = 0;
@@ -160,9 +160,9 @@ template <bool SMALL, bool CORNERS> struct Closing {
         return found;
     }
 
-    // Takes this warp's share of heads first .. end.
+    // Probes this warp's share of heads first .. end.
     __device__ void close(u32 first, u32 end) {
-        // Every warp has two rounds or more, so that all end at about the same time.
+        // Every warp has at least two rounds, so that all end at about the same time.
         u32 each = min(32u, (end - first + 15) / 16), lane = lane_id();
         for (u32 batch = first + warp_id() * each; batch < end; batch += 8 * each) {
             u64 mine = lane < each && batch + lane < end ? pair.heads[batch + lane] : 0;
@@ -206,7 +206,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
     }
 };
 
-// A chunk of the heads of front row `local`, which begins at `start`, in front block `block`.
+// A chunk of heads of a front row. `local` is the number of the row, `start` where it begins, and `block` its front block.
 struct Task {
     u32 local, first, end, start, length, block;
 };
@@ -214,7 +214,7 @@ struct Task {
 template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair) {
     DYNAMIC_SHARED(u32, shared); // the bitmap, then the tally
     __shared__ Task task;
-    // The first thread fetches the next task in steps while this one is worked on.
+    // The first thread fetches the next task step by step while the block works on this one.
     u32 *marks = shared, turn = 0, slot = 0, block = 0;
     uint2 next = make_uint2(0, 0);
     Tally tally = {shared + MARK_WORDS};

@@ -6,7 +6,7 @@
 constexpr u32 LENGTH_BITS = 22;
 constexpr u32 LENGTH_MASK = (1u << LENGTH_BITS) - 1;
 
-// A group of consecutive rows. starts has rows + 1 entries.
+// A group of consecutive rows; `starts` has one element more than there are rows.
 struct Rows {
     const u32* starts;
     const u32* targets;
@@ -18,41 +18,41 @@ static_assert(sizeof(Rows) == 24, "the host has a twin of this size");
 // All data of a pair of groups; src/algo/triangle/gpu/pair.rs declares the same struct.
 struct Pair {
     Rows front, partner;
-    // End of the heads of each front row in `heads`; they start at the end of the previous row's.
+    // Where the heads of each front row end in `heads`. They start where those of the previous row end.
     const u32* ends;
     const u64* heads;
     // First row of every block of the front.
     const u32* front_blocks;
     u32 front_block_count, partner_block_count;
-    // Triangles and probes of every pair of blocks, by front block, then partner block.
+    // Number of triangles and of probes for every pair of blocks, by front block, then by partner block.
     u64* counts;
-    // Triangles at every vertex, or null.
+    // Number of triangles at every vertex, or null.
     u64* corners;
     // Chunks of heads of front rows with many heads.
     const uint2* tasks;
-    // [0] number of tasks, [1] tasks taken, [2] rows taken by count_few.
+    // [0] number of tasks; [1] number of tasks taken; [2] number of groups of rows that count_few took.
     u32* queue;
-    // Set by the host to end early.
+    // The host sets it to end the kernel early.
     const volatile u32* stop;
 };
 static_assert(sizeof(Pair) == 120, "the host has a twin of this size");
 
-// Blocks of threads that the shared memory of a multiprocessor has room for; they bound the registers of a thread.
+// Number of blocks of threads for which a multiprocessor's shared memory has room. It limits the registers of a thread.
 #if __CUDA_ARCH__ >= 900 && __CUDA_ARCH__ < 1200
 #define BLOCKS_AT_ONCE 6
 #else
 #define BLOCKS_AT_ONCE 4
 #endif
 
-// Heads of one task.
+// Maximum number of heads in one task.
 constexpr u32 CHUNK = 4096;
-// Rows with fewer heads than this are not worth a bitmap, unless they are too long for a hash table.
+// A row with fewer heads than FEW_HEADS is not worth a bitmap, unless it is longer than LONGEST_HASHED, which is too long for a hash table.
 constexpr u32 FEW_HEADS = 32;
 constexpr u32 LONGEST_HASHED = 512;
 
 __device__ inline u32 heads_start(const Pair& pair, u32 row) { return row > 0 ? pair.ends[row - 1] : 0; }
 
-// Returns the number of front rows that may have heads: those before the partner's last row.
+// Returns the number of front rows that may have heads, which are those before the partner's last row.
 __device__ inline u32 rows_with_heads(const Pair& pair) {
     u32 end = pair.partner.first + pair.partner.count;
     return end > pair.front.first ? min(pair.front.count, end - pair.front.first) : 0;
@@ -60,8 +60,8 @@ __device__ inline u32 rows_with_heads(const Pair& pair) {
 
 __device__ inline bool is_few(u32 heads, u32 length) { return heads < FEW_HEADS && length <= LONGEST_HASHED; }
 
-// Counts triangles and probes by partner block while a block of threads works on one front block: four words of shared memory for
-// each, as 64-bit sums in halves. (Shared memory has no 64-bit addition.)
+// Counts triangles and probes by partner block while a block of threads works on one front block. Each partner block has four words of shared
+// memory for two 64-bit sums, which are in halves because shared memory has no 64-bit addition.
 struct Tally {
     u32* words;
 
@@ -71,13 +71,13 @@ struct Tally {
     __device__ static void add(u32* sum, u32 more) {
         if (atomicAdd(sum, more) > ALL_LANES - more) atomicAdd(sum + 1, 1u);
     }
-    // Adds the triangles of all lanes. Called by a whole warp.
+    // Adds the triangles of all lanes. All lanes of a warp call it.
     __device__ void add_triangles(u32 block, u32 triangles) {
         u32 sum = warp_sum(triangles);
         if (lane_id() == 0 && sum > 0) add(&words[4 * block], sum);
     }
-    // Adds the lengths of the lanes' heads; a lane without a head passes 0. The heads of a row are ordered by block, so most lanes have the
-    // same.
+    // Adds the lengths of the lanes' heads; a lane without a head passes 0. The heads of a row are ordered by block, so most lanes have the same
+    // block.
     __device__ void add_probes(u32 block, u32 length) {
         u32 first = __shfl_sync(ALL_LANES, block, 0);
         if (__all_sync(ALL_LANES, block == first || length == 0)) {
@@ -88,7 +88,8 @@ struct Tally {
             add(&words[4 * block + 2], length);
         }
     }
-    // Adds all counts to the totals of `front_block` and resets them. It needs a barrier before it, and one before more is added.
+    // Adds all counts to the totals of `front_block` and resets them. The block of threads needs a barrier before the call, and one before it
+    // adds more.
     __device__ void flush(const Pair& pair, u32 front_block) {
         u64* totals = pair.counts + (u64)front_block * 2 * pair.partner_block_count;
         for (u32 i = threadIdx.x; i < 2 * pair.partner_block_count; i += blockDim.x) {
@@ -109,5 +110,5 @@ __device__ inline void add_corner_of_head(const Pair& pair, u32 start, u32 trian
     atomicAdd(&pair.corners[pair.partner.first + row], (u64)triangles);
 }
 
-// Returns true if the host wants an early end. It polls every 64 turns, as the answer comes over the bus.
+// Returns true if the host wants an early end. It asks only every 64 turns, because the answer comes over the bus.
 __device__ inline bool is_stopped(const Pair& pair, u32 turn) { return turn % 64 == 63 && *pair.stop; }

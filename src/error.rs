@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Result of every function in this crate that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that can go wrong, grouped by what the user can do about it.
+/// The error of every function in this crate. Variants are grouped by what the user can do about them.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The command line or the job file is wrong (exit 2). The text has a line for each mistake.
@@ -16,26 +16,26 @@ pub enum Error {
     /// The input is missing, unreadable or malformed (exit 3).
     #[error("{}{at}: expected {expected}, found {found}; {remedy}", path.display())]
     Input {
-        /// The file.
+        /// The input file.
         path: PathBuf,
-        /// The place in the file.
+        /// The place of the mistake in the file.
         at: At,
-        /// The text or value that was expected there.
+        /// The text or value that was expected at this place.
         expected: String,
-        /// The text or value that was found there.
+        /// The text or value that was found at this place.
         found: String,
-        /// The remedy for the user.
+        /// The remedy: what the user can do about the mistake.
         remedy: String,
     },
 
     /// A file that gpugraph wrote has changed since (exit 4).
     #[error("{}{at}: corrupt: {what}; {}", path.display(), rewrite_remedy(keeper.as_deref()))]
     Corrupt {
-        /// The file.
+        /// The file that has changed.
         path: PathBuf,
-        /// The place in the file.
+        /// The place of the change in the file.
         at: At,
-        /// The parts that do not match.
+        /// Description of what does not match.
         what: String,
         /// The workdir of the job that can write the file again, if it is another job.
         keeper: Option<PathBuf>,
@@ -44,7 +44,7 @@ pub enum Error {
     /// Another process is using this workdir (exit 5).
     #[error("{}: in use by {owner}; wait for it, stop it, or choose another [job] workdir", workdir.display())]
     Busy {
-        /// The workdir.
+        /// The workdir that is in use.
         workdir: PathBuf,
         /// Host, pid, start time and scheduler job of the process that uses it.
         owner: String,
@@ -53,7 +53,7 @@ pub enum Error {
     /// The workdir contains the finished results of another input (exit 5).
     #[error("{}: contains the finished results of {other}, but the input of this job is {input}; --fresh replaces them, another [job] name or workdir keeps them", workdir.display())]
     Occupied {
-        /// The workdir.
+        /// The workdir with the results.
         workdir: PathBuf,
         /// The input to which the results belong, as text.
         other: String,
@@ -61,10 +61,10 @@ pub enum Error {
         input: String,
     },
 
-    /// The workdir contains the results of other tables than those of this job (exit 5).
+    /// The workdir contains results that were computed with other keys of a table than this job has (exit 5).
     #[error("{}: contains the results of {other}, but this job has {this}; run it, or name the workdir to verify what is there", workdir.display())]
     OtherTable {
-        /// The workdir.
+        /// The workdir with the results.
         workdir: PathBuf,
         /// The keys of the table to which the results belong, as text.
         other: String,
@@ -75,7 +75,7 @@ pub enum Error {
     /// The workdir contains unfinished work on other edges from the same stream (exit 5).
     #[error("{}: contains unfinished work on other edges from {stream}: they differ at byte {at}; --fresh starts again with the new edges, and < /dev/null carries on with those that were read before", workdir.display())]
     OtherStream {
-        /// The workdir.
+        /// The workdir with the unfinished work.
         workdir: PathBuf,
         /// Name of the stream for messages.
         stream: String,
@@ -88,14 +88,14 @@ pub enum Error {
     DiskFull {
         /// The file or folder that was being written.
         path: PathBuf,
-        /// The space that was needed, and the space that was found.
+        /// The space that was needed and the space that was free, or the message of the system.
         what: String,
     },
 
-    /// The disk is full for a file that is written by a command without a job (exit 6).
+    /// A command that runs no job, such as `convert`, has no room on the disk for its output (exit 6).
     #[error("{}: out of disk: {what}; free some space or write to another disk (nothing of it was left)", path.display())]
     OutputFull {
-        /// The file.
+        /// The output file.
         path: PathBuf,
         /// The message of the system.
         what: String,
@@ -110,16 +110,16 @@ pub enum Error {
         given: String,
         /// The smallest limit that is enough, as text.
         needed: String,
-        /// The purpose of the memory.
+        /// What the memory is for.
         purpose: String,
     },
 
     /// The system refuses to give this process more address space (exit 7).
     #[error("{purpose} takes {needed} of addresses, which the system does not give this process: {why}")]
     Addresses {
-        /// The purpose of the addresses.
+        /// What the address space is for.
         purpose: String,
-        /// The size of the address space, as text.
+        /// The size of the address space that is needed, as text.
         needed: String,
         /// The limit on address space, and the remedy.
         why: String,
@@ -140,20 +140,20 @@ pub enum Error {
     /// The workdir can't be read or written (exit 10).
     #[error("{}: {doing}: {source}{}", path.display(), remedy(source))]
     Io {
-        /// The action that failed, such as "create the file".
+        /// The action that failed, for messages: "create the file".
         doing: &'static str,
-        /// The file.
+        /// The file or folder on which the action failed.
         path: PathBuf,
         /// The error of the system.
         source: std::io::Error,
     },
 
-    /// Something that no file, device or rank has caused: an error of the system, or a bug in gpugraph (exit 10).
+    /// A failure for which no file, device or rank is to blame: an error of the system, or a bug in gpugraph (exit 10).
     #[error("this process: {doing}: {source}")]
     Internal {
-        /// The action that failed, such as "send a message".
+        /// The action that failed, for messages: "send a message".
         doing: &'static str,
-        /// The reason.
+        /// The underlying error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 
@@ -166,7 +166,8 @@ pub enum Error {
     Abandoned(&'static str),
 }
 
-/// Returns the remedy for a corrupt file.
+/// Returns the remedy for a corrupt file; `keeper` is the workdir of the job that can write the file again, if it is
+/// another job.
 fn rewrite_remedy(keeper: Option<&Path>) -> String {
     match keeper {
         Some(workdir) => {
@@ -197,7 +198,7 @@ impl std::fmt::Display for At {
     }
 }
 
-/// Returns what to do about an error of the system; empty if its message is enough.
+/// Returns the remedy for an error of the system; empty if the system's message is enough.
 fn remedy(source: &std::io::Error) -> &'static str {
     match source.raw_os_error() {
         Some(libc::EMFILE) => "; allow a process more open files: ulimit -n 1024",
@@ -315,7 +316,7 @@ impl Error {
         Error::Addresses { purpose: "a thread".into(), needed: "2 MiB or more".into(), why: why.into() }
     }
 
-    /// Returns the error for something that no file, device or rank has caused: [`Error::Internal`].
+    /// Returns [`Error::Internal`], the error for a failure for which no file, device or rank is to blame.
     pub fn internal(doing: &'static str, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Error::Internal { doing, source: why.into() }
     }
@@ -325,7 +326,8 @@ impl Error {
         Error::Corrupt { path: path.as_ref().to_owned(), at, what: what.into(), keeper: None }
     }
 
-    /// Returns the error with the name of a stream instead of `spooled`, the copy that was read.
+    /// If this is an input error about the file `spooled`, to which a stream was copied, names the stream instead of
+    /// the copy.
     pub fn came_by(self, spooled: &Path, stream: &str) -> Self {
         match self {
             Error::Input { path, at, expected, found, remedy } if path == spooled => {
@@ -335,7 +337,7 @@ impl Error {
         }
     }
 
-    /// Turns a full disk into the error for commands without a workdir.
+    /// Turns [`Error::DiskFull`] into [`Error::OutputFull`], whose advice suits commands without a workdir.
     #[must_use]
     pub(crate) fn of_output(self) -> Error {
         match self {

@@ -1,5 +1,5 @@
-//! Named places at which a test makes the process die, fail or wait, to prove that the files on disk are complete at
-//! any time.
+//! Failpoints: named places in the code at which a test makes the process die, fail or wait, to prove that the files on
+//! disk are complete at any time.
 //!
 //! Without the cargo feature `testing` every call compiles to nothing. With it:
 //!
@@ -14,7 +14,7 @@ pub use imp::{clip, hit, weakened};
 
 #[cfg(not(feature = "testing"))]
 mod imp {
-    /// Passes the place `name`, which does nothing in this build.
+    /// Marks the failpoint `name`, which does nothing in this build.
     ///
     /// # Errors
     /// Never in this build.
@@ -96,7 +96,7 @@ mod imp {
         })
     }
 
-    /// Counts a hit of `name` and returns the action to take.
+    /// Counts a hit of the failpoint `name`, and returns the action if a rule applies to this hit.
     fn count(name: &str) -> Option<Action> {
         let mut state = state().lock().unwrap_or_else(PoisonError::into_inner);
         let State { rules, hits, count } = &mut *state;
@@ -111,7 +111,7 @@ mod imp {
         action
     }
 
-    /// Passes the place `name`: counts a hit, and acts if `GPUGRAPH_FAILPOINTS` has a rule for it.
+    /// Marks the failpoint `name`: counts a hit, and acts if `GPUGRAPH_FAILPOINTS` has a rule for this hit.
     ///
     /// # Errors
     /// The error that the rule names.

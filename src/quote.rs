@@ -1,11 +1,11 @@
 //! Prepares user-supplied text for messages.
 
-/// Returns the first 60 characters of the text, on one line.
+/// Returns the first 60 characters of `text` on one line, with `…` if there are more.
 pub fn clip(text: &str) -> String {
     clip_to(text, 60)
 }
 
-/// Returns the first `characters` characters of the text, on one line.
+/// Returns the first `characters` characters of `text` on one line, with `…` if there are more.
 pub fn clip_to(text: &str, characters: usize) -> String {
     let mut out: String = text.chars().take(characters).map(printable).collect();
     if text.chars().nth(characters).is_some() {
@@ -14,8 +14,8 @@ pub fn clip_to(text: &str, characters: usize) -> String {
     out
 }
 
-/// Returns the text with its line breaks, but without other characters that affect the terminal or page that shows it:
-/// control characters, and characters that reverse the direction of text. They are replaced.
+/// Replaces the characters of `text` that would affect the terminal or page that shows it: control characters, and
+/// characters that reverse the direction of text. Line breaks stay.
 pub fn printable_lines(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' => c,
@@ -25,8 +25,8 @@ pub fn printable_lines(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Returns the character to print for `c`. Tabs and control characters would move the caret or affect the terminal, so
-/// they are replaced.
+/// Returns the character to print for `c`: a blank for a tab, and `U+FFFD` for a control character, which would affect
+/// the terminal.
 pub fn printable(c: char) -> char {
     match c {
         '\t' => ' ',

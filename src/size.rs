@@ -5,7 +5,8 @@
 
 use crate::quote::clip;
 
-/// Units by their lower-case names. `K` and `KB` without an `i` are decimal, as disk makers use them.
+/// Units of size: lower-case name and number of bytes. `K` and `KB` without an `i` are decimal, as disk makers use
+/// them.
 const UNITS: [(&str, u64); 15] = [
     ("", 1),
     ("b", 1),

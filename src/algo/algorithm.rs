@@ -33,14 +33,14 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     const KEYS: &'static [&'static dyn AnyKey];
     /// Columns that the algorithm may write to `out/`, by the names of their files.
     const COLUMNS: &'static [About] = &[];
-    /// Keys that exclude each other. An override by one of them replaces what the job file says by another.
+    /// Keys that exclude each other. If an override sets one of them, it replaces the others in the job file.
     const ALTERNATIVES: &'static [&'static str] = &[];
 
     /// Kind of input: [`Graph`] or [`List`].
     type Input: Input;
     /// Result of a trial. Every trial must find the same result.
     type Output: Debug + PartialEq + Serialize + DeserializeOwned;
-    /// Times and counters of a trial. The job keeps those of the last trial.
+    /// Times and counters of a trial. The job keeps the details of the last trial.
     type Details: Debug + Serialize + DeserializeOwned;
 
     /// Reads the algorithm's table. Reports mistakes to `diagnostics`, and then returns `None`.
@@ -76,9 +76,9 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         None
     }
 
-    /// Returns the bytes of host memory that the algorithm takes in addition to the rows, if a GPU computes on rows
-    /// that stay in memory and never become files. Blocks have at most `sizes`, and `bytes` bytes of GPU memory are
-    /// left for the algorithm. Returns `None` if no GPU computes on such rows.
+    /// Returns the host memory in bytes that the algorithm needs while a GPU computes on rows that stay in memory and
+    /// never become files. The rows themselves are not counted. `sizes` are upper bounds of the blocks' sizes, and
+    /// `bytes` is the GPU memory left for the algorithm. Returns `None` if the algorithm can't compute this way.
     fn beside_rows(&self, _layout: &Layout, _sizes: &[BlockSize], _bytes: u64) -> Option<u64> {
         None
     }
@@ -89,11 +89,11 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         false
     }
 
-    /// Returns the memory, disk space, exchange and time that the algorithm takes on an input of size `size`. They are upper
-    /// bounds if `size` is an upper bound.
+    /// Returns the memory, disk space, exchange and time that the algorithm takes on an input of size `size`. The
+    /// result is an upper bound if `size` is one.
     fn cost(&self, size: SizeOf<'_, '_, Self::Input>, crew: &Crew) -> Cost;
 
-    /// Computes one trial, or finishes the trial that an earlier run began. Collective.
+    /// Computes one trial, or finishes the trial that an earlier run began. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the algorithm and of reading its input; a stop.
@@ -159,11 +159,12 @@ pub struct Needs {
     pub order: bool,
     /// Whether the task reads the upper half of rows.
     pub upper: bool,
-    /// Whether the task reads out-rows and in-rows in place of rows of all neighbours, if the input keeps direction.
+    /// Whether the task reads out-rows and in-rows instead of rows of all neighbours, if the input keeps the direction
+    /// of edges.
     pub direction: bool,
-    /// Whether the task reads the weights of edges, as the input has them.
+    /// Whether the task reads the weights of edges in the input.
     pub weights: bool,
-    /// Whether the task reads the edges of the input with loops and repeats, which a prepared graph has dropped.
+    /// Whether the task reads the input again, with the loops and repeated edges that a prepared graph lacks.
     pub input: bool,
 }
 

@@ -1,11 +1,12 @@
-//! Sets of vertices as bits, which are looked up one at a time or 64 at once.
+//! Sets of vertices as bitmaps. Bits are looked up one at a time or 64 at once.
 #![allow(unsafe_code)] // vector instructions, behind a check that the processor has them
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The fastest way of looking up bits that this processor supports. A value proves that its instructions may be used.
+/// The fastest way of looking up bits that this processor supports. A value of this type proves that the processor has
+/// the instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lookup {
     avx2: bool,
@@ -20,8 +21,8 @@ impl Lookup {
         Lookup { avx2: false }
     }
 
-    /// Returns a bit for each of 64 vertices, which is set if the bit of the vertex is set in `bits`. Bits that
-    /// `wanted` does not select are unspecified.
+    /// For each of 64 vertices, looks up the bit of the vertex in `bits`. Returns the bits in the order of the
+    /// vertices. Bits that `wanted` does not select are unspecified.
     #[inline]
     pub fn known(self, bits: &[AtomicU64], vertices: &[u32], wanted: u64) -> u64 {
         debug_assert!(vertices.len() == 64 && vertices.iter().all(|&v| (v as usize) < 64 * bits.len()));
@@ -34,7 +35,8 @@ impl Lookup {
         each(bits, vertices, wanted)
     }
 
-    /// Returns a bit for each of up to 64 vertices, which is set if the bit of the vertex is not set in `bits`.
+    /// For each of up to 64 vertices, looks up the bit of the vertex in `bits`. Returns the inverted bits in the order
+    /// of the vertices.
     #[inline]
     pub fn lacking(self, bits: &[AtomicU64], vertices: &[u32]) -> u64 {
         debug_assert!(vertices.len() <= 64 && vertices.iter().all(|&v| (v as usize) < 64 * bits.len()));
@@ -53,7 +55,7 @@ pub fn is_set(bits: &[AtomicU64], v: u32) -> bool {
     bits[(v >> 6) as usize].load(Relaxed) >> (v & 63) & 1 == 1
 }
 
-/// Returns a bit for each of eight vertices, which is set if the bit of the vertex is set in `bits`.
+/// For each of eight vertices, looks up the bit of the vertex in `bits`. Returns the bits in the order of the vertices.
 ///
 /// # Safety
 /// Each vertex has a bit in `bits`, and no other thread writes the words of these bits meanwhile.
@@ -63,7 +65,7 @@ pub fn is_set(bits: &[AtomicU64], v: u32) -> bool {
 unsafe fn eight(bits: &[AtomicU64], vertices: __m256i) -> u8 {
     // SAFETY: the word of 32 bits of each vertex lies within `bits`.
     let words = unsafe { _mm256_i32gather_epi32::<4>(bits.as_ptr().cast(), _mm256_srli_epi32::<5>(vertices)) };
-    // Shift the bit of each vertex into the sign.
+    // Shift the bit of each vertex into the sign of its word.
     let words = _mm256_sllv_epi32(words, _mm256_andnot_si256(vertices, _mm256_set1_epi32(31)));
     _mm256_movemask_ps(_mm256_castsi256_ps(words)) as u8
 }

@@ -15,17 +15,17 @@ pub struct GraphSize<'a> {
     pub edges: u64,
     /// Number of rows of each column of results.
     pub rows: u64,
-    /// Number of ids that the map from ids to vertices covers.
+    /// Number of ids that the map from ids to vertices has.
     pub ids: u64,
-    /// Whether results are in the order of a list of sparse ids.
+    /// Whether the ids are sparse, so that results are in the order of a list of ids.
     pub sparse: bool,
     /// Upper bound of the entries in a row of the lower half.
     pub longest_row: u64,
-    /// Upper bound of the entries in a row of one direction.
+    /// Upper bound of the entries in a whole row (both halves), in one direction.
     pub longest_whole_row: u64,
     /// Upper bound of the number of blocks.
     pub blocks: u64,
-    /// Number of entries of the longest row that a GPU gets; `None` until it is known.
+    /// Number of entries of the longest row that is copied to a GPU; `None` until it is known.
     pub gpu_row: Option<u64>,
     /// Bytes of host memory for reading the input once more, including the list of sparse ids; 0 if there is no input.
     pub reading: u64,
@@ -43,21 +43,21 @@ pub struct ListSize {
 }
 
 impl GraphSize<'_> {
-    /// Returns the bytes of all rows of both halves or directions in files. Each edge is an entry of two rows. An entry has
-    /// 4 bytes, or 8 with its weight.
+    /// Returns the bytes of the files of all rows, in both halves or directions. Each edge is an entry of two rows. An
+    /// entry has 4 bytes, or 8 with its weight.
     pub fn rows_bytes(&self, weighted: bool) -> u64 {
         let entry = if weighted { 8 } else { 4 };
         2 * entry * self.edges
     }
 
-    /// Returns the number of entries in the rows of all vertices, for one direction.
+    /// Returns the number of entries in all rows of one direction.
     pub fn entries(&self) -> u64 {
         // An undirected edge is in the rows of both ends.
         if self.direction == Direction::Directed { self.edges } else { 2 * self.edges }
     }
 
-    /// Returns an upper bound of the entries in the rows of one of `ranks` ranks, if chunks of `chunk` vertices are dealt to
-    /// the ranks one after another. The first rank has most entries, because vertices are in the order of descending degree.
+    /// Returns an upper bound of the entries in the rows of one of `ranks` ranks, if blocks of `chunk` vertices go to
+    /// the ranks in turn. Vertices are in the order of descending degree, so the first rank has the most entries.
     pub fn entries_of_rank(&self, chunk: u64, ranks: usize) -> u64 {
         let (all, ranks) = (self.entries(), ranks as u64);
         if ranks <= 1 {
@@ -65,7 +65,7 @@ impl GraphSize<'_> {
         }
         let own_before = |v: u64| v / (chunk * ranks) * chunk + (v % (chunk * ranks)).min(chunk);
         let own = |(degree, first, end): (u32, u64, u64)| u64::from(degree) * (own_before(end) - own_before(first));
-        // Degrees count repeated edges, which may be half of all.
+        // Degrees count repeated edges, which may be half of all edges.
         let with_repeats = self.degrees.iter().map(own).sum::<u64>();
         let more_than_others = chunk * self.longest_whole_row;
         with_repeats.min(all.div_ceil(ranks) + more_than_others).min(all)
@@ -86,7 +86,7 @@ pub struct Crew {
     pub on_gpu: bool,
     /// Bytes of GPU memory that each rank may take; 0 if unknown or if no GPU does the work.
     pub gpu_memory: u64,
-    /// Bytes of host memory for rows that are packed for the GPU; `None` if rows are not packed.
+    /// Bytes of host memory for packed (compressed) rows that the GPU reads; `None` if rows are not packed.
     pub packed: Option<u64>,
     /// Bytes of host memory that a rank has left for the task.
     pub free: u64,
@@ -114,7 +114,7 @@ pub struct Cost {
     pub disk: u64,
     /// Bytes that all ranks together send to other ranks.
     pub exchange: u64,
-    /// Bytes of files that all ranks together read in random order. The page cache should hold them.
+    /// Bytes of files that all ranks together read in random order. The page cache should hold these files.
     pub cached: u64,
     /// Seconds of all trials, estimated from rates that were measured on one machine.
     pub seconds: f64,
@@ -128,7 +128,8 @@ mod tests {
     use super::*;
     use crate::algo::searches::ranks::OwnerRule;
 
-    /// Counts the entries of each rank vertex by vertex, for falling degrees. Every second graph has each edge twice.
+    /// Counts the entries of each rank vertex by vertex, with descending degrees. In every second graph, each edge
+    /// occurs twice.
     #[test]
     fn no_rank_has_more_entries_than_the_bound() {
         let hubs = (0..512).map(|_| 4000u32).chain((0..4000).map(|_| 512));

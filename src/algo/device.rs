@@ -1,4 +1,4 @@
-//! Choice of a task's device: the GPU of this rank or its CPU. The job and all ranks decide together.
+//! Chooses the device of a task: the GPU of this rank, or its CPU. The job and all ranks decide together.
 
 use crate::comm::{Comm, reports_for_node};
 use crate::error::{Error, Result};
@@ -24,17 +24,17 @@ pub struct Devices<'a> {
 pub struct Lease<'a> {
     /// Memory, queues and programs of the GPU.
     pub workspace: MutexGuard<'a, Workspace>,
-    /// Size in bytes of the smallest cache among the GPUs of all ranks.
+    /// Size in bytes of the smallest GPU cache among all ranks.
     pub cache: u64,
 }
 
-/// The chosen device, with the engine that was made for it.
+/// The chosen device, with the engine that was prepared for it.
 pub enum Chosen<G, C> {
     /// This rank computes on its GPU, with this engine.
     Gpu(G),
     /// All ranks compute on their CPUs, with this engine.
     Cpu(C),
-    /// No device was chosen: other ranks have GPUs and this rank has none. Its CPU would hardly help.
+    /// This rank computes nothing, because other ranks have GPUs and this rank has none. Its CPU would hardly help.
     Nothing,
 }
 
@@ -49,8 +49,9 @@ impl<'a> Devices<'a> {
         if self.on_gpu.get() { "gpu" } else { "cpu" }
     }
 
-    /// Calls `gpu` if ranks have GPUs that can do the work, and `cpu` otherwise. With `run.device = "auto"` a GPU that
-    /// is too small is no error. `is_local` says whether the CPU can reach the graph. Collective.
+    /// Prepares an engine with `gpu` if ranks have GPUs that can do the work, and with `cpu` otherwise. With
+    /// `run.device = "auto"`, also calls `cpu` if a GPU is too small. `is_local` says whether the CPU can read the
+    /// graph. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of `gpu` and `cpu`.
@@ -67,8 +68,8 @@ impl<'a> Devices<'a> {
         let mut least = least.unwrap_or([u64::MAX; 2]);
         comm.all_min(&mut least);
         let gpu = workspace.map(|mut workspace| {
-            // Ranks take turns with one list of batches. The smallest memory and the smallest cache determine its
-            // batches.
+            // All ranks work on the same list of batches of rows. A batch must fit the smallest GPU memory and the
+            // smallest cache.
             workspace.arena.trim(least[0]);
             gpu(Lease { workspace, cache: least[1] })
         });

@@ -7,12 +7,12 @@ use crate::process::host;
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// Minimum time of a measurement, in seconds. The algorithm is repeated until then. Meters advance in steps of up to a
-/// tenth of a second, so a shorter time is inexact.
+/// Minimum time of a measurement, in seconds. The algorithm is repeated until so much time has passed. A shorter time
+/// is inexact, because meters advance in steps of up to a tenth of a second.
 pub const SECONDS: f64 = 3.0;
 
-/// The meters that this rank reads, or why it can't read them. No two ranks read the same meter. The first rank that
-/// uses a GPU reads the GPU's meter, and the first rank of a machine reads the processors'.
+/// The energy meters that this rank reads, or why it can't read them. Each meter is read by one rank: a GPU's meter by
+/// the first rank that uses the GPU, and the processors' meter by the first rank of a machine.
 pub struct Meters {
     gpu: Option<Result<GpuMeter, String>>,
     cpu: Option<Result<CpuMeter, String>>,
@@ -31,16 +31,16 @@ pub struct Measurement<'m> {
 pub struct Energy {
     /// Measured time in seconds.
     pub seconds: f64,
-    /// Why no meter could be read; `None` if one could.
+    /// Why no meter could be read; `None` if at least one could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Joules of all ranks: the sum of `gpu_joules` and `cpu_joules`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub joules: Option<f64>,
-    /// Joules of the GPUs; `None` if the meter of one could not be read.
+    /// Joules of the GPUs; `None` if the meter of any GPU could not be read.
     #[serde(default)]
     pub gpu_joules: Option<f64>,
-    /// Joules of the processors; `None` if the meter of one could not be read.
+    /// Joules of the processors; `None` if the meter of any machine could not be read.
     #[serde(default)]
     pub cpu_joules: Option<f64>,
     /// Number of rounds of the algorithm in the measured time.
@@ -55,7 +55,7 @@ pub struct Energy {
 }
 
 impl Energy {
-    /// Adds the number of rounds and the quotients that follow from it. `edges` is the number of edges that all rounds
+    /// Adds the number of rounds, and the energy per round and per edge. `edges` is the number of edges that all rounds
     /// traversed.
     pub fn per_round(self, rounds: u64, edges: u64) -> Energy {
         let joules = self.joules.filter(|&joules| joules > 0.0);
@@ -73,10 +73,10 @@ struct Joules {
 
 impl Meters {
     /// Opens the meters of the processors of every machine, and of every GPU that a rank uses. `device` is the GPU of
-    /// this rank. Collective.
+    /// this rank. Collective: all ranks must call it.
     pub fn open(device: Option<&Device>, comm: &Comm) -> Meters {
         let uuid = device.map(GpuMeter::uuid);
-        // A GPU without an id has an error message in its place.
+        // If a GPU has no id, the error message stands for the id.
         let name = uuid.as_ref().map(|uuid| uuid.as_ref().unwrap_or_else(|why| why).as_str());
         let is_first = is_first_of(comm, name);
         let gpu = uuid.filter(|_| is_first).map(|uuid| GpuMeter::open(uuid?));
@@ -97,7 +97,8 @@ impl Measurement<'_> {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Ends the measurement. Returns the seconds, and the joules that the meters of all ranks read. Collective.
+    /// Ends the measurement. Returns the seconds, and the joules that the meters of all ranks read. Collective: all
+    /// ranks must call it.
     pub fn end(self, comm: &Comm) -> Energy {
         let seconds = self.seconds();
         let meters = self.meters;

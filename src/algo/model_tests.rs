@@ -1,4 +1,4 @@
-//! Graphs for tests, stored as sets, and their rows in memory.
+//! Graphs for tests: as sets of neighbours, and as rows in memory.
 
 use crate::graph::catalogue::Catalogue;
 use crate::graph::degrees::DegreeSummary;
@@ -21,13 +21,13 @@ pub fn budget(free: u64) -> Budget {
     Budget::new(crate::memory::limit_leaving(free, 4), 4).unwrap()
 }
 
-/// A graph as sets. For each vertex, in order, it has the heads of out-edges and the tails of in-edges.
+/// A graph as sets of neighbours. Each vertex, in order, has the heads of its out-edges and the tails of its in-edges.
 pub struct Model {
     pub direction: Direction,
     pub heads: Vec<BTreeSet<u32>>,
     pub tails: Vec<BTreeSet<u32>>,
     runs: DegreeRuns,
-    /// The vertex of each id.
+    /// The vertex with each id.
     pub map: Vec<u32>,
 }
 
@@ -132,7 +132,7 @@ impl Model {
         graph
     }
 
-    /// Writes the order of vertices to the folder, for messages.
+    /// Writes the order of vertices to the folder of the graph. Messages need it for the names of vertices.
     pub fn write_order(&self, folder: &Path) {
         let mut map = budget(1 << 20).zeroed::<u32>(self.map.len(), "a test").unwrap();
         map.copy_from_slice(&self.map);

@@ -1,4 +1,4 @@
-//! A pass over the rows of the lower half by several threads. It visits each edge of the graph once.
+//! A pass over the rows of the lower half by several threads. The pass visits each edge of the graph once.
 
 use super::team::{Parts, gathered};
 use crate::error::Result;
@@ -15,14 +15,14 @@ const PART: usize = 2048;
 pub struct RowPart<'a> {
     /// Number of the block.
     pub number: usize,
-    /// The block. If rows are packed, it consists of these rows only.
+    /// The block that has the rows. If rows are packed (compressed), it is a copy of these rows alone, unpacked.
     pub block: Block<'a>,
-    /// The rows, counted from the first of `block`.
+    /// The rows, numbered from the first row of `block`.
     pub rows: Range<usize>,
 }
 
-/// Passes all rows to `work`, a part at a time, together with the state of the calling thread. Frees each block when all
-/// its rows are done. Returns the states. If `work` fails, returns the failure of the first part that fails. So the
+/// Calls `work` for parts of all rows, with the state of the calling thread. Frees each block when all its rows are
+/// done. Returns the states of all threads. If `work` fails, returns the failure of the first part that fails, so the
 /// result does not depend on the number of threads.
 ///
 /// # Errors
@@ -50,7 +50,7 @@ pub fn check_rows<S: Send, F: Send>(
             let (b, part) = parts[number];
             let of_part = part * PART..(rows.size(b).rows as usize).min((part + 1) * PART);
             let part = match rows.packed() {
-                // Unpacked rows are a block of their own.
+                // Each part of packed rows is unpacked into a block of its own.
                 Some(_) => {
                     let block = rows.part(b, of_part, &mut unpacked);
                     RowPart { number: b, block, rows: 0..block.rows() }
@@ -58,7 +58,7 @@ pub fn check_rows<S: Send, F: Send>(
                 None => RowPart { number: b, block: rows.block(b), rows: of_part },
             };
             if let Err(found) = work(&part, &mut state) {
-                // Threads finish the parts before this one, so that the reported failure does not depend on timing.
+                // Other threads still check all earlier parts, so that the reported failure does not depend on timing.
                 wrong_part.fetch_min(number, Relaxed);
                 wrong = Some((number, found));
             }

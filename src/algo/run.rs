@@ -13,7 +13,7 @@ use crate::store::journal::{self, Journal, Record, distinct};
 use crate::store::replace::{make_folder, remove_folder};
 use std::path::{Path, PathBuf};
 
-/// The ranks, threads, memory and devices of one trial, and the places of its files.
+/// The ranks, threads, memory, devices and files of one trial.
 pub struct Run<'a> {
     /// Communicator of all ranks, each of which runs the task.
     pub comm: &'a Comm,
@@ -29,11 +29,11 @@ pub struct Run<'a> {
     pub columns: Columns<'a>,
     /// Whether this is the trial whose results are kept.
     pub is_last: bool,
-    /// Opens the edges of the input once more, with loops and repeats but without weights. `None` for a list, and for a
-    /// graph that another job prepared. The input may have changed meanwhile, so a pass must compare its checksum with
-    /// the checksum of the graph.
+    /// Opens the edges of the input again, with loops and repeated edges but without weights. `None` for a list, and
+    /// for a graph that another job prepared. The input may have changed, so the algorithm must compare its checksum
+    /// with the checksum of the graph.
     pub input: Option<&'a dyn Fn() -> Result<Input>>,
-    /// Place of the trial's journals and checkpoints.
+    /// Paths of the trial's journals and checkpoints.
     pub units: Units<'a>,
     /// Seconds that this job took to prepare the graph.
     pub construction: f64,
@@ -86,8 +86,8 @@ impl Units<'_> {
         self.folder.join(format!("{}.{}{ending}", self.algorithm, self.trial))
     }
 
-    /// Returns the records of the finished units. Does not change the journal, because its job may be running. Returns
-    /// none if there is no journal with this key.
+    /// Returns the records of the finished units, or no records if there is no journal with this key. Does not change
+    /// the journal, because its job may be running.
     pub fn peek(&self) -> Vec<Record> {
         journal::peek(&self.path(UnitsKind::Journal), self.key).map(|peek| distinct(&peek.records)).unwrap_or_default()
     }
@@ -106,8 +106,8 @@ impl Units<'_> {
         Checkpoint::new(self.path(UnitsKind::Checkpoint), self.key)
     }
 
-    /// Returns the folder of the algorithm's own files, and creates it if necessary. Files in it may belong to any key.
-    /// For rank 0 only.
+    /// Returns the folder of the algorithm's own files, and creates it if necessary. The folder may have files of
+    /// earlier jobs with other keys. For rank 0 only.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].

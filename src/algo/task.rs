@@ -48,7 +48,7 @@ pub trait Task: Debug + Send + Sync {
     fn takes_packed(&self, vertices: u64, edges: u64, bytes: u64) -> bool;
     /// Calls [`Algorithm::cost`]. Returns the default cost for an input of the other kind.
     fn cost(&self, size: SizeRef<'_, '_>, crew: &Crew) -> Cost;
-    /// Calls [`Algorithm::run`]. Collective.
+    /// Calls [`Algorithm::run`]. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of [`Algorithm::run`].
@@ -178,7 +178,7 @@ impl<A: Algorithm> Task for Erased<A> {
     }
 }
 
-/// Returns the value for the algorithm's kind of input. All inputs of a job are of one kind.
+/// Returns the input if it is of the algorithm's kind. All inputs of a job are of one kind.
 fn of_kind<A: Algorithm, G, L>(value: ByInput<G, L>) -> Result<<A::Input as Input>::Of<G, L>> {
     A::Input::pick(value).ok_or_else(|| Error::internal("compute a task", "its input is of another kind"))
 }
@@ -240,8 +240,8 @@ impl Entry {
             recall: |table| {
                 let options: A = serde_json::from_value(table.clone()).ok()?;
                 let task = task(options);
-                // The keys are compared, not the values, because numbers may lose a bit as text. A key that this
-                // version does not know is dropped, and so is missing here.
+                // If keys differ, another version wrote the table: `task` drops keys that this version does not know.
+                // Values are not compared, because numbers may lose a bit as text.
                 task.table().as_object()?.keys().eq(table.as_object()?.keys()).then_some(task)
             },
             sentences: |result| output::<A>(result).map(|output| A::sentences(&output)).unwrap_or_default(),

@@ -1,9 +1,9 @@
-//! Where values are placed along an axis, and where its ticks are.
+//! Layout of axes: the positions of values along an axis, and the positions of its ticks.
 
 use super::unit::tick;
 use super::{Axis, Scale, Unit};
 
-/// An axis that is laid out over some length.
+/// An axis laid out over a length in the picture's units.
 #[derive(Debug, Clone)]
 pub(super) struct AxisLayout {
     scale: ScaleLayout,
@@ -18,24 +18,25 @@ pub(super) struct AxisLayout {
 
 #[derive(Debug, Clone)]
 enum ScaleLayout {
-    /// Linear, from 0 to this value.
+    /// Linear scale from 0 to this value.
     Linear(f64),
-    /// Logarithmic: log10 of the smallest and of the largest value, and the room for 0 before them.
+    /// Logarithmic scale: log10 of its start, log10 of its end, and the length reserved for 0 before its start.
     Log(f64, f64, f64),
-    /// Parts of the values, each with the position at which it begins; and the length per unit of value.
+    /// Linear parts with gaps between them. Each part has its first value, its last value and the position where it
+    /// begins. The number is the length per unit of value.
     Parts(Vec<(f64, f64, f64)>, f64),
 }
 
 /// Maximum number of ticks along an axis.
 const TICKS: f64 = 6.0;
-/// Room for 0 on a logarithmic axis.
+/// Length that a logarithmic axis reserves for the value 0.
 const ZERO: f64 = 44.0;
-/// Range that a linear axis supports: outside it, the steps between ticks are not distinct numbers. A larger value is
-/// drawn at the end of the axis, and a part outside the range is not drawn.
+/// Smallest and largest value that a linear axis supports. Beyond them, floats can't represent the steps between ticks.
+/// A larger value is drawn at the end of the axis. A part outside this range is not drawn.
 const LENGTHS: [f64; 2] = [1e-290, 1e290];
 
 impl AxisLayout {
-    /// Lays an axis out for these values.
+    /// Lays `axis` out over `length`. Unless the axis has parts, its scale covers all finite `values`.
     pub fn new(axis: &Axis, values: impl Iterator<Item = f64>, length: f64) -> AxisLayout {
         let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         let most = values.iter().copied().fold(0.0, f64::max);
@@ -105,7 +106,7 @@ impl AxisLayout {
         AxisLayout { scale: ScaleLayout::Parts(laid, per), length, ticks, unit, gaps: between }
     }
 
-    /// Returns the position of a value; `None` if it has none.
+    /// Returns the position of a value along the axis; `None` if the value can't be drawn.
     pub fn place(&self, value: f64) -> Option<f64> {
         match &self.scale {
             _ if !value.is_finite() => None,
@@ -123,7 +124,8 @@ impl AxisLayout {
     }
 }
 
-/// Returns a step of 1, 2 or 5 times a power of ten, such that at most [`TICKS`] steps reach `most`.
+/// Returns the step between ticks: the smallest of 1, 2 or 5 times a power of ten with which at most [`TICKS`] steps
+/// reach `most`.
 fn step(most: f64) -> f64 {
     if most <= 0.0 || !most.is_finite() {
         return 1.0;
@@ -172,7 +174,7 @@ mod tests {
         assert!(texts(&wide).len() <= 8 && texts(&wide)[0] == "10⁻⁹", "{wide:?}");
     }
 
-    /// A report may be damaged, or come from somebody else.
+    /// The values of a report may be wrong, because its files may be damaged or come from somebody else.
     #[test]
     fn an_axis_has_few_ticks_whatever_its_values_are() {
         const LENGTH: f64 = 700.0;

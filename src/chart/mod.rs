@@ -1,7 +1,7 @@
-//! Pictures of numbers: what a figure shows, the table of the same numbers, and the figure as SVG.
+//! Figures of numbers: the description of a figure, its drawing as SVG, and the table of the same numbers.
 //!
-//! Code that has numbers to show describes them as a [`Figure`]. The drawing and the table follow from that. The table
-//! is made from the same marks, so no picture is without its numbers.
+//! Code that has numbers to show describes them as a [`Figure`]. Both the drawing and the table are made from its
+//! marks, so no picture is without its numbers.
 
 mod axis;
 pub mod draw;
@@ -17,26 +17,26 @@ use serde::Serialize;
 /// A picture and the numbers in it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Figure {
-    /// The title, which says what is shown.
+    /// The title, which says what the figure shows.
     pub title: String,
     /// How to read the picture, in a sentence or two.
     pub caption: String,
     /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis; in a heat map, the quantity that is shown as colour.
+    /// The vertical axis. In a heat map it is the quantity that the colour shows.
     pub y: Axis,
-    /// The marks.
+    /// The marks that show the numbers.
     pub marks: Marks,
 }
 
-/// An axis.
+/// An axis of a figure.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Axis {
-    /// The quantity.
+    /// Name of the quantity along the axis.
     pub label: String,
-    /// The unit of the values.
+    /// Unit of the values along the axis.
     pub unit: Unit,
-    /// How values are mapped to positions.
+    /// How values are mapped to positions along the axis.
     pub scale: Scale,
 }
 
@@ -44,14 +44,14 @@ pub struct Axis {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// Linear, from 0 on.
+    /// Linear scale that begins at 0.
     Linear,
-    /// Logarithmic. Values that are not above 0 are left out.
+    /// Logarithmic scale. Values that are not above 0 are left out.
     Log,
-    /// Logarithmic, with a position for 0 before all other values.
+    /// Logarithmic scale with a position for 0 before all other values.
     LogFromZero,
-    /// Linear within these parts, which are in ascending order and do not overlap; the gaps between them are drawn
-    /// narrow.
+    /// Linear scale within each of these parts, which are in ascending order and do not overlap. The gaps between the
+    /// parts are drawn narrow.
     Parts(Vec<(f64, f64)>),
 }
 
@@ -59,13 +59,13 @@ pub enum Scale {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Marks {
-    /// Values by a number.
+    /// Lines: values against a number.
     Lines(Vec<Line>),
-    /// Values by name, with one bar per name; the parts of a bar are stacked end to end.
+    /// Bar chart: values by name, with one bar per name; the parts of a bar are stacked end to end.
     Bars(Bars),
-    /// A quantity by row and column.
+    /// Heat map: a quantity by row and column.
     Heat(Heat),
-    /// Times at which something was at work, by name.
+    /// Periods in which something was at work, by name.
     Spans(Vec<SpanMark>),
     /// Box plots of the distribution of values, by name.
     Boxes(Vec<Spread>),
@@ -86,42 +86,42 @@ pub struct Line {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Style {
-    /// From point to point, with a dot at each point if there are few.
+    /// A line from point to point, with a dot at each point if there are few.
     Line,
-    /// A filled area below steps: a point is the end of the period to which its value belongs.
+    /// A filled area below steps. Each point is the end of the period to which its value belongs.
     Area,
-    /// Only dots.
+    /// Dots without a line.
     Dots,
-    /// A dashed line at the value of its points, which are a limit.
+    /// A dashed horizontal line at the value of the last point, which is a limit.
     Limit,
 }
 
 /// A bar chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bars {
-    /// The names, from top to bottom.
+    /// Names of the bars, from top to bottom.
     pub names: Vec<String>,
-    /// The parts of all bars, from left to right: each with its name and a value for each of `names`.
+    /// Parts of every bar, from left to right. Each part has its name and a value for each bar.
     pub parts: Vec<(String, Vec<f64>)>,
 }
 
 /// A heat map.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Heat {
-    /// What a row stands for.
+    /// What a row of the heat map stands for.
     pub row: String,
-    /// What a column stands for.
+    /// What a column of the heat map stands for.
     pub column: String,
-    /// Names of rows and columns.
+    /// Names of the rows, which are also the names of the columns.
     pub names: Vec<String>,
-    /// Values by row and column; `None` if there can be no value.
+    /// Values by row and then by column; `None` if there can be no value.
     pub cells: Vec<Vec<Option<f64>>>,
 }
 
-/// A period during which something was at work.
+/// A period in which something was at work.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpanMark {
-    /// Name of what was at work.
+    /// Name of the thing that was at work.
     pub name: String,
     /// Start of the period.
     pub from: f64,
@@ -129,40 +129,40 @@ pub struct SpanMark {
     pub to: f64,
     /// Whether the work was completed.
     pub done: bool,
-    /// A remark for the reader.
+    /// A remark for the reader of the chart.
     pub note: String,
 }
 
 /// The distribution of values: minimum, first quartile, median, third quartile and maximum.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
-    /// Name of the thing whose values these are.
+    /// Name of the thing that has these values.
     pub name: String,
-    /// The five numbers.
+    /// Minimum, first quartile, median, third quartile and maximum.
     pub numbers: [f64; 5],
 }
 
 impl Axis {
-    /// Returns a linear axis.
+    /// Returns an axis with a linear scale.
     pub fn linear(label: &str, unit: Unit) -> Axis {
         Axis { label: label.to_owned(), unit, scale: Scale::Linear }
     }
 
-    /// Returns a logarithmic axis.
+    /// Returns an axis with a logarithmic scale.
     pub fn log(label: &str, unit: Unit) -> Axis {
         Axis { label: label.to_owned(), unit, scale: Scale::Log }
     }
 }
 
 impl Line {
-    /// Returns a line.
+    /// Returns a line with this name, style and points.
     pub fn new(name: &str, style: Style, points: Vec<(f64, f64)>) -> Line {
         Line { name: name.to_owned(), style, points }
     }
 }
 
 impl Spread {
-    /// Returns the distribution of `values`, ignoring those that are not finite; `None` if no value is left.
+    /// Returns the distribution of the finite numbers among `values`; `None` if there are none.
     pub fn of(name: &str, mut values: Vec<f64>) -> Option<Spread> {
         values.retain(|value| value.is_finite());
         values.sort_by(f64::total_cmp);
@@ -177,14 +177,14 @@ impl Spread {
 }
 
 impl Figure {
-    /// Returns a figure with this horizontal and this vertical axis.
+    /// Returns a figure with a horizontal axis `x` and a vertical axis `y`.
     pub fn new(title: impl Into<String>, caption: impl Into<String>, [x, y]: [Axis; 2], marks: Marks) -> Figure {
         Figure { title: title.into(), caption: caption.into(), x, y, marks }
     }
 
-    /// Returns a picture of a distribution: how many things are in each of `bins`, and how many are in that bin or a
-    /// later one. A bin has its smallest and largest number and a count of things; bins are in ascending order. Both
-    /// axes are logarithmic. If there is a bin for 0, the horizontal axis has a position for 0.
+    /// Returns a figure of a distribution: how many things are in each of `bins`, and how many are in that bin or a
+    /// later one. A bin is its smallest number, its largest number and its count of things; bins are in ascending
+    /// order. Both axes are logarithmic. If there is a bin for 0, the horizontal axis has a position for 0.
     pub fn distribution(title: &str, caption: &str, things: &str, number: &str, bins: &[(f64, f64, f64)]) -> Figure {
         let mut left: f64 = bins.iter().map(|(_, _, count)| count).sum();
         let mut from_here = Vec::new();
@@ -203,7 +203,8 @@ impl Figure {
         Figure::new(title, caption, [x, Axis::log(things, Unit::Count)], Marks::Lines(lines))
     }
 
-    /// Returns the figure with all texts clipped to `characters`, because names may come from somebody else.
+    /// Returns a copy of the figure with all texts clipped to `characters` characters, because names may come from
+    /// somebody else.
     fn clipped(&self, characters: usize) -> Figure {
         let clip = |text: &String| clip_to(text, characters);
         let axis = |axis: &Axis| Axis { label: clip(&axis.label), ..axis.clone() };
@@ -227,7 +228,7 @@ impl Figure {
         Figure::new(clip(&self.title), clip(&self.caption), [axis(&self.x), axis(&self.y)], marks)
     }
 
-    /// Returns true if there is nothing to draw.
+    /// Returns true if the figure has nothing to draw.
     pub fn is_empty(&self) -> bool {
         match &self.marks {
             Marks::Lines(lines) => lines.iter().all(|line| line.style == Style::Limit || line.points.is_empty()),

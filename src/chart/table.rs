@@ -1,4 +1,4 @@
-//! Tables of numbers: for people in HTML, for programs as CSV and JSON in base units.
+//! Tables of numbers: as HTML for people, and as CSV and JSON in base units for programs.
 
 use super::draw::WORDS;
 use super::unit::{Unit, group};
@@ -7,31 +7,31 @@ use crate::quote::clip_to;
 use maud::{Markup, html};
 use serde::{Serialize, Serializer};
 
-/// Maximum number of characters of a text that is kept on one line.
+/// Maximum number of characters of a text cell that is kept on one line.
 const SHORT: usize = 24;
 
-/// A table.
+/// A table of numbers and texts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Table {
-    /// The columns.
+    /// The columns of the table.
     pub columns: Vec<TableColumn>,
-    /// The rows, each with a cell for each column.
+    /// The rows of the table, each with a cell for each column.
     pub rows: Vec<Vec<Cell>>,
 }
 
-/// A column.
+/// A column of a table.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TableColumn {
-    /// The heading.
+    /// The heading of the column.
     pub name: String,
-    /// The unit of the numbers.
+    /// The unit of the column's numbers.
     pub unit: Unit,
 }
 
-/// A cell.
+/// A cell of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
-    /// Text.
+    /// A text.
     Text(String),
     /// A number, in the base unit of its column.
     Number(f64),
@@ -86,7 +86,7 @@ impl From<&str> for Cell {
 }
 
 impl Cell {
-    /// Formats the cell for people, in a column with this unit.
+    /// Formats the cell for people; `unit` is the unit of its column.
     pub fn show(&self, unit: Unit) -> String {
         match self {
             Cell::Text(text) => clip_to(text, WORDS),
@@ -99,7 +99,7 @@ impl Cell {
         }
     }
 
-    /// Returns the cell as a field of CSV, in base units.
+    /// Formats the cell as a field of CSV, with numbers in base units.
     pub fn field(&self) -> String {
         match self {
             Cell::Text(text) => field(text),
@@ -109,7 +109,7 @@ impl Cell {
         }
     }
 
-    /// Returns the CSS class of the cell in a column with this unit; only long texts may be wrapped.
+    /// Returns the CSS class of the cell; `unit` is the unit of its column. Only long texts may be wrapped.
     fn class(&self, unit: Unit) -> Option<&'static str> {
         match self {
             Cell::Text(text) if unit == Unit::Text => (text.chars().count() <= SHORT).then_some("short"),
@@ -119,7 +119,8 @@ impl Cell {
     }
 }
 
-/// Returns text as a field of CSV. A text that a spreadsheet would interpret as a formula gets an apostrophe in front.
+/// Formats a text as a field of CSV. A text that a spreadsheet would interpret as a formula gets an apostrophe in
+/// front.
 pub fn field(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { "'" } else { "" };
     match text.contains([',', '"', '\n', '\r']) {
@@ -129,8 +130,8 @@ pub fn field(text: &str) -> String {
 }
 
 impl Table {
-    /// Returns a table whose first column names its rows. `first` is its heading; each row has its name and the cells of
-    /// the other columns.
+    /// Returns a table whose first column has the names of its rows under the heading `first`. Each row has its name
+    /// and the cells of the other columns.
     pub fn of_names(
         first: &str,
         columns: impl IntoIterator<Item = TableColumn>,
@@ -142,7 +143,7 @@ impl Table {
         }
     }
 
-    /// Returns the table as HTML; its first column names its rows.
+    /// Returns the table as HTML. The cells of the first column are the headings of its rows.
     pub fn html(&self, caption: &str) -> Markup {
         html! {
             table {
@@ -183,7 +184,7 @@ impl Table {
         all
     }
 
-    /// Returns the table as lines of CSV, with a heading that contains the base unit of each column.
+    /// Formats the table as lines of CSV. The heading of each column contains its base unit.
     pub fn csv(&self) -> String {
         let heading = self.columns.iter().map(|column| match column.unit {
             Unit::Text | Unit::Count | Unit::Number => field(&column.name),
@@ -195,7 +196,7 @@ impl Table {
     }
 }
 
-/// Returns the points of lines as a table, with points at the same position in one row.
+/// Returns a table of the points of lines. Points at the same horizontal position share a row.
 pub(super) fn of_lines(lines: &[Line], x: &Axis, y: &Axis) -> Table {
     let mut places: Vec<f64> = lines.iter().flat_map(|line| line.points.iter().map(|&(x, _)| x)).collect();
     places.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Units of quantities, and numbers formatted in them for people.
+//! Units of the quantities in figures, and numbers formatted in these units for people.
 
 use crate::process::formatting::{bytes, duration};
 use serde::{Serialize, Serializer};
@@ -6,25 +6,25 @@ use serde::{Serialize, Serializer};
 /// The unit of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// A number of things.
+    /// No unit: a number of things.
     Count,
-    /// A number without a unit.
+    /// No unit: any other number.
     Number,
-    /// Seconds.
+    /// A time in seconds.
     Seconds,
-    /// Bytes.
+    /// A number of bytes.
     Bytes,
-    /// Bytes per second.
+    /// A rate in bytes per second.
     BytesPerSecond,
-    /// Traversed edges per second.
+    /// A rate in traversed edges per second.
     Teps,
     /// A fraction of 1.
     Share,
-    /// Watts.
+    /// A power in watts.
     Watts,
-    /// Joules.
+    /// An energy in joules.
     Joules,
-    /// Text.
+    /// Text instead of a number.
     Text,
 }
 
@@ -46,7 +46,7 @@ const BINARY: [(f64, &str); 6] = [
 const TIMES: [(f64, &str); 6] = [(1e-6, "µs"), (1e-3, "ms"), (1.0, "s"), (60.0, "min"), (3600.0, "h"), (86_400.0, "d")];
 
 impl Unit {
-    /// Returns the name of the base unit, for programs.
+    /// Returns the name of the base unit, for programs that read a table.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Count | Unit::Number => "1",
@@ -61,7 +61,8 @@ impl Unit {
         }
     }
 
-    /// Returns the factor and the name of the unit in which values up to `most` are written along an axis.
+    /// Returns the unit in which an axis for values up to `most` is labelled: its factor over the base unit, and its
+    /// name.
     pub(super) fn along(self, most: f64) -> (f64, String) {
         let largest = |units: &[(f64, &'static str)], least: f64| {
             units.iter().rev().find(|(factor, _)| most >= factor * least).copied().unwrap_or(units[0])
@@ -92,7 +93,7 @@ impl Unit {
         if !value.is_finite() {
             return "–".to_owned();
         }
-        // The sum of no values is -0.
+        // An empty sum of floats is -0; adding 0 makes it 0.
         let value = value + 0.0;
         match self {
             Unit::Bytes => bytes(value.max(0.0) as u64),
@@ -107,10 +108,10 @@ impl Unit {
     }
 }
 
-/// Formats a value in the largest of these units that is not above the rounded value. Units without a name end in a
-/// space, so that the caller can append one.
+/// Formats a value in the largest unit that is not larger than the rounded value. Units without a name end in a space,
+/// so that the caller can append one.
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
-    // A value from this fraction of a unit on would be rounded to 1000 of the unit below.
+    // From this fraction of a unit on, a value in the next smaller unit would be rounded to 1000.
     const ROUNDED: f64 = 0.9995;
     let fits = units.iter().rev().find(|(factor, _)| value.abs() >= factor * ROUNDED);
     let (factor, name) = fits.unwrap_or(&units[0]);
@@ -130,12 +131,12 @@ fn digits(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Formats an integer with commas between groups of three digits; other numbers like [`digits`].
+/// Formats an integer with commas between groups of three digits, and other numbers as [`digits`] does.
 fn grouped(value: f64) -> String {
     if value.fract() == 0.0 { group(&format!("{value:.0}")) } else { digits(value) }
 }
 
-/// Returns a number with commas between groups of three digits of its whole part.
+/// Inserts commas between groups of three digits into the whole part of a number.
 pub fn group(number: &str) -> String {
     let (sign, number) = number.strip_prefix('-').map_or(("", number), |number| ("-", number));
     let (whole, rest) = number.split_at(number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len()));
@@ -149,7 +150,7 @@ pub fn group(number: &str) -> String {
     text + rest
 }
 
-/// Formats a value along an axis whose unit has this factor.
+/// Formats a value for a tick of an axis whose unit is `factor` base units.
 pub(super) fn tick(value: f64, factor: f64) -> String {
     digits(value / factor)
 }

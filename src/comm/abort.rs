@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-/// Time that a rank other than 0 waits for rank 0 to end it, after an error that rank 0 probably has as well.
+/// Time that a rank other than 0 waits for rank 0 to end the job, after an error that rank 0 probably has as well.
 const SAME_ERROR_WAIT: Duration = Duration::from_secs(5);
 /// Time that a stopped rank waits for rank 0 to save finished work.
 const SAVE_WAIT: Duration = Duration::from_secs(8);
 /// Time that rank 0 waits for the other ranks to stop and close their files.
 const STOP_WAIT: Duration = Duration::from_secs(2);
 
-/// Time that a launcher gets to read a process's last line before the process ends.
+/// Time that a launcher gets to read the last line of output of a process before the process ends.
 const READ_WAIT: Duration = Duration::from_secs(1);
 
 /// Exit code of a job that lost a rank.
@@ -28,7 +28,7 @@ static LAUNCHER_ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Installs the signal handler that notices when a launcher begins to end this process.
 pub(super) fn watch_launcher() {
-    // If the handler is missing, the worst is that several ranks print the same line.
+    // Without the handler, the worst outcome is that several ranks print the same line.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGCONT, LAUNCHER_ENDING.clone());
 }
 
@@ -46,8 +46,8 @@ pub fn report_panics() {
         let text = text.lines().map(str::trim).collect::<Vec<_>>().join(" ");
         let comm = OPEN.get();
         if text.contains("Resource temporarily unavailable") {
-            // If the system could not start a thread, that is not a bug of this program. The process must end, because
-            // others would wait for that thread forever.
+            // A thread that the system could not start is no bug of this program. The process must end, because other
+            // threads would wait for that thread forever.
             let error = Error::thread();
             print(&with_rank(comm, &error.to_string()));
             match comm {
@@ -67,8 +67,8 @@ pub fn report_panics() {
 /// Prints `error` and ends the job on all ranks with its exit code.
 ///
 /// If all ranks probably have the same error (in the job file or the input), only rank 0 prints it. The other ranks
-/// wait some seconds to be ended, and print their error if they are not. A rank that stopped on a signal gives rank 0
-/// time to save.
+/// wait some seconds for rank 0 to end the job, and print the error if it does not. A rank that stopped on a signal
+/// gives rank 0 time to save finished work.
 pub fn end_with(error: &Error) -> ! {
     let code = error.exit_code();
     let comm = OPEN.get();
@@ -83,7 +83,7 @@ pub fn end_with(error: &Error) -> ! {
         }
     };
     if started_together {
-        // If another rank begins to end the job while this one waits, it has printed the error already.
+        // Another rank that begins to end the job while this one waits has printed the error already.
         let (ending, asked) = (LAUNCHER_ENDING.load(SeqCst), signals::stop_requested().is_some());
         let ended = || !ending && LAUNCHER_ENDING.load(SeqCst) || !asked && signals::stop_requested().is_some();
         let watch = || {

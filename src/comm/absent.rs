@@ -21,7 +21,7 @@ pub fn version() -> Option<String> {
 impl Ranks {
     pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
         match expected {
-            // The launcher may have started a single rank.
+            // The launcher may have started a job of one rank.
             None => Ok(None),
             Some(ranks) => Err(Error::Usage(format!(
                 "started as {ranks} ranks, but this gpugraph was built for one: build it with `cargo build --release \

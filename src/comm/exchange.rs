@@ -1,4 +1,5 @@
-//! Many-to-many messages between ranks: the limits of an exchange, its threads, and the outbox through which they send.
+//! Many-to-many messages between ranks. An exchange has limits for its messages, threads that take messages, and an
+//! outbox that sends them.
 
 use super::carrier::{Carrier, Delivery, TakeMessage};
 use super::mpi::Ranks;
@@ -11,8 +12,8 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
-/// Limits of the messages that an exchange has in flight on one rank. On one machine each pair of ranks has a ring with
-/// its part of `outgoing + incoming`, and a send waits for room in the ring to its receiver.
+/// Limits of the messages that an exchange has in flight on one rank. On one machine, each pair of ranks has a ring of
+/// buffers in shared memory with a part of `outgoing + incoming`. A send waits until the ring to its receiver has room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageLimits {
     /// Maximum number of 32-bit words in a message. From about 10,000 words on, messages keep a network busy; 65,536 words
@@ -20,8 +21,8 @@ pub struct MessageLimits {
     pub words: usize,
     /// Maximum number of outgoing messages in flight. If there are more, [`Outbox::send`] waits until one has left.
     pub outgoing: usize,
-    /// Maximum number of messages that are arriving, waiting or being taken. Other ranks' sends wait until there are fewer.
-    /// It should be a few more than `takers`.
+    /// Maximum number of messages that are arriving, waiting, or being taken. Sends of other ranks wait until there are
+    /// fewer. The maximum should be a few more than `takers`.
     pub incoming: usize,
     /// Number of threads that take incoming messages.
     pub takers: usize,
@@ -38,8 +39,8 @@ impl MessageLimits {
         }
     }
 
-    /// Returns the size of the ring from this rank to one other rank. All rings from a rank together have room for about as
-    /// many messages as may be in flight on it.
+    /// Returns the size of the ring of buffers from this rank to one other rank. The rings from a rank to all others
+    /// together have room for about as many messages as the rank may have in flight.
     fn ring(&self, ranks: usize) -> RingSize {
         RingSize::new(self.outgoing.saturating_add(self.incoming) / (ranks - 1), self.words * 4)
     }
@@ -71,9 +72,9 @@ pub struct Outbox<'a> {
     rank: usize,
     ranks: usize,
     take: TakeMessage<'a>,
-    /// Buffers of messages that have left, for reuse.
+    /// Buffers of messages that have been sent, for reuse.
     spare: Mutex<Vec<Vec<u32>>>,
-    /// Transport of the messages; `None` in a job of one rank.
+    /// Transport of the messages, through shared memory or MPI; `None` in a job of one rank.
     carrier: Option<&'a dyn Carrier>,
     /// Whether the exchange has failed on this rank.
     failed: AtomicBool,
@@ -100,15 +101,15 @@ impl<'a> Outbox<'a> {
 
     /// Keeps a buffer for a later call of [`Outbox::buffer`].
     fn recycle(&self, mut buffer: Vec<u32>) {
-        // Buffers of other sizes are dropped; they would make memory grow.
+        // Buffers of other sizes are dropped, because they would make memory grow.
         if (self.limits.words..=self.limits.words * 2).contains(&buffer.capacity()) {
             buffer.clear();
             self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
         }
     }
 
-    /// Sends `message`, of at most `limits.words` words, to rank `to`. Waits while too many messages are in flight. An
-    /// empty message is not sent.
+    /// Sends `message`, of at most `limits.words` words, to rank `to`. Waits while the maximum number of messages is in
+    /// flight. An empty message is not sent.
     ///
     /// # Errors
     /// An error once the exchange has failed; the error of `take` for a message to this rank itself; [`Error::Internal`]
@@ -143,7 +144,8 @@ impl<'a> Outbox<'a> {
         Err(Error::internal("send a message", "the exchange has failed"))
     }
 
-    /// Takes messages until every rank's work is done and no message is left. Returns the number of bytes received.
+    /// Takes messages until the work of every rank is done and no message is left. Returns the number of bytes
+    /// received.
     fn take_all(&self, carrier: &dyn Carrier) -> Result<u64> {
         let (mut backoff, mut bytes) = (Backoff::default(), 0);
         while !self.failed.load(Ordering::SeqCst) {
@@ -160,7 +162,7 @@ impl<'a> Outbox<'a> {
     }
 }
 
-/// Runs the exchange of a job of one rank, which takes the messages that it sends to itself.
+/// Runs the exchange of a job of one rank, which sends messages only to itself.
 pub(super) fn alone<T>(
     limits: MessageLimits,
     work: impl FnOnce(&Outbox<'_>) -> Result<T>,
@@ -171,8 +173,8 @@ pub(super) fn alone<T>(
     Ok((done, ExchangeTraffic { seconds: started.elapsed().as_secs_f64(), ..ExchangeTraffic::default() }))
 }
 
-/// Runs the exchange on one of several ranks: a thread for the work, and threads that take messages. Messages go through
-/// shared memory if all ranks share some, else through MPI.
+/// Runs the exchange on one of several ranks, with one thread for the work and several threads that take messages.
+/// Messages go through shared memory if all ranks share some, else through MPI.
 pub(super) fn among<T: Send>(
     ranks: &Ranks,
     limits: MessageLimits,
@@ -198,11 +200,11 @@ pub(super) fn among<T: Send>(
             Ok(_) => {}
             Err(_) => outbox.failed.store(true, Ordering::SeqCst),
         }
-        // Join all takers before the first error counts.
+        // All takers must be joined before the first error is returned.
         let taken: Vec<_> = takers.into_iter().map(join).collect();
         (done, taken.into_iter().sum::<Result<u64>>())
     });
-    // Return the error of `take` first: `work` may have failed only because sends were refused after that.
+    // Return the error of `take` first, because `work` may have failed only as a consequence.
     let received_bytes = taken?;
     let (sent_bytes, seconds) = (outbox.sent_bytes.into_inner(), started.elapsed().as_secs_f64());
     Ok((done?, ExchangeTraffic { sent_bytes, received_bytes, seconds }))

@@ -13,20 +13,20 @@ pub(super) enum Started {
 
 /// Environment variables of each launcher: number of processes, rank of this process, its rank on its machine, number
 /// of processes on its machine. The launchers are Open MPI and jsrun; PMI (MPICH, Intel, Cray PALS, Flux); MVAPICH. The
-/// first launcher whose variables are set counts, because `mpirun` may itself have been started by `srun`.
+/// first launcher whose variables are set is used, because `mpirun` may itself have been started by `srun`.
 const LAUNCHERS: [Launcher; 3] = [
     ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"),
     ("PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"),
     ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"),
 ];
 
-/// Environment variables of launchers that set PMI_SIZE and PMI_RANK: rank of this process on its machine, number of
-/// processes on its machine. The launchers are Cray PALS, and Flux, which does not set the number.
+/// Further environment variables of launchers that set PMI_SIZE and PMI_RANK: rank of this process on its machine, and
+/// number of processes on its machine. The launchers are Cray PALS, and Flux, which does not set the number.
 const PLACES: [(&str, &str); 2] = [("PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE"), ("FLUX_TASK_LOCAL_ID", "")];
 
 type Launcher = (&'static str, &'static str, &'static str, &'static str);
 
-/// Returns the launcher that started this process, if it is in [`LAUNCHERS`].
+/// Returns the entry of [`LAUNCHERS`] for the launcher that started this process, if there is one.
 fn launcher(get: &dyn Fn(&str) -> Option<String>) -> Option<&'static Launcher> {
     LAUNCHERS.iter().find(|(size, ..)| number(get, size).is_some())
 }
@@ -42,8 +42,8 @@ fn number(get: &dyn Fn(&str) -> Option<String>, name: &str) -> Option<usize> {
 
 /// Returns how many processes were started together. `get` reads an environment variable.
 ///
-/// SLURM_NTASKS is set in a batch script, too, but processes that the script starts without `srun` are alone. `srun`
-/// sets the size of the step and, with `--mpi=pmix`, the rank.
+/// SLURM_NTASKS does not count, because it is set in a batch script, too. Processes that the script starts without
+/// `srun` are alone. `srun` sets the size of the step and, with `--mpi=pmix`, the rank.
 pub(super) fn started(get: &dyn Fn(&str) -> Option<String>) -> Started {
     let number = |name: &str| number(get, name);
     let launched = launcher(get).and_then(|(size, ..)| number(size)).or_else(|| number("SLURM_STEP_NUM_TASKS"));
@@ -101,8 +101,8 @@ pub fn launched_local_rank() -> Option<usize> {
     local_rank(&|name| std::env::var(name).ok())
 }
 
-/// Returns true if all processes are on this machine and this is not the first one. Such a process waits for earlier
-/// ones before some steps of its start.
+/// Returns true if all processes are on this machine and this process is not the first one. It then waits for earlier
+/// processes before some steps of its start.
 pub fn launched_later() -> bool {
     starts_later(&|name| std::env::var(name).ok())
 }
@@ -135,7 +135,7 @@ fn local_ranks(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
     let counted = launcher(get)
         .and_then(|(.., locals)| number(get, locals))
         .or_else(|| by_pmi(get).then(|| PLACES.iter().find_map(|(_, locals)| number(get, locals)))?);
-    // Take the first number of a list such as `4(x2),3`; the numbers of other machines are nearly the same.
+    // In a list such as `4(x2),3`, take the first number. The numbers of other machines are nearly the same.
     let leading = |text: String| text.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
     counted.or_else(|| get("SLURM_STEP_TASKS_PER_NODE").and_then(leading).filter(|_| by_srun(get)))
 }
@@ -145,8 +145,8 @@ fn by_pmi(get: &dyn Fn(&str) -> Option<String>) -> bool {
     launcher(get).is_some_and(|(size, ..)| *size == "PMI_SIZE")
 }
 
-/// Returns true if `srun` started this process. The variables of a step alone don't show it, because a batch script has
-/// the variables of its own step.
+/// Returns true if `srun` started this process. The variables of a job step alone don't show it, because a batch script
+/// runs in a step of its own.
 fn by_srun(get: &dyn Fn(&str) -> Option<String>) -> bool {
     let number = |name: &str| number(get, name);
     let Started::Several(ranks) = started(get) else { return false };
@@ -196,7 +196,7 @@ mod tests {
         let per_node = ("SLURM_STEP_TASKS_PER_NODE", "4(x2),3");
         assert_eq!(of(&[&srun[..], &[per_node]].concat()), Some(4));
         assert_eq!(of(&[("PMI_SIZE", "8"), ("PALS_LOCAL_SIZE", "4")]), Some(4));
-        // mpirun in a batch script, which is itself a step of one task.
+        // mpirun in a batch script, which is itself a job step of one task.
         let batch = [("SLURM_STEP_NUM_TASKS", "1"), ("SLURM_PROCID", "0"), ("SLURM_STEP_TASKS_PER_NODE", "1")];
         assert_eq!(of(&[&batch[..], &[("PMI_SIZE", "8"), ("PMI_RANK", "0")]].concat()), None);
         assert_eq!(of(&[("PMIX_RANK", "1")]), None);
@@ -212,7 +212,7 @@ mod tests {
             waiting(&[size, here, ("OMPI_COMM_WORLD_LOCAL_RANK", rank)])
         };
         assert_eq!([of("4", "0", "4"), of("4", "3", "4")], [false, true]);
-        // On several machines there is no way to take turns.
+        // If processes are on several machines, they can't take turns.
         assert!(!of("8", "3", "4") && !waiting(&[("PMI_SIZE", "4"), ("PMI_RANK", "2")]) && !waiting(&[]));
     }
 

@@ -1,34 +1,34 @@
-//! The trait of message transports for rounds: through shared memory or through MPI.
+//! Trait for sending the messages of rounds, either through shared memory or through MPI.
 
 use super::waiting::Waiting;
 
 /// Number of 64-bit words that each rank sends to all ranks in [`super::Rounds::gather`].
 pub(super) const NUMBERS: usize = 7;
-/// The numbers that one rank sends to all ranks in [`super::Rounds::gather`].
+/// The numbers that each rank sends to all ranks in [`super::Rounds::gather`].
 pub type RankNumbers = [u64; NUMBERS];
 
 /// A message of a round that has arrived.
 pub(super) struct Arrived<'a> {
-    /// The words of a buffer that begins with the message.
+    /// A buffer of words. The message is at its beginning and may be shorter.
     pub words: &'a [u64],
     /// Length of the message in bytes.
     pub bytes: usize,
-    /// Whether the message ends the round of its sender.
+    /// Whether the message is the last one of its sender in this round.
     pub last: bool,
 }
 
-/// A transport for the messages of rounds. It has a few slots for messages from each rank to each other rank, and keeps
-/// messages in order.
+/// Sends and receives the messages of rounds, in order. From each rank to each other rank there are a few slots, which
+/// are buffers for one message each.
 pub(super) trait LinkSlots: Send {
     /// Returns the maximum number of bytes in a message.
     fn room(&self) -> usize;
 
-    /// Writes `bytes` to the next message to rank `to`, starting at byte `at` of the message. Returns false if no slot is
-    /// free.
+    /// Writes `bytes` into the next message to rank `to`, from byte `at` of the message on. Returns false if no slot is
+    /// free for the message.
     fn write(&mut self, to: usize, at: usize, bytes: &[u8]) -> bool;
 
-    /// Sends the next message to rank `to`, which has `bytes` bytes. `last` says whether it ends the round. Returns false if
-    /// no slot is free.
+    /// Sends the next message to rank `to`. It has `bytes` bytes, and `last` says whether it ends the round. Returns
+    /// false if no slot is free.
     fn publish(&mut self, to: usize, bytes: usize, last: bool) -> bool;
 
     /// Returns the next message from rank `from`, if it has arrived. The caller must then call [`LinkSlots::release`].
@@ -37,8 +37,8 @@ pub(super) trait LinkSlots: Send {
     /// Frees the slot of the message that [`LinkSlots::arrived`] returned.
     fn release(&mut self, from: usize);
 
-    /// Returns true if the messages of this rank leave without further calls to MPI. After a round the rank may compute for
-    /// a long time without such calls.
+    /// Returns true if all messages of this rank are sent without further calls to MPI. After a round the rank may
+    /// compute for a long time without calling MPI.
     fn settled(&mut self) -> bool {
         true
     }

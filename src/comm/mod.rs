@@ -1,7 +1,7 @@
 //! The ranks of a job, and how they communicate. A process started alone is a job of one rank and uses the same code.
 //!
-//! Ranks are processes that `mpirun`, `mpiexec` or `srun` started together. All of them call the collective operations
-//! ([`Comm::barrier`] to [`Comm::exchange`]) in the same order, each from one thread at a time. [`Comm::send`] and
+//! Ranks are processes that `mpirun`, `mpiexec` or `srun` started together. All ranks call the collective operations
+//! ([`Comm::barrier`] to [`Comm::exchange`]) in the same order, each rank from one thread at a time. [`Comm::send`] and
 //! [`Comm::receive`] may be called at any time from any thread. An operation that waits for ranks that still compute
 //! does not occupy a core: it polls, and sleeps up to a millisecond between polls ([`Rounds`] poll without sleep for
 //! some 50 µs first). If MPI fails, the job ends, because it can't go on with some of the ranks. The same command line
@@ -51,7 +51,7 @@ static OPEN: OnceLock<Comm> = OnceLock::new();
 /// Bytes of memory that MPI takes when it starts. Open MPI 4.1 and MPICH 4.0 took 3 to 7 MiB with up to 16 ranks on a
 /// machine.
 const MPI_AT_START: u64 = 8 << 20;
-/// Bytes of memory that MPI may take later for each rank of the machine from which messages come.
+/// Bytes of memory that MPI may take later for each rank of the same machine that sends messages.
 const MPI_PER_PEER: u64 = 1 << 20;
 
 /// Communicator: the handle through which this process reaches the other ranks of its job. It is cheap to clone.
@@ -88,8 +88,8 @@ impl Comm {
     pub const SCRATCH: usize = 16 << 20;
 
     /// Estimates the bytes of memory that MPI takes in a rank by the time it has started, with `local_ranks` ranks on a
-    /// machine. Plans that are made before MPI starts use it. No tested MPI took more, but MPI on a network with its own
-    /// buffers does.
+    /// machine. Plans that are made before MPI starts use this estimate. No tested MPI took more, but MPI may take more
+    /// on a network that has buffers of its own.
     pub fn expected_bytes(local_ranks: usize) -> u64 {
         MPI_AT_START + local_ranks as u64 * MPI_PER_PEER
     }
@@ -99,7 +99,8 @@ impl Comm {
     ///
     /// # Errors
     /// [`Error::Usage`](crate::Error::Usage) if several processes were started but can't find each other, because the
-    /// build lacks the feature `mpi` or the launcher belongs to another MPI. They would all write to one workdir.
+    /// build lacks the feature `mpi` or the launcher belongs to another MPI. All these processes would write to one
+    /// workdir.
     pub fn open() -> Result<Comm> {
         static OPENING: Mutex<()> = Mutex::new(());
         let _once = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,7 +121,7 @@ impl Comm {
         Ok(OPEN.get_or_init(|| comm).clone())
     }
 
-    /// Closes MPI, together with all ranks. The thread that opened it calls this at the end of `main`, when all work is
+    /// Closes MPI. All ranks must call this. The thread that opened MPI calls it at the end of `main`, when all work is
     /// done. Messages that nobody has received are dropped.
     pub fn close(&self) {
         if let Comm::Mpi(ranks) = self {
@@ -173,9 +174,9 @@ impl Comm {
         }
     }
 
-    /// Returns the bytes of this process's memory that belong to MPI. They are the bytes that MPI had taken when all ranks
-    /// had started, which is the same number on every rank, and the bytes that it may take later for the other ranks of the
-    /// machine.
+    /// Returns the bytes of this process's memory that belong to MPI. They are the bytes that MPI had taken when all
+    /// ranks had started, and the bytes that it may take later for the ranks of the machine. The first number is the
+    /// same on every rank.
     pub fn own_bytes(&self) -> u64 {
         match self {
             Comm::Solo => 0,
@@ -183,8 +184,8 @@ impl Comm {
         }
     }
 
-    /// Returns the part of [`Self::own_bytes`] that was taken when all ranks had started. It includes memory of other
-    /// code that started at the same time.
+    /// Returns the bytes that MPI had taken when all ranks had started, which are a part of [`Self::own_bytes`]. They
+    /// include memory of other code that started at the same time.
     pub fn taken(&self) -> u64 {
         match self {
             Comm::Solo => 0,
@@ -204,7 +205,7 @@ impl Comm {
         }
     }
 
-    /// Sends `bytes` of rank 0 to all ranks and returns them there. The `bytes` of other ranks are dropped. Collective.
+    /// Returns the `bytes` of rank 0 on all ranks. The `bytes` of other ranks are dropped. Collective.
     pub fn broadcast(&self, bytes: Vec<u8>) -> Vec<u8> {
         match self {
             Comm::Solo => bytes,
@@ -220,8 +221,8 @@ impl Comm {
         }
     }
 
-    /// Calls `take` with the numbers of every rank, in pieces. Its arguments are the rank and the piece. The pieces of a
-    /// rank come in order. It needs at most [`Comm::SCRATCH`] bytes of memory, while [`Comm::all_gather`] needs memory for
+    /// Calls `take` with the numbers of every rank, as slices of any length. Its arguments are a rank and the rank's
+    /// next numbers. It needs at most [`Comm::SCRATCH`] bytes of memory, while [`Comm::all_gather`] needs memory for
     /// the bytes of all ranks. Collective.
     pub fn gather_each<T: Number>(&self, mine: &[T], mut take: impl FnMut(usize, &[T])) {
         match self {
@@ -272,18 +273,19 @@ impl Comm {
         self.share_of(self.rank(), len)
     }
 
-    /// Returns the range of an array of `len` elements that belongs to `rank`. The ranges of ranks follow each other and
-    /// have nearly the same length. Lengths are multiples of 16 elements, except at the end of the array. Short arrays may
-    /// leave some ranks without elements.
+    /// Returns the range of an array of `len` elements that belongs to `rank`. The ranges follow each other in the
+    /// order of ranks and have nearly the same length. Each length is a multiple of 16 elements, except at the end of
+    /// the array. Short arrays may leave some ranks without elements.
     pub fn share_of(&self, rank: usize, len: usize) -> Range<usize> {
         share::of(rank, self.ranks(), len)
     }
 
-    /// Sums an array over the ranks (reduce-scatter): `values[share(len)]` gets the sums, which saturate at the largest u32.
-    /// Other elements are undefined afterwards. Each rank sends and receives nearly the bytes of the array once. Collective.
+    /// Sums an array over the ranks (reduce-scatter): `values[share(len)]` gets the sums, which saturate at the largest
+    /// u32. Other elements are undefined afterwards. Each rank sends and receives somewhat less than the bytes of the
+    /// array. Collective.
     pub fn reduce_scatter(&self, values: &mut [u32]) {
         if let Comm::Mpi(ranks) = self {
-            // Each rank sends every other rank that rank's share.
+            // Each rank sends to every other rank that rank's share.
             traffic::count(4 * (values.len() - self.share(values.len()).len()) as u64);
             match SharedSums::open(ranks, size_of_val(values)) {
                 Some(mut shared) => shared.add_shares(values, u32::saturating_add),
@@ -292,8 +294,8 @@ impl Comm {
         }
     }
 
-    /// Copies every rank's share of an array to all ranks. After [`Self::reduce_scatter`] and this, all ranks have all
-    /// sums. Collective.
+    /// Copies every rank's share of an array to all ranks. Called after [`Self::reduce_scatter`], it gives all ranks
+    /// all sums. Collective.
     pub fn all_gather_shares(&self, values: &mut [u32]) {
         if let Comm::Mpi(ranks) = self {
             traffic::count(4 * (self.share(values.len()).len() * (self.ranks() - 1)) as u64);
@@ -324,11 +326,11 @@ impl Comm {
     /// Exchanges many-to-many messages of bounded size while every rank works. Collective.
     ///
     /// `work` runs on its own thread, may start more threads, and sends through the [`Outbox`]. `take(from, words)` is
-    /// called for every message that arrives, on `limits.takers` threads at the same time. Messages of one rank may be
-    /// taken in any order. A message of a rank to itself is taken by the thread that sends it. The sending threads copy
-    /// messages into shared memory, or pass them to MPI. The call returns when every rank's work is done and all messages to
-    /// this rank are taken. Receiving never waits for sending. So no order of sends can deadlock, provided that `take` does
-    /// not wait for anything that `work` does.
+    /// called for every message that arrives, on `limits.takers` threads at the same time. Messages from the same rank
+    /// may be taken in any order. A message of a rank to itself is taken by the thread that sends it. The sending
+    /// threads copy messages into shared memory, or pass them to MPI. The call returns when every rank's work is done
+    /// and all messages to this rank are taken. Receiving never waits for sending, so no order of sends can deadlock.
+    /// `take` must not wait for anything that `work` does.
     ///
     /// # Errors
     /// The error of `take` or `work`, as soon as `work` has returned. After a failure, sends are refused. The exchange
@@ -346,9 +348,9 @@ impl Comm {
         }
     }
 
-    /// Opens links for rounds. Up to `link` bytes may be in flight from one rank to another. All ranks pass the same `link`,
-    /// from 256 to 2^30. Above 2 MiB, rounds of long messages get no faster. The rounds must be dropped before
-    /// [`Comm::close`]. Collective.
+    /// Opens links between all ranks for rounds of messages. A link carries up to `link` bytes in flight from one rank
+    /// to another. All ranks pass the same `link`, from 256 to 2^30. Above 2 MiB, rounds of long messages get no
+    /// faster. The rounds must be dropped before [`Comm::close`]. Collective.
     pub fn rounds(&self, link: usize) -> Rounds {
         let ranks = match self {
             Comm::Solo => None,
@@ -412,7 +414,7 @@ impl Comm {
     }
 
     /// Sets the number of bytes that collective operations move at once (at least 16). Every rank must set the same
-    /// number. Tests set a small one, so that little data takes several pieces.
+    /// number. Tests set a small number, so that little data is moved in several steps.
     pub fn set_chunk(&self, bytes: usize) {
         if let Comm::Mpi(ranks) = self {
             ranks.set_chunk(bytes.clamp(16, Comm::SCRATCH / 4));

@@ -1,10 +1,11 @@
-//! Rounds: an exchange that is opened once and used thousands of times, for example by a search that goes level by
-//! level. Ranks can also give each other a few numbers.
+//! Rounds of messages: an exchange whose links are opened once and used thousands of times, for example in each step of
+//! a search. Ranks can also give each other a few numbers.
 //!
-//! A round ends on a rank when the rank has taken everything that any rank sent it in the round. Ranks are never more
-//! than one round apart. A rank that waits for others polls for some 50 µs (3 ms if it is to stay awake), then yields
-//! its core, then sleeps for up to a millisecond at a time. Without shared memory it polls only a few times, because
-//! each poll is a call to MPI. A signal does not end a wait: the rank that notices the signal ends the job.
+//! In a round, every rank may send words to every rank. The round ends on a rank when the rank has received all words
+//! that any rank sent to it. Ranks are never more than one round apart. A rank that waits for others polls for some 50
+//! µs (3 ms after [`Rounds::stay_awake`]), then yields its core, then sleeps for up to a millisecond at a time. Without
+//! shared memory it polls only a few times, because each poll is a call to MPI. A signal does not end a wait: the rank
+//! that notices the signal ends the job.
 #![allow(unsafe_code)] // a view of words as numbers
 
 use super::link_slots::{Arrived, LinkSlots, RankNumbers};
@@ -17,12 +18,12 @@ use crate::process::traffic;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-/// Minimum and maximum number of bytes of a link; MPI counts bytes in 31 bits.
+/// Minimum and maximum number of bytes that a link may have in flight. MPI counts bytes in 31 bits.
 const LINK_BYTES: [usize; 2] = [256, 1 << 30];
-/// Bytes that a pair of links through MPI takes in addition to its content: headers and requests.
+/// Bytes that the links between two ranks through MPI take in addition to messages: headers and requests.
 const PEER_BYTES: u64 = 512;
 
-/// Function that takes words. Its arguments are the rank that sent them and the next words from this rank, in order.
+/// Callback that receives words: the rank that sent them, and the next words from this rank, in order.
 type TakeWords<'a, T> = &'a mut dyn FnMut(usize, &[T]) -> Result<()>;
 
 /// Links of this rank to all other ranks. They go through shared memory if all ranks share some, else through MPI.
@@ -58,7 +59,7 @@ impl RoundLinks {
         count
     }
 
-    /// Ends the round towards rank `to`. Returns false if no slot is free for the message that ends it.
+    /// Ends the round for rank `to` by a last message. Returns false if no slot (buffer) is free for the message.
     fn end(&mut self, to: usize) -> bool {
         let ended = self.slots.publish(to, self.filled[to], true);
         if ended {
@@ -67,8 +68,8 @@ impl RoundLinks {
         ended
     }
 
-    /// Passes the words of the next message from rank `from` to `take`. Returns whether there was a message, and whether it
-    /// ends the round of that rank.
+    /// Passes the words of the next message from rank `from` to `take`. Returns two flags: whether there was a message,
+    /// and whether it was the last one of that rank in this round.
     fn pull<T: Number>(&mut self, from: usize, take: TakeWords<'_, T>) -> Result<(bool, bool)> {
         let Some(Arrived { words, bytes, last }) = self.slots.arrived(from) else { return Ok((false, false)) };
         if bytes > size_of_val(words) || !bytes.is_multiple_of(size_of::<T>()) {
@@ -99,30 +100,31 @@ fn numbers_in<T: Number>(words: &[u64], bytes: usize) -> &[T] {
     unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), len) }
 }
 
-/// Links of this rank to all other ranks, for many rounds. [`Comm::rounds`](super::Comm::rounds) opens them.
+/// Links of this rank to all other ranks, through which it exchanges messages in many rounds.
+/// [`Comm::rounds`](super::Comm::rounds) opens them.
 pub struct Rounds {
     rank: usize,
     ranks: usize,
     /// Links to the other ranks; `None` in a job of one rank.
     links: Option<RoundLinks>,
-    /// Ranks that have not ended the current round towards this rank.
+    /// Ranks whose last message of the current round has not arrived yet.
     open_from: Vec<usize>,
-    /// Ranks towards which this rank has not ended the current round.
+    /// Ranks to which this rank has not sent its last message of the current round yet.
     open_to: Vec<usize>,
     /// Whether a round is in progress, or has failed. After a failure it stays true.
     unfinished: bool,
 }
 
 impl Rounds {
-    /// Opens links of `link` bytes from this rank to each other rank.
+    /// Opens links from this rank to each other rank, with up to `link` bytes in flight on each.
     pub(super) fn open(rank: usize, ranks: usize, others: Option<&Arc<Ranks>>, link: usize) -> Rounds {
         let links = others.map(|ranks| RoundLinks::open(ranks, link));
         Rounds { rank, ranks, links, open_from: Vec::new(), open_to: Vec::new(), unfinished: false }
     }
 
-    /// Returns the maximum number of bytes that rounds with links of `link` bytes take on one of `ranks` ranks on `nodes`
-    /// machines. On one machine a rank touches the links in both directions. The system counts shared memory for each
-    /// process that touches it.
+    /// Returns the maximum number of bytes of memory that links of `link` bytes take on one of `ranks` ranks on `nodes`
+    /// machines. On one machine a rank uses memory of the links in both directions. The system counts shared memory for
+    /// each process that touches it.
     pub fn bytes(link: usize, ranks: usize, nodes: usize) -> u64 {
         let link = link.clamp(LINK_BYTES[0], LINK_BYTES[1]);
         match nodes {
@@ -132,21 +134,21 @@ impl Rounds {
         }
     }
 
-    /// Makes every later wait poll for some milliseconds before it yields the core, if each rank of the machine has a core.
-    /// It is for ranks whose GPUs compute in the meantime: a rank that sleeps would wake too late to go on with the other
-    /// ranks.
+    /// Makes every later wait poll for some milliseconds before it yields the core, if each rank of the machine has a
+    /// core. It is for ranks that wait while their GPUs compute. A rank that sleeps would wake too late to keep up with
+    /// the others.
     pub fn stay_awake(&mut self) {
         self.links.iter_mut().for_each(|links| links.waiting.stay_awake());
     }
 
-    /// Begins a round of words of 4 or 8 bytes. If the returned [`Round`] is dropped before its end, the rounds have failed.
-    /// Collective.
+    /// Begins a round of messages whose words have 4 or 8 bytes. If the returned [`Round`] is dropped before it is
+    /// finished, all later rounds fail. Collective.
     ///
     /// # Errors
     /// [`Error::Internal`] if an earlier round failed. The job must then be ended on all ranks.
     pub fn begin<T: Number>(&mut self) -> Result<Round<'_, T>> {
         self.begin_operation()?;
-        // Each rank begins with another one, so that not all send to the same rank.
+        // Each rank begins with a different rank, so that not all send to the same rank at once.
         let others = (1..self.ranks).map(|turn| (self.rank + turn) % self.ranks);
         self.open_to = others.collect();
         self.open_from.clone_from(&self.open_to);
@@ -176,7 +178,7 @@ impl Rounds {
         Ok(self.gather([u64::from(flag), 0, 0, 0, 0, 0, 0])?.iter().any(|line| line[0] != 0))
     }
 
-    /// Exchanges seven numbers. Returns the numbers of every rank, indexed by rank. Collective.
+    /// Sends seven numbers to every rank. Returns the numbers of every rank, indexed by rank. Collective.
     ///
     /// # Errors
     /// [`Error::Internal`] if an earlier round failed. The job must then be ended on all ranks.
@@ -238,7 +240,7 @@ impl Drop for Rounds {
     }
 }
 
-/// A round in progress. Its methods take arriving words while they send, so no order of sends can deadlock.
+/// A round in progress. While a method sends, it also receives, so no order of sends can deadlock.
 pub struct Round<'a, T> {
     rounds: &'a mut Rounds,
     kind: PhantomData<T>,
@@ -246,7 +248,8 @@ pub struct Round<'a, T> {
 
 impl<T: Number> Round<'_, T> {
     /// Sends words to rank `to`, possibly this rank. While the link is full, it waits and calls `take(from, words)` for
-    /// arriving words. The words of a rank arrive in order, in pieces of any length, by the end of the round at the latest.
+    /// arriving words. The words of a rank arrive in order, in slices of any length, by the end of the round at the
+    /// latest.
     ///
     /// # Errors
     /// The error of `take`; [`Error::Internal`] for an invalid rank. The round has then failed, and the job must be ended
@@ -272,7 +275,7 @@ impl<T: Number> Round<'_, T> {
         Ok(())
     }
 
-    /// Ends the round. Returns once this rank has taken all words that any rank sent it.
+    /// Ends the round. Returns once this rank has received all words that any rank sent to it.
     ///
     /// # Errors
     /// Errors of [`Self::send`].
@@ -282,7 +285,7 @@ impl<T: Number> Round<'_, T> {
         self.flow(&mut rest, &mut take)
     }
 
-    /// Sends `rest` to all ranks in turns, and takes arriving words, until the round is over.
+    /// Sends `rest[r]` to each rank `r`, and receives words until the round is over.
     fn flow(&mut self, rest: &mut [&[T]], take: TakeWords<'_, T>) -> Result<()> {
         let rounds = &mut *self.rounds;
         loop {

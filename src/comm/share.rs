@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-/// Number of elements of which shares are multiples, except at the end of the array: a cache line of 4-byte elements.
+/// Number of elements in a cache line of 4-byte elements. The length of a share is a multiple of it, except at the end
+/// of the array.
 pub(super) const GRAIN: usize = 16;
 
 /// Returns the range of an array of `len` elements that belongs to `rank`, one of `ranks` ranks.

@@ -1,4 +1,4 @@
-//! The trait of numbers that several processes may read and write at once.
+//! Trait for numbers that several processes may read and write at once.
 #![allow(unsafe_code)] // states what a type must be
 
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64};

@@ -1,4 +1,4 @@
-//! Tests of a process by itself.
+//! Tests of a job of one process.
 
 use super::*;
 

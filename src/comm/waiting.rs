@@ -12,11 +12,11 @@ const SPINS: u32 = 1000;
 /// would keep the core from ranks and threads that share it.
 const CALLS: u32 = 8;
 
-/// Factor by which ranks that stay awake poll more often: some 3 ms of polls of memory.
+/// Factor by which ranks that stay awake poll longer than others. They poll memory for some 3 ms.
 const AWAKE: u32 = 64;
 
-/// Back-off of rounds: it first polls without pause, and then waits like [`Backoff`]. With more ranks than cores, or on
-/// cores that others keep busy, it does not poll without pause.
+/// Back-off for waiting in rounds of messages. It first polls without pause, and then waits like [`Backoff`]. It omits
+/// the first phase if the machine has more ranks than cores, or if other programs keep the cores busy.
 pub(super) struct Waiting {
     spins: u32,
     polls: u32,
@@ -24,12 +24,12 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    /// Makes a back-off for polls of memory on a machine with `local_ranks` ranks.
+    /// Makes a back-off for polling shared memory, on a machine with `local_ranks` ranks.
     pub(super) fn in_memory(local_ranks: usize) -> Waiting {
         Waiting::after(SPINS, local_ranks)
     }
 
-    /// Makes a back-off for polls by calls to MPI on a machine with `local_ranks` ranks.
+    /// Makes a back-off for polling MPI, on a machine with `local_ranks` ranks.
     pub(super) fn for_messages(local_ranks: usize) -> Waiting {
         Waiting::after(CALLS, local_ranks)
     }
@@ -38,12 +38,12 @@ impl Waiting {
         Waiting { spins: if local_ranks <= cores_at_hand() { spins } else { 0 }, polls: 0, backoff: Backoff::default() }
     }
 
-    /// Makes later waits poll longer before they yield, unless there are more ranks than cores.
+    /// Makes later waits poll longer before they yield the core, unless there are more ranks than cores.
     pub(super) fn stay_awake(&mut self) {
         self.spins *= AWAKE;
     }
 
-    /// Restarts the back-off after progress.
+    /// Restarts the back-off after progress was made.
     pub(super) fn reset(&mut self) {
         self.polls = 0;
         self.backoff.reset();

@@ -1,12 +1,13 @@
-//! Work stealing between ranks. A rank that has finished its own share takes pieces from the end of the share with the
-//! most pieces left.
+//! Work stealing between ranks. Each rank has a share of the work, in pieces. A rank that has finished its own share
+//! takes pieces from the end of the share that has the most pieces left.
 
 use super::{Comm, SharedCounters};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Shared counters for work stealing: for each rank's share, how many pieces were taken from its front and from its end.
-/// A rank takes pieces of its own share from the front. Once none is left, it takes pieces from the end of other shares.
+/// Shared counters for work stealing: for each rank's share, how many pieces of work were taken from its front and from
+/// its end. A rank takes pieces of its own share from the front. Once its share is empty, it takes pieces from the end
+/// of other shares.
 pub struct WorkStealing {
     words: StealingCounters,
     rank: usize,
@@ -14,19 +15,19 @@ pub struct WorkStealing {
     passes: AtomicU64,
 }
 
-/// Memory of the counters: one word for each rank.
+/// Memory of the counters, one word for each rank.
 enum StealingCounters {
     #[cfg(feature = "testing")]
     Within(std::sync::Arc<[AtomicU64]>),
     Shared(SharedCounters),
 }
 
-/// Number of bits of each of the two counters in a word.
+/// Number of bits in a word for each of its two counters.
 const COUNT: u32 = 28;
 const MASK: u64 = (1 << COUNT) - 1;
 
 impl WorkStealing {
-    /// Maximum number of pieces in a share.
+    /// Maximum number of pieces of work in a share.
     pub const MOST: u64 = MASK;
 
     /// Opens the counters of the ranks of `comm`. Returns `None` if there is one rank or ranks share no memory.
@@ -49,8 +50,8 @@ impl WorkStealing {
         (0..ranks).map(of).collect()
     }
 
-    /// Begins the next pass over the pieces. All ranks must begin the same number of passes, and no rank may begin a
-    /// pass before all ranks have ended the previous one.
+    /// Begins the next pass, in which every piece of work is taken once. All ranks must begin the same number of
+    /// passes. No rank may begin a pass before all ranks have ended the previous one.
     pub fn begin(&self) -> Pass<'_> {
         Pass { stealing: self, number: (self.passes.fetch_add(1, Relaxed) + 1) & 0xff }
     }
@@ -70,7 +71,7 @@ impl fmt::Debug for WorkStealing {
     }
 }
 
-/// One pass over the pieces. A share has at most [`WorkStealing::MOST`] pieces.
+/// One pass over the pieces of work of all ranks. A share has at most [`WorkStealing::MOST`] pieces.
 #[derive(Debug, Clone, Copy)]
 pub struct Pass<'c> {
     stealing: &'c WorkStealing,
@@ -89,11 +90,11 @@ pub struct ShareState {
 }
 
 impl Pass<'_> {
-    /// Takes the next piece of this rank's own share, which has `len` pieces. Returns the piece's number in the share,
-    /// or `None` if no piece is left.
+    /// Takes the next piece of this rank's own share, which has `len` pieces. Returns the number of the piece in the
+    /// share, or `None` if no piece is left.
     pub fn take(&self, len: u64) -> Option<u64> {
         let word = self.stealing.word(self.stealing.rank);
-        // Pieces carry no data of other ranks, so the counter needs no ordering with other memory.
+        // The counter says nothing about other data in memory, so it needs no ordering.
         let mut seen = word.load(Relaxed);
         loop {
             let [front, back] = self.counts(seen);
@@ -107,8 +108,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Returns the other rank with the most pieces left, or `None` if no pieces are left. `len` returns the number of pieces
-    /// in a rank's share.
+    /// Returns the other rank whose share has the most pieces left, or `None` if no other share has any. `len` returns
+    /// the number of pieces in a rank's share.
     pub fn most_left(&self, len: impl Fn(usize) -> u64) -> Option<ShareState> {
         let others = (0..self.stealing.ranks).filter(|&rank| rank != self.stealing.rank);
         let left = others.map(|rank| {
@@ -131,8 +132,8 @@ impl Pass<'_> {
         (self.number << (2 * COUNT)) | (back << COUNT) | front
     }
 
-    /// Decodes a word to the numbers of pieces taken from the front and from the end. The word of a rank that has not begun
-    /// this pass belongs to an earlier pass and counts as zeros.
+    /// Decodes a word into the numbers of pieces taken from the front and from the end. A rank that has not begun this
+    /// pass still has the word of an earlier pass, which counts as zeros.
     fn counts(&self, word: u64) -> [u64; 2] {
         if word >> (2 * COUNT) == self.number { [word & MASK, (word >> COUNT) & MASK] } else { [0, 0] }
     }
@@ -148,7 +149,7 @@ mod tests {
         let stealing = WorkStealing::within(lens.len());
         for idle in 0..lens.len() {
             let taken: Vec<Vec<(usize, u64)>> = std::thread::scope(|scope| {
-                // An idle rank begins every pass, but takes nothing; the others do all its pieces.
+                // One rank begins every pass but takes nothing. The others do all its pieces.
                 let work = |rank: usize, pass: Pass<'_>| {
                     let mut mine = Vec::new();
                     while let Some(front) = pass.take(lens[rank]) {

@@ -20,7 +20,7 @@ pub struct MachineDevices {
     pub memory_free: u64,
     /// Vector instructions used to count triangles.
     pub instructions: String,
-    /// CUDA and its GPUs.
+    /// The CUDA installation and its GPUs.
     pub cuda: Cuda,
     /// The MPI library and its launchers.
     pub mpi: Mpi,
@@ -31,11 +31,11 @@ pub struct MachineDevices {
 pub struct Mpi {
     /// True if this gpugraph was built with MPI.
     pub built_in: bool,
-    /// Version of the MPI library that it was built with.
+    /// Version of the MPI library that gpugraph was built with.
     pub version: Option<String>,
-    /// Launchers found in `PATH`.
+    /// MPI launchers found in `PATH`.
     pub launchers: Vec<String>,
-    /// Missing parts, each with how to install it.
+    /// Missing parts of MPI, each with how to install it.
     pub missing: Vec<String>,
 }
 

@@ -9,7 +9,7 @@ use crate::stdout;
 use clap::CommandFactory;
 use std::fmt::Write;
 
-/// Prints the help of a topic.
+/// Prints help for a command, or for a table or a key of job files. Without a topic it lists all commands.
 ///
 /// # Errors
 /// [`Error::Usage`] for an unknown topic; [`Error::Io`] if stdout can't be written.
@@ -30,14 +30,18 @@ pub fn help(args: &HelpArgs) -> Result<()> {
     }
 }
 
-/// Returns the help for a table, with or without brackets, or for a key, with or without its table.
+/// Returns the help for a table of job files (`[limits]` or `limits`) or for a key (`limits.threads` or `threads`);
+/// `None` if the topic is neither.
 fn of_job_file(topic: &str) -> Option<String> {
     let name = topic.trim_start_matches('[').trim_end_matches(']');
     let mut text = String::new();
     if let Some(TableInfo { name, about, keys }) = tables().find(|table| table.name == name) {
         let _ = writeln!(text, "[{name}]: {about}\n");
         keys.iter().for_each(|key| describe(key.name(), *key, &mut text));
-        let _ = writeln!(text, "To set a key for one run: --set {name}.KEY=VALUE");
+        let _ = match keys {
+            [] => writeln!(text, "It has no keys."),
+            _ => writeln!(text, "To set a key for one run: --set {name}.KEY=VALUE"),
+        };
         return Some(text);
     }
     let (table, key) = match topic.split_once('.') {

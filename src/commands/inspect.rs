@@ -23,14 +23,15 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
     let plan = Plan::of(&job, &Resources::here(&job, args.ranks as usize, args.nodes as usize)?)?;
     print(&plan, args.json)?;
     limits::refuse(&plan)?;
-    // A job of several ranks is planned on a machine where it will not run, so address space is not checked.
+    // A job of several ranks is usually planned on a machine where it will not run, so its address space is not
+    // checked.
     if args.ranks == 1 { limits::refuse_addresses(&plan) } else { Ok(()) }
 }
 
 /// `gpugraph status`: prints the progress of a job.
 ///
 /// # Errors
-/// [`Error::Usage`], also if no job has run there; [`Error::Corrupt`] for a damaged manifest.
+/// [`Error::Usage`] for a mistake, or if no job has run there; [`Error::Corrupt`] for a damaged manifest.
 pub fn status(args: &LookArgs) -> Result<()> {
     print(&status::look(&JobPlace::of(&args.place, &args.set)?)?, args.json)
 }
@@ -58,7 +59,7 @@ pub fn devices(args: &DevicesArgs) -> Result<()> {
 /// `gpugraph clean`: removes files of a workdir that can be rebuilt, and prints which.
 ///
 /// # Errors
-/// [`Error::Busy`], [`Error::Usage`] for a folder that is not a workdir, [`Error::Io`].
+/// [`Error::Busy`] while a job runs there, [`Error::Usage`] for a folder that is not a workdir, [`Error::Io`].
 pub fn clean(args: &CleanArgs) -> Result<()> {
     let removed = clean::command(&args.workdir, args.all)?;
     stdout::print(removed)

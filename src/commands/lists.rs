@@ -11,14 +11,14 @@ use crate::list::{Generated, ListFormat, ListSource};
 use crate::stdout;
 use std::path::Path;
 
-/// `gpugraph generate list`: writes the file that the arguments name.
+/// `gpugraph generate list`: generates a linked list and writes it to the output file.
 pub(super) fn generate(args: &ListArgs) -> Result<()> {
     let output = &args.output;
     convert::writable(&output.output)?;
     let named = format_named(output.format.as_deref(), "--format")?;
     let format = list_format(&output.output, named, "--format")?;
     let source = ListSource::generated(Generated::new(args.length, args.kind, args.seed)?);
-    // In text, an element takes at least a digit and a blank.
+    // An element of a text file takes at least a digit and a blank.
     let element = match format {
         ListFormat::List => 2,
         ListFormat::I32 => 4,
@@ -30,7 +30,7 @@ pub(super) fn generate(args: &ListArgs) -> Result<()> {
     write("generate", &source, &output.output, format, output.threads)
 }
 
-/// `gpugraph convert` between the formats that [`formats`] returned.
+/// `gpugraph convert` for linked lists: converts the input from format `from` to format `to`. [`formats`] finds both.
 pub(super) fn convert(args: &ConvertArgs, from: ListFormat, to: ListFormat) -> Result<()> {
     let options = [
         (args.recursive, "--recursive"),
@@ -65,12 +65,12 @@ enum Side {
     List(ListFormat),
     /// A format of edges that the user named.
     NamedEdges(Format),
-    /// A format of edges or no known format, according to the ending.
+    /// The edge format that the file's ending stands for, or `None` if the ending is unknown.
     ByEnding(Option<Format>),
 }
 
-/// Returns the formats of input and output if a list is converted; `None` if neither is a list format. Text (`.txt`)
-/// counts as a list if the other one is a list.
+/// Returns the list formats of input and output, or `None` if neither file is a list. A `.txt` file counts as a list if
+/// the other file is one.
 pub(super) fn formats(args: &ConvertArgs) -> Result<Option<(ListFormat, ListFormat)>> {
     let from = side(&args.input, args.from.as_deref(), "--from")?;
     let to = side(&args.output, args.to.as_deref(), "--to")?;
@@ -111,7 +111,8 @@ fn side(path: &Path, named: Option<&str>, option: &str) -> Result<Side> {
     }
 }
 
-/// Returns the list format that `option` names, otherwise the one of the ending.
+/// Returns the list format `named`, or else the one that the ending of `path` stands for. `option` is the command-line
+/// option that names a format; an error mentions it.
 fn list_format(path: &Path, named: Option<ListFormat>, option: &str) -> Result<ListFormat> {
     ListFormat::of(path, named).map_err(|_| {
         let path = path.display();

@@ -1,4 +1,4 @@
-//! The commands. This module starts them, and has `convert`, which works on files without a job.
+//! The commands of gpugraph. This module starts them, and contains `convert`, which works on files without a job.
 #![allow(unsafe_code)] // `run` sets the environment of MPI and CUDA before there are threads
 
 pub mod cli;
@@ -38,9 +38,8 @@ use std::time::Duration;
 pub fn main() -> ExitCode {
     comm::report_panics();
     memory::set_allocator();
-    // Files of edges, blocks, ranks and GPUs need descriptors, so the soft limit is raised, but at most to Linux's
-    // default maximum, because programs started from here, for example by MPI, may close every descriptor below the
-    // limit.
+    // Files, ranks and GPUs need many descriptors, so the soft limit is raised. It is raised at most to Linux's default
+    // maximum, because programs that start from here, for example by MPI, may close every descriptor below the limit.
     let _ = rlimit::increase_nofile_limit(1 << 20);
     let cli = Cli::parse();
     match signals::install().and_then(|()| dispatch(cli.command)) {
@@ -76,7 +75,7 @@ fn dispatch(command: Command) -> Result<()> {
 /// `gpugraph convert`: converts between formats of edges, or between formats of lists.
 ///
 /// # Errors
-/// [`Error::Usage`] for an unknown ending, [`Error::Input`], those of the disk.
+/// [`Error::Usage`] for an unknown ending, [`Error::Input`] for bad input, and errors of the disk.
 pub fn convert(args: &ConvertArgs) -> Result<()> {
     convert::writable(&args.output)?;
     if let Some((from, to)) = lists::formats(args)? {
@@ -110,7 +109,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     Ok(())
 }
 
-/// Copies all data of a stream to a file next to the output.
+/// Copies a whole stream to a file next to the output.
 fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<StreamCopy> {
     let format = from.or_else(|| Format::by_ending(stream.path())).ok_or_else(|| {
         let name = stream.name();
@@ -145,20 +144,23 @@ fn print_summary(path: &Path, done: Converted) {
     let _ = stdout::print(format!("{}: {written} edges of {read} in {bytes} bytes", path.display()));
 }
 
-/// Returns the format that `option` names, otherwise the one of the ending.
+/// Returns the edge format `named`, or else the one that the ending of `path` stands for. `option` is the command-line
+/// option that names a format; an error mentions it.
 fn output_format(path: &Path, named: Option<&str>, option: &str) -> Result<Format> {
     format_named(named, option)?
         .or_else(|| Format::by_ending(path))
         .ok_or_else(|| Error::Usage(format!("{}: no format has this ending; name one with {option}", path.display())))
 }
 
-/// Returns the format of edges or lists that `option` names, unless it is to be found out.
+/// Parses the name of a format of edges or lists. Returns `None` if there is no name, or if it is `auto`. An error
+/// mentions `option`, the command-line option with the name.
 fn format_named<F: FromStr<Err: Display>>(name: Option<&str>, option: &str) -> Result<Option<F>> {
     let parse = |name: &str| name.parse().map_err(|e| Error::Usage(format!("{option} {name}: {e}")));
     name.filter(|&name| name != "auto").map(parse).transpose()
 }
 
-/// Runs `work` with a progress bar. If a signal stops it, nothing is kept.
+/// Runs `work` with a progress bar that counts up to `total` bytes. If a signal stops it, the error says that nothing
+/// is kept.
 fn shown<T>(name: &str, total: u64, work: impl FnOnce(&dyn Watch, &StageProgress) -> Result<T>) -> Result<T> {
     crate::process::log::init(crate::process::log::Format::Text, false, true);
     let progress = Progress::new(Duration::from_secs(30));

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// `gpugraph report`: writes the report as HTML, or prints it as JSON or CSV.
 ///
 /// # Errors
-/// [`Error::Usage`] for a folder that no job worked in or an output that is not a regular file; [`Error::Io`],
+/// [`Error::Usage`] for a folder that no job worked in or an output that is not a regular file; [`Error::Io`];
 /// [`Error::DiskFull`].
 pub fn report(args: &ReportArgs) -> Result<()> {
     let (page, place) = match args.workdirs.as_slice() {
@@ -61,7 +61,8 @@ fn pictures(page: &Page, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the tables as CSV. In a comparison, those with a row for each run are joined side by side into one table.
+/// Returns the tables of `page` as CSV. For a comparison of several workdirs it joins the tables of the first section
+/// side by side, because each of them has a row for each run.
 fn csv(page: &Page, workdirs: usize) -> String {
     match page.sections.first().filter(|_| workdirs > 1) {
         Some(section) => Table::beside(section.tables.iter().map(|(_, table)| table)).csv(),

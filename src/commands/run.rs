@@ -1,4 +1,4 @@
-//! `gpugraph run`: starts MPI and CUDA side by side, and runs the job.
+//! `gpugraph run`: starts MPI and CUDA in parallel, and runs the job.
 #![allow(unsafe_code)] // the environment of MPI and CUDA is set before there are threads
 
 use super::cli::RunArgs;
@@ -17,7 +17,7 @@ use std::time::Instant;
 /// No other thread may run yet, because MPI and CUDA are configured by environment variables.
 ///
 /// # Errors
-/// Mistakes in the job file, and those of [`job::run::run`].
+/// Mistakes in the job file, and the errors of [`job::run::run`].
 pub unsafe fn run(args: &RunArgs) -> Result<()> {
     // SAFETY: the caller's promise.
     let several = unsafe { comm::shorten_start() };

@@ -1,18 +1,18 @@
-//! The job as one TOML text including its overrides, for the record and for running it again.
+//! Formats a job file and its overrides as one TOML text, for the record and for running the job again.
 
 use crate::jobfile::advice::is_bare;
 use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::tree::{TomlNode, TomlTable, TomlValue};
 
-/// Returns the text of the job file if there are no overrides; otherwise all its tables, with values as they were
-/// written.
+/// Returns the text of the job file if there are no overrides. Otherwise returns all tables of `root`, with values as
+/// the user wrote them.
 pub(super) fn text(root: &TomlTable, overrides: &[String], diagnostics: &Diagnostics) -> String {
     if overrides.is_empty() {
         return diagnostics.text(0).to_owned();
     }
     let mut text = String::new();
     for given in overrides {
-        // The override is quoted, so that the comment stays on one line whatever the override contains.
+        // The override is quoted, because a line break in it would end the comment.
         text.push_str(&format!("# --set {}\n", quoted(given)));
     }
     for entry in &root.entries {
@@ -48,7 +48,7 @@ fn key(key: &str) -> String {
     if !key.is_empty() && key.chars().all(is_bare) { key.to_owned() } else { quoted(key) }
 }
 
-/// Formats a basic string of TOML on one line.
+/// Formats `text` as a basic string of TOML on one line.
 fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {

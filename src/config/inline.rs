@@ -1,4 +1,4 @@
-//! Tables within `[input]`, such as `kronecker = { scale = 20 }`.
+//! Inline tables within `[input]`, such as `kronecker = { scale = 20 }`.
 
 use super::tables;
 use crate::jobfile::diagnostics::Diagnostics;
@@ -6,7 +6,7 @@ use crate::jobfile::field::{Field, Section};
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-/// A reader of the values of one table.
+/// A reader of the values of one inline table, which reports mistakes to `diagnostics`.
 pub(super) struct InlineTable<'a, 'f> {
     field: &'a Field<'f>,
     section: Section<'f>,
@@ -14,14 +14,16 @@ pub(super) struct InlineTable<'a, 'f> {
 }
 
 impl<'a, 'f> InlineTable<'a, 'f> {
-    /// Returns the reader of the table of `field`, which may have the keys `known`; `None` if its value is no table.
+    /// Opens the inline table that is the value of `field`, and reports keys that are not in `known`. Returns `None` if
+    /// the value is not a table.
     pub fn of(field: &'a Field<'f>, known: &[&str], diagnostics: &'a mut Diagnostics) -> Option<Self> {
         let (table, section) = field.section(diagnostics)?;
         tables::check_keys(table, &field.name, known, diagnostics);
         Some(InlineTable { field, section, diagnostics })
     }
 
-    /// Reads an integer. If the key is absent, returns its default, or reports that it is missing and what to do.
+    /// Reads the integer of `key`. If the key is absent, returns the default, or reports the key as missing, with a
+    /// remedy, if it has none.
     pub fn number<T>(&mut self, key: &str, range: RangeInclusive<T>, default: Result<T, &str>) -> Option<T>
     where
         T: TryFrom<i128> + PartialOrd + Display,
@@ -32,7 +34,7 @@ impl<'a, 'f> InlineTable<'a, 'f> {
         }
     }
 
-    /// Reads another value by `read`, or returns its default.
+    /// Reads the value of `key` with the function `read`, or returns `default` if the key is absent.
     pub fn other<T>(
         &mut self,
         key: &str,
@@ -42,7 +44,7 @@ impl<'a, 'f> InlineTable<'a, 'f> {
         self.section.get(key).map_or(Some(default), |field| read(&field, self.diagnostics))
     }
 
-    /// Reports a mistake in the whole table.
+    /// Reports a mistake that concerns the table as a whole.
     pub fn error(&mut self, message: &str) {
         self.field.error(message, self.diagnostics);
     }

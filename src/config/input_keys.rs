@@ -1,50 +1,50 @@
-//! The keys of `[input]` as they are written. They are part of what identifies results, and messages name them if
-//! results belong to another input.
+//! The keys of `[input]` with their values. They are part of the identity of results: results that were computed with
+//! other keys belong to another input, and messages name these keys.
 
 use crate::jobfile::tree::TomlTable;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Keys of `[input]` of which a job must have exactly one.
+/// Keys of `[input]` that name a source of edges or of a list; a job must have exactly one of them.
 pub(super) const SOURCES: [&str; 9] =
     ["path", "prepared", "kronecker", "uniform", "random", "rmat", "ssca2", "grid", "list"];
 
-/// Keys whose effect is known from the opened input, however they are written: format and columns of each file,
-/// weights, direction, files and generators. For example, `format = "u32"` adds nothing for a file that ends in `.u32`.
+/// Keys whose effect shows in the opened input, so that their text does not matter: format and columns of each file,
+/// weights, direction and first id. For example, `format = "u32"` adds nothing for a file that ends in `.u32`.
 const KNOWN_FROM_INPUT: [&str; 8] =
     ["format", "weights", "columns", "skip_lines", "ids", "recursive", "directed", "first_id"];
 
-/// Keys on which no result depends.
+/// Keys of `[input]` on which no result depends.
 const PLAN_KEYS: [&str; 1] = ["expect"];
 
-/// The keys of `[input]` with their values as text, including overrides. All keys of the table are included, so that a
-/// new key is included, too.
+/// The keys of `[input]` with their values as text, including overrides. Every key of the table is included unless it
+/// is one of `PLAN_KEYS`, so that a key that is added later is not forgotten.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InputKeys(BTreeMap<String, String>);
 
 impl InputKeys {
-    /// Returns the keys of a table `[input]`.
+    /// Returns the keys of the table `[input]`; none if `table` is `None`.
     pub(super) fn of(table: Option<&TomlTable>) -> InputKeys {
         let entries = table.into_iter().flat_map(|table| &table.entries);
         let kept = entries.filter(|entry| !PLAN_KEYS.contains(&entry.key.as_str()));
         InputKeys(kept.map(|entry| (entry.key.clone(), entry.node.value.to_string())).collect())
     }
 
-    /// Returns the value of a key, as text.
+    /// Returns the value of a key of `[input]` as text.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.get(key).map(String::as_str)
     }
 
-    /// Returns the keys that affect what is read and whose effect is not known from the opened input, each as `KEY =
-    /// VALUE`.
+    /// Returns the keys of `[input]` that change how the input is read without showing in the opened input, each as
+    /// `KEY = VALUE`.
     pub fn beside_input(&self) -> impl Iterator<Item = String> {
         let is_known = |key: &str| SOURCES.contains(&key) || KNOWN_FROM_INPUT.contains(&key);
         self.0.iter().filter(move |(key, _)| !is_known(key)).map(|(key, value)| format!("{key} = {value}"))
     }
 
-    /// Returns the keys whose values differ between `self` and `other`, each as a pair of texts such as `directed =
-    /// true` and `no directed`. Files and generators are left out, because messages name them anyway.
+    /// Returns the keys of `[input]` whose values differ between `self` and `other`, each as a pair of texts such as
+    /// `directed = true` and `no directed`. Files and generators are left out, because messages name them anyway.
     pub fn differences(&self, other: &InputKeys) -> Vec<[String; 2]> {
         let mut keys: Vec<&String> = self.0.keys().chain(other.0.keys()).collect();
         keys.sort();

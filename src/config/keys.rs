@@ -1,8 +1,8 @@
-//! The keys of job files that every job may have. Algorithms define their own.
+//! The keys of job files that do not depend on the algorithm. Each algorithm defines its own keys.
 
 use crate::jobfile::Key;
 
-/// `[job]`.
+/// Keys of `[job]`.
 pub(super) mod job {
     use super::Key;
 
@@ -21,7 +21,7 @@ pub(super) mod job {
     );
 }
 
-/// `[input]`.
+/// Keys of `[input]`.
 pub(super) mod input {
     use super::Key;
     use super::MOST_SKIPPED;
@@ -114,7 +114,7 @@ pub(super) mod input {
     pub const RECURSIVE: Key<bool> = Key::flag("recursive", "reads the subfolders of a folder, too");
 }
 
-/// `[limits]`.
+/// Keys of `[limits]`.
 pub(super) mod limits {
     use super::Key;
     use crate::config::MAX_THREADS;
@@ -142,7 +142,7 @@ pub(super) mod limits {
     );
 }
 
-/// `[run]`.
+/// Keys of `[run]`.
 pub(super) mod run {
     use super::Key;
     use crate::config::spec::{Device, GpuSharing};
@@ -184,7 +184,7 @@ pub(super) mod run {
     pub const ENERGY: Key<bool> = Key::flag("energy", "reports joules of algorithms that measure them");
 }
 
-/// `[output]`.
+/// Keys of `[output]`.
 pub(super) mod output {
     use super::Key;
     use crate::results::OutputFormat;
@@ -193,7 +193,7 @@ pub(super) mod output {
         Key::choice("format", &[("npy", OutputFormat::Npy), ("csv", OutputFormat::Csv)], "format of the results");
 }
 
-/// Maximum number of text lines that can be skipped; more would not fit in the part of a file that is inspected.
+/// Largest value of `skip_lines`. More lines would not fit in the part of a file that is inspected.
 const MOST_SKIPPED: u64 = 1 << 20;
 
 /// Keys whose values are arbitrary text, so that on the command line even a number needs no quotes (`--set
@@ -201,8 +201,8 @@ const MOST_SKIPPED: u64 = 1 << 20;
 pub(super) const TEXT: [[&str; 2]; 5] =
     [["job", "name"], ["job", "workdir"], ["job", "scratch"], ["input", "path"], ["input", "prepared"]];
 
-/// Keys of a random graph.
+/// Parameters of the random graphs `kronecker` and `uniform`.
 pub(super) const RANDOM: [&str; 3] = ["scale", "edge_factor", "seed"];
 
-/// Keys of the expected size of missing files.
+/// Keys of `[input] expect`, the expected size of missing files.
 pub(super) const EXPECT: [&str; 2] = ["edges", "ids"];

@@ -1,4 +1,4 @@
-//! `[input]` of a job that ranks a list.
+//! Reads `[input]` of a job that ranks a list.
 
 use super::inline::InlineTable;
 use super::spec::InputSpec;
@@ -10,14 +10,15 @@ use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::TomlTable;
 use crate::list::{Generated, Kind, ListFormat, MAX_LENGTH};
 
-/// Keys of `[input]` that concern edges.
+/// Keys of `[input]` that only concern edges.
 const GRAPH_KEYS: [&str; 8] =
     ["prepared", "kronecker", "uniform", "expect", "directed", "first_id", "recursive", "columns"];
 
-/// Keys of a generated list.
+/// Parameters of a generated list.
 const LIST: [&str; 3] = ["length", "kind", "seed"];
 
-/// Returns true if the tables of the job compute on a list. Tables of both kinds in one job are refused.
+/// Returns true if the job has an algorithm that computes on a list. A job with algorithms on lists and on graphs is
+/// refused.
 pub(super) fn is_asked_for(root: &TomlTable, diagnostics: &mut Diagnostics) -> bool {
     let given = |is_on_list| {
         ALGORITHMS.iter().find(|algorithm| algorithm.is_on_list == is_on_list && root.get(algorithm.name).is_some())

@@ -1,7 +1,7 @@
-//! The job file: from the TOML to the validated [`Job`], or to a report of every mistake at once.
+//! Reads a job file and returns the validated [`Job`], or a report of every mistake at once.
 //!
-//! [`crate::jobfile`] parses a tree of values with places. `overrides` inserts the values of `--set`, `keys` checks the
-//! tables and keys, and `validate` reads each key. Algorithms read their own tables.
+//! [`crate::jobfile`] parses the file to a tree of values with their places. `overrides` inserts the values of `--set`,
+//! `tables` checks the names of tables and keys, and `validate` reads each key. Algorithms read their own tables.
 
 mod effective;
 mod inline;
@@ -33,13 +33,13 @@ use crate::jobfile::tree::TomlTable;
 /// Maximum number of threads that a job or a command may use.
 pub const MAX_THREADS: usize = 65_536;
 
-/// Maximum size of a job file in bytes. It prevents reading a whole edge list that is given by mistake.
+/// Maximum size of a job file in bytes, so that an edge list that is given by mistake is not read as a whole.
 const LONGEST: u64 = 2 << 20;
 
 /// Reads and validates the job file at `path`. `overrides` are the arguments of `--set`: `table.key=value`, where the
 /// value is TOML or else plain text. If several overrides set one key, the last wins. An override that names a source
-/// of edges, or a vertex to search from, removes the alternatives in the file. `run.device=cpu` removes the file's
-/// `run.gpu`.
+/// of edges, or a vertex to search from, removes the file's other sources or vertices. `run.device=cpu` removes the
+/// file's `run.gpu`.
 ///
 /// # Errors
 /// [`Error::Usage`] with a paragraph for each mistake: the place, what was expected and found, the line and a caret.
@@ -72,12 +72,12 @@ fn read(path: &Path) -> Result<String, String> {
     })
 }
 
-/// Parses and validates a text; `path` names the job file in messages.
+/// Parses and validates the text of a job file; `path` names the file in messages.
 fn parse(path: &Path, text: String, overrides: &[String], environment: Environment<'_>) -> Result<Job> {
     let (parsed, syntax_errors) = DeTable::parse_recoverable(&text);
     let mut root = TomlTable::new(parsed.get_ref(), 0, 0);
     drop(parsed);
-    // An edge list is broken TOML from its first edge on.
+    // An edge list fails to parse from its first edge on.
     let has_table = root.entries.iter().any(|entry| tables::tables().any(|known| known.name == entry.key));
     let is_foreign = !syntax_errors.is_empty() && !has_table;
     let mut diagnostics = Diagnostics::new(path.display().to_string(), text, overrides);

@@ -7,15 +7,15 @@ use std::path::{Component, Path};
 
 /// Maximum length of a name in bytes; a name becomes a folder name and appears in reports.
 const LONGEST: usize = 100;
-/// Maximum number of names of a list that are joined.
+/// Maximum number of input names that are joined into one job name.
 const JOINED: usize = 3;
 /// Extensions of packed files, which follow the extension of the format.
 const PACKED: [&str; 4] = ["gz", "zst", "bz2", "xz"];
 
-/// Returns the name that follows from an input. For a file it is the file name without the extensions of packing and
-/// format. For a folder it is the folder name, and for a pattern the name of its folder. For a list it is the names of
-/// the elements, joined by `+`, and for a generator its kind and parameters. Returns `None` for inputs without a name,
-/// such as standard input and `.`.
+/// Returns a job name made from the input. For a file it is the file name without the extensions of packing and format.
+/// For a folder it is the folder name, and for a pattern the name of its folder. For several paths the names are joined
+/// by `+`, and for a generator the name has its kind and parameters. Returns `None` for inputs without a name, such as
+/// standard input and `.`.
 pub(super) fn of_input(input: &InputSpec) -> Option<String> {
     let name = match input {
         InputSpec::Files { paths, .. } => of_paths(paths.iter().map(|path| of_path(path)).collect::<Option<_>>()?)?,
@@ -55,7 +55,8 @@ fn of_path(path: &Path) -> Option<String> {
     Some(if path.is_dir() { name } else { without_endings(&name) })
 }
 
-/// Returns the name of the innermost folder without wildcards, or else the beginning of the pattern.
+/// Returns a name for a path with wildcards: the innermost folder without wildcards, or else the beginning of the
+/// pattern.
 fn of_pattern(path: &Path) -> Option<String> {
     let plain: std::path::PathBuf =
         path.components().take_while(|part| !is_pattern(&part.as_os_str().to_string_lossy())).collect();
@@ -70,7 +71,7 @@ fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }
 
-/// Returns the last component of a path, if it is a name; `..` is not.
+/// Returns the last component of a path; `None` if it is no name, such as `..`.
 fn last(path: &Path) -> Option<String> {
     match path.components().next_back()? {
         Component::Normal(name) => Some(name.to_string_lossy().into_owned()),
@@ -78,7 +79,8 @@ fn last(path: &Path) -> Option<String> {
     }
 }
 
-/// Removes the extension of a packing, and the extension of a format before it. Other extensions are part of the name.
+/// Removes the extension of a compressed format, and before it the extension of an input format. Other extensions are
+/// part of the name.
 fn without_endings(name: &str) -> String {
     let cut = |name: &str, is_one: &dyn Fn(&str) -> bool| match name.rsplit_once('.') {
         Some((stem, ending)) if !stem.is_empty() && is_one(&ending.to_ascii_lowercase()) => stem.to_owned(),

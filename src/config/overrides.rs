@@ -14,7 +14,7 @@ use crate::quote::clip;
 /// Maximum number of keys in the path of an override; no table is nested deeper.
 const DEEPEST: usize = 8;
 
-/// Inserts override number `source` (from 1) in the tree. If several set one key, the last wins.
+/// Inserts override number `source` (from 1) in the tree. If several overrides set one key, the last wins.
 pub(super) fn apply(root: &mut TomlTable, source: usize, diagnostics: &mut Diagnostics) {
     let text = diagnostics.text(source).to_owned();
     let Some((path, value)) = text.split_once('=') else {
@@ -48,8 +48,8 @@ pub(super) fn apply(root: &mut TomlTable, source: usize, diagnostics: &mut Diagn
     supersede(root, source, &keys);
 }
 
-/// Parses the value as TOML. If it is not TOML, or if the key takes text and the value is of another type, the value is
-/// the text itself, so that the quotes of the shell are enough.
+/// Parses the value of an override as TOML. A value that is not TOML is taken as a string. A number is also taken as a
+/// string if the values of the key are text. So a user needs no quotes beyond the shell's.
 fn value_node(text: &str, is_text: bool, start: usize, source: usize) -> TomlNode {
     let trimmed = text.trim();
     let start = start + (text.len() - text.trim_start().len());
@@ -63,7 +63,7 @@ fn value_node(text: &str, is_text: bool, start: usize, source: usize) -> TomlNod
     TomlNode { place, value: TomlValue::String(trimmed.to_owned()) }
 }
 
-/// Replaces the value at the path of `keys`, and creates missing tables.
+/// Sets the value at the path `keys` in the tree to `node`, and creates missing tables.
 fn insert(table: &mut TomlTable, keys: &[(&str, TextSpan)], node: TomlNode) {
     let Some(((key, place), rest)) = keys.split_first() else { return };
     let node = match rest {
@@ -85,8 +85,9 @@ fn insert(table: &mut TomlTable, keys: &[(&str, TextSpan)], node: TomlNode) {
     }
 }
 
-/// Removes values of the file that an override rules out, because `--set` can't unset them: another source of edges
-/// than the one named, another way to choose where to search from, and the GPU's index if `run.device=cpu`.
+/// Removes values of the job file that an override rules out, because `--set` can't unset them. If the override names a
+/// source of edges, the other sources are removed. If it chooses where to search from, the other ways to choose are
+/// removed. `run.device=cpu` removes the GPU's index.
 fn supersede(root: &mut TomlTable, source: usize, keys: &[(&str, TextSpan)]) {
     let Some((name, _)) = keys.first() else { return };
     let Some(TomlValue::Table(table)) = root.get_mut(name).map(|entry| &mut entry.node.value) else { return };
@@ -96,7 +97,7 @@ fn supersede(root: &mut TomlTable, source: usize, keys: &[(&str, TextSpan)]) {
         && let Some(named) = SOURCES.into_iter().find(|key| given(key).is_some())
     {
         ruled_out.extend(SOURCES.iter().filter(|key| **key != named));
-        // Options for files, and the expected size, belong to the path.
+        // Options for files, and the expected size, apply only to `path`.
         ruled_out.extend(
             ["format", "columns", "skip_lines", "ids", "weights", "recursive", "expect"]
                 .into_iter()
@@ -104,7 +105,7 @@ fn supersede(root: &mut TomlTable, source: usize, keys: &[(&str, TextSpan)]) {
         );
     }
     let alternatives = algo::find(name).map_or(&[][..], |algorithm| algorithm.alternatives);
-    // `forest = false` asks for nothing, so it rules out nothing.
+    // A key with the value `false`, such as `forest = false`, chooses nothing, so it rules out nothing.
     let asks = |key: &str| given(key).is_some_and(|entry| entry.node.value != TomlValue::Boolean(false));
     if let Some(named) = alternatives.iter().find(|key| asks(key)) {
         ruled_out.extend(alternatives.iter().filter(|key| *key != named));

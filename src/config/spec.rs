@@ -1,5 +1,5 @@
-//! The validated job. An `Option` does not mean that the file omits a key, because defaults are filled in. It means
-//! that "none" is itself a decision (use what the machine has, choose by the extension).
+//! The validated job. `None` in an `Option` does not mean that the file omits a key, because defaults are filled in. It
+//! stands for a choice of its own, such as "use what the machine has" or "choose by the extension".
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -38,16 +38,16 @@ pub struct Job {
     pub directed: bool,
     /// `[input] first_id`: the id of the first vertex in results and in the job file.
     pub first_id: FirstId,
-    /// Whether the workdir has a graph that keeps direction. While the input also keeps it, old and new results belong
-    /// to the same graph.
+    /// Whether an earlier job left a graph in the workdir that keeps direction. If so, and the input is still
+    /// `directed`, this job keeps direction too, so that old and new results belong to the same graph.
     pub keeps_direction: bool,
-    /// The keys of `[input]` as they are written.
+    /// The keys of `[input]` with their values as text.
     pub input_keys: InputKeys,
     /// `[input] expect`: the size that a plan assumes for missing files. A run reads the files.
     pub expect: Option<Expect>,
-    /// Limits on the use of the machine. They are never part of a fingerprint.
+    /// The keys of `[limits]`. No stage's key depends on them.
     pub limits: Limits,
-    /// How the job runs. It is never part of a fingerprint.
+    /// The keys of `[run]`. No stage's key depends on them.
     pub run: Run,
     /// How results are written.
     pub output: Output,
@@ -59,7 +59,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Returns true if a task needs what `is_needed` says of a prepared graph. Tasks on lists need nothing.
+    /// Returns true if `is_needed` is true for the needs of at least one task. Tasks on lists need nothing.
     fn any_needs(&self, is_needed: impl Fn(Needs) -> bool) -> bool {
         self.tasks.iter().any(|task| is_needed(task.needs()))
     }
@@ -81,12 +81,12 @@ impl Job {
         Direction::of(self.directed && (self.keep || self.keeps_direction || self.any_needs(|needs| needs.direction)))
     }
 
-    /// Returns true if some task needs undirected edges of a graph that keeps direction.
+    /// Returns true if the graph keeps direction, but some task needs undirected edges.
     pub fn merges(&self, direction: Direction) -> bool {
         direction == Direction::Directed && self.any_needs(|needs| !needs.direction)
     }
 
-    /// Returns true if a task reads the upper half of rows.
+    /// Returns true if a task reads the upper half of rows: the neighbours with larger numbers than the row's vertex.
     pub fn needs_upper(&self) -> bool {
         self.any_needs(|needs| needs.upper)
     }
@@ -130,7 +130,7 @@ pub enum InputSpec {
     /// `path`: files, folders or patterns, read in this order as one edge list. There is at least one path; none has
     /// been looked up yet.
     Files {
-        /// Paths as written, with variables expanded and patterns not.
+        /// Paths, with variables expanded but patterns kept.
         paths: Vec<PathBuf>,
         /// The name of a [`Format`](crate::formats::Format). `None` means `"auto"`: the format follows from the extension of each
         /// file.
@@ -141,7 +141,7 @@ pub enum InputSpec {
         /// `columns` and `skip_lines`: options for reading text.
         #[serde(default)]
         text: TextOptions,
-        /// `weights`: the weights for tasks that need some.
+        /// `weights`: the type of the weights to read for tasks that need weights.
         #[serde(default)]
         weights: AskedWeights,
     },
@@ -170,7 +170,8 @@ impl InputSpec {
         matches!(self, InputSpec::ListFile { .. } | InputSpec::List(_))
     }
 
-    /// Returns the weights for tasks that need some; [`AskedWeights::Auto`] if the input is not a file.
+    /// Returns the type of the weights to read for tasks that need weights; [`AskedWeights::Auto`] if the input is not
+    /// a set of files.
     pub fn weights(&self) -> AskedWeights {
         match self {
             InputSpec::Files { weights, .. } => *weights,
@@ -178,7 +179,7 @@ impl InputSpec {
         }
     }
 
-    /// Returns the paths of the input's files, as they are written.
+    /// Returns the paths of the input's files, with patterns kept; empty if the input is not a file.
     pub fn paths(&self) -> &[PathBuf] {
         match self {
             InputSpec::Files { paths, .. } => paths,
@@ -193,7 +194,7 @@ impl InputSpec {
 pub struct Expect {
     /// Number of edges, including loops and repeats.
     pub edges: u64,
-    /// The largest id plus one.
+    /// Number of ids: the largest id plus one.
     pub ids: u64,
 }
 
@@ -211,9 +212,9 @@ pub struct Random {
 /// `[limits]`: limits on the use of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Limits {
-    /// Host memory per rank in bytes; `None`: 80 % of what the machine or cgroup has free.
+    /// Host memory per rank in bytes; `None` means 80 % of what the machine or cgroup has free.
     pub host_memory: Option<u64>,
-    /// Memory per GPU in bytes; `None`: 90 % of what is free, or less if that would leave less than 1 GiB.
+    /// Memory per GPU in bytes; `None` means 90 % of what is free, or less if that would leave less than 1 GiB.
     pub gpu_memory: Option<u64>,
     /// Number of threads; 0 means as many as the scheduler, the affinity mask or the cgroup's quota grants this
     /// process, or else `OMP_NUM_THREADS`, or else all cores.
@@ -225,7 +226,8 @@ pub struct Limits {
 pub struct Run {
     /// The device that computes.
     pub device: Device,
-    /// Index of the GPU to use; `None`: by local rank. It is never set with [`Device::Cpu`].
+    /// Index of the GPU to use; `None` chooses it by the rank's index on its machine. It is never set with
+    /// [`Device::Cpu`].
     pub gpu: Option<u32>,
     /// How ranks share GPUs if a machine has fewer GPUs than ranks.
     #[serde(default)]
@@ -261,7 +263,7 @@ pub enum GpuSharing {
     /// Ranks with the same GPU use equal parts of its memory.
     #[default]
     Split,
-    /// The job is refused.
+    /// A job with more ranks than GPUs on a machine is refused.
     Refuse,
 }
 

@@ -1,4 +1,4 @@
-//! The tables that a job file may have, and checks of those it has.
+//! The tables that a job file may have, and the check that a job file has no others.
 
 use super::keys::{input, job, limits, output, run};
 use crate::algo::{ALGORITHMS, Entry};
@@ -11,11 +11,11 @@ use crate::quote::clip;
 /// A table of the job file.
 #[derive(Clone, Copy)]
 pub struct TableInfo {
-    /// Its name.
+    /// Name of the table.
     pub name: &'static str,
-    /// What it says, or what an algorithm computes, in a phrase.
+    /// What the table configures or its algorithm computes, as a phrase.
     pub about: &'static str,
-    /// Its keys.
+    /// Keys of the table.
     pub keys: &'static [&'static dyn AnyKey],
 }
 
@@ -71,14 +71,14 @@ const JOB_TABLES: [TableInfo; 5] = [
     TableInfo { name: "output", about: "results of each vertex", keys: &[&output::FORMAT] },
 ];
 
-/// Returns all tables: those of every job, and of algorithms.
+/// Returns all tables of job files: the tables of every job, and the tables of algorithms.
 pub fn tables() -> impl Iterator<Item = TableInfo> {
     let of_algorithm =
         |algorithm: &Entry| TableInfo { name: algorithm.name, about: algorithm.about, keys: algorithm.keys };
     JOB_TABLES.into_iter().chain(ALGORITHMS.iter().map(of_algorithm))
 }
 
-/// Reports all unknown tables, all values that should be tables, and all unknown keys.
+/// Reports every unknown table, every unknown key, and every value that should be a table.
 pub(super) fn check(root: &TomlTable, diagnostics: &mut Diagnostics) {
     let names: Vec<&str> = tables().map(|table| table.name).collect();
     for entry in &root.entries {
@@ -95,7 +95,10 @@ pub(super) fn check(root: &TomlTable, diagnostics: &mut Diagnostics) {
                 let advice = advice(&entry.key, &names, |name| format!("[{name}]"));
                 diagnostics.error(&entry.place, format!("unknown table [{}]; {advice}", clip(&entry.key)));
             }
-            (None, None) => unknown(&entry.key, &entry.place, "before the first table", &[], diagnostics),
+            (None, None) => {
+                let advice = "every key belongs in a table";
+                unknown(&entry.key, &entry.place, "before the first table", (&[], advice), diagnostics);
+            }
         }
     }
 }
@@ -103,16 +106,17 @@ pub(super) fn check(root: &TomlTable, diagnostics: &mut Diagnostics) {
 /// Reports the keys of `table` that are not in `known`; `place` names the table in the message.
 pub(super) fn check_keys(table: &TomlTable, place: &str, known: &[&str], diagnostics: &mut Diagnostics) {
     for entry in table.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
-        unknown(&entry.key, &entry.place, &format!("in {place}"), known, diagnostics);
+        unknown(&entry.key, &entry.place, &format!("in {place}"), (known, "it has no keys"), diagnostics);
     }
 }
 
-fn unknown(key: &str, at: &TextSpan, place: &str, known: &[&str], diagnostics: &mut Diagnostics) {
+/// Reports an unknown key. `none` is the advice if the place has no known keys.
+fn unknown(key: &str, at: &TextSpan, place: &str, (known, none): (&[&str], &str), diagnostics: &mut Diagnostics) {
     let owner = tables().find(|table| table.keys.iter().any(|other| other.name() == key));
     let advice = match (owner, nearest(key, known)) {
         (_, Some(near)) => format!("did you mean '{near}'?"),
         (Some(owner), None) => format!("it belongs in [{}]", owner.name),
-        (None, None) if known.is_empty() => "every key belongs in a table".to_owned(),
+        (None, None) if known.is_empty() => none.to_owned(),
         (None, None) => format!("there are {}", known.join(", ")),
     };
     diagnostics.error(at, format!("unknown key '{}' {place}; {advice}", clip(key)));
@@ -165,13 +169,13 @@ mod tests {
         }
     }
 
-    /// Returns the job of a text.
+    /// Parses `text` as a job file and returns the job.
     fn job(text: &str) -> Job {
         let job = crate::config::parse(Path::new("job.toml"), text.to_owned(), &[], &|_| None);
         job.unwrap_or_else(|e| panic!("{text}: {e}"))
     }
 
-    /// A default that is a value of TOML, rather than words, is that of a job file without the key.
+    /// If a key's documented default is a TOML value, a job file with that value means the same as one without the key.
     #[test]
     fn defaults_are_as_documented() {
         let mut values = 0;
@@ -181,7 +185,7 @@ mod tests {
             } else {
                 "path = 'x.u32'"
             };
-            // One that a table of an algorithm can't be without.
+            // `[dfs]` needs a source.
             let needed = if table.name == "dfs" { "source = 1\n" } else { "" };
             let text = |line: &str| match table.name {
                 "input" => format!("[input]\n{source}\n{line}\n"),
@@ -202,7 +206,7 @@ mod tests {
         assert!(values > 20, "{values}");
     }
 
-    /// The values of `format` are text, which has to name all formats.
+    /// The values of `format` are documented as text, which has to name all formats.
     #[test]
     fn the_key_of_formats_names_all() {
         let names = Format::ALL.iter().map(|format| format.name());
@@ -210,14 +214,15 @@ mod tests {
         assert_eq!(super::input::FORMAT.values(), expected);
     }
 
-    /// Returns a default as the documents have it: TOML as code, words as they are.
+    /// Returns a key's default as the documentation shows it: TOML as code, and words without quotes.
     fn shown(key: &dyn AnyKey) -> String {
         let default = key.default();
         let is_toml = toml::de::DeTable::parse(&format!("x = {default}")).is_ok();
         if is_toml { format!("`{default}`") } else { default }
     }
 
-    /// `docs/reference/job-file.md` has each key with its default, and the tables of algorithms as they are defined.
+    /// `docs/reference/job-file.md` has each key with its default, and the tables of algorithms exactly as the code
+    /// defines them.
     #[test]
     fn the_page_about_job_files_has_every_key() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/reference/job-file.md");
@@ -242,7 +247,10 @@ mod tests {
                 format!("| `{}` | {values} | {} | {} |\n", key.name(), shown(*key), key.meaning())
             };
             let rows: String = algorithm.keys.iter().map(row).collect();
-            let expected = format!("| key | values | default | meaning |\n|---|---|---|---|\n{rows}");
+            let expected = match algorithm.keys {
+                [] => "It has no keys.".to_owned(),
+                _ => format!("| key | values | default | meaning |\n|---|---|---|---|\n{rows}"),
+            };
             let name = algorithm.name;
             if !section(name).contains(&expected) {
                 missing += &format!("\n## [{name}]\n\n`[{name}]` {}.\n\n{expected}", algorithm.about);
@@ -251,7 +259,7 @@ mod tests {
         assert_eq!(missing, "");
     }
 
-    /// Lists have none of the keys that only concern graphs.
+    /// An example job file for lists has no key that only concerns graphs.
     #[test]
     fn example_job_files_for_lists_name_exactly_their_keys() {
         for TableInfo { name: table, keys, .. } in JOB_TABLES {

@@ -17,7 +17,8 @@ use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::TomlTable;
 use crate::list::ListFormat;
 
-/// Returns the job of a tree, except its `text`; `None` after a mistake, which is in `diagnostics`.
+/// Converts the tree of a job file, `root`, to a job whose `text` is still empty. Returns `None` after a mistake, which
+/// is then in `diagnostics`.
 pub(super) fn job(
     root: &TomlTable,
     file: &Path,
@@ -163,7 +164,7 @@ fn input(root: &TomlTable, environment: Environment<'_>, diagnostics: &mut Diagn
             "prepared" => field.path(environment, diagnostics).map(InputSpec::Prepared),
             "kronecker" => random(&field, diagnostics).map(InputSpec::Kronecker),
             "uniform" => random(&field, diagnostics).map(InputSpec::Uniform),
-            // Already refused.
+            // A list in a job on graphs was refused before.
             "list" => None,
             kind => weighted::read(kind, &field, diagnostics).map(InputSpec::Weighted),
         };
@@ -171,8 +172,8 @@ fn input(root: &TomlTable, environment: Environment<'_>, diagnostics: &mut Diagn
     spec
 }
 
-/// Refuses tasks that can't compute on edges with or without direction, as the job has them. Whether a prepared graph
-/// keeps direction is not known yet.
+/// Refuses tasks that can't compute on the job's edges because these keep direction, or because they do not. Tasks on a
+/// prepared graph are checked later, when it is known whether that graph keeps direction.
 fn check_direction(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     if matches!(input, None | Some(InputSpec::Prepared(_))) {
         return;
@@ -181,7 +182,7 @@ fn check_direction(input: Option<&InputSpec>, directed: bool, tasks: &[Arc<dyn T
     refused.for_each(|why| diagnostics.missing(why));
 }
 
-/// Refuses tasks that read the input again if only a prepared graph is left of it.
+/// Refuses tasks that read the original edges, if the job has only a prepared graph.
 fn check_input_is_available(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], diagnostics: &mut Diagnostics) {
     let reads = |task: &&Arc<dyn Task>| task.needs().input;
     if let (Some(InputSpec::Prepared(_)), Some(task)) = (input, tasks.iter().find(reads)) {
@@ -193,8 +194,8 @@ fn check_input_is_available(input: Option<&InputSpec>, tasks: &[Arc<dyn Task>], 
     }
 }
 
-/// Returns true if direction is kept. A list has no direction, and a prepared graph keeps it if the job that prepared
-/// it did.
+/// Reads `[input] directed`, which is true if the direction of edges is kept. It is refused for a list, which has no
+/// direction, and for a prepared graph, which keeps direction if the job that prepared it did.
 fn directed(section: &Section<'_>, input: Option<&InputSpec>, diagnostics: &mut Diagnostics) -> bool {
     let Some(field) = keys::input::DIRECTED.field(section) else { return false };
     let directed = keys::input::DIRECTED.read_or_default(section, diagnostics);
@@ -226,7 +227,8 @@ fn check_weights_are_read(
     }
 }
 
-/// Reads the options of text, and the columns of tables. They are refused for other formats.
+/// Reads `columns` and `skip_lines`, the options for text, and refuses them for other formats. Parquet also has
+/// `columns`.
 fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnostics) -> TextOptions {
     let (columns, skip_lines) = (keys::input::COLUMNS.field(section), keys::input::SKIP_LINES.field(section));
     let ids = keys::input::IDS.field(section);
@@ -248,7 +250,7 @@ fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnosti
     options
 }
 
-/// Refuses a prepared graph in the job's own workdir.
+/// Refuses `[input] prepared` if it names the job's own workdir.
 fn refuse_own_workdir(
     root: &TomlTable,
     input: Option<&InputSpec>,
@@ -273,7 +275,7 @@ fn random(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Random> {
     Some(Random { scale: scale?, edge_factor: edge_factor?, seed: seed? })
 }
 
-/// Reads the expected size. It is refused for sources other than files, because their size is known.
+/// Reads `[input] expect`, the expected size of files. It is refused for other sources, because their size is known.
 fn expect(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Expect> {
     let field = keys::input::EXPECT.field(section)?;
     if keys::input::PATH.field(section).is_none() {

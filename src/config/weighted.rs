@@ -1,4 +1,4 @@
-//! `random`, `rmat`, `ssca2` and `grid` of `[input]`: graphs with weights that the job generates.
+//! Reads `random`, `rmat`, `ssca2` and `grid` of `[input]`: graphs with weights that the job generates.
 
 use super::inline::InlineTable;
 use crate::generate::{SCALES, Shape, Ssca2, WEIGHTS, WeightedSpec, edges_of};
@@ -6,23 +6,23 @@ use crate::jobfile::diagnostics::Diagnostics;
 use crate::jobfile::field::Field;
 use std::ops::RangeInclusive;
 
-/// Keys of `[input]` that name such a graph.
+/// Keys of `[input]` that ask for a generated graph with weights.
 pub(super) const KINDS: [&str; 4] = ["random", "rmat", "ssca2", "grid"];
 
 const WORDS: RangeInclusive<u32> = 0..=u32::MAX;
 const NUMBERS: RangeInclusive<u64> = 0..=u64::MAX;
 
-/// Keys that every kind has.
+/// Parameters that every kind of generated graph with weights has.
 const COMMON: [&str; 3] = ["min_weight", "max_weight", "seed"];
 const RANDOM: [&str; 2] = ["vertices", "edges"];
 const RMAT: [&str; 6] = ["scale", "edges", "a", "b", "c", "d"];
 const SSCA2: [&str; 5] = ["vertices", "largest_clique", "one_way", "parallel", "between"];
 const GRID: [&str; 2] = ["rows", "columns"];
 
-/// What to do about a key without a default.
+/// Remedy for a missing parameter that has no default.
 const ADD: &str = "add it";
 
-/// Reads the parameters of a graph of this kind.
+/// Reads the parameters of a generated graph; `kind` is one of `KINDS`. Returns `None` after a mistake.
 pub(super) fn read(kind: &str, field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<WeightedSpec> {
     let own = match kind {
         "random" => &RANDOM[..],

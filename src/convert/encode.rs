@@ -51,7 +51,8 @@ impl Encoder {
         }
     }
 
-    /// Appends `edges`, with `weights` if there are some. The error is the value that does not fit the format.
+    /// Appends `edges`, and their weights unless `weights` is empty. The error is the value that does not fit the
+    /// format.
     pub fn edges(&self, edges: Edges<'_>, weights: &[u32], out: &mut Buffers) -> Result<(), Unfit> {
         let Some(kind) = self.weights else { return self.unweighted(edges, &mut out.edges) };
         let mut edge = |u: u64, v: u64, weight: u32| {
@@ -75,7 +76,7 @@ impl Encoder {
 
     fn unweighted(&self, edges: Edges<'_>, out: &mut Vec<u8>) -> Result<(), Unfit> {
         if let (Edges::Narrow(pairs), Format::U32) = (edges, self.format) {
-            // A special case, because the loop below would do the same at half the speed.
+            // A special case, because the general loop is half as fast.
             let start = out.len();
             out.resize(start + pairs.len() * 8, 0);
             for (bytes, [u, v]) in out[start..].as_chunks_mut::<8>().0.iter_mut().zip(pairs) {

@@ -67,7 +67,7 @@ pub fn write_list(
     Ok(WrittenList { elements, bytes: output.finish()? })
 }
 
-/// Writes a list that a single thread reads.
+/// Writes a list with a single thread, which reads it from its start.
 fn in_order(
     source: &ListSource,
     elements: u64,

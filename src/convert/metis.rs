@@ -63,10 +63,10 @@ fn write_as<E: NeighbourEntry>(writing: &Writing<'_>, counts: HeaderCounts, memo
     Ok((counts.edges, entries as u64 / 2))
 }
 
-/// A neighbour, perhaps with a weight in the low half. Entries sort by neighbour and then by weight, so the smallest
-/// weight of a neighbour comes first.
+/// A neighbour in a list, perhaps with a weight in the low half. Lists sort by neighbour and then by weight, so the
+/// smallest weight of a neighbour comes first.
 trait NeighbourEntry: Copy + Ord + Send + Into<u64> {
-    /// The entry as an atomic, which several threads can write.
+    /// An atomic of the same size, which several threads can write.
     type Slot: Default + Send + Sync;
     /// Number of bits of the weight.
     const SHIFT: u32;
@@ -101,7 +101,7 @@ impl NeighbourEntry for u64 {
     }
 }
 
-/// Returns the neighbour of an entry.
+/// Returns the neighbour without the weight.
 fn neighbour<E: NeighbourEntry>(entry: E) -> u64 {
     entry.into() >> E::SHIFT
 }
@@ -112,7 +112,7 @@ fn ranges(degrees: &[AtomicU32], entry: u64, memory: u64) -> Vec<Range<u64>> {
     let mut ranges = Vec::new();
     let (mut start, mut taken) = (0, 0);
     for (vertex, degree) in (0..).zip(degrees) {
-        // A vertex takes one entry in the list of offsets, and one entry per neighbour.
+        // A vertex takes 8 bytes for the end of its list, and `entry` bytes per neighbour.
         let bytes = 8 + entry * u64::from(degree.load(Relaxed));
         if taken + bytes > memory && vertex > start {
             ranges.push(start..vertex);

@@ -7,8 +7,8 @@
 //! | `npy` | 2 (for the header) | the edges of the input, with 32 bits per id if the ids fit, otherwise 64 |
 //! | `metis` | 3 or more | the simple graph: see `convert/metis.rs` |
 //!
-//! If edges are undirected, the output has the directions that the input has; from a symmetric matrix, only one. Only
-//! `mtx` can record this, as `symmetric`; for other formats, gpugraph logs a warning.
+//! If edges are undirected, the output lists each edge in the directions that the input lists. A symmetric matrix lists
+//! only one direction. Only `mtx` can record this, as `symmetric`; for other formats, gpugraph logs a warning.
 //!
 //! Input from a stream (`-`, pipes) is first copied to a file next to the output: `convert/spool.rs`.
 //!

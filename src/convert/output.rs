@@ -14,7 +14,7 @@ use crate::store::replace::target;
 /// Compression levels at which packing is about as fast as reading and encoding.
 const GZIP_LEVEL: u32 = 4;
 const ZSTD_LEVEL: i32 = 3;
-/// Level of xz. This one needs 9 MiB of memory per thread.
+/// Compression level of xz, at which it needs 9 MiB of memory per thread.
 const XZ_LEVEL: u32 = 1;
 
 /// A file that is being written under a temporary name.
@@ -45,7 +45,7 @@ impl OutputFile {
         self.write(&bytes, end)
     }
 
-    /// Packs a piece separately; a packed file may consist of several members or frames.
+    /// Packs `bytes` as a separate member or frame; a packed file may consist of several.
     fn pack<'b>(&self, bytes: &'b [u8]) -> Result<std::borrow::Cow<'b, [u8]>> {
         let packed = match self.packing {
             Packing::Plain | Packing::Zip => return Ok(bytes.into()),
@@ -106,8 +106,8 @@ impl Drop for OutputFile {
     }
 }
 
-/// Lets threads append in the order of chunks. A thread waits until the chunks before its own have reserved their
-/// bytes, but not until these are written.
+/// Lets threads append chunks in order. A thread waits until earlier chunks have reserved their bytes in the file, but
+/// not until those bytes are written.
 pub(super) struct AppendTurns<'a> {
     output: &'a OutputFile,
     /// The next chunk; `None` once the output is stopped.
@@ -130,8 +130,8 @@ impl<'a> AppendTurns<'a> {
         }
     }
 
-    /// Waits for the turn of `chunk` and reserves its bytes. Returns `None` if another thread has stopped the output;
-    /// the error of that thread is reported.
+    /// Waits for the turn of `chunk`, and reserves `length` bytes. Returns their offset, or `None` if another thread
+    /// has stopped the output; the error of that thread is reported.
     fn place(&self, chunk: u64, length: usize) -> Option<u64> {
         let others_turn = |next: &mut Option<u64>| next.is_some_and(|next| next != chunk);
         let mut next = self.changed.wait_while(self.lock(), others_turn).unwrap_or_else(PoisonError::into_inner);

@@ -44,7 +44,7 @@ impl Writing<'_> {
     }
 }
 
-/// A visitor that encodes the edges of a chunk, and appends them once all chunks before it have their place.
+/// A visitor that encodes the edges of a chunk, and appends them once all earlier chunks have reserved their bytes.
 struct Append<'a> {
     turns: &'a AppendTurns<'a>,
     weights_output: Option<&'a AppendTurns<'a>>,

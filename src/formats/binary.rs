@@ -3,8 +3,8 @@
 use crate::formats::bytes::map::{as_pairs32, as_pairs64};
 use crate::formats::{Edges, Fault, Int, Sink, Stop, Visitor};
 
-/// Parses pairs of any integer type. If they have the layout of `u32` or `u64`, they are handed over in place, after a
-/// check that none is negative.
+/// Parses pairs of any integer type. Pairs with the layout of `u32` or `u64` go to the sink without a copy, after a
+/// check that no number is negative.
 pub(crate) fn parse<V: Visitor>(data: &[u8], int: Int, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
     if int.signed
         && let Some(at) = first_negative(data, int)
@@ -28,8 +28,7 @@ pub(crate) fn parse<V: Visitor>(data: &[u8], int: Int, sink: &mut Sink<'_, V>) -
     Ok(())
 }
 
-/// Returns the byte offset of the first negative number. The test covers the sign bits of all numbers in eight bytes at
-/// once.
+/// Returns the byte offset of the first negative number. One mask tests the sign bits of all numbers in a 64-bit word.
 fn first_negative(data: &[u8], int: Int) -> Option<usize> {
     let highest = if int.big { 0x80 } else { 1u64 << (8 * int.bytes - 1) };
     let mask = (0..8 / int.bytes).fold(0, |mask, nth| mask | highest << (8 * int.bytes * nth));

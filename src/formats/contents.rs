@@ -1,4 +1,4 @@
-//! Identifies what a file contains by its first bytes, if its name says something else.
+//! Checks by the first bytes of a file whether it is in the format that its name says, and if not, what it contains.
 
 use std::io::{BufReader, Read, Seek};
 use std::path::Path;
@@ -34,7 +34,8 @@ pub(super) fn text_start(prefix: &[u8], format: Format) -> Result<usize, Fault> 
     }
     let start = if prefix.starts_with(MARK) { MARK.len() } else { 0 };
     let window = &prefix[..prefix.len().min(HEAD)];
-    // In a text file with several lines, the user may skip the first lines, and those may contain anything.
+    // In the format `text` the user may skip the first lines, and skipped lines may contain anything. So a file with
+    // several lines is not refused here.
     if has_lone_return(window, start)
         && is_printed(&window[start..])
         && (format != Format::Text || !window.contains(&b'\n'))
@@ -102,12 +103,12 @@ pub(super) fn prefix_of(part: &Part) -> Result<(Vec<u8>, u64), Error> {
     if part.packing == Packing::Plain {
         read.map_err(unreadable)?;
     }
-    // Both descriptors have one position.
+    // Both descriptors share one file position.
     let position = file.stream_position().map_err(unreadable)?;
     Ok((prefix, position - decoder.stored().buffer().len() as u64))
 }
 
-/// Recognises, by its first bytes, a file that is not a list of numbers. Returns what it contains, and the remedy.
+/// Returns what a file contains, and the remedy, if its first bytes show that it is not a list of numbers.
 pub(crate) fn of_another_kind(path: &Path, packing: Packing, start: &[u8]) -> Option<(String, String)> {
     if let Some(encoding) = wide_encoding(start) {
         return Some((encoding.into(), in_utf_8(encoding)));
@@ -171,7 +172,7 @@ pub(crate) fn not_unpacked(packing: Packing, path: &Path, at: u64, error: &std::
     })
 }
 
-/// Returns the words for a packed stream in messages, such as "a gzip stream".
+/// Returns how messages name a packed stream, such as "a gzip stream".
 fn stream(packing: Packing) -> String {
     let article = if packing == Packing::Xz { "an" } else { "a" };
     format!("{article} {} stream", packing.name())
@@ -184,12 +185,12 @@ fn renamed(path: &Path, packing: Packing) -> String {
     format!("give the file the ending {end}: mv {whole} {bare}{end}")
 }
 
-/// Returns the fault of a file that starts with something other than its format: packed bytes, another format, or text
-/// instead of binary numbers.
+/// Returns the fault of a file that begins with packed bytes, with another format, or with text instead of binary
+/// numbers; `None` if the first bytes fit its format.
 pub(super) fn another(part: &Part, prefix: &[u8]) -> Option<Fault> {
     let (format, start) = (part.format, &prefix[..prefix.len().min(START)]);
     let fault = |found: &str, remedy: String| Some(Fault::new(0, format!("{format}"), found, remedy));
-    // Pairs may start with any bytes, so if the user named a format of pairs, the file is assumed to be in it.
+    // Pairs may start with any bytes, so a format of pairs that the user named is believed.
     let believed = part.named && format.record().is_some();
     if start.starts_with(NUMPY) && format != Format::Npy {
         return fault("an array of numpy", "give the file the ending .npy, or name the format npy".into());

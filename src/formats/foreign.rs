@@ -11,18 +11,18 @@ use crate::formats::{Format, Packing, Part, READS_PARQUET, ending, typed};
 /// An unsupported format.
 #[derive(Debug)]
 pub(super) struct Foreign {
-    /// Name for messages.
+    /// Name of the format in messages.
     pub name: &'static str,
     /// File name extensions, none of which belongs to a supported format.
     endings: &'static [&'static str],
     /// Returns true if a file with these first bytes may be in this format.
     begins: fn(&[u8]) -> bool,
-    /// Whether these bytes are so specific that no file of ids begins with them by chance.
+    /// Whether the first bytes of the format are so specific that no file of ids begins with them by chance.
     pub distinctive: bool,
     /// The advice that messages give before the command.
     advice: &'static str,
-    /// The command that converts or fetches a file, or the file to name instead. IN stands for the file, BASE for the
-    /// file without its extension.
+    /// The command that converts or fetches a file, or the name of another file to read instead. IN stands for the
+    /// file, BASE for its name without the extension.
     line: &'static str,
 }
 
@@ -33,7 +33,7 @@ pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 const KNOWN: Foreign =
     Foreign { name: "", endings: &[], begins: |_| false, distinctive: true, advice: "convert it", line: "" };
 
-/// All known formats. Every command was tried: `tests/formats/foreign.rs` runs those whose tools are installed.
+/// All unsupported formats that are recognised. `tests/formats/foreign.rs` runs every command whose tool is installed.
 const ALL: [Foreign; 17] = [
     Foreign {
         name: "a pointer of Git LFS, which stands for a file that is not here",
@@ -206,8 +206,8 @@ impl Foreign {
         if part.format == Format::Metis && is_webgraph(&part.path, start) {
             return Foreign::by_ending("properties");
         }
-        // Pairs may begin with any bytes, and lines to be skipped with any words, so the user's choice is believed for
-        // both.
+        // Pairs may begin with any bytes, and skipped lines with any words. So the user is believed who names a format
+        // of pairs, or skips lines.
         let (binary, skips) = (part.format.record().is_some(), part.text.skip_lines.unwrap_or(0) > 0);
         let believed = if binary { part.named } else { skips };
         Foreign::of(start).filter(|kind| !believed && (!binary || kind.distinctive))

@@ -167,7 +167,8 @@ impl Format {
         self.description().endings[0]
     }
 
-    /// Returns the format to which a file name's extension belongs, ignoring a packing's extension; `None` if unknown.
+    /// Returns the format that the extension of a file name stands for; `None` if it is unknown. The extension of a
+    /// packing is ignored.
     pub fn by_ending(path: &Path) -> Option<Format> {
         let ending = ending(path)?;
         let known = DESCRIPTIONS.iter().find(|of| of.endings.contains(&ending.as_str())).map(|of| of.format);
@@ -239,14 +240,14 @@ impl Packing {
         match self {
             Packing::Plain | Packing::Zip => true,
             Packing::Gzip => begins(&[0x1f, 0x8b]),
-            // Skippable frames may come first.
+            // A zstd file may begin with a skippable frame.
             Packing::Zstd => begins(&[0x28, 0xb5, 0x2f, 0xfd]) || matches!(start, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]),
             Packing::Bzip2 => begins(b"BZh"),
             Packing::Xz => begins(b"\xfd7zXZ\0"),
         }
     }
 
-    /// Returns the name for messages.
+    /// Returns the name of the packing for messages.
     pub(crate) fn name(self) -> &'static str {
         ["plain", "gzip", "zstd", "bzip2", "xz", "zip"][self as usize]
     }

@@ -1,8 +1,8 @@
 //! Reads the packed edges of the Graph500 reference, and their weights, which are in a separate file.
 //!
 //! The reference writes the weights of the edges in `FILE` to `FILE.weights`: a little-endian f32 per edge, in the same
-//! order. The edges may be packed (`FILE.gz`). The weights are in `FILE.weights` then, too; they are never packed,
-//! since threads read them at any offset.
+//! order. The edges may be packed (`FILE.gz`). The weights are still in `FILE.weights`, which is never packed, because
+//! threads read it at any offset.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ fn narrow(records: &[[u8; EDGE]], edges: &mut [[u32; 2]]) -> bool {
     high == 0
 }
 
-/// Returns both ids of an edge. If one is negative, the error is the number with the upper bits of both.
+/// Returns both ids of an edge. If an id is negative, the error is the number that has the upper bits of both ids.
 #[inline]
 fn ends(record: &[u8; EDGE]) -> Result<(u64, u64), u64> {
     let word = |n: usize| u64::from(u32::from_le_bytes([record[n], record[n + 1], record[n + 2], record[n + 3]]));

@@ -11,7 +11,7 @@ pub(crate) struct Head<L> {
     pub body: usize,
     pub vertices: Option<u64>,
     pub entries: Option<u64>,
-    /// Whether edges have weights, or may have some.
+    /// True if edges have weights or may have weights.
     pub weighted: bool,
     pub directions: Directions,
 }
@@ -25,7 +25,7 @@ pub(crate) enum Directions {
     Half,
     /// Both directions of each undirected edge.
     Both,
-    /// Both directions of each undirected edge, or only one if the file has as many entries as edges.
+    /// Both directions of each undirected edge, or only one if the file lists as many edges as its header declares.
     BothOrHalf,
 }
 
@@ -41,8 +41,8 @@ impl<L> Head<L> {
         Head { layout: layout(from), body, vertices, entries, weighted, directions }
     }
 
-    /// Returns true if a file with this header and `entries` entries contains only one direction of each undirected
-    /// edge.
+    /// Returns true if a file with this header that lists `entries` edges contains only one direction of each
+    /// undirected edge.
     pub fn is_half(&self, entries: u64) -> bool {
         match self.directions {
             Directions::Listed | Directions::Both => false,

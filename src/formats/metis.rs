@@ -1,13 +1,14 @@
 //! Reads METIS graph files (the METIS manual, 4.1): a header `VERTICES EDGES [FMT [NCON]]`, then for every vertex a
-//! line with its neighbours, ids from 1. `%` starts a comment line. FMT has up to three digits: vertex sizes, vertex
-//! weights (NCON of them), edge weights. Sizes and weights of vertices must be numbers, and are ignored.
+//! line with its neighbours, ids from 1. `%` starts a comment line. The digits of FMT say whether the file has vertex
+//! sizes, vertex weights (NCON of them) and edge weights. Sizes and weights of vertices must be numbers, and are
+//! ignored.
 //!
-//! Such a file lists each undirected edge twice, once in the line of either end, and both entries are handed over with
-//! their weights. If the weights differ, the smaller one counts, as for repeated edges. An edge that is listed at only
-//! one end is refused (see `mirror`). Files that list each edge once, such as those of the GAP Benchmark Suite, are
-//! also accepted unless direction is kept: the lists must have EDGES or 2 EDGES ids. GAP also writes FMT 100 for graphs
-//! without vertex sizes. Since a size is never missing, an empty line of a vertex reveals such a file (in a packed
-//! file, only if the line is within the first MiB).
+//! Such a file lists each undirected edge twice, once in the line of either end. The visitor gets the edge twice, each
+//! time with the weight from that line. If the weights differ, the smaller one counts, as for repeated edges. An edge
+//! that is listed at only one end is refused (see `mirror`). Files that list each edge once, such as those of the GAP
+//! Benchmark Suite, are also accepted unless direction is kept: the lists must have EDGES or 2 EDGES ids. GAP also
+//! writes FMT 100 for graphs without vertex sizes. An empty line of a vertex reveals such a file, because every vertex
+//! would have a size. In a packed file, only the first MiB is searched for an empty line.
 
 use std::io::BufRead;
 
@@ -30,12 +31,12 @@ pub(crate) struct MetisGrammar {
     weighted: bool,
 }
 
-/// The parser's position in the adjacency lists, kept from one piece of the file to the next.
+/// The parser's position in the adjacency lists, carried from one call of [`MetisGrammar::parse`] to the next.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Cursor {
-    /// Number of vertices whose lines are done.
+    /// Number of vertices whose lines were parsed.
     pub vertex: u64,
-    /// Number of entries of the current line that are done.
+    /// Number of values of the current line that were parsed.
     column: u64,
     /// The neighbour whose weight comes next.
     neighbour: u64,
@@ -127,7 +128,7 @@ fn shown(text: &[u8]) -> String {
 }
 
 impl MetisGrammar {
-    /// Parses the next piece of the file, which may end anywhere between numbers.
+    /// Parses `data`, the next bytes of the file, which may end anywhere between numbers.
     pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
         let mut at = 0;
         while at < data.len() {
@@ -225,7 +226,7 @@ impl MetisGrammar {
             return Fault { at, ..lone_return(data, line) };
         }
         let fault = self.wrong(at, vertex, excerpt(data, at));
-        // Two ids are put in front, so that the check knows which characters separate columns.
+        // The two ids in front of the number show the check that blanks separate columns.
         let number = data[at..].split(|c| c.is_ascii_whitespace()).next().unwrap_or_default();
         match decimal_commas(&[b"0 0 ", number].concat()) {
             Some(remedy) if self.weighted => Fault { remedy: remedy.into(), ..fault },

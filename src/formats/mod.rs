@@ -1,9 +1,10 @@
 //! Reads edges from files in every input format, and from generators, with many threads in fixed memory.
 //!
 //! [`Input::find`] finds the files and their formats. [`Input::scan`] makes one pass over all of them and hands the
-//! edges in batches to one [`Visitor`] per thread. Threads take chunks of plain files in order. Binary pairs are handed
-//! over in place. Chunks that were read from disk may stay in memory for the next pass ([`InputCache`]). Each packed
-//! file (`.gz`, `.zst`, `.bz2`, `.xz`) is unpacked by one thread and parsed by the others.
+//! edges in batches to one [`Visitor`] per thread. Threads take chunks (8 MiB) of plain files in order. Binary pairs
+//! reach the visitor without a copy. Chunks that were read from disk may stay in memory for the next pass
+//! ([`InputCache`]). Each packed file (`.gz`, `.zst`, `.bz2`, `.xz`) is unpacked by one thread and parsed by the
+//! others.
 //!
 //! | file | what it contains |
 //! |---|---|
@@ -81,7 +82,7 @@ use crate::process::signals;
 /// Whether this build reads Parquet.
 const READS_PARQUET: bool = cfg!(feature = "parquet");
 
-/// A batch of edges as they are in the input: not symmetrised, with loops and repeats.
+/// A batch of edges as the input stores them: not symmetrised, with loops and repeats.
 #[derive(Debug, Clone, Copy)]
 pub enum Edges<'a> {
     /// Edges whose ids all fit in 32 bits.
@@ -119,7 +120,7 @@ impl Edges<'_> {
 }
 
 /// A receiver of batches of edges. Each thread has its own visitor, so visitors need no lock. Which visitor gets which
-/// batch is undefined, but every edge is handed over exactly once.
+/// batch is undefined, but every edge reaches exactly one visitor.
 pub trait Visitor: Send {
     /// Processes a batch in borrowed memory. An error ends the scan, which returns it. If the scan reads weights
     /// ([`Weights::Read`]), `weights` has one weight per edge, otherwise it is empty. A weight is an integer, or the
@@ -134,9 +135,9 @@ pub trait Visitor: Send {
         Err(Error::internal("read edges", "their ids are strings without numbers"))
     }
 
-    /// Called when this visitor has visited all edges of chunk `chunk`. In [`Input::scan_ordered`] chunks are numbered
-    /// from 0 without gaps in the order of the input, and are taken in that order, so a visitor that waits here for its
-    /// turn can restore the order of the input.
+    /// Called when this visitor has visited all edges of chunk `chunk` (a range of a file, or of its unpacked bytes).
+    /// In [`Input::scan_ordered`] chunks are numbered from 0 without gaps in the order of the input, and threads take
+    /// them in that order. So a visitor that waits here for its turn can restore the order of the input.
     fn chunk_done(&mut self, chunk: u64) -> Result<()> {
         let _ = chunk;
         Ok(())
@@ -177,11 +178,11 @@ impl Visitor for LargestId {
 
 /// An observer of the progress of a scan.
 pub trait Watch: Sync {
-    /// Reports that `bytes` more of [`Input::bytes`] are done. An error (such as a signal) stops the scan, which
+    /// Reports that `bytes` more of the [`Input::bytes`] were read. An error (such as a signal) stops the scan, which
     /// returns it.
     fn advance(&self, bytes: u64) -> Result<()>;
 
-    /// Reports that `bytes` more were written.
+    /// Reports that `bytes` more bytes of the output were written.
     fn wrote(&self, _bytes: u64) {}
 }
 

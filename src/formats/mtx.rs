@@ -1,7 +1,7 @@
-//! Reads Matrix Market coordinate files (<https://math.nist.gov/MatrixMarket/formats.html>): square, pattern, integer
-//! or real, general or symmetric, ids from 1. Entries are handed over as stored. A symmetric matrix stores only one
-//! half, which is the same undirected graph. Values are the weights, so they must be numbers. If weights are skipped, a
-//! value may be `nan`.
+//! Reads Matrix Market coordinate files (<https://math.nist.gov/MatrixMarket/formats.html>): square matrices that are
+//! pattern, integer or real, and general or symmetric, with ids from 1. Each stored entry is an edge. A symmetric
+//! matrix stores only one direction of each undirected edge. Values are the weights, so they must be numbers. If
+//! weights are skipped, a value may be `nan`.
 
 use crate::formats::bytes::tokens::{blanks, excerpt, next_line, number};
 use crate::formats::text::decimal_commas;

@@ -37,7 +37,7 @@ pub enum IdKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Columns {
-    /// The columns that a heading names. Without a heading, the first two, and the third if it has weights.
+    /// The columns that a heading names. Without a heading: columns 1 and 2, and column 3 if it has weights.
     #[default]
     Auto,
     /// Two or three column numbers, from 1.
@@ -47,7 +47,7 @@ pub enum Columns {
 }
 
 impl TextOptions {
-    /// Returns true if these options change nothing about how files are read.
+    /// Returns true if files are read with these options as with the defaults.
     pub fn say_nothing(&self) -> bool {
         self.columns == Columns::Auto && self.skip_lines.unwrap_or(0) == 0 && self.ids == IdKind::Number
     }

@@ -20,7 +20,7 @@ pub struct Part {
     pub(crate) bytes: u64,
     /// Offset of the first record and size of a record in bytes, for a plain file of fixed-size records.
     pub(crate) records: Option<(u64, u64)>,
-    /// Whether its ids take at most 32 bits.
+    /// Whether the ids of the file have at most 32 bits.
     pub(crate) narrow: bool,
     /// Whether the user named the format.
     pub(crate) named: bool,
@@ -33,15 +33,15 @@ pub struct Part {
     pub(crate) summary: Arc<OnceLock<Option<TableSummary>>>,
 }
 
-/// How the direction of edges is used.
+/// What happens to the direction of edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum UseOfDirection {
-    /// The direction is dropped.
+    /// Edges are read as undirected.
     #[default]
     Dropped,
-    /// The direction is written, and readers may follow or drop it.
+    /// Edges are written to a file with their direction, which readers of that file may follow or drop.
     Written,
-    /// The direction is followed.
+    /// Edges are read as directed.
     Followed,
 }
 
@@ -136,7 +136,7 @@ impl Part {
         }
     }
 
-    /// Returns true if the file is mapped into memory to be read, as plain lines and tables are.
+    /// Returns true if the file is mapped into memory to be read: a plain file of lines or a Parquet table.
     pub(crate) fn is_mapped(&self) -> bool {
         self.packing == Packing::Plain && (self.format.is_lines() || self.format == Format::Parquet)
     }
@@ -144,8 +144,8 @@ impl Part {
     /// Returns an upper bound of the number of edges, computed from the size of the file; `u64::MAX` if the size gives
     /// no bound.
     pub(crate) fn most_edges(&self) -> u64 {
-        // The shortest line is two digits, a blank and a line end, which the last line may lack; in METIS a neighbour
-        // is a digit and a blank.
+        // An edge takes at least a line of two digits, a blank and a line end, and in METIS at least a digit and a
+        // blank. The quotient is rounded up, because the last line may lack its end.
         let fewest = match (self.packing, self.format) {
             (Packing::Plain, format) if let Some(record) = format.record() => record,
             (Packing::Plain, Format::Text | Format::Gr | Format::Sg | Format::Wsg) => 4,
@@ -173,7 +173,8 @@ impl Part {
         if self.format == Format::Parquet {
             return format!("{name} columns {}{ids}", self.text.columns);
         }
-        // The numbers are versions: 2 of npz reads csc by columns, 3 of text reads triples.
+        // The numbers are versions of the reader. Version 2 of npz reads csc matrices by columns; version 3 of text
+        // reads triples.
         match self.format {
             Format::Npz => format!("{name} 2"),
             Format::Text => {
@@ -185,7 +186,7 @@ impl Part {
     }
 }
 
-/// Returns the name of the file with the weights of the edges in `path`, whose packing is `packing`.
+/// Returns the path of the weights file that belongs to the edge file `path` with the packing `packing`.
 pub(crate) fn weights_path(path: &Path, packing: Packing) -> PathBuf {
     let mut path = if packing == Packing::of(path) && packing != Packing::Plain {
         path.with_extension("")
@@ -205,7 +206,7 @@ pub(crate) struct TableSummary {
     pub narrow: bool,
     /// Number of threads that can read the file at the same time.
     pub readers: u64,
-    /// Memory that each of these threads needs, in bytes.
+    /// Memory in bytes that each thread needs to read the file.
     pub memory: u64,
     /// Memory in bytes for opening the file.
     pub opening: u64,

@@ -8,13 +8,14 @@ use crate::formats::bytes::tokens::excerpt;
 use crate::formats::weights::{Mistake, NONE_LACKING, Weight, WeightClass};
 use crate::formats::{Edges, Fault, FindNames, NameBatch, Stop, Visitor, WeightType, Weights};
 
-/// Number of edges in a batch of a text format: 64 KiB wide and 32 KiB narrow, which stay in the L2 cache.
+/// Number of edges in a batch of a text format. A batch takes 64 KiB with 64-bit ids or 32 KiB with 32-bit ids, so it
+/// stays in the L2 cache.
 pub(crate) const BATCH: usize = 4096;
 
 /// Memory in bytes that one sink allocates.
 pub(crate) const BYTES: u64 = (BATCH * (16 + 8)) as u64;
 
-/// Memory in bytes that a sink allocates for weights, in addition.
+/// Additional memory in bytes that a sink allocates for weights.
 pub(crate) const WEIGHT_BYTES: u64 = (BATCH * 4) as u64;
 
 /// A buffer that hands the edges of one thread to its visitor in batches.
@@ -34,8 +35,8 @@ pub(crate) struct Sink<'v, V: Visitor> {
     numbering: Option<Arc<dyn FindNames>>,
 }
 
-/// The first integer weights that may not fit the type of the weights, each described by a `T`. The type is known only
-/// after all weights were seen.
+/// The first integer weights that u32 or f32 can't represent, each described by a `T`. Whether they are mistakes
+/// depends on the type, which is known only after all weights were read.
 #[derive(Debug, Default)]
 pub(crate) struct UnfitWeights<T> {
     /// Describes the first weight that is 2^32 or more.
@@ -52,7 +53,7 @@ pub(crate) struct EdgeCounts {
     pub weighted: u64,
     /// The narrowest type that fits all weights so far.
     pub weights: Option<WeightType>,
-    /// The sum of [`signed`] over all entries of undirected lists.
+    /// The sum of [`signed`] over all neighbours in undirected adjacency lists.
     pub balance: u64,
 }
 
@@ -105,7 +106,8 @@ impl<'v, V: Visitor> Sink<'v, V> {
         Ok(())
     }
 
-    /// Adds the edge of the line at `line` in `data`; `weight` is the range of its weight, empty if it has none.
+    /// Adds the edge of the line that starts at offset `line` of `data`. `weight` is the range of the edge's weight; it
+    /// is empty if the edge has none.
     #[inline]
     pub fn push_line(
         &mut self,
@@ -169,13 +171,13 @@ impl<'v, V: Visitor> Sink<'v, V> {
         }
     }
 
-    /// Returns the first weights since the last call that may fit no type; `None` if there were none.
+    /// Returns the first weights since the last call that u32 or f32 can't represent; `None` if there were none.
     pub fn take_unfit(&mut self) -> Option<UnfitWeights<Option<Stop>>> {
         let UnfitWeights { wide, rounded } = &self.noted;
         (wide.is_some() || rounded.is_some()).then(|| std::mem::take(&mut self.noted))
     }
 
-    /// Adds entry `v` in the list of `u` to the balance, which is 0 if each edge is in the lists of both its ends.
+    /// Adds neighbour `v` in the list of `u` to the balance, which is 0 if each edge is in the lists of both its ends.
     #[inline]
     pub fn list(&mut self, u: u64, v: u64) {
         self.counted.balance = self.counted.balance.wrapping_add(signed(u, v));
@@ -219,9 +221,9 @@ impl<'v, V: Visitor> Sink<'v, V> {
         self.visitor.visit(edges, &[])
     }
 
-    /// Hands over a batch of `edges` (at most [`BATCH`]) edges that `unpack` writes, and their weights if there are some.
-    /// The weights come with their narrowest type, which [`Weights::take_floats`] returns. If `unpack` returns false,
-    /// nothing is handed over and the result is false.
+    /// Hands the visitor a batch of `edges` edges (at most [`BATCH`]), which `unpack` writes. `weights` are the weights
+    /// of these edges, with their narrowest type as [`Weights::take_floats`] returns it. If `unpack` returns false, the
+    /// visitor gets nothing and the result is false.
     pub fn fill(
         &mut self,
         edges: usize,
@@ -245,14 +247,14 @@ impl<'v, V: Visitor> Sink<'v, V> {
         Ok(true)
     }
 
-    /// Returns the counts of edges handed over since the last call.
+    /// Returns the counts of the edges that were handed to the visitor since the last call.
     pub fn take_count(&mut self) -> EdgeCounts {
         std::mem::take(&mut self.counted)
     }
 }
 
-/// Returns the hash of an edge for the entry `v` in the list of `u`. The entry `u` in the list of `v` has the negative
-/// hash, and a loop has 0.
+/// Returns the hash of an edge that is listed as neighbour `v` of `u`. Listed as neighbour `u` of `v`, the edge has the
+/// negative hash. The hash of a loop is 0.
 #[inline]
 pub(crate) fn signed(u: u64, v: u64) -> u64 {
     // Ids of 32 bits stay distinct here, so that different edges have different hashes.

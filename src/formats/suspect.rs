@@ -1,8 +1,8 @@
-//! Recognises pairs of ids that are probably something else. By default numpy writes 64-bit integers and floats, whose
-//! bytes can also be read as pairs of ids, which would give a wrong graph.
+//! Detects files of pairs of ids that probably contain something else. By default numpy writes 64-bit integers and
+//! floats. Their bytes could also be read as pairs of ids, but the graph would be wrong.
 //!
-//! The first bytes of a file almost always confirm its type. Only if they do not, more places are examined, always the
-//! same ones. If the user named the format, the file is read with a warning.
+//! The first bytes of a file almost always confirm its type. Only if they do not, more parts of the file are examined,
+//! at fixed offsets. If the user named the format, the file is read with a warning.
 
 use std::collections::HashSet;
 use std::sync::atomic::Ordering::Relaxed;
@@ -10,13 +10,13 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::error::{At, Error, Result};
 use crate::formats::{Format, Part};
 
-/// Number of places that are examined if the start of a file looks wrong.
+/// Number of offsets that are examined if the start of a file looks wrong.
 const PLACES: u64 = 32;
-/// Number of bytes that are examined at each place.
+/// Number of bytes that are examined at each offset.
 const WINDOW: usize = 4096;
 
-/// Examines the start of a file of pairs and, if it looks wrong, more places. `more` reads `buffer.len()` bytes at an
-/// offset. `length` is the length of the file, if it is known.
+/// Examines the start of a file of pairs and, if it looks wrong, more parts of the file. `more` reads `buffer.len()`
+/// bytes at an offset. `length` is the length of the file, if it is known.
 ///
 /// # Errors
 /// Bad input if the pairs are probably of another type and the format was not named.
@@ -121,7 +121,7 @@ impl WordSample<'_> {
         WordSample { words, halves: words.iter().flat_map(|word| [*word as u32, (word >> 32) as u32]).collect(), whole }
     }
 
-    /// Returns true if `is` holds for every word, and the file may consist of 64-bit words.
+    /// Returns true if `is` returns true for every word of the sample, and the file may consist of 64-bit pairs.
     fn all(&self, is: impl Fn(u64) -> bool) -> bool {
         self.whole && self.words.iter().all(|word| is(*word))
     }
@@ -154,8 +154,8 @@ impl WordSample<'_> {
         swapped < 1 << 29 && nonzero >= enough && self.halves.iter().any(|half| *half >= here) && !float32
     }
 
-    /// Returns the probable type of the pairs, if it is not `format`. Integral floats have bits that ids would not have
-    /// by chance; fractions need more evidence.
+    /// Returns the probable type of the pairs, if it is not `format`. Few integral floats are enough evidence, because
+    /// ids rarely have such bits; more floats with fractions are needed.
     fn kind(&self, format: Format) -> Option<Suspect> {
         let wide = format == Format::U64;
         let single = |half: u32| f64::from(f32::from_bits(half));
@@ -177,7 +177,7 @@ impl WordSample<'_> {
         }
         if self.all(|word| word == 0 || (LEAST..1e15).contains(&f64::from_bits(word))) {
             let integral = self.all(|word| f64::from_bits(word).fract() == 0.0);
-            // Half of all fractions have this bit.
+            // About half of all floats with a fraction have this bit set.
             let high = self.words.iter().any(|word| word & (1 << 31) != 0);
             if (integral && nonzero >= 2) || (high && nonzero >= 8) {
                 return Some(Suspect::Float64);

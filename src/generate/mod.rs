@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 use crate::formats::{EdgeGenerator, Format, Input, Watch, WeightType};
 
 /// The kinds of generated graphs. [`Generator::kronecker`] and [`Generator::uniform`] check their parameters. If a
-/// generator is constructed without them, a scale above [`MAX_SCALE`] counts as [`MAX_SCALE`].
+/// generator is constructed directly, a scale above [`MAX_SCALE`] counts as [`MAX_SCALE`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Generator {
     /// Random edges of a number of vertices that is a power of two.

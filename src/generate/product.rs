@@ -24,7 +24,7 @@ pub struct Product {
 #[derive(Debug, Clone, PartialEq)]
 struct Factor {
     name: String,
-    /// Sorted pairs, the smaller id first.
+    /// The edges in sorted order, each with the smaller id first.
     edges: Arc<[[u64; 2]]>,
     /// Number of vertices: the largest id plus 1, including ids that occur only in loops.
     vertices: u64,

@@ -1,4 +1,4 @@
-//! The arena: the only allocation of GPU memory that a job makes, and slices of it.
+//! The arena: a single allocation with all GPU memory of a job. Slices for each purpose are taken from it.
 #![allow(unsafe_code)] // calls into the CUDA driver
 
 use super::device::{ALIGN, Device, at_least, whole_pieces};
@@ -17,9 +17,9 @@ pub struct Arena {
     start: u64,
     bytes: u64,
     used: u64,
-    /// Number of bytes at the start that stay taken when the arena is reset.
+    /// Number of bytes at the start that [`Arena::reset`] does not free.
     held: u64,
-    /// Number of bytes taken from the end.
+    /// Number of bytes that are taken from the end.
     last: u64,
 }
 
@@ -87,26 +87,26 @@ impl Arena {
         self.bytes
     }
 
-    /// Shrinks the arena to `bytes` bytes, or to the bytes that are taken if they are more. Does nothing while slices at its
-    /// end are taken.
+    /// Shrinks the arena to `bytes` bytes, but not below the bytes that are in use. Does nothing while slices at the
+    /// end of the arena are in use.
     pub fn trim(&mut self, bytes: u64) {
-        // Slices at the end have positions that depend on the size.
+        // The positions of slices at the end depend on the arena's size.
         if self.last == 0 {
             self.bytes = self.bytes.min(bytes.max(self.used));
         }
     }
 
-    /// Returns the whole arena as words, including the part that is taken.
+    /// Returns the whole arena as 32-bit words, including memory that is in use.
     pub fn words(&self) -> DeviceSlice<u32> {
         DeviceSlice { start: self.start, len: self.bytes / 4, element: PhantomData }
     }
 
-    /// Returns the number of bytes that are not taken.
+    /// Returns the number of bytes that are not in use.
     pub fn free(&self) -> u64 {
         self.bytes - self.used - self.last
     }
 
-    /// Reports the number of bytes taken to the job's metrics.
+    /// Reports the number of bytes in use to the job's metrics.
     fn report_use(&self) {
         gpu_use::take(self.used + self.last);
     }
@@ -127,25 +127,25 @@ impl Arena {
         Err(Error::Limit { limit: "gpu_memory", given, needed: at_least(least), purpose: purpose.to_owned() })
     }
 
-    /// Returns the number of bytes taken from the start, for [`Self::reset`].
+    /// Returns a mark for [`Self::reset`]: the number of bytes in use at the start of the arena.
     pub fn mark(&self) -> u64 {
         self.used
     }
 
-    /// Frees the slices that were taken from the start since `mark`, except bytes that [`Self::hold`] keeps. Freed slices
-    /// must not be used any more.
+    /// Frees the slices that were taken from the start of the arena since `mark`. Bytes that [`Self::hold`] protects
+    /// are not freed. Freed slices must not be used any more.
     pub fn reset(&mut self, mark: u64) {
         self.used = mark.clamp(self.held, self.used);
         self.report_use();
     }
 
-    /// Keeps the first `bytes` bytes: [`Self::reset`] does not free them until [`Self::let_go`] is called.
+    /// Protects the first `bytes` bytes from [`Self::reset`], until [`Self::let_go`] is called.
     pub fn hold(&mut self, bytes: u64) {
         self.held = bytes.next_multiple_of(ALIGN).min(self.used);
     }
 
-    /// Takes `bytes` bytes from the end of the arena until [`Self::let_go`]. Returns their byte offset and the slice, or
-    /// `None` if there is too little room.
+    /// Takes `bytes` bytes from the end of the arena, which [`Self::let_go`] frees. Returns their byte offset and the
+    /// slice; `None` if there is not enough room.
     pub fn take_last(&mut self, bytes: u64) -> Option<(u64, DeviceSlice<u8>)> {
         let rounded = slice_bytes::<u8>(bytes);
         if rounded > self.free() {
@@ -158,14 +158,14 @@ impl Arena {
         Some((at, DeviceSlice { start: self.start + at, len: bytes, element: PhantomData }))
     }
 
-    /// Frees the slices taken from the end, and ends the effect of [`Self::hold`].
+    /// Frees the slices that were taken from the end of the arena, and ends the effect of [`Self::hold`].
     pub fn let_go(&mut self) {
         (self.held, self.last) = (0, 0);
         self.report_use();
     }
 
-    /// Takes a slice of `len` elements from the start of the arena; their contents are undefined. Returns `None` if there is
-    /// too little room.
+    /// Takes a slice of `len` elements from the start of the arena. Its contents are undefined. Returns `None` if there
+    /// is not enough room.
     pub fn take<T>(&mut self, len: u64) -> Option<DeviceSlice<T>> {
         let bytes = slice_bytes::<T>(len);
         if bytes > self.free() {
@@ -178,7 +178,8 @@ impl Arena {
         Some(DeviceSlice { start, len, element: PhantomData })
     }
 
-    /// Takes several slices; `lengths` has their lengths in words. A plan must have provided room: [`slices_bytes`].
+    /// Takes several slices, whose lengths in 32-bit words are `lengths`. A plan must have provided [`slices_bytes`]
+    /// for them.
     ///
     /// # Errors
     /// [`Error::internal`] if there is too little room.
@@ -190,7 +191,7 @@ impl Arena {
         Ok(slices)
     }
 
-    /// Takes a slice of `len` elements for which a plan has provided room.
+    /// Takes a slice of `len` elements for which a plan has provided enough bytes.
     ///
     /// # Errors
     /// [`Error::internal`] if there is too little room.
@@ -215,7 +216,7 @@ pub fn slice_bytes<T>(len: u64) -> u64 {
     (len * size_of::<T>() as u64).max(1).next_multiple_of(ALIGN)
 }
 
-/// Returns how many bytes of an arena slices of these lengths, in words, take together.
+/// Returns how many bytes of an arena slices take together, whose lengths in 32-bit words are `lengths`.
 pub fn slices_bytes<const N: usize>(lengths: [u64; N]) -> u64 {
     lengths.into_iter().map(slice_bytes::<u32>).sum()
 }
@@ -274,7 +275,7 @@ impl<T> DeviceSlice<T> {
         self.len * size_of::<T>() as u64
     }
 
-    /// Returns the part of the slice with the elements in `range`, cut at the end of the slice.
+    /// Returns the part of the slice with the elements in `range`. Elements after the end of the slice are left out.
     pub fn part(self, range: Range<u64>) -> DeviceSlice<T> {
         let (from, to) = (range.start.min(self.len), range.end.min(self.len));
         let start = self.start + from * size_of::<T>() as u64;

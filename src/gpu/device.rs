@@ -11,11 +11,12 @@ use cudarc::driver::{CudaContext, DriverError, sys};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Alignment of the slices of an arena, in bytes. It is enough for a warp's 16-byte loads and for all copies.
+/// Alignment in bytes of the slices of an arena, the GPU memory of a job. It is enough for a warp's 16-byte loads and
+/// for all copies.
 pub const ALIGN: u64 = 256;
 
-/// Granularity in which drivers allocate GPU memory, in bytes. An arena that is no multiple of it would take more memory
-/// than its size.
+/// Granularity in which drivers allocate GPU memory, in bytes. An arena that is no multiple of this number would take
+/// more memory than its size.
 pub(super) const PIECE: u64 = 2 << 20;
 
 /// Rounds `bytes` down to the granularity of allocation. Sizes below the granularity are rounded down to `ALIGN`.
@@ -24,7 +25,7 @@ pub fn whole_pieces(bytes: u64) -> u64 {
     bytes / piece * piece
 }
 
-/// Returns the limit of GPU memory that an arena of `least` bytes needs, in the notation of job files.
+/// Returns the limit of GPU memory with which an arena of `least` bytes can be allocated, in the notation of job files.
 pub fn at_least(least: u64) -> String {
     crate::memory::at_least(if least < PIECE { least } else { least.next_multiple_of(PIECE) })
 }
@@ -120,12 +121,13 @@ impl Device {
         self.0.cache
     }
 
-    /// Returns the size in bytes of the arena, from which all GPU memory of the job comes; 0 before it is allocated.
+    /// Returns the size in bytes of the arena, which is all GPU memory of the job; 0 before it is allocated.
     pub fn peak(&self) -> u64 {
         self.0.peak.load(Ordering::Relaxed)
     }
 
-    /// Estimates how many bytes of GPU memory the driver took for kernels and queues, in addition to arena and context.
+    /// Estimates the bytes of GPU memory that the driver took for kernels and queues. Arena and context are not
+    /// included.
     pub fn beside(&self) -> u64 {
         self.0.beside.load(Ordering::Relaxed)
     }
@@ -144,7 +146,7 @@ impl Device {
         self.0.context.mem_get_info().map_or(0, |(free, _)| free as u64)
     }
 
-    /// Records the size of an arena of `bytes` bytes, and how much memory the driver uses in addition to it now.
+    /// Records the size of an arena, which is `bytes`, and the bytes that the driver uses now in addition to it.
     pub(super) fn record_memory(&self, bytes: u64) {
         self.0.peak.fetch_max(bytes, Ordering::Relaxed);
         if let Ok((free, total)) = self.0.context.mem_get_info() {
@@ -159,7 +161,7 @@ impl Device {
         failed(&self.0.gpu, Some(self), doing, error)
     }
 
-    /// Returns the number of free bytes, and a remedy to name in a message about too little memory.
+    /// Returns the number of free bytes on the GPU, and advice for an error message about too little memory.
     fn remedy(&self) -> (u64, String) {
         let (free, limit) = (self.free(), self.0.limit);
         // The driver does not say how much memory is lacking.
@@ -173,7 +175,7 @@ impl Device {
     }
 }
 
-/// Converts an error of the driver on `gpu`. `device` is the GPU if it is open.
+/// Converts a driver error on `gpu`. `device` is the open GPU, or `None` if it could not be opened.
 fn failed(gpu: &Gpu, device: Option<&Device>, doing: &str, error: DriverError) -> Error {
     if error.0 == sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
         // Without a context only NVML knows how much memory is free.

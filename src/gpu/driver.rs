@@ -10,7 +10,8 @@ use cudarc::driver::{CudaContext, result};
 
 const NO_GPU: &str = "a GPU: the driver sees none; check CUDA_VISIBLE_DEVICES and the GPUs that the job requested";
 
-/// Loads CUDA's libraries, the driver and NVRTC, without starting CUDA. Returns whether each of the two is present.
+/// Loads the CUDA driver and NVRTC (the run-time compiler), without starting CUDA. Returns whether each of the two
+/// libraries is present.
 pub fn load() -> (bool, bool) {
     use cudarc::{driver::sys as driver, nvrtc::sys as nvrtc};
     // SAFETY: these only load a library by its name. `culib` keeps it loaded. It is called only if the library is
@@ -22,7 +23,7 @@ pub fn load() -> (bool, bool) {
     }
 }
 
-/// Looks for CUDA and its GPUs. It never fails: the result lists the missing parts.
+/// Looks for CUDA and its GPUs. It never fails, because the result lists the missing parts.
 pub fn probe() -> Cuda {
     let (gpus, missing) = (Vec::new(), Vec::new());
     let kernels = super::source::cache();
@@ -39,7 +40,7 @@ pub fn probe() -> Cuda {
         return cuda;
     }
     match devices() {
-        // If a driver sees no GPU, it does not even start.
+        // A driver that sees no GPU does not even start.
         Err(result::DriverError(CUresult::CUDA_ERROR_NO_DEVICE)) => cuda.missing.push(NO_GPU.into()),
         Ok((driver, gpus)) => {
             cuda.driver = Some(driver);
@@ -70,7 +71,7 @@ pub fn free_memory(index: u32) -> Result<u64, String> {
     free.map(|(free, _)| free as u64).map_err(|e| format!("{:?}; check nvidia-smi", e.0))
 }
 
-/// Returns the number that the driver gives to GPU `index`.
+/// Returns the driver's number for the GPU with the index `index`.
 pub(super) fn ordinal(index: u32) -> usize {
     if visible::visible_gpu().is_some() { 0 } else { index as usize }
 }

@@ -12,8 +12,8 @@ pub struct GpuMeter {
 }
 
 impl GpuMeter {
-    /// Opens the meter of the GPU with this [uuid](Self::uuid). Some kinds of GPUs, and parts of a GPU, do not report every
-    /// value.
+    /// Opens the meter of the GPU with this [uuid](Self::uuid). Some GPUs, and parts of a divided GPU, do not report
+    /// every value.
     ///
     /// # Errors
     /// The reason why there is no meter, in words.
@@ -24,7 +24,7 @@ impl GpuMeter {
         Ok(meter)
     }
 
-    /// Returns the uuid of a GPU in the notation of NVML, which finds the GPU's meter by it.
+    /// Returns the uuid of a GPU in the notation of NVML, by which [`Self::open`] finds it.
     ///
     /// # Errors
     /// The reason why it can't be read, in words.
@@ -38,7 +38,7 @@ impl GpuMeter {
         self.library.device_by_uuid(self.uuid.as_str())
     }
 
-    /// Returns the fraction of time in which a kernel of any process ran on the GPU, over the last second or less.
+    /// Returns the fraction of the last second (or less) in which a kernel of any process ran on the GPU.
     ///
     /// # Errors
     /// The reason why it can't be read, in words.

@@ -1,4 +1,5 @@
-//! Lanes. A lane is a GPU queue that belongs to one thread, with slots of pinned memory that the thread uses in turn.
+//! Lanes. A lane is a GPU queue that one thread uses, with several slots. A slot is a buffer of pinned memory, and the
+//! thread uses the slots in turn.
 #![allow(unsafe_code)] // copies that go on while the host does
 
 use super::arena::DeviceSlice;
@@ -25,15 +26,16 @@ pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> R
     })
 }
 
-/// A GPU queue with its pinned slots. The thread fills one slot, the current one, while the GPU copies from another.
+/// A GPU queue with several pinned buffers, called slots. The thread fills the current slot while the GPU copies from
+/// another.
 #[derive(Debug)]
 pub struct Lane<'u> {
     queue: &'u Queue,
     slots: Vec<LaneSlot<'u>>,
     turn: usize,
-    /// Number of words in the current slot.
+    /// Number of words that are filled in the current slot.
     filled: usize,
-    /// Whether a copy of the current slot is queued.
+    /// Whether a copy from or to the current slot is queued.
     open: bool,
     waited: Duration,
 }
@@ -41,44 +43,44 @@ pub struct Lane<'u> {
 #[derive(Debug)]
 struct LaneSlot<'u> {
     words: &'u mut [u32],
-    /// Event after which the GPU no longer uses the slot, if the slot is `busy`.
+    /// Event after which the GPU no longer uses the buffer, if `busy` is true.
     done: &'u Event,
     busy: bool,
 }
 
 impl<'u> Lane<'u> {
-    /// Makes a lane from slots of pinned memory, each with an event.
+    /// Makes a lane from a queue and pinned buffers, each with an event.
     pub(super) fn new(queue: &'u Queue, slots: impl Iterator<Item = (&'u mut [u32], &'u Event)>) -> Lane<'u> {
         let slots = slots.map(|(words, done)| LaneSlot { words, done, busy: false }).collect();
         Lane { queue, slots, turn: 0, filled: 0, open: false, waited: Duration::ZERO }
     }
 
-    /// Returns the lane's queue.
+    /// Returns the GPU queue of this lane.
     pub fn queue(&self) -> &'u Queue {
         self.queue
     }
 
-    /// Returns the total time that the thread has waited for slots so far.
+    /// Returns the total time that the thread has waited for the GPU to be done with a buffer.
     pub fn waited(&self) -> Duration {
         self.waited
     }
 
-    /// Returns the index of the current slot.
+    /// Returns the index of the current pinned buffer.
     pub fn turn(&self) -> usize {
         self.turn
     }
 
-    /// Returns the number of slots.
+    /// Returns the number of pinned buffers.
     pub fn slots(&self) -> usize {
         self.slots.len()
     }
 
-    /// Returns the number of words for which a slot has room.
+    /// Returns the number of 32-bit words that a pinned buffer has room for.
     pub fn slot_words(&self) -> usize {
         self.slots[0].words.len()
     }
 
-    /// Waits until the GPU no longer uses the current slot, and returns the slot.
+    /// Waits until the GPU no longer uses the current pinned buffer, and returns the buffer.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -90,13 +92,13 @@ impl<'u> Lane<'u> {
         Ok(self.slots[self.turn].words)
     }
 
-    /// Returns the number of words that the current slot holds so far.
+    /// Returns the number of words that are filled in the current pinned buffer.
     pub fn filled(&self) -> usize {
         self.filled
     }
 
-    /// Moves words from the start of `words` to the end of the current slot, until `words` is empty or the slot has
-    /// `most` words. Returns true if the slot has `most` words.
+    /// Moves words from the start of `words` to the current pinned buffer, until `words` is empty or the buffer has
+    /// `most` words. Returns true if the buffer has `most` words.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -109,7 +111,7 @@ impl<'u> Lane<'u> {
         Ok(self.filled == most)
     }
 
-    /// Queues a copy of the words in the current slot to the device.
+    /// Queues a copy of the filled words of the current pinned buffer to the GPU.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -120,8 +122,8 @@ impl<'u> Lane<'u> {
         unsafe { self.queue.upload(&slot.words[..self.filled], to) }
     }
 
-    /// Queues a copy of the start of the current slot, which the caller has filled through [`Self::slot`], to all of
-    /// `to`.
+    /// Queues a copy from the start of the current pinned buffer to all of `to`. The caller has filled the buffer
+    /// through [`Self::slot`].
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -130,7 +132,7 @@ impl<'u> Lane<'u> {
         self.send(to)
     }
 
-    /// Queues a copy of all of `from` into the current slot, starting at word `at`.
+    /// Queues a copy of all of `from` to the current pinned buffer, from word `at` on.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -141,7 +143,8 @@ impl<'u> Lane<'u> {
         unsafe { self.queue.download(from, &mut slot.words[at..at + from.len() as usize]) }
     }
 
-    /// Passes the current slot to the GPU, which uses it until all queued work is done. The next slot becomes current.
+    /// Leaves the current pinned buffer to the GPU, until all work that is queued now is done. The next buffer becomes
+    /// current.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -154,8 +157,8 @@ impl<'u> Lane<'u> {
         Ok(())
     }
 
-    /// Copies all of `from` to the host, after all queued work, and passes it to `take` in pieces. The length of a piece is
-    /// a multiple of `step` words, as large as a slot allows.
+    /// Copies all of `from` to the host after all queued work, and passes it to `take` in pieces. A piece is as large
+    /// as a pinned buffer allows, in multiples of `step` words.
     ///
     /// # Errors
     /// Errors of `take`, and [`crate::Error::Lost`].
@@ -168,8 +171,8 @@ impl<'u> Lane<'u> {
         self.receive_slices([from], step, |[words]| take(words))
     }
 
-    /// Copies several slices of the same length, like [`Self::receive`]. Passes the same part of each slice to `take` at a
-    /// time.
+    /// Copies several slices of the same length, like [`Self::receive`]. Each call of `take` gets the same part of
+    /// every slice.
     ///
     /// # Errors
     /// Errors of [`Self::receive`].
@@ -222,7 +225,7 @@ impl<'u> Lane<'u> {
 }
 
 impl LaneSlot<'_> {
-    /// Waits until the GPU no longer uses the slot. Returns how long it waited.
+    /// Waits until the GPU no longer uses the pinned buffer. Returns how long it waited.
     fn wait(&mut self) -> Result<Duration> {
         if !std::mem::take(&mut self.busy) {
             return Ok(Duration::ZERO);
@@ -234,7 +237,7 @@ impl LaneSlot<'_> {
 
 impl Drop for Lane<'_> {
     fn drop(&mut self) {
-        // Wait, because nothing may use the slots afterwards. If the device has failed, the next call reports it.
+        // Wait, because the buffers must not be in use afterwards. If the device has failed, the next call reports it.
         let _ = self.queue.finish();
     }
 }

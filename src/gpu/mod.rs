@@ -1,14 +1,14 @@
 //! GPUs: the list of the machine's GPUs, and the memory, work queues and kernels of the GPU in use.
 //!
 //! CUDA is loaded at run time, so the crate builds without it, and runs on the CPU if CUDA is missing. A job opens one
-//! GPU as a [`Workspace`], which tasks lock in turn.
+//! GPU as a [`Workspace`]. Tasks lock it one after another.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `driver`, `visible` | CUDA, and the GPUs that it shows to this process |
 //! | `device`, `workspace` | a GPU in use, and everything that a job has allocated on it |
 //! | `arena` | memory of the GPU: one allocation, from which slices are taken |
-//! | `queue`, `lane`, `staging` | queues of work, and copies from host memory through pinned slots |
+//! | `queue`, `lane`, `staging` | queues of work, and copies from host memory through pinned buffers |
 //! | `source`, `program`, `scan` | kernels: their sources, their compilation, and prefix sums |
 //! | `peer` | memory of other ranks' GPUs |
 //! | `users` | processes that use a GPU's memory, and the default memory limit |
@@ -50,7 +50,7 @@ use std::path::PathBuf;
 /// A GPU that this process may use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Gpu {
-    /// Index among the GPUs of the machine that this process may use, as in `run.gpu`.
+    /// Index of the GPU among the GPUs of the machine that this process may use, as in `run.gpu`.
     pub index: u32,
     /// Unique identifier of the device, the same in every process.
     pub uuid: String,
@@ -60,11 +60,12 @@ pub struct Gpu {
     pub capability: String,
     /// Size of the GPU's memory, in bytes.
     pub memory: u64,
-    /// Free bytes of the GPU's memory. `None` unless [`probe_memory`] asked for it, because the answer takes a context.
+    /// Free bytes of the GPU's memory. `None` unless [`probe_memory`] filled it in, because asking for it takes a CUDA
+    /// context.
     pub memory_free: Option<u64>,
 }
 
-/// The parts of CUDA that this process found, and the parts that are missing.
+/// The parts of CUDA that this process found, and a list of the missing parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Cuda {
     /// Version of the driver, as in `13.0`; `None` without a driver.
@@ -77,11 +78,12 @@ pub struct Cuda {
     pub kernels: Option<PathBuf>,
     /// GPUs that the driver lists.
     pub gpus: Vec<Gpu>,
-    /// Missing parts, each with a remedy.
+    /// Missing parts of CUDA, each with advice how to get it.
     pub missing: Vec<String>,
 }
 
-/// Does the same as [`probe`], and adds each GPU's free memory. It opens each GPU, which takes a moment.
+/// Does the same as [`probe`], and finds out the free memory of each GPU. For this it opens each GPU, which takes a
+/// moment.
 pub fn probe_memory() -> Cuda {
     let mut cuda = driver::probe();
     for gpu in &mut cuda.gpus {

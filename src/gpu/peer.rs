@@ -14,10 +14,11 @@ use std::time::Instant;
 /// Size of an IPC handle in bytes.
 const HANDLE_BYTES: usize = 64;
 
-/// IPC handle by which other processes of this machine open an arena. It is empty if the driver has no IPC handles.
+/// IPC handle by which other processes of this machine open an arena (the GPU memory of a process). It is empty if the
+/// driver has no IPC handles.
 pub type ArenaName = Vec<u8>;
 
-/// Returns the IPC handle of an arena, for other processes.
+/// Returns the IPC handle by which other processes open an arena.
 pub fn arena_name(arena: &Arena) -> ArenaName {
     let mut handle = sys::CUipcMemHandle { reserved: [0; HANDLE_BYTES] };
     if arena.device().context().bind_to_thread().is_err() {
@@ -31,7 +32,8 @@ pub fn arena_name(arena: &Arena) -> ArenaName {
     }
 }
 
-/// The arena of another process, mapped into this one. The other process must not free it before this is dropped.
+/// The arena (all GPU memory) of another process, mapped into this process. The other process must not free its arena
+/// before this value is dropped.
 #[derive(Debug)]
 pub struct Peer {
     device: Device,
@@ -39,7 +41,7 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Opens an arena by its IPC handle `name`. Returns `None` if the two GPUs can't reach each other.
+    /// Opens the arena whose IPC handle is `name`. Returns `None` if the two GPUs can't reach each other.
     pub fn open(device: &Device, name: &[u8]) -> Option<Peer> {
         let name = name.first_chunk::<HANDLE_BYTES>()?;
         device.context().bind_to_thread().ok()?;
@@ -68,13 +70,13 @@ impl Drop for Peer {
     }
 }
 
-/// Connection to the GPU memory of the other ranks. The memory is reachable after [`Self::meet`].
+/// Connection to the GPU memory of the other ranks. [`Self::meet`] makes the memory reachable.
 pub struct Peers {
     comm: Comm,
     handles: Option<Arc<Handles>>,
     /// This rank's GPU and the IPC handle of its arena.
     mine: OnceLock<(Device, ArenaName)>,
-    /// Thread that opens every other rank's arena as soon as its IPC handle is published.
+    /// Background thread that opens the arena of every other rank as soon as the rank's IPC handle is published.
     opening: Mutex<Option<JoinHandle<Option<Vec<Peer>>>>>,
     met: OnceLock<Option<Vec<Peer>>>,
 }
@@ -92,8 +94,8 @@ impl Peers {
         Peers { comm, handles: handles.map(Arc::new), mine, opening: Mutex::new(None), met }
     }
 
-    /// Publishes the IPC handle of this rank's arena, if the rank has a GPU. If ranks share memory, a background thread begins
-    /// to open the other ranks' arenas, because each takes a while. It must be called once.
+    /// Publishes the IPC handle of this rank's arena, if the rank has a GPU. If ranks share memory, a background thread
+    /// begins to open the other ranks' arenas, because opening takes a while. Each rank must call this once.
     pub fn begin(&self, mine: Option<(&Device, &ArenaName)>) {
         mine.into_iter().for_each(|(device, name)| drop(self.mine.set((device.clone(), name.clone()))));
         let Some(handles) = &self.handles else { return };
@@ -104,14 +106,14 @@ impl Peers {
                 let others = (0..handles.ranks).filter(|&rank| rank != handles.rank);
                 others.map(|rank| Peer::open(&device, &handles.wait_for(rank)?)).collect()
             };
-            // If the thread does not start, this rank reaches no other rank.
+            // If the thread does not start, this rank can't reach the other ranks' memory.
             let thread = std::thread::Builder::new().name("peers".into()).spawn(open).ok();
             *self.opening.lock().unwrap_or_else(PoisonError::into_inner) = thread;
         }
     }
 
     /// Waits until all ranks have opened each other's arenas. If all ranks have GPUs of one machine, they can then
-    /// reach each other's memory. The first call is collective and must follow [`Self::begin`] on every rank; later
+    /// reach each other's memory. The first call is collective and must follow [`Self::begin`] on every rank. Later
     /// calls do nothing.
     pub fn meet(&self) {
         self.met.get_or_init(|| {
@@ -142,8 +144,8 @@ impl Peers {
         self.met.get().is_some()
     }
 
-    /// Returns the GPU memory of the other ranks. Returns `None` if the job has one rank, before [`Self::meet`], or if any
-    /// rank can't reach another.
+    /// Returns the GPU memory of the other ranks. Returns `None` before [`Self::meet`], in a job of one rank, or if any
+    /// rank can't reach another rank's memory.
     pub fn reachable(&self) -> Option<PeerMemory<'_>> {
         let peers = self.met.get()?.as_deref()?;
         Some(PeerMemory { comm: &self.comm, peers })
@@ -159,7 +161,7 @@ impl Drop for Peers {
     fn drop(&mut self) {
         self.handles.iter().for_each(|handles| handles.abandoned.store(true, Relaxed));
         let opening = self.opening.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        // Ranks that need the result have called `meet` already.
+        // A rank that needs the opened arenas has called `meet` already.
         let _ = opening.map(JoinHandle::join);
     }
 }
@@ -169,13 +171,13 @@ struct Handles {
     counters: SharedCounters,
     rank: usize,
     ranks: usize,
-    /// Set once nobody waits for handles any more.
+    /// Set once no thread should wait for handles any more.
     abandoned: AtomicBool,
 }
 
-/// Value of a rank's first counter that says: the other counters contain its IPC handle.
+/// Value of a rank's first counter if the other counters contain the rank's IPC handle.
 const PUBLISHED: u64 = 1;
-/// Value of a rank's first counter that says: the rank has no IPC handle.
+/// Value of a rank's first counter if the rank has no IPC handle.
 const NO_HANDLE: u64 = 2;
 
 impl Handles {
@@ -200,7 +202,7 @@ impl Handles {
     }
 }
 
-/// Access to the GPU memory of the other ranks. All ranks have GPUs of one machine that reach each other.
+/// Access to the GPU memory of the other ranks. All ranks have GPUs of one machine that can reach each other.
 #[derive(Clone, Copy)]
 pub struct PeerMemory<'a> {
     /// Communicator of all ranks.
@@ -210,7 +212,8 @@ pub struct PeerMemory<'a> {
 }
 
 impl PeerMemory<'_> {
-    /// Returns `words` words of the GPU memory of rank `rank`, starting at byte `at`. `mine` is all GPU memory of this rank.
+    /// Returns `words` 32-bit words of the GPU memory of rank `rank`, from byte `at` on. `mine` is the whole GPU memory
+    /// of this rank.
     pub fn span(&self, rank: usize, at: u64, words: u64, mine: DeviceSlice<u32>) -> DeviceSlice<u32> {
         match rank.cmp(&self.comm.rank()) {
             std::cmp::Ordering::Equal => mine.part(at / 4..at / 4 + words),

@@ -30,7 +30,8 @@ pub struct Kernel {
 }
 
 impl Program {
-    /// Loads the program `source` for `device`. Compiles it unless an earlier process has done so.
+    /// Loads the program `source` for `device`. Compiles the program unless compiled code from an earlier process can
+    /// be used.
     ///
     /// # Errors
     /// [`Error::Usage`] if NVRTC is missing or too old, with a remedy; [`Error::Lost`].
@@ -38,7 +39,7 @@ impl Program {
         let options = options(device)?;
         let load = |image| device.context().load_module(Ptx::from_binary(image));
         let cached = cached(source, &options);
-        // A cached image may come from a compiler that is too new for this driver, because nodes of different kinds
+        // A cached image may come from a newer compiler than this driver supports, because nodes of different kinds
         // share a home directory.
         let from_cache = cached.as_ref().and_then(|path| read_checked(path)).and_then(|image| load(image).ok());
         let module = match from_cache {
@@ -57,7 +58,7 @@ impl Program {
         Ok(Program { device: device.clone(), module })
     }
 
-    /// Returns true if an earlier process has compiled `source` for this kind of device.
+    /// Returns true if compiled code of `source` for this kind of device is cached.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -113,7 +114,7 @@ impl Kernel {
     }
 }
 
-/// Returns the options with which NVRTC compiles for a device.
+/// Returns the compiler options with which NVRTC compiles for a device.
 fn options(device: &Device) -> Result<[String; 2]> {
     let (major, minor) =
         device.context().compute_capability().map_err(|e| device.lost("report its compute capability", e))?;

@@ -20,14 +20,14 @@ pub struct Queue {
 }
 
 #[must_use = "queued work is done only when the event is"]
-/// A point in a queue of GPU work. It is done when everything queued before it is done.
+/// A point in a queue of GPU work. The event is done when all work queued before this point is done.
 #[derive(Debug)]
 pub struct Event {
     device: Device,
     event: CudaEvent,
 }
 
-/// Shape of a kernel launch: its thread blocks.
+/// Shape of a kernel launch: the number and size of its thread blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Grid {
     /// Number of blocks of threads.
@@ -38,12 +38,12 @@ pub struct Grid {
     pub shared: u32,
 }
 
-/// Number of threads per block. The kernels have the same constant.
+/// Number of threads per thread block. The kernels have the same constant.
 pub const THREADS: u32 = 256;
 
-/// Arguments of a kernel: a tuple whose elements are passed by their bytes.
+/// Arguments of a kernel, as a tuple. The kernel receives the bytes of each element.
 pub trait Arguments {
-    /// Returns a pointer to each argument.
+    /// Returns a pointer to each argument, in order.
     fn pointers(&self) -> Vec<*mut c_void>;
 }
 
@@ -79,7 +79,8 @@ impl Queue {
         Ok(Queue { device: device.clone(), stream })
     }
 
-    /// Returns a grid with one thread for each of `items` items, but at most as many threads as fill the GPU with short work.
+    /// Returns a launch grid with one thread for each of `items` items, but at most as many threads as fill the GPU
+    /// with short work.
     pub fn grid(&self, items: u64) -> Grid {
         let most = 8 * self.device.multiprocessors();
         let blocks = items.div_ceil(u64::from(THREADS)).min(u64::from(most)) as u32;
@@ -102,8 +103,8 @@ impl Queue {
         unsafe { self.launch_as(false, kernel, grid, arguments) }
     }
 
-    /// Queues a kernel whose blocks all run at the same time, so that they may wait for each other. There may be at
-    /// most [`Kernel::blocks_at_once`] blocks.
+    /// Queues a kernel all of whose thread blocks run at the same time, so that they may wait for each other. There may
+    /// be at most [`Kernel::blocks_at_once`] blocks.
     ///
     /// # Safety
     /// The same conditions as for [`Self::launch`].
@@ -115,7 +116,7 @@ impl Queue {
         unsafe { self.launch_as(true, kernel, grid, arguments) }
     }
 
-    /// Queues the launch of a kernel. If `together` is true, all of its blocks run at the same time.
+    /// Queues the launch of a kernel. If `together` is true, all of its thread blocks run at the same time.
     ///
     /// # Safety
     /// The same conditions as for [`Self::launch`].
@@ -128,7 +129,7 @@ impl Queue {
             .map_err(|e| self.device.lost(kernel.name(), e))
     }
 
-    /// Queues work that sets every byte of `span` to `byte`.
+    /// Queues a fill that sets every byte of `span` to `byte`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -186,7 +187,7 @@ impl Queue {
         .map_err(|e| self.device.lost("copy within GPU memory", e))
     }
 
-    /// Copies elements to GPU memory, after all work that is queued, and waits for the copy.
+    /// Copies elements to GPU memory after all queued work, and waits until the copy is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -196,7 +197,7 @@ impl Queue {
         self.finish()
     }
 
-    /// Copies elements from GPU memory, after all work that is queued, and waits for the copy.
+    /// Copies elements from GPU memory after all queued work, and waits until the copy is done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -262,7 +263,8 @@ impl Event {
         self.event.try_is_complete().map_err(|e| self.device.lost("compute", e))
     }
 
-    /// Returns the time from this event to the event `later`. Both must come from [`Queue::record_timed`] and be done.
+    /// Returns the time from this event to the event `later`. Both must come from [`Queue::record_timed`], and both
+    /// must be done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.

@@ -12,9 +12,9 @@ use crate::error::Result;
 pub static PROGRAM: ProgramSource = ProgramSource { name: "scan.cu", text: TEXT, headers: &[COMMON] };
 const TEXT: &str = include_str!("../../kernels/scan.cu");
 
-/// Number of values that a thread block sums.
+/// Number of values in a tile, which one thread block sums.
 const TILE: u64 = (constant(TEXT, "SCAN_THREADS") * constant(TEXT, "SCAN_EACH")) as u64;
-/// Number of threads of the block that sums the sums of all tiles.
+/// Number of threads of the block that adds up the sums of all tiles.
 const SUM_THREADS: u32 = 1024;
 
 /// Kernels that compute prefix sums in place.
@@ -35,14 +35,14 @@ impl Scan {
         Ok(Scan { sums: kernel("scan_sums")?, tiles: kernel("scan_tiles")?, values: kernel("scan_values")? })
     }
 
-    /// Returns the number of scratch elements that prefix sums of `len` values need: one for every tile.
+    /// Returns the number of scratch elements that prefix sums of `len` values need: one for each tile of values.
     pub fn scratch(len: u64) -> u64 {
         len.div_ceil(TILE)
     }
 
     /// Queues kernels that replace each of `values` by the sum of the values before it. There must be fewer than 2^32
-    /// values. `scratch` must have at least [`Self::scratch`] elements, and nobody else may use it until the kernels
-    /// are done.
+    /// values. `scratch` must have at least [`Self::scratch`] elements, and must not be used for anything else until
+    /// the kernels are done.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -1,5 +1,5 @@
-//! Sources of the GPU programs in `kernels/`, and the folder in which compiled programs are cached. The module that
-//! launches a program declares it.
+//! Sources of the GPU programs in `kernels/`, and the folder in which compiled programs are cached. Each program is
+//! declared in the module that launches it.
 
 use std::path::PathBuf;
 
@@ -33,11 +33,11 @@ impl ProgramSource {
 /// The header `common.cuh`, which every program includes.
 pub const COMMON: (&str, &str) = ("common.cuh", include_str!("../../kernels/common.cuh"));
 
-/// Returns the value of `constexpr u32 NAME = VALUE;` in the source `text` of a kernel, so that the host has the same
-/// constant. The value is a decimal number or a power of two, such as `1u << 18`.
+/// Returns the value of `constexpr u32 NAME = VALUE;` in the kernel source `text`, so that host and kernel have the
+/// same constant. The value is a decimal number or a power of two, such as `1u << 18`.
 ///
 /// # Panics
-/// If there is no such constant. For a constant of the host, the compiler reports this as an error.
+/// If `text` has no such constant. In a constant of the host, the panic is a compile error.
 pub const fn constant(text: &str, name: &str) -> u32 {
     let text = text.as_bytes();
     let mut at = 0;
@@ -56,7 +56,7 @@ pub const fn constant(text: &str, name: &str) -> u32 {
     if starts_with(text, at, b" << ") { first << number(text, at + 4).0 } else { first }
 }
 
-/// Reads the decimal number that starts at byte `at`. Returns it, and the index of the byte after it.
+/// Parses the decimal number that starts at byte `at`. Returns the number, and the index of the byte after it.
 const fn number(text: &[u8], mut at: usize) -> (u32, usize) {
     let (mut value, first) = (0, at);
     while text[at].is_ascii_digit() {

@@ -1,4 +1,5 @@
-//! Copies from host memory to a GPU at the speed of the link between them, by several threads through pinned memory.
+//! Copies from host memory to a GPU. Several threads copy through pinned memory (which the GPU accesses directly), at
+//! the full speed of the link to the GPU.
 //!
 //! On the machine measured, copies from pageable memory ran at 9 GB/s. Pinning the source would take longer than
 //! copying it through a small buffer that stays pinned; 16 threads move 43 GB/s in this way.
@@ -19,8 +20,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Pinned host memory, which the GPU accesses without the CPU: copies use it, and kernels read it. It owns a buffer, or
-/// pins memory that was allocated elsewhere.
+/// Pinned host memory, which copies and kernels on the GPU access directly. It owns a buffer, or pins memory that was
+/// allocated elsewhere.
 #[derive(Debug)]
 pub struct Pinned<M: Deref<Target = [u8]> = Buffer<u8>> {
     device: Device,
@@ -36,7 +37,7 @@ impl Pinned {
         Pinned::of(device, pages(bytes, budget)?, budget)
     }
 
-    /// Returns the memory for writing. The GPU may be using parts of it: see the copies of [`Queue`].
+    /// Returns the memory for writing. The GPU may be using parts of the memory: see the copies of [`Queue`].
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.memory
     }
@@ -70,7 +71,7 @@ impl<M: Deref<Target = [u8]>> Drop for Pinned<M> {
     }
 }
 
-/// Pins memory that begins at a page. The memory must be unregistered before it is unmapped.
+/// Pins memory that begins at a page. The caller must unregister the memory before unmapping it.
 fn register(device: &Device, memory: &[u8], budget: &Budget) -> Result<()> {
     device.bind()?;
     let flags = sys::CU_MEMHOSTREGISTER_PORTABLE | sys::CU_MEMHOSTREGISTER_DEVICEMAP;
@@ -92,7 +93,7 @@ fn pages(bytes: usize, budget: &Budget) -> Result<Buffer<u8>> {
     budget.zeroed(bytes.next_multiple_of(4096), "copies to and from the GPU")
 }
 
-/// A word in host memory that running kernels poll. Setting it makes them end early.
+/// A word in host memory that running kernels poll. Once it is set, they end early.
 #[derive(Debug)]
 pub struct StopFlag(Pinned);
 
@@ -119,7 +120,7 @@ impl StopFlag {
     }
 }
 
-/// Source of a copy: bytes in memory, in a file, in another process or on a GPU.
+/// Source of a copy to a GPU: bytes in memory, in a file, in another process, or on a GPU.
 #[derive(Debug, Clone, Copy)]
 pub enum CopySource<'s> {
     /// Bytes in memory.
@@ -142,7 +143,7 @@ pub enum CopySource<'s> {
         /// Number of bytes.
         bytes: u64,
     },
-    /// Bytes in the memory of this GPU or another.
+    /// Bytes in the memory of this GPU or another GPU.
     Gpu(DeviceSlice<u8>),
 }
 
@@ -191,21 +192,21 @@ impl<'s> CopySource<'s> {
 
 /// Maximum number of bytes of one copy. Starting a copy costs far less than moving this many bytes.
 const SLOT: usize = 4 << 20;
-/// Number of slots of each copying thread. One is filled while the GPU copies from the others.
+/// Number of pinned buffers (slots) per copying thread. The thread fills one while the GPU copies from the others.
 const SLOTS: usize = 3;
-/// Number of queues for copies that run at the same time as kernels. A GPU serves 8 queues at once; with more queues,
-/// more copies wait behind an unrelated kernel.
+/// Number of GPU queues for copies that run at the same time as kernels. A GPU serves 8 queues at once. With more
+/// queues, more copies wait behind an unrelated kernel.
 const UPLOAD_QUEUES: usize = 3;
-/// Maximum number of threads of an uploader; more threads are no faster.
+/// Maximum number of copying threads. More threads are no faster.
 const MOST_THREADS: usize = 16;
 
 /// Copies host memory to GPU memory with several threads.
 #[derive(Debug)]
 pub struct Uploader {
     copiers: Vec<Copier>,
-    /// One queue for each copier.
+    /// One GPU queue for each copying thread.
     queues: Vec<Queue>,
-    /// Queue that waits for all copiers.
+    /// GPU queue that waits for the copies of all threads.
     join_queue: Queue,
     pinned: Pinned,
     slot: usize,
@@ -215,16 +216,16 @@ pub struct Uploader {
 /// State of one copying thread.
 #[derive(Debug)]
 struct Copier {
-    /// One event for each slot, which is done when the slot's copy is done. Events are made once, because making one takes
-    /// longer than a small copy.
+    /// One event for each pinned buffer, which is done when the copy from the buffer is done. Events are made once,
+    /// because making one takes longer than a small copy.
     copied: Vec<Event>,
     /// Event after all work that the thread has queued.
     done: Event,
 }
 
 impl Uploader {
-    /// Returns the number of bytes of pinned memory that `threads` threads need; `limit` is the limit of host memory in
-    /// bytes.
+    /// Returns the number of bytes of pinned memory for `threads` copying threads. `limit` is the limit of host memory
+    /// in bytes.
     pub fn bytes(threads: usize, limit: u64) -> u64 {
         (threads.clamp(1, MOST_THREADS) * SLOTS * slot(limit)) as u64
     }
@@ -258,7 +259,8 @@ impl Uploader {
         Ok(Uploader { copiers, queues, join_queue, pinned, slot: slot(budget.limit()), pool })
     }
 
-    /// Lends the threads' queues and slots, as lanes, to a caller that copies its own data and results.
+    /// Lends the GPU queue and the pinned buffers of each copying thread, as a lane, to a caller that copies its own
+    /// data.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -272,13 +274,13 @@ impl Uploader {
         Ok(lanes.collect())
     }
 
-    /// Returns the number of lanes, and the size of a slot in bytes.
+    /// Returns the number of lanes, and the size of a pinned buffer in bytes.
     pub fn shape(&self) -> (usize, u64) {
         (self.copiers.len(), self.slot as u64)
     }
 
-    /// Copies each source in `parts` to its destination. Returns once all host memory has been read, with an event that is
-    /// done when all copies are done. Calls `go_on` between pieces; its error ends the copy.
+    /// Copies each source in `parts` to its destination. Returns once all host memory has been read. The returned event
+    /// is done when all copies are done. Calls `go_on` from time to time; an error of `go_on` ends the copy.
     ///
     /// # Errors
     /// Errors of `go_on`, and [`Error::Lost`].
@@ -287,7 +289,7 @@ impl Uploader {
         parts: &[(CopySource<'_>, DeviceSlice<u8>)],
         go_on: &(dyn Fn() -> Result<()> + Sync),
     ) -> Result<Event> {
-        // Pieces are half a slot, so that all threads get a part of a small block.
+        // Pieces are half a pinned buffer, so that all threads get some even for a small source.
         let slot = self.slot as u64 / 2;
         let mut pieces = Vec::new();
         for &(from, to) in parts {
@@ -332,7 +334,7 @@ impl Drop for Uploader {
 }
 
 fn slot(limit: u64) -> usize {
-    // If the limit is small, all slots together take a 32nd of it.
+    // If the memory limit is small, all pinned buffers together take a 32nd of it.
     let part = (limit / (32 * (MOST_THREADS * SLOTS) as u64)) as usize;
     part.clamp(64 << 10, SLOT).next_multiple_of(8192)
 }

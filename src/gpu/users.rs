@@ -3,9 +3,9 @@
 use crate::size;
 use nvml_wrapper::enums::device::UsedGpuMemory;
 
-/// Number of bytes of GPU memory that a job leaves free by default. They are for contexts of other processes and the
-/// local memory of their kernels, which drivers take with the first launch. If less than twice as much is free, the job
-/// leaves half.
+/// Number of bytes of GPU memory that a job leaves free by default. They are for CUDA contexts of other processes and
+/// for the local memory of their kernels, which drivers allocate at the first launch. If less than twice this number is
+/// free, the job leaves half of the free bytes.
 const LEFT_FREE: u64 = 1 << 30;
 /// Maximum number of processes that a message names.
 const MOST_NAMED: usize = 4;
@@ -16,8 +16,8 @@ pub fn default_limit(free: u64) -> u64 {
     (free / 10 * 9).min(free.saturating_sub(LEFT_FREE).max(free / 2))
 }
 
-/// Describes the processes that use memory of the GPU with this uuid, largest first, as in ", process 4711 (gpugraph)
-/// has 70 GiB". The text is empty if the driver does not report them.
+/// Describes the processes that use memory of the GPU with this uuid, those with most memory first, as in ", process
+/// 4711 (gpugraph) has 70 GiB". The text is empty if the driver does not report them.
 pub(super) fn other_users(uuid: &str) -> String {
     let Ok(library) = nvml_wrapper::Nvml::init() else { return String::new() };
     let processes = library.device_by_uuid(nvml_uuid(uuid).as_str()).and_then(|gpu| gpu.running_compute_processes());
@@ -35,7 +35,7 @@ pub(super) fn nvml_uuid(hex: &str) -> String {
     format!("GPU-{}-{}-{}-{}-{}", part(0..8), part(8..12), part(12..16), part(16..20), part(20..32))
 }
 
-/// Describes processes and their bytes as a part of a sentence.
+/// Describes processes and the bytes that each uses, as a part of a sentence.
 fn named(mut processes: Vec<(u32, Option<u64>)>) -> String {
     processes.sort_by_key(|&(pid, bytes)| (std::cmp::Reverse(bytes), pid));
     let more = processes.len().saturating_sub(MOST_NAMED);

@@ -3,7 +3,7 @@
 //!
 //! CUDA starts and ends every GPU that it sees. On a machine with four H200, a process that sees one GPU starts it in
 //! 0.2 s. A process that sees all takes 0.6 to 1.1 s, and four such processes take turns. A process computes with one
-//! GPU, so it need not see the others. Since CUDA 10.1 it can reach their memory nevertheless.
+//! GPU, so it need not see the others. Since CUDA 10.1 it can reach the memory of GPUs that it does not see.
 //!
 //! Files in `/dev` show how many GPUs there are, and the driver, which a job needs anyway, reports the rest. NVML (the
 //! crate nvml-wrapper) would be one more library that containers may lack, and it does not obey `CUDA_VISIBLE_DEVICES`.
@@ -13,10 +13,10 @@ use std::sync::OnceLock;
 
 const VARIABLE: &str = "CUDA_VISIBLE_DEVICES";
 
-/// The only GPU that this process sees, and the number of GPUs that it could see.
+/// The only GPU that this process sees, and the number of GPUs among which it was chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VisibleGpu {
-    /// Index of the GPU among all GPUs that this process could see.
+    /// Index of the chosen GPU among all GPUs that this process could see.
     pub index: u32,
     /// Number of GPUs that this process could see.
     pub of: usize,
@@ -24,8 +24,8 @@ pub struct VisibleGpu {
 
 static VISIBLE: OnceLock<VisibleGpu> = OnceLock::new();
 
-/// Makes CUDA see only GPU `wanted`. Without `wanted` it chooses a GPU by `local_rank`, so that the ranks of this machine
-/// get GPUs in turn. Does nothing if the GPU does not exist or is the only one.
+/// Makes CUDA see only GPU `wanted`. Without `wanted` it chooses a GPU by `local_rank`, so that the ranks of this
+/// machine are spread over its GPUs. Does nothing if the GPU does not exist or is the only one.
 ///
 /// # Safety
 /// No other thread may run yet, and CUDA must not have been started.
@@ -41,10 +41,10 @@ pub unsafe fn see_one(wanted: Option<u32>, local_rank: usize) {
     let _ = VISIBLE.set(seen);
 }
 
-/// Environment variable for the number of connections to a GPU, and a number that is enough for ranks that wait for
-/// each other.
+/// Environment variable for the number of connections to a GPU, and a number that is enough for several ranks that wait
+/// for each other.
 const CONNECTIONS: (&str, &str) = ("CUDA_DEVICE_MAX_CONNECTIONS", "2");
-/// Minimum number of ranks on a machine for which fewer connections are worth it.
+/// Minimum number of ranks on a machine for which fewer connections to the GPU save time.
 const MANY_RANKS: usize = 3;
 
 /// Makes CUDA open fewer connections to the GPU than its default of eight, if this machine has many ranks
@@ -76,7 +76,7 @@ fn choose(names: &[String], wanted: Option<u32>, local_rank: usize) -> Option<(V
     names.get(index).map(|name| (VisibleGpu { index: index as u32, of }, name))
 }
 
-/// Splits a list of GPUs in the way in which CUDA does: names after the first invalid one do not count.
+/// Splits a list of GPUs as CUDA does: names after the first invalid name are ignored.
 fn listed(list: &str) -> Vec<String> {
     let name = |name: &&str| {
         let number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());

@@ -13,15 +13,16 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
-/// A GPU that is ready for use. A computation borrows the whole workspace, so only one at a time uses the GPU's memory.
+/// A GPU that is ready for use. A computation borrows the whole workspace, so only one computation at a time uses the
+/// GPU's memory.
 #[derive(Debug)]
 pub struct Workspace {
     /// The GPU that is open.
     pub device: Device,
-    // Fields are dropped in this order, so that no work is queued any more when the memory is freed.
+    // Fields are dropped in this order, so that no work is queued when the memory is freed.
     /// Queue for kernels and small copies.
     pub queue: Queue,
-    /// Uploader for large copies.
+    /// Copies large amounts of host memory to the GPU.
     pub uploader: Uploader,
     /// Flag that running kernels poll.
     pub stop_flag: StopFlag,
@@ -30,7 +31,7 @@ pub struct Workspace {
     programs: Vec<Loading>,
 }
 
-/// The order in which processes of one machine start CUDA. [`Workspace::open`] calls the methods.
+/// Order in which the processes of one machine start CUDA. [`Workspace::open`] calls the methods.
 pub trait StartTurn {
     /// Waits until this process may start CUDA.
     fn wait(&self) {}
@@ -40,15 +41,16 @@ pub trait StartTurn {
     fn opened(&self) {}
 }
 
-/// The order for a process that waits for no other process.
+/// Start order of a process that waits for no other process.
 impl StartTurn for () {}
 
-/// Smallest GPU memory with which a job can do anything, in bytes.
+/// Smallest GPU memory in bytes with which a job can do anything.
 const LEAST_MEMORY: u64 = 1 << 20;
 
 impl Workspace {
-    /// Opens GPU `index` (or the first one), takes `limit` bytes of its memory (or the default limit), and begins to load
-    /// `programs`. It takes less memory if other processes use some of it. CUDA starts when `turn` permits it.
+    /// Opens GPU `index` (or the first one), takes `limit` bytes of its memory (or the default limit), and begins to
+    /// load `programs`. It takes less memory if other processes use some of the GPU's memory. CUDA starts when `turn`
+    /// permits it.
     ///
     /// # Errors
     /// [`Error::Usage`] with a remedy if CUDA, the GPU or NVRTC is missing; [`Error::Limit`], [`Error::Lost`].
@@ -60,7 +62,8 @@ impl Workspace {
         budget: &Budget,
         turn: &dyn StartTurn,
     ) -> Result<Workspace> {
-        // Populate the pages for copies while CUDA opens the GPU. Report errors of the GPU before errors of the pages.
+        // Populate the pages for copies while CUDA opens the GPU. An error of the GPU is reported before an error about
+        // the pages.
         let mut memory = super::load().0.then(|| Uploader::memory(threads, budget));
         let (device, started) = std::thread::scope(|scope| {
             if let Some(Ok(memory)) = &mut memory {
@@ -104,8 +107,8 @@ impl Workspace {
 /// Limit of host memory, in bytes, below which a job compiles its programs one after another.
 const ONE_BY_ONE: u64 = 1 << 30;
 
-/// Begins to load programs, and waits for the programs that are not cached. To compile all programs of a job, NVRTC
-/// takes up to 200 MiB, which nobody has reserved. So compilation ends before stages take memory. If the first program
+/// Begins to load `programs`, and waits for the ones that are not cached. To compile all programs of a job, NVRTC takes
+/// up to 200 MiB of memory that is in no plan. So compilation ends before stages take memory. If the first program
 /// compiles, NVRTC is present and supports this GPU.
 fn load(device: &Device, sources: &[&'static ProgramSource], budget: &Budget) -> Result<Vec<Loading>> {
     let mut programs = Vec::new();
@@ -130,7 +133,7 @@ fn not_compiled(name: &str) -> Error {
     Error::Lost(format!("{name} was not compiled"))
 }
 
-/// A program that a thread is loading. The thread compiles the program if it is not cached.
+/// A program that a background thread loads, and compiles if it is not cached.
 #[derive(Debug)]
 struct Loading {
     name: &'static str,

@@ -255,7 +255,7 @@ impl Catalogue {
         self.weights.get(b).into_iter().for_each(StoredWeights::release);
     }
 
-    /// Returns the numbers of rows and entries of block `b`.
+    /// Returns the numbers of rows and of entries (neighbours) of block `b`.
     pub fn size(&self, b: usize) -> BlockSize {
         self.sizes[b]
     }
@@ -275,7 +275,7 @@ impl Catalogue {
         self.sizes.is_empty()
     }
 
-    /// Returns the number of entries of all blocks, which is the number of distinct edges.
+    /// Returns the number of entries (neighbours) of all blocks, which is the number of distinct edges.
     pub fn edges(&self) -> u64 {
         self.sizes.iter().map(|size| size.entries).sum()
     }
@@ -302,8 +302,8 @@ impl Catalogue {
         }
     }
 
-    /// Returns the maxima over all blocks: most entries, most rows, longest row. They are 0 if the graph [is not
-    /// local](Self::is_local).
+    /// Returns the maxima over all blocks: most entries (neighbours), most rows, longest row. They are 0 if the graph
+    /// [is not local](Self::is_local).
     pub fn extremes(&self) -> Extremes {
         let blocks = if self.is_local() { self.len() } else { 0 };
         (0..blocks).map(|b| self.block(b)).fold(Extremes::default(), |e, block| Extremes {
@@ -370,10 +370,10 @@ pub enum BlockLocation<'a> {
 /// Maxima over all blocks, from which a backend plans its scratch memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extremes {
-    /// Number of entries of the block with most entries.
+    /// Number of entries (neighbours) of the block with most entries.
     pub entries: u64,
     /// Number of rows of the block with most rows.
     pub rows: u64,
-    /// Number of entries of the longest row.
+    /// Number of entries (neighbours) in the longest row.
     pub row: u64,
 }

@@ -29,8 +29,8 @@ impl Degrees {
         Ok(Degrees(budget.zeroed(rows as usize, "degrees of the simple graph (4 bytes a vertex)")?))
     }
 
-    /// Makes the counter of one thread, for a graph of this `direction`. It adds its counts to the shared ones when it
-    /// is dropped.
+    /// Makes the counter of one thread, for a graph of this `direction`. When the counter is dropped, its counts are
+    /// added to the shared counters.
     pub fn counter(&self, direction: Direction) -> DegreeCounter<'_> {
         DegreeCounter { shared: self, direction, hubs: vec![0; HUBS.min(self.0.len())] }
     }

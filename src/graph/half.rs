@@ -19,8 +19,8 @@ impl Half {
         }
     }
 
-    /// Whether `row` can be this half of the row of vertex `v`: it ascends, has no repeats, and all neighbours are on
-    /// the right side of `v`.
+    /// Whether `row` can be this half of the row of vertex `v`: it ascends, has no repeats, and all neighbours are
+    /// smaller than `v` (lower half) or larger than `v` (upper half).
     pub fn holds(self, v: u32, row: &[u32]) -> bool {
         let on_its_side = match self {
             Half::Lower => row.last().is_none_or(|&last| last < v),

@@ -5,7 +5,7 @@
 //! `min(d, v)` of them. This number is the *bound* of the row. Blocks are cut where the sum of bounds reaches a target
 //! that depends on the number of edges. So the boundaries depend only on the input, never on limits, threads, device or
 //! ranks, and a plan can name them. Cuts are between granules: ranges of rows whose width is a small fraction of their
-//! ids. So a table of some thousand entries maps rows to blocks and bins for a graph of any size.
+//! ids. So a table of a few thousand elements maps rows to blocks and bins for a graph of any size.
 //!
 //! A directed graph has two rows for each vertex, `2v` and `2v + 1`, which together have at most `min(d, 2v)` entries.
 
@@ -18,19 +18,20 @@ use std::ops::Range;
 /// differ.
 pub const FORMAT_VERSION: u64 = 1;
 
-/// Largest target size of a block in entries: 64 MiB of targets.
+/// Largest target size of a block, in row entries (neighbours): 64 MiB of targets.
 const MAX_BLOCK: u64 = 1 << 24;
-/// Smallest target size of a block in entries. Work on smaller pairs of blocks is not worth an entry in the journal.
+/// Smallest target size of a block, in row entries (neighbours). Work on smaller pairs of blocks is not worth a record
+/// in the journal.
 const MIN_BLOCK: u64 = 1 << 12;
-/// Number of edges below which a graph is small. Small graphs are cut into eight blocks, so that they, too, are counted
-/// in several pairs of blocks. For larger graphs fewer blocks are faster: a graph of 2^24 edges was counted 1.2 to 1.6
-/// times faster with two blocks than with eight.
+/// Number of edges below which a graph is small. Small graphs are cut into eight blocks, so that their triangles, too,
+/// are counted in several pairs of blocks. For larger graphs fewer blocks are faster: in a graph of 2^24 edges,
+/// triangles were counted 1.2 to 1.6 times faster with two blocks than with eight.
 const SMALL: u64 = 1 << 22;
 
 /// Most rows of a bin, so that a row's index in its bin fits 16 bits.
 pub const BIN_ROWS: u64 = 1 << 16;
 
-/// Division of rows into granules, of which there are 2^`mantissa` for every doubling of the row id.
+/// Division of rows into granules: ranges of rows, 2^`mantissa` for every doubling of the row id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Granules {
     mantissa: u32,
@@ -43,7 +44,7 @@ impl Granules {
         Granules { mantissa: (u64::BITS - rows.leading_zeros()).saturating_sub(BIN_ROWS.ilog2() + 1).max(10) }
     }
 
-    /// Returns the index of the granule to which row `v` belongs. Granules ascend with rows.
+    /// Returns the index of the granule (range of rows) to which row `v` belongs. Indices ascend with rows.
     #[inline]
     fn of(self, v: u32) -> usize {
         let shift = (v | (1 << self.mantissa)).ilog2() - self.mantissa;
@@ -57,12 +58,12 @@ impl Granules {
     }
 }
 
-/// A range of rows, with an upper bound of its entries.
+/// A range of rows, with an upper bound of its entries (neighbours).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RowRange {
     /// First row, and one past the last row.
     pub rows: Range<u64>,
-    /// Upper bound of the entries of all these rows together: the sum of their bounds.
+    /// Upper bound of the entries of these rows: the sum of the upper bounds of their lengths.
     pub bound: u64,
 }
 
@@ -95,21 +96,21 @@ impl Layout {
         Self::of_half(runs, Self::block_target(edges), Half::Upper, direction)
     }
 
-    /// Returns the target number of entries of a block, for a graph with `edges` edges.
+    /// Returns the target number of entries (neighbours) of a block, for a graph with `edges` edges.
     pub fn block_target(edges: u64) -> u64 {
         let part = edges / if edges < SMALL { 8 } else { 2 };
         part.checked_next_power_of_two().unwrap_or(MAX_BLOCK).clamp(MIN_BLOCK, MAX_BLOCK)
     }
 
-    /// Makes the layout of the lower half of an undirected graph. Blocks have about `target` entries; a granule with
-    /// more entries is a block of its own.
+    /// Makes the layout of the lower half of an undirected graph. Blocks have about `target` entries; a granule
+    /// (smallest range of rows) with more entries is a block of its own.
     #[cfg(test)]
     pub(crate) fn with_target(runs: &DegreeRuns, target: u64) -> Self {
         Self::of_half(runs, target, Half::Lower, Direction::Undirected)
     }
 
-    /// Makes the layout of one half of a graph. Blocks have about `target` entries; a granule with more entries is a
-    /// block of its own.
+    /// Makes the layout of one half of a graph. Blocks have about `target` entries; a granule (smallest range of rows)
+    /// with more entries is a block of its own.
     pub fn of_half(runs: &DegreeRuns, target: u64, half: Half, direction: Direction) -> Self {
         let cut = Granules::new(direction.rows(runs.vertices()));
         let granules = granules(runs, cut, half, direction);
@@ -132,7 +133,7 @@ impl Layout {
         self.blocks.len()
     }
 
-    /// Returns the sum of the bounds of all rows, an upper bound of the number of entries.
+    /// Returns the sum of the upper bounds of all rows' lengths.
     pub fn bound(&self) -> u64 {
         self.granules.iter().map(|g| g.bound).sum()
     }
@@ -192,7 +193,7 @@ pub struct Bins {
 }
 
 impl Bins {
-    /// Returns an upper bound of the number of entries of any bin.
+    /// Returns an upper bound of the number of entries (neighbours) of any bin.
     pub fn largest(&self) -> u64 {
         self.spans.iter().map(|s| s.bound).max().unwrap_or(0)
     }
@@ -208,7 +209,7 @@ impl Bins {
         self.direction
     }
 
-    /// Returns a number `m` and the bin of each granule. A GPU finds the bin of row `v` with them, like [`Self::of`].
+    /// Returns a number `m` and the bin of each granule. With both, a GPU finds the bin of row `v`, like [`Self::of`].
     /// Let `h` be the number of the highest set bit of `v`, or `m` if that is larger. Then `v` is in granule `((h - m)
     /// << m) + (v >> (h - m))`.
     pub fn table(&self) -> (u32, &[u32]) {
@@ -277,8 +278,8 @@ fn bounds_of_both(degree: u64, rows: Range<u64>) -> u64 {
     }
 }
 
-/// Groups consecutive granules into parts of at most `target` entries and `rows` rows. A granule that is larger is a
-/// part of its own.
+/// Groups consecutive granules (ranges of rows) into parts of at most `target` entries and `rows` rows. A granule that
+/// is larger is a part of its own.
 fn group(granules: &[RowRange], range: Range<usize>, target: u64, rows: u64) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut sum = 0;

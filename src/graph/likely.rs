@@ -1,4 +1,4 @@
-//! Expected degrees of a graph of which only the size is known.
+//! Expected degrees of a graph, computed from its size alone.
 
 use super::order::DegreeRuns;
 

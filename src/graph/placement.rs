@@ -3,12 +3,12 @@
 
 use crate::gpu::{DeviceSlice, slice_bytes};
 
-/// Size of a block: its numbers of rows and entries.
+/// Size of a block: its numbers of rows and of entries (neighbours in rows).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockSize {
     /// Number of rows.
     pub rows: u64,
-    /// Number of entries.
+    /// Number of entries (neighbours in rows).
     pub entries: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What stages work with: the job, its ranks, threads, memory and GPU.
+//! The context that stages work in: the job, its ranks, threads, memory and GPU.
 
 use crate::comm::{Comm, WorkStealing, agreed};
 use crate::config::Job;
@@ -17,13 +17,14 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
-/// What a stage may use while it works. It does not change what a run remembers.
+/// The resources that a stage may use. The state that a run records is kept elsewhere, in `RunRecord`.
 pub struct Context {
     /// The job as configured.
     pub job: Job,
     /// The ranks that share the work. All of them run the same stages in the same order.
     pub comm: Comm,
-    /// Chunks of the input that ranks have started, if ranks can see each other's.
+    /// Shared counters with which fast ranks take over chunks of the input from slow ranks. `None` if ranks can't share
+    /// counters.
     pub stealing: Option<WorkStealing>,
     /// Budget of host memory.
     pub budget: Budget,
@@ -38,7 +39,7 @@ pub struct Context {
     pub syncer: Syncer,
 }
 
-/// Reports progress, and returns an error when the job must stop.
+/// Observer of a pass over data. It reports progress, and returns an error once the job must stop.
 pub struct Watched<'a>(pub &'a StageProgress);
 
 impl Watch for Watched<'_> {
@@ -53,7 +54,7 @@ impl Watch for Watched<'_> {
 }
 
 impl Context {
-    /// Takes what `job` may use of this machine. Collective.
+    /// Creates the context of `job` on this machine, with its limits of threads and memory. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if `limits.host_memory` is too small for the process itself.
@@ -69,16 +70,16 @@ impl Context {
             tracing::debug!(mpi, all, messages = comm_memory.messages(), messages = ?comm_memory.messages, "memory of ranks");
         }
         let stealing = WorkStealing::open(comm);
-        // Parallel work outside of its own thread pool uses the same number of threads. Only the first call has an
-        // effect.
+        // Parallel work outside of an explicit thread pool runs in rayon's global pool, with the same number of
+        // threads. Only the first call has an effect.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
         let (gpu, syncer) = (GpuSession::new(job, comm), Syncer::start()?);
         let (job, comm) = (job.clone(), comm.clone());
         Ok(Context { job, comm, stealing, budget, comm_memory, _standing: standing, threads, gpu, syncer })
     }
 
-    /// Returns on all ranks what `decide` returns on the leader. Ranks may see different things on the disk, and must
-    /// act alike. Collective.
+    /// Calls `decide` on the leader, and returns its result on all ranks. Ranks may see different files on the disk,
+    /// but must act alike. Collective.
     ///
     /// # Errors
     /// Errors of `decide`.

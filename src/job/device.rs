@@ -19,9 +19,9 @@ use std::thread::JoinHandle;
 /// A GPU in use, and the host memory that its driver took.
 struct OpenGpu {
     device: Device,
-    /// Stages and tasks lock it one after another.
+    /// Memory, queues and kernels of the GPU. Stages and tasks lock them one after another.
     workspace: Mutex<Workspace>,
-    /// Host memory in bytes that the GPU's driver holds, in addition to the buffers pinned for copies.
+    /// Host memory in bytes that the GPU's driver takes, in addition to the buffers pinned for copies.
     driver: u64,
     /// IPC handle of the arena, through which other ranks read it.
     name: ArenaName,
@@ -31,8 +31,8 @@ struct OpenGpu {
 /// Host memory of this process in bytes before CUDA was started.
 static ASLEEP: OnceLock<u64> = OnceLock::new();
 
-/// Loads CUDA in the background if the job may use a GPU. With `start`, also starts CUDA, before this rank's turn.
-/// Both take time, so they overlap with the work before [`GpuSession::begin`].
+/// Loads CUDA in the background if the job may use a GPU. With `start`, also initialises CUDA at once, without waiting
+/// for other ranks of the machine. Both take time, so they overlap with the work before [`GpuSession::begin`].
 pub fn wake(job: &Job, start: bool) {
     if job.run.device != Asked::Cpu {
         ASLEEP.get_or_init(host::process_memory);
@@ -48,7 +48,7 @@ pub fn wake(job: &Job, start: bool) {
 fn programs(job: &Job) -> Vec<&'static ProgramSource> {
     let prepares = !matches!(job.input, InputSpec::Prepared(_)) && !job.input.is_list();
     let preparing = prepare::programs(job.carries_weights()).into_iter().filter(|_| prepares);
-    // A prepared graph may lack whole rows.
+    // A prepared graph may lack the upper half of its rows.
     let whole_rows = job.needs_upper().then_some(&prepare::TRANSPOSE);
     let computing = job.tasks.iter().flat_map(|task| task.programs()).copied();
     let mut all: Vec<&'static ProgramSource> = Vec::new();
@@ -60,9 +60,9 @@ fn programs(job: &Job) -> Vec<&'static ProgramSource> {
     all
 }
 
-/// Order in which ranks of one machine start CUDA and open their GPUs: one after another. The driver would make them
-/// wait for each other anyway, and all would be ready at the same time. In turn, the first ranks read the input while
-/// others open their GPUs.
+/// Makes the ranks of one machine start CUDA and open their GPUs one after another. If all started together, the driver
+/// would make every rank wait, and no rank would be ready early. One after another, the first ranks read the input
+/// while later ranks open their GPUs.
 struct GpuTurns {
     counters: Option<SharedCounters>,
     rank: usize,
@@ -81,8 +81,8 @@ impl StartTurn for GpuTurns {
         }
     }
 
-    /// Lets the next rank start CUDA, except on rank 0: it opens its GPU first, because it alone reads the input until
-    /// the others are ready.
+    /// Lets the next rank start CUDA. Rank 0 does so only once its GPU is open, because rank 0 alone reads the input
+    /// until the others are ready.
     fn started(&self) {
         if self.rank > 0 {
             self.pass();
@@ -95,7 +95,7 @@ impl StartTurn for GpuTurns {
 }
 
 impl Drop for GpuTurns {
-    /// The next rank gets its turn even after an error.
+    /// Lets the next rank start CUDA, also after an error.
     fn drop(&mut self) {
         self.pass();
     }
@@ -104,12 +104,12 @@ impl Drop for GpuTurns {
 /// The GPU of this rank while a job runs, and its access to the GPUs of other ranks.
 pub struct GpuSession {
     comm: Comm,
-    /// True if a GPU that can't be used is an error.
+    /// True if the job fails when its GPU can't be used.
     insists: bool,
     /// The GPU, while it is being opened in the background. Meanwhile the job starts up and its ranks agree on what to do.
     opening: Option<JoinHandle<Result<OpenGpu>>>,
     opened: Option<OpenGpu>,
-    /// Why there is no GPU, although the job might use one.
+    /// The reason why this rank has no GPU, if the job might use one.
     missing: Option<Error>,
     peers: Peers,
 }
@@ -142,7 +142,7 @@ impl GpuSession {
         let open = move || {
             let (gpu, limit) = share?;
             let workspace = Workspace::open(gpu, limit, threads, &programs, &budget, &turn)?;
-            // Excludes what this crate reserves from the budget itself.
+            // Memory that this crate has reserved from the budget meanwhile does not belong to the driver.
             let reserved = free.saturating_sub(budget.free());
             let driver = host::process_memory().saturating_sub(before).saturating_sub(reserved);
             let reserved = budget.reserve(driver, "the GPU's driver")?;
@@ -162,8 +162,8 @@ impl GpuSession {
     /// Waits until the GPU is open, if one is being opened.
     ///
     /// # Errors
-    /// The reason why the GPU can't be used, for `run.device = "gpu"`. For `"auto"` that is only a warning, logged in
-    /// [`Self::meet`].
+    /// The reason why the GPU can't be used, for `run.device = "gpu"`. For `"auto"` the reason is only a warning, which
+    /// [`Self::meet`] logs.
     pub fn wait(&mut self) -> Result<()> {
         let join = |thread: JoinHandle<_>| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         match self.opening.take().map(join) {
@@ -184,7 +184,7 @@ impl GpuSession {
         if self.peers.have_met() {
             return;
         }
-        // Nodes may lack different things; ranks of one node lack the same.
+        // The reason may differ between nodes, but not between the ranks of a node. One rank of each node reports it.
         let reports = reports_for_node(&self.comm, self.missing.is_some());
         let some = self.comm.any(self.opened.is_some());
         match self.missing.as_ref().filter(|_| reports) {
@@ -197,7 +197,7 @@ impl GpuSession {
         self.peers.meet();
     }
 
-    /// Returns access to GPU memory of the other ranks.
+    /// Returns access to the GPU memory of other ranks.
     pub fn peers(&self) -> &Peers {
         &self.peers
     }
@@ -217,7 +217,7 @@ impl GpuSession {
         Meters::open(self.lock().as_ref().map(|workspace| &workspace.device), &self.comm)
     }
 
-    /// Returns a function that opens the meter of the GPU in use; `None` without a GPU.
+    /// Returns a function that opens the energy meter of the GPU in use; `None` without a GPU.
     pub fn meter(&self) -> Option<OpenMeter> {
         let device = self.opened.as_ref()?.device.clone();
         Some(Box::new(move || {
@@ -252,8 +252,8 @@ impl GpuSession {
         })
     }
 
-    /// Returns the limit on GPU memory that applies, the peak taken of it, and what the driver took in addition, in
-    /// bytes; all 0 without a GPU.
+    /// Returns three amounts of GPU memory in bytes: the limit, the peak in use, and what the driver took in addition
+    /// to its context. All are 0 without a GPU.
     pub fn memory(&self) -> [u64; 3] {
         let memory = |used: &OpenGpu| [used.device.limit(), used.device.peak(), used.device.beside()];
         self.opened.as_ref().map_or([0; 3], memory)
@@ -275,16 +275,17 @@ pub fn names(comm: &Comm) -> Vec<String> {
     here.collect::<BTreeMap<String, String>>().into_values().collect()
 }
 
-/// Returns the GPU of this rank, and its share of that GPU's memory in bytes, as far as the job or other ranks limit
-/// them. Ranks of a machine take GPUs round robin, and ranks that share a GPU share its memory.
+/// Returns the index of this rank's GPU, and this rank's limit of the GPU's memory in bytes. Either is `None` if
+/// neither the job nor other ranks restrict it. Ranks of a machine take GPUs round robin, and ranks that share a GPU
+/// share its memory.
 fn gpu_share(job: &Job, comm: &Comm) -> Result<(Option<u32>, Option<u64>)> {
     let (limit, ranks) = (job.limits.gpu_memory, comm.local_ranks());
     let gpus = if ranks == 1 { 0 } else { gpu::count() };
     if gpus == 0 {
-        // Without a GPU, opening one reports what is missing.
+        // Without a GPU, the attempt to open one reports what is missing.
         return Ok((job.run.gpu, limit));
     }
-    // If the process sees one GPU only, the launcher chose it by the rank's place.
+    // If the process sees only one GPU, the launcher chose that GPU for this rank.
     let turn = gpu::visible_gpu().map_or(comm.local_rank() % gpus, |seen| seen.index as usize);
     let gpu = job.run.gpu.unwrap_or(turn as u32);
     let sharers = if job.run.gpu.is_some() { ranks } else { sharers(ranks, turn, gpus) };
@@ -303,7 +304,7 @@ fn gpu_share(job: &Job, comm: &Comm) -> Result<(Option<u32>, Option<u64>)> {
     Ok((Some(gpu), whole.map(|bytes| bytes / sharers as u64)))
 }
 
-/// Returns how many of the `ranks` of a machine use the GPU with index `turn`, if they take `gpus` round robin.
+/// Returns how many ranks use the GPU with index `turn`, if `ranks` ranks of a machine take `gpus` GPUs round robin.
 /// `turn` may be `ranks` or more, because a launcher also counts ranks in other containers of the machine, which have
 /// other host names.
 fn sharers(ranks: usize, turn: usize, gpus: usize) -> usize {
@@ -318,7 +319,8 @@ mod tests {
     fn ranks_share_gpus_if_there_are_more_ranks_than_gpus() {
         let of_each = |ranks, gpus| (0..gpus).map(|turn| sharers(ranks, turn, gpus)).collect::<Vec<_>>();
         assert_eq!((of_each(2, 1), of_each(3, 2), of_each(8, 4)), (vec![2], vec![2, 1], vec![2; 4]));
-        // Four ranks of one launcher in two containers, each with its own name: the third is not among the first two.
+        // Four ranks of one launcher in two containers, each with its own host name: the third is not among the first
+        // two.
         assert_eq!([2, 3].map(|turn| sharers(2, turn, 4)), [1, 1]);
     }
 

@@ -1,4 +1,4 @@
-//! The end of a run: what its manifest says, and what it leaves in the workdir.
+//! Ends a run: decides what its manifest says, and which files stay in the workdir.
 
 use crate::config::InputSpec;
 use crate::error::{Error, Result};
@@ -19,12 +19,12 @@ pub(crate) enum RunEnding {
     NothingToDo(Box<Report>),
     /// The workdir has results that this job may not replace. They stay.
     Refused(Error),
-    /// The run failed or was stopped. What was durable stays.
+    /// The run failed or was stopped. Durable results stay.
     Failed(Error),
 }
 
 impl RunEnding {
-    /// Returns the ending by an error.
+    /// Returns how a run ended that failed with `error`.
     pub(crate) fn of_error(error: Error) -> RunEnding {
         if matches!(error, Error::Occupied { .. }) { RunEnding::Refused(error) } else { RunEnding::Failed(error) }
     }
@@ -44,7 +44,7 @@ impl RunEnding {
         if let RunEnding::Refused(e) | RunEnding::Failed(e) = self { Some(e) } else { None }
     }
 
-    /// Returns true if `done`, the manifest of an earlier run that did the whole job, stays.
+    /// Returns true if `done`, the manifest of an earlier run that finished the job, remains the workdir's manifest.
     fn keeps(&self, done: &Manifest, record: &RunRecord) -> bool {
         let manifest = &record.manifest;
         let may_stay = match self {
@@ -56,7 +56,7 @@ impl RunEnding {
         may_stay && (&done.outputs, &done.tasks) == (&manifest.outputs, &manifest.tasks)
     }
 
-    /// Writes the page of the run to its workdir, unless the page there is still right or there is nothing to show.
+    /// Writes `report.html` to the workdir, unless the existing page is still right or there is nothing to show.
     pub(crate) fn leave_page(&self, workdir: &Path) {
         let stays = match self {
             RunEnding::Worked(_) => false,
@@ -70,7 +70,7 @@ impl RunEnding {
     }
 }
 
-/// Notes in the metrics and the manifest how a run ended, and says so.
+/// Ends a run: records in the metrics and the manifest how it ended, and returns the ending.
 pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Report>) -> RunEnding {
     let Context { job, comm, gpu, .. } = context;
     let ending = match result {
@@ -99,8 +99,8 @@ pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Repo
     saved.map_or_else(RunEnding::of_error, |()| ending)
 }
 
-/// Saves the manifest, or keeps the one of an earlier run that did the whole job. Removes copies of the input that it
-/// does not record.
+/// Saves the manifest of this run, unless the manifest of an earlier run that finished the job stays. Then removes
+/// copies of the input that the manifest does not record.
 fn save(ending: &RunEnding, workdir: &Path, mut record: RunRecord) -> Result<()> {
     let kept = record.done.take().filter(|done| ending.keeps(done, &record));
     let is_on_disk = kept.is_some() && !record.is_changed;

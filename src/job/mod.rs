@@ -1,8 +1,8 @@
-//! Runs jobs: their stages, what makes them durable and resumable, and what users can see of them.
+//! Runs jobs in stages, makes their results durable so that a killed job resumes, and shows users their state.
 //!
 //! [`run`] is the entry point. It loads the state of the workdir ([`state`]), prepares the graph ([`graph`]),
-//! computes the job's tasks on it (`tasks`) and writes the report ([`results`]). [`context`] holds what stages
-//! work with, [`run_record`] what a run remembers.
+//! computes the job's tasks on it (`tasks`) and writes the report ([`results`]). [`context`] has the resources that
+//! stages use, and [`run_record`] the state that a run keeps.
 
 pub mod context;
 pub mod device;

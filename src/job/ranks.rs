@@ -17,11 +17,12 @@ use xxhash_rust::xxh3::xxh3_64;
 /// Time that a file of another node may stay invisible: the interval at which network file systems look up names
 /// again.
 pub(crate) const OUT_OF_SIGHT: Duration = Duration::from_secs(70);
-/// The same time in a folder that seems to be local to this node. Not zero, because the file system may have been
-/// misjudged.
+/// Time to wait for a file of another rank in a folder that seems to be local to this node. This is not zero, because
+/// the file system may have been misjudged.
 const OUT_OF_REACH: Duration = Duration::from_secs(5);
 
-/// Returns an error that names a rank with another version or another job.
+/// Returns an error if a rank has another version or another job than the leader. The error names the rank.
+/// Collective.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -36,15 +37,15 @@ pub(crate) fn check_alike(job: &Job, comm: &Comm) -> Result<()> {
     })
 }
 
-/// What a rank runs. Other versions read it, so its fields keep their names.
+/// The version and the job that a rank runs. Other versions read it, so its fields keep their names.
 #[derive(PartialEq, Serialize, Deserialize)]
 struct RankIdentity {
     version: String,
     job: u64,
 }
 
-/// Returns an error that names a rank with another input than the leader. `identity` identifies the input of this
-/// rank.
+/// Returns an error if a rank sees another input than the leader. The error names the rank and the input `name`.
+/// `identity` is the hash of the input that this rank sees. Collective.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -72,7 +73,8 @@ fn refuse_others<T: Serialize + DeserializeOwned + PartialEq>(
     }
 }
 
-/// Returns a value of each rank, with the name of the rank's host. Collective.
+/// Gathers `mine` from all ranks. Returns the values in the order of ranks, each with the host name of its rank.
+/// Collective.
 ///
 /// # Errors
 /// An internal error if the value can't be sent as JSON.
@@ -82,7 +84,8 @@ pub(crate) fn gathered<T: Serialize + DeserializeOwned>(comm: &Comm, mine: &T) -
     all.iter().map(|one| serde_json::from_slice(one).map_err(wrong)).collect()
 }
 
-/// Returns an error if not all ranks see the workdir. The leader places a file there for a moment.
+/// Returns an error unless all ranks see the workdir. To test it, the leader creates a file there for a moment.
+/// Collective.
 ///
 /// # Errors
 /// [`Error::Io`] that names rank and host.
@@ -114,7 +117,8 @@ pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
     Err(Error::io("share the workdir (it must be on a file system of all nodes)", workdir, e))
 }
 
-/// Calls `look` until it returns something that another node may just have written, for at most `patience`.
+/// Calls `look` until it returns a value, for at most `patience`. It is for files that another node may just have
+/// written.
 pub(crate) fn wait_for<T>(patience: Duration, look: impl Fn() -> Option<T>) -> Option<T> {
     let started = Instant::now();
     loop {
@@ -139,8 +143,8 @@ pub(crate) fn threads(job: &Job, comm: &Comm) -> usize {
     part_of(mine, &all[comm.rank()], local, comm.local_ranks(), host::granted().each)
 }
 
-/// Returns the number of cores for a rank that may use `mine` cores, those in its `mask`, if `ranks` ranks with these
-/// `masks` share a machine.
+/// Returns the number of cores for one of `ranks` ranks that share a machine. This rank may use `mine` cores, out of
+/// the cores in the bit mask `mask`; `masks` has the bit masks of all these ranks.
 fn part_of<'a>(
     mine: usize,
     mask: &[u8],
@@ -162,7 +166,7 @@ fn part_of<'a>(
     }
 }
 
-/// Returns the memory limit of this rank in bytes: as configured, or its part of what the machine has free.
+/// Returns the memory limit of this rank in bytes: as configured, or its part of the machine's free memory.
 ///
 /// # Errors
 /// [`crate::Error::Usage`] if no limit is configured and free memory can't be read.

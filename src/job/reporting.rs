@@ -9,8 +9,7 @@ use crate::job::run_record::RunRecord;
 use crate::job::state::finished::{Finished, Subject};
 use crate::process::host;
 
-/// Writes the report of a run. If nothing was done, keeps the report of the run that did the work.
-/// Collective.
+/// Writes the report of a run. If the run did nothing, keeps the report of the run that did the work. Collective.
 ///
 /// # Errors
 /// Errors of the disk.
@@ -112,7 +111,7 @@ pub(crate) fn graph(subject: &Subject, kept: bool) -> Option<report::GraphReport
     })
 }
 
-/// Returns the device that computed the results: `gpu` if it computed any.
+/// Returns the device of a run: `gpu` if a GPU computed any of its results, otherwise `cpu`.
 fn device_name(context: &Context, record: &RunRecord) -> &'static str {
     let of_task = |name| record.manifest.tasks.get(name).is_some_and(|task| task.device == "gpu");
     let gpu = match context.job.tasks.as_slice() {

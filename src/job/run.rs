@@ -1,4 +1,4 @@
-//! `gpugraph run`: from a job to its report, going on where an earlier run stopped.
+//! `gpugraph run`: carries out a job, and continues where an earlier run stopped.
 
 use crate::comm::Comm;
 use crate::config::{Device, InputSpec, Job};
@@ -22,18 +22,18 @@ use std::time::Instant;
 
 pub use crate::job::start::StartOptions;
 
-/// Runs `job` to its end, by all ranks of `comm` together; each gets the report.
+/// Runs `job` to its end on all ranks of `comm`, and returns the report on each of them. Collective.
 ///
 /// # Errors
-/// Every one of this crate. What was durable before stays, and the same call goes on from there. Other ranks may be left
-/// waiting: an error of one ends the job for all.
+/// Any error of this crate. Durable results stay, and the same call continues from them. Other ranks may be left
+/// waiting, so the caller must end all ranks.
 pub fn run(job: Job, options: StartOptions, comm: &Comm) -> Result<Report> {
     let started = Instant::now();
     ranks::check_alike(&job, comm)?;
     let (on_cpu, mut lock) = (job_on_cpu(&job, comm), None);
     let mut ending = attempt(job, options, comm, started, &mut lock);
     if let (RunEnding::Failed(e @ Error::GpuFull(_)), Some(job)) = (&ending, on_cpu) {
-        // The stages that are done stay so.
+        // Finished stages stay finished.
         tracing::warn!("going on on the CPU: {e}");
         ending = attempt(job, StartOptions::default(), comm, started, &mut lock);
     }
@@ -41,7 +41,8 @@ pub fn run(job: Job, options: StartOptions, comm: &Comm) -> Result<Report> {
     ending.into_result()
 }
 
-/// Returns the same job on the CPU, for a GPU that turns out to be full. `None` if the user named the device.
+/// Returns the same job for the CPU, to be used if other processes fill the GPU. `None` if the user chose a device,
+/// or with several ranks.
 fn job_on_cpu(job: &Job, comm: &Comm) -> Option<Job> {
     let is_chosen = comm.ranks() > 1 || job.run.device != Device::Auto || job.run.gpu.is_some();
     let mut on_cpu = job.clone();
@@ -49,14 +50,14 @@ fn job_on_cpu(job: &Job, comm: &Comm) -> Option<Job> {
     Some(on_cpu).filter(|_| !is_chosen)
 }
 
-/// Carries the job out, once the leader has the lock of the workdir.
+/// Runs the job once, after the leader has locked the workdir.
 fn attempt(job: Job, options: StartOptions, comm: &Comm, started: Instant, lock: &mut Option<Lock>) -> RunEnding {
     let (mut context, mut record) = match start::start(job, options, comm, started, lock) {
         Ok(run) => run,
         Err(e) => return RunEnding::of_error(e),
     };
     let subject = go_through(&mut context, &mut record);
-    // Also of a run that was stopped.
+    // A stopped run also has stages whose times are known.
     record.remember_speeds();
     let result = subject.and_then(|subject| reporting::report(&context, &mut record, &subject));
     ending::close(context, record, result)
@@ -79,8 +80,8 @@ fn stages(job: &Job) -> Vec<Box<dyn Stage>> {
     stages
 }
 
-/// Opens or runs one stage after the other, and removes what is not kept. Returns the input for the report.
-/// Collective.
+/// Opens or runs one stage after the other, and removes files that the job does not keep. Returns the input for the
+/// report. Collective.
 fn go_through(context: &mut Context, record: &mut RunRecord) -> Result<Subject> {
     let (mut stages, mut made) = (stages(&context.job), Made::default());
     for stage in &mut stages {
@@ -94,7 +95,7 @@ fn go_through(context: &mut Context, record: &mut RunRecord) -> Result<Subject> 
     if context.job.keep {
         context.syncer.wait()?;
     }
-    // No rank reads or writes any more.
+    // After this, no rank reads or writes files of the graph.
     context.comm.barrier();
     for stage in stages.iter_mut().filter(|_| !context.job.keep) {
         stage.remove(context, record)?;

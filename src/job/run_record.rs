@@ -1,4 +1,4 @@
-//! What a run remembers: what is done (the manifest), its stages for the report, and whether it changed anything.
+//! The record of a run: its manifest, its stages for the report, and whether it changed anything.
 
 use crate::algo;
 use crate::error::Result;
@@ -35,7 +35,7 @@ pub struct RunRecord {
     workdir: Option<PathBuf>,
     /// Stages for the report, in order.
     pub stages: Vec<StageReport>,
-    /// Stages of the plan, to be recorded with the time that they took.
+    /// Planned stages, whose predicted times are compared with the measured times after the run.
     planned: Vec<PlannedStage>,
     /// False as long as everything that earlier runs did is unchanged.
     pub is_changed: bool,
@@ -67,7 +67,7 @@ impl RunRecord {
         RunRecord { manifest, progress, workdir, stages, planned, is_changed, done, is_unsaved, is_metered, started }
     }
 
-    /// Saves the manifest with the time so far, because a run that is killed can't add it later.
+    /// Saves the manifest with the time so far, because a killed run can't add its time later.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -88,12 +88,12 @@ impl RunRecord {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Notes that this run changes what earlier runs left.
+    /// Records that this run changes results of earlier runs.
     pub fn note_change(&mut self) {
         self.is_changed = true;
     }
 
-    /// Does the work of a stage, and records its figures.
+    /// Runs the work of stage `name`, and records its time, bytes and memory. Collective.
     ///
     /// # Errors
     /// Errors of the stage.
@@ -119,7 +119,7 @@ impl RunRecord {
         let comm = &context.comm;
         let (ranks, rank) = (comm.ranks(), comm.rank());
         self.progress.metrics().look();
-        // After the two sums, each rank has two entries: its processor time and its GPU time.
+        // After the bytes read and written come the processor times of all ranks, then their GPU times.
         let (mut sums, mut most) = (vec![0; 2 + 2 * ranks], [end.peak_memory]);
         (sums[0], sums[1]) = (moved.read, moved.written);
         sums[2 + rank] = os::processor_time().saturating_sub(before).as_micros() as u64;
@@ -129,7 +129,7 @@ impl RunRecord {
         let (read, written, [host_memory_peak]) = (sums[0], sums[1], most);
         let seconds: Vec<f64> = sums[2..].iter().map(|&micros| micros as f64 / 1e6).collect();
         let (cpu_seconds, gpu_seconds) = (seconds[..ranks].to_vec(), seconds[ranks..].to_vec());
-        // Empty if no GPU reported a time: the time can't be read, or the CPU did all the work.
+        // The list is empty if no GPU reported a time, because the time can't be read or the CPU did all the work.
         let gpu_seconds = if gpu_seconds.iter().any(|&time| time > 0.0) { gpu_seconds } else { Vec::new() };
         let figures = Figures { seconds: end.seconds, read, written, host_memory_peak };
         self.progress.add_spent(name, &figures);
@@ -149,7 +149,7 @@ impl RunRecord {
         }
     }
 
-    /// Starts to store the order of vertices, on the leader.
+    /// Starts to store the order of vertices in the background. Only the leader does it.
     ///
     /// # Errors
     /// [`crate::Error::Io`] if the system allows no more threads.
@@ -159,7 +159,7 @@ impl RunRecord {
         order.store(content, manifest, &workdir)
     }
 
-    /// Adds a stage that an earlier run completed to the report.
+    /// Adds stage `name` to the report, as completed by an earlier run.
     pub fn skipped(&mut self, name: &'static str) {
         let Manifest { stages, tasks, .. } = &self.manifest;
         let figures = stages.get(name).map(|stage| &stage.figures).or(tasks.get(name).map(|task| &task.figures));
@@ -167,7 +167,7 @@ impl RunRecord {
         self.stages.push(StageReport { name, figures, resumed: true, ..StageReport::default() });
     }
 
-    /// Records in the manifest that a stage is done, with the figures of its last run.
+    /// Records in the manifest that stage `name` is done, with the measurements of its last execution.
     ///
     /// # Errors
     /// Errors of [`Manifest::done`].
@@ -181,7 +181,7 @@ impl RunRecord {
         prepare.map(|stage| stage.figures.seconds).sum()
     }
 
-    /// Returns the figures of the last run of stage `name` in this run of the job.
+    /// Returns the measurements of the last execution of stage `name` in this run.
     pub fn figures_of(&self, name: &str) -> Figures {
         self.stages.iter().rev().find(|stage| stage.name == name).map(|stage| stage.figures.clone()).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! The stages of a job, and what they hand on to each other.
+//! The stages of a job, and the results that they hand on to each other.
 
 use crate::algo::{ByInput, InputRef};
 use crate::config::Job;
@@ -11,22 +11,22 @@ use crate::job::state::finished::{Finished, Subject};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 
-/// A part of a job that is opened or made as one thing. `M` is what it makes, together with what stages before it
-/// made. Its methods are collective: all ranks call them together.
+/// A part of a job. Its result is opened if an earlier run stored it, and otherwise made. `M` collects the results of
+/// all stages. The methods are collective: all ranks call them together.
 pub(crate) trait Stage<M = Made> {
-    /// Returns the names of its steps in the report and the manifest, in order. There are none if no table of the job
-    /// needs the stage.
+    /// Returns the names of the stage's steps in the report and the manifest, in order. The list is empty if no table
+    /// of the job needs the stage.
     fn steps(&self, _job: &Job, _made: &M) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Opens what an earlier run left. Returns true if nothing is missing.
+    /// Opens the result that an earlier run stored. Returns true if nothing is missing.
     ///
     /// # Errors
-    /// Errors of the input, of limits and of the disk; a stop.
+    /// Errors of the input, of limits and of the disk; [`Error::Stopped`].
     fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut M) -> Result<bool>;
 
-    /// Makes what is missing. A stage that makes nothing has none of its own.
+    /// Makes the missing parts of the result. The default does nothing, for stages that only open their result.
     ///
     /// # Errors
     /// Errors of the stage.
@@ -34,7 +34,7 @@ pub(crate) trait Stage<M = Made> {
         Ok(())
     }
 
-    /// Removes files that nobody needs after the job, unless it keeps its graph.
+    /// Removes files of the stage that are not needed after the job. This is not called if the job keeps its graph.
     ///
     /// # Errors
     /// [`Error::Io`].
@@ -42,12 +42,12 @@ pub(crate) trait Stage<M = Made> {
         Ok(())
     }
 
-    /// Adds its steps to the report, as those of an earlier run.
+    /// Adds the steps of the stage to the report, as completed by an earlier run.
     fn skip(&self, context: &Context, record: &mut RunRecord, made: &M) {
         self.steps(&context.job, made).into_iter().for_each(|name| record.skipped(name));
     }
 
-    /// Opens what an earlier run left if nothing of it is missing, otherwise runs. Returns true if it was opened.
+    /// Opens the stored result if nothing of it is missing, otherwise runs the stage. Returns true if it was opened.
     ///
     /// # Errors
     /// Errors of [`Self::open`] and [`Self::run`].
@@ -62,19 +62,20 @@ pub(crate) trait Stage<M = Made> {
     }
 }
 
-/// What the stages of a job made so far.
+/// The results of a job's stages so far.
 #[derive(Default)]
 pub(crate) struct Made {
     /// The graph or list that tasks compute on.
     pub(crate) input: Option<ByInput<Box<Graph>, List>>,
-    /// The plan that knows the limit that is enough for all tasks, if there is one.
+    /// The plan of the job, if a stage made one. Error messages name the limit in the plan that is enough for all
+    /// tasks.
     pub(crate) plan: Option<Plan>,
-    /// The input of the job, once it is known that an earlier run did everything that is left.
+    /// The input of the job, if an earlier run already did everything.
     pub(crate) finished: Option<Subject>,
 }
 
 impl Made {
-    /// Returns the graph.
+    /// Returns the graph that the stages made.
     ///
     /// # Errors
     /// [`Error::internal`] before a stage made it.
@@ -85,7 +86,7 @@ impl Made {
         }
     }
 
-    /// Returns the input of tasks.
+    /// Returns the graph or list that tasks compute on.
     ///
     /// # Errors
     /// [`Error::internal`] before a stage made it.
@@ -102,15 +103,16 @@ impl Made {
         if let Some(ByInput::Graph(graph)) = &self.input { graph.info.direction } else { job.direction() }
     }
 
-    /// Returns the error of a task with the limit that is enough for all tasks, as far as a plan knows it.
+    /// Returns a task's error. If the error names a memory limit and a plan is known, replaces that limit by the limit
+    /// that is enough for all tasks.
     pub(crate) fn name_limit(&self, error: Error) -> Error {
         if let Some(plan) = &self.plan { limits::name_limit(plan, error) } else { error }
     }
 
-    /// Returns the input for the report, once all stages are through.
+    /// Returns the input for the report, after all stages.
     ///
     /// # Errors
-    /// [`Error::internal`] before that.
+    /// [`Error::internal`] if no stage opened the input.
     pub(crate) fn into_subject(self) -> Result<Subject> {
         match (self.finished, self.input) {
             (Some(subject), _) => Ok(subject),

@@ -1,4 +1,5 @@
-//! The start of a run: takes over the workdir with what earlier runs left there, and the streams of the input.
+//! Starts a run: locks the workdir, takes over the state that earlier runs left there, and copies streams of the
+//! input.
 
 use crate::comm::{Comm, agreed};
 use crate::config::{Device, InputSpec, Job};
@@ -21,17 +22,17 @@ use crate::store::replace::{remove_leftovers, remove_leftovers_below};
 use std::path::Path;
 use std::time::Instant;
 
-/// What a run does about what it finds in the workdir.
+/// Options for a workdir that already has files or is in use.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StartOptions {
-    /// Discard what earlier runs left.
+    /// Remove everything that earlier runs left in the workdir.
     pub fresh: bool,
     /// Wait while another process uses the workdir, rather than return [`Error::Busy`].
     pub wait: bool,
 }
 
-/// Starts a run of `job` at the time `started`. `lock` gets the lock of the workdir, if this rank leads and does not
-/// have it yet. Collective.
+/// Starts a run of `job` that began at the time `started`. On the leader, `lock` receives the lock of the workdir,
+/// unless an earlier call put it there. Collective.
 ///
 /// # Errors
 /// [`Error::Busy`], [`Error::Occupied`], errors of the streams, of ranks that differ, of limits and of the disk.
@@ -49,7 +50,7 @@ pub(crate) fn start(
         Ok(manifest)
     })?;
     ranks::check_shared(&job.workdir, comm)?;
-    // From here on files are all that the input is.
+    // From here on the input consists of files only.
     let mut job = streams::replaced(job, &manifest);
     let before = manifest.last::<InputInfo>("relabel");
     job.keeps_direction = before.is_some_and(|info| info.direction == Direction::Directed);
@@ -77,8 +78,8 @@ pub(crate) fn start(
     Ok((context, record))
 }
 
-/// Returns an error before any stage with the limit that is enough for all of them: that the process fits is not
-/// enough.
+/// Changes an error that occurred before any stage. If the error names a limit, replaces it by the limit that is enough
+/// for all stages, not just for the process itself.
 fn for_all_stages(e: Error, job: &Job, comm: &Comm) -> Error {
     match Resources::here(job, comm.ranks(), comm.nodes()).and_then(|machine| Plan::of(job, &machine)) {
         Ok(plan) => limits::name_limit(&plan, e),
@@ -86,7 +87,7 @@ fn for_all_stages(e: Error, job: &Job, comm: &Comm) -> Error {
     }
 }
 
-/// Locks the workdir unless this process has the lock, and takes it over.
+/// Locks the workdir unless this process has the lock, and takes over its manifest.
 fn lock_and_take_up(job: &Job, options: StartOptions, lock: &mut Option<Lock>) -> Result<(Manifest, Option<Manifest>)> {
     let StartOptions { fresh, wait } = options;
     workdir::check(job)?;
@@ -95,7 +96,7 @@ fn lock_and_take_up(job: &Job, options: StartOptions, lock: &mut Option<Lock>) -
         None => lock.insert(if wait { Lock::wait(&job.workdir) } else { Lock::acquire(&job.workdir) }?),
     };
     if fresh || !job.keep {
-        // The graph goes, now or when the job is done.
+        // The graph will be removed, now or when the job is done.
         Reader::refuse(lock.workdir())?;
     }
     take_up(job, lock, fresh)

@@ -33,17 +33,17 @@ const FOR_GOOD: [u8; 6] = [2, 3, 4, 5, 7, 8];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobState {
-    /// A process works on it.
+    /// A process works on the job.
     Running,
-    /// Held by an owner on another host that has sent no update lately.
+    /// An owner on another host uses the workdir, but has sent no update lately.
     Silent,
-    /// Ended early; the same command continues it.
+    /// The job ended early; the same command continues it.
     Stopped,
     /// All tasks are done.
     Finished,
 }
 
-/// What `status` reports.
+/// Progress of a job, as `gpugraph status` reports it.
 #[derive(Debug, Clone, Serialize)]
 pub struct JobStatus {
     /// The workdir.
@@ -52,12 +52,12 @@ pub struct JobStatus {
     pub job: String,
     /// Name in the job file, if the workdir belongs to a job with another name.
     pub asked: Option<String>,
-    /// Tables of the job file whose keys differ from those of the results: first the table as the results have it,
-    /// then as the job file has it.
+    /// Tables of the job file whose keys differ from the results. Each pair has the keys as the results have them,
+    /// then as the job file has them.
     pub differs: Vec<[String; 2]>,
     /// The state of the job.
     pub state: JobState,
-    /// The process that holds the workdir, or held it last without releasing it.
+    /// The process that uses the workdir, or the last process that used the workdir and did not release it.
     pub owner: Option<Owner>,
     /// Seconds since the owner's last update. Clocks may differ between hosts.
     pub silent_seconds: Option<f64>,
@@ -76,20 +76,20 @@ pub struct JobStatus {
     pub stages: Vec<StageStatus>,
     /// Units of the current task, until the job is done.
     pub units: Option<UnitsDone>,
-    /// The current stage, or the last one.
+    /// Progress of the current stage, or of the last one.
     pub now: Option<Status>,
     /// Results of finished tasks, as in the report.
     pub results: TaskResults,
 }
 
-/// One stage.
+/// Progress of one stage, as `gpugraph status` reports it.
 #[derive(Debug, Clone, Serialize)]
 pub struct StageStatus {
-    /// Its name in the report.
+    /// Name of the stage in the report.
     pub name: String,
-    /// True if its result is there.
+    /// True if the stage is done.
     pub done: bool,
-    /// Seconds it took.
+    /// Seconds that the stage took, if it is done.
     pub seconds: Option<f64>,
 }
 
@@ -155,8 +155,8 @@ impl JobPlace {
         Some(&job.name)
     }
 
-    /// Returns the tables of the job file whose keys differ from those of the results in `manifest`. Each has its
-    /// name, its keys in the results, and its keys in the job file.
+    /// Returns the tables of the job file whose keys differ from the results in `manifest`. Each element has the name
+    /// of the table, its keys for the results, and its keys in the job file.
     pub fn differences(&self, manifest: &Manifest) -> Vec<(&'static str, [String; 2])> {
         let Some(job) = self.job.as_ref().filter(|_| manifest.has_results()) else { return Vec::new() };
         let of_tasks = job.tasks.iter().filter_map(|task| {
@@ -169,7 +169,7 @@ impl JobPlace {
     }
 }
 
-/// Returns the values of `keys` on one side, after the name of their table.
+/// Formats the name of a table and one side of each pair in `keys`: side 0 is the results, side 1 the job file.
 fn table_values(table: &str, keys: &[[String; 2]], side: usize) -> String {
     let values: Vec<&str> = keys.iter().map(|both| both[side].as_str()).collect();
     format!("[{table}] {}", values.join(", "))
@@ -211,8 +211,8 @@ pub fn look(place: &JobPlace) -> Result<JobStatus> {
         resumes: manifest.resumes,
         seconds: manifest.seconds,
         stages: stages(&manifest, place.job.as_ref()),
-        // Units that a finished job left may be from an earlier attempt with more trials or other results. `min` is
-        // needed because the journal of searches also contains their checks.
+        // Units that a finished job left may be from an earlier attempt with more trials or other results. The journal
+        // of searches also has records of checks, so `min` limits the number of units.
         units: units
             .filter(|_| state != JobState::Finished)
             .map(|units| UnitsDone { done: units.done.min(units.total), ..units }),
@@ -246,8 +246,8 @@ fn stages(manifest: &Manifest, job: Option<&Job>) -> Vec<StageStatus> {
     STAGES.into_iter().filter(|_| prepares).chain(parts).chain(tasks).map(look).collect()
 }
 
-/// Describes what would be lost with the workdir: the stages, trials and units that are done. Returns `nothing`
-/// before the first of them.
+/// Describes the durable progress of a job: the stages, trials and units that are done. Returns `nothing` if none is
+/// done.
 fn progress(workdir: &Path, manifest: &Manifest, units: Option<&UnitsDone>) -> String {
     let stages: Vec<&str> = manifest.stages.keys().map(String::as_str).collect();
     let trials: String = manifest.tasks.iter().map(|(name, task)| format!(" {name} {}", task.seconds.len())).collect();
@@ -263,13 +263,13 @@ fn progress(workdir: &Path, manifest: &Manifest, units: Option<&UnitsDone>) -> S
     format!("stages {} trials{trials} trial {trial} units {done}{rounds}", stages.join("+"))
 }
 
-/// Returns the size in bytes of the journals of rounds, which are in folders of the algorithms.
+/// Returns the size in bytes of all journals of rounds, which list ranking keeps in folders below `units`.
 fn rounds(workdir: &Path) -> u64 {
     let entries = std::fs::read_dir(workdir.join("units")).into_iter().flatten().flatten();
     entries.filter_map(|entry| Some(std::fs::metadata(entry.path().join("rounds")).ok()?.len())).sum()
 }
 
-/// Returns the units of the first unfinished task that has some.
+/// Returns the units of the first unfinished task that has a journal or a checkpoint.
 pub(crate) fn units(workdir: &Path, manifest: &Manifest) -> Option<UnitsDone> {
     let files: Vec<String> = std::fs::read_dir(workdir.join("units"))
         .ok()?
@@ -348,7 +348,7 @@ impl fmt::Display for JobStatus {
             writeln!(f, "units     {done} of {total} of {task}{trial}")?;
         }
         if let (JobState::Running | JobState::Silent, Some(now)) = (self.state, &self.now) {
-            // Capped because a rank may have done a part of other ranks' share.
+            // The percentage is capped, because a rank may have done a part of other ranks' share.
             let percent = (100.0 * now.done as f64 / now.total.max(1) as f64).min(100.0);
             let left = now.eta_seconds.map_or_else(|| "?".into(), duration);
             let rate = per_second(now.rate, now.unit);

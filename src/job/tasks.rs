@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use walkdir::WalkDir;
 
-/// Returns the contents of an input.
+/// Returns the identity of a task's input.
 fn contents(input: InputRef<'_>) -> Contents {
     match input {
         ByInput::Graph(graph) => Contents::of(&graph.info),
@@ -26,7 +26,7 @@ fn contents(input: InputRef<'_>) -> Contents {
     }
 }
 
-/// Returns the number of units of a task, and what its units are.
+/// Returns the number of units of a trial of `task`, and the unit in which its progress is shown.
 fn units(input: InputRef<'_>, task: &dyn Task) -> (u64, Unit) {
     match input {
         ByInput::Graph(graph) => {
@@ -45,7 +45,7 @@ fn bytes(input: InputRef<'_>) -> u64 {
     }
 }
 
-/// A task, as a stage.
+/// The stage that runs the trials of a task.
 pub(crate) struct AlgorithmStage(pub(crate) Arc<dyn Task>);
 
 impl Stage for AlgorithmStage {
@@ -53,8 +53,8 @@ impl Stage for AlgorithmStage {
         vec![self.0.name()]
     }
 
-    /// Checks that the results are there. Nobody reads journals and checkpoints of a finished task, or would repair
-    /// them, so they are removed.
+    /// Returns true if all results are there. If so, removes the task's journals and checkpoints, because nothing
+    /// would read or repair them any more.
     fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
         let task = &*self.0;
         let key = task_key(task, contents(made.input()?))?;
@@ -163,9 +163,9 @@ impl AlgorithmStage {
     }
 }
 
-/// Checks that what was computed on is what was written: a block that could not be made durable may have been read
-/// back as something else. Only a job that keeps its graph waits for the disk, because others delete the graph now.
-/// Collective.
+/// Checks that all blocks were written without an error. A block that could not be made durable may have been read
+/// back with other contents. Only a job that keeps its graph waits for the disk; other jobs are about to delete the
+/// graph. Collective.
 fn make_durable(context: &Context) -> Result<()> {
     let durable = if context.job.keep { context.syncer.wait() } else { context.syncer.check() };
     // All ranks wrote blocks. A rank that failed must end the job before the others count the blocks as done.
@@ -177,12 +177,13 @@ fn make_durable(context: &Context) -> Result<()> {
     })
 }
 
-/// Results of other inputs, and unfinished ones of other tables. They go before the first task runs.
+/// The stage that removes results of other inputs, and unfinished results of other tables, before the first task
+/// runs.
 pub(crate) struct OtherResults;
 
 impl Stage for OtherResults {
-    /// Forgets tasks of another graph or with other ids, and removes their files. Also forgets unfinished tasks with
-    /// another table. A finished task with another table is replaced later, when its turn comes.
+    /// Removes the records and files of tasks on another graph or with another first id. Also removes unfinished
+    /// tasks with another table. A finished task with another table is replaced later, when the job runs that task.
     fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
         let (manifest, contents) = (&mut record.manifest, contents(made.input()?));
         let of_job = context.job.tasks.iter().map(|task| task_key(&**task, contents));
@@ -219,8 +220,8 @@ fn remove_unlisted(workdir: &Path, manifest: &Manifest, algorithm: &str) -> Resu
     Ok(())
 }
 
-/// Removes the files of a task, so that none of them is mistaken for a file of this job. Files that other tasks also
-/// list stay. The record keeps all files listed until all are removed.
+/// Removes the result files of task `name`, so that none of them is mistaken for a file of this job. Files that other
+/// tasks also list stay. The record keeps all files listed until all are removed.
 fn forget_files(context: &Context, manifest: &mut Manifest, name: &str) -> Result<()> {
     let Some(record) = manifest.tasks.get(name) else { return Ok(()) };
     let others = manifest.tasks.iter().filter(|(other, _)| *other != name);
@@ -244,7 +245,7 @@ fn remove_units(job: &Job, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// Returns the journals and checkpoints of the algorithms and trials for which `wants` returns true.
+/// Returns the paths of the journals and checkpoints of the algorithms and trials for which `wants` returns true.
 fn units_of(job: &Job, wants: impl Fn(&str, u32) -> bool) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(job.workdir.join("units")).into_iter().flatten().flatten();
     let is_wanted = move |file: &str| Units::named(file).is_some_and(|(algorithm, trial, _)| wants(algorithm, trial));

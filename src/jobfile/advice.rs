@@ -5,7 +5,7 @@ pub fn is_bare(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || c == '-'
 }
 
-/// Returns "did you mean …?", or a list of the known words.
+/// Returns advice about an unknown word: "did you mean …?", or a list of the known words.
 pub fn advice(word: &str, known: &[&str], quote: impl Fn(&str) -> String) -> String {
     match nearest(word, known) {
         Some(near) => format!("did you mean {}?", quote(near)),
@@ -13,7 +13,7 @@ pub fn advice(word: &str, known: &[&str], quote: impl Fn(&str) -> String) -> Str
     }
 }
 
-/// Returns the known word of which `word` may be a misspelling.
+/// Returns the known word that `word` may be a misspelling of.
 pub fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let word = word.to_lowercase().replace('-', "_");
     // The distance takes time proportional to the product of both lengths, and no misspelt word is that long.

@@ -11,16 +11,16 @@ use std::ops::Range;
 
 use toml::de::Error as SyntaxError;
 
-/// Maximum number of mistakes to report. A file with more is not a job file.
+/// Maximum number of mistakes to report. A file with more mistakes is not a job file.
 const SHOWN: usize = 100;
 
 /// Maximum number of mistakes to report about broken TOML, such as an edge list given instead of the job file.
 const SHOWN_OF_BROKEN: usize = 10;
 
-/// End of the message for a mistake that does not affect how the lines after it are parsed.
+/// End of the message for a key that is given twice. Such a mistake does not affect how the parser reads later lines.
 const TWICE: &str = "is given twice";
 
-/// Maximum number of characters of a line to show.
+/// Maximum number of characters to show of a line of the job file.
 const WINDOW: usize = 110;
 
 /// A range of one of the texts from which a job is read.
@@ -28,29 +28,29 @@ const WINDOW: usize = 110;
 pub struct TextSpan {
     /// Number of the text: 0 is the job file, n is the n-th `--set`.
     pub source: usize,
-    /// Offset of the first byte.
+    /// Offset in bytes of the start of the range.
     pub start: usize,
-    /// Offset after the last byte.
+    /// Offset in bytes of the end of the range, exclusive.
     pub end: usize,
 }
 
 impl TextSpan {
-    /// Returns the range `span` of text `source`.
+    /// Returns the range `span` of the text with number `source`.
     pub fn new(source: usize, span: Range<usize>) -> Self {
         TextSpan { source, start: span.start, end: span.end }
     }
 
-    /// Returns true if the text is a `--set`, not the job file.
+    /// Returns true if the range is in a `--set`, and not in the job file.
     pub fn is_override(&self) -> bool {
         self.source > 0
     }
 }
 
-/// A mistake, and its place if it has one.
+/// A mistake in a job file, and its place if it has one.
 struct JobMistake {
     place: Option<TextSpan>,
     message: String,
-    /// Whether it is a mistake in the syntax of TOML rather than in the meaning.
+    /// True for a mistake in the TOML syntax, false for a mistake in the meaning.
     syntax: bool,
 }
 
@@ -58,7 +58,7 @@ struct JobMistake {
 pub struct Diagnostics {
     file: String,
     texts: Vec<String>,
-    /// Offsets of the lines of the job file, except the first line.
+    /// Offsets in bytes at which the lines of the job file begin, except the first line.
     line_starts: Vec<usize>,
     mistakes: Vec<JobMistake>,
 }
@@ -71,22 +71,22 @@ impl Diagnostics {
         Diagnostics { file, texts, line_starts, mistakes: Vec::new() }
     }
 
-    /// Returns the whole text of a source.
+    /// Returns the whole text with number `source`: 0 is the job file, n is the n-th `--set`.
     pub fn text(&self, source: usize) -> &str {
         self.texts.get(source).map_or("", String::as_str)
     }
 
-    /// Returns the text at a place.
+    /// Returns the part of a text that is at `place`.
     pub fn slice(&self, place: &TextSpan) -> &str {
         self.text(place.source).get(place.start..place.end).unwrap_or("")
     }
 
-    /// Adds a mistake at a place.
+    /// Adds a mistake at a place in the job file or a `--set`.
     pub fn error(&mut self, place: &TextSpan, message: impl Into<String>) {
         self.mistakes.push(JobMistake { place: Some(place.clone()), message: message.into(), syntax: false });
     }
 
-    /// Adds a mistake about something that the whole file lacks.
+    /// Adds a mistake that has no place, such as a table that the file lacks.
     pub fn missing(&mut self, message: impl Into<String>) {
         self.mistakes.push(JobMistake { place: None, message: message.into(), syntax: false });
     }
@@ -106,7 +106,7 @@ impl Diagnostics {
         self.mistakes.push(JobMistake { place: Some(place), message, syntax: true });
     }
 
-    /// Names a place for use in a message about another place: `line 5`, or the override.
+    /// Returns how a message about another place refers to `place`: `line 5`, or the text of the `--set`.
     pub fn describe(&self, place: &TextSpan) -> String {
         if place.is_override() {
             format!("--set {}", clip(self.text(place.source)))
@@ -115,7 +115,7 @@ impl Diagnostics {
         }
     }
 
-    /// Returns all mistakes as one text, in the order of the file; `None` if there are none.
+    /// Formats all mistakes as one text, in the order of the file; returns `None` if there are none.
     pub fn report(&mut self) -> Option<String> {
         self.drop_consequences();
         if self.mistakes.is_empty() {
@@ -131,8 +131,8 @@ impl Diagnostics {
         Some(report.join("\n"))
     }
 
-    /// Drops mistakes that may only be consequences of broken TOML: further mistakes on the same line, all mistakes
-    /// about something missing, and all mistakes after a line that may have confused the parser.
+    /// Drops mistakes that may only follow from broken TOML: further mistakes on the same line, all mistakes about
+    /// something missing, and all mistakes after a line that may have confused the parser.
     fn drop_consequences(&mut self) {
         let mut broken = BTreeSet::new();
         let mut derailed = usize::MAX;

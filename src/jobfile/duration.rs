@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::quote::clip;
 
-/// Names of units and their milliseconds, longest first.
+/// Units of time with their milliseconds, longest first.
 const UNITS: [(&str, u64); 5] = [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)];
 
 /// Parses a duration: the sum of whole or decimal numbers, each with a unit (`d h m s ms`), with optional blanks.
@@ -42,8 +42,8 @@ pub fn parse(text: &str) -> Result<Duration, String> {
     Ok(Duration::from_millis(total))
 }
 
-/// Formats a duration, in milliseconds below a second and in seconds otherwise: `500ms`, `30s`, `1h30m`, `2d4h`.
-/// [`parse`] can read the result.
+/// Formats a duration, in milliseconds if it is below a second and in whole seconds otherwise: `500ms`, `30s`, `1h30m`,
+/// `2d4h`. [`parse`] can read the result.
 pub fn show(duration: Duration) -> String {
     if duration < Duration::from_secs(1) {
         return match duration.as_millis() {
@@ -63,7 +63,7 @@ pub fn show(duration: Duration) -> String {
     text
 }
 
-/// Converts a number in a unit of `scale` to milliseconds; `None` if it is malformed or too large.
+/// Converts a decimal number in a unit of `scale` milliseconds to milliseconds; `None` if it is malformed or too large.
 fn milliseconds(number: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = match number.split_once('.') {
         Some((_, "")) => return None,

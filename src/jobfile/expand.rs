@@ -1,4 +1,4 @@
-//! Expands `$VAR` and `${VAR}` in paths.
+//! Expands environment variables (`$VAR` and `${VAR}`) in paths.
 //!
 //! The crate shellexpand stops at the first variable that is not set, and accepts an empty one, so that `$SCRATCH/x`
 //! would become `/x`. This code reports all mistakes at once, each with its place, and an empty variable is an error.
@@ -9,16 +9,17 @@ use std::path::PathBuf;
 /// A function that looks up an environment variable; tests pass their own.
 pub type Environment<'e> = &'e dyn Fn(&str) -> Option<OsString>;
 
-/// A piece of a text that can't be expanded.
+/// A part of a path that can't be expanded, such as the name of a variable that is not set.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unexpanded<'t> {
-    /// The piece.
+    /// The part of the path, such as `$SCRATCH`.
     pub piece: &'t str,
-    /// The reason.
+    /// The reason why the part can't be expanded.
     pub reason: String,
 }
 
-/// Replaces `$NAME` and `${NAME}` with the variable's value, which is not expanded again, and `$$` with `$`.
+/// Expands environment variables in a path: replaces `$NAME` and `${NAME}` with the variable's value, which is not
+/// expanded again, and `$$` with `$`.
 ///
 /// # Errors
 /// Every piece that can't be expanded. Empty variables are among them: `$SCRATCH/x` must not become `/x`.

@@ -1,5 +1,5 @@
-//! Keys of a job file, read as the type they must have. Every reader returns `None` after it has reported a mistake, so
-//! that the caller continues with the next key and with a default that is never used.
+//! Reads the keys of a job file as values of the right type. Every reader returns `None` after it has reported a
+//! mistake, so that the caller continues with the next key and with a default that is never used.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -18,27 +18,28 @@ const COLUMNS: &str = "columns, such as [2, 3], [2, 3, 4], [\"src\", \"dst\"] or
 
 const ID: &str = "an id, such as 17 or \"name\"";
 
-/// A table of the job file, present or not.
+/// A table of the job file, which may be absent.
 pub struct Section<'t> {
     name: String,
     table: Option<&'t TomlTable>,
 }
 
-/// A key that is present, with its name in messages, such as `limits.threads`.
+/// A key that is present in the job file, with its value and with its name in messages, such as `limits.threads`.
 pub struct Field<'t> {
-    /// Name of the table and the key.
+    /// Name of the table and of the key, joined by a dot.
     pub name: String,
-    /// The key as it is written, and its value.
+    /// The key and its value, with their places in the file.
     pub entry: &'t TomlEntry,
 }
 
 impl<'t> Section<'t> {
-    /// Returns the table `name` of the root. Values that are not tables have been refused before.
+    /// Returns the table `name` of a job file. A value that is not a table counts as absent, because it has been
+    /// reported before.
     pub fn of(root: &'t TomlTable, name: &str) -> Self {
         Section { name: name.to_owned(), table: root.get(name).and_then(|entry| entry.node.as_table()) }
     }
 
-    /// Returns the key, if the table has it.
+    /// Returns the key `key` of the table; `None` if the table lacks it.
     pub fn get(&self, key: &str) -> Option<Field<'t>> {
         let entry = self.table?.get(key)?;
         Some(Field { name: format!("{}.{key}", self.name), entry })
@@ -46,8 +47,8 @@ impl<'t> Section<'t> {
 }
 
 impl<'t> Field<'t> {
-    /// Returns the place of the value. A table may be written in several places, so for a table it is the place of the
-    /// key.
+    /// Returns the place of the value in the job file. For a table it is the place of the key, because a table may be
+    /// written in several places.
     pub fn place(&self) -> &'t TextSpan {
         match self.entry.node.value {
             TomlValue::Table(_) => &self.entry.place,
@@ -127,7 +128,7 @@ impl<'t> Field<'t> {
         string(&self.entry.node).is_some()
     }
 
-    /// Reads two numbers. Each comes with a flag that is true if it is written as an integer.
+    /// Reads an array of two numbers. Each comes with a flag that is true if it is written as an integer.
     pub fn pair(&self, diagnostics: &mut Diagnostics) -> Option<[(f64, bool); 2]> {
         let number = |node: &TomlNode| match node.value {
             TomlValue::Integer(integer) => Some((integer as f64, true)),
@@ -165,7 +166,7 @@ impl<'t> Field<'t> {
         }
     }
 
-    /// Reads one of the words of `known`, and returns the value next to it.
+    /// Reads one of the words in `known`, and returns the value paired with it.
     pub fn choice<T: Clone>(&self, known: &[(&str, T)], diagnostics: &mut Diagnostics) -> Option<T> {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
         let Some(word) = string(&self.entry.node) else {
@@ -180,7 +181,7 @@ impl<'t> Field<'t> {
         choice
     }
 
-    /// Reads a size in bytes, greater than 0.
+    /// Reads a size such as `"16GiB"`, in bytes. It must be greater than 0.
     pub fn size(&self, diagnostics: &mut Diagnostics) -> Option<u64> {
         let size = match &self.entry.node.value {
             TomlValue::Integer(integer) => u64::try_from(*integer).map_err(|_| None),
@@ -196,7 +197,7 @@ impl<'t> Field<'t> {
         None
     }
 
-    /// Reads columns of text: "auto", an array of numbers or names, or such a list as one string.
+    /// Reads the columns of an input file: "auto", an array of numbers or names, or such a list as one string.
     pub fn columns(&self, diagnostics: &mut Diagnostics) -> Option<Columns> {
         let columns = match &self.entry.node.value {
             TomlValue::String(text) => text.parse(),
@@ -240,7 +241,7 @@ impl<'t> Field<'t> {
         string(&self.entry.node).or_else(|| self.expected("a string", diagnostics))
     }
 
-    /// Reads a table, and also returns it as a section.
+    /// Reads a table. Returns its tree of values, and a section that reads its keys.
     pub fn section(&self, diagnostics: &mut Diagnostics) -> Option<(&'t TomlTable, Section<'t>)> {
         match self.entry.node.as_table() {
             Some(table) => Some((table, Section { name: self.name.clone(), table: Some(table) })),
@@ -248,13 +249,13 @@ impl<'t> Field<'t> {
         }
     }
 
-    /// Reads a path, and expands variables.
+    /// Reads a path, and expands environment variables in it.
     pub fn path(&self, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<PathBuf> {
         let text = self.string(diagnostics)?;
         self.expand(text, self.place(), environment, diagnostics)
     }
 
-    /// Reads one path, or a non-empty array of paths.
+    /// Reads one path or a non-empty array of paths, and expands environment variables in them.
     pub fn paths(&self, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<Vec<PathBuf>> {
         let elements = match &self.entry.node.value {
             TomlValue::Array(elements) => elements.as_slice(),
@@ -328,7 +329,7 @@ fn string(node: &TomlNode) -> Option<&str> {
     }
 }
 
-/// Describes a value, for "expected …, found …".
+/// Describes a value of the job file, for messages "expected …, found …".
 fn found(node: &TomlNode, diagnostics: &Diagnostics) -> String {
     let written = clip(diagnostics.slice(&node.place));
     match &node.value {
@@ -340,8 +341,8 @@ fn found(node: &TomlNode, diagnostics: &Diagnostics) -> String {
     }
 }
 
-/// Returns the place of `piece` within a string of the job file, or the place of the whole string if escapes hide the
-/// piece.
+/// Returns the place of `piece` within the string at `place` in the job file. If escapes hide the piece, returns the
+/// place of the whole string.
 fn within(place: &TextSpan, piece: &str, diagnostics: &Diagnostics) -> TextSpan {
     match diagnostics.slice(place).find(piece) {
         Some(at) => TextSpan::new(place.source, place.start + at..place.start + at + piece.len()),

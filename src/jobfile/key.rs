@@ -1,9 +1,10 @@
-//! Keys of tables. Each has one definition, which parsing, suggestions, `gpugraph help` and tests of documents use.
+//! Keys of job files. Each key has one definition, which parsing, suggestions, `gpugraph help` and tests of documents
+//! use.
 
 use super::diagnostics::Diagnostics;
 use super::field::{Field, Section};
 
-/// A key whose value is read as `T`.
+/// A key of a job file whose value is read as `T`.
 pub struct Key<T: 'static> {
     name: &'static str,
     meaning: &'static str,
@@ -12,40 +13,41 @@ pub struct Key<T: 'static> {
 
 /// How the value of a key is read.
 enum KeyKind<T: 'static> {
-    /// One of some words; the first is the default.
+    /// The value is one of these words; the first is the default.
     Choice(&'static [(&'static str, T)]),
-    /// Anything else.
+    /// The value is not one of a few fixed words.
     Other {
-        /// The values that it takes, in words.
+        /// The values that the key takes, in words.
         values: &'static str,
-        /// The default: a value of TOML, or in words.
+        /// The default, as TOML or in words.
         default: &'static str,
-        /// The value of a key that is absent.
+        /// Returns the value of a key that is absent.
         absent: fn() -> T,
         /// Reads a value, and returns `None` after a mistake.
         read: fn(&Field<'_>, &mut Diagnostics) -> Option<T>,
     },
 }
 
-/// A key without its type: what people want to know of it.
+/// A key without the type of its value: its name, meaning, values and default, for documentation.
 pub trait AnyKey: Sync {
-    /// Returns its name.
+    /// Returns the name of the key.
     fn name(&self) -> &'static str;
-    /// Returns what it does.
+    /// Returns what the key does, in words.
     fn meaning(&self) -> &'static str;
-    /// Returns the values that it takes, in words.
+    /// Returns the values that the key takes, in words.
     fn values(&self) -> String;
-    /// Returns its default: a value of TOML, or in words.
+    /// Returns the default of the key, as TOML or in words.
     fn default(&self) -> String;
 }
 
 impl<T: Clone> Key<T> {
-    /// Defines a key that is one of some words, of which the first is the default.
+    /// Defines a key whose value is one of `words`, of which the first is the default.
     pub const fn choice(name: &'static str, words: &'static [(&'static str, T)], meaning: &'static str) -> Key<T> {
         Key { name, meaning, kind: KeyKind::Choice(words) }
     }
 
-    /// Defines a key that takes `values` and is `default`, in words or as TOML, if it is absent.
+    /// Defines a key. `values` and `default` describe its values and its default, in words or as TOML. `absent` returns
+    /// the default, and `read` reads a value.
     pub const fn new(
         name: &'static str,
         (values, default): (&'static str, &'static str),
@@ -56,12 +58,13 @@ impl<T: Clone> Key<T> {
         Key { name, meaning, kind: KeyKind::Other { values, default, absent, read } }
     }
 
-    /// Returns the key, if the table has it.
+    /// Returns the key with its value in `table`; `None` if the table lacks the key.
     pub fn field<'t>(&self, table: &Section<'t>) -> Option<Field<'t>> {
         table.get(self.name)
     }
 
-    /// Reads its value in a table, or returns its default; `None` after a mistake.
+    /// Reads the value of the key in `table`, or returns the default if the key is absent. Returns `None` after a
+    /// mistake.
     pub fn read(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<T> {
         match (self.field(table), &self.kind) {
             (Some(field), KeyKind::Choice(words)) => field.choice(words, diagnostics),
@@ -70,7 +73,8 @@ impl<T: Clone> Key<T> {
         }
     }
 
-    /// Reads its value in a table. After a mistake it returns the default, which nothing uses, as the job is refused.
+    /// Reads the value of the key in `table`. After a mistake it returns the default, which nothing uses, because the
+    /// job is refused.
     pub fn read_or_default(&self, table: &Section<'_>, diagnostics: &mut Diagnostics) -> T {
         self.read(table, diagnostics).unwrap_or_else(|| self.absent())
     }
@@ -84,19 +88,20 @@ impl<T: Clone> Key<T> {
 }
 
 impl Key<bool> {
-    /// Defines a key that is `true` or `false`, which is the default.
+    /// Defines a key that is `true` or `false`, with the default `false`.
     pub const fn flag(name: &'static str, meaning: &'static str) -> Key<bool> {
         Key::new(name, (BOOLEAN, "false"), meaning, || false, |field, diagnostics| field.boolean(diagnostics))
     }
 
-    /// Defines a key that is `true`, which is the default, or `false`.
+    /// Defines a key that is `true` or `false`, with the default `true`.
     pub const fn flag_on(name: &'static str, meaning: &'static str) -> Key<bool> {
         Key::new(name, (BOOLEAN, "true"), meaning, || true, |field, diagnostics| field.boolean(diagnostics))
     }
 }
 
 impl Key<()> {
-    /// Defines a key that takes `values` and is `default`, in words or as TOML, if it is absent. [`Self::field`] has its value.
+    /// Defines a key whose value [`Self::field`] returns unread. `about` has the values and the default, in words or as
+    /// TOML.
     pub const fn of_field(name: &'static str, about: (&'static str, &'static str), meaning: &'static str) -> Key<()> {
         Key::new(name, about, meaning, || (), |_, _| Some(()))
     }

@@ -1,4 +1,4 @@
-//! The job file as TOML: a tree of values with their places, and a report of every mistake at once.
+//! Parses a job file as TOML: a tree of values with their places, and a report of every mistake at once.
 //!
 //! A [`Section`] reads a table and a [`Field`] reads a key; both add mistakes to [`Diagnostics`] and continue. serde
 //! isn't used, because it stops at the first mistake. [`crate::config`] lists the tables; each algorithm reads its own

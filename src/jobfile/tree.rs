@@ -1,5 +1,5 @@
-//! The job file as a tree of values with their places. Unlike the parser's own tree it is owned, so that values of
-//! `--set` can be inserted.
+//! The job file as a tree of values with their places. Unlike the parser's own tree, this tree owns its values, so that
+//! the values of `--set` can be inserted.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use toml::de::{DeTable, DeValue};
 
 use super::diagnostics::TextSpan;
 
-/// A value as written.
+/// A TOML value of a job file.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TomlValue {
     /// A string, with escapes resolved.
     String(String),
-    /// An integer. An integer beyond 128 bits becomes the nearest that fits, which every range check refuses, too.
+    /// An integer. If it does not fit in 128 bits, it is the nearest number that does, which every range check refuses.
     Integer(i128),
-    /// A float.
+    /// A floating-point number.
     Float(f64),
     /// A boolean.
     Boolean(bool),
     /// A date or time, which no key accepts.
     Datetime,
-    /// An array.
+    /// An array of values.
     Array(Vec<TomlNode>),
     /// A table, inline or not.
     Table(TomlTable),
 }
 
-/// Formats the value as TOML on one line. Equal values have the same text, however they are written.
+/// Formats the value as TOML on one line. Equal values have the same text, even if they are written differently.
 impl fmt::Display for TomlValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -49,7 +49,7 @@ impl fmt::Display for TomlValue {
     }
 }
 
-/// A value and its place.
+/// A value and its place in the job file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TomlNode {
     /// Place of the value.
@@ -58,10 +58,10 @@ pub struct TomlNode {
     pub value: TomlValue,
 }
 
-/// One `key = value`.
+/// An entry `key = value` of a table.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TomlEntry {
-    /// The key.
+    /// Name of the key.
     pub key: String,
     /// Place of the key.
     pub place: TextSpan,
@@ -69,15 +69,16 @@ pub struct TomlEntry {
     pub node: TomlNode,
 }
 
-/// A table, written in any form (`[header]`, inline, dotted keys).
+/// A table of a job file, written in any form (`[header]`, inline, dotted keys).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TomlTable {
-    /// Entries in the order of the file.
+    /// Entries of the table in the order of the file.
     pub entries: Vec<TomlEntry>,
 }
 
 impl TomlTable {
-    /// Converts the parser's tree of text `source`. The parsed text begins `shift` bytes into that text.
+    /// Converts a table that the TOML parser returned. The parsed text is part of text `source` and begins `shift`
+    /// bytes into it.
     pub fn new(parsed: &DeTable<'_>, source: usize, shift: usize) -> Self {
         let mut entries: Vec<TomlEntry> = parsed
             .iter()
@@ -91,19 +92,20 @@ impl TomlTable {
         TomlTable { entries }
     }
 
-    /// Returns the entry of a key.
+    /// Returns the entry of a key; `None` if the table lacks it.
     pub fn get(&self, key: &str) -> Option<&TomlEntry> {
         self.entries.iter().find(|entry| entry.key == key)
     }
 
-    /// Returns the entry of a key for modification.
+    /// Returns the entry of a key for modification; `None` if the table lacks it.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut TomlEntry> {
         self.entries.iter_mut().find(|entry| entry.key == key)
     }
 }
 
 impl TomlNode {
-    /// Converts the parser's value at `place`; places within it are `shift` bytes further than the parser reports.
+    /// Converts a value that the TOML parser returned for the text at `place`. Places within the value are `shift`
+    /// bytes further than the parser reports.
     pub fn new(parsed: &DeValue<'_>, place: TextSpan, shift: usize) -> Self {
         let source = place.source;
         let value = match parsed {

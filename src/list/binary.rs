@@ -2,11 +2,12 @@
 
 use crate::list::ListFormat;
 
-/// Decodes the numbers in `bytes` into `out`, which has room for exactly as many. Returns false if one is neither -1
-/// nor from 0 to `length - 1`.
+/// Decodes the numbers in `bytes` into `out`, which has room for exactly as many. Returns false if a number is neither
+/// -1 nor from 0 to `length - 1`.
 ///
-/// Bounds are checked by collecting sign bits: that of `x + 1`, which is set if `x < -1`, and that of `length - 1 - x`,
-/// which is set if `x >= length`. If one of these operations overflows, the sign bit of one of them is also set.
+/// Bounds are checked by collecting two sign bits of each number `x`. The sign bit of `x + 1` is set if `x < -1`, and
+/// the sign bit of `length - 1 - x` is set if `x >= length`. If an operation overflows, one of the two bits is also
+/// set.
 #[inline]
 pub(super) fn widen(format: ListFormat, bytes: &[u8], length: u64, out: &mut [i64]) -> bool {
     let last = length.wrapping_sub(1) as i64;

@@ -6,7 +6,8 @@ use crate::error::{At, Error};
 use crate::formats::{Packing, contents, typed};
 use crate::list::ListFormat;
 
-/// The possible types of a file's numbers: format, whether big-endian, and the type code in Python's module array.
+/// The possible types of a file's numbers: the format, whether they are big-endian, and the type code in Python's
+/// module `array`.
 const KINDS: [(ListFormat, bool, char); 4] = [
     (ListFormat::I32, false, 'i'),
     (ListFormat::I64, false, 'q'),
@@ -23,7 +24,7 @@ pub(super) fn instead(path: &Path, format: ListFormat, packing: Packing, bytes: 
     }
     let error = |found: &str, remedy: &str| Some(Error::input(path, At::File, &expected, found, remedy));
     if format == ListFormat::List {
-        // A mistake further on is reported with its place.
+        // Only the first bytes are tested, because the parser reports later mistakes with their place.
         let is_text = start.iter().take(4).all(|byte| *byte >= b' ' || matches!(byte, 9..=13));
         let remedy = "name the format, i32 or i64: [input] format, convert --from";
         return if is_text { None } else { error("bytes that are not text", remedy) };
@@ -51,8 +52,8 @@ pub(super) fn instead(path: &Path, format: ListFormat, packing: Packing, bytes: 
 /// numbers it would also be a list, but of another length.
 pub(super) fn of_64_bits(path: &Path, packing: Packing, bytes: u64) -> Option<Error> {
     let start = contents::start_of(path, packing);
-    // In a list, 0 follows at most one element. In 64-bit numbers that are read as 32-bit ones, every second number is
-    // 0.
+    // In a list, at most one element has the successor 0. If 64-bit numbers are read as 32-bit numbers, every second
+    // number is 0.
     let zeros = are_successors(&start, ListFormat::I64, false, most(packing, bytes))?;
     (zeros > 1).then(|| of_kind(path, "a list (i32)", ListFormat::I64))
 }
@@ -63,8 +64,8 @@ fn of_kind(path: &Path, expected: &str, kind: ListFormat) -> Error {
     Error::input(path, At::File, expected, format!("what looks like numbers of {bits} bits"), remedy)
 }
 
-/// Returns an upper bound of the unpacked size of a file of `bytes` bytes: nothing unpacks to much more than a thousand
-/// times its size.
+/// Returns an upper bound of the unpacked size of a file of `bytes` bytes: no packing shrinks a file to much less than
+/// a thousandth.
 fn most(packing: Packing, bytes: u64) -> u64 {
     if packing == Packing::Plain { bytes } else { bytes.saturating_mul(1040) }
 }

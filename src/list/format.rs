@@ -43,10 +43,11 @@ impl ListFormat {
         }
     }
 
-    /// Returns the format `named` by the user, or else the format of the extension; `.txt` also means text here.
+    /// Returns the format `named` by the user, or else the format of the extension; `.txt` also means
+    /// [`ListFormat::List`].
     ///
     /// # Errors
-    /// Bad input if no format is named and the extension is not that of a list.
+    /// Bad input if no format is named and the extension belongs to no list format.
     pub fn of(path: &Path, named: Option<ListFormat>) -> Result<ListFormat> {
         let text = || ending(path).filter(|ending| ending == "txt").map(|_| ListFormat::List);
         named.or_else(|| ListFormat::by_ending(path)).or_else(text).ok_or_else(|| {

@@ -1,8 +1,8 @@
 //! Linked lists, in files and generated: the successor of each element, in the order of the elements' numbers.
 //!
-//! [`ListSource::open`] finds the format of a file. [`ListSource::scan`] hands its successors over in pieces, with many
-//! threads in fixed memory. It checks that every successor is an element or -1, which ends the list. The ranking
-//! algorithm checks that all elements are in one list.
+//! [`ListSource::open`] finds the format of a file. [`ListSource::scan`] reads the successors with many threads in
+//! fixed memory, and passes them to a function, up to 2,048 at a time. It checks that every successor is an element or
+//! -1, which ends the list. The ranking algorithm checks that all elements are in one list.
 //!
 //! | file | what it contains |
 //! |---|---|

@@ -12,10 +12,11 @@ use crate::list::binary::{first_bad, widen};
 use crate::list::refusals;
 use crate::list::text::{self, LONGEST, NotANumber, PADDING, TextNumbers};
 
-/// A function that receives the number of the first element of a piece, and the successors in it; many threads call it.
+/// A function that receives the successors of consecutive elements, and the number of the first of these elements. Many
+/// threads call it.
 pub type Visit<'a> = &'a (dyn Fn(u64, &[i64]) -> Result<()> + Sync);
 
-/// Number of successors to hand over at once; they stay in the L1 cache.
+/// Maximum number of successors in one call of [`Visit`]; they stay in the L1 cache.
 pub(super) const PIECE: usize = 2048;
 
 /// Number of bytes to read at once; they stay in the L2 cache.
@@ -145,8 +146,8 @@ impl<'a> PlainFile<'a> {
         })
     }
 
-    /// Returns the error for the first value out of range in `values`, which begin at element `first`; `place` maps an
-    /// index to a byte offset.
+    /// Returns the error for the first successor out of range in `values`, which begin with the successor of element
+    /// `first`; `place` maps an index to a byte offset.
     fn out_of_range(&self, values: &[i64], first: u64, length: u64, place: impl Fn(u64) -> u64) -> Error {
         match first_bad(values, length) {
             Some(bad) => {
@@ -157,8 +158,8 @@ impl<'a> PlainFile<'a> {
         }
     }
 
-    /// Reads a chunk of text with the byte before it and the rest of a number at its end, and pads it with [`PADDING`]
-    /// spaces.
+    /// Reads a chunk of text, the byte before the chunk, and the rest of a number at the chunk's end. [`PADDING`]
+    /// spaces follow.
     fn text<'b>(&self, chunk: u64, buffer: &'b mut Vec<u8>) -> Result<TextChunk<'b>> {
         let bounds = self.bounds(chunk);
         self.will_need(&bounds);
@@ -225,8 +226,8 @@ impl<'a> PlainFile<'a> {
         // Number 0 is the length, so the successor of element i is number i + 1.
         let chunk_of = |number: u64| counts.partition_point(|before| *before <= number) as u64 - 1;
         let wanted = elements.start + 1..elements.end + 1;
-        // Chunks that seemed to contain only blanks are parsed, too, in case they contain something else. Each is
-        // parsed with the range before it, or with the first range.
+        // Chunks in which no number begins are parsed, too, because they may contain something other than blanks. Such
+        // a chunk belongs to the range of elements before it, or to the first range.
         let first = if elements.start == 0 { 0 } else { chunk_of(wanted.start) };
         let behind = chunk_of(wanted.end).max(chunk_of(wanted.end - 1) + 1);
         each_chunk(first..behind, threads, |chunk, buffer| {
@@ -270,9 +271,9 @@ impl<'a> PlainFile<'a> {
 
 /// The bytes of a chunk of text.
 struct TextChunk<'b> {
-    /// The bytes of the chunk, with one byte before them, and with the rest of the last number and padding after them.
+    /// One byte before the chunk, the chunk, the rest of its last number, and padding.
     bytes: &'b [u8],
-    /// The end of the chunk in `bytes`.
+    /// The index in `bytes` at which the chunk ends.
     end: usize,
     /// Offset of the chunk in the file.
     start: u64,

@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// Number of rounds of the network; each round changes one digit.
 const ROUNDS: usize = 8;
 
-/// Number of elements whose successors are computed side by side.
+/// Number of elements whose successors are computed at the same time by vector instructions; a lane is one of them.
 const LANES: usize = 64;
 
 /// Marks a successor that the vector loop leaves to [`Shuffle::successor`].
@@ -86,7 +86,7 @@ impl Shuffle {
     fn by_vectors(&self, first: u64, out: &mut [i64]) {
         let (mut at, b) = (0, u64::from(self.b));
         while at < out.len() {
-            // Within a run, the left digit stays the same.
+            // A run is consecutive numbers with the same left digit.
             let (left, right) = ((first + at as u64) / b, (first + at as u64) % b);
             let run = (out.len() - at).min((b - right) as usize);
             let now = &mut out[at..at + run];
@@ -111,8 +111,8 @@ impl Shuffle {
         }
     }
 
-    /// Returns the successors of [`LANES`] numbers with the same left digit. If a right digit is too large, its result
-    /// is arbitrary.
+    /// Returns the successors of [`LANES`] numbers with the same left digit. If a right digit is not below `b`, the
+    /// successor in that lane is arbitrary.
     #[inline(always)]
     fn lanes(&self, left: u32, first: u32) -> [i64; LANES] {
         let (b, last) = (u64::from(self.b), self.n - 1);
@@ -134,7 +134,8 @@ impl Shuffle {
         }
         std::array::from_fn(|lane| {
             let next = u64::from(l[lane]) * b + u64::from(r[lane]);
-            // The last place, which has no next, and the places that need cycle walking are few.
+            // Few numbers are left over: the last in the order, which has no successor, and those that need cycle
+            // walking.
             if left_over[lane] || next > last { LEFT_OVER } else { next as i64 }
         })
     }

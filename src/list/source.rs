@@ -184,9 +184,9 @@ impl ListSource {
         }
     }
 
-    /// Hands the successors of `elements` to `visit`, in pieces of at most 2,048 and in any order. Elements beyond the
-    /// end of the list are ignored. Each successor is -1 or an element. If the file is packed, the calling thread
-    /// unpacks it from the start, and hands the pieces over in order.
+    /// Passes the successors of `elements` to `visit`, up to 2,048 at a time and in any order. Elements beyond the end
+    /// of the list are ignored. Each successor is -1 or an element. If the file is packed, the calling thread unpacks
+    /// it from the start, and passes the successors in order.
     ///
     /// # Errors
     /// The errors of [`Self::length`]; bad input if text is not a number or a number is out of range; and any error
@@ -282,7 +282,7 @@ impl ListFile {
             // A list without elements is never scanned, so its text is checked here.
             Ok(0) => open.check_text(threads).map(|()| LengthIndex { length: 0, counts }),
             Ok(length) => Ok(LengthIndex { length, counts }),
-            // If something other than numbers is the reason, that is the better message.
+            // If the text contains something other than numbers, the message about that is more useful.
             Err(error) => open.check_text(threads).and(Err(error)),
         }
     }
@@ -332,7 +332,7 @@ impl ListFile {
     }
 }
 
-/// Hands the successors of `elements` of a generated list to `visit`.
+/// Passes the successors of `elements` of a generated list to `visit`.
 fn generate(
     list: &Generated,
     elements: Range<u64>,
@@ -361,8 +361,8 @@ fn generated_width(list: &Generated) -> u64 {
     if list.length <= MAX_NARROW { 4 } else { 8 }
 }
 
-/// A watch that passes on whether to stop, but no progress. It is for the pass that finds the length, whose bytes are
-/// not counted.
+/// A watch that can stop a pass, but reports no progress. It is for the pass that finds the length, whose bytes are not
+/// counted.
 struct Silent<'a>(&'a dyn Watch);
 
 impl Watch for Silent<'_> {

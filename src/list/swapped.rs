@@ -6,9 +6,9 @@
 //!
 //! If `N` and `N/5` (rounded down) are even, so are all `i` and `j`: even elements never move, and the odd elements
 //! that follow them are permuted. With `M = N/2`, the element that follows `2u` is `2·order[u] - 1`, where `order` is
-//! `1, 2, …, M-1` after the swaps of `order[u]` and `order[(2u + N/10) mod M]` for `u = 1, 2, …, M-1`. At most three
-//! swaps touch a place, and they are known from its number. So one element can be followed through them, backwards or
-//! forwards in time, without the others.
+//! `1, 2, …, M-1` after the swaps of `order[u]` and `order[(2u + N/10) mod M]` for `u = 1, 2, …, M-1`. A place is an
+//! index in `order`. At most three swaps touch a place, and they follow from its number. So a value can be followed
+//! through its swaps, backwards or forwards in time, without the other values.
 
 /// The swaps of a list of `2 · half` elements.
 #[derive(Debug, Clone)]
@@ -31,13 +31,13 @@ impl Swaps {
         match (element, element % 2) {
             (0, _) => -1,
             (_, 0) => 2 * self.at(u) as i64 - 1,
-            // The head stays where it is.
+            // The head of the list is never swapped.
             _ if u == self.half => 2 * (u as i64 - 1),
             _ => 2 * (self.place(u) as i64 - 1),
         }
     }
 
-    /// Returns `order[place]` after all swaps, by following it from the last swap back to the place where it began.
+    /// Returns `order[place]` after all swaps, by following the value back from the last swap to its first place.
     fn at(&self, mut place: u64) -> u64 {
         let mut time = self.half;
         loop {
@@ -48,7 +48,7 @@ impl Swaps {
         }
     }
 
-    /// Returns the place of `number` after all swaps, by following it forwards from the place where it began.
+    /// Returns the place of `number` after all swaps, by following it forwards from its first place.
     fn place(&self, number: u64) -> u64 {
         let (mut place, mut time) = (number, 0);
         loop {
@@ -59,8 +59,9 @@ impl Swaps {
         }
     }
 
-    /// Returns the times of the swaps that touch `place`, with 0 for none. The swap for `u` has the time `u`. These are
-    /// the place's own swap, and the swaps at `t` with `2t + shift = place` modulo `half`.
+    /// Returns the times of the swaps that touch `place`, with 0 for none. The swap of `order[u]` has the time `u`. So
+    /// a place is touched at the time with its own number, and at each time `t` with `2t + shift = place` modulo
+    /// `half`.
     #[inline]
     fn touching(&self, place: u64) -> [u64; 3] {
         let own = if self.partner(place) == 0 { 0 } else { place };
@@ -69,7 +70,7 @@ impl Swaps {
         [own, half_of(twice), half_of(twice + self.half)]
     }
 
-    /// Returns the place with which `u` is swapped at time `u`; 0 if it is not swapped then.
+    /// Returns the place with which place `u` is swapped at time `u`; 0 if there is no swap at that time.
     #[inline]
     fn partner(&self, u: u64) -> u64 {
         let sum = 2 * u + self.shift;
@@ -78,7 +79,7 @@ impl Swaps {
         if less >= self.half { less - self.half } else { less }
     }
 
-    /// Returns the place to which the swap at `time`, which touches `place`, moves its element.
+    /// Returns the place to which the swap at `time` moves the value in `place`. The swap must touch `place`.
     #[inline]
     fn other(&self, place: u64, time: u64) -> u64 {
         if time == place { self.partner(time) } else { time }

@@ -11,7 +11,7 @@ const COUNTED: usize = 255;
 
 const TENS: [u64; 9] = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Counts the numbers that begin in `bytes[1..]`: the places where a byte above the blank follows a byte that is not.
+/// Counts the numbers that begin in `bytes[1..]`: the bytes above 0x20 (blank) that follow a byte that is not above it.
 /// Other control characters count as blanks here, and are detected when numbers are parsed.
 pub(super) fn count(bytes: &[u8]) -> u64 {
     let Some(now) = bytes.get(1..) else { return 0 };
@@ -29,14 +29,14 @@ pub(super) fn is_space(byte: u8) -> bool {
     byte == b' ' || matches!(byte, 9..=13)
 }
 
-/// A place where there should be a number but is none.
+/// The place of text that should be a number but is not.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotANumber {
     /// Offset in the bytes that are parsed.
     pub at: usize,
 }
 
-/// A parser of the numbers that begin in `at..end` of `bytes`. At least [`PADDING`] bytes must follow `end`; those
+/// A parser of the numbers that begin in `at..end` of `bytes`. At least [`PADDING`] bytes must follow `end`. Bytes
 /// after the end of the text must be spaces.
 #[derive(Debug, Clone)]
 pub(super) struct TextNumbers<'a> {
@@ -51,7 +51,7 @@ impl<'a> TextNumbers<'a> {
         TextNumbers { bytes, at, end }
     }
 
-    /// Skips the rest of a number that began before.
+    /// Skips the rest of a number that began before the first byte.
     pub fn skip_rest(&mut self) {
         while self.at < self.end && self.bytes[self.at] > b' ' {
             self.at += 1;
@@ -65,7 +65,7 @@ impl<'a> TextNumbers<'a> {
         if passed && numbers.find() { numbers.at } else { self.at }
     }
 
-    /// Parses numbers until `out` is full or no more numbers begin before the end. Returns how many there are.
+    /// Parses numbers until `out` is full or no more numbers begin before the end. Returns how many numbers it parsed.
     pub fn fill(&mut self, out: &mut [i64]) -> Result<usize, NotANumber> {
         for (filled, value) in out.iter_mut().enumerate() {
             if !self.find() {

@@ -38,7 +38,7 @@ fn advise<T>(piece: &[T], advice: libc::c_int) {
     let range = piece.as_ptr_range();
     let (from, to) = (range.start.addr() / PAGE * PAGE, range.end.addr().next_multiple_of(PAGE));
     if !piece.is_empty() {
-        // SAFETY: neither of the two pieces of advice above changes what is read from memory.
+        // SAFETY: neither `MADV_WILLNEED` nor `MADV_RANDOM` changes what is read from memory.
         unsafe { libc::madvise(range.start.with_addr(from).cast_mut().cast(), to - from, advice) };
     }
 }

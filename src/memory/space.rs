@@ -18,9 +18,9 @@ pub fn addresses_left() -> Option<u64> {
 const TRIM_BYTES: libc::c_int = 1 << 20;
 
 /// Makes the allocator give freed memory back to the system. By default, glibc keeps up to 64 MiB in each arena after a
-/// large piece was freed, and no reservation covers that. If `ulimit -v` limits addresses, all threads share one arena.
-/// With an arena for each thread, which takes 64 MiB of addresses, the addresses left would depend on which thread
-/// allocates first.
+/// large allocation was freed, and no reservation covers that. If `ulimit -v` limits addresses, all threads share one
+/// arena. With an arena for each thread, which takes 64 MiB of addresses, the addresses left would depend on which
+/// thread allocates first.
 pub fn set_allocator() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: this sets parameters of the allocator, and is called before there are other threads.
@@ -33,7 +33,7 @@ pub fn set_allocator() {
     }
 }
 
-/// Gives freed memory of all arenas back to the system. Call it after a library has freed much memory.
+/// Gives freed memory of all the allocator's arenas back to the system. Call it after a library has freed much memory.
 pub fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: the allocator locks its arenas by itself.

@@ -27,7 +27,7 @@ pub struct Builder<'a, 'p> {
     pub degrees: &'a Degrees,
     /// Destination of the blocks and of their weights.
     pub files: BlockFiles<'a>,
-    /// Number of blocks whose sorted bins may be in memory at once. With two, one block is sorted while another is
+    /// Number of blocks whose sorted bins may be in memory at once. With two blocks, one is sorted while the other is
     /// written.
     pub in_flight: usize,
 }
@@ -50,7 +50,7 @@ pub struct BlockFiles<'a> {
 /// Totals over all blocks that were built.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltBlocks {
-    /// Number of stored entries, one for each distinct edge.
+    /// Number of stored row entries (neighbours), one for each distinct edge.
     pub entries: u64,
     /// Number of bytes written.
     pub bytes: u64,
@@ -133,8 +133,8 @@ impl<'p> Builder<'_, 'p> {
             if !sorted.counted {
                 degrees.rows(first_row, rows.lengths.iter().copied(), &rows.targets);
             }
-            // If all lines of the bin are on a GPU, its rows are not copied: the GPU delivers them at the speed of
-            // memory.
+            // If all edges of the bin were on a GPU, the sorted rows are not copied: the GPU delivers them at the speed
+            // of memory.
             let part = if sorted.counted && !part.has_lines_here() {
                 SortedBin::Rows(rows)
             } else {
@@ -213,7 +213,7 @@ enum SortedBin<'p> {
     StagedRows(StagedRows<'p>),
 }
 
-/// The bins of one block that are sorted so far.
+/// The sorted bins of one block so far.
 #[derive(Debug, Default)]
 struct BlockSlot<'p> {
     parts: Vec<Option<SortedBin<'p>>>,

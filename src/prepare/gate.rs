@@ -1,4 +1,4 @@
-//! A gate at which threads wait for their turn. If one thread fails, the others stop waiting.
+//! A gate at which threads wait until the gate's value lets them go on. If one thread fails, the others stop waiting.
 
 use crate::error::Result;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};

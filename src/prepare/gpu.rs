@@ -64,9 +64,9 @@ pub fn programs(weighted: bool) -> [&'static ProgramSource; 4] {
     [&SCAN, &INGEST, partition_program(weighted), sort_program(weighted)]
 }
 
-/// Most words that a lane copies to the GPU at once. The batches of all lanes should stay in the CPU's cache, from
-/// where the GPU reads them. (With batches of 4 MiB, partitioning 43 GB took a seventh longer; with batches of 256 KiB,
-/// ingest took a third longer.)
+/// Most words that a lane (one host thread's GPU queue) copies to the GPU at once. The batches of all lanes should stay
+/// in the CPU's cache, from where the GPU reads them. (With batches of 4 MiB, partitioning 43 GB took a seventh longer;
+/// with batches of 256 KiB, ingest took a third longer.)
 pub(super) const LARGEST_BATCH: u64 = 1 << 18;
 /// From this many ranks on one machine, batches of half the size are faster, because the ranks share the cache. (With
 /// four ranks both passes took 0.93 s rather than 1.0 s.)
@@ -84,7 +84,7 @@ impl<'a> PrepareGpu<'a> {
         PrepareGpu { workspace, peers }
     }
 
-    /// Returns the most words that a lane copies to the GPU at once.
+    /// Returns the most words that a lane (one host thread's GPU queue) copies to the GPU at once.
     pub(super) fn largest_batch(&self) -> u64 {
         if self.peers.comm().local_ranks() < MANY_RANKS { LARGEST_BATCH } else { LARGEST_BATCH / 2 }
     }

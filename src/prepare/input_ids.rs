@@ -8,15 +8,57 @@ use crate::graph::{DenseId, FirstId, InputId, RawId, Vertex};
 use crate::memory::{Budget, Buffer};
 use crate::store::map::{Mapped, as_u64};
 
-/// The ids of all vertices in the input.
-pub struct InputIds {
-    /// For each vertex, its dense id.
-    dense: Buffer<u32>,
+/// Maps dense ids to ids of the input.
+pub struct IdList {
     /// Sorted raw ids, if the input's ids are sparse.
     list: Option<Mapped>,
     /// Sorted strings, if the input's ids are strings.
     names: Option<Box<NameList>>,
     first_id: FirstId,
+}
+
+impl IdList {
+    /// Opens the list of a graph.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] or [`Error::Io`] of the list of ids.
+    pub fn open(graph: &Graph) -> Result<IdList> {
+        let (list, ids) = (graph.sparse_ids()?, graph.info.ids);
+        if let Some(list) = &list
+            && list.body().len() as u64 != 8 * ids
+        {
+            let what = format!("{} bytes, but the vertex order has {ids} ids", list.body().len());
+            return Err(Error::corrupt(list.path(), At::File, what));
+        }
+        Ok(IdList { list, names: graph.names()?.map(Box::new), first_id: graph.info.first_id })
+    }
+
+    fn sparse(&self) -> Option<&[u64]> {
+        self.list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default())
+    }
+
+    /// Returns the id, as users know it, that belongs to the dense id `dense`.
+    pub fn of(&self, dense: DenseId) -> InputId {
+        shown(self.names.as_deref(), self.number(dense))
+    }
+
+    /// Returns the number that stands for the dense id `dense` in columns of ids.
+    #[inline]
+    pub fn number(&self, dense: DenseId) -> u64 {
+        self.raw(dense).0.wrapping_add(self.first_id.0)
+    }
+
+    #[inline]
+    fn raw(&self, dense: DenseId) -> RawId {
+        RawId(self.sparse().map_or(dense.0.into(), |ids| ids[dense.index()]))
+    }
+}
+
+/// The ids of all vertices in the input.
+pub struct InputIds {
+    /// For each vertex, its dense id.
+    dense: Buffer<u32>,
+    list: IdList,
 }
 
 impl InputIds {
@@ -40,14 +82,7 @@ impl InputIds {
                 *of_vertex = id;
             }
         }
-        let list = graph.sparse_ids()?;
-        if let Some(list) = &list
-            && list.body().len() != 8 * map.len()
-        {
-            let what = format!("{} bytes, but the vertex order has {} ids", list.body().len(), map.len());
-            return Err(Error::corrupt(list.path(), At::File, what));
-        }
-        Ok(InputIds { dense, list, names: graph.names()?.map(Box::new), first_id: info.first_id })
+        Ok(InputIds { dense, list: IdList::open(graph)? })
     }
 
     /// Returns the id by which users know `vertex`.
@@ -58,14 +93,14 @@ impl InputIds {
     /// Returns the number that stands for `vertex` in columns of ids.
     #[inline]
     pub fn number(&self, vertex: Vertex) -> u64 {
-        self.number_of_dense(self.dense(vertex))
+        self.list.number(self.dense(vertex))
     }
 
     /// Returns the number that stands for a vertex with this id in columns of ids.
     pub fn number_of(&self, id: InputId) -> u64 {
         match id {
             InputId::Number(number) => number,
-            InputId::Name(_) => self.find(id).map_or(u64::MAX, |dense| self.number_of_dense(dense)),
+            InputId::Name(_) => self.find(id).map_or(u64::MAX, |dense| self.list.number(dense)),
         }
     }
 
@@ -77,37 +112,22 @@ impl InputIds {
 
     /// Returns the id by which users know the vertex with the dense id `dense`.
     pub fn of_dense(&self, dense: DenseId) -> InputId {
-        let number = self.number_of_dense(dense);
-        shown(self.names.as_deref(), number)
-    }
-
-    #[inline]
-    fn number_of_dense(&self, dense: DenseId) -> u64 {
-        self.raw_of(dense).0.wrapping_add(self.first_id.0)
+        self.list.of(dense)
     }
 
     /// Returns the raw id of `vertex`, as readers of the input deliver it.
     #[inline]
     pub fn raw(&self, vertex: Vertex) -> RawId {
-        self.raw_of(self.dense(vertex))
-    }
-
-    #[inline]
-    fn raw_of(&self, dense: DenseId) -> RawId {
-        match &self.list {
-            Some(list) => RawId(as_u64(list.body()).unwrap_or_default()[dense.index()]),
-            None => RawId(dense.0.into()),
-        }
+        self.list.raw(self.dense(vertex))
     }
 
     /// Returns the dense id of the vertex that users know as `id`. Returns `None` for an id that the input cannot have.
     /// The vertex may have no edge.
     pub fn find(&self, id: InputId) -> Option<DenseId> {
-        let list = self.list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
         match id {
-            InputId::Number(number) => self.first_id.raw(number)?.dense(list),
+            InputId::Number(number) => self.list.first_id.raw(number)?.dense(self.list.sparse()),
             InputId::Name(name) => {
-                let row = self.names.as_ref()?.lines().find(name.text().as_bytes())?;
+                let row = self.list.names.as_ref()?.lines().find(name.text().as_bytes())?;
                 Some(DenseId(row as u32))
             }
         }
@@ -131,11 +151,5 @@ pub fn name(graph: &Graph, v: u32) -> Result<String> {
     let order = order::map(folder, info.content)?;
     let row = order.ids()?.iter().position(|&vertex| vertex == v);
     let row = row.ok_or_else(|| Error::internal("name a vertex", "it has no id"))?;
-    let list = graph.sparse_ids()?;
-    let id = match &list {
-        Some(list) => as_u64(list.body()).and_then(|ids| ids.get(row).copied()),
-        None => Some(row as u64),
-    };
-    let id = id.ok_or_else(|| Error::internal("name a vertex", "it has no id"))?;
-    Ok(shown(graph.names()?.as_ref(), id.wrapping_add(info.first_id.0)).to_string())
+    Ok(IdList::open(graph)?.of(DenseId(row as u32)).to_string())
 }

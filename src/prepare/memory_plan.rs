@@ -8,17 +8,17 @@ use super::sort;
 use crate::formats::InputCache;
 use crate::graph::{BIN_ROWS, Bins, BlockSize, Direction, Layout, degrees};
 
-/// Target number of bins of a large graph. A thread has a line of 384 bytes (640 with weights) for each bin, and its
-/// lines should stay in the L2 cache.
+/// Target number of bins of a large graph. A thread has a line (buffer) of 384 bytes (640 with weights) for each bin,
+/// and all lines of a thread should stay in the L2 cache.
 const MAX_BINS: u64 = 2048;
-/// Number of entries of a bin that can be sorted within the L2 cache.
+/// Number of entries (neighbours) of a bin that can be sorted within the L2 cache.
 const CACHED_BIN: u64 = 1 << 17;
-/// Fewest and most lines of a chunk. The smallest chunk is about a page; the largest is long enough for fast sequential
-/// disk access.
+/// Fewest and most lines (groups of 64 edges) in a chunk, the unit by which bins grow. The smallest chunk is about a
+/// page; the largest is long enough for fast sequential disk access.
 const CHUNK: std::ops::RangeInclusive<u64> = 8..=512;
-/// Choices for the number of blocks that may be in memory at once. With few, threads wait while others write.
+/// Choices for the number of blocks that may be in memory at once. With few blocks, threads wait while others write.
 const IN_FLIGHT: [usize; 3] = [1, 2, 16];
-/// Bytes of bookkeeping for each chunk.
+/// Bytes of bookkeeping for each chunk of a bin's memory.
 const PER_CHUNK: u64 = 3 * size_of::<&[u64]>() as u64;
 
 /// Sizes of a graph's layout that determine the division of memory.
@@ -26,7 +26,7 @@ const PER_CHUNK: u64 = 3 * size_of::<&[u64]>() as u64;
 pub struct LayoutShape {
     /// Number of bins.
     pub bins: u64,
-    /// Upper bound of the entries of any bin.
+    /// Upper bound of the entries (neighbours) of any bin.
     pub largest_bin: u64,
     /// Number of rows of the bin that has most rows.
     pub most_rows: u64,
@@ -115,11 +115,11 @@ impl MemoryPlan {
     }
 }
 
-/// Figures about the input and the run that determine the division of memory, together with the layout.
+/// Sizes of the input and of the run from which, together with the layout, the division of memory is computed.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryDemand {
-    /// Number of edges to partition: all edges of the input except loops. With several ranks, the number of edges for
-    /// which this rank should have room.
+    /// Number of edges to partition. With one rank these are all edges of the input except loops; with several ranks,
+    /// the edges for which this rank should have room.
     pub edges: u64,
     /// Number of edges that are expected to reach this rank.
     pub likely: u64,
@@ -135,12 +135,13 @@ pub struct MemoryDemand {
     pub weighted: bool,
 }
 
-/// Sizes of the parts into which memory is divided. A line has some edges of a bin, and a chunk has some lines.
+/// Sizes of the parts into which memory is divided. A line is a group of edges of one bin. A chunk is a group of lines,
+/// by which the memory of a bin grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
-    /// Number of 32-bit words of a line.
+    /// Number of 32-bit words of a line (group of 64 edges).
     pub line: usize,
-    /// Number of lines of a chunk.
+    /// Number of lines in a chunk, the unit by which bins grow.
     pub chunk: usize,
     /// Number of words of all chunks together. The chunks are the pool from which bins grow.
     pub pool: usize,
@@ -159,12 +160,12 @@ pub struct Sizes {
 }
 
 impl MemoryDemand {
-    /// Returns the bytes of one line of edges.
+    /// Returns the bytes of one line (group of 64 edges).
     fn line_bytes(&self) -> u64 {
         LINE as u64 * edge_bytes(self.weighted)
     }
 
-    /// Returns the bytes of a chunk of `lines` lines, bookkeeping included.
+    /// Returns the bytes of a chunk of `lines` lines (groups of 64 edges), bookkeeping included.
     fn chunk_bytes(&self, lines: u64) -> u64 {
         lines * self.line_bytes() + PER_CHUNK
     }
@@ -189,8 +190,8 @@ impl MemoryDemand {
         4 * shape.rows + in_flight + self.threads as u64 * (scratch + degrees::DegreeCounter::bytes(shape.rows))
     }
 
-    /// Returns the fewest free bytes with which partitioning, without messages in flight, can run, and the fewest with
-    /// which sorting can run.
+    /// Returns the fewest free bytes for partitioning, without messages in flight, and the fewest free bytes for
+    /// sorting.
     pub fn least(&self, shape: &LayoutShape) -> [u64; 2] {
         let bins = shape.bins * self.chunk_bytes(*CHUNK.start());
         [self.partitioning(shape), self.sorting(shape, 0, *CHUNK.start(), true)].map(|beside| beside + bins)
@@ -268,8 +269,8 @@ impl Sizes {
         Ok(made(chunk, pool, in_flight, spill))
     }
 
-    /// Shrinks the pool by up to `words` words, because lines that are stored elsewhere need no room in it. It shrinks
-    /// only so far that no edge is spilled because of it.
+    /// Shrinks the pool by up to `words` words, because edges that are stored elsewhere need no room in it. The pool
+    /// stays so large that no edge is spilled because of the reduction.
     pub fn spare(&mut self, words: usize) {
         let (chunk, lacking) = (self.chunk * self.line, (self.spill / 4) as usize);
         self.pool -= words.saturating_sub(lacking).min(self.pool - self.start) / chunk * chunk;

@@ -27,8 +27,8 @@ pub struct InputInfo {
     pub first_loop: Option<u64>,
     /// Upper bound of the number of edges without loops and repeats.
     pub distinct_at_most: u64,
-    /// Number of vertices: the number that the input declares, or else the largest id + 1. With sparse ids, the number
-    /// of different ids.
+    /// Number of vertices: the number that the input declares, or else the largest id + 1. With sparse ids it is the
+    /// number of different ids.
     pub vertices: u64,
     /// Whether the input declares its number of vertices, so that ids without an edge are vertices as well.
     #[serde(default)]
@@ -128,7 +128,7 @@ pub struct StoreInfo {
     /// Whether the degrees of the simple graph are stored as well.
     #[serde(default)]
     pub degrees: bool,
-    /// Weights stored next to the blocks, if edges have some.
+    /// Weights stored next to the blocks, if edges have weights.
     #[serde(default)]
     pub weights: Option<GraphWeights>,
     /// Largest degree and number of wedges of the simple graph.
@@ -138,11 +138,11 @@ pub struct StoreInfo {
 /// Statistics of the upper half of rows; kept in the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UpperInfo {
-    /// Number of entries of the upper half, one for each distinct edge.
+    /// Number of entries (neighbours) of the upper half, one for each distinct edge.
     pub entries: u64,
     /// Number of blocks of the upper half.
     pub blocks: u64,
-    /// Weights stored next to the blocks, if edges have some.
+    /// Weights stored next to the blocks, if edges have weights.
     #[serde(default)]
     pub weights: Option<GraphWeights>,
 }

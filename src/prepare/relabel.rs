@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::graph::{DegreeRuns, DenseId, Vertex};
 use crate::memory::{Budget, Buffer};
 
-/// Entry in the map from ids to vertices for an id that has no edge other than loops.
+/// Value in the map from ids to vertices for an id that has no edge other than loops.
 pub const ISOLATED: u32 = u32::MAX;
 
 /// Degrees below this limit are counted in a table.
@@ -77,7 +77,8 @@ pub fn relabel(
     let mine = comm.share(degrees.len());
     let chunk = mine.len().div_ceil(threads.max(1)).max(1);
 
-    // Count the vertices of each degree in each chunk, and list the hubs that do not fit the table.
+    // Count the vertices of each degree in each chunk (one thread's range of ids), and list the hubs that do not fit
+    // the table.
     let (mut counts, mut hubs): (Vec<Vec<u32>>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
     std::thread::scope(|scope| {
         let parts = degrees[mine.clone()].chunks(chunk).enumerate();
@@ -95,7 +96,7 @@ pub fn relabel(
     let _hubs = budget.reserve((hubs.len() * 48) as u64, "ordering hubs by degree")?;
 
     // The vertices of a degree begin where the vertices of larger degrees end. Vertices of equal degree are numbered
-    // rank after rank, chunk after chunk.
+    // rank after rank, and within a rank chunk after chunk of ids.
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &(degree, _) in &hubs {
         match runs.last_mut() {
@@ -127,7 +128,7 @@ pub fn relabel(
     Ok(Relabelled { map: degrees, runs: DegreeRuns::new(runs), whole: comm.ranks() == 1 })
 }
 
-/// Number of vertices of each degree: in each chunk of this rank, in all ranks before it, and in all ranks after it.
+/// Number of vertices of each degree: in each chunk of this rank's ids, in all earlier ranks, and in all later ranks.
 struct Shares {
     chunks: Vec<Vec<u32>>,
     before: Vec<u32>,
@@ -176,7 +177,7 @@ fn count(degrees: &[u32], first_id: usize, len: usize) -> (Vec<u32>, Vec<(u32, u
 
 fn assign(degrees: &mut [u32], next: &mut [u32]) {
     for slot in degrees {
-        // Hubs that do not fit the table get their numbers last; until then their slots keep their degrees.
+        // Hubs that do not fit the table get their numbers last; until then their degrees stay in the array.
         match next.get_mut(*slot as usize) {
             _ if *slot == 0 => *slot = ISOLATED,
             Some(next) => {

@@ -1,7 +1,7 @@
 //! Estimates an upper bound of the number of distinct edges from a sample drawn by hash.
 //!
 //! An edge is in the sample if the hash of its unordered pair of ids is below a threshold. So either all repeats of an
-//! edge are in the sample or none, and the number of distinct edges in it, scaled up, estimates the number in the
+//! edge are in the sample or none. The number of distinct edges in the sample, scaled up, estimates the number in the
 //! input.
 
 use crate::comm::Comm;

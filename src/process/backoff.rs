@@ -1,22 +1,22 @@
-//! Back-off of a thread that polls for the progress of another thread or process.
+//! Exponential back-off of a thread that polls for the progress of another thread or process.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
-/// Time for which a thread yields its core before it sleeps.
+/// Time for which a polling thread yields its core before it begins to sleep.
 const AWAKE: Duration = Duration::from_micros(100);
-/// Shortest and longest sleep.
+/// Shortest and longest sleep of a polling thread.
 const NAPS: [Duration; 2] = [Duration::from_micros(20), Duration::from_millis(1)];
-/// If a thread yields its core and gets it back only after this time, it shares the core with a busy thread, which runs
-/// for a whole time slice.
+/// Longest time until a thread that yields its core runs again, if no other busy thread uses the core. Another busy
+/// thread would run for a whole time slice, which is longer.
 const SLICE: Duration = Duration::from_micros(200);
-/// Time for which cores then count as shared.
+/// Time for which the cores count as shared after a thread found its core in use by another thread.
 const SHARED: Duration = Duration::from_millis(100);
 
 /// Exponential back-off. It yields the core at first, because most answers come at once. Then it sleeps longer and
-/// longer, so that the core is free for threads that compute. On cores that others keep busy it sleeps at once: a
-/// thread that sleeps runs again as soon as it wakes, and a thread that yields does not.
+/// longer, so that the core is free for threads that compute. On cores that other threads keep busy it sleeps at once,
+/// because a sleeping thread runs again as soon as it wakes, and a yielding thread does not.
 #[derive(Default)]
 pub struct Backoff {
     since: Option<Instant>,
@@ -43,26 +43,26 @@ impl Backoff {
         }
     }
 
-    /// Restarts the back-off after some progress.
+    /// Restarts the back-off after progress, so that the next step yields.
     pub fn reset(&mut self) {
         self.since = None;
     }
 }
 
-/// Whether a thread of this process has found lately that others keep its core busy.
+/// Whether a thread of this process found, within the last 0.1 s, its core in use by another thread.
 pub fn cores_are_shared() -> bool {
     // Callers ask in every round, so read the clock only if cores were ever shared.
     CORES.were_shared() && CORES.are_shared(Instant::now())
 }
 
-/// What this process's threads know about its cores.
+/// Whether this process's cores count as shared.
 static CORES: Cores = Cores(AtomicU64::new(0));
 
-/// Time until which cores count as shared, in [`micros`].
+/// Time until which the cores count as shared, as a number of [`micros`].
 struct Cores(AtomicU64);
 
 impl Cores {
-    /// Records when a thread yielded its core and when it got the core back.
+    /// Records that a thread yielded its core at `offered` and got it back at `back`.
     fn came_back(&self, offered: Instant, back: Instant) {
         if back - offered > SLICE {
             self.0.store(micros(back + SHARED), Relaxed);
@@ -78,7 +78,7 @@ impl Cores {
     }
 }
 
-/// Converts a time to microseconds since the first call.
+/// Converts a time to microseconds since this function's first call.
 fn micros(time: Instant) -> u64 {
     static FIRST: OnceLock<Instant> = OnceLock::new();
     time.saturating_duration_since(*FIRST.get_or_init(Instant::now)).as_micros() as u64

@@ -3,18 +3,18 @@
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::sync::OnceLock;
 
-/// Returns all bars of the process.
+/// Returns the set of all progress bars of the process.
 pub(super) fn all() -> &'static MultiProgress {
     static BARS: OnceLock<MultiProgress> = OnceLock::new();
     BARS.get_or_init(MultiProgress::new)
 }
 
-/// Adds a bar for the stage `name` with `total` work.
+/// Adds a progress bar for the stage `name` with a total of `total` units of work.
 pub(super) fn add(name: &str, total: u64) -> ProgressBar {
     styled(all().add(ProgressBar::new(total.max(1))), name)
 }
 
-/// Sets a bar's style. The message is cut to the rest of the terminal's width, so that no line wraps.
+/// Sets the style of a progress bar. The message is cut to the rest of the terminal's width, so that no line wraps.
 fn styled(bar: ProgressBar, name: &str) -> ProgressBar {
     let style = ProgressStyle::with_template("{prefix:10} {bar:12} {percent:>3} % {wide_msg}");
     bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));

@@ -10,7 +10,7 @@ use libc::{c_int, c_void, siginfo_t};
 /// Length of the longest line in the list of mappings: numbers and a path.
 const LONGEST: usize = libc::PATH_MAX as usize + 128;
 
-/// Installs the handler.
+/// Installs the handler of SIGBUS.
 ///
 /// # Errors
 /// The error of the system if it refuses the handler.
@@ -50,8 +50,8 @@ fn write_stderr(text: &[u8]) {
     unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
 }
 
-/// Returns the path of the file that is mapped at `address`, from the system's list of mappings. `line` is the buffer
-/// for a line of the list.
+/// Returns the path of the file that is mapped at `address`, from the system's list of this process's mappings. `line`
+/// is a buffer for one line of the list.
 fn mapped_at(address: usize, line: &mut [u8; LONGEST]) -> Option<&[u8]> {
     // SAFETY: the path ends with a zero.
     let list = unsafe { libc::open(c"/proc/self/maps".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
@@ -77,7 +77,7 @@ fn mapped_at(address: usize, line: &mut [u8; LONGEST]) -> Option<&[u8]> {
     }
 }
 
-/// Whether `address` lies in the range with which `line` begins.
+/// Whether `address` is in the range of addresses at the start of `line`, a line of the list of mappings.
 fn contains_address(line: &[u8], address: usize) -> bool {
     let mut parts = line.split(|byte| matches!(byte, b'-' | b' '));
     let mut number = || parts.next().map(|digits| digits.iter().fold(0, |sum, &digit| sum << 4 | hex(digit)));

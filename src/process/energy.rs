@@ -1,29 +1,29 @@
-//! Energy use of the processors, from their own counters (RAPL), which Linux shows as files.
+//! Energy use of the processors, from their RAPL counters, which Linux shows as files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folder in which Linux shows the counters.
+/// Folder in which Linux shows the energy counters.
 const COUNTERS: &str = "/sys/class/powercap";
 
 /// Energy counters of all processor packages of this machine.
 pub struct CpuMeter(Vec<PathBuf>);
 
-/// A reading of all counters, in microjoules.
+/// Values of all energy counters at one moment, in microjoules.
 pub struct Reading(Vec<u64>);
 
 impl CpuMeter {
-    /// Finds the counters of this machine.
+    /// Finds the energy counters of this machine.
     ///
     /// # Errors
-    /// The reason why they can't be read, in words.
+    /// The reason why the counters can't be read, in words.
     pub fn open() -> Result<CpuMeter, String> {
         CpuMeter::below(Path::new(COUNTERS))
     }
 
     fn below(folder: &Path) -> Result<CpuMeter, String> {
         let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-        // The names of a package's parts have a second colon.
+        // The counters of parts of a package have a second colon in their names.
         let is_package = |name: &str| name.contains("rapl:") && name.matches(':').count() == 1;
         let packages = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_package));
         let mut packages: Vec<PathBuf> = packages.map(|entry| entry.path()).collect();
@@ -36,18 +36,19 @@ impl CpuMeter {
         }
     }
 
-    /// Reads all counters.
+    /// Reads all energy counters.
     ///
     /// # Errors
-    /// The reason why they can't be read, in words.
+    /// The reason why the counters can't be read, in words.
     pub fn read(&self) -> Result<Reading, String> {
         self.0.iter().map(|package| number(&package.join("energy_uj"))).collect::<Result<_, _>>().map(Reading)
     }
 
-    /// Returns the joules used since the reading `before`. Each counter may have wrapped around once at most.
+    /// Returns the energy used since the reading `before`, in joules. Each counter may have wrapped around once at
+    /// most.
     ///
     /// # Errors
-    /// The reason why they can't be read, in words.
+    /// The reason why the counters can't be read, in words.
     pub fn joules_since(&self, before: &Reading) -> Result<f64, String> {
         let now = self.read()?;
         let mut joules = 0.0;

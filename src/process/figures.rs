@@ -1,4 +1,4 @@
-//! Measurements of stages: seconds, bytes, peaks.
+//! Measurements of stages: seconds, bytes and peaks of memory.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 pub struct Figures {
     /// Wall time in seconds.
     pub seconds: f64,
-    /// Bytes read.
+    /// Bytes that the stage read.
     pub read: u64,
-    /// Bytes written.
+    /// Bytes that the stage wrote.
     pub written: u64,
     /// Peak of host memory while the stage ran, in bytes.
     pub host_memory_peak: u64,
@@ -26,11 +26,11 @@ impl Figures {
     }
 }
 
-/// Measurements of all stages of one or more runs, finished or not.
+/// Measurements of the stages of one or more runs, including stages that did not finish.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Spent {
-    /// Measurements by the name of the stage.
+    /// Measurements of each stage, by its name.
     pub stages: BTreeMap<String, Figures>,
     /// Peak of host memory, in bytes.
     pub host_memory_peak: u64,
@@ -39,7 +39,7 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// Adds the measurements of a stage.
+    /// Adds the measurements `figures` to the stage named `stage`.
     pub fn on(&mut self, stage: &str, figures: &Figures) {
         self.stages.entry(stage.to_owned()).or_default().add(figures);
     }

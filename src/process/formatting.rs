@@ -4,13 +4,13 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// Bytes.
+    /// Work that is measured in bytes.
     Bytes,
-    /// Units of work, such as pairs of blocks.
+    /// Work that is measured in units of the algorithm, such as pairs of blocks.
     Units,
-    /// Edges.
+    /// Work that is measured in edges.
     Edges,
-    /// Elements of a list.
+    /// Work that is measured in elements of a list.
     Elements,
 }
 
@@ -26,7 +26,7 @@ impl Unit {
     }
 }
 
-/// Formats bytes as `1.50 GiB`; limits are written in the same units.
+/// Formats a number of bytes as `1.50 GiB`, in the binary units that job files use for limits.
 pub(crate) fn bytes(n: u64) -> String {
     scaled(n as f64, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
@@ -42,7 +42,7 @@ pub(crate) fn duration(seconds: f64) -> String {
     }
 }
 
-/// Formats an amount of work.
+/// Formats an amount of work with its unit.
 pub fn amount(n: u64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => bytes(n),
@@ -50,7 +50,7 @@ pub fn amount(n: u64, unit: Unit) -> String {
     }
 }
 
-/// Formats a rate as `1.43 GB/s` or `25.10 M edges/s`, in powers of ten.
+/// Formats a rate per second as `1.43 GB/s` or `25.10 M edges/s`, in powers of ten.
 pub fn per_second(rate: f64, unit: Unit) -> String {
     match unit {
         Unit::Bytes => scaled(rate, 1000.0, &["B/s", "kB/s", "MB/s", "GB/s", "TB/s"]),

@@ -1,4 +1,4 @@
-//! Use of the GPU by this process: bytes of GPU memory taken, and time in which the GPU computed.
+//! Counters of this process's use of the GPU: bytes of GPU memory taken, and time in which the GPU computed.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -7,24 +7,24 @@ static TAKEN: AtomicU64 = AtomicU64::new(0);
 static MOST: AtomicU64 = AtomicU64::new(0);
 static BUSY: AtomicU64 = AtomicU64::new(0);
 
-/// Records that `bytes` bytes of GPU memory are taken now.
+/// Records that this process has now taken `bytes` bytes of GPU memory.
 pub fn take(bytes: u64) {
     TAKEN.store(bytes, Relaxed);
     MOST.fetch_max(bytes, Relaxed);
 }
 
-/// Returns the most bytes that were taken at once since the previous call.
+/// Returns the peak of GPU memory taken, in bytes, since the previous call.
 pub fn most_taken() -> u64 {
     let now = TAKEN.load(Relaxed);
     MOST.swap(now, Relaxed).max(now)
 }
 
-/// Adds time in which the GPU computed.
+/// Adds `time` to the time in which the GPU computed.
 pub fn add_busy(time: Duration) {
     BUSY.fetch_add(time.as_micros() as u64, Relaxed);
 }
 
-/// Returns the time in which the GPU has computed, as far as it was measured.
+/// Returns the total time in which the GPU has computed, as far as it was measured.
 pub fn busy() -> Duration {
     Duration::from_micros(BUSY.load(Relaxed))
 }

@@ -1,8 +1,8 @@
 //! Resources of the machine that this process may use: cores, memory, disk.
 //!
-//! The crate procfs reads most of these files, too. But it lacks the memory that the limits of a cgroup and all its
-//! ancestors leave, in both versions of cgroups and without reclaimable page cache, and the memory that schedulers
-//! grant. Most of this code is for these.
+//! The crate procfs reads most of these files, too. But it lacks two things, which most of this code is for: the memory
+//! that the limits of a cgroup and its ancestors leave (in both versions of cgroups, without reclaimable page cache),
+//! and the memory that schedulers grant.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -30,13 +30,13 @@ pub fn processor() -> String {
 
 /// Returns the number of cores that this process may use according to its affinity mask and its cgroup's quota.
 pub fn cores_at_hand() -> usize {
-    // Cached, because it reads files of the cgroup, which takes longer than many rounds of a search or between ranks.
+    // The number is cached. Reading the files of the cgroup takes longer than many rounds of a search or between ranks.
     static CORES: OnceLock<usize> = OnceLock::new();
     *CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, std::num::NonZero::get))
 }
 
-/// Environment variables that grant cores. The flag is true if the grant is for one rank, and false if it is for all
-/// ranks of a node.
+/// Environment variables by which a scheduler grants cores. The flag is true if the grant is for each rank, and false
+/// if all ranks of a node share it.
 const GRANTS: [(&str, bool); 5] = [
     ("SLURM_CPUS_PER_TASK", true),
     ("GPUGRAPH_THREADS", true),
@@ -50,24 +50,24 @@ const GRANTS: [(&str, bool); 5] = [
 pub struct Grant {
     /// Number of cores.
     pub cores: usize,
-    /// Whether each rank of this machine may use that many cores. If not, the ranks share them.
+    /// Whether each rank of this machine may use `cores` cores. If not, the ranks share them.
     pub each: bool,
 }
 
-/// Returns the cores that this process may use: the least of its affinity mask, its cgroup's quota, and the grant of
+/// Returns the cores that this process may use: the minimum of its affinity mask, its cgroup's quota, and the grant of
 /// Slurm or PBS. If none of these limits it, `OMP_NUM_THREADS` does.
 pub fn granted() -> Grant {
     let online = read("/sys/devices/system/cpu/online").and_then(|text| listed(&text));
     granted_by(cores_at_hand(), online, |name| std::env::var(name).ok())
 }
 
-/// Returns the number of cores of [`granted`].
+/// Returns the number of cores that [`granted`] reports.
 pub fn cores() -> usize {
     granted().cores
 }
 
-/// Returns the grant to a process that may run on `at_hand` of `online` cores. `variable` reads an environment
-/// variable.
+/// Returns the cores that a process may use if its mask and quota allow `at_hand` of the machine's `online` cores.
+/// `variable` reads an environment variable.
 fn granted_by(at_hand: usize, online: Option<usize>, variable: impl Fn(&str) -> Option<String>) -> Grant {
     let positive = |text: &str| text.trim().parse::<usize>().ok().filter(|&n| n > 0);
     // Schedulers without cgroups enforce no limit, but a job that uses more than its grant slows its neighbours.
@@ -84,7 +84,7 @@ fn granted_by(at_hand: usize, online: Option<usize>, variable: impl Fn(&str) -> 
     Grant { cores, each: grants.iter().any(|&(_, each)| each) }
 }
 
-/// Counts the numbers in a list such as `0-3,8`.
+/// Counts the numbers in a list of ranges such as `0-3,8`.
 fn listed(text: &str) -> Option<usize> {
     let count = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -101,27 +101,27 @@ pub fn affinity() -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] | pair.get(1).unwrap_or(&0) << 4).collect()
 }
 
-/// Memory of the machine, and memory that is free for this process, in bytes.
+/// Memory of the machine and memory that is free for this process, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Memory {
     /// Memory of the whole machine.
     pub total: u64,
-    /// Memory free for this process. It is the least of: available memory as the kernel reports it; the rest of the
-    /// limits of its cgroup and the cgroup's ancestors (version 1 or 2, reclaimable page cache not counted); the rest
-    /// of the scheduler's grant; a share of the rest of `ulimit -v`.
+    /// Memory that is free for this process. It is the minimum of: available memory according to the kernel; the memory
+    /// that the limits of its cgroup and the cgroup's ancestors leave (version 1 or 2, without reclaimable page cache);
+    /// the rest of the scheduler's grant; and a share of the address space that `ulimit -v` leaves.
     pub free: u64,
     /// True if `ulimit -v` is the tightest limit.
     pub by_addresses: bool,
 }
 
-/// Reads [`Memory`]. If /proc/meminfo can't be read, `total` is 0, and `free` is 0 as well unless another limit is
-/// known.
+/// Reads how much memory the machine has and how much is free. If /proc/meminfo can't be read, `total` is 0, and `free`
+/// is 0 as well unless another limit is known.
 pub fn memory() -> Memory {
     let text = read("/proc/meminfo").unwrap_or_default();
     let total = kib_of(&text, "MemTotal:");
     let available = kib_of(&text, "MemAvailable:").or(total);
-    // Mapped files, stacks and the allocator take addresses, too. A job's default limit is 80 % of this, which is half
-    // of what `ulimit -v` leaves.
+    // Mapped files, stacks and the allocator also take address space. A job's default limit is 80 % of this value,
+    // which is half of the address space that `ulimit -v` leaves.
     let addresses = crate::memory::addresses_left().map(|left| left / 8 * 5);
     let granted = granted_memory().map(|grant| grant.saturating_sub(process_memory()));
     let free = [available, cgroup_free(), granted, addresses].into_iter().flatten().min().unwrap_or(0);
@@ -148,7 +148,7 @@ pub fn process_memory() -> u64 {
 /// Returns the bytes that may still be written to the file system of `path`, or of its nearest existing ancestor.
 ///
 /// # Errors
-/// Errors of the system.
+/// The error of the system.
 pub fn free_disk(path: &Path) -> std::io::Result<u64> {
     let there = path.ancestors().find(|path| path.exists()).filter(|path| !path.as_os_str().is_empty());
     os::free_bytes(there.unwrap_or(Path::new(".")))
@@ -159,7 +159,7 @@ fn read(path: impl AsRef<Path>) -> Option<String> {
     std::fs::read(path).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the value of a line `KEY  N kB`, in bytes.
+/// Returns the value of the line `KEY  N kB` of `text`, in bytes.
 fn kib_of(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib << 10)
@@ -172,7 +172,8 @@ struct Mount {
     options: String,
 }
 
-/// Parses lines of mountinfo: `id parent major:minor ROOT POINT options [optional]... - KIND source OPTIONS`.
+/// Parses lines of `/proc/self/mountinfo`: `id parent major:minor ROOT POINT options [optional]... - KIND source
+/// OPTIONS`.
 fn mounts(text: &str) -> Vec<Mount> {
     let mount = |line: &str| {
         let (left, right) = line.split_once(" - ")?;
@@ -188,14 +189,15 @@ fn mounts(text: &str) -> Vec<Mount> {
     text.lines().filter_map(mount).collect()
 }
 
-/// Decodes the octal escapes of blank, tab, newline and backslash.
+/// Decodes mountinfo's octal escapes of blank, tab, newline and backslash.
 fn unescape(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()
         .fold(text.to_owned(), |text, (escape, c)| text.replace(escape, c))
 }
 
-/// Returns the bytes that the tightest memory limit leaves, among this process's cgroup and its ancestors.
+/// Returns the bytes of memory that the tightest limit among this process's cgroup and its ancestors leaves; `None` if
+/// there is no limit.
 fn cgroup_free() -> Option<u64> {
     let mounts = mounts(&read("/proc/self/mountinfo")?);
     let groups = read("/proc/self/cgroup")?;
@@ -224,8 +226,8 @@ fn cgroup_free() -> Option<u64> {
     groups.lines().filter_map(of_line).min()
 }
 
-/// Returns the bytes that one cgroup has left: limit − usage + reclaimable page cache. Returns `None` if it has no
-/// limit.
+/// Returns the bytes of memory that one cgroup has left: limit − usage + reclaimable page cache. Returns `None` if it
+/// has no limit.
 fn left_in(folder: &Path, version: u8) -> Option<u64> {
     let number = |name: &str| read(folder.join(name))?.trim().parse::<u64>().ok();
     let (limit, usage, cache) = match version {

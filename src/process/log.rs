@@ -2,8 +2,8 @@
 //! resumed runs.
 //!
 //! Lines that are logged before the workdir is known are kept and written later. If the log can't be written, one line
-//! on stderr reports it, and the job goes on. The error that ends a run is logged as its last line. As text on stderr
-//! it has no prefix, so the caller of [`last`] prints it.
+//! on stderr reports it, and the job goes on. The error that ends a run is logged as its last line. On stderr in text
+//! format the error has no prefix, so the caller of [`last`] prints it.
 
 use crate::error::{Error, Result};
 use crate::store::regular;
@@ -34,19 +34,19 @@ pub enum Format {
     Json,
 }
 
-/// Target of the line that ends a run.
+/// Log target of the line that ends a run.
 const LAST: &str = "gpugraph::last";
 
-/// Style of stderr: the bits `JSON` and `BARS`.
+/// Style of stderr: a combination of the bits `JSON` and `BARS`.
 static STYLE: AtomicU8 = AtomicU8::new(0);
 const JSON: u8 = 1;
 const BARS: u8 = 2;
-/// Target of lines about short stages. They go only to `run.log`, because they are of no interest on stderr.
+/// Log target of lines about short stages. They go only to `run.log`, because nobody needs them on stderr.
 pub(super) const SHORT_STAGES: &str = "gpugraph::short_stages";
 
 /// Starts logging. `quiet` restricts stderr to warnings and errors, while `run.log` still gets every line. The
 /// environment variable `GPUGRAPH_LOG` (such as `debug` or `gpugraph::prepare=trace`) overrides the level of stderr.
-/// Unless `leads` is true, for rank 0, only warnings and errors are logged. Calls after the first do nothing.
+/// `leads` is true for rank 0; other ranks log only warnings and errors. Calls after the first do nothing.
 pub fn init(format: Format, quiet: bool, leads: bool) {
     let of = |loud: bool| if loud { LevelFilter::INFO } else { LevelFilter::WARN };
     let level = of(leads && !quiet);
@@ -68,7 +68,8 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
     }
 }
 
-/// Logs the error that ends a run. Returns true if that has printed it to stderr, which is so for JSON.
+/// Logs the error that ends a run; `what` is its text. Returns true if the log printed it to stderr, which it does as
+/// JSON only.
 pub fn last(error: &Error, what: &str) -> bool {
     match error {
         // A requested stop is no error: the user knows about it, and the next run goes on.
@@ -92,19 +93,19 @@ where
     }
 }
 
-/// Whether lines are JSON. Readers of JSON need numbers rather than text such as `1.5 GiB`.
+/// Whether log lines are JSON. Readers of JSON need numbers rather than text such as `1.5 GiB`.
 pub(super) fn is_json() -> bool {
     STYLE.load(Relaxed) & JSON != 0
 }
 
-/// Whether bars show progress: on a terminal, as text, not quiet.
+/// Whether progress is shown as bars: stderr is a terminal, the format is text, and the run is not quiet.
 pub(super) fn has_bars() -> bool {
     STYLE.load(Relaxed) & BARS != 0
 }
 
 /// State of `run.log`.
 enum RunLog {
-    /// The workdir is not known yet; these lines wait for it.
+    /// The workdir is not known yet, and these lines wait for it.
     Waiting(Vec<u8>),
     Open(File),
     /// There is no log file, or writing it failed.
@@ -112,7 +113,7 @@ enum RunLog {
 }
 
 static RUN_LOG: Mutex<RunLog> = Mutex::new(RunLog::Waiting(Vec::new()));
-/// Most bytes of lines that wait for a workdir.
+/// Largest number of bytes of lines that wait for the workdir.
 const WAITING: usize = 1 << 16;
 
 /// Appends to `run.log` in `workdir` all lines logged so far, and every later line. Only the holder of the workdir's

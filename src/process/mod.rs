@@ -1,4 +1,4 @@
-//! The process and its surroundings: resources of the machine, signals, logs and progress.
+//! The process and the machine it runs on: resources, signals, logs and progress.
 //!
 //! | module | contents |
 //! |---|---|

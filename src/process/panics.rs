@@ -1,4 +1,4 @@
-//! Catches panics of libraries on damaged files, so that they do not end the program.
+//! Catches panics of libraries that read damaged files, so that the panics do not end the program.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,12 +7,13 @@ thread_local! {
     static CATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether [`caught`] is catching panics of this thread. The panic hook then neither prints them nor ends other ranks.
+/// Whether this thread is in a call of [`caught`]. The panic hook then neither prints the panic nor ends other ranks.
 pub fn are_caught() -> bool {
     CATCHING.get()
 }
 
-/// Calls a library that may panic on damaged bytes. State that `call` changed must not be used after a panic.
+/// Calls `call`, a library function that may panic on damaged bytes, and turns a panic into an error. State that `call`
+/// changed must not be used after a panic.
 ///
 /// # Errors
 /// The panic's message, in one line.
@@ -38,7 +39,7 @@ mod tests {
     #[test]
     fn a_panic_is_a_sentence() {
         assert_eq!(caught(|| 7), Ok(7));
-        // Panics without a print.
+        // `resume_unwind` panics without printing a message.
         assert_eq!(caught(|| -> u8 { resume_unwind(Box::new("of\n  7")) }), Err("of 7".into()));
         assert_eq!(caught(|| -> u8 { resume_unwind(Box::new("of\n  8".to_owned())) }), Err("of 8".into()));
         assert!(!are_caught());

@@ -1,5 +1,5 @@
-//! Handlers of signals. The first signal that asks to stop sets a flag; a second one exits at once. `bus_errors`
-//! handles SIGBUS.
+//! Signal handlers. The first signal that asks to stop sets a flag; a second one exits at once. `bus_errors` handles
+//! SIGBUS.
 //!
 //! SIGPIPE stays ignored, as in every Rust program. So writing to a closed pipe is an error that the writer handles.
 #![allow(unsafe_code)] // each registration says why its handler may run between any two instructions
@@ -27,8 +27,8 @@ const STOPPING: [(i32, &str); 6] = [
     (SIGHUP, "SIGHUP (the terminal is gone)"),
 ];
 
-/// Time after the first signal from which a second one counts. Within this time `timeout` and some launchers send the
-/// same signal twice, and so does a scheduler together with a job script that passes its signals on.
+/// Time after the first signal in which a second one is ignored. Within this time `timeout` and some launchers send the
+/// same signal twice. A process may also get it from the scheduler and from a job script that passes signals on.
 const SECOND_AFTER: Duration = Duration::from_secs(1);
 
 /// Cause of the stop: index + 1 in [`STOPPING`], or one past the last for [`REASON`]; 0 if no stop was requested.
@@ -37,9 +37,9 @@ static STOP_CAUSE: AtomicUsize = AtomicUsize::new(0);
 static STOP_TIME: AtomicU64 = AtomicU64::new(0);
 static REASON: OnceLock<&'static str> = OnceLock::new();
 
-/// Installs the handlers. SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 and SIGXCPU set the flag of [`stop_requested`]; a
-/// second one exits at once with 75. On SIGBUS a line names the file, and the process exits with 3. Calls after the
-/// first do nothing.
+/// Installs the signal handlers. The first SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 or SIGXCPU sets the flag of
+/// [`stop_requested`]; a second one exits at once with 75. On SIGBUS a line names the file, and the process exits with
+/// 3. Calls after the first do nothing.
 ///
 /// # Errors
 /// [`Error::Io`] if the system refuses a handler.
@@ -92,7 +92,8 @@ pub fn stop_requested() -> Option<&'static str> {
     }
 }
 
-/// Requests a stop, like a signal. Call it if going on would do harm, such as after losing the lock.
+/// Requests a stop, as a signal does. Call it if going on would do harm, for example after the lock of the workdir is
+/// lost.
 pub fn request_stop(reason: &'static str) {
     let _ = REASON.set(reason);
     let _ = STOP_CAUSE.compare_exchange(0, STOPPING.len() + 1, SeqCst, SeqCst);

@@ -1,4 +1,4 @@
-//! The file `status.json`: the state of a job, for other shells.
+//! The file `status.json`: the state of a running job, for other shells to read.
 
 use crate::store::regular;
 use std::path::Path;
@@ -9,27 +9,27 @@ use super::formatting::Unit;
 /// Contents of `status.json`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Status {
-    /// True if the job was still running when this was written; false once it has ended regularly.
+    /// True if the job was still running when the file was written; false once the job has ended regularly.
     pub running: bool,
     /// The current stage, or the last one.
     pub stage: String,
     /// Unit of `done`, `total` and `rate`.
     pub unit: Unit,
-    /// Work done.
+    /// Work done in the stage.
     pub done: u64,
-    /// Total work; 0 if unknown.
+    /// Total work of the stage; 0 if unknown.
     pub total: u64,
-    /// Recent rate, in work per second.
+    /// Recent rate, in units of work per second.
     pub rate: f64,
     /// Seconds left at this rate, if known.
     pub eta_seconds: Option<f64>,
-    /// Current host memory, in bytes.
+    /// Host memory in use, in bytes.
     pub memory: u64,
     /// Peak of host memory, in bytes.
     pub memory_peak: u64,
     /// Limit of host memory, in bytes, if there is one.
     pub memory_limit: Option<u64>,
-    /// Number of the run, as in the manifest.
+    /// Number of the run in the manifest.
     #[serde(default)]
     pub run: u64,
     /// Seconds since the run began.
@@ -38,16 +38,16 @@ pub struct Status {
     /// Measurements of the run's stages so far.
     #[serde(default)]
     pub spent: Spent,
-    /// Host of the process.
+    /// Host on which rank 0 runs.
     pub host: String,
-    /// Process id on that host.
+    /// Process id of rank 0 on that host.
     pub pid: u32,
     /// Time of this status, as `2026-11-20T12:00:00Z`.
     pub updated_at: String,
 }
 
 impl Status {
-    /// Reads the last status of the job in `workdir`, if there is a readable one.
+    /// Reads the last status of the job in `workdir`; `None` if there is none or it can't be read.
     pub fn read(workdir: &Path) -> Option<Status> {
         serde_json::from_slice(&regular::read(&workdir.join("status.json")).ok()?).ok()
     }

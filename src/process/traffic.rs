@@ -1,4 +1,4 @@
-//! Bytes that this process has sent to other ranks, as messages or through shared memory.
+//! Counter of the bytes that this process has sent to other ranks, as messages or through shared memory.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -9,7 +9,7 @@ pub fn count(bytes: u64) {
     SENT.fetch_add(bytes, Relaxed);
 }
 
-/// Returns the number of bytes sent so far.
+/// Returns the number of bytes that this process has sent to other ranks.
 pub fn sent() -> u64 {
     SENT.load(Relaxed)
 }

@@ -5,14 +5,14 @@ use crate::store::regular;
 use std::io::Read;
 use std::path::Path;
 
-/// A column, by the name of its file.
+/// Description of a column of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct About {
-    /// Name of the file without its extension.
+    /// Name of the column's file without its extension.
     pub name: &'static str,
-    /// The meaning of a row's value.
+    /// The meaning of the column's values, in words.
     pub holds: &'static str,
-    /// The value of a vertex that has none.
+    /// The value of a vertex without a result, in words.
     pub missing: &'static str,
 }
 
@@ -25,30 +25,30 @@ impl About {
     );
     /// Level of a vertex in a breadth-first search.
     pub const LEVEL: About = About::new("level", "edges on the way from the source", NOT_REACHED);
-    /// Ids of a graph with sparse ids, or with strings as ids.
+    /// Ids of the rows, for a graph with sparse ids or with strings as ids.
     pub const IDS: About =
         About::new("ids", "id in the input, sorted: row i of every other column is of the id in row i", "none");
 
-    /// Returns the description of a column.
+    /// Returns the description of the column with this name.
     pub const fn new(name: &'static str, holds: &'static str, missing: &'static str) -> About {
         About { name, holds, missing }
     }
 }
 
-/// What a search writes for a vertex that it does not reach.
+/// The value that a search writes for a vertex that it does not reach, in words.
 pub const NOT_REACHED: &str = "-1: not reached";
 
 /// Type and number of rows of a column, read from its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ColumnShape {
-    /// Name of the type in numpy, such as `int64`; `text` for CSV.
+    /// NumPy's name of the type, such as `int64`; `text` for CSV.
     pub kind: String,
     /// Number of rows; unknown for text.
     pub rows: Option<u64>,
 }
 
 impl ColumnShape {
-    /// Reads the header of a file in `out/`; `None` if the file is not a column.
+    /// Reads the type and number of rows from the header of a file in `out/`; `None` if the file is not a column.
     pub fn of(path: &Path) -> Option<ColumnShape> {
         if path.extension()? != OutputFormat::Npy.ending() {
             return Some(ColumnShape { kind: "text".into(), rows: None });

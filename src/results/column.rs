@@ -1,5 +1,5 @@
-//! A column whose values are written piece by piece in the order of its rows, because the column of a list may be
-//! larger than memory.
+//! Writes a column of results piece by piece in the order of its rows, because the column of a list may be larger than
+//! memory.
 
 use super::file::{Output, ResultFile};
 use super::{OutputFormat, Value};
@@ -9,12 +9,12 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
 
-/// Number of rows that a thread formats at a time.
+/// Number of rows that one thread formats at a time.
 const PIECE: u64 = 1 << 17;
 /// Maximum number of threads that format rows; more do not speed up one file.
 const WRITERS: usize = 4;
 
-/// A column that is being written.
+/// A column of results that is being written to its file.
 pub struct Column<T> {
     path: String,
     file: ResultFile,
@@ -36,8 +36,8 @@ pub(super) fn npy_header<T: Value>(rows: u64) -> Vec<u8> {
 }
 
 impl<T: Value> Column<T> {
-    /// Begins the column `name` of `rows` values in the file `to`; `path` is its path relative to the workdir. In text,
-    /// the row numbers are in a column `key`.
+    /// Begins a column of `rows` values in the file `to`; `path` is the file's path relative to the workdir. In CSV the
+    /// column is called `name`, and a column `key` before it has the row numbers.
     pub(super) fn create(
         path: String,
         to: &Path,
@@ -53,7 +53,8 @@ impl<T: Value> Column<T> {
         Ok(Column { path, file, format, rows, written: 0, values: PhantomData })
     }
 
-    /// Appends `rows` values; `values` returns the values of any part of them. Up to `threads` threads format pieces.
+    /// Appends `rows` values to the column. `values` returns the values of a range of these rows. Up to `threads`
+    /// threads format the values.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`].

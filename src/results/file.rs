@@ -1,4 +1,4 @@
-//! A result file: complete or absent, and identified by its length and checksum.
+//! A file of results, which is complete or absent and is identified by its length and checksum.
 
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -24,7 +24,7 @@ pub struct Output {
 }
 
 impl Output {
-    /// Returns length and checksum of these bytes.
+    /// Returns the length and checksum of a file with these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Output { bytes: bytes.len() as u64, checksum: xxh3_64(bytes) }
     }
@@ -47,15 +47,15 @@ impl Output {
         }
     }
 
-    /// Returns true if the file at `path` is unchanged since it was written. A link in its place counts as changed
-    /// wherever it leads, because its target may change.
+    /// Returns true if the file at `path` has this length and checksum, so that it is unchanged since it was written. A
+    /// symbolic link counts as changed even if its target has the same bytes, because the target may change.
     pub fn is_of(&self, path: &Path) -> bool {
         let as_long = path.symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() == self.bytes);
         as_long && Output::of_file(path).is_ok_and(|found| found == *self)
     }
 }
 
-/// Creates the file at `path`: the bytes that `write` writes, followed by `zeros` zero bytes that take no space on
+/// Creates the file at `path` with the bytes that `write` writes, followed by `zeros` zero bytes that take no space on
 /// disk.
 pub(super) fn make(
     path: &Path,
@@ -78,7 +78,7 @@ pub(super) struct ResultFile {
 }
 
 impl ResultFile {
-    /// Creates the file for `path` under a temporary name.
+    /// Creates the file, under a temporary name until it is finished at `path`.
     pub fn create(path: &Path) -> Result<ResultFile> {
         let part = temp_path(path);
         let file = regular::create(&part).map_err(|e| Error::io("create the file", &part, e))?;
@@ -86,14 +86,14 @@ impl ResultFile {
         Ok(ResultFile { path: path.to_owned(), part, out, finished: false })
     }
 
-    /// Appends bytes.
+    /// Appends bytes to the file.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.out.write_all(bytes);
         self.note(written)
     }
 
-    /// Appends `pieces` pieces of bytes in order. Up to `threads` threads call `make` to create pieces, each in its own
-    /// buffer, while another thread writes.
+    /// Appends `pieces` pieces of bytes to the file in order. Up to `threads` threads call `make` to create pieces in
+    /// buffers of their own, while one of them writes.
     pub fn write_pieces(
         &mut self,
         pieces: u64,
@@ -127,7 +127,7 @@ impl ResultFile {
         };
         std::thread::scope(|scope| {
             for _ in 1..(threads as u64).min(pieces) {
-                // If the system starts fewer threads, those that were started do the work.
+                // If the system starts fewer threads, the started threads do all the work.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
@@ -153,14 +153,14 @@ impl ResultFile {
     }
 
     fn note<T>(&self, done: std::io::Result<T>) -> Result<T> {
-        // A signal ends the writing just like an error.
+        // A signal ends the writing as an error does.
         done.map_err(|e| signals::check().err().unwrap_or_else(|| Error::io("write results", &self.path, e)))
     }
 }
 
-/// The state shared by threads that write pieces of a file in turn.
+/// The state shared by threads that write the pieces of a file one after another, in order.
 struct WriteTurn<'f> {
-    /// The piece to write next.
+    /// Number of the piece to write next.
     piece: u64,
     file: &'f mut ResultFile,
     /// The error that ended the writing.
@@ -180,7 +180,7 @@ struct Hashed {
     file: BufWriter<File>,
     hash: Xxh3,
     bytes: u64,
-    /// Number of bytes that the system was asked to write to disk.
+    /// Number of bytes that the system was already asked to write to disk.
     under_way: u64,
 }
 
@@ -215,7 +215,7 @@ impl Write for Hashed {
         self.hash.update(bytes);
         self.bytes += bytes.len() as u64;
         if self.bytes - self.under_way >= WRITTEN_BACK {
-            // The disk starts writing meanwhile, so that less is left for the sync at the end.
+            // The disk starts to write now, so that less is left for the sync at the end.
             start_writeback(self.file.get_ref(), self.under_way, self.bytes - self.under_way);
             self.under_way = self.bytes;
         }

@@ -20,7 +20,7 @@ pub use write::Columns;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Path of the list of the input's sparse ids, which gives the order of the rows in results.
+/// Path in the workdir of the list of the input's sparse ids, which gives the order of the rows in results.
 pub const IDS: &str = "out/ids.npy";
 
 /// Path of the list of the input's strings, a line each, which gives the order of the rows in results.
@@ -63,8 +63,8 @@ impl OutputFormat {
         }
     }
 
-    /// Returns an upper bound in bytes of a row, in a column whose values have `width` bytes and up to `digits`
-    /// characters.
+    /// Returns an upper bound for the bytes of a row in a column. Its values take `width` bytes in binary and up to
+    /// `digits` characters in text.
     pub fn row_bytes(self, width: u64, digits: u64) -> u64 {
         match self {
             OutputFormat::Npy => width,

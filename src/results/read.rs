@@ -1,5 +1,5 @@
-//! Reads columns back row by row, because they may be larger than memory, and refuses files with another layout or
-//! length.
+//! Reads columns of results back row by row, because they may be larger than memory, and refuses files with another
+//! layout or length.
 
 use super::column::npy_header;
 use super::{Value, csv_field};
@@ -12,7 +12,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
-/// Size of a read in bytes.
+/// Number of bytes that are read from a column at a time.
 const BUFFER: usize = 1 << 16;
 /// Maximum length in bytes of a line of text: an id, a comma and a number. An id that is a string may have each of its
 /// bytes doubled.
@@ -47,11 +47,11 @@ impl fmt::Display for RowId<'_> {
     }
 }
 
-/// The values of a column, in the order of its rows.
+/// Iterator over the values of a column, in the order of its rows.
 pub type Values<'p, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'p>;
 
-/// Returns the values of the column in a file of exactly `rows` rows: an array `NAME.npy`, or a text `NAME.csv`. A line
-/// of text begins with the `id` of its row, and the header calls these ids `key`.
+/// Opens a column of results of exactly `rows` rows and returns its values. The file is an array `NAME.npy` or a text
+/// `NAME.csv`. In text, each line begins with the row's id, which `id` returns, and `key` is the heading of the ids.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Validation`] if the file has another header, other ids, or more or fewer rows.
@@ -70,7 +70,7 @@ pub fn column<'p, T: Value + 'p>(
     Ok(Box::new(column))
 }
 
-/// A reader of one column.
+/// A reader of one column of results.
 struct ColumnReader<T, F> {
     path: PathBuf,
     file: BufReader<File>,
@@ -87,7 +87,7 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
         Error::Validation(format!("{}: {what}", self.path.display()))
     }
 
-    /// Checks the first bytes of the file against the header of such a column.
+    /// Checks that the file begins with the header of a column with this name, type and number of rows.
     fn check_header(&mut self, key: &str) -> Result<()> {
         let expected = match self.is_text {
             true => format!("{key},{}\n", self.path.file_stem().unwrap_or_default().to_string_lossy()).into_bytes(),
@@ -101,7 +101,7 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
         }
     }
 
-    /// Returns the next value; `None` if the file ends before it.
+    /// Reads the next value; returns `None` if the file ends before it.
     fn value(&mut self) -> Result<Option<T>> {
         let failed = |e| Error::io("read", &self.path, e);
         if !self.is_text {

@@ -1,26 +1,26 @@
-//! The number types of columns.
+//! The number types of result columns.
 
 use std::fmt::Display;
 use std::io::{Result, Write};
 use std::str::FromStr;
 
-/// A number that can be stored in NumPy arrays and written as text.
+/// A type of number that columns of results can have, in NumPy arrays and in text.
 pub trait Value: Copy + FromStr {
     /// NumPy's name of the type, such as `<u8`.
     const DESCR: &'static str;
     /// Size of a number in bytes.
     const BYTES: usize;
 
-    /// Returns the number in the form for text. Parsed as f64, the text gives the same value.
+    /// Returns the number as it is written in text. If a reader parses the text as f64, it gets the same value.
     fn shown(self) -> impl Display;
 
     /// Writes the number in little-endian order.
     ///
     /// # Errors
-    /// The errors of `out`.
+    /// The errors of writing to `out`.
     fn put(self, out: &mut dyn Write) -> Result<()>;
 
-    /// Appends the bytes of the number in little-endian order.
+    /// Appends the bytes of the number to `bytes` in little-endian order.
     fn append(self, bytes: &mut Vec<u8>);
 
     /// Decodes a number from its bytes; `None` if there are fewer or more than [`Self::BYTES`].

@@ -1,7 +1,7 @@
-//! Writes columns: one value for each row of the results, in the order of the input's ids.
+//! Writes columns of results: one value for each row, in the order of the input's ids.
 //!
-//! A `.npy` file is a header and its numbers. The crate npyz could write both, but it would write every zero, too.
-//! Zeros after the last id of an edge need no space here, and there may be 10^8 of them.
+//! A `.npy` file is a header and its numbers. The crate npyz could write both, but it would also write every zero to
+//! disk. A graph may have 10^8 ids after the last one with an edge, and the zeros for these ids take no space here.
 
 use super::column::{Column, npy_header};
 use super::file::{Output, make};
@@ -17,7 +17,7 @@ use crate::store::replace::make_folder_of;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A writer of one algorithm's columns under `out/` of a workdir.
+/// A writer of one algorithm's columns to `out/` of a workdir.
 pub struct Columns<'a> {
     workdir: &'a Path,
     format: OutputFormat,
@@ -30,7 +30,8 @@ pub struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Creates a writer for `algorithm` on `graph`, or on a list. Nothing is read or created until a column is written.
+    /// Creates a writer of the columns of `algorithm` on `graph`, or on a list if `graph` is `None`. Nothing is read or
+    /// created until a column is written.
     pub fn new(
         workdir: &'a Path,
         format: OutputFormat,
@@ -40,8 +41,8 @@ impl<'a> Columns<'a> {
         Columns { workdir, format, graph, algorithm, order: None, ids: None, names: None, written: BTreeMap::new() }
     }
 
-    /// Writes `out/NAME.npy` or `.csv`. `of` returns the value of a vertex, and `isolated` is the value of vertices
-    /// without an edge.
+    /// Writes the column `out/NAME.npy` or `.csv`. `of` returns the value of a vertex, and `isolated` is the value of
+    /// vertices without an edge.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Corrupt`] if the order or the ids are corrupt.
@@ -49,8 +50,23 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{name}"), name, (isolated, None), of)
     }
 
-    /// Writes `out/ALGORITHM/NAME.npy` or `.csv` like [`Self::put`]. If the vertex in `own` has no edge, it gets the
-    /// value in `own` instead of `isolated`.
+    /// Writes `out/ALGORITHM/NAME.npy` or `.csv` like [`Self::put`]. `isolated` returns the value of a vertex without an
+    /// edge by its id. Rows before the first vertex have the value `missing`.
+    ///
+    /// # Errors
+    /// The errors of [`Self::put`].
+    pub fn put_all<T: Value>(
+        &mut self,
+        name: &str,
+        missing: T,
+        isolated: impl Fn(u64) -> T,
+        of: impl Fn(Vertex) -> T,
+    ) -> Result<()> {
+        self.column(&format!("out/{}/{name}", self.algorithm), name, (missing, Some(&isolated)), of)
+    }
+
+    /// Writes the column `out/ALGORITHM/NAME.npy` or `.csv` as [`Self::put`] does. If the vertex in `own` has no edge,
+    /// it gets the value in `own` instead of `isolated`.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -61,11 +77,11 @@ impl<'a> Columns<'a> {
         own: Option<(InputId, T)>,
         of: impl Fn(Vertex) -> T,
     ) -> Result<()> {
-        self.column(&format!("out/{}/{name}", self.algorithm), name, (isolated, own), of)
+        self.column_with_own(&format!("out/{}/{name}", self.algorithm), name, (isolated, own), of)
     }
 
-    /// Writes `out/ALGORITHM/SOURCE/NAME.npy` or `.csv`, for an algorithm that has sources. If the source has no edge,
-    /// it gets the value `own`, if that is given; other vertices without an edge get `isolated`.
+    /// Writes the column `out/ALGORITHM/SOURCE/NAME.npy` or `.csv` of a search from `source`. If the source has no
+    /// edge, it gets the value `own`, if that is given. Other vertices without an edge get `isolated`.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -79,18 +95,18 @@ impl<'a> Columns<'a> {
     ) -> Result<()> {
         self.open()?;
         let path = format!("{}/{name}", self.folder_of(source));
-        self.column(&path, name, (isolated, own.map(|own| (source, own))), of)
+        self.column_with_own(&path, name, (isolated, own.map(|own| (source, own))), of)
     }
 
-    /// Returns the files that were written for a source, by their paths in the workdir.
+    /// Returns the files that were written for a source, with their paths relative to the workdir.
     pub fn of_source(&self, source: InputId) -> BTreeMap<String, Output> {
         let folder = format!("{}/", self.folder_of(source));
         let of_it = self.written.iter().filter(|(path, _)| path.starts_with(&folder));
         of_it.map(|(path, output)| (path.clone(), *output)).collect()
     }
 
-    /// Adopts files that an earlier run wrote, as if they had been written now. Returns false if any of them has
-    /// changed.
+    /// Registers files that an earlier run wrote, as if this writer had written them. If any of them has changed,
+    /// registers none and returns false.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -107,12 +123,14 @@ impl<'a> Columns<'a> {
 
     /// Returns the folder of a source, which is named by its number: a string may be no name of a file.
     fn folder_of(&self, source: InputId) -> String {
-        match (source, &self.names) {
-            (InputId::Name(name), Some(names)) => {
-                let row = names.lines().find(name.text().as_bytes()).unwrap_or_default();
-                format!("out/{}/{row}", self.algorithm)
-            }
-            _ => format!("out/{}/{source}", self.algorithm),
+        format!("out/{}/{}", self.algorithm, self.number_of(source).unwrap_or_default())
+    }
+
+    /// Returns the number that stands for a vertex; `None` if it is a string that the input does not have.
+    fn number_of(&self, id: InputId) -> Option<u64> {
+        match id {
+            InputId::Number(number) => Some(number),
+            InputId::Name(name) => self.names.as_ref()?.lines().find(name.text().as_bytes()),
         }
     }
 
@@ -124,8 +142,8 @@ impl<'a> Columns<'a> {
         if self.graph.is_some_and(|graph| graph.info.names) { self.open().map(drop) } else { Ok(()) }
     }
 
-    /// Begins `out/NAME.npy` or `.csv` for the `rows` elements of a list. The values must then be appended in the order
-    /// of the elements' indices.
+    /// Begins the column `out/NAME.npy` or `.csv` of a list with `rows` elements. The caller then appends the values in
+    /// the order of the elements' indices.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -140,8 +158,8 @@ impl<'a> Columns<'a> {
         Column::create(path, &to, self.format, headings, rows)
     }
 
-    /// Writes `out/ALGORITHM/NAME.npy` or `.csv`: a list of `rows` values, which `of` returns by their places in the
-    /// list. As text, the file has the places, from 0, in a column `place`.
+    /// Writes `out/ALGORITHM/NAME.npy` or `.csv` with `rows` values that do not belong to vertices; `of` returns the
+    /// value at a row number. As CSV, the file also has the row numbers, from 0, in a column `place`.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -151,28 +169,49 @@ impl<'a> Columns<'a> {
         self.end(column)
     }
 
-    /// Finishes a column that was begun.
+    /// Finishes a column that [`Self::begin`] began.
     ///
     /// # Errors
-    /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; an internal [`Error::Io`] if values are missing.
+    /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Internal`] if values are missing.
     pub fn end<T: Value>(&mut self, column: Column<T>) -> Result<()> {
         let (path, output) = column.finish()?;
         self.written.insert(path, output);
         Ok(())
     }
 
-    /// Returns the files that were written, by their paths in the workdir, including the list of sparse ids.
+    /// Returns all files that were written, with their paths relative to the workdir. The list of sparse ids is among
+    /// them.
     pub fn into_written(self) -> BTreeMap<String, Output> {
         self.written
     }
 
-    /// Writes a column. A row without a vertex has the value `isolated`, except the row of the source in `own`, which
-    /// has the value in `own`.
-    fn column<T: Value>(
+    /// Writes a column of vertices. A vertex without an edge has the value `isolated`, except the source in
+    /// `own`, which has the value in `own`.
+    fn column_with_own<T: Value>(
         &mut self,
         path: &str,
         name: &str,
         (isolated, own): (T, Option<(InputId, T)>),
+        of: impl Fn(Vertex) -> T,
+    ) -> Result<()> {
+        self.open()?;
+        let own = own.and_then(|(source, own)| Some((self.number_of(source)?, own)));
+        match own {
+            Some((source, own)) => {
+                let value = |number| if number == source { own } else { isolated };
+                self.column(path, name, (isolated, Some(&value)), of)
+            }
+            None => self.column(path, name, (isolated, None), of),
+        }
+    }
+
+    /// Writes a column. A vertex without an edge has the value that `isolated` returns for its id, or `missing` if there
+    /// is no `isolated`. Rows before the first vertex have the value `missing`.
+    fn column<T: Value>(
+        &mut self,
+        path: &str,
+        name: &str,
+        (missing, isolated): (T, Option<&dyn Fn(u64) -> T>),
         of: impl Fn(Vertex) -> T,
     ) -> Result<()> {
         let graph = self.open()?;
@@ -182,15 +221,12 @@ impl<'a> Columns<'a> {
         // Rows beyond the last id have no vertex.
         let dense = |row: u64| u32::try_from(row).ok().map(DenseId);
         let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
-        let row_of = |RawId(id)| sparse.map_or(Some(id), |ids| ids.binary_search(&id).ok().map(|row| row as u64));
-        let row_of = |source| match source {
-            InputId::Number(number) => row_of(first_id.raw(number)?),
-            InputId::Name(name) => self.names.as_ref()?.lines().find(name.text().as_bytes()),
+        let number = |row: u64| {
+            sparse.and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row).wrapping_add(first_id.0)
         };
-        let own = own.and_then(|(source, value)| Some((row_of(source)?, value)));
         let value = |row: u64| match dense(row).and_then(|id| relabel::vertex(map, id)) {
             Some(vertex) => of(vertex),
-            None => own.filter(|&(source, _)| source == row).map_or(isolated, |(_, value)| value),
+            None => isolated.map_or(missing, |isolated| isolated(number(row))),
         };
         let file = format!("{path}.{}", self.format.ending());
         let to = self.workdir.join(&file);
@@ -198,9 +234,9 @@ impl<'a> Columns<'a> {
         let output = match self.format {
             OutputFormat::Npy => {
                 // A header may declare many more vertices than have edges, so zeros after the last id are not written.
-                let zero = is_zero(isolated) && own.is_none();
+                let zero = is_zero(missing) && isolated.is_none();
                 let stored = if zero { rows.min(map.len() as u64) } else { rows };
-                let before_all = (0..before).map(|_| isolated);
+                let before_all = (0..before).map(|_| missing);
                 npy(&to, before + rows, before_all.chain((0..stored).map(value)), rows - stored)?
             }
             OutputFormat::Csv => make(&to, 0, |out| {
@@ -211,18 +247,15 @@ impl<'a> Columns<'a> {
                         writeln!(out, ",{}", value(row).shown())
                     });
                 }
-                (0..rows).try_for_each(|row| {
-                    let raw = sparse.and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row);
-                    writeln!(out, "{},{}", first_id.input(RawId(raw)), value(row).shown())
-                })
+                (0..rows).try_for_each(|row| writeln!(out, "{},{}", number(row), value(row).shown()))
             })?,
         };
         self.written.insert(file, output);
         Ok(())
     }
 
-    /// Opens the order and the ids before the first column is written, and writes the list of sparse ids, which gives
-    /// the order of rows.
+    /// On the first call, opens the order of vertices and the sparse ids, and writes the list of sparse ids, which
+    /// gives the order of rows. Returns the graph.
     fn open(&mut self) -> Result<&'a Graph> {
         let graph = self.graph.ok_or_else(|| Error::internal("write results of vertices", "a list has none"))?;
         if self.order.is_some() {
@@ -253,7 +286,7 @@ fn is_zero<T: Value>(value: T) -> bool {
     value.put(&mut bytes).is_ok() && bytes.iter().all(|&byte| byte == 0)
 }
 
-/// Writes an array of `rows` numbers: `values`, followed by `zeros` zeros.
+/// Writes a NumPy array of `rows` numbers: `values`, followed by `zeros` zeros.
 fn npy<T: Value>(to: &Path, rows: u64, values: impl Iterator<Item = T>, zeros: u64) -> Result<Output> {
     make(to, size_of::<T>() as u64 * zeros, |out| {
         out.write_all(&npy_header::<T>(rows))?;

@@ -11,7 +11,7 @@
 //! The head has the progress (`done` of `total`), which any reader can use. The stage gives the sections their meaning.
 
 use super::file::{Kind, NewFile};
-use super::map::{Mapped, as_u64};
+use super::map::{Mapped, as_u32, as_u64};
 use crate::error::{At, Error, Result};
 use crate::memory::bytes_of;
 use crate::store::replace::make_folder_of;
@@ -24,7 +24,7 @@ const KIND: Kind = Kind::new(b"CKPT");
 const HEAD: usize = 3;
 /// Shortest time between checkpoints.
 const INTERVAL: Duration = Duration::from_secs(30);
-/// Writing checkpoints takes at most one part in `SHARE` of the running time.
+/// Writing checkpoints takes at most 1/`SHARE` of the running time.
 const SHARE: u32 = 20;
 
 /// Reader and writer of the checkpoint of a stage.
@@ -49,7 +49,7 @@ impl Checkpoint {
         &self.path
     }
 
-    /// Reads the last checkpoint. A damaged checkpoint, or one of another key, is logged and counts as none.
+    /// Reads the last checkpoint. A damaged checkpoint, or a checkpoint with another key, is logged and counts as none.
     ///
     /// # Errors
     /// [`Error::Io`] if it can't be read.
@@ -76,7 +76,7 @@ impl Checkpoint {
         self.begun.elapsed() > INTERVAL
     }
 
-    /// Replaces the checkpoint by one with `sections`, the state after `done` of `total` units.
+    /// Replaces the checkpoint by a checkpoint with `sections`, the state after `done` of `total` units.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`]; the previous checkpoint remains.
@@ -140,8 +140,21 @@ impl Saved {
     /// # Errors
     /// [`Error::Corrupt`] if there is none, or its length is no multiple of 8 bytes.
     pub fn words(&self, number: usize) -> Result<&[u64]> {
-        let section = self.sections.get(number).and_then(|range| as_u64(&self.file.body()[range.clone()]));
+        let section = self.section(number).and_then(as_u64);
         section.ok_or_else(|| self.other("no such section of words"))
+    }
+
+    /// Returns section `number` as 32-bit words.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`] if there is none, or its length is no multiple of 4 bytes.
+    pub fn words_u32(&self, number: usize) -> Result<&[u32]> {
+        let section = self.section(number).and_then(as_u32);
+        section.ok_or_else(|| self.other("no such section of 32-bit words"))
+    }
+
+    fn section(&self, number: usize) -> Option<&[u8]> {
+        self.sections.get(number).map(|range| &self.file.body()[range.clone()])
     }
 
     /// Returns the error for an intact checkpoint whose contents do not fit its stage; `what` says what is wrong.
@@ -160,7 +173,7 @@ mod tests {
         let path = folder.path().join("c");
         let mut checkpoint = Checkpoint::new(path.clone(), 7);
         assert!(checkpoint.load().unwrap().is_none());
-        for sections in [vec![], vec![0], vec![8, 16], vec![3, 0, 9, 24]] {
+        for sections in [vec![], vec![0], vec![8, 16], vec![3, 0, 9, 12, 24]] {
             let bytes: Vec<Vec<u8>> = sections.iter().map(|&length| (0..length).collect()).collect();
             checkpoint.save(3, 5, &bytes.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();
             let saved = checkpoint.load().unwrap().unwrap();
@@ -168,6 +181,7 @@ mod tests {
             for (number, section) in bytes.iter().enumerate() {
                 assert_eq!(&saved.file.body()[saved.sections[number].clone()], section);
                 assert_eq!(saved.words(number).is_ok(), section.len() % 8 == 0);
+                assert_eq!(saved.words_u32(number).is_ok(), section.len() % 4 == 0);
             }
             assert!(saved.words(bytes.len()).is_err());
         }

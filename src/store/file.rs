@@ -163,7 +163,7 @@ pub(super) fn check_footer(path: &Path, found: &[u8; FRAME_BYTES], file_len: u64
     Ok(seal)
 }
 
-/// Computes the checksum of a body that comes in pieces.
+/// Computes the checksum of a body, part by part.
 struct BodyHasher {
     salt: u64,
     chunks: Vec<u64>,
@@ -216,7 +216,7 @@ pub struct NewFile {
     temp: Temp,
     salt: u64,
     hasher: BodyHasher,
-    /// Small writes, not hashed yet.
+    /// Bytes of small writes that are not hashed yet.
     buffer: Vec<u8>,
     /// Number of bytes of the body so far.
     bytes: u64,

@@ -24,8 +24,8 @@ use crate::error::{At, Error, Result};
 use crate::failpoint;
 
 const KIND: Kind = Kind::new(b"JRNL");
-/// Bytes of a record before its result: unit, length and their check. `TAIL` is the number of bytes after the result,
-/// which are the checksum.
+/// Bytes of a record before its result: unit, length and a checksum of both. `TAIL` is the number of bytes after the
+/// result, which are the record's checksum.
 const HEAD: usize = 16;
 const TAIL: usize = 8;
 /// Most bytes of a result. A record with a larger length counts as damaged.
@@ -209,7 +209,7 @@ pub struct Peek {
     pub records: Vec<Record>,
     /// Byte offset of the first damaged record, if there is one.
     pub damaged_at: Option<u64>,
-    /// Number of bytes of an incomplete last record, which a process leaves that dies while it appends.
+    /// Number of bytes of an incomplete last record, which remains if a process dies while it appends.
     pub torn: u64,
     /// Number of bytes of the header and the complete records.
     end: u64,
@@ -251,8 +251,8 @@ fn read(bytes: &[u8], key: u64) -> Peek {
     }
 }
 
-/// Returns the first record of each unit, in the order of the journal. A unit may occur twice: if its rank was lost
-/// after the record was written, but before the rank learned of it.
+/// Returns the first record of each unit, in the order of the journal. A unit may occur twice, because its rank may be
+/// lost after the record was written, but before the rank learned of it.
 pub fn distinct(records: &[Record]) -> Vec<Record> {
     let mut seen = HashSet::with_capacity(records.len());
     records.iter().filter(|record| seen.insert(record.unit)).cloned().collect()

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `file`, `map` | sealed files: written once with a checksum, and mapped for reading |
-//! | `journal`, `checkpoint` | the progress of a stage: units one by one, or all arrays at once |
+//! | `journal`, `checkpoint` | the progress of a stage: its finished units, or a copy of its arrays |
 //! | `placed`, `written` | files of work in progress, written and read at known offsets |
 //! | `regular` | opening regular files, and refusing anything else |
 //! | `replace`, `sync` | atomic replacement of small files, and syncing in the background |

@@ -1,5 +1,5 @@
-//! Opens the files of a workdir, and refuses anything but a regular file. A FIFO in the place of a file would stop the
-//! process until somebody writes to it, and a link would lead a write to a file outside the workdir.
+//! Opens the files of a workdir, and refuses anything but a regular file. A FIFO instead of a file would block the
+//! process until somebody writes to the FIFO. A link would redirect a write to a file outside the workdir.
 
 use crate::error::Error;
 use std::fs::{File, Metadata, OpenOptions};

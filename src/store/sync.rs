@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::failpoint;
 
 /// Most files that wait with an open descriptor, because a process may open only 1024 files by default. Other files are
-/// opened again when their turn comes.
+/// opened again when they are synced.
 const OPEN: usize = 64;
 
 /// Syncs files in the background. A job has one syncer. If it is dropped, it leaves waiting files to the system: nobody

@@ -4,7 +4,7 @@
 use crate::graph::{BlockSize, Catalogue};
 use std::ops::Range;
 
-/// Consecutive rows of a block, or consecutive entries of one row.
+/// Consecutive rows of a block, or consecutive entries (neighbours) of one row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment {
     /// Index of the block that has the rows.
@@ -14,7 +14,7 @@ pub struct Segment {
     /// Range of the entries (neighbours) of these rows, counted from the block's first entry. A [split](Cut::Entries)
     /// row has only a part of its entries in the range.
     pub entries: Range<usize>,
-    /// True if the block has no rows or entries after this segment.
+    /// True if the block ends with this segment.
     pub ends_block: bool,
 }
 
@@ -25,7 +25,7 @@ impl Segment {
     }
 }
 
-/// Consecutive rows that are in device memory together: whole blocks, or a part of one.
+/// Consecutive rows that are in device memory together: whole blocks, or a part of one block.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowBatch {
     /// Segments in the order of their rows. They belong to consecutive blocks. If a block is cut, the batch has only
@@ -33,7 +33,7 @@ pub struct RowBatch {
     pub segments: Vec<Segment>,
     /// Number of rows of all segments.
     pub rows: u64,
-    /// Number of entries of all segments.
+    /// Number of entries (neighbours) of all segments.
     pub entries: u64,
 }
 
@@ -113,7 +113,7 @@ pub fn batches(
     Some(all)
 }
 
-/// Cuts one block, which does not fit as a whole, into batches. Returns `None` if a smallest part does not fit.
+/// Cuts one block, which does not fit as a whole, into batches. Returns `None` if even the smallest part does not fit.
 fn cut_block(graph: &Catalogue, block: usize, cut: Cut, fits: &impl Fn(&RowBatch) -> bool) -> Option<Vec<RowBatch>> {
     let offsets = graph.block(block).offsets;
     let rows = offsets.len() - 1;
@@ -194,8 +194,8 @@ mod tests {
         }
     }
 
-    /// Checks that batches contain every row once and in order, and that each is as large as fits: whole blocks, or a
-    /// part of one.
+    /// Checks that batches contain every row once and in order, and that each batch is as large as fits: whole blocks,
+    /// or a part of one block.
     fn check(graph: &Catalogue, blocks: Range<usize>, fits: impl Fn(&RowBatch) -> bool) -> Result<(), TestCaseError> {
         let rows = blocks.clone().flat_map(|b| (0..graph.block(b).rows()).map(move |at| (b, at)));
         let mut rows = rows.collect::<Vec<_>>().into_iter().peekable();
@@ -222,7 +222,7 @@ mod tests {
                 entries += segment.entries.len() as u64;
             }
             prop_assert_eq!((batch.rows, batch.entries), (count, entries));
-            // The next row, or the next block after whole blocks, would not have fitted.
+            // The next row would not have fitted, or after whole blocks the next block.
             let Some(&(b, at)) = rows.peek() else { continue };
             let end = if at > 0 { at + 1 } else { graph.block(b).rows() };
             let longer = (at..end).fold(batch.clone(), |longer, at| longer.with(&row(graph, b, at)));

@@ -1,5 +1,6 @@
-//! Copies the resident batch, and then the passing batches, to device memory. It runs on a thread of its own, while
-//! another thread works on the batches.
+//! Copies batches of rows to device memory: first the resident batch, which stays there, and then the passing batches,
+//! which follow each other in slots (buffers). The loader runs on its own thread, while another thread works on the
+//! batches.
 
 use super::GoOn;
 use super::batch::{RowBatch, Segment};
@@ -21,13 +22,13 @@ pub struct ResidentRows {
 }
 
 impl ResidentRows {
-    /// Divides `slot` into the places for the starts and the targets of the rows of `batch`.
+    /// Divides `slot`, a buffer in device memory, between the starts and the targets of the rows of `batch`.
     pub fn in_slot(slot: DeviceSlice<u32>, batch: &RowBatch) -> ResidentRows {
         let after = slice_bytes::<u32>(batch.rows + 1) / 4;
         ResidentRows { starts: slot.part(0..batch.rows + 1), targets: slot.part(after..after + batch.entries) }
     }
 
-    /// Returns the bytes of device memory that the rows of `batch` take in a slot.
+    /// Returns the bytes of device memory that the rows of `batch` take in a slot (buffer).
     pub fn slot_bytes(batch: &RowBatch) -> u64 {
         slice_bytes::<u32>(batch.rows + 1) + slice_bytes::<u32>(batch.entries)
     }
@@ -56,9 +57,9 @@ pub struct Arrival {
 
 /// The rows that a copy moves to the device.
 pub enum Arriving {
-    /// The next segments of the resident batch, with the number of segments.
+    /// The next segments of the resident batch; the number says how many.
     Resident(usize),
-    /// A passing batch, with its number and the slot that receives it.
+    /// A passing batch, with its number and the slot (buffer) that receives it.
     Passing(usize, DeviceSlice<u32>),
 }
 
@@ -69,16 +70,16 @@ pub type ResidentStep<'s, 'b> = &'s [(&'b Segment, SegmentPlace)];
 pub struct Loader<'l, 'r> {
     /// Graph whose rows are loaded.
     pub graph: &'l Catalogue,
-    /// Placement of the graph's blocks on GPUs; `None` if they come from the host.
+    /// Addresses of the graph's blocks on GPUs; `None` if blocks come from the host.
     pub placement: Option<&'l Placement>,
-    /// Relay through which all ranks load the resident batch together, and the arena to which the batch is copied.
-    /// `None` if this rank loads it alone.
+    /// Relay through which all ranks load the resident batch together, and the GPU memory (arena) to which the batch is
+    /// copied. `None` if this rank loads the batch alone.
     pub relay: Option<(&'l mut Relay<'r>, DeviceSlice<u32>)>,
     /// Uploader that makes the copies.
     pub uploader: &'l mut Uploader,
     /// Function that returns the number of the next passing batch. If there is no batch of this number, loading ends.
     pub next: &'l (dyn Fn() -> Result<usize> + Sync),
-    /// Channel that delivers the slots that may be filled.
+    /// Channel that delivers free slots, which are buffers for passing batches.
     pub free_slots: Receiver<DeviceSlice<u32>>,
     /// Channel to which arrivals are sent, in order. An error is the last message.
     pub arrivals: Sender<Result<Arrival>>,
@@ -122,8 +123,8 @@ impl Loader<'_, '_> {
         }
     }
 
-    /// Starts the copies of some segments and sends their arrival. Returns false if that failed or the receiver is
-    /// gone.
+    /// Starts the copies of some segments and sends their arrival. Returns false if the copies failed or the receiver
+    /// is gone.
     fn load<'i>(
         &mut self,
         places: impl Iterator<Item = (&'i Segment, &'i SegmentPlace)>,
@@ -134,7 +135,8 @@ impl Loader<'_, '_> {
         let copies: Vec<_> = places.map(|(segment, place)| place.copies(self.graph, self.placement, segment)).collect();
         let copied = match &mut self.relay {
             Some((relay, arena)) => {
-                // Starts of rows are rebased as soon as they arrive, so other ranks may not copy them from here.
+                // Starts of rows are rebased as soon as they arrive, so other ranks must not copy the starts from this
+                // GPU.
                 let (starts, targets): (Vec<(CopySource<'_>, _)>, Vec<_>) =
                     copies.iter().map(|&[starts, targets]| (starts, targets)).unzip();
                 relay.bring(self.uploader, *arena, starts, &targets, go_on)

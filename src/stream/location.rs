@@ -8,17 +8,17 @@ use crate::memory::bytes_of;
 /// Destination of a segment of rows in device memory.
 pub struct SegmentPlace {
     /// One word for each row: the start of the row, at first relative to the first entry of its block. A row ends where
-    /// the next one starts, so only the last segment of a batch has one more word, for the end of its last row.
+    /// the next row starts, so only the last segment of a batch has one more word, for the end of its last row.
     pub starts: DeviceSlice<u32>,
-    /// Place for the entries (neighbours) of the rows.
+    /// Device memory for the entries (neighbours) of the rows.
     pub targets: DeviceSlice<u32>,
-    /// Number of entries of the batch that come before this segment.
+    /// Number of entries (neighbours) of the batch before this segment.
     pub entry: u64,
 }
 
 impl SegmentPlace {
-    /// Returns the two copies that move `segment` to this place. Their source is the GPU that `placement` names, or the
-    /// host if there is no `placement`.
+    /// Returns the two copies that move `segment` to this destination. Their source is the GPU that `placement` names,
+    /// or the host if there is no `placement`.
     pub(super) fn copies<'g>(
         &self,
         graph: &'g Catalogue,

@@ -1,8 +1,9 @@
 //! Streams the rows of a graph through a GPU's fixed memory.
 //!
 //! A graph may be many times larger than the memory of a GPU. Its blocks are cut into [batches](batch) that fit. One
-//! batch stays resident while others pass through slots. While the GPU works on one slot, the [`loader`] fills another.
-//! The algorithm decides which batch is resident, and what it computes on a pair of batches.
+//! batch stays resident while others pass through slots, which are buffers for one batch each. While the GPU works on
+//! one slot, the [`loader`] fills another. The algorithm decides which batch is resident, and what it computes on a
+//! pair of batches.
 //!
 //! | module | task |
 //! |---|---|

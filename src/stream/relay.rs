@@ -7,11 +7,11 @@ use crate::comm::SharedCounters;
 use crate::error::Result;
 use crate::gpu::{CopySource, DeviceSlice, Event, PeerMemory, Uploader};
 
-/// Index of the counter of steps that a rank has copied from the host, and of the counter of steps that it has copied
-/// from the other ranks. Each rank publishes both counters.
+/// Indices of the two counters that each rank publishes: steps copied from the host, and steps copied from the other
+/// ranks.
 const FROM_HOST: usize = 0;
 const FROM_RANKS: usize = 1;
-/// Size in bytes of which each rank's part of a step is a multiple (the last rank takes the rest).
+/// Each rank's part of a step is a multiple of this many bytes; the last rank takes the rest.
 const GRAIN: u64 = 256;
 
 /// The ranks of a machine that load the same batches, step by step, to the same offsets of their arenas.
@@ -38,9 +38,9 @@ impl<'a> Relay<'a> {
         self.others().try_for_each(|rank| self.wait(rank, FROM_RANKS, go_on))
     }
 
-    /// Copies the parts of one step to their places in this rank's `arena`, like [`Uploader::upload`]. The parts `own`
-    /// come from the host. The `parts` come from the host or from another rank's GPU, and must stay unchanged in the
-    /// arena until [`Self::end`].
+    /// Copies the parts of one step to their addresses in this rank's `arena` (GPU memory), like [`Uploader::upload`].
+    /// The parts `own` come from the host. The `parts` come from the host or from another rank's GPU, and must stay
+    /// unchanged in the arena until [`Self::end`].
     ///
     /// # Errors
     /// The error of `go_on`, [`crate::Error::Lost`], and errors of reading.

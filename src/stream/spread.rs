@@ -8,7 +8,7 @@ use crate::gpu::{PeerMemory, Workspace};
 use crate::graph::{BlockSize, Catalogue, DeviceBlock, Placement, assign_ranks};
 use std::time::Instant;
 
-/// The blocks on a GPU may take at most one part in `PART` of its memory.
+/// The blocks on a GPU may take at most 1/`PART` of its memory.
 const PART: u64 = 3;
 
 /// Copies the blocks of `graph` to the GPUs of all ranks, and returns their addresses. Each rank must call it before

@@ -95,7 +95,7 @@ impl Graph {
         [self.rows[5], self.rows[self.rows.len() - 1]]
     }
 
-    fn of(&self, id: u64) -> impl Iterator<Item = u64> {
+    pub fn of(&self, id: u64) -> impl Iterator<Item = u64> {
         self.neighbours.get(&id).into_iter().flatten().copied()
     }
 
@@ -137,6 +137,7 @@ impl Graph {
             })
             .chain([false, true].map(|directed| self.depth_first(directed)))
             .chain([false, true].map(|directed| self.traversals(directed)))
+            .chain([false, true].map(|directed| self.components(directed)))
             .collect()
     }
 

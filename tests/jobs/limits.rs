@@ -101,6 +101,7 @@ fn verify_of_a_kept_graph_needs_no_more_memory_than_the_job() {
         format!("[traverse]\n{searched}"),
         format!("[sssp]\n{searched}weights = {{ uniform = [1, 9], seed = 2 }}\n"),
         "[dfs]\nforest = true\narticulation = true\n".to_owned(),
+        "[components]\n".to_owned(),
     ];
     let directed = ["[dfs]\nforest = true\ncomponents = 'strong'\n".to_owned()];
     for (input, tables) in [
@@ -149,8 +150,8 @@ fn shapes(place: &Place) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Every table, each in two ways.
-const TABLES: [&str; 12] = [
+/// Every table, each in two ways if it has keys.
+const TABLES: [&str; 13] = [
     "[triangle]\n",
     "[triangle]\nper_vertex = true\n[output]\nformat = 'csv'\n",
     "[bfs]\nroots = 5\nwrite = true\n",
@@ -159,6 +160,7 @@ const TABLES: [&str; 12] = [
     "[sssp]\nroots = 1\nmethod = 'moore'\nweights = { uniform = [0.0, 1.0], seed = 1 }\n",
     "[dfs]\nforest = true\narticulation = true\n",
     "[dfs]\nforest = true\norder = 'any'\nvalidate = false\n",
+    "[components]\n",
     "[traverse]\nroots = 2\nwrite = true\nstrategy = 'sort-unique'\n",
     "[traverse]\nroots = 1\nstrategy = 'atomic'\n",
     "[triangle]\n[bfs]\nroots = 2\n[sssp]\nroots = 1\nweights = { unit = true }\n[dfs]\nforest = true\n",

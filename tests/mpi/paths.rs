@@ -44,7 +44,7 @@ fn by_any_number_of_ranks() {
             let mut tables: Vec<String> = weights
                 .map(|weights| format!("[sssp]\nsources = {sources:?}\nweights = {weights}\nwrite = true\n"))
                 .collect();
-            tables.push("[dfs]\nforest = true\n".into());
+            tables.extend(["[dfs]\nforest = true\n", "[components]\n"].map(String::from));
             for (number, table) in tables.iter().enumerate() {
                 let run = "[run]\ndevice = 'cpu'\n";
                 job.place.write("job.toml", format!("{KEEP}[input]\n{input}\n{table}{run}"));

@@ -10,9 +10,9 @@ use crate::algo::{Crew, GraphSize};
 const SEARCH: f64 = 5.0;
 /// Time of a GPU per vertex of a search, in nanoseconds. It includes the copy of the vertex's parent to the host.
 const SEARCH_ON_GPU: f64 = 0.2;
-/// Number of steps of a search that reach enough vertices for ranks to send bitmaps instead of lists.
+/// Number of steps per search in which ranks send bitmaps instead of lists, because the steps reach many vertices.
 const STEPS: u64 = 3;
-/// Reciprocal of the fraction of vertices that ranks claim in top-down steps.
+/// In top-down steps, ranks claim one in this many vertices.
 const CLAIMED: u64 = 8;
 
 /// Returns the estimated cost of the searches of the table named `label` on a graph of size `graph`.
@@ -49,8 +49,8 @@ fn on_gpu(graph: &GraphSize<'_>, crew: &Crew) -> [u64; 2] {
     }
 }
 
-/// Returns approximately how many bytes ranks send each other in a search. They send bitmaps of all vertices after the
-/// steps that reach many, claims of some vertices with their parents, and finally all parents.
+/// Returns the approximate number of bytes that ranks send each other in a search. Ranks send a bitmap of all vertices
+/// after each step that reaches many. They also send claims (a vertex and its parent), and all parents at the end.
 fn sent(vertices: u64, ranks: u64) -> u64 {
     let others = ranks.saturating_sub(1);
     others * (STEPS * vertices / 8) + (8 * vertices / CLAIMED + 4 * vertices) * others / ranks.max(1)

@@ -10,7 +10,7 @@ use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
 use crate::process::signals;
 
-/// Prepares a search on the device that the job and all ranks choose. Collective.
+/// Prepares a search on the device that the job and all ranks choose. Collective: all ranks must call it.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of the graph.
@@ -18,8 +18,8 @@ pub fn choose<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engi
     let EngineInput { graph, run, .. } = input;
     let comm = run.comm;
     let leads = comm.leads();
-    // If GPUs can't search together, one GPU is faster than the CPUs of many ranks. The other ranks only take part in
-    // the decision.
+    // If GPUs can't search together, one GPU is faster than the CPUs of many ranks. The other ranks take part only in
+    // this decision.
     let on_gpu = |lease: Lease<'a>| {
         let together = gpu::together(run.devices.peers, &lease.workspace, [&graph.catalogue, graph.upper()?]);
         let switch = switch(switches, gpu::SWITCH);
@@ -31,15 +31,15 @@ pub fn choose<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engi
     Ok(on_rank0_or(comm, run.devices.choose(true, on_gpu, on_cpu)?, GpuSearch::is_shared))
 }
 
-/// Thresholds alpha and beta as the job sets them. The default of the device replaces `None`.
+/// Thresholds alpha and beta of a job. The default of the device replaces `None`.
 pub type Switches = [Option<f64>; 2];
 
-/// Returns the thresholds of a search. `otherwise` has the device's defaults for the thresholds that are `None`.
+/// Returns the thresholds of a search. `otherwise` has the defaults of the device.
 fn switch([alpha, beta]: Switches, otherwise: Switch) -> Switch {
     Switch { alpha: alpha.unwrap_or(otherwise.alpha), beta: beta.unwrap_or(otherwise.beta) }
 }
 
-/// Prepares a search on the CPUs of all ranks. Collective.
+/// Prepares a search on the CPUs of all ranks. Collective: all ranks must call it.
 fn on_cpu<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], BfsSearched>> {
     let EngineInput { graph, run, .. } = input;
     let bytes = (graph.catalogue.bytes() + graph.upper()?.bytes()) / run.comm.ranks() as u64;

@@ -1,11 +1,11 @@
 //! Breadth-first search: finds the vertices that are reachable from a source, the level of each, and a tree of parents.
 //!
-//! A search proceeds level by level. *Top-down*, it follows the edges of the frontier, which are the vertices of the
-//! last level. *Bottom-up*, every unreached vertex checks the neighbours in its row, from the front, and stops at the
-//! first that is reached (Beamer, Asanović and Patterson 2012). Rows are sorted by vertex, and vertices by degree. So
-//! hubs, which are the parents of most vertices, come first.
+//! A search proceeds level by level. A *top-down* step follows the edges of the frontier, which is the last level. In a
+//! *bottom-up* step, every unreached vertex checks its neighbours in order, and stops at the first reached one (Beamer,
+//! Asanović and Patterson 2012). Rows are sorted by vertex, and vertices by degree. So hubs, which are the parents of
+//! most vertices, come first.
 //!
-//! The parent of a vertex is its smallest neighbour, in the order of vertices, in the level before. So the tree is the
+//! The parent of a vertex is its smallest neighbour in the previous level, by the order of vertices. So the tree is the
 //! same on any device, with any number of threads and ranks.
 //!
 //! **Bytes moved.** In a graph of low diameter nearly all vertices are found bottom-up by their first neighbour: 4

@@ -15,9 +15,9 @@ pub struct Bfs {
     /// The sources, and what to do with the trees.
     #[serde(flatten)]
     pub options: Options,
-    /// Threshold for changing to bottom-up. If it is not given, the device decides.
+    /// Threshold for changing to bottom-up. The default depends on the device.
     pub alpha: Option<f64>,
-    /// Threshold for changing back to top-down.
+    /// Threshold for changing back to top-down. The default depends on the device.
     pub beta: Option<f64>,
 }
 

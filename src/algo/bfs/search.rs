@@ -23,24 +23,24 @@ pub struct BfsSearched {
     pub depth: u64,
     /// Duration in seconds.
     pub seconds: f64,
-    /// Traffic of this rank with other ranks.
+    /// Time and bytes of this rank's exchange with other ranks.
     #[serde(default)]
     pub exchanged: RankTraffic,
-    /// The first 1000 levels in order. The frontier of the first is the root alone; the last finds nothing new.
+    /// The first 1000 levels, in order. The first of them is the root alone.
     pub levels: Vec<BfsLevel>,
 }
 
-/// Traffic of a rank with other ranks in a search.
+/// Time and bytes of one rank's exchange with other ranks in a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct RankTraffic {
-    /// Seconds that the traffic took, including waiting for other ranks.
+    /// Seconds of the exchange, including waiting for other ranks.
     pub seconds: f64,
     /// Number of bytes sent to other ranks.
     pub sent_bytes: u64,
 }
 
 impl BfsSearched {
-    /// Adds the next level to the totals, and to the list of levels unless that is full.
+    /// Adds the next level to the totals. Also adds it to the list of levels, unless the list is full.
     pub fn note(&mut self, level: BfsLevel) {
         self.depth += u64::from(self.reached > 0);
         self.reached += level.frontier;
@@ -55,7 +55,7 @@ impl BfsSearched {
 pub struct BfsLevel {
     /// Number of vertices of the level from which the step starts.
     pub frontier: u64,
-    /// Number of row entries checked.
+    /// Number of row entries (neighbours) checked.
     pub edges_checked: u64,
     /// The direction of the step.
     pub direction: Step,

@@ -9,26 +9,26 @@ use super::walk::DfsWalk;
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::prepare::input_ids::InputIds;
 
-/// Nanoseconds per row entry: of the search, and of a thread that checks the tree.
+/// Nanoseconds per row entry of one thread that searches, and of one thread that checks the tree.
 const ENTRY: f64 = 5.0;
 const CHECK: f64 = 5.0;
-/// Nanoseconds of a thread per edge of the input that is read again, and per row of a column.
+/// Nanoseconds that a thread takes to read an edge of the input again, and to write a row of a column.
 const PAIR: f64 = 15.0;
 const COLUMN: f64 = 20.0;
-/// Number of columns, and maximum number of digits of their values.
+/// Number of columns that every search writes, and maximum number of digits of their values.
 const COLUMNS: u64 = 4;
 const DIGITS: u64 = 20;
-/// File sizes on disk are multiples of a page.
+/// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;
 
-/// Returns the cost of `table` on a graph of this size.
+/// Returns the cost of a depth-first search with the options `table` on a graph of this size.
 pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let vertices = graph.vertices;
     let entries = graph.entries();
     let checks = if table.validate { validate::bytes(vertices) } else { 0 };
     let articulation = if table.articulation { Articulation::bytes(vertices) } else { 0 };
     let strong = if table.components.is_some() { Strong::bytes(vertices) } else { 0 };
-    // While the input is read again, the marks of bridges or the components are kept, and the vertices of a cycle.
+    // While the input is read again, memory also holds the marks of bridges, or the components and the cycle.
     let looks = table.multigraph || (table.components.is_some() && table.source.is_some());
     let pairs = if looks { 8 * vertices + PairCounts::bytes(graph, crew.ranks) } else { 0 };
     let after = checks.max(articulation.max(strong).max(pairs) + InputIds::bytes(vertices));

@@ -1,4 +1,4 @@
-//! One trial: rank 0 searches, checks the result, and writes the columns.
+//! Runs a trial of a depth-first search: rank 0 searches, checks the result, and writes the columns.
 
 use super::Dfs;
 use super::derived::articulation::Articulation;
@@ -23,10 +23,11 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::time::Instant;
 
-/// Number of vertices that are reached between two checks for signals.
+/// Approximate number of vertices that are reached or finished between two checks for signals.
 const STEPS: u32 = 1 << 14;
 
-/// Runs one trial. The other ranks wait, and help to read the input again if that is needed. Collective.
+/// Runs one trial of a depth-first search on rank 0. The other ranks wait, and help if the input must be read again.
+/// Collective.
 ///
 /// # Errors
 /// [`Error::Input`] if the source does not exist; [`Error::Validation`] if the tree is wrong; [`Error::Limit`], disk
@@ -52,13 +53,14 @@ pub(super) fn search(table: &Dfs, graph: &Graph, run: &mut Run<'_>) -> Result<Tr
     })
 }
 
-/// The results of a search, on rank 0.
+/// The results of a depth-first search, which only rank 0 has.
 struct DfsSearch<'a> {
     table: &'a Dfs,
     graph: &'a Graph,
     ids: InputIds,
     tree: DfsTree,
-    /// The source, if it has no edges but loops. It reaches only itself, and the tree is empty.
+    /// The source, if it has no edges except loops. The search then reaches only the source, and `tree` has no reached
+    /// vertices.
     own: Option<InputId>,
     trees: u64,
     articulation: Option<Articulation>,
@@ -73,7 +75,7 @@ impl<'a> DfsSearch<'a> {
             return Err(Error::Usage(why.into()));
         }
         if table.multigraph {
-            // Files that list edges in both directions are refused before the search, not after it.
+            // Files that list edges in both directions are refused before the search, so that no time is lost.
             run.input.map(|open| open()?.lists_both_ends()).transpose()?;
         }
         let (threads, budget) = (run.threads, run.budget);
@@ -120,15 +122,16 @@ impl<'a> DfsSearch<'a> {
         Ok(DfsSearch { table, graph, ids, tree, own, trees, articulation, strong, seconds })
     }
 
-    /// Returns true if the input must be read again for what rows do not show: repeats of bridges, or loops of reached
-    /// vertices.
+    /// Returns true if the input must be read again. Rows do not show which bridges the input repeats, or which reached
+    /// vertices have loops.
     fn needs_input(&self, run: &Run<'_>) -> bool {
         let bridges = self.articulation.as_ref().is_some_and(|of| self.table.multigraph && of.bridges > 0);
         let loops = self.strong.as_ref().is_some_and(|(_, cycle)| matches!(cycle, Cycle::Unknown));
         bridges || (loops && run.input.is_some())
     }
 
-    /// Writes the pairs to count in the input: the partner of each dense id that has one, plus 1.
+    /// Writes to `partners` which pairs of vertices to look for in the input: `partners[id]` becomes the partner of
+    /// dense id `id`, plus 1. Ids without a partner keep the value 0.
     fn pairs(&self, partners: &mut [u32]) {
         let DfsSearch { tree, ids, .. } = self;
         match &self.articulation {
@@ -141,7 +144,7 @@ impl<'a> DfsSearch<'a> {
         }
     }
 
-    /// Applies the counts of pairs in the input.
+    /// Unmarks the bridges that the input repeats, and sets the cycle to a loop that was found in the input.
     fn apply_counts(&mut self, pairs: &PairCounts) {
         if let Some(of) = &mut self.articulation {
             let repeats = |v: &u32| pairs.repeats(self.ids.dense(Vertex(*v)));
@@ -152,7 +155,7 @@ impl<'a> DfsSearch<'a> {
         }
     }
 
-    /// Writes the columns if this is the last trial, and returns the outcome.
+    /// Writes the columns if this is the last trial, and returns the result of the trial.
     fn finish(self, run: &mut Run<'_>) -> Result<TrialOf<Dfs>> {
         if run.is_last {
             self.write(run)?;
@@ -188,7 +191,7 @@ impl<'a> DfsSearch<'a> {
         Ok(Trial { output, details, seconds: self.seconds })
     }
 
-    /// Writes the columns of all vertices, and the cycle.
+    /// Writes the columns: a value for each vertex, and the vertices of the cycle.
     fn write(&self, run: &mut Run<'_>) -> Result<()> {
         let DfsSearch { tree, own, ids, .. } = self;
         let number = |number: u32| if number == NONE { -1 } else { i64::from(number) };
@@ -212,8 +215,8 @@ impl<'a> DfsSearch<'a> {
         match cycle.length() {
             None => Ok(()),
             Some(0) => {
-                // An edge leads from a vertex that is left later to one that is left earlier, so the reverse postorder
-                // is a topological order.
+                // An edge leads from a vertex that is finished later to one that is finished earlier, so the reverse
+                // postorder is a topological order.
                 let place = |post: u32| if post == NONE { -1 } else { i64::from(tree.left - 1 - post) };
                 put("topological", zero, &|v| place(tree.post(v)))
             }
@@ -222,7 +225,8 @@ impl<'a> DfsSearch<'a> {
     }
 }
 
-/// Searches, or resumes what an earlier run left. Saves checkpoints from time to time, and when a signal stops the run.
+/// Searches from `source` or all vertices, or resumes from the checkpoint of an earlier run. Saves checkpoints from
+/// time to time, and when a signal stops the run.
 fn search_all(walk: &mut DfsWalk<'_>, source: Option<u32>, run: &Run<'_>) -> Result<DfsCounters> {
     let mut checkpoint = run.units.checkpoint();
     let (mut counters, is_new) = match checkpoint.load()? {

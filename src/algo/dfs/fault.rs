@@ -2,30 +2,31 @@
 
 use crate::error::Error;
 
-/// A rule that a tree breaks, and the vertices at which it does. Vertices are given by their places in the order of vertices.
+/// A rule that a tree breaks, and the vertices at which it does. Vertices are given by their position in the order of
+/// vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DfsFault {
-    /// The preorder of reached vertices is not 0, 1, 2 and so on.
+    /// The preorder numbers of reached vertices are not 0, 1, 2 and so on.
     Preorder { vertex: u32 },
-    /// The parent is not a vertex that was reached before.
+    /// The parent of the vertex was not reached before the vertex.
     Parent { vertex: u32 },
-    /// The subtree of the parent ended before the vertex was reached.
+    /// The search left the parent before it reached the vertex.
     NotNested { vertex: u32, parent: u32 },
-    /// The depth is not one more than the depth of the parent.
+    /// The depth of the vertex is not one more than the depth of its parent.
     Depth { vertex: u32 },
-    /// The vertex was not left when its subtree ended.
+    /// The search did not leave the vertex when its subtree ended.
     Postorder { vertex: u32 },
-    /// A tree begins at the wrong vertex.
+    /// A tree wrongly begins, or wrongly does not begin, at the vertex.
     Root { vertex: u32 },
-    /// An edge leads from a vertex that was reached to one that was not.
+    /// An edge leads from a vertex that was reached to a vertex that was not reached.
     NotReached { from: u32, to: u32 },
-    /// An edge leads to a later vertex that is in another subtree.
+    /// An edge leads to a vertex that was reached later, but not as a descendant.
     Cross { from: u32, to: u32 },
-    /// The search continued with a neighbour although another comes first.
+    /// The search continued with a neighbour although another unvisited neighbour comes first.
     NotFirst { vertex: u32, to: u32 },
-    /// There is no edge from the parent.
+    /// There is no edge from the parent to the vertex.
     NoEdge { vertex: u32, parent: u32 },
-    /// An edge leads to another strongly connected component that was left later.
+    /// An edge leads to another strongly connected component, which was left later.
     Component { from: u32, to: u32 },
     /// An edge leads backwards in the topological order.
     Topological { from: u32, to: u32 },

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TreeOrder {
-    /// The tree that continues with the first neighbour.
+    /// The tree of the search that always continues with the first unvisited neighbour.
     Lexicographic,
-    /// Any tree. The lexicographic one is computed.
+    /// Any depth-first tree is accepted. gpugraph computes the lexicographic one.
     Any,
 }
 
@@ -29,19 +29,19 @@ pub enum ComponentKind {
 pub struct Dfs {
     /// Id of the source in the input; `None` for a forest.
     pub source: Option<InputId>,
-    /// The requested tree.
+    /// Which depth-first tree is requested.
     pub order: TreeOrder,
     /// Whether to find articulation points and bridges.
     pub articulation: bool,
-    /// Whether an edge that the input repeats is not a bridge.
+    /// Whether repeated edges count as several edges, so that an edge that the input repeats is not a bridge.
     pub multigraph: bool,
     /// Which components to find, if any.
     pub components: Option<ComponentKind>,
-    /// Whether to check the tree.
+    /// Whether to check the tree after the search.
     pub validate: bool,
 }
 
-/// The key `source`.
+/// The key `source` of the table `[dfs]`.
 const SOURCE: Key<Option<InputId>> = Key::new(
     "source",
     ("an id, such as 17 or \"name\"", "none"),
@@ -50,21 +50,21 @@ const SOURCE: Key<Option<InputId>> = Key::new(
     |field, diagnostics| field.id(diagnostics).map(Some),
 );
 
-/// The key `forest`.
+/// The key `forest` of the table `[dfs]`.
 const FOREST: Key<bool> = Key::flag("forest", "searches all vertices, in place of `source`");
 
-/// The key `order`.
+/// The key `order` of the table `[dfs]`.
 const ORDER: Key<TreeOrder> =
     Key::choice("order", &ORDERS, "the tree that is asked for; the lexicographic one is made");
 
-/// The key `articulation`.
+/// The key `articulation` of the table `[dfs]`.
 const ARTICULATION: Key<bool> = Key::flag("articulation", "finds articulation points and bridges");
 
-/// The key `multigraph`.
+/// The key `multigraph` of the table `[dfs]`.
 const MULTIGRAPH: Key<bool> =
     Key::flag("multigraph", "an edge that the input repeats is no bridge; with `articulation`");
 
-/// The key `components`.
+/// The key `components` of the table `[dfs]`.
 const COMPONENTS: Key<Option<ComponentKind>> = Key::new(
     "components",
     ("strong", "none"),
@@ -73,10 +73,10 @@ const COMPONENTS: Key<Option<ComponentKind>> = Key::new(
     |field, diagnostics| field.choice(&[("strong", Some(ComponentKind::Strong))], diagnostics),
 );
 
-/// The key `validate`.
+/// The key `validate` of the table `[dfs]`.
 const VALIDATE: Key<bool> = Key::flag_on("validate", "checks the tree by another method; exit 8 if it is wrong");
 
-/// All keys of the table.
+/// All keys of the table `[dfs]`.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&SOURCE, &FOREST, &ORDER, &ARTICULATION, &MULTIGRAPH, &COMPONENTS, &VALIDATE];
 
 impl Dfs {

@@ -1,4 +1,4 @@
-//! The result of a search, and how the search went.
+//! The result of a depth-first search, and how the search went.
 
 use super::options::Dfs;
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use crate::graph::ids::InputId;
 use crate::results::about::{About, NOT_REACHED};
 use serde::{Deserialize, Serialize};
 
-/// Columns of a search, and of what is derived from it.
+/// Columns of a depth-first search and of the results derived from it.
 pub(super) const COLUMNS: &[About] = &[
     About::PARENT,
     About::new("preorder", "number in the order in which the search reaches vertices, from 0", NOT_REACHED),
@@ -20,18 +20,18 @@ pub(super) const COLUMNS: &[About] = &[
     About::new("cycle", "vertices of a cycle in its order, a row for each", "none"),
 ];
 
-/// The result of a search.
+/// The result of a depth-first search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DfsOutput {
-    /// The source; `None` for a forest.
+    /// The source of the search; `None` for a forest.
     pub source: Option<InputId>,
-    /// Number of trees; in a forest, only trees of vertices that have an edge.
+    /// Number of trees. In a forest, vertices without edges do not count as trees.
     pub trees: u64,
     /// Number of vertices reached, including roots.
     pub reached: u64,
     /// Depth of the deepest vertex.
     pub max_depth: u64,
-    /// Whether the tree was checked.
+    /// Whether the tree was checked after the search.
     pub validated: bool,
     /// Articulation points and bridges, if they are requested.
     #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ pub struct ArticulationFound {
     pub articulation_points: u64,
     /// Number of bridges.
     pub bridges: u64,
-    /// Whether an edge that the input repeats is not a bridge; otherwise repeats count as one edge.
+    /// Whether repeated edges count as several edges, so that an edge that the input repeats is not a bridge.
     pub multigraph: bool,
 }
 
@@ -62,12 +62,12 @@ pub struct StrongFound {
     /// Number of vertices of a cycle: 1 for a loop, 0 if there is no cycle. `None` if a prepared graph does not store
     /// which vertices have loops.
     pub cycle_length: Option<u64>,
-    /// The vertices of the cycle in the direction of its edges, at most [`MOST_OF_CYCLE`]. The last of all vertices has
-    /// an edge to the first.
+    /// The vertices of the cycle in the direction of its edges, at most [`MOST_OF_CYCLE`]. The last vertex of the whole
+    /// cycle has an edge to the first.
     pub cycle: Vec<InputId>,
 }
 
-/// Details of a search.
+/// Details of how a depth-first search went, which are not part of its result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DfsDetails {
     /// Number of vertices by depth; `None` for a source without edges.
@@ -75,7 +75,7 @@ pub struct DfsDetails {
     pub depths: Option<Vec<Bin>>,
 }
 
-/// Maximum number of vertices of a cycle in the result.
+/// Maximum number of vertices of a cycle that the result lists.
 pub(super) const MOST_OF_CYCLE: usize = 1000;
 
 impl DfsOutput {
@@ -98,7 +98,7 @@ impl DfsOutput {
         }
     }
 
-    /// Checks the numbers against each other, for a graph with `connected` vertices that have an edge.
+    /// Checks the numbers of the result against each other. `connected` is the number of vertices that have an edge.
     pub(super) fn agrees(&self, connected: u64) -> Result<String> {
         let DfsOutput { source, trees, reached, max_depth, .. } = *self;
         let fits = trees <= reached && reached <= connected.max(1) && max_depth <= reached - trees;

@@ -1,9 +1,9 @@
-//! Counts how often pairs of vertices are edges of the input. Rows do not show this, because they have neither repeats
-//! nor loops.
+//! Reads the input again to find out whether certain pairs of vertices are edges, and whether the input repeats these
+//! edges. Rows do not show this, because they have neither repeated edges nor loops.
 //!
-//! Each vertex has at most one partner: the lower end of a bridge has the upper end, and for loops a vertex has itself.
-//! One pass over the input, by all threads of all ranks, records for each vertex whether the pair is an edge, and
-//! whether it is repeated.
+//! A pair is a vertex and its partner; each vertex has at most one. For a bridge, the partner of a vertex is its parent
+//! in the tree. For a loop, a vertex is its own partner. One pass over the input, by all threads of all ranks, records
+//! for each vertex whether the pair is an edge, and whether it is repeated.
 
 use crate::algo::edges::EdgeVisitor;
 use crate::algo::{GraphSize, Run};
@@ -19,31 +19,32 @@ use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Marks of a vertex: it has a partner; the pair is an edge; the pair is an edge in the other direction; the pair is a
-/// repeated edge.
+/// Mark bits of a vertex: the vertex has a partner; the input has the edge to the partner; the input has the edge in
+/// the other direction; the input repeats the edge.
 const HAS_PARTNER: u32 = 1;
 const FORTH: u32 = 2;
 const BACK: u32 = 4;
 const AGAIN: u32 = 8;
-/// Number of bits of a vertex's marks, and number of vertices per word.
+/// Number of mark bits of a vertex, and number of vertices per 32-bit word.
 const BITS: u32 = 4;
 const OF_WORD: u32 = 8;
-/// The marks `FORTH` and `BACK` of all vertices of a word.
+/// The mark bits `FORTH` and `BACK` of all vertices in a word.
 const SEEN: u32 = 0x6666_6666;
 
-/// How often the pair of each vertex occurs in the input.
+/// For each vertex and its partner, whether the input has an edge between them, and whether it repeats the edge.
 pub(super) struct PairCounts {
     marks: Buffer<u32>,
 }
 
 impl PairCounts {
-    /// Returns the bytes that counting takes on a rank.
+    /// Returns the bytes of memory that looking for pairs takes on each rank.
     pub fn bytes(graph: &GraphSize<'_>, ranks: usize) -> u64 {
         let marks = 4 * (graph.ids / u64::from(OF_WORD) + 1);
         4 * graph.ids + if ranks > 1 { 2 * marks } else { marks } + graph.reading
     }
 
-    /// Counts the pairs. On rank 0 `fill` writes the partner of each dense id that has one, plus 1. Collective.
+    /// Looks for pairs of vertices in the input. On rank 0, `fill` writes for each dense id its partner plus 1, or 0 if
+    /// the id has no partner. Collective.
     ///
     /// # Errors
     /// Errors of reading the input, including that it has changed since the graph was built; [`Error::Limit`];
@@ -57,7 +58,8 @@ impl PairCounts {
         if comm.leads() {
             fill(&mut partners)?;
         }
-        // All other ranks contribute zeros.
+        // Sends the partners to all ranks. Rank 0 has the partners and the other ranks have zeros, so a sum over the
+        // ranks has the partners.
         comm.reduce_scatter(&mut partners);
         comm.all_gather_shares(&mut partners);
         let marks: Buffer<AtomicU32> = budget.zeroed(ids / OF_WORD as usize + 1, "marks of pairs (4 bits an id)")?;
@@ -89,12 +91,12 @@ impl PairCounts {
         Ok(PairCounts { marks: all(comm, marks.into_plain(), budget)? })
     }
 
-    /// Returns true if the pair of an id is an edge.
+    /// Returns true if the input has an edge between dense id `id` and its partner.
     pub fn occurs(&self, id: DenseId) -> bool {
         self.of(id) & (FORTH | BACK) != 0
     }
 
-    /// Returns true if the pair of an id is a repeated edge.
+    /// Returns true if the input repeats the edge between dense id `id` and its partner.
     pub fn repeats(&self, id: DenseId) -> bool {
         self.of(id) & AGAIN != 0
     }
@@ -105,13 +107,13 @@ impl PairCounts {
     }
 }
 
-/// Returns the word that contains the marks of an id, and their bit offset in it.
+/// Returns the index of the 32-bit word that contains the marks of dense id `id`, and their bit offset in the word.
 #[inline]
 fn place(id: u32) -> (usize, u32) {
     ((id / OF_WORD) as usize, BITS * (id % OF_WORD))
 }
 
-/// Combines the marks of all ranks. Collective.
+/// Combines the marks of all ranks. Every rank gets the result. Collective.
 fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
     if comm.ranks() == 1 {
         return Ok(mine);
@@ -124,7 +126,7 @@ fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
         }
         for (sum, word) in sums[at..at + words.len()].iter_mut().zip(words) {
             let twice = *sum & word & SEEN;
-            // FORTH is two bits below AGAIN, and BACK one bit.
+            // In the bits of a vertex, FORTH is two below AGAIN, and BACK one.
             *sum |= word | (twice << 2 | twice << 1) & (AGAIN * 0x1111_1111);
         }
         at += words.len();
@@ -132,11 +134,11 @@ fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
     Ok(sums)
 }
 
-/// Counts pairs in the edges that one thread reads, whose ids are dense.
+/// Looks for pairs among the edges that one thread reads. The ends of the edges are given as dense ids.
 struct PairCounter<'a> {
     partners: &'a [u32],
     marks: &'a [AtomicU32],
-    /// Whether the input lists each edge from both ends; both entries are then one edge.
+    /// Whether the input lists each edge twice, once from each end. The two entries then count as one edge.
     both_ends: bool,
 }
 
@@ -150,7 +152,8 @@ impl PairCounter<'_> {
         }
     }
 
-    /// Returns true if `other` is the partner of `id`. Most ids have none, and the marks show that with fewer bytes.
+    /// Returns true if `other` is the partner of `id`. Reads the mark bits first, because most ids have no partner and
+    /// mark bits take less memory than partners.
     #[inline]
     fn is_pair(&self, id: u64, other: u64) -> bool {
         let (word, shift) = place(id as u32);

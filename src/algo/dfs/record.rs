@@ -1,9 +1,9 @@
-//! The records of vertices, and the counters of a search.
+//! The records of vertices (parent, preorder, postorder, depth), and the counters of a depth-first search.
 
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 
-/// Value of a vertex or number that does not exist.
+/// Value that stands for a missing vertex or number.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Number of values per record, and their indices.
@@ -13,23 +13,23 @@ const PRE: usize = 1;
 const POST: usize = 2;
 const DEPTH: usize = 3;
 
-/// A record per vertex: parent, preorder, postorder and depth, next to each other so that reaching a vertex touches one
-/// cache line.
+/// A record per vertex: parent, preorder, postorder and depth. The four values are adjacent, so reaching a vertex
+/// touches one cache line.
 pub(super) struct DfsTree {
     records: Buffer<u32>,
-    /// Number of vertices reached.
+    /// Number of vertices that the search has reached so far.
     pub reached: u32,
-    /// Number of vertices left.
+    /// Number of vertices that the search has finished so far, and left to return to their parents.
     pub left: u32,
 }
 
 impl DfsTree {
-    /// Returns the bytes of `vertices` records.
+    /// Returns the bytes of memory for `vertices` records.
     pub fn bytes(vertices: u64) -> u64 {
         4 * NUMBERS as u64 * vertices
     }
 
-    /// Creates the records of unreached vertices.
+    /// Creates the records of `vertices` vertices, none of which is reached.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -44,12 +44,12 @@ impl DfsTree {
         (self.records.len() / NUMBERS) as u32
     }
 
-    /// Returns all values, record after record.
+    /// Returns the values of all records, one record after another.
     pub fn numbers(&self) -> &[u32] {
         &self.records
     }
 
-    /// Returns all values, to be filled from a checkpoint.
+    /// Returns the values of all records for writing, to fill them from a checkpoint or from columns.
     pub fn numbers_mut(&mut self) -> &mut [u32] {
         &mut self.records
     }
@@ -60,7 +60,7 @@ impl DfsTree {
         prefetch(&self.records, NUMBERS * v as usize);
     }
 
-    /// Records that a vertex is reached.
+    /// Records that vertex `v` is reached from `parent`, `depth` edges below the root.
     #[inline]
     pub fn reach(&mut self, v: u32, parent: u32, depth: u32) {
         let record = &mut self.records[NUMBERS * v as usize..][..NUMBERS];
@@ -68,7 +68,7 @@ impl DfsTree {
         self.reached += 1;
     }
 
-    /// Records that a vertex is left.
+    /// Records that vertex `v` is finished: the search returns to its parent.
     #[inline]
     pub fn leave(&mut self, v: u32) {
         self.records[NUMBERS * v as usize + POST] = self.left;
@@ -81,19 +81,19 @@ impl DfsTree {
         self.records[NUMBERS * v as usize + PARENT]
     }
 
-    /// Returns the number of vertices that were reached before this one.
+    /// Returns the preorder number of vertex `v`: the number of vertices that were reached before it.
     #[inline]
     pub fn pre(&self, v: u32) -> u32 {
         self.records[NUMBERS * v as usize + PRE]
     }
 
-    /// Returns the number of vertices that were left before this one.
+    /// Returns the postorder number of vertex `v`: the number of vertices that were finished before it.
     #[inline]
     pub fn post(&self, v: u32) -> u32 {
         self.records[NUMBERS * v as usize + POST]
     }
 
-    /// Returns the depth of a vertex: the number of edges from the root.
+    /// Returns the depth of vertex `v`: the number of edges from the root.
     #[inline]
     pub fn depth(&self, v: u32) -> u32 {
         self.records[NUMBERS * v as usize + DEPTH]

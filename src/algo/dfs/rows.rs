@@ -1,8 +1,9 @@
-//! Rows of vertices, which a search reads one at a time in random order.
+//! The adjacency rows of a graph, which a depth-first search reads one at a time in random order.
 //!
-//! If rows are in files that do not fit memory, copies of the last rows are kept, as many as fit. These belong to
-//! vertices of low degree, so most rows are copied although they have few entries. Of the other rows, those of the next
-//! new neighbours are read ahead from the disk together, before any of them is waited for.
+//! If the rows are in files that do not fit memory, the search keeps copies of as many of the last rows as fit. The
+//! last rows belong to vertices of low degree and are short, so most rows are copied. The search reads the other rows
+//! ahead from the disk: it asks for the rows of the next unreached neighbours together, before it waits for any of
+//! them.
 
 use crate::error::Result;
 use crate::graph::catalogue::BlockLocation;
@@ -13,28 +14,29 @@ use crate::memory::{Budget, Buffer, prefetch, random_access, will_need};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 
-/// Base-2 logarithm of the number of rows per entry of the row-to-block table.
+/// Base-2 logarithm of the number of consecutive rows for which a table has one block number.
 const SHIFT: u32 = 12;
-/// Number of entries of a row that are read ahead from a disk at once.
+/// Maximum number of neighbours in a row that are read ahead from a disk at once.
 const ASKED: usize = 1 << 11;
 /// Number of rows that are copied between two checks for signals.
 const STRIDE: u32 = 1 << 16;
-/// Reciprocal of the part of free memory that is left free.
+/// The copies of rows leave free one part in this many of the free memory.
 const SPARE: u64 = 16;
 
-/// One half of all rows.
+/// One half of all rows. The lower half of a row has the neighbours with smaller numbers, the upper half those with
+/// larger numbers.
 struct HalfOfRows<'a> {
     blocks: Vec<Block<'a>>,
-    /// The block of every 2^[`SHIFT`]th row.
+    /// Index in `blocks` of the block that contains every 2^[`SHIFT`]th row.
     of_rows: Vec<u32>,
-    /// First copied row.
+    /// The first row that is copied to memory; `u32::MAX` if none is.
     copied: u32,
     copies: Option<Copies>,
 }
 
-/// Rows copied to memory.
+/// Rows copied to memory, one after another.
 struct Copies {
-    /// Start of each row in `entries`, and the end of the last.
+    /// Start of each row in `entries`, and the end of the last row.
     starts: Buffer<u32>,
     entries: Buffer<u32>,
 }
@@ -52,7 +54,7 @@ impl<'a> HalfOfRows<'a> {
         HalfOfRows { of_rows: of_rows.collect(), blocks, copied: u32::MAX, copies: None }
     }
 
-    /// Returns the block of a row, and the row's number in the block.
+    /// Returns the block that contains a row, and the index of the row in the block.
     #[inline]
     fn place(&self, row: u32) -> (&Block<'a>, usize) {
         let mut b = self.of_rows[(row >> SHIFT) as usize] as usize;
@@ -63,7 +65,7 @@ impl<'a> HalfOfRows<'a> {
         (block, (row - block.first_row) as usize)
     }
 
-    /// Returns the number of entries of the rows from `row` on.
+    /// Returns the number of entries (neighbours) in row `row` and all rows after it.
     fn entries_from(&self, row: u32) -> u64 {
         let of_block = |block: &Block<'_>| {
             let local = row.saturating_sub(block.first_row).min(block.rows() as u32);
@@ -72,7 +74,7 @@ impl<'a> HalfOfRows<'a> {
         self.blocks.iter().rev().take_while(|block| block.end_row() > row).map(of_block).sum()
     }
 
-    /// Copies the rows from `first` on.
+    /// Copies the rows from `first` on to memory. The graph has `rows` rows.
     fn copy(&mut self, first: u32, rows: u32, budget: &Budget) -> Result<()> {
         let purpose = "the last rows of a graph that is larger than memory";
         let mut starts: Buffer<u32> = budget.zeroed((rows - first) as usize + 1, purpose)?;
@@ -91,7 +93,7 @@ impl<'a> HalfOfRows<'a> {
         Ok(())
     }
 
-    /// Reads the beginning of a row ahead from the disk.
+    /// Starts to read the beginning of a row from the disk, unless the row was copied to memory.
     fn ask(&self, row: u32) {
         let of_row = self.row(row);
         if row < self.copied {
@@ -99,7 +101,7 @@ impl<'a> HalfOfRows<'a> {
         }
     }
 
-    /// Returns the copies and the row's number in them, if the row is copied.
+    /// Returns the copied rows and the index of the row among them; `None` if the row was not copied to memory.
     #[inline]
     fn copy_of(&self, row: u32) -> Option<(&Copies, usize)> {
         Some((self.copies.as_ref()?, row.checked_sub(self.copied)? as usize))
@@ -116,7 +118,7 @@ impl<'a> HalfOfRows<'a> {
         &block.targets[first as usize..end as usize]
     }
 
-    /// Prefetches the location of a row.
+    /// Prefetches the offset at which a row begins.
     #[inline]
     fn fetch_place(&self, row: u32) {
         if let Some((copies, local)) = self.copy_of(row) {
@@ -126,37 +128,37 @@ impl<'a> HalfOfRows<'a> {
         prefetch(block.offsets, local);
     }
 
-    /// Prefetches the beginning of a row, whose location was prefetched.
+    /// Prefetches the first neighbours in a row. The offset of the row should be in a cache already.
     #[inline]
     fn fetch(&self, row: u32) {
         prefetch(self.row(row), 0);
     }
 }
 
-/// The adjacency rows that a search follows.
+/// The adjacency rows of a graph that a depth-first search follows.
 pub(super) struct SearchRows<'a> {
-    /// The lower half, and the upper half.
+    /// The lower halves of all rows, then the upper halves.
     halves: [HalfOfRows<'a>; 2],
     direction: Direction,
     rows: u32,
     is_on_disk: bool,
 }
 
-/// The row of a vertex: its smaller neighbours, and its larger neighbours.
+/// The row of a vertex in two halves: the neighbours with smaller numbers, and the neighbours with larger ones.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Neighbours<'a>(pub [&'a [u32]; 2]);
 
-/// Number of neighbours per chunk.
+/// Number of neighbours in a chunk, the part of a row that the search tests at once.
 const CHUNK: usize = 64;
 
 impl<'a> Neighbours<'a> {
-    /// Returns the number of chunks. Each half is divided separately.
+    /// Returns the number of chunks of the row, which have 64 neighbours each. Each half is divided separately.
     #[inline]
     pub fn chunks(&self) -> usize {
         self.0[0].len().div_ceil(CHUNK) + self.0[1].len().div_ceil(CHUNK)
     }
 
-    /// Returns the neighbours of a chunk: 64, except in the last chunk of each half.
+    /// Returns the neighbours in chunk `number`: 64, or fewer in the last chunk of each half.
     #[inline]
     pub fn chunk(&self, number: usize) -> &'a [u32] {
         let of_lower = self.0[0].len().div_ceil(CHUNK);
@@ -166,10 +168,10 @@ impl<'a> Neighbours<'a> {
 }
 
 impl<'a> SearchRows<'a> {
-    /// Opens the rows of a graph, which must have both halves.
+    /// Opens the rows of a graph. The graph must have both the lower and the upper halves of rows.
     ///
     /// # Errors
-    /// [`crate::Error::Usage`] if the upper half is missing.
+    /// [`crate::Error::Usage`] if the upper halves are missing.
     pub fn new(graph: &'a Graph) -> Result<SearchRows<'a>> {
         let direction = graph.info.direction;
         let rows = direction.rows(graph.info.connected);
@@ -177,7 +179,8 @@ impl<'a> SearchRows<'a> {
         Ok(SearchRows { halves, direction, rows: rows as u32, is_on_disk: false })
     }
 
-    /// Copies as many of the last rows as fit the free memory of `budget`, if the rows are in files that do not fit it.
+    /// If the rows are in files that do not fit the free memory of `budget`, copies as many of the last rows to memory
+    /// as fit.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
@@ -191,7 +194,7 @@ impl<'a> SearchRows<'a> {
         let most = free - free / SPARE;
         let fits = |row: u32| {
             let halves = self.halves.each_ref().map(|half| half.entries_from(row));
-            // Indices of copied entries are u32.
+            // Indices of copied neighbours are u32.
             let bytes = 4 * halves.iter().sum::<u64>() + 8 * u64::from(self.rows - row + 1);
             bytes <= most && halves.iter().all(|&entries| entries <= u32::MAX.into())
         };
@@ -210,14 +213,14 @@ impl<'a> SearchRows<'a> {
         Ok(())
     }
 
-    /// Frees the copies.
+    /// Frees the copied rows.
     pub fn drop_copies(&mut self) {
         for half in &mut self.halves {
             (half.copied, half.copies) = (u32::MAX, None);
         }
     }
 
-    /// Reads the rows of several vertices ahead, if rows are on a disk.
+    /// Starts to read the rows of `vertices` from the disk, if the rows are in files that do not fit memory.
     #[inline]
     pub fn ask(&self, vertices: impl Iterator<Item = u32>) {
         if self.is_on_disk {
@@ -228,21 +231,21 @@ impl<'a> SearchRows<'a> {
         }
     }
 
-    /// Returns the out-neighbours of a vertex.
+    /// Returns the out-neighbours of vertex `v`.
     #[inline]
     pub fn of(&self, v: u32) -> Neighbours<'_> {
         let row = self.direction.row(v, Way::Out);
         Neighbours([self.halves[0].row(row), self.halves[1].row(row)])
     }
 
-    /// Prefetches the location of the row of a vertex.
+    /// Prefetches the offsets at which the row of vertex `v` begins.
     #[inline]
     pub fn fetch_place(&self, v: u32) {
         let row = self.direction.row(v, Way::Out);
         self.halves.iter().for_each(|half| half.fetch_place(row));
     }
 
-    /// Prefetches the row of a vertex, whose location was prefetched.
+    /// Prefetches the first neighbours in the row of vertex `v`. The offsets of the row should be in a cache already.
     #[inline]
     pub fn fetch(&self, v: u32) {
         let row = self.direction.row(v, Way::Out);

@@ -1,17 +1,17 @@
-//! The checkpoint of a search: counters, records, and the stack.
+//! The checkpoint of a depth-first search: counters, records of vertices, and the stack.
 
 use super::walk::DfsWalk;
 use crate::error::Result;
 use crate::memory::bytes_of;
 use crate::store::checkpoint::{Checkpoint, Saved};
 
-/// Number of units of a search, for progress.
+/// Number of equal units into which a search is divided to report its progress.
 pub(super) const UNITS: u64 = 1000;
 
 /// Counters of a search that are neither in the records nor on the stack.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct DfsCounters {
-    /// The next vertex at which a tree may begin; in a forest all vertices before it are in a tree.
+    /// The next vertex at which a tree may begin. In a forest, all vertices before it are in a tree.
     pub next_root: u32,
     /// Number of trees so far.
     pub trees: u32,
@@ -19,7 +19,7 @@ pub(super) struct DfsCounters {
     pub seconds: f64,
 }
 
-/// Saves a search between two steps.
+/// Saves a search to its checkpoint, between two steps.
 ///
 /// # Errors
 /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
@@ -36,21 +36,19 @@ pub(super) fn done(walk: &DfsWalk<'_>) -> u64 {
     u64::from(walk.tree.left) * UNITS / u64::from(walk.tree.vertices()).max(1)
 }
 
-/// Loads a search into `walk`. Returns its counters.
+/// Loads a search from a checkpoint into `walk`. Returns the counters of the search.
 ///
 /// # Errors
-/// [`crate::Error::Corrupt`] if the checkpoint is of something else.
+/// [`crate::Error::Corrupt`] if the checkpoint is not of a depth-first search of this graph.
 pub(super) fn load(saved: &Saved, walk: &mut DfsWalk<'_>) -> Result<DfsCounters> {
     let wrong = || saved.other("not a depth-first search of this graph");
     let &[reached, left, next_root, trees, seconds] = saved.words(0)? else { return Err(wrong()) };
-    let (records, stack) = (saved.words(1)?, saved.words(2)?);
+    let (records, stack) = (saved.words_u32(1)?, saved.words(2)?);
     let numbers = walk.tree.numbers_mut();
-    if records.len() * 2 != numbers.len() {
+    if records.len() != numbers.len() {
         return Err(wrong());
     }
-    for (pair, &word) in numbers.as_chunks_mut::<2>().0.iter_mut().zip(records) {
-        *pair = [word as u32, (word >> 32) as u32];
-    }
+    numbers.copy_from_slice(records);
     (walk.tree.reached, walk.tree.left) = (reached as u32, left as u32);
     if !walk.resume(stack) {
         return Err(wrong());
@@ -58,10 +56,10 @@ pub(super) fn load(saved: &Saved, walk: &mut DfsWalk<'_>) -> Result<DfsCounters>
     Ok(DfsCounters { next_root: next_root as u32, trees: trees as u32, seconds: f64::from_bits(seconds) })
 }
 
-/// Describes the progress in a checkpoint, for `verify`.
+/// Describes the progress that a checkpoint contains, for `verify`.
 ///
 /// # Errors
-/// [`crate::Error::Corrupt`] if the checkpoint is of something else.
+/// [`crate::Error::Corrupt`] if the checkpoint is not of a depth-first search.
 pub(super) fn describe(saved: &Saved) -> Result<String> {
     match saved.words(0)? {
         [reached, left, ..] => Ok(format!("{reached} vertices reached, {left} left")),

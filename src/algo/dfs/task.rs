@@ -124,7 +124,7 @@ impl Algorithm for Dfs {
             let components = counted(found.components, one, many);
             let largest = counted(found.largest_component, "vertex", "vertices");
             all.push(format!("There are {components}; the largest has {largest}."));
-            // For a prepared graph it may be unknown whether a loop is at a reached vertex.
+            // For a prepared graph it may be unknown whether a reached vertex has a loop.
             if let Some(length) = found.cycle_length {
                 all.push(format!("The graph has {} cycle.", if length == 0 { "no" } else { "a" }));
             }

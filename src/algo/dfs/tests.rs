@@ -40,7 +40,8 @@ fn numbers(tree: &DfsTree) -> Numbers {
     tree.numbers().as_chunks::<4>().0.to_vec()
 }
 
-/// Searches in steps of `steps`. If there is a folder, saves and loads a checkpoint after each step.
+/// Searches `model` from each of `roots`, about `steps` vertices at a time. If a folder is given, saves and loads a
+/// checkpoint after each step.
 fn walked<'r>(
     model: &Model,
     rows: &'r SearchRows<'r>,
@@ -105,7 +106,7 @@ proptest! {
         prop_assert_eq!(validate(&walk.tree, &rows, source, 2, &budget(1 << 20)).unwrap(), Ok(trees));
     }
 
-    /// The lexicographic tree is unique, so any other number at any vertex is refused.
+    /// The lexicographic tree is unique, so the checks must refuse a change to any number of any vertex.
     #[test]
     fn any_other_tree_is_refused(
         edges in prop::collection::vec((0u32..40, 0u32..40).prop_map(|(u, v)| [u, v]), 1..120),
@@ -150,8 +151,8 @@ fn backtracking_is_done_in_steps() {
     assert!(before > 1900, "{before}");
 }
 
-/// The tree of another neighbour order is a depth-first tree, but not the lexicographic one. A breadth-first tree is
-/// not a depth-first tree.
+/// The checks must accept a tree for another order of neighbours as a depth-first tree, but not as the lexicographic
+/// one. They must refuse a breadth-first tree.
 #[test]
 fn trees_of_other_searches_are_refused() {
     // A cycle of four with a chord: 0 and 1 have most edges.
@@ -167,7 +168,8 @@ fn trees_of_other_searches_are_refused() {
             .unwrap()
             .map_err(|fault| fault.error(&|v| v.to_string()).to_string())
     };
-    // The vertices in order are 0, 2, 1, 3 by their ids: rows 0: 1 2 3, 1: 0 2 3, 2: 0 1, 3: 0 1.
+    // The vertices in order have the ids 0, 2, 1, 3. By their positions in this order, the rows are 0: 1 2 3, 1: 0 2 3,
+    // 2: 0 1, 3: 0 1.
     assert_eq!(check([[0, 0, 3, 0], [0, 1, 2, 1], [1, 2, 0, 2], [1, 3, 1, 2]]), Ok(1));
     let other = check([[0, 0, 3, 0], [0, 1, 2, 1], [1, 3, 1, 2], [1, 2, 0, 2]]).unwrap_err();
     assert!(

@@ -1,10 +1,10 @@
-//! Checks of depth-first trees, which share only the rows with the search.
+//! Checks depth-first trees. The checks share only the rows with the search.
 //!
-//! First the numbers are checked against each other (`nested`): in preorder, the parent of every vertex has not been
-//! left, and vertices are left when their subtrees end. Then every row is checked (`row`): an edge leads to a vertex
-//! that was reached before, or to a descendant. So no vertex was left before its neighbours were reached, which makes
-//! it a depth-first tree. A child is the first in the row that was not reached before it, which makes it the
-//! lexicographic tree.
+//! First, `nested` checks the numbers of vertices against each other, in preorder. The parent of a vertex must not be
+//! finished before the vertex is reached, and a vertex must be finished when its subtree ends. Then `row` checks every
+//! row: each edge must lead to a vertex that was reached before, or to a descendant. So no vertex was finished before
+//! its neighbours were reached, which makes the tree a depth-first tree. Each child of a vertex must be the first
+//! vertex in the row that was not reached before that child. This makes the tree the lexicographic one.
 
 use super::fault::DfsFault;
 use super::record::{DfsTree, NONE};
@@ -22,22 +22,22 @@ const PREFETCH_DISTANCE: usize = 16;
 /// Number of vertices between two checks for signals in passes by one thread.
 const STRIDE: usize = 1 << 20;
 
-/// Returns the bytes that checking `vertices` vertices takes.
+/// Returns the bytes of memory that checking a tree of `vertices` vertices takes.
 pub(super) fn bytes(vertices: u64) -> u64 {
     12 * vertices
 }
 
-/// The preorder of every vertex, and the ends of subtrees.
+/// The preorder number of every vertex, and where its subtree ends.
 pub(super) struct TreeNumbers {
-    /// The preorder; [`NONE`] for a vertex that was not reached.
+    /// Preorder number by vertex; [`NONE`] for a vertex that was not reached.
     pub pre: Buffer<u32>,
-    /// Vertex by preorder; [`NONE`] after the last reached vertex.
+    /// The vertices in preorder; [`NONE`] after the last reached vertex.
     pub order: Buffer<u32>,
-    /// Number of vertices that were reached before the vertex was left, by preorder.
+    /// For each vertex in preorder, the number of vertices that were reached before it was finished.
     pub end: Buffer<u32>,
 }
 
-/// Checks a tree from `source`, or a forest. Returns the number of trees, or the fault if there is one.
+/// Checks a depth-first tree from `source`, or a forest if `source` is `None`. Returns the number of trees, or a fault.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -72,7 +72,8 @@ pub(super) fn validate(
     Ok(Err(DfsFault::NoEdge { vertex, parent: tree.parent(vertex) }))
 }
 
-/// Checks the numbers of vertices against each other. Returns them and the number of trees.
+/// Checks parents, depths, preorder and postorder against each other. Returns the preorder numbers with the ends of
+/// subtrees, and the number of trees.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -117,7 +118,7 @@ pub(super) fn nested(
             signals::check()?;
         }
         let parent = tree.parent(v);
-        // A vertex that is not an ancestor was left before this one was reached.
+        // A vertex that is not an ancestor was finished before this vertex was reached.
         while at != NONE && at != parent {
             if let Err(fault) = leave(at, number) {
                 return Ok(Err(fault));
@@ -150,7 +151,7 @@ pub(super) fn nested(
     })
 }
 
-/// Returns a vertex at which a tree wrongly begins or wrongly does not begin.
+/// Returns a vertex at which a tree wrongly begins or wrongly does not begin, if there is one.
 fn wrong_root(tree: &DfsTree, source: Option<u32>, trees: u32) -> Option<u32> {
     if let Some(source) = source {
         let is_root = tree.parent(source) == source && trees == 1;
@@ -166,8 +167,8 @@ fn wrong_root(tree: &DfsTree, source: Option<u32>, trees: u32) -> Option<u32> {
     })
 }
 
-/// Checks the row of a reached vertex against the numbers of its neighbours. Returns how many of these are its
-/// children.
+/// Checks the row of vertex `v`, which was reached, against the numbers of its neighbours. Returns how many of the
+/// neighbours are its children.
 fn row(tree: &DfsTree, rows: &SearchRows<'_>, numbers: &TreeNumbers, v: u32) -> Result<u64, DfsFault> {
     let own = numbers.pre[v as usize];
     let end = numbers.end[own as usize];

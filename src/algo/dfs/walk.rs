@@ -1,12 +1,12 @@
-//! The depth-first search itself.
+//! The depth-first search of a graph in memory or in files, by one thread.
 //!
-//! A bitmap says which vertices were reached; for 16 million vertices it fits the second-level cache. A row is
-//! processed in chunks of 64 neighbours: their bits are read at once, by vector instructions, and become a mask of new
-//! neighbours, which the stack keeps while the search is below. So only the bits of new neighbours are read twice. The
-//! records and rows of the next few new neighbours are prefetched, because most subtrees are small. A vertex with one
-//! edge has no row to process, because that edge led to it. A vertex without new neighbours is left at once, without an
-//! entry on the stack. Rows begin with hubs, which are reached early: a chunk that ends before the first unreached
-//! vertex has no new neighbours.
+//! A bitmap marks the reached vertices. For 16 million vertices it fits the second-level cache. The search processes a
+//! row in chunks of 64 neighbours. Vector instructions look up all neighbours of a chunk in the bitmap at once, and
+//! make a mask of the *new* neighbours, which are not reached yet. The stack keeps this mask while the search is in a
+//! subtree. So only new neighbours are looked up twice. Most subtrees are small, so the search prefetches the records
+//! and rows of the next few new neighbours. A vertex with one edge has no row to process, because the search came by
+//! that edge. A vertex without new neighbours is finished at once, without a stack entry. Rows begin with vertices of
+//! high degree, which are reached early. A chunk that ends before the first unreached vertex has no new neighbours.
 
 use super::record::{DfsTree, NONE};
 use super::rows::{Neighbours, SearchRows};
@@ -16,27 +16,27 @@ use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Number of new neighbours that are prefetched.
+/// Prefetch distance, in unreached neighbours of the current vertex.
 const PREFETCHED: usize = 3;
-/// Number of new neighbours whose rows are read ahead from a disk together.
+/// Maximum number of unreached neighbours whose rows are read ahead from a disk together.
 const ASKED: usize = 16;
-/// Depth below the top of the stack from which entries are prefetched for backtracking.
+/// Prefetch distance for backtracking, in stack entries below the top.
 const BELOW: usize = 6;
-/// Number of words of a stack entry: the vertex with the number of a chunk of its row in the upper half, and the new
-/// neighbours in that chunk.
+/// Number of 64-bit words of a stack entry. The first has the vertex in its lower half, and the number of a chunk (64
+/// neighbours) of its row in the upper half. The second is the mask of the unreached neighbours in that chunk.
 const WORDS: usize = 2;
 
-/// The memory of a search.
+/// The memory of a depth-first search, allocated before it starts.
 pub(super) struct DfsMemory {
     tree: DfsTree,
     /// Bitmap of the reached vertices.
     seen: Buffer<AtomicU64>,
-    /// Entries of the vertices from the root to the current one, which is the last.
+    /// Stack entries of the vertices on the tree path from the root to the current vertex, which is last.
     stack: Buffer<u64>,
 }
 
 impl DfsMemory {
-    /// Reserves memory for `vertices` vertices.
+    /// Reserves the memory to search a graph of `vertices` vertices.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -49,7 +49,7 @@ impl DfsMemory {
     }
 }
 
-/// State of a search between two steps.
+/// State of a depth-first search between two calls of [`DfsWalk::go`].
 pub(super) struct DfsWalk<'a> {
     pub tree: DfsTree,
     rows: &'a SearchRows<'a>,
@@ -58,9 +58,9 @@ pub(super) struct DfsWalk<'a> {
     stack: Buffer<u64>,
     /// Number of vertices on the stack.
     height: usize,
-    /// First vertex of those with one edge; vertices are in the order of degree.
+    /// The first vertex with only one edge. All later vertices have one edge, too, because degrees descend.
     leaves: u32,
-    /// All vertices before this one were reached.
+    /// The first vertex that is not reached yet.
     whole: u32,
 }
 
@@ -75,23 +75,23 @@ impl<'a> DfsWalk<'a> {
         DfsWalk { tree, rows, seen, lookup: Lookup::detect(), stack, height: 0, leaves, whole: 0 }
     }
 
-    /// Returns the tree, and frees the rest.
+    /// Returns the tree, and frees the other memory of the search.
     pub fn into_tree(self) -> DfsTree {
         self.tree
     }
 
-    /// Returns true if a vertex was reached.
+    /// Returns true if vertex `v` was reached.
     #[inline]
     pub fn is_seen(&self, v: u32) -> bool {
         is_set(&self.seen, v)
     }
 
-    /// Returns the stack: the vertices from the root to the current one, with their chunks.
+    /// Returns the stack entries of the vertices from the root to the current one.
     pub fn stack(&self) -> &[u64] {
         &self.stack[..WORDS * self.height]
     }
 
-    /// Resumes a search with the current records and the given stack. Returns false if the stack is invalid.
+    /// Resumes a search from the records in `tree` and the stack entries `stack`. Returns false if `stack` is invalid.
     pub fn resume(&mut self, stack: &[u64]) -> bool {
         let vertices = self.tree.vertices();
         let (places, rest) = stack.as_chunks::<WORDS>();
@@ -109,7 +109,7 @@ impl<'a> DfsWalk<'a> {
         true
     }
 
-    /// Starts a tree at a vertex that was not reached.
+    /// Starts a tree at `root`, which was not reached before.
     pub fn begin(&mut self, root: u32) {
         self.see(root);
         self.tree.reach(root, root, 0);
@@ -119,10 +119,10 @@ impl<'a> DfsWalk<'a> {
         self.put((root, chunk, new));
     }
 
-    /// Continues until about `steps` more vertices were reached or left, or the tree is complete. Returns true if it is
-    /// complete.
+    /// Continues the search until about `steps` more vertices were reached or finished, or the tree is complete.
+    /// Returns true if the tree is complete.
     pub fn go(&mut self, steps: u32) -> bool {
-        // Leaving counts as a step, because backtracking scans rows to their ends and so takes as long.
+        // Finishing a vertex counts as a step, because backtracking scans rows to their ends and so takes as long.
         let until = self.steps() + u64::from(steps);
         if self.height == 0 {
             return true;
@@ -172,14 +172,14 @@ impl<'a> DfsWalk<'a> {
         }
     }
 
-    /// Returns how often a vertex was reached or left.
+    /// Returns the number of vertices that the search has reached, plus the number that it has finished.
     #[inline]
     fn steps(&self) -> u64 {
         u64::from(self.tree.reached) + u64::from(self.tree.left)
     }
 
-    /// Prefetches what backtracking needs soon: the record and row location of a vertex some way below the top of the
-    /// stack, and the next chunk of one nearer to the top.
+    /// Prefetches data for backtracking: the record and the row offset of a vertex some entries below the top of the
+    /// stack, and the next chunk of neighbours of a vertex nearer to the top.
     #[inline]
     fn prefetch_below(&self) {
         let place = |below: usize| self.stack[..WORDS * self.height].as_chunks::<WORDS>().0.iter().nth_back(below);
@@ -197,26 +197,28 @@ impl<'a> DfsWalk<'a> {
         }
     }
 
-    /// Returns the top entry of the stack.
+    /// Returns the top entry of the stack: a vertex, the number of a chunk (64 neighbours) of its row, and the mask of
+    /// unreached neighbours in the chunk.
     #[inline]
     fn top(&self) -> (u32, usize, u64) {
         let place = &self.stack[WORDS * (self.height - 1)..][..WORDS];
         (place[0] as u32, (place[0] >> 32) as usize, place[1])
     }
 
-    /// Replaces the top entry of the stack.
+    /// Replaces the top entry of the stack with another vertex, chunk number and mask.
     #[inline]
     fn put(&mut self, (v, chunk, new): (u32, usize, u64)) {
         let place = &mut self.stack[WORDS * (self.height - 1)..][..WORDS];
         (place[0], place[1]) = (u64::from(v) | (chunk as u64) << 32, new);
     }
 
-    /// Returns the first chunk of a row, from number `from` on, that has new vertices, and a bit for each of them.
+    /// Returns the number of the first chunk of `row`, from chunk `from` on, that has unreached neighbours, and their
+    /// mask.
     #[inline]
     fn next_new(&self, row: Neighbours<'_>, from: usize) -> Option<(usize, u64)> {
         let found = (from..row.chunks()).find_map(|number| {
             let chunk = row.chunk(number);
-            // Hubs come first in rows, and are reached early.
+            // Vertices of high degree come first in rows, and are reached early.
             if chunk.last().is_some_and(|&last| last < self.whole) {
                 return None;
             }
@@ -229,7 +231,8 @@ impl<'a> DfsWalk<'a> {
         found
     }
 
-    /// Prefetches what the next new vertices need: the record and row location of one, and the row of an earlier one.
+    /// Prefetches data of the next unreached neighbours in a chunk: the row of the first neighbour, and the record and
+    /// row offset of a later one.
     #[inline]
     fn prefetch_next(&self, chunk: &[u32], mut new: u64) {
         for ahead in 0..PREFETCHED {
@@ -250,7 +253,7 @@ impl<'a> DfsWalk<'a> {
         }
     }
 
-    /// Marks a vertex as reached. No other thread writes the bitmap.
+    /// Marks vertex `v` as reached. No other thread writes the bitmap.
     #[inline]
     fn see(&mut self, v: u32) {
         let word = &self.seen[v as usize / 64];
@@ -264,7 +267,7 @@ impl<'a> DfsWalk<'a> {
     }
 }
 
-/// Returns the new vertices of a chunk.
+/// Returns the neighbours in a chunk whose bits are set in the mask `new`.
 fn each_new(chunk: &[u32], mut new: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let place = new.trailing_zeros() as usize;

@@ -1,5 +1,5 @@
-//! One trial of a list that does not fit memory: it is contracted with files, from which a later run resumes if this
-//! one is killed.
+//! Runs one trial of ranking a list that does not fit memory. The list is contracted by passes over files. If the trial
+//! is killed, a later run resumes from these files.
 
 use crate::algo::listrank::ListRank;
 use crate::algo::listrank::external::permutation::PowerSums;
@@ -15,21 +15,22 @@ use crate::list::{List, Visit};
 use crate::process::signals;
 use std::time::Instant;
 
-/// Name of the method in reports.
+/// Name in reports of the method that ranks a list with files.
 pub(super) const METHOD: &str = "contraction";
 
-/// Returns the bytes of an index. Contraction reserves two values that are not elements.
+/// Returns the bytes of an index in a list of `length` elements: 4 or 8. Contraction needs two values that are no
+/// element's index.
 pub(super) fn width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) - 1 { 4 } else { 8 }
 }
 
-/// Returns the sizes of the bins of a list of `length` elements that fit `free` bytes of memory; `None` if there are
-/// none.
+/// Returns the division into bins (ranges of elements) with which a list of `length` elements is ranked in `free` bytes
+/// of memory; `None` if that is impossible.
 pub(super) fn sizes(length: u64, free: u64, threads: usize) -> Option<BinSizes> {
     external::memory(length, width(length), free, threads)
 }
 
-/// Returns the least bytes of memory for a list of `length` elements.
+/// Returns the least bytes of memory in which a list of `length` elements can be ranked with files.
 pub(super) fn least_memory(length: u64, threads: usize) -> u64 {
     external::least_memory(length, width(length), threads)
 }
@@ -40,7 +41,7 @@ pub(super) fn least_memory(length: u64, threads: usize) -> u64 {
 /// [`Error::Input`] if the input is not a list, [`Error::Limit`], disk errors; [`crate::Error::Stopped`].
 pub(super) fn rank<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: BinSizes) -> Result<Ranked> {
     match go_on::<I>(table, list, run, sizes) {
-        // The files of an earlier run have been damaged since.
+        // The files that an earlier run left have been damaged.
         Err(e @ Error::Corrupt { .. }) => {
             tracing::warn!("{e}: ranking from the beginning");
             run.units.remove_files()?;
@@ -87,7 +88,7 @@ fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: BinS
         sums.add(piece, run.threads)?;
         ranks.push(piece, |rank| rank.wide(), run.threads, &|_| ())
     })?;
-    // The files of bins have no checksums, because threads append to them. Damage shows here.
+    // The files to which threads append have no checksums. Damage to them shows here.
     if sums != PowerSums::of_all(list.length) {
         return Err(Error::corrupt(folder, At::File, "files of bins whose ranks do not form one path"));
     }

@@ -5,7 +5,8 @@ use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::{by_files, external, on_gpu, ranks, read};
 use crate::algo::{Cost, Crew};
 
-/// Nanoseconds of one thread per element: reading, ranking by each method, writing.
+/// Nanoseconds of one thread per element: to read it, to rank it by each method (for pointer jumping in each round),
+/// and to write its rank.
 const READ: f64 = 8.0;
 const SERIAL: f64 = 170.0;
 const JUMP: f64 = 12.0;
@@ -13,16 +14,16 @@ const RULING_SET: f64 = 14.0;
 const WRITE: f64 = 8.0;
 /// Bytes per second of files that are written and read back.
 const DISK: f64 = 1e9;
-/// Nanoseconds of a GPU per element.
+/// Nanoseconds of a GPU per element: in each round of pointer jumping, and in total by ruling sets.
 const JUMP_ON_GPU: f64 = 0.025;
 const RULING_SET_ON_GPU: f64 = 0.1;
-/// File sizes on disk are multiples of a page.
+/// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;
 
-/// Returns the cost of `table` on a list of `length` elements.
+/// Returns the cost of list ranking with the options `table` on a list of `length` elements.
 pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Cost {
     let method = table.method.on_cpu(length);
-    // If the ranks of a GPU do not fit host memory, the CPU ranks the list with files.
+    // If the computed ranks do not fit host memory, the CPU ranks the list with files instead of the GPU.
     let from_gpu = reading + on_gpu::memory(length, table);
     let fits_gpu = crew.on_gpu && from_gpu <= crew.free;
     let in_shared = reading + ranks::shared::memory(length);
@@ -50,7 +51,7 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Co
         false => (0, 0),
     };
     let n = length as f64;
-    // If several ranks have GPUs, only one of them ranks.
+    // If several processes have GPUs, only one of them ranks the list.
     let threads = if fits_gpu { crew.threads as f64 } else { crew.all_threads() };
     let rounds = n.max(2.0).log2().ceil();
     let ranking = match method {
@@ -72,13 +73,15 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Co
     }
 }
 
-/// Returns the bytes of an index in a single process. The largest value stands for no successor.
+/// Returns the bytes of an index if a single process ranks a list of `length` elements: 4 or 8. The largest value
+/// stands for no successor.
 pub(super) fn index_width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) { 4 } else { 8 }
 }
 
-/// Returns approximately how many bytes ranks send to each other: a walker at each element, or a question and an answer
-/// in each round, and ranks.
+/// Returns approximately how many bytes the processes send to each other. By ruling sets they send a walker (an element
+/// and a tag) for each element. By pointer jumping they send a question and an answer for each element in each round.
+/// They also send computed ranks.
 fn sent(length: u64, crew: &Crew, method: Method) -> u64 {
     let rounds = u64::from(u64::BITS - length.leading_zeros());
     let bytes = if method == Method::Wyllie { 40 * rounds } else { 2 * ranks::width(length) };
@@ -86,15 +89,16 @@ fn sent(length: u64, crew: &Crew, method: Method) -> u64 {
     (bytes + 8) * (length / crew.ranks as u64) * others
 }
 
-/// Returns the bytes of host memory of a single process.
+/// Returns the bytes of host memory with which a single process ranks a list. `reading` is the number of bytes that
+/// reading the list takes.
 pub(super) fn alone(length: u64, reading: u64, method: Method) -> u64 {
     let width = index_width(length);
     let ranking = match method {
         Method::Serial => length * width,
-        // Pointer jumping has two copies of successors and of weights.
+        // Pointer jumping has two copies of the successors and of the distances.
         Method::Wyllie => 4 * length * width,
         Method::RulingSet | Method::Auto => cpu::ruling_set::bytes(length, width),
     };
-    // The marks of successors are freed before ranking begins.
+    // The bitmap of successors is freed before ranking begins.
     (read::bytes(length, width) + reading).max(length * width + ranking)
 }

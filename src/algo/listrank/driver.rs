@@ -1,4 +1,4 @@
-//! One trial: reads the list, ranks it with the method that fits, and writes the ranks.
+//! Runs one trial of list ranking: reads the list, ranks it with the method that fits, and writes the ranks.
 
 use crate::algo::listrank::cost::{self, index_width};
 use crate::algo::listrank::cpu::{self, Context};
@@ -21,7 +21,7 @@ use crate::memory::{Budget, Number};
 use crate::process::signals;
 use std::time::Instant;
 
-/// Runs one trial. Collective.
+/// Runs one trial of list ranking. Collective.
 ///
 /// # Errors
 /// [`Error::Input`] if the input is not a list; [`Error::Limit`], disk errors, [`Error::Stopped`].
@@ -48,7 +48,7 @@ fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     if let Some(method) = by
         && (has_room(reading + on_gpu::memory(length, table)) || is_asked_for)
     {
-        // One GPU is faster than the CPUs of many ranks. The other ranks only take part in the decision.
+        // One GPU is faster than the CPUs of many processes. The others only take part in this decision.
         let leads = comm.leads();
         let room =
             |mut lease| if leads { on_gpu::has_room(&mut lease, length, method).map(|()| lease) } else { Ok(lease) };
@@ -90,7 +90,8 @@ fn alone(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
         match by_files::sizes(length, free.saturating_sub(reading), run.threads).filter(|_| !fits) {
             Some(sizes) if by_files::width(length) == 4 => by_files::rank::<u32>(table, list, run, sizes),
             Some(sizes) => by_files::rank::<u64>(table, list, run, sizes),
-            // Without room for bins, the reservation below fails and names the smallest limit that works.
+            // If there is no room even for the smallest bins, the reservation below fails and names the smallest limit
+            // that works.
             None if index_width(length) == 4 => in_memory::<u32>(table, list, run),
             None => in_memory::<u64>(table, list, run),
         }
@@ -115,7 +116,8 @@ fn by_gpu(
     })
 }
 
-/// Ranks a list in memory that ranks share. Returns `None` on all ranks if they share no memory. Collective.
+/// Ranks a list in memory that all processes of the job share. Returns `None` on all ranks if they share no memory.
+/// Collective.
 fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Option<Ranked>> {
     let comm = run.comm;
     let read = Instant::now();
@@ -127,7 +129,7 @@ fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) 
     let seconds = started.elapsed().as_secs_f64();
     if !is_list {
         drop(loaded);
-        // This pass finds out what is wrong.
+        // The input is not a list, and another pass over it finds the reason.
         return alone(table, list, run).map(Some);
     }
     let (head, cells) = (Some(loaded.part.head), loaded.cells());
@@ -135,7 +137,7 @@ fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) 
     Ok(Some(Trial { output, details: details(Method::RulingSet, read, seconds, &rounds), seconds }))
 }
 
-/// Ranks a list that is divided among the ranks. Collective.
+/// Ranks a list that is divided among all processes of the job. Collective.
 fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let comm = run.comm;
     let messages = run.budget.reserve(ranks::messages_bytes(comm.ranks(), comm.nodes()), "messages of ranks")?;
@@ -160,7 +162,7 @@ fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>)
         }
         Some(RankFault::List) => {
             drop(cells);
-            // This pass finds out what is wrong.
+            // The input is not a list, and another pass over it finds the reason.
             return alone(table, list, run);
         }
     }

@@ -1,4 +1,4 @@
-//! Faults of input that is not a list, each with an element that shows the fault.
+//! Faults of an input that is not a list, each with an element that shows the fault.
 
 use crate::error::{At, Error, Result};
 use crate::formats::Signals;
@@ -11,31 +11,31 @@ use std::sync::{Mutex, PoisonError};
 pub enum ListFault {
     /// A successor is neither an element nor the end.
     Range {
-        /// The smallest element with such a successor.
+        /// The smallest element whose successor is out of range.
         element: u64,
     },
     /// Two elements have the same successor.
     Twice {
-        /// The smallest such successor.
+        /// The smallest successor that two elements have.
         successor: u64,
     },
     /// The number of elements without a successor is not one.
     Tails {
-        /// The number of these elements.
+        /// Number of elements without a successor.
         count: u64,
-        /// The smallest of these elements, if there is one.
+        /// The smallest element without a successor, if there is one.
         element: Option<u64>,
     },
     /// Some elements form cycles apart from the list.
     Cycle {
-        /// One of these elements, if it is known.
+        /// An element on a cycle, if one is known.
         element: Option<u64>,
     },
 }
 
 impl ListFault {
     /// Returns the error for `list`. If two elements have the same successor, a pass over the list with `threads`
-    /// threads finds the two.
+    /// threads finds these elements.
     ///
     /// # Errors
     /// Read errors.
@@ -72,7 +72,7 @@ fn elements_before(list: &List, successor: u64, threads: usize) -> Result<[u64; 
     list.source.scan(0..list.length, threads, &Signals, &|first, values| {
         let here = (first..).zip(values).filter(|(_, value)| u64::try_from(**value) == Ok(successor));
         let mut both = both.lock().unwrap_or_else(PoisonError::into_inner);
-        // At most a piece of the list and two more.
+        // `both` never has more elements than one part of the list, plus two.
         both.extend(here.map(|(element, _)| element));
         both.sort_unstable();
         both.truncate(2);

@@ -1,4 +1,4 @@
-//! Figures of a ranking: its phases, and the rounds of its method.
+//! Charts of a ranking: its phases, and the rounds of its method.
 
 use crate::algo::listrank::output::{ListRankDetails, Phases};
 use crate::algo::listrank::rounds::Round;
@@ -7,7 +7,7 @@ use crate::chart::{Axis, Bars, Figure, Line, Marks, Style, Unit};
 /// Maximum number of rounds that are drawn as bars.
 const BARS: usize = 40;
 
-/// Returns the figures of a ranking.
+/// Returns the charts of a ranking: its phases, and its rounds if it has any.
 pub(super) fn figures(details: &ListRankDetails) -> Vec<Figure> {
     let Phases { read, check, rank, fetch } = details.phases;
     let phases = [("read", read), ("check", check), ("rank", rank), ("fetch", fetch)];
@@ -46,7 +46,7 @@ fn times(rounds: &[Round]) -> Figure {
     bars(title, caption, "round", named)
 }
 
-/// Returns one line of dots per step, with the number of the round as x.
+/// Returns one line of dots for each kind of round. The x coordinate is the number of the round.
 fn by_step(rounds: &[Round], value: impl Fn(&Round) -> f64) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for (at, round) in rounds.iter().enumerate() {

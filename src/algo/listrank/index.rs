@@ -1,5 +1,5 @@
-//! Integer types that index a list: 32 bits if the list is short enough, because moving data takes most of the time;
-//! otherwise 64. Also the division of a list into shares of consecutive elements.
+//! Integer types that index a list, and the division of a list into shares of consecutive elements. An index has 32
+//! bits if the list is short enough, because moving data takes most of the time; otherwise it has 64.
 #![allow(unsafe_code)] // a slice of integers seen as atomic ones has no safe form yet
 
 use std::fmt::Debug;
@@ -9,16 +9,16 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::comm::SharedNumber;
 use crate::memory::Plain;
 
-/// An unsigned integer that stands for an element of a list, a rank or a number of steps.
+/// An unsigned integer type for elements of a list, ranks and numbers of steps.
 pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
-    /// Marks the end of the list: the largest value, which is no element's index.
+    /// The value that marks the end of the list: the largest one, which is no element's index.
     const END: Self;
     /// Number of bits of the type.
     const BITS: u32;
-    /// The same integer in memory that several threads write.
+    /// Atomic integer of the same size: a cell of memory that several threads write.
     type Cell: SharedNumber;
 
-    /// Converts a number that is known to fit; higher bits are cut off.
+    /// Converts a number that is known to fit the type. Higher bits are cut off.
     fn of(number: u64) -> Self;
 
     /// Returns the value as `u64`.
@@ -30,10 +30,10 @@ pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
         self.wide() as usize
     }
 
-    /// Lends a slice to several threads, which read and write its cells in relaxed order.
+    /// Views a slice as atomic cells, which several threads read and write in relaxed order.
     fn shared(slice: &mut [Self]) -> &[Self::Cell];
 
-    /// Reads a cell.
+    /// Reads the value of a cell.
     fn get(cell: &Self::Cell) -> Self;
 
     /// Writes a cell.
@@ -78,18 +78,19 @@ macro_rules! index {
 
 index!(u32, AtomicU32);
 index!(u64, AtomicU64);
-// A type small enough that tests reach its end.
+// An index type so small that tests reach its largest value.
 #[cfg(test)]
 index!(u8, std::sync::atomic::AtomicU8);
 
-/// Shares of a list. All but the last ones have the same size.
+/// Division of a list into shares of consecutive elements. All shares have the same size, except that the last ones may
+/// be smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shares {
     /// Number of elements of the list.
     pub length: u64,
-    /// Number of elements of every share but the last ones.
+    /// Number of elements of every share, except that the last ones may be smaller.
     pub size: u64,
-    /// Reciprocal of `size`, so that shares are found without a division.
+    /// Reciprocal of `size`, so that the share of an element is found without a division.
     reciprocal: u64,
 }
 
@@ -99,7 +100,7 @@ impl Shares {
         Shares { length, size, reciprocal: u64::MAX / size.max(1) }
     }
 
-    /// Returns the number of the share that an element belongs to.
+    /// Returns the number of the share that contains `element`.
     #[inline(always)]
     pub fn of(&self, element: u64) -> u64 {
         let share = ((u128::from(element) * u128::from(self.reciprocal)) >> 64) as u64;
@@ -107,7 +108,7 @@ impl Shares {
         share + u64::from(element - share * self.size >= self.size)
     }
 
-    /// Returns the elements of a share.
+    /// Returns the range of elements in a share.
     pub fn elements(&self, share: u64) -> Range<u64> {
         let first = (self.size * share).min(self.length);
         first..(first + self.size).min(self.length)

@@ -1,14 +1,14 @@
-//! List ranking: how many successors each element of a linked list has.
+//! List ranking: how many elements are behind each element of a linked list.
 //!
 //! | file | contents |
 //! |---|---|
 //! | `task`, `options`, `output`, `cost` | the algorithm, its options and results, and its cost |
 //! | `driver` | one trial, and the choice of device and method |
-//! | `read`, `write`, `faults` | reading a list into memory, with all checks but that for cycles; the column of ranks with its checksum; errors |
-//! | `cpu` | the engines of CPUs: serial, pointer jumping, ruling sets |
-//! | `gpu`, `on_gpu` | the engines of GPUs; a trial on a GPU |
-//! | `ranks` | pointer jumping and ruling sets by several ranks, each with a share of the list |
-//! | `external`, `by_files` | lists larger than memory: contraction with files, and a check that the ranks are those of one path; a trial of it |
+//! | `read`, `write`, `faults` | reading a list into memory with all checks except for cycles; writing ranks; errors |
+//! | `cpu` | algorithms for CPUs: serial, pointer jumping, ruling sets |
+//! | `gpu`, `on_gpu` | algorithms for GPUs; a trial on a GPU |
+//! | `ranks` | pointer jumping and ruling sets by several processes, each with a share of the list |
+//! | `external`, `by_files` | lists larger than memory: contraction with files, and a check of the computed ranks; a trial with files |
 //! | `index`, `rounds` | indices of 32 and 64 bits, and shares of a list; rounds with their times |
 //! | `figures` | figures of a result |
 //! | `verify` | independent check of ranks |

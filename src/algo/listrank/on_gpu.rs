@@ -13,7 +13,7 @@ use crate::list::List;
 use crate::process::signals;
 use std::time::Instant;
 
-/// Returns the GPU method for the method of the table; `None` if GPUs do not have it.
+/// Returns the GPU version of the method in `table`; `None` if the method runs only on CPUs.
 pub(super) fn method(table: &ListRank) -> Option<gpu::GpuMethod> {
     match table.method {
         Method::Serial => None,
@@ -22,13 +22,13 @@ pub(super) fn method(table: &ListRank) -> Option<gpu::GpuMethod> {
     }
 }
 
-/// Returns the bytes of host memory for the ranks, in addition to reading. A list without random access is read into
-/// the same memory first.
+/// Returns the bytes of host memory that a trial on a GPU needs for the computed ranks, in addition to reading. A list
+/// without random access is read into the same memory first.
 pub(super) fn memory(length: u64, table: &ListRank) -> u64 {
     length * gpu::index_bytes(length, method(table).unwrap_or(gpu::GpuMethod::RulingSet))
 }
 
-/// Checks whether the GPU of `lease` has room for a list.
+/// Checks that the GPU of `lease` has enough memory for a list.
 ///
 /// # Errors
 /// [`crate::Error::Limit`] naming the smallest limit that works; [`crate::Error::Usage`] if the method can't rank so
@@ -40,7 +40,7 @@ pub(super) fn has_room(lease: &mut Lease<'_>, length: u64, method: gpu::GpuMetho
     }
 }
 
-/// Ranks a list on the GPU of `lease`, which has room for it.
+/// Ranks a list on the GPU of `lease`, which has enough memory for it.
 ///
 /// # Errors
 /// [`crate::Error::Input`] if the input is not a list; [`crate::Error::Limit`], [`crate::Error::Lost`], disk errors; [`crate::Error::Stopped`].
@@ -90,7 +90,8 @@ pub(super) fn rank<I: Index>(
     Ok(Trial { output, details, seconds })
 }
 
-/// Copies the successors to the GPU: directly if the input has random access, otherwise through `cells`.
+/// Copies the successors to the GPU: directly if the input has random access, otherwise through the host memory
+/// `cells`.
 fn fill<I: Index>(on_gpu: &mut ListOnGpu<'_, I>, list: &List, cells: &[I::Cell], threads: usize) -> Result<()> {
     let successor = |value: i64| u64::try_from(value).map_or(I::END, I::of);
     if list.source.is_random_access() {

@@ -6,37 +6,38 @@ use serde::{Deserialize, Serialize};
 /// Options of list ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListRank {
-    /// The method. All methods give the same ranks.
+    /// The method of ranking. All methods give the same ranks.
     pub method: Method,
     /// The end from which ranks are counted.
     pub order: RankOrder,
 }
 
-/// The key `method`.
+/// The key `method` of the table `[listrank]`.
 pub(super) const METHOD: Key<Method> =
     Key::choice("method", &METHODS, "the method; ranks are the same by all, auto is the fastest");
 
-/// The key `order`.
+/// The key `order` of the table `[listrank]`.
 pub(super) const ORDER: Key<RankOrder> = Key::choice(
     "order",
     &[("successors", RankOrder::Successors), ("from-head", RankOrder::FromHead)],
     "a rank is the number of elements behind (`successors`) or before (`from-head`)",
 );
 
-/// All keys of the table.
+/// All keys of the table `[listrank]`.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&METHOD, &ORDER];
 
-/// A method of ranking.
+/// A method of list ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// The fastest method for the length and the device.
+    /// The fastest method for the length of the list and the device.
     Auto,
-    /// One thread follows the list.
+    /// Serial ranking: one thread follows the list.
     Serial,
     /// Pointer jumping (Wyllie 1979).
     Wyllie,
-    /// Sublists between splitters, then the list of sublists (Helman and JáJá 1999; Wei and JáJá 2010).
+    /// Ruling sets: threads walk sublists, and the list of sublists is ranked (Helman and JáJá 1999; Wei and JáJá
+    /// 2010).
     RulingSet,
 }
 
@@ -66,8 +67,8 @@ impl Method {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RankOrder {
-    /// A rank is the number of elements behind: 0 at the tail.
+    /// The rank of an element is the number of elements behind it: 0 at the tail.
     Successors,
-    /// A rank is the number of elements before: 0 at the head.
+    /// The rank of an element is the number of elements before it: 0 at the head.
     FromHead,
 }

@@ -6,7 +6,7 @@ use crate::results::about::About;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
-/// Columns of a ranking.
+/// Columns that list ranking writes.
 pub(super) const COLUMNS: &[About] =
     &[About::new("rank", "elements between this one and the end of the list that ranks are counted from", "none")];
 
@@ -15,37 +15,39 @@ pub(super) const COLUMNS: &[About] =
 pub struct ListRankOutput {
     /// Number of elements.
     pub length: u64,
-    /// The element that is nobody's successor; `None` in an empty list.
+    /// The first element, which is no element's successor; `None` in an empty list.
     pub head: Option<u64>,
-    /// Sum of `rank(i) * (i mod 1000003 + 1)` over all elements, modulo 2^64, with the ranks as they are written.
+    /// Sum of `rank(i) * (i mod 1000003 + 1)` over all elements, modulo 2^64. The ranks are counted from the end that
+    /// the options name.
     pub checksum: u64,
 }
 
 /// How a list was ranked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ListRankDetails {
-    /// The method.
+    /// Name of the method by which the list was ranked.
     pub method: Cow<'static, str>,
-    /// Bytes that ranking read from and wrote to the disk, without the list and the ranks.
+    /// Bytes that ranking read from and wrote to the disk, without the input and the column of ranks.
     pub bytes: u64,
     /// Seconds of each phase.
     pub phases: Phases,
-    /// The rounds of ranking. With several ranks, those of rank 0. In a resumed trial, only those since it resumed.
+    /// The rounds of the ranking. If there are several processes, these are the rounds of process 0. A resumed trial
+    /// has only the rounds since it resumed.
     pub rounds: Vec<Round>,
 }
 
 /// Seconds of each phase of a trial.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Phases {
-    /// Reading the list; on a GPU, into GPU memory.
+    /// Seconds to read the list, into GPU memory if a GPU ranks it.
     pub read: f64,
-    /// Checking that the successors form a list, if that is not done while reading.
+    /// Seconds to check that the successors form a list, if that is not done while reading.
     pub check: f64,
-    /// Ranking.
+    /// Seconds to rank the list.
     pub rank: f64,
-    /// Copying ranks from a GPU to the host.
+    /// Seconds to copy the ranks from a GPU to the host.
     pub fetch: f64,
 }
 
-/// A trial of ranking.
+/// A trial of list ranking: its result and how it went.
 pub(super) type Ranked = Trial<ListRankOutput, ListRankDetails>;

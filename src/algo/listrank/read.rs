@@ -1,4 +1,4 @@
-//! Reads a list into memory and checks on the way that it is one. Only cycles are left for ranking to find.
+//! Reads a list into memory and checks its successors. Only cycles are left for ranking to find.
 
 use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
@@ -12,11 +12,11 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Loaded<I: Index> {
     /// The successor of each element; the last has [`Index::END`].
     pub successors: Buffer<I>,
-    /// The element that is nobody's successor; 0 in an empty list.
+    /// The first element, which is no element's successor; 0 in an empty list.
     pub head: u64,
 }
 
-/// Returns the bytes that reading `length` elements takes: an index of `width` bytes and one bit for each.
+/// Returns the bytes of memory that reading `length` elements takes: an index of `width` bytes and one bit for each.
 pub fn bytes(length: u64, width: u64) -> u64 {
     length * width + marks_bytes(length)
 }
@@ -25,7 +25,7 @@ fn marks_bytes(length: u64) -> u64 {
     8 * length.div_ceil(64)
 }
 
-/// Reads `list` with `threads` threads.
+/// Reads `list` into memory with `threads` threads and checks it.
 ///
 /// # Errors
 /// [`crate::Error::Input`] if two elements have the same successor, or if the number of elements without a successor is
@@ -36,8 +36,8 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn 
     let mut successors = budget.zeroed::<I>(n as usize, "the successors of the list")?;
     let mut marks = budget.zeroed::<u64>(n.div_ceil(64) as usize, "marks of successors")?;
     let marks = u64::shared(&mut marks);
-    // The sum of all successors, the elements without a successor, the smallest of them, and the smallest element that
-    // is the successor of two.
+    // The sum of all successors, the number of elements without a successor, the smallest such element, and the
+    // smallest element that is the successor of two.
     let (sum, tails) = (AtomicU64::new(0), AtomicU64::new(0));
     let (tail, twice) = (AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX));
     let cells = I::shared(&mut successors);
@@ -70,15 +70,15 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn 
     Ok(Loaded { successors, head: head(n, sum) })
 }
 
-/// Marks an element as a successor in its bit. Returns true if it already was marked.
+/// Sets the bit of an element that is a successor. Returns true if the bit was set before.
 #[inline(always)]
 pub fn mark(marks: &[AtomicU64], successor: u64) -> bool {
     let bit = 1 << (successor % 64);
     marks[successor as usize / 64].fetch_or(bit, Relaxed) & bit != 0
 }
 
-/// Returns the head of a list of `length` elements whose successors sum up to `sum`, modulo 2^64: the sum of all
-/// elements minus `sum`. If the input is not a list, it is an arbitrary number.
+/// Returns the head of a list of `length` elements: the sum of all elements minus `sum`, which is the sum of all
+/// successors modulo 2^64. If the input is not a list, the result is an arbitrary number.
 pub fn head(length: u64, sum: u64) -> u64 {
     let all = u128::from(length) * u128::from(length.saturating_sub(1)) / 2;
     (all as u64).wrapping_sub(sum)

@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// A round: a pass over all elements, or over all links between sublists.
+/// A round of ranking: a pass over all elements, or over all links between sublists.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// The step of the method that the round is.
+    /// Name of the step, such as a walk or a jump.
     pub step: Cow<'static, str>,
-    /// Number of elements or links of sublists that the round processes.
+    /// Number of elements, or of links between sublists, that the round processes.
     pub elements: u64,
     /// Duration in seconds.
     pub seconds: f64,
@@ -34,7 +34,7 @@ impl Rounds {
         Ok(value)
     }
 
-    /// Returns all rounds and clears them.
+    /// Returns the rounds recorded so far and clears the record.
     pub fn take(&self) -> Vec<Round> {
         std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -24,7 +24,7 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 /// Checks the ranks that a job wrote.
 ///
 /// # Errors
-/// Errors of reporting; [`crate::Error::Stopped`]. What is wrong with the ranks goes to `verdict`.
+/// Errors of reporting; [`crate::Error::Stopped`]. Wrong ranks are reported to `verdict`.
 pub(super) fn verify(
     table: &ListRank,
     results: &ListResults<'_>,
@@ -43,12 +43,13 @@ pub(super) fn verify(
     verdict.note("listrank", file.and_then(|file| check(table, list, &results.workdir.join(file), found)))
 }
 
-/// The sums of one pass.
+/// State of the pass over all successors and ranks.
 struct RankPass<R> {
     ranks: R,
     next: u64,
     key: u64,
-    /// Sum over the pairs of successors, minus the sum over the pairs of elements.
+    /// Sum over the pairs of successors, minus the sum over the pairs of elements. It is zero at the end if the ranks
+    /// are right.
     difference: u128,
     checksum: Checksum,
     head: Option<u64>,
@@ -82,7 +83,7 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
         more?;
     }
     if let Some(head) = pass.head {
-        // The head is nobody's successor.
+        // The head is no element's successor.
         pass.difference = pass.difference.wrapping_add(pass.hash(head, n - 1));
     }
     if (pass.tails, pass.head.is_some()) != (u64::from(n > 0), n > 0) || pass.difference != 0 {
@@ -99,7 +100,7 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
 }
 
 impl<R: Iterator<Item = Result<i64>>> RankPass<R> {
-    /// Checks the elements from `first` on, which must be the next ones.
+    /// Checks the ranks of the elements from `first` on, which must be the next ones, against their `successors`.
     fn take(&mut self, order: RankOrder, n: u64, first: u64, successors: &[i64], file: &Path) -> Result<()> {
         let wrong = |what: String| Err(Error::Validation(format!("{}: {what}", file.display())));
         if first != self.next {

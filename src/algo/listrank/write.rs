@@ -1,4 +1,4 @@
-//! Writes ranks in the order of elements as they arrive, and computes their checksum.
+//! Writes the column of ranks in the order of elements, and computes its checksum.
 
 use crate::algo::Run;
 use crate::algo::listrank::options::RankOrder;
@@ -21,10 +21,10 @@ pub struct Checksum {
 }
 
 impl Checksum {
-    /// The modulus of the factors.
+    /// The modulus of the factors in the checksum.
     const FACTORS: u64 = 1_000_003;
 
-    /// Starts a sum at element `first`.
+    /// Starts a checksum of the ranks from element `first` on.
     pub fn at(first: u64) -> Checksum {
         Checksum { sum: 0, factor: first % Self::FACTORS }
     }
@@ -42,9 +42,9 @@ impl Checksum {
     }
 }
 
-/// The column `rank` of a list.
+/// The column `rank` of a list while it is written.
 pub struct Ranks {
-    /// The column. Only on rank 0.
+    /// The column file. Only rank 0 has it, in the trial whose results are kept.
     column: Option<Column<i64>>,
     order: RankOrder,
     length: u64,
@@ -64,8 +64,9 @@ impl Ranks {
         Ok(Ranks { column, order, length, pushed: 0, sum: 0 })
     }
 
-    /// Appends the next elements, given their numbers of successors, with `threads` threads. `wide` converts such a
-    /// number to `u64`. `written` is called with the number of elements that were appended.
+    /// Appends the ranks of the next elements with `threads` threads. `successors` has, for each of them, the number of
+    /// elements behind it, which `wide` converts to `u64`. `written` is called with the number of elements that were
+    /// appended.
     ///
     /// # Errors
     /// Disk errors; [`crate::Error::Stopped`].
@@ -111,8 +112,8 @@ impl Ranks {
         Ok(())
     }
 
-    /// Writes all ranks of a list, given each element's number of successors. Returns the result of the ranking. Call it
-    /// on rank 0.
+    /// Writes the ranks of all elements of a list. `successors` has, for each element, the number of elements behind
+    /// it. Returns the result of the ranking. Only rank 0 may call this.
     ///
     /// # Errors
     /// Disk errors; [`crate::Error::Stopped`].

@@ -1,5 +1,5 @@
-//! Checks that all kinds of searches share: of figures against each other, which needs neither columns nor edges, and
-//! of trees if the columns and the edges are available.
+//! Checks of stored results that all kinds of searches share. Reported figures are checked for consistency, without
+//! columns or edges. Trees are checked if both their columns and the edges are available.
 
 use super::graph500::{self, Fields, Graph500Block, Graph500Size, SearchSample};
 use super::results::{SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
@@ -10,16 +10,17 @@ use crate::graph::ids::InputId;
 use crate::prepare::prepared::InputInfo;
 use std::collections::HashSet;
 
-/// Largest relative difference of two quotients that count as equal.
+/// Largest relative difference at which two quotients count as equal.
 const TOLERANCE: f64 = 1e-9;
 
-/// The result of each source with the details of its search.
+/// Result and search statistics of each source.
 type Sources<'s, T> = [(&'s <T as SearchTask>::SourceOutput, &'s <T as SearchTask>::SourceDetails)];
 
-/// Checks the figures of all sources, each by itself and together with what the job reports of all.
+/// Checks the reported figures: first the figures of each source, then the figures of all sources together. Returns a
+/// sentence about the result.
 ///
 /// # Errors
-/// [`Error::Validation`] for the first impossible figure.
+/// [`Error::Validation`] for the first impossible or inconsistent figure.
 pub fn agree<T: SearchTask>(
     table: &T,
     info: &InputInfo,
@@ -34,7 +35,7 @@ pub fn agree<T: SearchTask>(
     Ok(format!("the figures of {} agree: {edges} edges in all", sources.len()))
 }
 
-/// Checks that the figures of a source are possible for a search of this input.
+/// Checks that the reported figures of a source are possible for this input.
 fn is_possible(figures: SourceFigures, Speed { seconds, teps }: Speed, info: &InputInfo) -> Result<()> {
     let SourceFigures { source, reached, edges, .. } = figures;
     let vertices = info.connected.max(1);
@@ -51,7 +52,8 @@ fn is_possible(figures: SourceFigures, Speed { seconds, teps }: Speed, info: &In
     })
 }
 
-/// Checks that the sources are those of the table, and that reported means and statistics follow from their figures.
+/// Checks that the results have the sources that the table asks for, and that reported means and statistics follow from
+/// the figures of the sources.
 fn agree_together<T: SearchTask>(
     table: &T,
     info: &InputInfo,
@@ -89,7 +91,7 @@ fn agree_together<T: SearchTask>(
         ..Graph500Size::of(info, ranks.unwrap_or(1.0) as u64)
     };
     let fields = Graph500Block::new(T::KERNEL, size, &samples).map(|block| block.fields());
-    // The time of checks occurs only in these fields, so there is nothing to compare it with.
+    // The time of checking trees is reported in no other field, so there is nothing to compare it with.
     let fields = fields.iter().flat_map(Fields::iter).filter(|(name, _)| !name.ends_with("_validate"));
     for (name, value) in fields {
         if !reported.get(name).is_some_and(|reported| are_close(reported, value)) {
@@ -99,10 +101,10 @@ fn agree_together<T: SearchTask>(
     Ok(())
 }
 
-/// Returns the result of each source with the details of its search.
+/// Pairs the result of each source with the statistics of its search.
 ///
 /// # Errors
-/// [`Error::Validation`] if their numbers differ.
+/// [`Error::Validation`] unless there are as many results as statistics.
 pub fn sources<'t, S, D>(output: &'t SearchOutput<S>, details: &'t SearchDetails<D>) -> Result<Vec<(&'t S, &'t D)>> {
     match output.sources.len() == details.sources.len() {
         true => Ok(output.sources.iter().zip(&details.sources).collect()),
@@ -110,16 +112,16 @@ pub fn sources<'t, S, D>(output: &'t SearchOutput<S>, details: &'t SearchDetails
     }
 }
 
-/// Returns true if a reported number equals `number`, apart from rounding.
+/// Returns true if a reported number equals `number` up to rounding.
 fn are_close(reported: f64, number: f64) -> bool {
     (reported - number).abs() <= TOLERANCE * number.abs()
 }
 
-/// Checks the trees of a table if it wrote columns and the edges are available. Otherwise `verdict` gets the reason why
-/// trees were not checked. Without sources there are no trees to check.
+/// Checks the trees that a table wrote, if their columns and the edges are available. Otherwise records in `verdict`
+/// why they are not checked. Without sources there are no trees to check.
 ///
 /// # Errors
-/// Errors of `verdict`, and a stop. Mistakes go to `verdict`.
+/// Errors of `verdict`, and [`Error::Stopped`]. A wrong tree is recorded in `verdict`.
 pub fn check_trees<T: SearchTask>(
     table: &T,
     results: &Results<'_>,
@@ -139,15 +141,15 @@ pub fn check_trees<T: SearchTask>(
     }
 }
 
-/// Makes the error for a wrong figure or column of a source. `what` says what is wrong.
+/// Makes the error for a wrong figure or column of `source`. `what` says what is wrong.
 pub fn differs(source: InputId, what: &str) -> Error {
     Error::Validation(format!("source {source}: {what}"))
 }
 
-/// Returns an error with the text of `otherwise` if `holds` is false.
+/// Returns an error with the text of `otherwise` if the condition `holds` is false.
 ///
 /// # Errors
-/// [`crate::Error::Validation`] if it does not hold.
+/// [`crate::Error::Validation`] if `holds` is false.
 pub fn holds(source: InputId, holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
     if holds { Ok(()) } else { Err(differs(source, &otherwise())) }
 }

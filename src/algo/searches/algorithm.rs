@@ -1,4 +1,4 @@
-//! Every table of searches is an [`Algorithm`].
+//! Implements [`Algorithm`] for every table of searches (`[bfs]`, `[sssp]`, ...), and estimates its cost.
 
 use super::results::{SearchDetails, SearchOutput};
 use super::sentences::{self, SOURCES};
@@ -100,12 +100,13 @@ impl<T: SearchTask> Algorithm for T {
     }
 }
 
-/// Nanoseconds of a thread for each row of a column.
+/// Nanoseconds that a thread takes to write one row of a column.
 const COLUMN: f64 = 20.0;
-/// Files occupy whole pages on the disk.
+/// Bytes of a disk page. Files occupy whole pages.
 const PAGE: u64 = 4096;
 
-/// Returns the cost of a table of searches, including checks and columns. Rank 0 checks the trees.
+/// Returns the cost of a table of searches, including the checks of trees and the columns. Only rank 0 checks the
+/// trees.
 fn cost<T: SearchTask>(table: &T, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let (options, search) = (table.options(), table.search_cost(graph, crew));
     let (vertices, rows, sources) = (graph.vertices, graph.rows, options.count());

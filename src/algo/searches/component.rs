@@ -1,7 +1,7 @@
-//! Counts the edges by which the speed of a search is measured.
+//! Counts the traversed edges, by which the speed of a search is measured (TEPS).
 //!
-//! Graph500 counts the edges of the input that lie in the component of the root. The reference (version 3) adds up the
-//! lengths of the rows of reached vertices, which include repeats but no loops, and divides by two. Degrees in the
+//! Graph500 counts the edges of the input in the component of the root. Its reference code (version 3) adds up the row
+//! lengths of reached vertices and divides by two. Rows there include repeated edges but no loops, so degrees in the
 //! input give the same number.
 
 use super::NONE;
@@ -20,30 +20,30 @@ use crate::process::signals;
 use crate::store::map::as_u64;
 use rayon::prelude::*;
 
-/// Counter of the edges in components.
+/// Counts the edges in connected components.
 pub struct ComponentEdges<'a> {
     graph: &'a Graph,
     runs: DegreeRuns,
-    /// For each component that was counted: its root and its number of edges.
+    /// Root and number of edges of each component that was counted.
     counted: Vec<(u32, u64)>,
 }
 
 impl<'a> ComponentEdges<'a> {
-    /// Begins with no component counted.
+    /// Creates a counter that has counted no component.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] from reading the order of vertices.
+    /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] from reading the degrees.
     pub fn new(graph: &'a Graph) -> Result<ComponentEdges<'a>> {
         Ok(ComponentEdges { graph, runs: order::read_runs(&graph.folder, graph.info.content)?, counted: Vec::new() })
     }
 
-    /// Returns the number of the input's edges between vertices that are reached from `root`, where repeats count and
-    /// loops do not. In a directed graph, returns the number of distinct edges that leave reached vertices. `parents`
-    /// shows which vertices are reached. `is_whole` says whether the search reached every vertex to which edges lead.
+    /// Returns the number of input edges between vertices that are reached from `root`. Repeated edges count, loops do
+    /// not. In a directed graph, returns the number of distinct edges that leave reached vertices. `parents` is
+    /// [`NONE`] for unreached vertices. `is_whole` says that no edge leads from a reached vertex to an unreached one.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] from reading degrees; errors of reading the input again, if
-    /// the search is not whole.
+    /// [`crate::Error::Corrupt`] and [`crate::Error::Io`] from reading degrees. Unless `is_whole`, also the errors of
+    /// reading the input again.
     pub fn edges(&mut self, root: u32, parents: &[u32], is_whole: bool, run: &Run<'_>) -> Result<u64> {
         let direction = self.graph.info.direction;
         if direction == Direction::Directed {
@@ -66,7 +66,7 @@ impl<'a> ComponentEdges<'a> {
         Ok(edges)
     }
 
-    /// Returns the number of edge ends at reached vertices.
+    /// Returns the number of edge ends at reached vertices: the sum of their degrees.
     fn ends(&self, parents: &[u32]) -> u64 {
         let reached = |first: u64, end: u64| {
             parents[first as usize..end as usize]
@@ -78,9 +78,9 @@ impl<'a> ComponentEdges<'a> {
         self.runs.iter().map(|(degree, first, end)| u64::from(degree) * reached(first, end) as u64).sum()
     }
 
-    /// Returns the number of the input's edges with both ends reached, in case an edge may lead from a reached vertex
-    /// to an unreached one. If another job prepared the graph, the input is not available and rows have no repeats;
-    /// then an edge of that kind is assumed to occur once.
+    /// Returns the number of input edges with both ends reached. Call it if an edge may lead from a reached vertex to
+    /// an unreached one. If another job prepared the graph, the input is not available, so edges to unreached vertices
+    /// are assumed to occur once.
     fn within(&self, parents: &[u32], run: &Run<'_>) -> Result<u64> {
         if let Some(open) = run.input {
             return self.within_input(&open()?, parents, (run.threads, run.budget));
@@ -117,7 +117,7 @@ impl<'a> ComponentEdges<'a> {
     }
 }
 
-/// Counts, among the edges of one thread, those with both ends reached.
+/// Counts the edges with both ends reached, among the edges that one thread reads.
 struct Within<'a, F> {
     is_reached: &'a F,
     edges: u64,

@@ -1,4 +1,4 @@
-//! Runs one trial: searches from every source, records each result at once in the journal, and checks trees in batches.
+//! Runs one trial: searches from every source, records each result in the journal at once, and checks trees in batches.
 
 use super::ledger::Ledger;
 use super::roots::{self, Root};
@@ -11,11 +11,11 @@ use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
 use crate::process::{host, signals};
 
-/// Runs one trial of a table of searches. Collective.
+/// Runs one trial of a table of searches. Collective: all ranks must call it.
 ///
 /// # Errors
-/// [`Error::Input`] for a source that the graph does not have; [`Error::Validation`] for a wrong tree;
-/// [`Error::Limit`]; errors of the disk and of devices; a stop.
+/// [`Error::Input`] for a source that is not in the graph; [`Error::Validation`] for a wrong tree; [`Error::Limit`];
+/// errors of disks and devices; [`Error::Stopped`].
 pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<T>> {
     let comm = run.comm;
     let options = table.options();
@@ -41,8 +41,8 @@ pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Resu
     })
 }
 
-/// Searches from the sources in `todo`, and records their results in the ledger of rank 0. Then measures the energy of
-/// all searches, if there are `meters`. Collective.
+/// Searches from the sources numbered `todo`, and records their results in the ledger of rank 0. Then measures the
+/// energy of all searches, if there are `meters`. Collective: all ranks must call it.
 fn search_all<T: SearchTask>(
     table: &T,
     graph: &Graph,
@@ -100,8 +100,8 @@ fn search_all<T: SearchTask>(
     Ok(())
 }
 
-/// Repeats the searches from all sources for some seconds, as the energy loop of Graph500's reference does. Returns the
-/// energy that the meters of all ranks measured, and the number of rounds. Collective.
+/// Repeats the searches from all sources for some seconds, like the energy loop of the Graph500 reference code. Returns
+/// the energy that the meters of all ranks measured, and the number of repetitions. Collective: all ranks must call it.
 fn repeat<T: SearchTask>(
     engine: &mut EngineOf<'_, T>,
     roots: &[Root],

@@ -1,13 +1,14 @@
-//! Charts of searches: their levels, and the speed of all searches.
+//! Charts for the report: the levels of one search, and the speed of all searches.
 
 use super::agreement;
 use super::results::{LevelFigures, SearchDetails, SearchOutput, SourceDetails};
 use crate::chart::{Axis, Bars, Figure, Line, Marks, Spread, Style, Unit};
 
-/// Maximum number of levels that get a bar each.
+/// Maximum number of levels with a bar in the bar chart.
 const BARS: usize = 40;
 
-/// Returns charts of the levels of the search with the median time, and of the speed of all searches.
+/// Returns charts of the levels of the search that took the median time, and of the speed of all searches. `name`
+/// returns the name of a source.
 pub fn of_levels<S, D: SourceDetails>(
     output: &SearchOutput<S>,
     details: &SearchDetails<D>,
@@ -21,7 +22,7 @@ pub fn of_levels<S, D: SourceDetails>(
     figures
 }
 
-/// Returns a chart of the distribution of speeds, if there are several searches.
+/// Returns a chart of the speeds of all searches, or `None` if there is only one search.
 pub fn speed<D: SourceDetails>(details: &SearchDetails<D>) -> Option<Figure> {
     let teps: Vec<f64> = details.sources.iter().map(|source| source.speed().teps).collect();
     let several = teps.len() > 1;
@@ -35,7 +36,8 @@ pub fn speed<D: SourceDetails>(details: &SearchDetails<D>) -> Option<Figure> {
     })
 }
 
-/// Returns a bar chart of seconds.
+/// Returns a bar chart of seconds, with one bar for each of `names`. Each bar is divided into `parts`. `of` is the
+/// label of the axis with the names.
 pub fn seconds_by_name(
     title: &str,
     caption: &str,
@@ -52,14 +54,15 @@ pub fn seconds_by_name(
     }
 }
 
-/// Returns charts of the numbers and the times of the levels of one search out of `sources`. `name` is its source. If
-/// levels differ in direction, each direction has a line.
+/// Returns two charts of the levels of one search: counts (frontier, edges checked, ...) by level, and seconds by
+/// level. `name` is the source of the search, and `sources` is the number of searches. If steps differ in direction,
+/// each direction has a line in the chart.
 fn levels(name: &str, levels: &[LevelFigures], sources: usize) -> Vec<Figure> {
     let which = if sources > 1 { format!(" It is the search of median time of {sources}.") } else { String::new() };
     let mut directions: Vec<&str> = levels.iter().map(|level| level.direction).collect();
     directions.sort_unstable();
     directions.dedup();
-    // A line has gaps at the levels of other directions.
+    // A line has a gap at each level with another direction.
     let line = |shown: String, of: Option<&str>, number: &dyn Fn(usize) -> Option<u64>| {
         let value = |at: usize| match of.is_none_or(|of| levels[at].direction == of) {
             true => number(at).map_or(f64::NAN, |number| number as f64),

@@ -1,4 +1,4 @@
-//! The block of results that Graph500's reference code prints, with the same names, order and format.
+//! The results of searches in the form of Graph500's reference code: the same names, order and number format.
 
 use crate::algo::energy::Energy;
 use crate::prepare::prepared::InputInfo;
@@ -7,13 +7,13 @@ use serde_json::Number;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Fields by name, as the report has them. Names have single blanks between words.
+/// Graph500 figures by name, as the report stores them. Words in a name are separated by single blanks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fields(BTreeMap<String, Number>);
 
 impl Fields {
-    /// Returns the value of a field.
+    /// Returns the value of the field `name`, or `None` if there is none.
     pub fn get(&self, name: &str) -> Option<f64> {
         self.0.get(name)?.as_f64()
     }
@@ -29,25 +29,26 @@ fn one_blank(name: &str) -> String {
     name.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Fields in the reference's order. Each has its printed name, its value and its number of digits for C's `%g`.
+/// Graph500 figures in the order in which the reference code prints them. Each has its printed name, its value, and the
+/// number of significant digits.
 pub struct Graph500Block(Vec<(String, f64, usize)>);
 
-/// Size of a graph, and the time of building it.
+/// Size of a graph, and the time that it took to build.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub struct Graph500Size {
-    /// Binary logarithm of the number of vertices, rounded up.
+    /// Base-2 logarithm of the number of vertices, rounded up.
     pub scale: u32,
     /// Edges of the input per vertex.
     pub edge_factor: u64,
     /// Number of ranks.
     pub ranks: u64,
-    /// Seconds from the first edge until rows can be searched. The time of generating edges is included, because they
-    /// are generated while they are read.
+    /// Seconds from reading the first edge until rows can be searched. This includes the time of generating edges,
+    /// because they are generated while they are read.
     pub construction: f64,
 }
 
 impl Graph500Size {
-    /// Returns the size of an input's graph. The construction time is 0.
+    /// Returns the size of the graph that `info` describes, on `ranks` ranks. The construction time is 0.
     pub fn of(info: &InputInfo, ranks: u64) -> Graph500Size {
         // The scale comes from the bits of the largest id. Smaller sparse ids need not all be vertices.
         let largest = info.largest.unwrap_or(0).max(info.vertices.saturating_sub(1));
@@ -68,8 +69,7 @@ pub struct SearchSample {
     pub validate: f64,
 }
 
-/// Returns order statistics, mean and standard deviation, in the order of [`STATISTICS`] and computed as in the
-/// reference.
+/// Returns the [`STATISTICS`] of `values`, in that order and computed as in the reference code.
 fn statistics(values: impl Iterator<Item = f64>) -> [f64; 7] {
     let mut sorted: Vec<f64> = values.collect();
     let n = sorted.len();
@@ -84,17 +84,17 @@ fn statistics(values: impl Iterator<Item = f64>) -> [f64; 7] {
     [sorted[0], first, median, third, sorted[n - 1], mean, deviation]
 }
 
-/// A kernel of Graph500 that consists of searches.
+/// A Graph500 kernel that consists of searches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Graph500Kernel {
-    /// The second kernel: breadth-first search.
+    /// Kernel 2: breadth-first search.
     Bfs,
-    /// The third kernel: shortest paths.
+    /// Kernel 3: single-source shortest paths.
     Sssp,
 }
 
 impl Graph500Kernel {
-    /// Returns the prefix of the kernel's field names.
+    /// Returns the prefix of the kernel's field names, padded to five characters.
     fn prefix(self) -> &'static str {
         match self {
             Graph500Kernel::Bfs => "bfs  ",
@@ -103,14 +103,15 @@ impl Graph500Kernel {
     }
 }
 
-/// Names of statistics, in the reference's order.
+/// Names of the statistics of times and of edges, in the order of the reference code. The statistics of speeds
+/// ([`OF_TEPS`]) differ in the last two names.
 const STATISTICS: [&str; 7] = ["min", "firstquartile", "median", "thirdquartile", "max", "mean", "stddev"];
 const OF_TEPS: [&str; 7] =
     ["min", "firstquartile", "median", "thirdquartile", "max", "harmonic_mean", "harmonic_stddev"];
-/// Names of the fields before the statistics.
+/// Names of the fields that come before the statistics.
 const HEAD: [&str; 6] = ["SCALE", "edgefactor", "NBFS", "graph_generation", "num_mpi_processes", "construction_time"];
 
-/// Returns the names of all fields, with the number of digits of each.
+/// Returns the name of each field, with the number of significant digits.
 fn names(kernel: Graph500Kernel) -> impl Iterator<Item = (String, usize)> {
     let of = move |prefix: &'static str, statistics: [&'static str; 7], of: &'static str, digits: usize| {
         statistics.into_iter().map(move |statistic| (format!("{prefix}{statistic}_{of}"), digits))
@@ -131,7 +132,8 @@ pub fn harmonic_mean_teps(samples: &[SearchSample]) -> f64 {
 }
 
 impl Graph500Block {
-    /// Returns the block of these searches, or `None` if there are none. Every search must have traversed an edge.
+    /// Computes the figures from the measurements of all searches. Returns `None` if there are no searches. Every
+    /// search must have traversed an edge.
     pub fn new(kernel: Graph500Kernel, size: Graph500Size, samples: &[SearchSample]) -> Option<Graph500Block> {
         if samples.is_empty() {
             return None;
@@ -153,8 +155,8 @@ impl Graph500Block {
         Some(Graph500Block(names(kernel).zip(values).map(|((name, digits), value)| (name, value, digits)).collect()))
     }
 
-    /// Returns the fields by name, for the report. Fields that are not finite are left out, because JSON can't
-    /// represent them.
+    /// Returns the fields by name, for the report. Infinite values and NaN are left out, because JSON can't represent
+    /// them.
     pub fn fields(&self) -> Fields {
         let number = |value: f64, name: &str| match name {
             "SCALE" | "edgefactor" | "NBFS" | "num_mpi_processes" => Some((value as u64).into()),
@@ -163,7 +165,7 @@ impl Graph500Block {
         Fields(self.0.iter().filter_map(|(name, value, _)| Some((one_blank(name), number(*value, name)?))).collect())
     }
 
-    /// Returns the block with these fields, or `None` if one is missing.
+    /// Restores the figures from the fields in a report. Returns `None` if a field is missing.
     pub fn of(kernel: Graph500Kernel, fields: &Fields) -> Option<Graph500Block> {
         let field = |(name, digits): (String, usize)| fields.get(&one_blank(&name)).map(|value| (name, value, digits));
         names(kernel).map(field).collect::<Option<Vec<_>>>().map(Graph500Block)
@@ -174,7 +176,7 @@ impl fmt::Display for Graph500Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, value, digits) in &self.0 {
             let colon = format!("{name}:");
-            // The reference marks the number that rankings use.
+            // The reference code marks the figure that the Graph500 list ranks by.
             let mark = if name.ends_with(" harmonic_mean_TEPS") { "!" } else { "" };
             let width = if mark.is_empty() { 32 } else { 29 };
             let gap = if mark.is_empty() { "" } else { "  " };
@@ -184,7 +186,8 @@ impl fmt::Display for Graph500Block {
     }
 }
 
-/// Returns lines with the energy of searches, in the format of the other lines. The reference has no such lines.
+/// Returns lines with the energy of all searches and with the edges per joule, in the format of the other figures. The
+/// reference code prints no such lines.
 pub fn energy_lines(kernel: Graph500Kernel, energy: &Energy) -> String {
     let prefix = kernel.prefix();
     let all = format!("{prefix}joules_of_all:");
@@ -220,7 +223,7 @@ fn general(value: f64, digits: usize) -> String {
 mod tests {
     use super::*;
 
-    /// C's printf gave each expected text.
+    /// The expected texts are the output of C's `printf`.
     #[test]
     fn numbers_are_formatted_as_c_does() {
         for (value, digits, text) in [

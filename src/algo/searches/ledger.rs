@@ -1,4 +1,5 @@
-//! Results of every source, on rank 0, with a journal of searches and checks.
+//! The ledger of a trial: the results of every source so far. Rank 0 keeps it, with a journal of searches and checks
+//! from which a killed job resumes.
 
 use super::component::ComponentEdges;
 use super::graph500::{Graph500Block, Graph500Size, SearchSample, harmonic_mean_teps};
@@ -15,7 +16,7 @@ use crate::prepare::prepared::Graph;
 use crate::store::journal::Journal;
 use std::time::Instant;
 
-/// Results of every source so far, and the journal that keeps them.
+/// Results of every source so far, and the journal in which they are saved.
 pub struct Ledger<'a, T: SearchTask> {
     table: &'a T,
     graph: &'a Graph,
@@ -23,16 +24,16 @@ pub struct Ledger<'a, T: SearchTask> {
     journal: Journal,
     states: Vec<SourceState<T::Searched>>,
     components: ComponentEdges<'a>,
-    /// Energy of all searches, if it was measured.
+    /// Energy of all searches, or `None` if it was not measured.
     pub energy: Option<Energy>,
 }
 
 impl<'a, T: SearchTask> Ledger<'a, T> {
-    /// Reads what earlier runs found, and takes over the files that they wrote. If the files of a source are
+    /// Reads the journal of earlier runs, and takes over the result files that they wrote. If the files of a source are
     /// incomplete, its search is repeated.
     ///
     /// # Errors
-    /// Errors of the disk.
+    /// Disk errors.
     pub fn open(table: &'a T, graph: &'a Graph, roots: &'a [Root], run: &mut Run<'_>) -> Result<Ledger<'a, T>> {
         let writes = table.options().write && run.is_last;
         let (journal, records) = run.units.journal()?;
@@ -48,8 +49,8 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         Ok(Ledger { table, graph, roots, journal, states, components, energy })
     }
 
-    /// Returns the sources that remain to be searched. Sources with unchecked trees are among them, because the trees
-    /// are gone.
+    /// Returns the numbers of the sources that remain to be searched. They include sources whose trees were not
+    /// checked, because the trees are gone.
     pub fn todo(&self) -> Vec<usize> {
         let is_open = |state: &SourceState<T::Searched>| {
             state.done.is_none() || self.table.options().validate && state.checked.is_none()
@@ -57,17 +58,17 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         (0..self.states.len()).filter(|&source| is_open(&self.states[source])).collect()
     }
 
-    /// Triggers the failpoint `what` of this algorithm, if a test has set it.
+    /// Triggers the failpoint `what` of this algorithm if a test has set it.
     fn hit(&self, what: &str, run: &Run<'_>) -> Result<()> {
         let name = format!("{}.{what}", T::NAME);
         failpoint::hit(&name).map_err(|e| Error::io("note searches", run.units.folder, e))
     }
 
-    /// Writes the columns of a search and then records it in the journal. A search that an earlier run recorded keeps
-    /// its figures.
+    /// Writes the columns of a finished search, and then records the search in the journal. If an earlier run has
+    /// recorded the search, the earlier figures are kept.
     ///
     /// # Errors
-    /// Errors of the disk; a stop.
+    /// Disk errors; [`Error::Stopped`].
     pub fn note(
         &mut self,
         source: usize,
@@ -97,7 +98,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     /// Checks the trees of several sources together, and records the checks.
     ///
     /// # Errors
-    /// [`Error::Validation`] for a wrong tree; errors of the disk.
+    /// [`Error::Validation`] for a wrong tree; disk errors.
     pub fn check(&mut self, sources: &[usize], batch: &[T::Tree], run: &Run<'_>) -> Result<()> {
         let started = Instant::now();
         let claims = sources.iter().zip(batch).filter_map(|(&source, tree)| {
@@ -112,11 +113,11 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         self.hit("check", run)
     }
 
-    /// Records the energy of `rounds` searches from every source, and what follows from it and the number of traversed
-    /// edges.
+    /// Records the energy of `rounds` searches from every source, with the energy per round and the traversed edges per
+    /// joule.
     ///
     /// # Errors
-    /// Errors of the disk.
+    /// Disk errors.
     pub fn note_energy(&mut self, energy: Energy, rounds: u64) -> Result<()> {
         let edges: u64 = self.states.iter().filter_map(|state| Some(state.done.as_ref()?.edges)).sum();
         let energy = energy.per_round(rounds, edges * rounds);
@@ -125,10 +126,10 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         Ok(())
     }
 
-    /// Returns the finished trial.
+    /// Closes the ledger, and returns the results and statistics of the finished trial.
     ///
     /// # Errors
-    /// Errors of the disk.
+    /// Disk errors.
     pub fn trial(mut self, run: &Run<'_>) -> Result<TrialOf<T>> {
         self.journal.sync()?;
         let vertices = self.graph.info.connected;
@@ -168,22 +169,23 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     }
 }
 
-/// Number of levels that the report has of all searches together, and the maximum for one search. The number is limited
-/// because a path has a level for every vertex.
+/// Maximum number of levels in the report, for all searches together and for one. Without a limit, a search of a path
+/// graph would report a level for every vertex.
 pub const LEVELS: u64 = 1000;
-/// Minimum number of levels that the report may have of each search.
+/// Number of levels that each search may have in the report, even if there are many searches.
 const LEVELS_OF_EACH: u64 = 16;
-/// Bytes that a level and a source take in memory, in the manifest, the report and its page. 3 KiB a level were
-/// measured.
+/// Estimated host memory in bytes for reporting one level and one source: in the manifest, the report and the HTML
+/// page. A level was measured to take 3 KiB.
 const OF_LEVEL: u64 = 4 << 10;
 const OF_SOURCE: u64 = 6 << 10;
 
-/// Returns the maximum number of levels that the report has of each search.
+/// Returns the maximum number of levels per search in the report, if there are `sources` searches.
 fn levels_reported(sources: u64) -> u64 {
     (LEVELS / sources.max(1)).max(LEVELS_OF_EACH)
 }
 
-/// Returns the bytes of host memory that results of searches take, in a graph of `vertices` vertices.
+/// Returns an upper bound of the bytes of host memory for reporting `sources` searches of a graph with `vertices`
+/// vertices.
 pub fn telling_bytes(sources: u64, vertices: u64) -> u64 {
     sources * (OF_SOURCE + OF_LEVEL * levels_reported(sources).min(vertices))
 }

@@ -1,13 +1,13 @@
-//! Code that all searches from many sources share: choice of sources, a journal of searches, checks in batches,
-//! columns, energy, and the figures of Graph500.
+//! Code that all searches from many sources share. It chooses sources, keeps a journal of searches, checks trees in
+//! batches, writes columns, and measures energy and the figures of Graph500.
 //!
-//! An algorithm implements [`SearchTable`] with its keys and its engine, and [`SearchTask`] with its trees, unless it
-//! searches by levels: then it has that from `tree`. [`drive`] does the rest, and every [`SearchTask`] is an
+//! An algorithm implements [`SearchTable`] with its keys and its engine, and [`SearchTask`] with its trees. A search by
+//! levels gets [`SearchTask`] from `tree`. [`drive`] runs a trial, and every [`SearchTask`] is an
 //! [`Algorithm`](crate::algo::Algorithm).
 //!
 //! | file | holds |
 //! |---|---|
-//! | `task`, `algorithm` | the traits of a table of searches, and how it is an algorithm with a cost |
+//! | `task`, `algorithm` | the traits of a table of searches; its cost and its `Algorithm` |
 //! | `options`, `roots` | the keys that all tables share, and the choice of roots |
 //! | `driver`, `ledger`, `record`, `results` | one trial: a search from each source, the journal, and the results of
 //! all |
@@ -48,10 +48,11 @@ pub use task::{Claim, Engine, EngineInput, EngineOf, Search, SearchCost, SearchT
 use crate::prepare::input_ids;
 use crate::prepare::prepared::Graph;
 
-/// The parent of an unreached vertex.
+/// Parent of an unreached vertex: a number that is no vertex.
 pub const NONE: u32 = u32::MAX;
 
-/// Returns the input's id of a vertex, for messages. A fault is reported even if the order of vertices can't be read.
+/// Returns the id of vertex `v` in the input, for messages. If the ids can't be read, returns its number in the order
+/// of vertices.
 pub(in crate::algo) fn vertex_name(graph: &Graph, v: u32) -> String {
     input_ids::name(graph, v).unwrap_or_else(|_| format!("{v} in the order of vertices"))
 }

@@ -1,24 +1,24 @@
-//! Keys that all tables of searches share: the sources, and what to do with results.
+//! Keys that all tables of searches in a job file share: the sources, and what is done with results.
 
 use crate::algo::sources::{SOURCES, Sources};
 use crate::jobfile::{Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
-/// Number of roots if a table names neither roots nor sources, as in Graph500.
+/// Number of roots if a table names neither roots nor sources. Graph500 has the same number.
 const ROOTS: u32 = 64;
-/// Maximum number of roots. It is limited because each root has results of its own.
+/// Maximum number of roots. It is limited because each root has its own results.
 pub const MOST_ROOTS: u32 = 1 << 16;
 
-/// Values of the shared keys.
+/// Values of the keys that all tables of searches share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Options {
-    /// Number of random roots; 0 if the table names sources.
+    /// Number of random roots, or 0 if the table names sources.
     pub roots: u32,
-    /// Seed from which the roots are drawn.
+    /// Seed of the random roots.
     pub seed: u64,
-    /// Sources, by the input's ids.
+    /// Sources that the table names, as ids of the input.
     pub sources: Sources,
-    /// Whether to check the trees.
+    /// Whether to check the tree of every search.
     pub validate: bool,
     /// Whether to write the columns of every source.
     pub write: bool,
@@ -27,7 +27,7 @@ pub struct Options {
     pub graph500: bool,
 }
 
-/// The key `roots`. It is 0 if the table has sources.
+/// The key `roots`: the number of random roots. It is 0 if the table names sources.
 pub const DRAWN: Key<u32> = Key::new(
     "roots",
     ("a whole number from 1 to 65536", "64"),
@@ -36,7 +36,7 @@ pub const DRAWN: Key<u32> = Key::new(
     |field, diagnostics| field.integer(1..=MOST_ROOTS, diagnostics),
 );
 
-/// The key `seed`.
+/// The key `seed`: the seed of random roots.
 pub const SEED: Key<u64> = Key::new(
     "seed",
     ("a whole number", "1"),
@@ -45,22 +45,22 @@ pub const SEED: Key<u64> = Key::new(
     |field, diagnostics| field.integer(0..=u64::MAX, diagnostics),
 );
 
-/// The key `validate`.
+/// The key `validate`: whether to check trees.
 pub const VALIDATE: Key<bool> =
     Key::flag_on("validate", "checks each tree by another method than the search; exit 8 if one is wrong");
 
-/// The key `write`.
+/// The key `write`: whether to write columns.
 pub const WRITE: Key<bool> = Key::flag("write", "writes the columns of each source");
 
-/// The key `graph500`.
+/// The key `graph500`: whether to print the figures of Graph500.
 pub const GRAPH500: Key<bool> =
     Key::flag("graph500", "prints the figures of Graph500's reference code; with `roots` alone");
 
 impl Options {
-    /// Keys that name the sources. A table has only one of them.
+    /// Keys that determine the sources. A table may have only one of them.
     pub const ORIGINS: [&str; 2] = ["roots", "sources"];
 
-    /// Reads the shared keys from a table. Reports mistakes to `diagnostics`, and then returns `None`.
+    /// Reads the shared keys from a table. If there are mistakes, reports them to `diagnostics` and returns `None`.
     pub fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Options> {
         let (validate, write) = (VALIDATE.read(table, diagnostics), WRITE.read(table, diagnostics));
         let seed = SEED.read(table, diagnostics);
@@ -89,7 +89,8 @@ impl Options {
         })
     }
 
-    /// Returns the maximum number of sources that the table searches from.
+    /// Returns the number of sources of the table. It is an upper bound for random roots, because a small graph may
+    /// have fewer vertices.
     pub fn count(&self) -> u64 {
         u64::from(self.roots) + self.sources.0.len() as u64
     }

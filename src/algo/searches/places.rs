@@ -1,8 +1,9 @@
-//! Places of vertices and edges between places, for checks of results. A place is a position in the order of vertices: by descending degree,
-//! ties by ascending id.
+//! Maps vertices to places, and reads edges between places, for checks of results. A *place* is a position in the order
+//! of vertices: by descending degree, ties by ascending id.
 //!
-//! If edges come from the input, degrees are counted in it and the order is computed from them, independently of how
-//! preparation does it. Blocks already number vertices by place, and the stored order maps ids to places.
+//! If the edges come from the input, this module counts degrees and sorts vertices itself, independently of how a graph
+//! is prepared. If they come from prepared blocks, their vertices are places already, and the stored order maps ids to
+//! places.
 
 use super::differs;
 use crate::algo::verify::reread::{Ids, Tally};
@@ -19,28 +20,29 @@ use crate::results::Value;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of rows between two checks for signals.
+/// Number of rows that are read between two checks for signals.
 const STRIDE: u64 = 1 << 20;
 
-/// The place of every vertex.
+/// The place of every vertex (its position in the order of descending degree), with its id and degree.
 pub struct Places {
-    /// Ids and rows of the input.
+    /// Maps ids of the input to rows of result columns.
     pub ids: Ids,
     of_rows: RowPlaces,
     degrees: DegreeRuns,
 }
 
-/// The place of each row, up to the last row with edges; [`ISOLATED`] for a row without edges.
+/// The place of the vertex in each row of a column. [`ISOLATED`] stands for a vertex without edges.
 enum RowPlaces {
     Counted(Buffer<u32>),
     Stored(MappedOrder),
 }
 
 impl Places {
-    /// Finds the places of all vertices.
+    /// Computes the places of all vertices from an input, or reads them with a prepared graph.
     ///
     /// # Errors
-    /// [`Error::Input`] if the input differs from what the job read; [`Error::Limit`]; errors of reading.
+    /// [`Error::Input`] if the input has changed since the job read it; [`Error::Validation`] if its ids or degrees
+    /// differ from what the job reports; [`Error::Limit`]; read errors.
     pub fn new(edges: &EdgeSource<'_>, results: &Results<'_>) -> Result<Places> {
         let ids = Ids::open(results)?;
         let (of_rows, degrees) = match edges {
@@ -62,20 +64,20 @@ impl Places {
         Ok(Places { ids, of_rows, degrees })
     }
 
-    /// Returns the number of vertices that have a place, which are those with an edge.
+    /// Returns the number of vertices that have a place: the vertices with an edge.
     pub fn vertices(&self) -> u64 {
         self.degrees.vertices()
     }
 
-    /// Returns the degrees by place. Repeated edges count.
+    /// Returns the degrees of vertices, in the order of places. Repeated edges count.
     pub fn degrees(&self) -> &DegreeRuns {
         &self.degrees
     }
 
-    /// Returns the place of every row that may have edges.
+    /// Returns the place of every row that may have edges, or [`ISOLATED`].
     ///
     /// # Errors
-    /// None in practice, because the order was read before.
+    /// None in practice: [`Places::new`] has already read the order of vertices.
     pub fn of_rows(&self) -> Result<&[u32]> {
         match &self.of_rows {
             RowPlaces::Counted(places) => Ok(places),
@@ -83,7 +85,8 @@ impl Places {
         }
     }
 
-    /// Checks all edges of an input except loops, by a thread for each of `checks`. Returns the checks.
+    /// Passes all edges of `input` except loops to `checks`. Each check has a thread and gets a part of the edges.
+    /// Returns the checks afterwards.
     ///
     /// # Errors
     /// Errors of reading; [`Error::Stopped`].
@@ -95,11 +98,12 @@ impl Places {
         Ok(visitors.into_iter().map(|visitor| visitor.check).collect())
     }
 
-    /// Calls `each` with the row of every vertex, its parent and its value in the column `other`, as they are written for
-    /// a source. `missing` is the value of an unreached vertex.
+    /// Reads the written columns of a source, `parent` and `other`. Calls `each` with the row of every vertex, its
+    /// parent and its value in `other`. `missing` is the value of an unreached vertex in `other`.
     ///
     /// # Errors
-    /// [`Error::Validation`] for columns that no search writes; errors of reading and of `each`; [`Error::Stopped`].
+    /// [`Error::Validation`] for columns that no search can have written; errors of reading and of `each`;
+    /// [`Error::Stopped`].
     pub fn each_row<T: Value + PartialEq>(
         &self,
         results: &Results<'_>,
@@ -127,31 +131,31 @@ impl Places {
         Ok(())
     }
 
-    /// Returns the id of the vertex at a place, for messages.
+    /// Returns the id of the vertex at `place`, for messages.
     pub fn name(&self, place: u32) -> String {
         let row = self.of_rows().ok().and_then(|places| places.iter().position(|&other| other == place));
         row.map_or_else(|| format!("{place} in the order of vertices"), |row| self.ids.id(row as u64).to_string())
     }
 }
 
-/// Number of edges whose places are looked up before the first is checked, so that memory is read ahead.
+/// Number of edges whose vertices are looked up and prefetched before any of these edges is checked.
 const AT_ONCE: usize = 32;
 
-/// A check of edges between places, by one thread.
+/// A check of edges between places (positions in the order of vertices). Each thread has one.
 pub trait EdgeCheck: Send {
-    /// Prefetches what the check reads of the vertex at a place.
+    /// Prefetches what the check reads about a vertex, given by its place.
     fn fetch(&self, _place: u32) {}
 
-    /// Returns the weight of an edge. `stored` is the weight in the input, if it is read.
+    /// Returns the weight of an edge. `stored` is the weight in the input, or `None` if weights are not read.
     fn weight(&self, _ids: [u64; 2], stored: Option<u32>) -> u32 {
         stored.unwrap_or(0)
     }
 
-    /// Checks an edge, which is not a loop.
+    /// Checks an edge, given by the places of its ends. The ends are different vertices.
     fn edge(&mut self, ends: [u32; 2], weight: u32);
 }
 
-/// The edges of an input that one thread reads.
+/// Converts the edges that one thread reads into edges between places, and passes them to a check.
 struct PlacedEdges<'a, C> {
     ids: &'a Ids,
     of_rows: &'a [u32],
@@ -165,8 +169,8 @@ impl<C: EdgeCheck> PlacedEdges<'_, C> {
             let place = |id| self.ids.row(id).and_then(|row| self.of_rows.get(row as usize)).copied();
             let ends = ids.map(|id| place(id).unwrap_or(ISOLATED));
             if ends.contains(&ISOLATED) {
-                // Places exist for the ends of all edges that were counted. Another edge occurs only if the input
-                // changes while it is read.
+                // Every edge that was counted has places for both ends. An edge without places means that the input has
+                // changed since.
                 continue;
             }
             ends.iter().for_each(|&end| self.check.fetch(end));
@@ -191,7 +195,7 @@ impl<C: EdgeCheck> Visitor for PlacedEdges<'_, C> {
     }
 }
 
-/// Counts the degree of every row. Both ends of every edge count, except for loops.
+/// Returns the degree of the vertex in every row. Every edge counts at both ends, except loops.
 fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32>> {
     let info = results.info;
     let purpose = "degrees to verify by (4 bytes for each id)";
@@ -204,7 +208,7 @@ fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32
     Ok(degrees.into_plain())
 }
 
-/// Converts degrees by row into places by row. Also returns the degrees in the order of places.
+/// Sorts vertices by degree. Returns the place of each row, and the degrees in the order of places.
 fn in_order(mut degrees: Buffer<u32>, results: &Results<'_>) -> Result<(Buffer<u32>, DegreeRuns)> {
     let connected = degrees.par_iter().filter(|&&degree| degree > 0).count();
     let mut rows: Buffer<u32> = results.budget.zeroed(connected, "the order of vertices (4 bytes each)")?;
@@ -225,7 +229,7 @@ fn in_order(mut degrees: Buffer<u32>, results: &Results<'_>) -> Result<(Buffer<u
     Ok((degrees, DegreeRuns::new(runs)))
 }
 
-/// Counts degrees over the edges of one thread.
+/// Counts the degrees of vertices among the edges that one thread reads.
 struct DegreeCounter<'a> {
     ids: &'a Ids,
     degrees: &'a [AtomicU32],

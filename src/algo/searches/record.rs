@@ -1,4 +1,4 @@
-//! Journal records of searches: the result of each source, and which trees were checked.
+//! Records in the journal of searches: the result of each source, the trees that were checked, and the energy.
 
 use super::SearchTask;
 use super::results::Speed;
@@ -11,10 +11,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// First unit number of records that say that a tree was checked. The number of the source is added to it.
+/// Unit number of the record that says that the tree of source 0 was checked. For other sources, the number of the
+/// source is added.
 const CHECKED: u64 = 1 << 32;
 
-/// Unit number of the record of the energy of all searches.
+/// Unit number of the record that holds the energy of all searches.
 const ENERGY: u64 = u64::MAX;
 
 /// A finished search from one source.
@@ -22,18 +23,18 @@ const ENERGY: u64 = u64::MAX;
 pub struct SourceDone<S> {
     /// Results and statistics of the search.
     pub searched: S,
-    /// Number of edges by which the speed is measured.
+    /// Number of traversed edges, by which the speed is measured.
     pub edges: u64,
-    /// Columns that were written for the source, by their paths in the workdir.
+    /// Columns that were written for the source, keyed by their paths in the workdir.
     pub outputs: BTreeMap<String, Output>,
 }
 
-/// What a journal has about a source.
+/// What the journal records about one source.
 #[derive(Debug, Clone)]
 pub struct SourceState<S> {
     /// The search, if it is finished.
     pub done: Option<SourceDone<S>>,
-    /// Seconds for checking the tree, if it was checked.
+    /// Seconds that the check of its tree took, or `None` if the tree was not checked.
     pub checked: Option<f64>,
 }
 
@@ -43,7 +44,7 @@ impl<S> Default for SourceState<S> {
     }
 }
 
-/// Makes the record of a search from source number `source`.
+/// Makes the journal record of a search from source number `source`.
 ///
 /// # Errors
 /// None in practice: numbers and names can be written as JSON.
@@ -51,12 +52,12 @@ pub fn of_search<S: Serialize>(source: usize, done: &SourceDone<S>) -> Result<Re
     as_json(source as u64, done)
 }
 
-/// Makes the record of a check of the tree of source number `source`.
+/// Makes the journal record that the tree of source number `source` was checked in `seconds` seconds.
 pub fn of_check(source: usize, seconds: f64) -> Record {
     Record::of_words(CHECKED + source as u64, &[seconds.to_bits()])
 }
 
-/// Makes the record of the energy of all searches.
+/// Makes the journal record of the energy of all searches.
 ///
 /// # Errors
 /// None in practice: numbers can be written as JSON.
@@ -69,13 +70,13 @@ fn as_json(unit: u64, noted: &impl Serialize) -> Result<Record> {
     Ok(Record { unit, result: result.into_boxed_slice() })
 }
 
-/// Reads the record of the energy, if there is one.
+/// Reads the energy of all searches from a journal, or returns `None` if it has none.
 pub fn energy(records: &[Record]) -> Option<Energy> {
     let record = records.iter().find(|record| record.unit == ENERGY)?;
     serde_json::from_slice(&record.result).ok()
 }
 
-/// Reads the records of `sources` sources. A search whose record can't be read is repeated.
+/// Reads what a journal records about each of `sources` sources. If a record can't be read, the search is repeated.
 pub fn read<S: DeserializeOwned>(records: &[Record], sources: usize) -> Vec<SourceState<S>> {
     let mut states: Vec<_> = (0..sources).map(|_| SourceState::default()).collect();
     for record in records.iter().filter(|record| record.unit != ENERGY) {
@@ -89,11 +90,11 @@ pub fn read<S: DeserializeOwned>(records: &[Record], sources: usize) -> Vec<Sour
     states
 }
 
-/// Checks the records of a journal against the results, if there are any. Returns a description of what the journal
-/// has.
+/// Checks that all records of a journal can be read, and compares them with the results of `sources` if these are
+/// given. Returns a summary of the journal.
 ///
 /// # Errors
-/// [`Error::Validation`], which says what is wrong.
+/// [`Error::Validation`] for a wrong record.
 pub fn verify_units<T: SearchTask>(units: &StoredUnits<'_>, sources: Option<&[T::SourceOutput]>) -> Result<String> {
     let wrong = |what: String| Error::Validation(format!("{}: {what}", units.path.display()));
     let UnitsContent::Records(records) = units.content else {

@@ -1,4 +1,4 @@
-//! Results of a table of searches, in the form of the manifest and the report.
+//! Results and statistics of a table of searches, as the manifest and the report store them.
 
 use super::graph500::Fields;
 use crate::algo::energy::Energy;
@@ -7,26 +7,26 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
-/// Results of all searches of a table. They are the same in every trial.
+/// Results of all searches of a table. Every trial finds the same results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchOutput<S> {
-    /// Result of each source.
+    /// Result of each source, in the order of sources.
     pub sources: Vec<S>,
-    /// True if every tree was checked.
+    /// Whether every tree was checked.
     pub validated: bool,
 }
 
 /// Times and statistics of all searches of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchDetails<D> {
-    /// Details of the search from each source.
+    /// Statistics of the search from each source, in the order of sources.
     pub sources: Vec<D>,
-    /// Harmonic mean of traversed edges per second.
+    /// Harmonic mean of the traversed edges per second (TEPS) of all searches.
     pub harmonic_mean_teps: f64,
-    /// Figures of Graph500, if the roots were drawn.
+    /// Figures of Graph500; `None` if the table names its sources instead of drawing roots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub graph500: Option<Fields>,
-    /// Energy of all searches, if it was measured.
+    /// Energy of all searches, or `None` if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<Energy>,
 }
@@ -47,37 +47,37 @@ impl Speed {
     }
 }
 
-/// Details of one search.
+/// Statistics of one search that the report needs from every algorithm.
 pub trait SourceDetails: Debug + Serialize + DeserializeOwned {
     /// Returns the speed of the search.
     fn speed(&self) -> Speed;
 
-    /// Returns the levels of the search, beginning at the source, if it went by levels. For a deep tree only the first
-    /// ones.
+    /// Returns the levels of the search, beginning at the source. A deep tree has only its first levels here. Returns
+    /// no levels if the search does not go by levels.
     fn levels(&self) -> Vec<LevelFigures> {
         Vec::new()
     }
 }
 
-/// Figures of the search from one source that every kind of search has.
+/// Figures that every kind of search has about a source.
 #[derive(Debug, Clone)]
 pub struct SourceFigures {
     /// The source.
     pub source: InputId,
     /// Number of reached vertices, including the source.
     pub reached: u64,
-    /// Number of edges by which the speed is measured.
+    /// Number of traversed edges, by which the speed is measured.
     pub edges: u64,
-    /// How far away the farthest vertex is.
+    /// Distance of the farthest reached vertex.
     pub farthest: Farthest,
 }
 
-/// Distance of the farthest vertex.
+/// Distance of the vertex that is farthest from the source.
 #[derive(Debug, Clone)]
 pub enum Farthest {
-    /// Number of steps.
+    /// Number of edges on the path to the vertex.
     Steps(u64),
-    /// Sum of weights, as printed.
+    /// Sum of weights along the path to the vertex, as text.
     Distance(String),
 }
 
@@ -86,10 +86,10 @@ pub enum Farthest {
 pub struct LevelFigures {
     /// Number of vertices in the level.
     pub frontier: u64,
-    /// Other numbers of the level, by name.
+    /// Other counts of the level, each with its name.
     pub counts: Vec<(&'static str, u64)>,
     /// Seconds of the step from this level to the next.
     pub seconds: f64,
-    /// Direction of the step, if levels differ in direction; otherwise empty.
+    /// Direction of the step (top-down or bottom-up); empty if all steps have the same direction.
     pub direction: &'static str,
 }

@@ -1,4 +1,4 @@
-//! The roots of searches: the sources of a table, or random vertices with an edge.
+//! Finds the roots of searches: the sources that a table names, or random vertices that have an edge.
 
 use super::Options;
 use crate::error::Result;
@@ -12,8 +12,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
-/// Purpose of the random numbers, which selects their stream. It is the same for all kinds of searches, because
-/// Graph500 uses the same roots for both kernels.
+/// Selects the stream of random numbers for roots. It is the same for all kinds of searches, because Graph500 uses the
+/// same roots for both kernels.
 const PURPOSE: u64 = 0x0062_6673;
 
 /// A vertex to search from.
@@ -21,16 +21,16 @@ const PURPOSE: u64 = 0x0062_6673;
 pub struct Root {
     /// The vertex's id in the input.
     pub id: InputId,
-    /// Number of the vertex; `None` for a vertex without an edge, which reaches only itself.
+    /// Number in the order of vertices, or `None` for a vertex without an edge, which reaches only itself.
     pub vertex: Option<u32>,
 }
 
-/// Returns the roots of a table: its sources, or the requested number of distinct random vertices that have an edge
-/// other than a loop. If a graph has fewer such vertices, all of them are roots.
+/// Returns the roots of a table: the sources that it names, or as many distinct random vertices as it asks for. Random
+/// roots have an edge that is not a loop. If a graph has fewer such vertices, all of them are roots.
 ///
 /// # Errors
-/// [`crate::Error::Input`] for a source that the graph does not have; [`crate::Error::Corrupt`] and
-/// [`crate::Error::Io`] from reading the order and the ids.
+/// [`crate::Error::Input`] for a source that is not in the graph; [`crate::Error::Corrupt`] and [`crate::Error::Io`]
+/// from reading the order of vertices and the ids.
 pub fn of(options: &Options, graph: &Graph) -> Result<Vec<Root>> {
     if options.roots == 0 {
         let vertices = options.sources.vertices(graph)?;
@@ -59,7 +59,8 @@ pub fn of(options: &Options, graph: &Graph) -> Result<Vec<Root>> {
     Ok(roots)
 }
 
-/// Draws `wanted` distinct vertices out of `vertices`. Their order depends only on `seed`.
+/// Draws `wanted` distinct numbers below `vertices`, or all of these numbers if there are fewer. The order depends only
+/// on `seed`.
 fn draw(seed: u64, vertices: u64, wanted: u64) -> Vec<u32> {
     let key = random::key(seed, PURPOSE);
     let wanted = wanted.min(vertices);

@@ -1,15 +1,15 @@
-//! Results of searches as text.
+//! Describes the results of searches as text: the answer line, the block of Graph500, and sentences.
 
 use super::graph500::{Graph500Block, Graph500Kernel, energy_lines};
 use super::results::{Farthest, SearchDetails, SearchOutput, SourceFigures};
 use crate::algo::Answer;
 use crate::chart::unit::group;
 
-/// Maximum number of sources that get a sentence of their own.
+/// Maximum number of sources with a sentence of their own in the text.
 pub const SOURCES: usize = 5;
 
-/// Returns the answer of the table `name`: the number of searches, the harmonic mean of their speeds, and whether the
-/// trees were checked. `block` follows the answers of all tables.
+/// Returns the answer line of the table `name`: the number of searches, the harmonic mean of their speeds, and whether
+/// trees were checked. `block` is the text that is printed after the answers of all tables.
 pub fn answer<S, D>(
     name: &str,
     output: &SearchOutput<S>,
@@ -27,18 +27,19 @@ pub fn answer<S, D>(
     }
 }
 
-/// Returns the block of Graph500, and the energy if it was measured.
+/// Returns the figures of Graph500 as text, with the energy if it was measured. Returns `None` if `details` have no
+/// Graph500 figures.
 pub fn block<D>(kernel: Graph500Kernel, details: &SearchDetails<D>) -> Option<String> {
     let block = Graph500Block::of(kernel, details.graph500.as_ref()?)?.to_string();
     Some(block + &details.energy.as_ref().map_or_else(String::new, |energy| energy_lines(kernel, energy)))
 }
 
-/// Returns a count with its noun, such as `1 edge` and `2,000 edges`.
+/// Returns a count with its noun, such as `1 edge` or `2,000 edges`.
 pub fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", group(&count.to_string()), if count == 1 { one } else { many })
 }
 
-/// Returns a sentence for each search, or a single one for all if there are many.
+/// Returns a sentence for each search, or one sentence about all of them if there are more than [`SOURCES`].
 pub fn of_searches(searches: &[SourceFigures]) -> Vec<String> {
     match searches.len() <= SOURCES {
         true => searches.iter().map(of_search).collect(),

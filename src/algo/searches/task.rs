@@ -1,4 +1,5 @@
-//! The traits of a table of searches: what its searches are, and what is kept of them.
+//! The traits that an algorithm with many sources implements. [`SearchTable`] describes its searches, and
+//! [`SearchTask`] the trees that they find.
 
 use super::graph500::Graph500Kernel;
 use super::results::{SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
@@ -19,18 +20,18 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::ops::{Deref, DerefMut};
 
-/// An engine with a graph that is ready to be searched on some device. A search fills arrays of type `T`, and returns
+/// An engine: a graph that is ready to be searched on some device. A search fills a tree of type `T`, and returns
 /// results and statistics of type `S`.
 pub trait Search<T: ?Sized, S> {
-    /// Searches from `root`, and writes the tree. All ranks call this together. The arrays have an element for each
-    /// vertex on rank 0, and none on other ranks. The reported seconds do not include copying results from a device or
-    /// from other ranks into the arrays. Collective.
+    /// Searches from `root`, and writes the result into the arrays of `tree`. They have an element for each vertex on
+    /// rank 0, and are empty on other ranks. The reported seconds do not include copying results from a device or from
+    /// other ranks. Collective: all ranks must call it.
     ///
     /// # Errors
-    /// Errors of the device and of other ranks, and a stop.
+    /// Errors of the device and of other ranks; [`crate::Error::Stopped`].
     fn search(&mut self, root: Vertex, tree: &mut T) -> Result<S>;
 
-    /// Repeats a search, to measure it. The tree need not be written. Collective.
+    /// Repeats a search to measure it. It need not write the tree. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of [`Self::search`].
@@ -39,33 +40,34 @@ pub trait Search<T: ?Sized, S> {
     }
 }
 
-/// An engine that fills trees of type `T` and returns statistics of type `S`.
+/// A boxed engine that fills trees of type `T` and returns statistics of type `S`.
 pub type Engine<'a, T, S> = Box<dyn Search<T, S> + 'a>;
 
-/// The engine of the table `T`.
+/// The type of engine that the table `T` uses.
 pub type EngineOf<'a, T> = Engine<'a, <<T as SearchTable>::Tree as Deref>::Target, <T as SearchTable>::Searched>;
 
-/// A table of searches: its keys, and the engine that searches. Each algorithm implements it.
+/// A table of searches in a job file: its keys, and the engine that searches. Every algorithm with many sources
+/// implements it.
 pub trait SearchTable: Debug + Serialize + DeserializeOwned + Send + Sync + Sized + 'static {
-    /// Name of the table.
+    /// Name of the table in the job file.
     const NAME: &'static str;
-    /// What its searches do, in a phrase.
+    /// Phrase that says what the searches do.
     const ABOUT: &'static str;
     /// Keys of the table.
     const KEYS: &'static [&'static dyn AnyKey];
 
-    /// Arrays that a search fills on rank 0, with an element for each vertex. They are empty on other ranks.
+    /// Arrays that a search fills on rank 0, with an element for each vertex. Other ranks have empty arrays.
     type Tree: DerefMut;
-    /// Results and statistics of one search.
+    /// Results and statistics that one search returns.
     type Searched: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
 
-    /// Reads the table. Reports mistakes to `diagnostics`, and then returns `None`.
+    /// Reads the table from a job file. If there are mistakes, reports them to `diagnostics` and returns `None`.
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Self>;
 
     /// Returns the keys that all tables of searches share.
     fn options(&self) -> &Options;
 
-    /// Returns the target of paths, if the table names one.
+    /// Returns the vertex to which paths are reported, if the table names one.
     fn target(&self) -> Option<InputId> {
         None
     }
@@ -75,122 +77,122 @@ pub trait SearchTable: Debug + Serialize + DeserializeOwned + Send + Sync + Size
         false
     }
 
-    /// Returns the programs that the engine launches on a GPU.
+    /// Returns the CUDA programs that the engine launches.
     fn programs(&self) -> &'static [&'static ProgramSource];
 
-    /// Returns the smallest GPU memory in bytes that suffices for one of `ranks` ranks.
+    /// Returns the least GPU memory, in bytes, with which one of `ranks` ranks can search.
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> u64;
 
-    /// Returns true if a GPU with `bytes` bytes of memory can search rows that are packed in host memory. The graph is
-    /// undirected.
+    /// Returns true if a GPU with `bytes` bytes of memory can search an undirected graph whose rows are packed in host
+    /// memory.
     fn takes_packed(&self, _vertices: u64, _edges: u64, _bytes: u64) -> bool {
         false
     }
 
-    /// Returns the cost of the searches alone.
+    /// Returns the cost of the searches alone, without trees, checks and columns.
     fn search_cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost;
 
-    /// Prepares the engine on the devices that the job and all ranks choose. Collective.
+    /// Prepares the engine for the device that the job and all ranks choose. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the device and of reading the graph.
     fn engine<'a>(&self, input: EngineInput<'a, '_>) -> Result<EngineOf<'a, Self>>;
 }
 
-/// What an engine is prepared from.
+/// The graph and the resources from which an engine is prepared.
 #[derive(Clone, Copy)]
 pub struct EngineInput<'a, 'r> {
-    /// The graph, with both halves of its rows.
+    /// The graph, with both halves (smaller and larger neighbours) of its rows.
     pub graph: &'a Graph,
-    /// The degrees of all vertices; if the graph is directed, of all rows.
+    /// The degrees of all vertices, or of all rows if the graph is directed.
     pub degrees: &'a [u32],
-    /// What the job lends.
+    /// Resources that the job lends for the trial: ranks, threads, memory, devices.
     pub run: &'r Run<'a>,
-    /// Bytes of host memory that must stay free.
+    /// Bytes of host memory that the engine must leave free.
     pub spare: u64,
 }
 
 /// Cost of the searches of a table, without trees, checks and columns.
 pub struct SearchCost {
-    /// Host memory of a rank in bytes: the most that searches can use, and the smallest amount that suffices.
+    /// Bytes of host memory of a rank: the most that searches can use, and the least with which they run.
     pub bytes: [u64; 2],
     /// Bytes of files that searches write if memory is too small.
     pub file: u64,
-    /// Bytes of files that searches read in no order.
+    /// Bytes of files that searches read in random order.
     pub cached: u64,
-    /// Bytes that all ranks together send in a search.
+    /// Bytes that all ranks together send in one search.
     pub sent: u64,
-    /// Nanoseconds of the preparation of a trial, and of a search.
+    /// Nanoseconds that the preparation of a trial takes, and that one search takes.
     pub nanoseconds: [f64; 2],
-    /// Label of the kind of work.
+    /// Kind of work, by which a plan finds the times of earlier runs.
     pub label: String,
 }
 
-/// What the driver needs of a table of searches: its trees, their checks, and what is kept and reported of them. A table
-/// of searches by levels has it from [`super::tree`].
+/// What the driver of trials needs from a table of searches: how trees are made, checked, kept and reported. Tables of
+/// searches by levels get it from [`super::tree`].
 pub trait SearchTask: SearchTable {
-    /// Result of one source.
+    /// Result of one source, for the manifest and the report.
     type SourceOutput: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
-    /// Details of the search from one source.
+    /// Statistics of the search from one source.
     type SourceDetails: SourceDetails;
-    /// Writer of the columns of sources.
+    /// Data that [`Self::keep`] needs to write the columns of a source.
     type Writer;
 
-    /// Kernel of Graph500 to which a search belongs.
+    /// Graph500 kernel to which the searches belong.
     const KERNEL: Graph500Kernel;
-    /// The two columns of a source.
+    /// Descriptions of the two columns that are written for each source.
     const COLUMNS: &'static [About];
-    /// Bytes of a value of each column in binary files, and digits in text.
+    /// For each of the two columns: bytes of a value in a binary file, and digits in a text file.
     const VALUES: [(u64, u64); 2];
-    /// Maximum number of trees that are checked together, and how many of them a plan counts.
+    /// Maximum number of trees that one pass over the graph checks.
     const CHECKED: usize;
-    /// See [`Self::CHECKED`].
+    /// Number of trees that one pass over the graph checks, as plans assume.
     const PLANNED: usize;
-    /// Nanoseconds of a thread for each entry of all rows while a tree is checked, as far as plans count them.
+    /// Nanoseconds per row entry that a thread takes to check a tree, as plans assume.
     const CHECK: f64;
-    /// Bytes in the journal for each source.
+    /// Bytes in the journal for each source, as plans assume.
     const RECORD: u64;
 
-    /// Fills the tree of a root without an edge, which reaches only itself.
+    /// Fills the tree of a root without an edge, which reaches only itself, and returns its statistics.
     fn alone(&self, graph: &Graph, tree: &mut Self::Tree) -> Self::Searched;
 
-    /// Allocates a tree of `vertices` vertices and touches its memory, so that timed searches cause no page faults in
-    /// it.
+    /// Allocates a tree of `vertices` vertices. Touches its memory, so that timed searches cause no page faults there.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
     fn tree(&self, graph: &Graph, vertices: usize, budget: &Budget) -> Result<Self::Tree>;
 
-    /// Returns the bytes that `trees` trees take until they are checked and written.
+    /// Returns the bytes of host memory that `trees` trees take, including the memory for checking and writing them.
     fn tree_bytes(&self, vertices: u64, trees: usize) -> u64;
 
-    /// Returns the parents in a tree.
+    /// Returns the parent of every vertex in a tree.
     fn parents(tree: &Self::Tree) -> &[u32];
 
-    /// Returns true if a search reached every vertex to which edges lead. It may reach fewer if sums of decimals became
-    /// infinite.
+    /// Returns true if the search reached every vertex to which edges lead. It may reach fewer if a sum of decimal
+    /// weights became infinite.
     fn reaches_all(_searched: &Self::Searched) -> bool {
         true
     }
 
-    /// Adds to the first search what is reported only of one search. This is not timed as part of the search.
+    /// Adds the statistics that are reported for the first search only. The time that this takes is not part of the
+    /// search.
     fn describe(_tree: &Self::Tree, _searched: &mut Self::Searched) {}
 
-    /// Returns the seconds of a search.
+    /// Returns the seconds that a search took.
     fn seconds(searched: &Self::Searched) -> f64;
 
-    /// Returns the writer that [`Self::keep`] uses, or `None` if nothing is kept of trees. Columns are written if
-    /// `writes` is true.
+    /// Returns the writer that [`Self::keep`] uses, or `None` if no columns and no paths are wanted. `writes` says
+    /// whether columns are written.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`].
     fn writer(&self, graph: &Graph, writes: bool, budget: &Budget) -> Result<Option<Self::Writer>>;
 
-    /// Keeps what the table requests of a tree. Returns the columns that it wrote, by their paths in the workdir. May
-    /// add to the results in `searched`.
+    /// Writes what the table asks for about a tree: columns, a path. Returns the written columns by their paths in the
+    /// workdir. May add to the results in `searched`.
     ///
     /// # Errors
-    /// [`crate::Error::DiskFull`], [`crate::Error::Io`], [`crate::Error::Limit`], a stop.
+    /// [`crate::Error::DiskFull`], [`crate::Error::Io`], [`crate::Error::Limit`], [`crate::Error::Stopped`].
     fn keep(
         &self,
         writer: &Self::Writer,
@@ -199,15 +201,15 @@ pub trait SearchTask: SearchTable {
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>>;
 
-    /// Checks several trees together, against the graph and against the figures of their searches. Every root has an
-    /// edge.
+    /// Checks several trees together against the graph, and the figures of their searches against the trees. Every root
+    /// has an edge.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for a wrong tree.
     fn check(&self, graph: &Graph, claims: &[Claim<'_, Self::Searched, Self::Tree>], run: &Run<'_>) -> Result<()>;
 
-    /// Returns the result of a source and the details of its search, with at most `levels` levels. `edges` is the
-    /// number of traversed edges.
+    /// Splits what a search returned into the result of a source and its statistics. `edges` is the number of traversed
+    /// edges, and `levels` the maximum number of levels in the statistics.
     fn results(
         source: InputId,
         edges: u64,
@@ -216,31 +218,31 @@ pub trait SearchTask: SearchTable {
         levels: usize,
     ) -> (Self::SourceOutput, Self::SourceDetails);
 
-    /// Returns the figures of a source that every kind of search has.
+    /// Returns the figures that every kind of search has about a source.
     fn figures(source: &Self::SourceOutput) -> SourceFigures;
 
-    /// Returns the figures of a source that its journal has as well, for messages.
+    /// Returns the figures of a source that its journal record also has, as text for messages.
     fn shown(source: &Self::SourceOutput) -> String;
 
-    /// Returns a further line of the answer and a further sentence about a source, if there are any.
+    /// Returns an additional answer line and an additional sentence about a source, if there are any.
     fn more(_source: &Self::SourceOutput) -> Option<[String; 2]> {
         None
     }
 
-    /// Returns charts of all searches.
+    /// Returns the charts about all searches for the report.
     fn charts(output: &SearchOutput<Self::SourceOutput>, details: &SearchDetails<Self::SourceDetails>) -> Vec<Figure>;
 
-    /// Checks that the figures of a source are possible, apart from those of [`Self::figures`].
+    /// Checks that the figures of a source are possible, apart from those that [`Self::figures`] returns.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for an impossible figure.
     fn agree(source: &Self::SourceOutput, details: &Self::SourceDetails) -> Result<()>;
 
-    /// Checks the written columns of all sources against the edges of the graph. Returns a description of what was
+    /// Checks the written columns of all sources against the edges of the graph. Returns a sentence that says what was
     /// checked.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for a wrong tree; errors of reading; a stop.
+    /// [`crate::Error::Validation`] for a wrong tree; read errors; [`crate::Error::Stopped`].
     fn verify_trees(
         &self,
         edges: &EdgeSource<'_>,
@@ -249,14 +251,14 @@ pub trait SearchTask: SearchTable {
     ) -> Result<String>;
 }
 
-/// A tree to check, with the figures that its search claims.
+/// A tree to check, with the figures that its search reported.
 pub struct Claim<'t, S, T> {
-    /// The source's id in the input.
+    /// Id of the source in the input.
     pub source: InputId,
-    /// Root of the search.
+    /// Root of the search, by its number in the order of vertices.
     pub root: Vertex,
-    /// Figures of the search.
+    /// Figures that the search reported.
     pub searched: &'t S,
-    /// The tree.
+    /// The tree to check.
     pub tree: &'t T,
 }

@@ -1,4 +1,5 @@
-//! Cost of searches. Memory comes from the functions that size the arrays, and time from measured rates.
+//! Estimates the cost of shortest-path searches. Memory comes from the functions that size the arrays, and time from
+//! measured rates.
 
 use super::ranks::exchange;
 use super::weights::EdgeWeights;
@@ -7,36 +8,38 @@ use crate::algo::searches::ranks::{OwnerRule, VertexOwnership};
 use crate::algo::searches::{SearchCost, SearchTable};
 use crate::algo::{Crew, GraphSize};
 
-/// Nanoseconds of one CPU thread: for each vertex in a search, and for each entry that is sorted by weight before the
-/// first search.
+/// Nanoseconds of one CPU thread: for each vertex in a search, and for each row entry that is sorted by weight before
+/// the first search.
 const SEARCH: f64 = 60.0;
 const SORT: f64 = 30.0;
-/// The same rates of a GPU. They include copying results to the host and rows to the GPU.
+/// Nanoseconds of a GPU, for the same two kinds of work. They include copying rows to the GPU and results to the host.
 const SEARCH_ON_GPU: f64 = 0.5;
 const SORT_ON_GPU: f64 = 0.5;
-/// Bytes that ranks exchange for a vertex. It becomes nearer two or three times, and has a parent.
+/// Bytes per vertex that a rank sends to each other rank in a search. They allow for two or three smaller distances of
+/// each vertex, and for its parent.
 const EXCHANGED: u64 = 48;
 
-/// Returns the cost of `table` on a graph of this size.
+/// Returns the cost of the searches of `table` on a graph of the size `graph`, with the ranks, threads and memory in
+/// `crew`.
 pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
     let vertices = graph.vertices;
     let entries = graph.entries();
     let bytes = match crew.on_gpu {
-        // If the GPU's memory is known, host memory holds the rows that do not fit it.
+        // If the size of GPU memory is known, host memory holds only the rows that do not fit it.
         true if crew.gpu_memory > 0 => [gpu::host_bytes(vertices, graph.edges, graph.direction, crew.gpu_memory); 2],
         true => [0; 2],
         false => {
             let own = VertexOwnership::blocks(vertices as usize, 0, crew.ranks);
             let here = graph.entries_of_rank(OwnerRule::Blocks.block() as u64, crew.ranks);
             let others = if crew.ranks > 1 { exchange::bytes(own, crew.nodes) } else { 0 };
-            // A whole row may be longer by one entry for each vertex. Its 8 bytes are less than what searches take once
-            // rows are sorted.
+            // A whole row may be longer than `longest_row`, by at most one entry per vertex. These entries take 8 bytes
+            // per vertex, less than searches take after rows are sorted.
             let (longest, largest) = (graph.longest_row, table.largest_weight());
             let size = cpu::RowsSize { vertices, entries: here, longest, largest, direction: graph.direction };
             cpu::bytes(&size, crew.threads).map(|bytes| bytes + others)
         }
     };
-    // A CPU sorts rows by weight into a file of its own if memory does not hold them, which a small limit brings about.
+    // If memory is too small for sorted rows, a CPU search keeps them in a file.
     let file = cpu::file_bytes(vertices, entries, table.largest_weight(), graph.direction);
     let nanoseconds =
         if crew.on_gpu { [SORT_ON_GPU, SEARCH_ON_GPU] } else { [SORT, SEARCH].map(|time| time / crew.all_threads()) };

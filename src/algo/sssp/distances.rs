@@ -1,4 +1,4 @@
-//! Distances of vertices from a source, as sums of whole numbers or of decimals.
+//! Distances of vertices from a source: sums of weights, as whole numbers or as decimals.
 
 use crate::error::Result;
 use crate::formats::WeightType;
@@ -8,28 +8,28 @@ use serde::{Deserialize, Serialize};
 use serde_json::Number;
 use std::fmt;
 
-/// Number of vertices whose distances are in a certain interval.
+/// One interval of the distribution of distances, with the number of vertices in it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct DistanceBin {
-    /// End of the interval. Only the last bin includes it.
+    /// Upper end of the interval. Only the last interval includes it.
     pub to: f64,
-    /// Number of vertices in the interval.
+    /// Number of vertices whose distances are in the interval.
     pub vertices: u64,
 }
 
-/// Number of bins in the distribution of distances.
+/// Number of intervals in the distribution of distances.
 const BINS: usize = 40;
 
-/// Distances from a root to all vertices, in the order of vertices.
+/// Distances from a root to all vertices, in the order of vertices (descending degree).
 pub enum Distances {
-    /// Sums of whole numbers; `u64::MAX` for an unreached vertex.
+    /// Sums of weights that are whole numbers; `u64::MAX` for an unreached vertex.
     Whole(Buffer<u64>),
-    /// Sums of f32; infinity for an unreached vertex.
+    /// Sums of weights that are f32 numbers; infinity for an unreached vertex.
     Decimal(Buffer<f32>),
 }
 
 impl Distances {
-    /// Returns the bytes of the distances of `vertices` vertices.
+    /// Returns the bytes for the distances of `vertices` vertices.
     pub fn bytes(kind: WeightType, vertices: u64) -> u64 {
         match kind {
             WeightType::U32 => 8 * vertices,
@@ -37,7 +37,7 @@ impl Distances {
         }
     }
 
-    /// Allocates distances of `vertices` vertices for weights of type `kind`. The pages are touched, so that later
+    /// Allocates the distances of `vertices` vertices, for weights of type `kind`. Touches all pages, so that later
     /// writes cause no page faults.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl Distances {
         }
     }
 
-    /// Returns the type of the weights that the distances are sums of.
+    /// Returns the type of the weights whose sums the distances are.
     pub fn kind(&self) -> WeightType {
         match self {
             Distances::Whole(_) => WeightType::U32,
@@ -79,10 +79,10 @@ impl Distances {
         }
     }
 
-    /// Returns how many reached vertices have which distances, in bins of equal width. `largest` is the largest
-    /// distance.
+    /// Returns the distribution of the distances of reached vertices, in intervals of equal width. `largest` is the
+    /// largest distance.
     pub fn bins(&self, largest: f64) -> Vec<DistanceBin> {
-        // If all distances are 0, there is one bin.
+        // If all distances are 0, there is one interval.
         let bins = if largest > 0.0 { BINS } else { 1 };
         let place = |distance: f64| ((distance / largest * bins as f64) as usize).min(bins - 1);
         let add = |mut counts: Vec<u64>, distance: f64| {
@@ -106,7 +106,7 @@ impl Distances {
     }
 }
 
-/// One distance. The report has it as a number, with a decimal point if it is a sum of decimals.
+/// The distance of one vertex. The report has it as a number, with a decimal point if it is a sum of decimals.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(into = "Number", try_from = "Number")]
 pub enum Distance {
@@ -116,8 +116,8 @@ pub enum Distance {
     Decimal(f32),
 }
 
-/// 2^103, which is half of the unit in the last place of the largest f32. Adding less than that to a finite f32 never
-/// gives infinity.
+/// 2^103: half of the unit in the last place of the largest f32. Adding less than that to a finite f32 never gives
+/// infinity.
 const OVERFLOWS: f32 = f32::from_bits((127 + 103) << 23);
 
 impl Distance {

@@ -1,4 +1,4 @@
-//! The weighted edges of a graph.
+//! Reads the edges of a graph with their weights.
 
 use super::weights::EdgeWeights;
 use crate::algo::WeightSource;
@@ -10,7 +10,7 @@ use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 use rayon::prelude::*;
 
-/// Rows of a graph, with the weight of each edge.
+/// Adjacency rows of a graph, with the weight of each edge.
 pub struct WeightedEdges<'a> {
     halves: [&'a Catalogue; 2],
     /// Direction of the edges.
@@ -19,11 +19,11 @@ pub struct WeightedEdges<'a> {
     pub kind: WeightType,
     /// The weights.
     pub weights: EdgeWeights,
-    /// Upper bound of weights that are not stored.
+    /// Upper bound of the weights, if they are random.
     most: u32,
 }
 
-/// Returns the type of the weights that a table uses on a graph.
+/// Returns the type of the weights that a table uses on a graph: whole numbers or decimals.
 pub fn kind(weights: WeightSource, graph: &Graph) -> WeightType {
     match weights {
         WeightSource::Drawn(drawn) => drawn.kind(),
@@ -33,7 +33,7 @@ pub fn kind(weights: WeightSource, graph: &Graph) -> WeightType {
 }
 
 impl<'a> WeightedEdges<'a> {
-    /// Returns the edges of a graph, which must have both halves of its rows.
+    /// Opens the weighted edges of a graph. The graph must have both halves of its rows.
     ///
     /// # Errors
     /// Errors of [`EdgeWeights::open`].
@@ -43,7 +43,7 @@ impl<'a> WeightedEdges<'a> {
         Ok(WeightedEdges { halves, direction: graph.info.direction, kind: kind(source, graph), weights, most })
     }
 
-    /// Returns an upper bound of the weights.
+    /// Returns an upper bound of all weights.
     pub fn largest(&self) -> u32 {
         match self.weights {
             EdgeWeights::Stored => {
@@ -55,8 +55,8 @@ impl<'a> WeightedEdges<'a> {
         }
     }
 
-    /// Calls `each` with every neighbour in a row of vertex `v`, in order, and with the weight of the edge to it: a
-    /// whole number, or the bits of an f32.
+    /// Calls `each` with every neighbour in a row of vertex `v`, in ascending order, and with the weight of the edge
+    /// between them. The weight is a whole number, or the bits of an f32.
     #[inline]
     pub fn each(&self, v: u32, way: Way, mut each: impl FnMut(u32, u32)) {
         let row = self.direction.row(v, way);

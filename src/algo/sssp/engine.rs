@@ -1,4 +1,4 @@
-//! Choice of the engine: the GPU of a rank, the threads of one process, or the threads of all ranks.
+//! Chooses the engine of shortest paths: the GPU of rank 0, the threads of one process, or the threads of all ranks.
 
 use super::Sssp;
 use super::cpu::CpuSearch;
@@ -9,10 +9,11 @@ use super::search::{ShortestPathTree, SsspSearched};
 use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
 
-/// Prepares the engine on the device that the job and all ranks choose. Collective.
+/// Prepares the engine for the device that the job chooses. All ranks choose the same kind of device. Collective: all
+/// ranks must call it.
 ///
 /// # Errors
-/// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading the graph.
+/// [`crate::Error::Limit`]; [`crate::Error::Lost`]; errors of reading the graph.
 pub(super) fn choose<'a>(
     table: &Sssp,
     input: EngineInput<'a, '_>,
@@ -20,7 +21,7 @@ pub(super) fn choose<'a>(
     let EngineInput { graph, run, spare, .. } = input;
     let comm = run.comm;
     let leads = comm.leads();
-    // One GPU is faster than the CPUs of many ranks, so the other ranks only receive the result.
+    // One GPU is faster than the CPUs of many ranks, so only rank 0 searches and the others receive the results.
     let on_gpu = |lease| {
         let search = leads.then(|| {
             let edges = WeightedEdges::new(graph, table.weights, run.budget)?;

@@ -1,43 +1,44 @@
-//! Faults in trees of shortest paths.
+//! Faults in shortest-path trees.
 //!
-//! A tree is right if four things hold: no edge makes a path shorter; every parent has an edge that adds up to the
-//! distance of its child; parents lead to the root; no edge leads from a reached vertex to an unreached one. In
-//! addition gpugraph promises that each parent is the first of those that qualify.
+//! A tree is right if four rules hold. No edge gives a shorter path. The distance of a child is the distance of its
+//! parent plus the weight of an edge between them. Parents lead to the root. No edge leads from a reached vertex to an
+//! unreached one. In addition, gpugraph promises that each parent is the first possible one in the order of vertices.
 
 use super::distances::Distance;
 use crate::error::Error;
 
-/// A rule that a tree breaks, and where it does. Vertices are numbers in the order of vertices.
+/// A violation of a rule in a shortest-path tree, with the vertices that show it. Vertices are numbers in the order of
+/// degree.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PathFault {
     /// The parent of the root is not the root.
     Root { parent: Option<u32> },
     /// The root is not at distance 0.
     RootDistance { distance: Distance },
-    /// The parent is not a vertex of the graph.
+    /// The parent of `vertex` is not a vertex of the graph.
     NoVertex { vertex: u32, parent: u64 },
     /// A vertex has a distance and no parent.
     NoParent { vertex: u32, distance: Distance },
     /// A vertex has a parent and no distance.
     NoDistance { vertex: u32, parent: u32 },
-    /// The parent is unreached.
+    /// The parent of `vertex` is unreached.
     LostParent { vertex: u32, parent: u32 },
-    /// The parents of this vertex form a cycle.
+    /// The chain of parents of `vertex` ends in a cycle.
     Cycle { vertex: u32 },
-    /// The parent is farther from the root than its child.
+    /// The parent of `vertex` is farther from the root than `vertex`.
     Farther { vertex: u32, distance: Distance, parent: u32, above: Distance },
-    /// An edge makes a path shorter.
+    /// An edge gives a shorter path to `to` than the distance of `to`.
     Shorter { from: u32, above: Distance, weight: Distance, to: u32, distance: Distance },
     /// An edge leads from a reached vertex to an unreached one.
     NotReached { from: u32, to: u32 },
-    /// No edge from the parent adds up to the distance.
+    /// No edge from the parent has a weight that gives the distance of `vertex`.
     NotTight { vertex: u32, distance: Distance, parent: u32, above: Distance },
-    /// The parent is not the first of those that qualify, as this program promises.
+    /// The parent of `vertex` is not the first possible one, as gpugraph promises.
     NotFirst { vertex: u32, parent: u32, first: u32 },
 }
 
 impl PathFault {
-    /// Makes an error of the fault in the tree of `source`. `name` returns the name of a vertex.
+    /// Converts the fault into an error about the tree of `source`. `name` returns the name of a vertex.
     pub fn of_source(self, source: &str, name: &dyn Fn(u32) -> String) -> Error {
         let found = match self {
             PathFault::Root { parent: None } => "the root was not reached".to_owned(),

@@ -1,4 +1,4 @@
-//! Charts and sentences about shortest paths.
+//! Charts and sentences about shortest paths, for the report.
 
 use super::output::{SsspDetails, SsspOutput};
 use super::path::Path;
@@ -7,17 +7,17 @@ use crate::algo::searches::results::SearchDetails;
 use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 use crate::graph::ids::InputId;
 
-/// Maximum number of vertices of a path that a sentence names.
+/// Maximum number of vertices that a sentence about a path names.
 const PATH: usize = 20;
 
-/// Returns the charts of all searches.
+/// Returns the charts about all searches: speeds, phases, and the distances from the first source.
 pub(super) fn figures(output: &SsspOutput, details: &SearchDetails<SsspDetails>) -> Vec<Figure> {
     let first = output.sources.first().zip(details.sources.first());
     let distances = first.and_then(|(output, details)| distances(output.source, details));
     speed(details).into_iter().chain(phases(&details.sources)).chain(distances).collect()
 }
 
-/// Describes the path from a source to the target in a sentence.
+/// Returns a sentence that describes the path from a source to the target.
 pub(super) fn path_sentence(source: InputId, path: &Path) -> String {
     let target = path.target;
     let Some(length) = path.length else {
@@ -31,7 +31,7 @@ pub(super) fn path_sentence(source: InputId, path: &Path) -> String {
     format!("The shortest path from vertex {source} to vertex {target} has length {length}: {way}.")
 }
 
-/// Returns a chart of the number of vertices by distance from a source.
+/// Returns a chart of the number of vertices by their distance from a source, or `None` if distances were not counted.
 fn distances(source: InputId, details: &SsspDetails) -> Option<Figure> {
     if details.distances.is_empty() {
         return None;
@@ -46,7 +46,7 @@ fn distances(source: InputId, details: &SsspDetails) -> Option<Figure> {
     })
 }
 
-/// Returns charts of the seconds and of the rounds of each kind of phase, over all sources.
+/// Returns charts of the seconds and rounds of each kind of phase (push, pull, ...), summed over all sources.
 fn phases(sources: &[SsspDetails]) -> Vec<Figure> {
     let mut kinds: Vec<(String, [f64; 2])> = Vec::new();
     for phase in sources.iter().flat_map(|source| &source.phases) {

@@ -1,26 +1,29 @@
-//! Shortest paths: for each source the smallest sum of weights to every vertex, and a tree of parents.
+//! Shortest paths (the table `[sssp]`): for each source the smallest sum of weights to every vertex, and a tree of
+//! parents.
 //!
-//! Sums of whole numbers are exact, in 64 bits. For decimals, the length of a path is the sum in f32 arithmetic from
-//! the source on, edge by edge, and the distance is the smallest such length over all paths. Rounding keeps order, so
-//! there is one answer, in whatever order edges are relaxed.
+//! Sums of whole numbers are exact, in 64 bits. With decimals, the length of a path is the sum in f32 arithmetic, edge
+//! by edge from the source on. The distance is the smallest length over all paths. Rounding keeps order, so there is
+//! one answer, and it does not depend on the order in which edges are relaxed.
 //!
 //! **Parents.** An edge from u to v is *tight* if the distance of u plus its weight equals the distance of v. The
-//! parent of a vertex v is the smallest vertex, in the order of vertices, that is nearer to the source and from which a
-//! tight edge leads to v. A vertex without such a neighbour is reached by edges that add nothing: weights of zero, or
-//! too small for f32. Such vertices of equal distance form a *plateau*. The vertices of a plateau that have a parent,
-//! and the source, are at step 0. The parent of any other vertex is the smallest one that is one step nearer. So
-//! parents form a tree, and the tree is the same on any device and with any number of threads and ranks.
+//! parent of a vertex v is the first vertex, in the order of vertices, that is nearer to the source and has a tight
+//! edge to v. Some vertices have no such neighbour, because the last edge of every shortest path adds nothing: its
+//! weight is zero, or too small for f32. Vertices that are joined by edges without length have the same distance, and
+//! form a *plateau*. In a plateau, the source and the vertices that have a parent are at step 0. The parent of any
+//! other vertex is its first neighbour, along an edge without length, that is one step nearer. So parents form a tree.
+//! It is the same on any device and with any number of threads and ranks.
 //!
-//! **Method.** Delta-stepping (Meyer and Sanders 2003) with tiny buckets runs until it meets the core of hubs, because
-//! pushing from there would relax nearly all edges. The other vertices *pull*: their rows are sorted by weight, so each
-//! vertex stops after few edges, at the first that can't improve its distance. `bellman-ford`, `delta-stepping` and
-//! `moore` are separate methods for comparison. `moore` has the hierarchical queues as published.
+//! **Method.** The search begins with delta-stepping (Meyer and Sanders 2003) with tiny buckets. It stops *pushing*
+//! when it meets the hubs, because hubs would relax nearly all edges. Then the other vertices *pull*: each relaxes its
+//! in-edges. These are sorted by weight, so the vertex stops after few edges, at the first that can't improve its
+//! distance. `bellman-ford`, `delta-stepping` and `moore` are separate methods for comparison. `moore` has hierarchical
+//! queues as published.
 //!
 //! **Bytes moved.** A search reads 3 to 4 % of all entries: 16 to 20 M of 521 M at scale 24 with weights up to 255.
-//! Each of these begins a row, so an entry costs a cache line (64 bytes, 1.2 GB in all) and a read of a distance. The
-//! rest of a search reads arrays of 4 to 8 bytes a vertex. On an H200 that is 0.4 ms. Scale 24 takes 1.6 ms, because
-//! each bucket is a step that waits for the whole grid. A graph without hubs, such as a grid, is pushed along all its
-//! edges, and its time depends on the number of buckets.
+//! Each of these entries is at the start of a row, so it costs a cache line (64 bytes, 1.2 GB in all) and a read of a
+//! distance. The rest of a search reads arrays of 4 to 8 bytes a vertex. On an H200 the memory traffic takes 0.4 ms.
+//! Scale 24 takes 1.6 ms, because each bucket is a step that waits for the whole grid. A graph without hubs, such as a
+//! grid, is pushed along all its edges, and its time depends on the number of buckets.
 
 mod cost;
 pub mod cpu;

@@ -1,4 +1,4 @@
-//! Options of the table `[sssp]`.
+//! Keys and options of the table `[sssp]` in a job file.
 
 use super::distances::Distances;
 use crate::algo::WeightSource;
@@ -10,17 +10,17 @@ use crate::graph::ids::InputId;
 use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
-/// Method of a search. All methods find the same result.
+/// Method of a search for shortest paths. All methods find the same result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
-    /// The fastest method for the graph and the device.
+    /// The fastest known method for the graph and the device.
     Auto,
-    /// Queues of vertices that became nearer (Moore 1959).
+    /// Moore's algorithm (1959): queues of vertices whose distances became smaller.
     Moore,
-    /// Buckets of distances (Meyer and Sanders 2003).
+    /// Delta-stepping (Meyer and Sanders 2003): vertices in buckets by distance.
     DeltaStepping,
-    /// Rounds over all vertices until none becomes nearer. This is the baseline.
+    /// Rounds over the edges of all vertices until no distance shrinks: the baseline.
     BellmanFord,
 }
 
@@ -31,25 +31,25 @@ const METHODS: [(&str, Method); 4] = [
     ("bellman-ford", Method::BellmanFord),
 ];
 
-/// Options of shortest paths: the sources, the weights, and what to do with distances and parents.
+/// A table `[sssp]` of a job file: the sources, the weights, and what to do with distances and parents.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sssp {
-    /// Keys that all tables of searches share, such as the sources.
+    /// Options that all tables of searches share, such as the sources.
     #[serde(flatten)]
     pub options: Options,
     /// Method of the search.
     pub method: Method,
-    /// Weights of the edges.
+    /// Where the weights of edges come from.
     pub weights: WeightSource,
-    /// Target of the path that is reported, by the input's id.
+    /// Id of the vertex to which paths are reported, if any.
     pub target: Option<InputId>,
 }
 
-/// The key `method`.
+/// The key `method`: the method of the search.
 pub(super) const METHOD: Key<Method> =
     Key::choice("method", &METHODS, "the method; all find the same, auto is the fastest");
 
-/// The key `weights`.
+/// The key `weights`: where the weights of edges come from.
 pub(super) const WEIGHTS: Key<WeightSource> = Key::new(
     "weights",
     ("\"file\" | { uniform = [1, 255], seed = 1 } | { uniform = [0.0, 1.0], seed = 1 } | { unit = true }", "\"file\""),
@@ -58,7 +58,7 @@ pub(super) const WEIGHTS: Key<WeightSource> = Key::new(
     WeightSource::parse,
 );
 
-/// The key `target`.
+/// The key `target`: a vertex to which paths are printed.
 pub(super) const TARGET: Key<Option<InputId>> = Key::new(
     "target",
     ("an id, such as 17 or \"name\"", "none"),
@@ -67,13 +67,13 @@ pub(super) const TARGET: Key<Option<InputId>> = Key::new(
     |field, diagnostics| field.id(diagnostics).map(Some),
 );
 
-/// All keys of the table.
+/// All keys of the table `[sssp]`.
 pub(super) const KEYS: &[&dyn AnyKey] =
     &[&DRAWN, &SEED, &SOURCES, &METHOD, &WEIGHTS, &TARGET, &VALIDATE, &WRITE, &GRAPH500];
 
 impl Sssp {
-    /// Returns an upper bound of the bytes for the distances of `vertices` vertices. It is a bound because the type of
-    /// an input's weights is not known before the input is read.
+    /// Returns the bytes for the distances of `vertices` vertices. It is an upper bound if weights come from the input,
+    /// because their type is known only after the input is read.
     pub fn distances_bytes(&self, vertices: u64) -> u64 {
         let kind = match self.weights {
             WeightSource::Drawn(drawn) => drawn.kind(),
@@ -82,7 +82,8 @@ impl Sssp {
         Distances::bytes(kind, vertices)
     }
 
-    /// Returns an upper bound of the weights, as far as the table determines one.
+    /// Returns an upper bound of the weights that follows from the table alone. It is 2^32 - 1 if the weights come from
+    /// the input.
     pub fn largest_weight(&self) -> u32 {
         match self.weights {
             WeightSource::Drawn(drawn) => drawn.largest(),

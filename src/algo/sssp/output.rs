@@ -1,4 +1,4 @@
-//! Results of a table of shortest paths, and how its searches went.
+//! Results and statistics of a table `[sssp]`, as the manifest and the report store them.
 
 use super::distances::Distance;
 use super::distances::DistanceBin;
@@ -11,17 +11,17 @@ use serde::{Deserialize, Serialize};
 /// Result of a table `[sssp]`.
 pub type SsspOutput = SearchOutput<SsspSource>;
 
-/// Result of one source.
+/// Result of the search from one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SsspSource {
-    /// The source's id in the input.
+    /// Id of the source in the input.
     pub source: InputId,
     /// Number of reached vertices, including the source.
     pub reached: u64,
     /// Largest distance of a reached vertex.
     pub max_distance: Distance,
-    /// Edges of the input between reached vertices. Repeats count, loops do not. In a directed graph, distinct edges
-    /// that leave reached vertices.
+    /// Number of input edges between reached vertices. Repeated edges count, loops do not. In a directed graph, the
+    /// number of distinct edges that leave reached vertices.
     pub edges: u64,
     /// The path to the target, if the table names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,7 @@ pub struct SsspDetails {
     pub relaxations: u64,
     /// Phases of the search, in order.
     pub phases: Vec<SearchPhase>,
-    /// Distribution of distances, for the first source only.
+    /// Distribution of the distances. Only the first source has it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<DistanceBin>,
 }

@@ -1,4 +1,4 @@
-//! The path to the target of a table.
+//! Finds the shortest path to the target that a table `[sssp]` names.
 
 use super::distances::{Distance, Distances};
 use crate::algo::searches::NONE;
@@ -7,29 +7,29 @@ use crate::prepare::input_ids::InputIds;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Maximum number of vertices of a path that are reported.
+/// Maximum number of vertices of a path in the report.
 pub const MOST_REPORTED: usize = 1000;
 
-/// The shortest path to a target.
+/// The shortest path from a source to a target. It has no length if the target is unreachable.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Path {
-    /// The target's id in the input.
+    /// Id of the target in the input.
     pub target: InputId,
     /// Length of the path; `None` if the target is unreachable.
     pub length: Option<Distance>,
-    /// Number of edges of the path.
+    /// Number of edges on the path.
     pub edges: u64,
-    /// Vertices of the path, from the source on. Only the first thousand are kept.
+    /// Ids of the vertices on the path, from the source on. Only the first [`MOST_REPORTED`] are kept.
     pub vertices: Vec<InputId>,
 }
 
 impl Path {
-    /// Returns the path to an unreachable target.
+    /// Returns the path to an unreachable target. It has no length and no vertices.
     pub fn none(target: InputId) -> Path {
         Path { target, length: None, edges: 0, vertices: Vec::new() }
     }
 
-    /// Follows parents from `vertex`, which is the target, to the source.
+    /// Finds the path by following parents from `vertex`, which is the target, to the source.
     pub fn follow(target: InputId, vertex: u32, distances: &Distances, parents: &[u32], ids: &InputIds) -> Path {
         let mut vertices = Vec::new();
         let mut at = vertex;

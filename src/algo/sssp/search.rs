@@ -1,4 +1,4 @@
-//! Searches for shortest paths, independent of the device that computes them.
+//! Types of a shortest-path search that do not depend on the device: its tree, results and statistics.
 
 use super::distances::{Distance, DistanceBin, Distances};
 use super::path::Path;
@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::algo::searches::{NONE, Search};
 
-/// Distances and parents that a search writes. [The module](super) defines which vertex is the parent. The root is its
-/// own parent, and the parent of an unreached vertex is [`NONE`].
+/// The distances and parents that a search writes. [The module](super) defines which vertex is the parent. The root is
+/// its own parent, and the parent of an unreached vertex is [`NONE`].
 pub struct ShortestPathTree {
     /// Distance of each vertex.
     pub distances: Distances,
@@ -25,34 +25,36 @@ pub struct SsspSearched {
     pub max_distance: Distance,
     /// Number of edges that were relaxed.
     pub relaxations: u64,
-    /// Seconds of the search, including those of finding parents.
+    /// Seconds of the search, including the time to find parents.
     pub seconds: f64,
     /// Phases of the search, in order.
     pub phases: Vec<SearchPhase>,
     /// The path to the target, if the table names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
-    /// Distribution of distances, for the first source only.
+    /// Distribution of the distances. Only the first source has it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub distances: Vec<DistanceBin>,
 }
 
 impl SsspSearched {
-    /// Returns the results and statistics of a search with these phases.
+    /// Returns the results and statistics of a search with the given phases. The number of relaxed edges is the sum
+    /// over the phases.
     pub fn new(reached: u64, max_distance: Distance, phases: Vec<SearchPhase>, seconds: f64) -> SsspSearched {
         let relaxations = phases.iter().map(|phase| phase.relaxations).sum();
         SsspSearched { reached, max_distance, relaxations, seconds, phases, path: None, distances: Vec::new() }
     }
 }
 
-/// Statistics of one phase of a search.
+/// One phase of a search, with its statistics.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchPhase {
-    /// Kind of the phase: `push` along out-edges of vertices that became nearer, `cap` for pushing up to a cap, `pull`
-    /// along in-edges, `leaves` for vertices with a single edge, `parents` once distances are known, `plateau` for
-    /// parents of vertices that are reached only by edges that add nothing.
+    /// Kind of the phase. `push` relaxes out-edges of vertices whose distances became smaller. `cap` does so up to a
+    /// distance, the cap. `pull` relaxes in-edges. `leaves` handles vertices with a single edge. `parents` finds
+    /// parents once distances are known. `plateau` finds parents of vertices that are reached only by edges that add
+    /// nothing.
     pub kind: String,
-    /// Number of rounds, each of which ends at a barrier of all threads.
+    /// Number of rounds. A barrier of all threads ends each round.
     pub rounds: u64,
     /// Number of edges that were relaxed.
     pub relaxations: u64,

@@ -1,4 +1,4 @@
-//! The table `[sssp]`.
+//! Implements the table `[sssp]` of a job file: its keys and its engine.
 
 use super::options::{KEYS, METHOD, TARGET, WEIGHTS};
 use super::search::{ShortestPathTree, SsspSearched};

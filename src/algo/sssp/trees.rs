@@ -1,4 +1,4 @@
-//! The trees of the table `[sssp]`: how they are made, checked, kept and reported.
+//! Implements the trees of the table `[sssp]`: how they are made, checked, kept and reported.
 
 use super::distances::{Distance, Distances};
 use super::output::{SsspDetails, SsspOutput, SsspSource};
@@ -21,18 +21,19 @@ use crate::results::Output;
 use crate::results::about::About;
 use std::collections::BTreeMap;
 
-/// The column of distances.
+/// Description of the column `distance`.
 const DISTANCE: About =
     About::new("distance", "sum of weights on the shortest path from the source", "2^64 - 1, or inf: not reached");
 
-/// Data for writing columns and paths: the ids of vertices, and the target with its vertex (`None` if it has no edge).
+/// Data for writing columns and paths. The target of paths comes with its vertex, or with `None` if the target has no
+/// edge.
 pub struct Writer {
     ids: InputIds,
     target: Option<(InputId, Option<Vertex>)>,
 }
 
 impl Writer {
-    /// Returns the path from a root to the target, if the table names a target.
+    /// Returns the path from `root` to the target, if the table names a target.
     fn path(&self, root: Root, tree: &ShortestPathTree) -> Option<Path> {
         let (target, vertex) = self.target?;
         let own = Distance::zero(tree.distances.kind());

@@ -1,4 +1,4 @@
-//! The weights of edges: stored, all 1, or random.
+//! The weights of edges: stored with the graph, all 1, or random.
 
 use crate::algo::WeightSource;
 use crate::error::Result;
@@ -11,36 +11,36 @@ use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use std::ops::Range;
 
-/// The weights of a graph's edges.
+/// The weights of all edges of a graph.
 pub enum EdgeWeights {
     /// The weights are stored with the blocks.
     Stored,
     /// All weights are 1.
     Unit,
-    /// Random weights, which follow from the ids of both ends.
+    /// Random weights. Each is a hash of the ids of both ends of its edge.
     Drawn(DrawnWeights, InputIds, Direction),
 }
 
-/// A row, or a piece of one.
+/// A row of a graph, or a part of a row, whose weights are wanted.
 pub struct RowPiece<'a> {
     /// The vertex of the row.
     pub v: u32,
-    /// Direction of the row's edges. It has no meaning if the graph is undirected.
+    /// Direction of the edges in the row. It is ignored if the graph is undirected.
     pub way: Way,
-    /// Number of the block.
+    /// Number of the block that holds the row.
     pub number: usize,
     /// Positions of the entries in the block.
     pub entries: Range<usize>,
-    /// The neighbours there.
+    /// Neighbours in these entries.
     pub neighbours: &'a [u32],
 }
 
 impl EdgeWeights {
-    /// Opens the weights of a graph.
+    /// Opens the weights of a graph that come from `source`.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`] from opening the ids by which weights
-    /// are drawn.
+    /// [`crate::Error::Limit`], [`crate::Error::Corrupt`] and [`crate::Error::Io`] from opening the ids from which
+    /// random weights are drawn.
     pub fn open(graph: &Graph, source: WeightSource, budget: &Budget) -> Result<EdgeWeights> {
         Ok(match source {
             WeightSource::File => EdgeWeights::Stored,
@@ -51,7 +51,7 @@ impl EdgeWeights {
         })
     }
 
-    /// Returns the bytes of host memory that the weights of `vertices` vertices take when they are looked up.
+    /// Returns the bytes of host memory for looking up weights in a graph of `vertices` vertices.
     pub fn bytes(source: WeightSource, vertices: u64) -> u64 {
         match source {
             WeightSource::File | WeightSource::Drawn(DrawnWeights::Unit) => 0,
@@ -59,7 +59,8 @@ impl EdgeWeights {
         }
     }
 
-    /// Returns the weights of a piece of a row of `rows`. Weights that are not stored are written to `made`.
+    /// Returns the weights of the edges in a part of a row. `rows` is the half of the adjacency that holds the row.
+    /// Weights that are not stored are computed into `made`.
     pub fn of<'r>(&self, rows: &'r Catalogue, piece: &RowPiece<'_>, made: &'r mut [u32]) -> &'r [u32] {
         if let EdgeWeights::Stored = self {
             return &rows.weights(piece.number)[piece.entries.clone()];
@@ -69,8 +70,8 @@ impl EdgeWeights {
         made
     }
 
-    /// Calls `each` with all `items`, whose first part is a neighbour in a row of vertex `v`, and with the weight of the
-    /// edge to it. Weights must not be stored.
+    /// Computes weights that are not stored. Calls `each` with each item and the weight of its edge. The first field of
+    /// an item is a neighbour of vertex `v`.
     #[inline]
     pub fn each<'n, T>(
         &self,

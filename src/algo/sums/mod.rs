@@ -22,8 +22,8 @@ mod unit;
 use self::unit::{SumsUnit, WeightedEdges};
 use super::sources::{SOURCES, Sources};
 use super::{
-    Algorithm, Answer, Cost, Crew, EdgeSource, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf,
-    UnitsContent, Verdict, WeightSource,
+    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent, Verdict,
+    WeightSource,
 };
 use crate::algo::sources::Named;
 use crate::comm::agreed;
@@ -66,7 +66,7 @@ const WEIGHTS: Key<Option<WeightSource>> = Key::new(
     |field, diagnostics| WeightSource::parse(field, diagnostics).map(Some),
 );
 
-/// Sums of the units that are finished so far, on rank 0.
+/// Sums of the units that are finished so far. Only rank 0 has them.
 #[derive(Default)]
 struct SumsProgress {
     total: u64,
@@ -93,7 +93,8 @@ impl SumsProgress {
 }
 
 impl Sums {
-    /// Computes the missing units in rounds of one unit per rank. `keep` stores units, on rank 0.
+    /// Computes the missing units in rounds, in which each rank computes one unit. Rank 0 calls `keep` to save the
+    /// units of a round.
     fn units(
         &self,
         graph: &Graph,
@@ -120,7 +121,7 @@ impl Sums {
             let mut units: Vec<SumsUnit> =
                 all.iter().filter_map(|words| SumsUnit::read(&numbers_of::<u64>(words))).collect();
             if comm.leads() {
-                // Units of one round share its time.
+                // Each unit of a round gets an equal share of the time of the round.
                 let nanos = started.elapsed().as_nanos() as u64 / round.len() as u64;
                 for unit in &mut units {
                     unit.nanos = nanos;
@@ -174,7 +175,8 @@ impl Sums {
             let sections = [bytes_of(&head), bytes_of(&done), bytes_of(&progress.at_rows)];
             checkpoint.save(done.len() as u64, total, &sections)
         };
-        // A checkpoint is saved from time to time, at a stop, and if writing the columns after it might lose much work.
+        // A checkpoint is saved from time to time, when the job stops, and before columns are written if a kill would
+        // lose much work.
         let done = self.units(graph, run, progress, |_, progress| {
             if checkpoint.is_due() { save(&mut checkpoint, progress) } else { Ok(()) }
         });
@@ -299,11 +301,10 @@ impl Algorithm for Sums {
             _ if self.weights.is_some() || results.info.direction == Direction::Directed => {
                 verdict.skip("sums", "sums by weight or direction are not checked")
             }
-            Ok(EdgeSource::Input(input)) => {
+            Ok(edges) => {
                 let columns = self.columns && results.done;
-                verdict.note("sums", check::agree(input, results, columns, output.total))
+                verdict.note("sums", check::agree(edges, results, columns, output.total))
             }
-            Ok(EdgeSource::Blocks(_)) => verdict.skip("sums", "the job does not read the input"),
             Err(why) => verdict.skip("sums", format!("{why}; so the sums were not checked")),
         }
     }

@@ -19,8 +19,8 @@ pub(super) struct WeightedEdges<'a> {
 }
 
 impl WeightedEdges<'_> {
-    /// Calls `each` for every edge in row `row` of `half`, with the edge's other end and its weight. Without weights, the
-    /// weight is 1.
+    /// Calls `each` for every edge in row `row` of `half`, with the other end of the edge and the weight. Without
+    /// weights, the weight is 1.
     fn edges(&self, half: &Catalogue, row: u32, mut each: impl FnMut(u32, u64)) {
         let direction = self.graph.info.direction;
         match (self.weights, &self.ids) {
@@ -70,7 +70,7 @@ impl WeightedEdges<'_> {
     }
 }
 
-/// Sums of one unit: the total, and one sum for each row at an end of the unit's edges.
+/// Sums of one unit: the total, and the sums for the rows at both ends of each edge.
 pub(super) struct SumsUnit {
     pub(super) number: u64,
     pub(super) total: u64,
@@ -89,7 +89,7 @@ impl SumsUnit {
         head.into_iter().chain(lengths).chain(self.at_rows.iter().flat_map(|&(v, sum)| [v, sum])).collect()
     }
 
-    /// Decodes a unit from words; `None` if they are not a unit.
+    /// Decodes a unit from words, or returns `None` if they do not encode a unit.
     pub(super) fn read(words: &[u64]) -> Option<SumsUnit> {
         let (&[number, total, nanos, rows], rest) = words.split_first_chunk()?;
         let (lengths, rest) = rest.split_at_checked(rows as usize)?;

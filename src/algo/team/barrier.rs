@@ -1,29 +1,31 @@
-//! A barrier for threads that meet every few microseconds. If they do not, waiting threads leave their cores to others.
+//! A barrier for threads that arrive every few microseconds. If the other threads take longer, a waiting thread leaves
+//! its core to others.
 
 use crate::process::host::cores_at_hand;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time for which a thread polls before it sleeps, if every thread has a core. Waking a thread takes about as long.
+/// Time for which a waiting thread polls before it sleeps, if every thread has a core. Waking a thread takes about as
+/// long.
 const AWAKE: Duration = Duration::from_micros(20);
-/// Polls between two readings of the clock.
+/// Number of polls between two readings of the clock.
 const POLLS: u32 = 16;
 
-/// A barrier for a number of threads.
+/// A reusable barrier for a fixed number of threads.
 pub struct Barrier {
     threads: usize,
     awake: Duration,
     arrived: AtomicUsize,
     round: AtomicU32,
-    /// Threads that sleep, or are about to.
+    /// Number of threads that sleep or are about to sleep.
     sleepers: AtomicUsize,
     sleeping: Mutex<()>,
     woken: Condvar,
     left: AtomicBool,
 }
 
-/// A guard that marks its thread as gone from the barrier if it is dropped during a panic.
+/// A guard that marks its thread as gone if the guard is dropped during a panic.
 pub struct Attendance<'b>(&'b Barrier);
 
 impl Barrier {
@@ -31,7 +33,7 @@ impl Barrier {
     pub fn new(threads: usize) -> Barrier {
         Barrier {
             threads,
-            // If a thread polls on a core that another thread needs, all threads wait longer.
+            // A thread that polls on a core that another thread needs would delay all threads.
             awake: if threads <= cores_at_hand() { AWAKE } else { Duration::ZERO },
             arrived: AtomicUsize::new(0),
             round: AtomicU32::new(0),
@@ -42,17 +44,18 @@ impl Barrier {
         }
     }
 
-    /// Returns a guard that tells the other threads if this one panics, so that they do not wait for it.
+    /// Returns a guard that reports a panic of this thread, so that the other threads do not wait for it.
     pub fn attend(&self) -> Attendance<'_> {
         Attendance(self)
     }
 
-    /// Waits for all threads. Afterwards every thread sees what the others wrote before.
+    /// Waits until all threads have called this function. Afterwards every thread sees what the others wrote before
+    /// their calls.
     pub fn wait(&self) {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {
             self.arrived.store(0, Ordering::Relaxed);
-            // This store is ordered with the count of sleepers: either this thread sees a sleeper, or the sleeper sees
+            // This store is ordered with the count of sleepers. Either this thread sees a sleeper, or the sleeper sees
             // the new round.
             self.round.store(round.wrapping_add(1), Ordering::SeqCst);
             self.wake();
@@ -61,7 +64,7 @@ impl Barrier {
         }
     }
 
-    /// Polls for a while. Returns true if the round ends meanwhile.
+    /// Polls for a while until the other threads arrive and so end round `round`. Returns true if the round ended.
     fn poll(&self, round: u32) -> bool {
         if self.awake.is_zero() {
             return false;
@@ -80,13 +83,13 @@ impl Barrier {
         }
     }
 
-    /// Sleeps until the round ends.
+    /// Sleeps until the other threads arrive and so end round `round`.
     fn sleep(&self, round: u32) {
         let mut sleeping = self.sleeping.lock().unwrap_or_else(PoisonError::into_inner);
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         while self.round.load(Ordering::SeqCst) == round {
             if self.left.load(Ordering::SeqCst) {
-                // The thread that panicked has printed why.
+                // The thread that panicked has printed the reason.
                 std::panic::resume_unwind(Box::new("another thread of the search panicked"));
             }
             sleeping = self.woken.wait(sleeping).unwrap_or_else(PoisonError::into_inner);
@@ -117,7 +120,8 @@ mod tests {
     use super::*;
     use crate::algo::team::team;
 
-    /// Two threads poll if there are two cores. 64 threads sleep at once if there are fewer cores.
+    /// Two threads poll at the barrier if there are two cores. 64 threads sleep at once if there are fewer than 64
+    /// cores.
     #[test]
     fn nobody_is_a_round_ahead() {
         for (threads, rounds) in [(2, 5000), (64, 50)] {
@@ -142,10 +146,10 @@ mod tests {
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 team(threads, &|number| {
                     let _here = barrier.attend();
-                    // The others sleep by then.
+                    // Gives the other threads time to fall asleep at the barrier.
                     if number == 1 {
                         std::thread::sleep(10 * AWAKE);
-                        // Prints nothing.
+                        // Unlike `panic!`, this prints nothing.
                         std::panic::resume_unwind(Box::new("on purpose"));
                     }
                     barrier.wait();

@@ -1,4 +1,4 @@
-//! Threads that work on one task together.
+//! Teams of threads that work on one task together, and the division of items among them.
 
 pub mod barrier;
 pub mod narrow;
@@ -11,8 +11,8 @@ use crate::error::{Error, Result};
 use crate::process::host::cores_at_hand;
 use crate::process::signals;
 
-/// Calls `work` with every number below `threads`, on a thread each. Number 0 runs on the calling thread. Returns when
-/// all have ended.
+/// Runs `work(number)` for every number below `threads`, each on its own thread. Number 0 runs on the calling thread.
+/// Returns when all threads have ended.
 ///
 /// # Errors
 /// [`Error::Addresses`] if the system can't start another thread, and the first error of `work`.
@@ -20,7 +20,7 @@ pub fn team(threads: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Resu
     gathered(threads, work).map(drop)
 }
 
-/// Calls `work` like [`team`], and returns what each thread found, in the order of their numbers.
+/// Runs `work` on `threads` threads like [`team`]. Returns the results in the order of the thread numbers.
 ///
 /// # Errors
 /// Errors of [`team`].
@@ -44,11 +44,11 @@ pub fn gathered<T: Send>(threads: usize, work: &(dyn Fn(usize) -> Result<T> + Sy
     })
 }
 
-/// Calls `find` with all parts of `part` out of `items` items, by a team of `threads` threads. Returns the least of what
-/// it finds, which does not depend on the number of threads.
+/// Divides `items` items into parts of `part` items, and calls `find` with the range of each part, on `threads`
+/// threads. Returns the smallest value found, which does not depend on the number of threads.
 ///
 /// # Errors
-/// [`Error::Addresses`] if the system can't start another thread; [`Error::Stopped`].
+/// [`Error::Addresses`] if the system can't start another thread; [`Error::Stopped`] after a signal.
 pub fn least<T: PartialOrd + Send>(
     threads: usize,
     items: usize,
@@ -69,8 +69,9 @@ pub fn least<T: PartialOrd + Send>(
     Ok(found.into_iter().flatten().reduce(lesser))
 }
 
-/// Calls `find` like [`least`]. Returns what it finds in the first part that has something, which does not depend on the
-/// number of threads. Parts after such a part are left out.
+/// Calls `find` with parts of `items` items like [`least`], but returns the value from the first part for which `find`
+/// returns one. The value does not depend on the number of threads. Parts after the first are skipped if they have not
+/// begun.
 ///
 /// # Errors
 /// Errors of [`least`].
@@ -100,20 +101,20 @@ pub fn first<T: Send>(
     Ok(found.into_iter().flatten().min_by_key(|(start, _)| *start).map(|(_, found)| found))
 }
 
-/// Returns how many of `threads` threads search together, at most two for each core. Further threads would only make
-/// the others wait at every barrier.
+/// Returns how many of `threads` threads take part in a search: at most two per core. More threads would only delay the
+/// others at every barrier.
 pub fn of_cores(threads: usize) -> usize {
     threads.min(2 * cores_at_hand())
 }
 
-/// Items that threads take a part at a time.
+/// A division of items into parts, which threads take one at a time.
 pub struct Parts<'c> {
     taken: TakenCount<'c>,
     total: usize,
     part: usize,
 }
 
-/// Number of items that are taken.
+/// Counter of the items that are taken. MPI processes that share the items share the counter.
 enum TakenCount<'c> {
     Own(AtomicU64),
     Shared(&'c AtomicU64),
@@ -125,12 +126,13 @@ impl<'c> Parts<'c> {
         Parts { taken: TakenCount::Own(AtomicU64::new(0)), total, part }
     }
 
-    /// Divides items among several ranks. `taken` counts the items that any of them took, and must be zero at first.
+    /// Divides `total` items into parts of `part` items for several MPI processes. `taken` counts the items that any
+    /// process has taken. It must be zero at first.
     pub fn shared(taken: &'c AtomicU64, total: usize, part: usize) -> Parts<'c> {
         Parts { taken: TakenCount::Shared(taken), total, part }
     }
 
-    /// Returns the next part, which is empty if nothing is left.
+    /// Takes the next part. Returns the range of its items, which is empty if no items are left.
     pub fn take(&self) -> Range<usize> {
         let taken = match &self.taken {
             TakenCount::Own(taken) => taken,
@@ -140,7 +142,7 @@ impl<'c> Parts<'c> {
         first..(first + self.part).min(self.total)
     }
 
-    /// Calls `work` with parts until none is left or `work` fails.
+    /// Takes parts and calls `work` with each of them, until no items are left or `work` fails.
     ///
     /// # Errors
     /// The first error of `work`.

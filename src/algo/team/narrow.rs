@@ -1,6 +1,7 @@
-//! Decides which rounds of a search are narrow: so short that one thread does them alone while the others sleep.
+//! Decides which rounds of a search are narrow. A narrow round has so few edges that one thread does it alone while the
+//! others sleep.
 //!
-//! A round of few edges takes less time than the threads need to meet at a barrier. How few depends on the machine.
+//! A round of few edges takes less time than the threads need to meet at a barrier. The bound depends on the machine.
 //! Threads that share their cores with others wait for milliseconds, and threads with cores of their own wait for a
 //! microsecond. So the time of rounds by one thread is compared with the time of rounds by all. The result of a search
 //! does not depend on the choice.
@@ -8,35 +9,37 @@
 use crate::process::host::cores_at_hand;
 use std::time::Instant;
 
-/// Edges below which a round is narrow on any machine, if every thread has a core.
+/// Number of edges below which one thread does a round alone on any machine, if every thread has a core.
 pub const LEAST: u64 = 1 << 11;
-/// Edges above which a round is narrow on no machine.
+/// Number of edges from which on all threads do a round together on any machine, if every thread has a core.
 const MOST: u64 = 1 << 16;
-/// Edges below which a round is not timed, because reading the clock would take a noticeable part of it.
+/// Number of edges below which a round is not timed, because reading the clock would take a noticeable part of its
+/// time.
 const TIMED: u64 = LEAST / 4;
-/// Number of rounds by all threads that are judged together, and the seconds by which they may exceed the time of one
-/// thread.
+/// Number of rounds by all threads whose times are compared together, and the seconds by which their total may exceed
+/// the estimated time of one thread.
 const WINDOW: u32 = 32;
 const SLACK: f64 = 1e-4;
-/// Number of rounds that one thread does to measure its time for an edge.
+/// Number of rounds that one thread does alone to measure its time per edge.
 const TRIAL: u32 = 8;
-/// Number of rounds that one thread does after all threads took too long. The number doubles each time, up to the
-/// second value.
+/// First and largest number of rounds that one thread does alone after all threads together were too slow. The number
+/// doubles whenever they are too slow again.
 const ALONE: [u32; 2] = [64, 1 << 16];
 
-/// Measures rounds and decides which are narrow. Only the first thread uses it.
+/// Measures the rounds of a search and decides which rounds one thread does alone. Only the first thread of the team
+/// uses it.
 pub struct Narrow {
-    /// Threads per core. The time of a barrier grows in proportion.
+    /// Number of threads per core, rounded up. The time of a barrier grows in proportion to it.
     share: u64,
-    /// Seconds that one thread takes for an edge: about the median.
+    /// Estimated seconds per edge of a round by one thread, near the median of the measurements.
     of_edge: Option<f64>,
-    /// Rounds by all threads since the last decision, with their edges and seconds.
+    /// Rounds that all threads did since the last decision, with their edges and seconds.
     together: Window,
-    /// Number of rounds that one thread is still to do although they have enough edges for all, and the number for the
-    /// next time.
+    /// Number of rounds that one thread still has to do alone, although they have enough edges for all threads.
     alone: u32,
+    /// Number of rounds that one thread will do alone the next time that all threads together are too slow.
     next: u32,
-    /// The round that is being timed.
+    /// The round that is being timed, if any.
     round: Option<Round>,
 }
 
@@ -47,7 +50,7 @@ struct Window {
     seconds: f64,
 }
 
-/// A round that has begun.
+/// A round that is in progress.
 struct Round {
     edges: u64,
     is_alone: bool,
@@ -77,7 +80,8 @@ impl Narrow {
         MOST * self.share
     }
 
-    /// Ends the previous round, and begins a round of `edges` edges by one thread or by all.
+    /// Ends the timing of the previous round, and begins a round of `edges` edges. One thread does the round if
+    /// `is_alone`, otherwise all threads do.
     pub fn begin(&mut self, edges: u64, is_alone: bool) {
         let is_timed = (TIMED..self.most()).contains(&edges);
         if !is_timed && self.round.is_none() {
@@ -93,8 +97,8 @@ impl Narrow {
     fn took(&mut self, edges: u64, is_alone: bool, seconds: f64) {
         if is_alone {
             let sample = seconds / edges as f64;
-            // The step has a fixed size, because a single sample may be far off: a thread may lose its core for longer
-            // than a thousand rounds take.
+            // The estimate changes by a fixed factor, because a single sample may be far off: a thread may lose its
+            // core for longer than a thousand rounds take.
             self.of_edge = Some(self.of_edge.map_or(sample, |old| old * if sample > old { 1.1 } else { 0.9 }));
             self.alone = self.alone.saturating_sub(u32::from(edges >= self.least()));
             return;
@@ -120,8 +124,8 @@ impl Narrow {
 mod tests {
     use super::*;
 
-    /// Simulates rounds of `edges` edges. `seconds` holds the time of a round by one thread and by all. Returns how
-    /// many rounds one thread did.
+    /// Simulates `count` rounds of `edges` edges. `seconds` holds the time of a round by one thread and by all threads.
+    /// Returns the number of rounds that one thread did alone.
     fn rounds(narrow: &mut Narrow, count: u32, edges: u64, seconds: [f64; 2]) -> u32 {
         let mut alone = 0;
         for _ in 0..count {
@@ -141,12 +145,12 @@ mod tests {
         assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 1e-5]), 0);
         let alone = rounds(&mut narrow, 10_000, LEAST, [1e-5, 1e-3]);
         assert!((9980..10_000).contains(&alone), "{alone}");
-        // All threads are fast again, which is noticed once the rounds of one thread are over.
+        // All threads are fast again. This is noticed once one thread has done its rounds.
         rounds(&mut narrow, ALONE[1], LEAST, [1e-5, 5e-6]);
         assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);
-        // All threads do wide rounds, however long these take.
+        // All threads do rounds with many edges, however long these take.
         assert_eq!(rounds(&mut narrow, 100, MOST, [1e-5, 1.0]), 0);
-        // With four threads on each core.
+        // There are four threads on each core.
         assert_eq!([4 * LEAST - 1, 4 * LEAST].map(|edges| rounds(&mut Narrow::of(4), 9, edges, [1e-5, 5e-6])), [9, 0]);
     }
 

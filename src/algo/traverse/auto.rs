@@ -1,4 +1,4 @@
-//! Strategy `auto`, the fastest: the engines of `[bfs]`, which use bottom-up steps and exchange bitmaps.
+//! Strategy `auto`, the fastest one. It uses the engines of `[bfs]`, which take bottom-up steps and exchange bitmaps.
 
 use super::search::{Search, Sent, TraverseLevel, TraverseSearched};
 use crate::algo::bfs;
@@ -9,12 +9,12 @@ use crate::graph::ids::Vertex;
 /// Engine of strategy `auto`. It runs the engine of `[bfs]` that fits the devices.
 pub struct Auto<'a> {
     search: Engine<'a, [u32], bfs::search::BfsSearched>,
-    /// Whether the job has a single rank, which sends nothing.
+    /// Whether the job has a single rank, so that nothing is sent.
     is_alone: bool,
 }
 
 impl<'a> Auto<'a> {
-    /// Prepares the engine of `[bfs]` for a graph. Collective.
+    /// Prepares the engine of `[bfs]` for a graph. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of [`bfs::engine::choose`].

@@ -1,4 +1,5 @@
-//! Estimates the cost of traversals for a plan. Memory comes from the functions that size the arrays, time from rates.
+//! Estimates the cost of traversals for a plan. Memory comes from the functions that size the arrays, time from
+//! measured or estimated rates.
 
 use super::options::{Strategy, Traverse};
 use super::{cpu, exchange, gpu};
@@ -7,14 +8,14 @@ use crate::algo::searches::SearchCost;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::{Crew, GraphSize};
 
-/// Time of one thread per entry of all rows, in nanoseconds.
+/// Time of one thread per row entry, in nanoseconds.
 const ENTRY: f64 = 6.0;
-/// Time of a GPU per entry of all rows, in nanoseconds. It is derived from the bytes that the GPU moves, because no GPU
-/// was available to measure.
+/// Time of a GPU per row entry, in nanoseconds. It is derived from the bytes that the GPU moves, because no GPU was
+/// available to measure.
 const ENTRY_ON_GPU: f64 = 0.1;
-/// Size of a pair in bytes.
+/// Size of a pair (a vertex and its parent) in bytes.
 const PAIR: u64 = 8;
-/// Reciprocal of the fraction of candidates that ranks send if repeats are dropped.
+/// If repeats are dropped, ranks send one in this many candidates (neighbours of the frontier).
 const LEFT: u64 = 8;
 
 /// Returns the estimated cost of the searches of `table` on a graph of size `graph`.
@@ -41,7 +42,7 @@ pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, crew: &Crew) -> Search
     SearchCost { bytes, file: 0, cached: graph.rows_bytes(false), sent, nanoseconds: [0.0, each], label }
 }
 
-/// Returns the number of vertices that rank 0 owns, and an upper bound of the entries of their rows.
+/// Returns the number of vertices that rank 0 owns, and an upper bound of the number of entries in their rows.
 pub(super) fn own(table: &Traverse, graph: &GraphSize<'_>, ranks: usize) -> [u64; 2] {
     let own = ownership(table, graph, ranks).len();
     [own as u64, graph.entries_of_rank(table.owner.block() as u64, ranks)]

@@ -1,4 +1,4 @@
-//! Chooses the engine of a traversal: the engines of `[bfs]`, or all ranks level by level.
+//! Chooses the engine of a traversal: an engine of `[bfs]`, or a search level by level by all ranks.
 
 use super::auto::Auto;
 use super::cpu::CpuLevels;
@@ -12,10 +12,11 @@ use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::searches::{Engine, EngineInput};
 use crate::error::{Error, Result};
 
-/// Prepares a search on the devices that the job and all ranks choose. Collective.
+/// Prepares a search on the devices that the job and all ranks choose. Collective: all ranks must call it.
 ///
 /// # Errors
-/// [`Error::Limit`], [`Error::Lost`], errors of the graph; [`Error::Usage`] for more vertices than ranks have keys for.
+/// [`Error::Limit`], [`Error::Lost`], errors of the graph; [`Error::Usage`] if there are too many vertices for 32-bit
+/// keys.
 pub(super) fn choose<'a>(table: &Traverse, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], TraverseSearched>> {
     if table.strategy == Strategy::Auto {
         return Ok(Box::new(Auto::new(input)?));

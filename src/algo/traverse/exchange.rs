@@ -1,5 +1,5 @@
-//! Messages of a search by several ranks. Candidates go to their owners, the sums of each level to all ranks, and
-//! parents to rank 0.
+//! Messages of a search by several ranks. A rank sends candidates (neighbours of the frontier) to their owners, the
+//! sums of each level to all ranks, and parents to rank 0.
 
 use super::levels::{BATCH, Frontier, Levels, lap};
 use super::search::{Sent, StepTimes};
@@ -24,7 +24,7 @@ pub fn bytes(ranks: usize, nodes: usize) -> u64 {
 }
 
 impl CandidateExchange {
-    /// Opens the links between all ranks of a search. Collective.
+    /// Opens the links between all ranks of a search. Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -34,17 +34,19 @@ impl CandidateExchange {
         Ok(CandidateExchange { ranks, inbox })
     }
 
-    /// Waits for all ranks, which then continue at the same time. Collective.
+    /// Waits until all ranks have called this function. All ranks continue at the same time. Collective: all ranks must
+    /// call it.
     ///
     /// # Errors
     /// Errors of the exchange.
     pub fn meet(&mut self) -> Result<()> {
-        // A rank that waited for long may sleep when the last rank arrives. At the second barrier all are awake.
+        // A rank that has waited for long may be asleep when the last rank arrives. At the second barrier all ranks are
+        // awake.
         self.ranks.wait_for_all()?;
         self.ranks.wait_for_all()
     }
 
-    /// Waits for all ranks within a step. Collective.
+    /// Waits for all ranks within a step. Collective: all ranks must call it.
     fn wait(&mut self, steps: &mut StepTimes) -> Result<()> {
         let mut lapped = Instant::now();
         self.ranks.wait_for_all()?;
@@ -52,8 +54,9 @@ impl CandidateExchange {
         Ok(())
     }
 
-    /// Sends the ranges `to` of `pairs` to their ranks, and claims the vertices of the pairs that this rank gets. Waits for
-    /// the other ranks if another piece of the level follows. Collective.
+    /// Sends each rank its range of `pairs`, given by `to`. Claims the vertices of the pairs that this rank receives.
+    /// If another piece of the level follows (`is_last` is false), also waits for the other ranks. Collective: all
+    /// ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange and of `levels`.
@@ -70,8 +73,8 @@ impl CandidateExchange {
             self.wait(steps)?;
             levels.pull()?;
             if !is_last {
-                // The next piece overwrites this one. After the last piece, the sums of the level synchronise the
-                // ranks.
+                // The next piece overwrites the pairs of this one. After the last piece, the ranks wait for each other
+                // when they add up the sums of the level.
                 levels.settle(steps)?;
                 self.wait(steps)?;
             }
@@ -104,7 +107,7 @@ impl CandidateExchange {
             }
             Ok(())
         })?;
-        // Batches that were processed meanwhile have already recorded their time.
+        // Time of pairs that were processed meanwhile is already recorded.
         let mut exchanged = 0.0;
         lap(&mut lapped, &mut exchanged);
         let taken = steps.compute() + steps.exchange - before;
@@ -115,8 +118,8 @@ impl CandidateExchange {
         Ok(())
     }
 
-    /// Adds up what all ranks report after a step. Returns the frontier of all ranks, the maximum number of edges that one
-    /// rank has in it, and the traffic of the step. Collective.
+    /// Adds up what all ranks report after a step. Returns the frontier of all ranks, the largest number of its edges
+    /// on one rank, and the traffic of the step. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -131,7 +134,7 @@ impl CandidateExchange {
         Ok((Frontier { vertices: sum(0), edges: sum(1) }, most, sent))
     }
 
-    /// Returns the step times of all ranks, in the order of the ranks. Collective.
+    /// Returns the step times of all ranks, in the order of the ranks. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange.

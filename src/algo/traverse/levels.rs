@@ -11,7 +11,7 @@ pub const BATCH: usize = 1 << 16;
 /// Size of a frontier, or of a part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Frontier {
-    /// Number of vertices in the frontier.
+    /// Number of vertices in the frontier, or in the part.
     pub vertices: u64,
     /// Number of entries in the rows of these vertices.
     pub edges: u64,
@@ -19,54 +19,55 @@ pub struct Frontier {
 
 /// The vertices that a rank owns, and their state in a search level by level.
 ///
-/// A *candidate* is an entry of a row of the frontier. Prefix sums of degrees number the candidates of a level, and a
-/// *piece* is a range of these numbers. A *pair* encodes a candidate: the key of its vertex
-/// ([`VertexOwnership::key`](crate::algo::searches::ranks::VertexOwnership::key)) in the upper half of a word, a parent
-/// in the lower half.
+/// A *candidate* is a neighbour of the frontier, found along one edge. Prefix sums of degrees number the candidates of
+/// a level. A *piece* is a range of these numbers, which is expanded at once. A *pair* encodes a candidate in a 64-bit
+/// word: the key of the neighbour ([`VertexOwnership::key`](crate::algo::searches::ranks::VertexOwnership::key)) in the
+/// upper half, its parent in the lower half.
 pub trait Levels {
-    /// Forgets earlier searches. The frontier becomes `root` if this rank owns it, otherwise empty; returns the
-    /// frontier.
+    /// Forgets earlier searches. The frontier becomes `root` if this rank owns it, and empty otherwise. Returns the
+    /// frontier's size.
     ///
     /// # Errors
     /// Errors of the device.
     fn begin(&mut self, root: u32) -> Result<Frontier>;
 
-    /// Starts the step from a level whose frontier on all ranks together is `all`.
+    /// Starts the step from a level. `all` is the size of the level's frontier on all ranks together.
     ///
     /// # Errors
     /// Errors of the device.
     fn step(&mut self, all: Frontier) -> Result<()>;
 
-    /// Expands a piece: writes its candidates to `pairs`, which has room for all of them, and returns the range of pairs
-    /// for each rank. This rank's range is empty if it has already claimed its own vertices. All ranges are empty if ranks
-    /// read pairs directly ([`Self::pulls`]).
+    /// Expands a piece (a range of candidates). Writes the candidates to `pairs`, which has room for all of them.
+    /// Returns the range of pairs for each rank. This rank's range is empty if it has already claimed its own vertices.
+    /// All ranges are empty if ranks read pairs directly ([`Self::pulls`]).
     ///
     /// # Errors
     /// Errors of the device.
     fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>>;
 
-    /// Claims the own vertices in `pairs`. Each vertex that was not reached before the step keeps its smallest parent.
+    /// Claims the vertices in `pairs`, all of which this rank owns. Vertices that were reached before the step do not
+    /// change. Other vertices keep the smallest parent.
     ///
     /// # Errors
     /// Errors of the device.
     fn take(&mut self, pairs: &[u64], steps: &mut StepTimes) -> Result<()>;
 
-    /// Makes the newly reached vertices the frontier. Returns its size, and the traffic of the step.
+    /// Makes the newly reached vertices the frontier. Returns the frontier's size, and the traffic of the step.
     ///
     /// # Errors
     /// Errors of the device.
     fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Sent)>;
 
-    /// Returns the parents of the own vertices, in the order of their places.
+    /// Returns the parents of the vertices that this rank owns, in order.
     ///
     /// # Errors
     /// Errors of the device.
     fn parents(&mut self) -> Result<&[u32]>;
 
-    /// Returns the maximum number of entries of a piece.
+    /// Returns the maximum number of candidates of a piece.
     fn room(&self) -> u64;
 
-    /// Returns how many pairs are copied to the host for a piece of `piece` entries.
+    /// Returns how many pairs are copied to the host for a piece of `piece` candidates.
     fn host_pairs(&self, piece: u64) -> u64 {
         piece
     }
@@ -76,13 +77,13 @@ pub trait Levels {
         false
     }
 
-    /// Returns true if every rank reads pairs directly from the ranks that expanded them, with [`Self::pull`].
+    /// Returns true if each rank reads pairs directly from the memory of other ranks, with [`Self::pull`].
     fn pulls(&self) -> bool {
         false
     }
 
-    /// Waits until all work that was started is done. After it other ranks may use the results, and this rank no longer
-    /// reads theirs.
+    /// Waits until all work that was started is done. Then other ranks may use this rank's results, and this rank no
+    /// longer reads theirs.
     ///
     /// # Errors
     /// Errors of the device.
@@ -90,7 +91,7 @@ pub trait Levels {
         Ok(())
     }
 
-    /// Starts to read the pairs of other ranks and to claim own vertices with them.
+    /// Starts to read the pairs of other ranks, and to claim this rank's vertices with them.
     ///
     /// # Errors
     /// Errors of the device.

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 /// Options of traversal level by level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Traverse {
-    /// The sources, and what to do with the results.
+    /// The sources, and what to do with their results.
     #[serde(flatten)]
     pub options: Options,
-    /// How the search gets from a level to the next. All strategies give the same trees.
+    /// Method for getting from one level to the next. All methods give the same trees.
     pub strategy: Strategy,
-    /// The rule by which ranks own vertices.
+    /// Rule that assigns an owner (a rank) to each vertex.
     pub owner: OwnerRule,
 }
 
@@ -23,11 +23,12 @@ pub struct Traverse {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// Candidates are sorted, and repeats dropped, before they are sent. This is the published method.
+    /// Ranks sort candidates (neighbours of the frontier) and drop repeats before they send them. This is the published
+    /// method.
     SortUnique,
-    /// Candidates are claimed by atomic operations, and all are sent.
+    /// Ranks claim vertices by atomic operations, and send all candidates.
     Atomic,
-    /// The engines of `[bfs]`, which are the fastest.
+    /// The search uses an engine of `[bfs]`, which is fastest.
     Auto,
 }
 

@@ -12,24 +12,24 @@ pub struct TraverseDetails {
     pub seconds: f64,
     /// Traversed edges per second.
     pub teps: f64,
-    /// Compute seconds of the rank that computed longest.
+    /// Compute seconds of the rank that computed longest ("the slowest rank").
     pub compute_seconds: f64,
-    /// Exchange seconds of the same rank, including waiting.
+    /// Seconds that the slowest rank spent on exchange, including waiting.
     pub communication_seconds: f64,
-    /// Seconds of `communication_seconds` in which the rank waited for others.
+    /// Part of `communication_seconds` in which the slowest rank waited for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_seconds: Option<f64>,
-    /// Number of row entries checked.
+    /// Number of row entries (neighbours) checked.
     pub expanded: u64,
-    /// Number of candidates that were dropped as repeats before anything was sent.
+    /// Number of candidates (neighbours of the frontier) that were dropped as repeats before anything was sent.
     pub pruned: u64,
     /// Number of bytes that ranks sent to others.
     pub sent_bytes: u64,
-    /// Number of bytes that ranks would have sent without pruning.
+    /// Number of bytes that ranks would have sent if no repeats had been dropped.
     pub unpruned_bytes: u64,
     /// Statistics of the first levels, in order. The report limits their number.
     pub levels: Vec<TraverseLevel>,
-    /// Seconds by step, averaged over ranks.
+    /// Seconds of each kind of step, averaged over ranks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps: Option<StepTimes>,
     /// Times of each rank.

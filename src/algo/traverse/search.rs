@@ -14,27 +14,27 @@ pub struct TraverseSearched {
     pub depth: u64,
     /// Duration in seconds.
     pub seconds: f64,
-    /// Compute seconds of the rank that computed longest.
+    /// Compute seconds of the rank that computed longest ("the slowest rank").
     pub compute_seconds: f64,
-    /// Seconds in which the same rank exchanged candidates with others or waited for them.
+    /// Seconds in which the slowest rank exchanged candidates with others or waited for them.
     pub communication_seconds: f64,
-    /// Seconds of `communication_seconds` in which the rank waited for others.
+    /// Part of `communication_seconds` in which the slowest rank waited for others.
     #[serde(default)]
     pub waiting_seconds: f64,
-    /// Number of row entries checked.
+    /// Number of row entries (neighbours) checked.
     pub expanded: u64,
-    /// Traffic between ranks in all levels, including levels that are not listed.
+    /// Traffic between ranks in all levels, including levels that `levels` leaves out.
     pub sent: Sent,
-    /// The first 1000 levels in order. The frontier of the first is the root alone; the last finds nothing new.
+    /// The first 1000 levels, in order. The first of them is the root alone.
     pub levels: Vec<TraverseLevel>,
-    /// Seconds by step, averaged over ranks. `None` if steps are not measured separately.
+    /// Seconds of each kind of step, averaged over ranks. `None` if steps are not measured separately.
     pub steps: Option<StepTimes>,
     /// Times of each rank, indexed by rank.
     pub ranks: Vec<RankTimes>,
 }
 
 impl TraverseSearched {
-    /// Adds the next level to the totals, and to the list of levels unless that is full.
+    /// Adds the next level to the totals. Also adds it to the list of levels, unless the list is full.
     pub fn note(&mut self, level: TraverseLevel) {
         self.depth += u64::from(self.reached > 0);
         self.reached += level.frontier;
@@ -47,7 +47,7 @@ impl TraverseSearched {
         }
     }
 
-    /// Computes the times of the search from the step times of all ranks.
+    /// Computes the times of a search from the step times of all ranks.
     pub fn time(&mut self, ranks: &[StepTimes]) {
         let slowest = ranks.iter().max_by(|a, b| a.compute().total_cmp(&b.compute())).copied().unwrap_or_default();
         self.compute_seconds = slowest.compute();
@@ -65,12 +65,13 @@ impl TraverseSearched {
     }
 }
 
-/// Statistics of one level, and of the step from it to the next.
+/// Statistics of one level, and of the step to the next level.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct TraverseLevel {
     /// Number of vertices of the level.
     pub frontier: u64,
-    /// Number of row entries checked. Only strategy `auto` checks entries outside the rows of the frontier.
+    /// Number of row entries (neighbours) checked. Only strategy `auto` also checks neighbours of other vertices than
+    /// the frontier's.
     pub expanded: u64,
     /// Value of [`Sent::pruned`] for this level; `None` if it is not measured by level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,20 +89,20 @@ pub struct TraverseLevel {
 /// Traffic of one or more steps, summed over all ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sent {
-    /// Number of candidates that were dropped as repeats before anything was sent.
+    /// Number of candidates (neighbours of the frontier) that were dropped as repeats before anything was sent.
     pub pruned: u64,
     /// Number of bytes that ranks sent to others.
     pub sent_bytes: u64,
-    /// Number of bytes that ranks would have sent without pruning.
+    /// Number of bytes that ranks would have sent if no repeats had been dropped.
     pub unpruned_bytes: u64,
 }
 
 impl Sent {
-    /// Size of a pair in bytes.
+    /// Size in bytes of a pair (a vertex and its parent).
     const PAIR: u64 = 8;
 
-    /// Adds `pruned` dropped candidates and `pairs` sent pairs. `unpruned` is the number of candidates for vertices of
-    /// other ranks.
+    /// Adds `pruned` dropped candidates, and `pairs` pairs that were sent. `unpruned` is the number of candidates for
+    /// vertices of other ranks before repeats were dropped.
     pub fn add(&mut self, pruned: u64, pairs: u64, unpruned: u64) {
         self.pruned += pruned;
         self.sent_bytes += Sent::PAIR * pairs;
@@ -109,23 +110,23 @@ impl Sent {
     }
 }
 
-/// Seconds that one rank spent in each step of a search.
+/// Seconds that one rank spent in each kind of step of a search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct StepTimes {
     /// Seconds for prefix sums of the degrees of the frontier.
     pub prefix_sum: f64,
-    /// Seconds for finding the vertex and the neighbour of each candidate.
+    /// Seconds for finding the neighbour and the frontier vertex of each candidate.
     pub search: f64,
     /// Seconds for sorting candidates by neighbour.
     pub sort: f64,
-    /// Seconds for dropping repeats.
+    /// Seconds for dropping repeated candidates.
     pub unique: f64,
-    /// Seconds for the exchange with the owners. If GPUs read pairs from each other's memory, claims are included, because
-    /// GPUs claim while they read.
+    /// Seconds for sending candidates to their owners. If GPUs read pairs from each other's memory, claims are
+    /// included, because GPUs claim while they read.
     pub exchange: f64,
     /// Seconds of waiting for slower ranks before and after an exchange, and at the end of a level.
     pub waiting: f64,
-    /// Seconds for updating parents and the next frontier with candidates that are not reached yet.
+    /// Seconds for updating parents and for making the next frontier from newly reached vertices.
     pub update: f64,
     /// Seconds of GPU kernels, which are part of the steps above.
     pub kernels: f64,
@@ -137,13 +138,13 @@ impl StepTimes {
         self.prefix_sum + self.search + self.sort + self.unique + self.update
     }
 
-    /// Returns the sum of these steps and of `other`, multiplied by `factor`.
+    /// Returns the sum of these times and of `other`, multiplied by `factor`.
     fn plus(&self, other: &StepTimes, factor: f64) -> StepTimes {
         let (own, more) = (self.numbers(), other.numbers());
         StepTimes::of(std::array::from_fn(|at| own[at] + factor * more[at]))
     }
 
-    /// Returns the seconds of all steps in the order of the fields.
+    /// Returns the times in the order of the fields.
     pub fn numbers(&self) -> [f64; 8] {
         let StepTimes { prefix_sum, search, sort, unique, exchange, waiting, update, kernels } = *self;
         [prefix_sum, search, sort, unique, exchange, waiting, update, kernels]

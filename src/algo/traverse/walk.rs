@@ -1,4 +1,5 @@
-//! A search level by level, by all ranks: expand, prune, exchange, update.
+//! A search level by level, by all ranks. A step expands the frontier, drops repeats, exchanges candidates, and updates
+//! parents.
 
 use super::exchange::CandidateExchange;
 use super::levels::{Frontier, Levels, lap};
@@ -17,14 +18,14 @@ pub struct Traversal<L> {
     ownership: VertexOwnership,
     exchange: CandidateExchange,
     levels: L,
-    /// Buffer of the candidates of a piece.
+    /// Buffer for the candidates of a piece (a range of the frontier's edges that is expanded at once).
     pairs: Buffer<u64>,
-    /// Maximum number of entries of a piece; the same on all ranks.
+    /// Maximum number of row entries of a piece. All ranks use the same number.
     piece: u64,
 }
 
 impl<L: Levels> Traversal<L> {
-    /// Opens links between the ranks, and reserves memory for pieces. Collective.
+    /// Opens links between the ranks, and reserves memory for pieces. Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`Error::Limit`].
@@ -33,7 +34,7 @@ impl<L: Levels> Traversal<L> {
         let mut piece = [levels.room()];
         comm.all_min(&mut piece);
         let mut pairs = budget.zeroed(levels.host_pairs(piece[0]) as usize, "candidates of a level (8 bytes each)")?;
-        // Memory is touched here, so that page faults do not count as search time.
+        // Touch the memory now, so that page faults do not count as search time.
         populate(&mut pairs);
         let on_gpus = comm.any(levels.is_on_gpu());
         if on_gpus {
@@ -50,11 +51,12 @@ impl<L: Levels> Traversal<L> {
         Ok(walk)
     }
 
-    /// Takes a step from the last vertex of each rank, because the first launch of a kernel takes longer. Collective.
+    /// Takes a step from the last vertex of each rank before any search, because the first launch of a kernel takes
+    /// longer. Collective: all ranks must call it.
     fn warm_up(&mut self) -> Result<()> {
         let (ownership, mut steps) = (self.ownership, StepTimes::default());
         let last = ownership.len().checked_sub(1);
-        // A rank without vertices starts from a vertex of another rank, which makes its frontier empty.
+        // A rank without vertices begins from a vertex of another rank, so its frontier is empty.
         let root = last.map_or(0, |place| ownership.vertex(place as u32));
         let own = self.levels.begin(root)?;
         let (all, most, _) = self.exchange.sum(own, Sent::default(), &mut steps)?;
@@ -62,8 +64,8 @@ impl<L: Levels> Traversal<L> {
         self.step(own, most, &mut steps).map(drop)
     }
 
-    /// Takes the step from one level to the next. No rank has more than `most` edges in this level. Returns this rank's
-    /// part of the next frontier, and the rank's traffic.
+    /// Takes the step from one level to the next. `most` is an upper bound of each rank's number of edges in this
+    /// level. Returns this rank's part of the next frontier, and the rank's traffic.
     fn step(&mut self, own: Frontier, most: u64, steps: &mut StepTimes) -> Result<(Frontier, Sent)> {
         failpoint::hit("traverse.level").map_err(|e| Error::internal("traverse a level", e))?;
         for first in (0..most).step_by(self.piece as usize) {

@@ -1,8 +1,9 @@
-//! Cost of counting: memory from the functions that size its buffers, time from measured rates.
+//! Cost of triangle counting: memory from the functions that size its buffers, time from measured rates.
 //!
-//! CPU rates were measured in release builds on one core of a Zen 3 server with AVX2: CPU time for Kronecker and
-//! uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges per vertex. GPU rates were measured on an H200, at scales
-//! 22 to 29. `gpugraph run` uses the same rates on any machine; they are good to a factor of two.
+//! CPU rates are CPU times of release builds on one core of a Zen 3 server with AVX2. The graphs were Kronecker and
+//! uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges per vertex. GPU rates were measured on an H200 with
+//! graphs of 2^22 to 2^29 vertices. `gpugraph run` uses the same rates on any machine, so its estimates are good to a
+//! factor of two.
 
 use crate::algo::triangle::Triangle;
 use crate::algo::triangle::driver::RESULT_BYTES;
@@ -11,32 +12,34 @@ use crate::algo::triangle::{Counter, Settings, units};
 use crate::algo::{Cost, Crew, GraphSize};
 use crate::store::journal::Record;
 
-/// Nanoseconds of a thread per edge, per word of hub bits, and per wedge that is looked up.
+/// Nanoseconds of one thread: per edge, per 512-bit word of adjacency bits of hubs (the vertices of highest degree),
+/// and per wedge that is looked up by itself.
 const EDGE: f64 = 30.0;
 const CHUNK: f64 = 1.4;
 const LOOKUP: f64 = 2.4;
-/// Additional nanoseconds of counting per vertex: per triangle (plus an amount for each doubling of the vertices beyond
-/// `CORNER_VERTICES`), per edge to a hub, and per other edge.
+/// Additional nanoseconds of one thread for counts per vertex: per triangle, per triangle for each doubling of the
+/// vertices beyond `CORNER_VERTICES`, per edge to a hub, and per other edge.
 const CORNER: f64 = 1.05;
 const CORNER_DOUBLING: f64 = 0.46;
 const CORNER_VERTICES: f64 = 65_536.0;
 const HUB_CORNERS: f64 = 59.0;
 const OTHER_CORNERS: f64 = 37.0;
-/// Nanoseconds of one thread per row of results: 40 on that server, 120 to 150 on the host of an H200.
+/// Nanoseconds that one thread takes to write a row of the results: 40 on the Zen 3 server, 120 to 150 on the host of
+/// an H200.
 const ROW: f64 = 80.0;
-/// Wedges per second of a GPU, including checks and copies.
+/// Wedges that a GPU tests per second, including checks and copies.
 const PROBES_ON_GPU: f64 = 5.2e11;
-/// File sizes on disk are multiples of a page.
+/// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;
 
-/// Returns the cost of `table` on a graph of this size.
+/// Returns the cost of triangle counting with the options `table` on a graph of this size.
 pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let per_vertex = table.per_vertex;
     let [host_memory, least_host_memory] = host_memory(graph, crew, per_vertex);
     let trials = u64::from(crew.trials);
     let units = units::total(graph.blocks as usize);
     let (results, records) = match per_vertex {
-        // One checkpoint per trial, and one that is being written.
+        // Disk space for one checkpoint per trial, and for one that is being written.
         true => (results(graph, crew) + (8 * (graph.vertices + units) + PAGE) * (trials + 1), 0),
         false => (0, Record::bytes(RESULT_BYTES) * units * trials),
     };
@@ -55,8 +58,8 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     }
 }
 
-/// Returns the bytes of host memory for the fastest settings, and the least that works. With a GPU both are only the
-/// counts of vertices.
+/// Returns the host memory in bytes for the fastest settings, and the least that works. With a GPU, both numbers are
+/// only the bytes of the counts per vertex.
 fn host_memory(graph: &GraphSize<'_>, crew: &Crew, per_vertex: bool) -> [u64; 2] {
     let GraphSize { vertices, edges, longest_row, .. } = *graph;
     let counts = if per_vertex { 8 * vertices } else { 0 };
@@ -76,7 +79,7 @@ fn results(graph: &GraphSize<'_>, crew: &Crew) -> u64 {
     row * graph.rows + 4 * PAGE
 }
 
-/// Returns the estimated seconds of one trial.
+/// Returns the estimated seconds of one trial without counts per vertex.
 pub(super) fn counting(work: &ExpectedWork, crew: &Crew) -> f64 {
     if crew.on_gpu {
         return work.wedges / PROBES_ON_GPU / crew.ranks as f64;
@@ -121,8 +124,8 @@ mod tests {
         }
     }
 
-    /// CPU time of one thread, measured on the machine of docs/performance.md; its cores differ by as much as the
-    /// tolerance.
+    /// Compares estimates with CPU times of one thread on the machine of docs/performance.md. The cores of that machine
+    /// differ by as much as the tolerance.
     #[test]
     fn a_cpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         let one = crew(1, 1, false);
@@ -144,7 +147,7 @@ mod tests {
         }
     }
 
-    /// Times of an H200 in docs/performance.md, in seconds.
+    /// Compares estimates with the times of an H200 in docs/performance.md.
     #[test]
     fn a_gpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         for (scale, edge_factor, seconds) in [(29, 10, 2.64), (26, 16, 0.34), (22, 16, 0.0146)] {

@@ -1,4 +1,4 @@
-//! Counts all triangles of a graph. Units are written to a journal as they are counted.
+//! Counts all triangles of a graph in units, which are pairs of blocks. Each counted unit is appended to a journal.
 
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::cpu::Cpu;
@@ -19,11 +19,11 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
-/// Bytes of a unit's result in the journal: triangles, probes and nanoseconds.
+/// Bytes of a unit's result in the journal: triangles, probes (tested wedges) and nanoseconds.
 pub(super) const RESULT_BYTES: u64 = 24;
 
-/// Counts the units that are not in the journal. Returns the sum, the seconds that all units took (including earlier
-/// runs), and the times of pairs of blocks.
+/// Counts the units (pairs of blocks) that are not in the journal. Returns the sum over all units, the seconds that all
+/// units took (including earlier runs), and the time of each pair of blocks.
 ///
 /// # Errors
 /// Errors of counting and of the disk.
@@ -80,7 +80,7 @@ pub(super) fn counter<'a>(
     })
 }
 
-/// The journal and the sums of a count.
+/// The journal of a count, and the sums over the units in it.
 struct UnitBook<'a> {
     journal: Journal,
     folder: PathBuf,
@@ -93,7 +93,7 @@ struct UnitBook<'a> {
 }
 
 impl<'a> UnitBook<'a> {
-    /// Opens the journal. Returns it with the units that it contains.
+    /// Opens the journal. Returns it with the sums over its units, and the numbers of these units.
     fn open(run: &Run<'a>, blocks: usize) -> Result<(Self, Vec<u64>)> {
         let (journal, records) = run.units.journal()?;
         let (mut sum, mut nanos, mut pairs) = (Sum::default(), 0, PairTimes::new(blocks));
@@ -113,7 +113,7 @@ impl<'a> UnitBook<'a> {
     fn keep(&mut self, units: &[(u64, PairCount)]) -> Result<()> {
         let now = Instant::now();
         let mut left = (now - self.last).as_nanos() as u64;
-        // The time of parts that do not complete a unit is added to the next units.
+        // The time of parts that complete no unit is added to the units that are completed next.
         self.last = if units.is_empty() { self.last } else { now };
         // Units that were counted together share their time.
         let records = units.iter().enumerate().map(|(i, &(unit, count))| {
@@ -136,7 +136,8 @@ impl<'a> UnitBook<'a> {
         signals::check()
     }
 
-    /// Returns the sum, the seconds that all units took, the number of units, and their times by pairs of blocks.
+    /// Returns the sum over all units, the seconds that they took, the number of units, and the time of each pair of
+    /// blocks.
     fn close(mut self) -> Result<(Sum, f64, u64, PairTimes)> {
         self.journal.sync()?;
         Ok((self.sum, self.nanos as f64 / 1e9, self.units, self.pairs))

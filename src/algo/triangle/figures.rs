@@ -1,16 +1,17 @@
-//! Figures of a count: the time of each pair of blocks, and clustering by degree.
+//! Figures (charts) of triangle counting: the time of each pair of blocks, and clustering by degree.
 
 use super::output::{ClusteringBin, PairTimes, SIDE, TriangleDetails};
 use super::units::blocks_of;
 use crate::chart::{Axis, Figure, Heat, Line, Marks, Style, Unit};
 use crate::store::journal::Record;
 
-/// Returns the figures of an unfinished count: of the units in its journal, out of `total`.
+/// Returns the charts of an unfinished count, from the records in its journal. `total` is the number of all pairs of
+/// blocks.
 pub(super) fn so_far(records: &[Record], total: u64) -> Vec<Figure> {
     heat(&times_so_far(records, total)).into_iter().collect()
 }
 
-/// Returns the times of pairs of blocks for these units, out of `total`.
+/// Adds up the times of pairs of blocks from journal records. `total` is the number of all pairs of blocks.
 fn times_so_far(records: &[Record], total: u64) -> PairTimes {
     // The number of blocks follows from the number of the last unit.
     let blocks = total.checked_sub(1).map_or(0, |last| blocks_of(last).1 as usize + 1);
@@ -23,7 +24,7 @@ fn times_so_far(records: &[Record], total: u64) -> PairTimes {
     pairs
 }
 
-/// Returns the figures of a count.
+/// Returns the charts of a finished count.
 pub(super) fn of_details(details: &TriangleDetails) -> Vec<Figure> {
     let heat = details.pairs.as_ref().and_then(heat);
     heat.into_iter().chain(details.clustering.as_deref().map(clustering)).collect()
@@ -103,7 +104,7 @@ mod tests {
             assert!(pairs.seconds.iter().flatten().all(|&cell| cell > 0.0), "{blocks}");
             assert_eq!(heat(&pairs).is_some(), blocks > 1);
         }
-        // 169,071 units of scale 29.
+        // The number of units at scale 29.
         assert_eq!(units::total(581), 169_071);
     }
 

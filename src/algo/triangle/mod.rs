@@ -2,22 +2,23 @@
 //!
 //! Vertices are numbered by descending degree, and row `v` contains the neighbours smaller than `v`. This orientation
 //! (Chiba and Nishizeki, SIAM J. Comput. 14, 1985; Schank and Wagner, WEA 2005) limits a row to the square root of 2 E
-//! entries. A triangle `a < b < c` is a *wedge* of row `c` (two of its entries, `a` before `b`) that row `b` closes.
+//! entries. A *wedge* `a < b < c` is a pair of entries `a` and `b` of row `c`. It is a triangle if row `b` contains
+//! `a`.
 //!
-//! The unit of work is a pair of blocks: the *front* block has the rows `b`, the *partner* block the rows `c`. A unit
-//! tests every wedge of the partner whose `b` is a row of the front (after MGT, Hu, Tao and Chung, SIGMOD 2013, which
-//! streams one of two parts). Its count depends only on the graph. The CPU keeps many fronts resident and counts their
-//! units with one partner together.
+//! The unit of work is a pair of blocks: the *front* block has the rows of the corners `b`, the *partner* block the
+//! rows of the corners `c`. A unit tests every wedge in the partner whose row `b` is in the front (after MGT, Hu, Tao
+//! and Chung, SIGMOD 2013, which streams one of two parts). Its count depends only on the graph. The CPU keeps many
+//! fronts resident and counts their units with one partner together.
 //!
-//! Two methods share a unit, divided at the id `b` = [`cpu::count::HUBS`]:
-//! * [`cpu::hubs`]: wedges whose ends are both hubs, 512 at a time, by words of a bit matrix of the hub corner (like LOTUS:
-//!   Koohi Esfahani, Kilpatrick and Vandierendonck, PPoPP 2022);
-//! * [`cpu::wedges`]: the other wedges, grouped by `b` ([`cpu::groups`]), so that row `b` is marked once and the heads of all
-//!   rows `c` stream past. A row much longer than all its heads is searched. With a single head, the shorter of the two is
-//!   marked.
+//! Two methods share the wedges of a unit. Vertices with ids below [`cpu::count::HUBS`] are *hubs*:
+//! * [`cpu::hubs`]: wedges whose `a` and `b` are hubs, 512 at a time, by words of a bit matrix of the edges between hubs, the
+//!   *hub corner* (like LOTUS: Koohi Esfahani, Kilpatrick and Vandierendonck, PPoPP 2022);
+//! * [`cpu::wedges`]: the other wedges, grouped by `b` ([`cpu::groups`]). Row `b` is marked once, and the *heads* of
+//!   all rows `c` that contain `b` (their entries before `b`) stream past it. A row much longer than all its heads is
+//!   searched instead. With a single head, the shorter of the two is marked.
 //!
-//! [`cpu::probe`] has the inner loops for the CPU at hand, and [`cpu::tally`] what is summed. [`units`] goes through
-//! all units, and [`cpu`] is the CPU backend.
+//! [`cpu::probe`] has the inner loops for the CPU at hand, and [`cpu::tally`] has the sums. [`units`] goes through all
+//! units, and [`cpu`] is the CPU backend.
 //!
 //! Bytes and operations: at scale 22 with 16 edges per vertex there are 7.2e9 wedges. 5.6e9 of them are among hubs and
 //! are tested 512 at a time, in bits that take 17 MB. The other 1.6e9 are looked up one by one in a bitmap of 512 KiB
@@ -26,15 +27,16 @@
 //! bench --bench triangle` generates such graphs and counts them. AVX-512, AVX2 and plain instructions take 0.62, 0.96
 //! and 1.23 s on one thread at scale 20.
 //!
-//! Many blocks: scale 29 with 10 edges has 581 blocks, so 169,071 units, of 31,000 entries on average. Counted unit by
-//! unit, all rows of the partner were read four times, and up to 4 MiB of cursors per thread three times, for a few
-//! entries: 105 units/s on 16 cores. Counted partner by partner, each of the 5.3e9 entries is read twice and moved
-//! three times in 12 bytes, whatever the number of blocks: 5e11 bytes, about half of them in caches. The rest depends
-//! on the size of tiles: a row `b` is fetched and marked once for each tile in which it occurs, at most once per entry,
-//! so it is prefetched. Tiles are therefore at least 1/512 of a large graph, here 10 Mi entries in 125 MB. That size is
-//! not measured yet. On one thread of a busy machine, scale 20 in 481 blocks took 8.8 s before and 3.8 s after, in one
-//! block 0.61 and 0.62 s. Tiles of 1/320, 1/80, 1/20 and 1/5 of scale 22 with 10 edges took 10.7, 7.7, 6.6 and 6.0 s.
-//! Tiles larger than a block would need several partners at a time.
+//! Many blocks: scale 29 with 10 edges per vertex has 581 blocks, so 169,071 units, of 31,000 entries on average. An
+//! earlier version counted unit by unit. It read all rows of the partner four times, and up to 4 MiB of cursors per
+//! thread three times, for a few entries: 105 units/s on 16 cores. Counted partner by partner, each of the 5.3e9
+//! entries is read twice and moved three times in 12 bytes, whatever the number of blocks: 5e11 bytes, about half of
+//! them in caches. The rest depends on the size of *tiles*, the parts of a partner that are counted at a time. A row
+//! `b` is fetched and marked once for each tile in which it occurs, at most once per entry, so it is prefetched. Tiles
+//! are therefore at least 1/512 of a large graph, here 10 Mi entries in 125 MB. That size is not measured yet. On one
+//! thread of a busy machine, scale 20 in 481 blocks took 8.8 s before and 3.8 s after, in one block 0.61 and 0.62 s.
+//! Tiles of 1/320, 1/80, 1/20 and 1/5 of scale 22 with 10 edges took 10.7, 7.7, 6.6 and 6.0 s. Tiles larger than a
+//! block would need several partners at a time.
 //!
 //! On a GPU ([`gpu`]) all wedges are grouped by `b`, and row `b` is marked in shared memory: the 1.3e12 wedges at scale
 //! 29 with 10 edges are 5.2 TB of candidates. On an H200, from stored blocks, counting takes 0.021 s at scale 22, 0.44
@@ -43,7 +45,7 @@
 //! Tried, and slower: hub corners of 4,096, 8,192 and 32,768 vertices (8.5, 7.3 and 7.5 s, against 5.9 s with 16,384 in
 //! an early version); a separate tile per thread (1.2e9 marks at 1 Mi entries); shared tiles of 4 to 16 Mi entries
 //! instead of 2 (a tenth more CPU time); choosing the shorter side of every edge (1,575e6 lookups against 1,587e6);
-//! lookups by AVX2, which become one insert per lane.
+//! lookups by AVX2, which insert each vector element separately.
 
 mod cost;
 pub mod cpu;

@@ -1,4 +1,4 @@
-//! The result of a count, and how the count went.
+//! The result of triangle counting, and how the count went.
 
 use super::units;
 use crate::graph::bins::Bin;
@@ -8,41 +8,42 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Columns of counts by vertex.
+/// Columns that a count per vertex writes.
 pub(super) const COLUMNS: &[About] = &[
     About::new("triangles", "triangles that the vertex is in", "0"),
     About::new("clustering", "share of pairs of neighbours that are joined, from 0 to 1", "0"),
     About::new("degree", "neighbours in the simple graph without direction", "0"),
 ];
 
-/// The result of a count.
+/// The result of triangle counting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TriangleOutput {
     /// Number of triangles.
     pub triangles: u128,
-    /// Number of units in which they were counted.
+    /// Number of units (pairs of blocks) in which the triangles were counted.
     pub units: u64,
-    /// Number of wedges that were tested.
+    /// Number of wedges (paths of two edges) that were tested.
     pub probes: u128,
     /// Number of wedges of the graph, computed from its degrees.
     pub wedges: u128,
-    /// Three times the triangles divided by the wedges; 0 without wedges.
+    /// Three times the number of triangles, divided by the number of wedges; 0 without wedges.
     pub transitivity: f64,
 }
 
-/// How a count went, and its clustering, which may differ between trials by rounding errors.
+/// Details of a count. The clustering coefficients are not part of the result, because rounding errors may differ
+/// between trials.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TriangleDetails {
-    /// Times of pairs of blocks, for a count without per-vertex counts.
+    /// Time of each pair of blocks, unless triangles are counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pairs: Option<PairTimes>,
-    /// Clustering by degree, for a count per vertex.
+    /// Clustering by degree, if triangles are counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) clustering: Option<Vec<ClusteringBin>>,
-    /// Mean clustering coefficient of all vertices that have an edge, for a count per vertex.
+    /// Mean clustering coefficient of all vertices that have an edge, if triangles are counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_clustering: Option<f64>,
-    /// Mean clustering coefficient of vertices of degree 2 and more, for a count per vertex.
+    /// Mean clustering coefficient of vertices of degree 2 and more, if triangles are counted per vertex.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub average_clustering_degree_2: Option<f64>,
 }
@@ -59,15 +60,17 @@ impl TriangleDetails {
     }
 }
 
-/// Maximum number of groups of blocks on a side of the figure.
+/// Maximum number of rows, and of columns, in the figure of times by pairs of blocks.
 pub(super) const SIDE: usize = 32;
 
-/// Times of pairs of blocks, fronts with partners. If there are many blocks, they are in groups of equally many.
+/// Counting times by front block and partner block. If there are more than [`SIDE`] blocks, neighbouring blocks form
+/// groups of about equal size.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct PairTimes {
     /// Number of blocks of the graph.
     pub blocks: usize,
-    /// Seconds by front, then by partner. The first partner of a front is the front itself.
+    /// Seconds by group of front blocks, then by group of partner blocks. The first group of partners is the group of
+    /// fronts itself.
     pub seconds: Vec<Vec<f64>>,
 }
 
@@ -78,7 +81,7 @@ impl PairTimes {
         PairTimes { blocks, seconds: (0..side).map(|front| vec![0.0; side - front]).collect() }
     }
 
-    /// Adds the time of a unit.
+    /// Adds `nanoseconds` to the pair of blocks of unit `unit`.
     pub fn add(&mut self, unit: u64, nanoseconds: u64) {
         let (front, partner) = units::blocks_of(unit);
         let side = self.seconds.len();
@@ -93,20 +96,20 @@ impl PairTimes {
 /// The clustering of vertices in a range of degrees.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct ClusteringBin {
-    /// The smallest degree.
+    /// The smallest degree of the range.
     pub from: u32,
-    /// The largest degree.
+    /// The largest degree of the range.
     pub to: u32,
-    /// Number of vertices.
+    /// Number of vertices with these degrees.
     pub vertices: u64,
-    /// The mean of their clustering coefficients.
+    /// Mean clustering coefficient of these vertices.
     pub clustering: f64,
 }
 
 /// The clustering of all vertices that have an edge.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Clustering {
-    /// Vertices of degree 2 and more, by degree.
+    /// Clustering of vertices of degree 2 and more, in ranges of degrees.
     pub bins: Vec<ClusteringBin>,
     /// The mean coefficient of all vertices that have an edge; 0 if there are none. A vertex of degree 1 has
     /// coefficient 0.
@@ -152,7 +155,7 @@ impl Clustering {
     }
 }
 
-/// Returns the mean of `number` numbers that add up to `sum`; 0 if there are none.
+/// Returns `sum / number`, or 0 if `number` is 0.
 pub(super) fn mean(sum: f64, number: u64) -> f64 {
     if number == 0 { 0.0 } else { sum / number as f64 }
 }

@@ -1,5 +1,5 @@
-//! Counts triangles per vertex. The counts of all vertices are in memory; a checkpoint saves them all, with the units
-//! they contain.
+//! Counts triangles per vertex. The counts of all vertices are in memory. A checkpoint saves them all, with the numbers
+//! of the units (pairs of blocks) that are counted.
 //!
 //! A unit changes many counters, so a journal of units is not enough to resume. The sections of the checkpoint are the
 //! sums (nanoseconds, and triangles and probes in two halves each), the numbers of the units, and the counters.
@@ -23,10 +23,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Time that the current unit has to finish after a signal. Counters make a valid checkpoint only between units.
+/// Time that the current unit gets to finish after a signal. The counters can be saved only between units.
 const GRACE: Duration = Duration::from_secs(3);
 
-/// The content of a checkpoint.
+/// The content of a checkpoint of a count per vertex.
 pub(super) struct SavedCounts<'a> {
     pub(super) sum: Sum,
     nanos: u64,
@@ -35,10 +35,10 @@ pub(super) struct SavedCounts<'a> {
 }
 
 impl<'a> SavedCounts<'a> {
-    /// Decodes the checkpoint of a graph with `vertices` vertices.
+    /// Decodes the checkpoint of a count per vertex, for a graph with `vertices` vertices.
     ///
     /// # Errors
-    /// [`Error::Corrupt`] if no count saved it.
+    /// [`Error::Corrupt`] if it is not a checkpoint of this kind.
     pub(super) fn read(saved: &'a Saved, vertices: u64) -> Result<SavedCounts<'a>> {
         let (sums, units, counts) = (saved.words(0)?, saved.words(1)?, saved.words(2)?);
         let whole = |low: u64, high: u64| u128::from(low) | (u128::from(high) << 64);
@@ -53,17 +53,17 @@ impl<'a> SavedCounts<'a> {
         }
     }
 
-    /// Returns the sum of all counters.
+    /// Returns the sum of the counts of all vertices.
     pub(super) fn corners(&self) -> u128 {
         self.counts.iter().map(|&count| u128::from(count)).sum()
     }
 }
 
-/// Counts all units per vertex and writes the results. Returns the sum, the seconds, and the clustering if this is the
-/// last trial.
+/// Counts all units per vertex and writes the results. Returns the sum over all units, the seconds of counting, and, in
+/// the last trial, the clustering.
 ///
 /// # Errors
-/// [`Error::Limit`] for 8 bytes per vertex; errors of counting; disk errors.
+/// [`Error::Limit`] if 8 bytes per vertex do not fit the budget; errors of counting; disk errors.
 pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clustering)> {
     let (comm, progress) = (run.comm, run.progress);
     let vertices = graph.info.connected as usize;
@@ -134,8 +134,8 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
     Ok((sum, seconds, clustering))
 }
 
-/// Writes `triangles`, `degree` and `clustering` of every vertex in the last trial, and returns the clustering. Checks
-/// that the counts add up to three times `total`.
+/// Checks that the counts add up to three times `total`. In the last trial, also writes `triangles`, `degree` and
+/// `clustering` of every vertex, and returns the clustering.
 fn write(graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], total: u128) -> Result<Clustering> {
     let sum: u128 = counts.iter().map(|c| u128::from(c.load(Ordering::Relaxed))).sum();
     if sum != 3 * total {
@@ -154,7 +154,7 @@ fn write(graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], total: u128) ->
     Ok(Clustering::of(degrees, counts))
 }
 
-/// Adds the counters of all ranks to those of the leader. The other ranks start again at zero.
+/// Adds up the counters of all ranks on the leader. The other ranks start again at zero. Collective.
 fn gather(comm: &Comm, counts: &[AtomicU64]) {
     for counts in counts.chunks(1 << 17) {
         let mut some: Vec<u64> = counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
@@ -164,20 +164,20 @@ fn gather(comm: &Comm, counts: &[AtomicU64]) {
     }
 }
 
-/// The counts so far, with the checkpoint that saves them.
+/// The counts so far, and the checkpoint that saves them.
 struct VertexBook {
     checkpoint: Checkpoint,
     sum: Sum,
-    /// Time of all units, including those of earlier runs.
+    /// Nanoseconds that all units took, including earlier runs.
     nanos: u64,
-    /// Numbers of the units that are counted.
+    /// Numbers of the units (pairs of blocks) that are counted.
     done: HashSet<u64>,
     /// Number of units of the graph.
     total: u64,
 }
 
 impl VertexBook {
-    /// Loads what an earlier run saved, and its counters into `counts`.
+    /// Loads the checkpoint of an earlier run, if there is one. Its counters go to `counts`.
     fn load(&mut self, counts: &[AtomicU64]) -> Result<()> {
         let Some(saved) = self.checkpoint.load()? else { return Ok(()) };
         match SavedCounts::read(&saved, counts.len() as u64) {

@@ -1,4 +1,4 @@
-//! Checks results against each other and against the input, by a method independent of the count.
+//! Checks the results of triangle counting against each other and against the input, by an independent method.
 
 use crate::algo::edges::each_edge;
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput, coefficient, mean};
@@ -12,22 +12,24 @@ use crate::prepare::order;
 use crate::prepare::prepared::StoreInfo;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
-use crate::results::Value;
 
 /// Maximum number of edges that are counted at once: some seconds of work.
 const MOST: u64 = 1 << 24;
-/// Number of colourings of one pass, and maximum number of passes if the first ones do not agree with the count.
+/// Number of random colourings of the vertices per pass over the edges, and maximum number of passes. A further pass
+/// follows if the estimate does not agree with the count.
 const COLOURINGS: u64 = 4;
 const PASSES: u64 = 4;
 /// Number of rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;
-/// Number of standard errors that an estimate may be off; exceeded by chance once in a million passes.
+/// Number of standard errors by which an estimate may differ from the count. A correct count exceeds it once in a
+/// million passes.
 const TOLERANCE: f64 = 5.0;
 
-/// Checks a count against the degrees, and counts again. If there are columns of vertices, checks each of their values.
+/// Checks a count against the degrees, and counts the triangles again. If `columns` is true, also checks each value of
+/// the columns per vertex.
 ///
 /// # Errors
-/// Errors of reporting; [`crate::Error::Stopped`]. Results that do not agree go to `verdict`.
+/// Errors of reporting; [`crate::Error::Stopped`]. Wrong results are reported to `verdict`.
 pub(super) fn verify(
     columns: bool,
     results: &Results<'_>,
@@ -49,12 +51,12 @@ pub(super) fn verify(
     Ok(())
 }
 
-/// Columns of vertices: the paths of their files without extension.
+/// Paths of the columns per vertex, without file extension.
 const TRIANGLES: &str = "out/triangles";
 const DEGREE: &str = "out/degree";
 const CLUSTERING: &str = "out/clustering";
 
-/// Sums of columns, row by row.
+/// Sums over the rows of the columns per vertex.
 #[derive(Default)]
 struct ColumnSums {
     rows: u64,
@@ -67,7 +69,7 @@ struct ColumnSums {
     clustering: f64,
 }
 
-/// Checks the columns of vertices against each other, against the count and against the degree statistics.
+/// Checks the columns per vertex against each other, against the count and against the degree statistics.
 fn columns_agree(
     results: &Results<'_>,
     ids: &Ids,
@@ -77,7 +79,7 @@ fn columns_agree(
     let mut degrees = results.column::<u32>(DEGREE, ids, 0)?;
     let mut clustering = results.column::<f64>(CLUSTERING, ids, 0.0)?;
     let mut sums = ColumnSums::default();
-    // A column with fewer or more rows than there are ids is an error of its own.
+    // Reading a column fails if it does not have one row for each id.
     while let (Some(triangles), Some(degree), Some(clustering)) =
         (triangles.next().transpose()?, degrees.next().transpose()?, clustering.next().transpose()?)
     {
@@ -116,7 +118,7 @@ fn columns_agree(
     })?;
     let averages = [mean(sums.clustering, sums.with_edges), mean(sums.clustering, sums.of_degree_2)];
     let reported = [details.average_clustering, details.average_clustering_degree_2];
-    // The job adds up columns in another order.
+    // The job adds up the values in another order, so rounding errors differ.
     let are_close = |(mine, reported): (&f64, Option<f64>)| reported.is_some_and(|other| (mine - other).abs() <= 1e-9);
     ensure(averages.iter().zip(reported).all(are_close), || {
         format!("average clustering {averages:?} by columns, the job reports {reported:?}")
@@ -148,7 +150,7 @@ fn transitivity(stored: &StoreInfo, result: &TriangleOutput) -> Result<String> {
     Ok(format!("{expected:.6}, of {wedges} wedges, which match the degrees"))
 }
 
-/// Counts again: exactly if that is cheap, otherwise by sampling.
+/// Counts the triangles again: exactly if that is cheap, otherwise by sampling.
 fn recount(
     edges: &EdgeSource<'_>,
     columns: Option<&Ids>,
@@ -177,17 +179,17 @@ fn recount(
     )
 }
 
-/// A recount.
+/// An independent count of the triangles of a graph.
 struct Recount<'a> {
     edges: &'a EdgeSource<'a>,
     ids: &'a Ids,
-    /// Whether there are columns of vertices.
+    /// Whether the job wrote columns with a value per vertex.
     columns: bool,
     results: &'a Results<'a>,
     found: &'a TriangleOutput,
     /// Number of edges of the graph or input.
     number: u64,
-    /// Bytes of memory for counting.
+    /// Free bytes of memory for counting.
     room: u64,
     pool: &'a rayon::ThreadPool,
     /// Name of the edges that are counted, for messages.
@@ -219,7 +221,7 @@ impl Recount<'_> {
         ))
     }
 
-    /// Checks every value of the columns of triangles and degrees against a recount. [`columns_agree`] compares
+    /// Checks every value of the columns `triangles` and `degree` against a recount. [`columns_agree`] compares
     /// clustering with these columns.
     fn corners_agree(&self, counted: &SampleCounts) -> Result<()> {
         let Recount { edges, ids, .. } = *self;
@@ -228,8 +230,8 @@ impl Recount<'_> {
             EdgeSource::Input(_) => None,
         };
         let places = order.as_ref().map(|order| order.ids()).transpose()?;
-        // A recount of the input identifies vertices by raw ids, a recount of blocks by their places in the order of
-        // vertices.
+        // A recount of the input identifies vertices by raw ids. A recount of blocks identifies them by their positions
+        // in the order of vertices.
         let counted_at = |row: u64| {
             let vertex = match places {
                 Some(places) => places.get(row as usize).copied().filter(|&place| place != ISOLATED).map(u64::from),
@@ -237,30 +239,12 @@ impl Recount<'_> {
             };
             vertex.and_then(|vertex| counted.ids.binary_search(&vertex).ok())
         };
-        self.check_column(TRIANGLES, "triangles", |row| counted_at(row).map_or(0, |at| counted.corners[at]))?;
-        self.check_column(DEGREE, "neighbours", |row| counted_at(row).map_or(0, |at| counted.degrees[at]))
-    }
-
-    /// Checks that every value of a column is what `expected` returns for its row. `what` names what the values count.
-    fn check_column<T: Value + PartialEq + Default>(
-        &self,
-        path: &str,
-        what: &str,
-        expected: impl Fn(u64) -> T,
-    ) -> Result<()> {
-        let column = self.results.column(path, self.ids, T::default())?;
-        for (row, value) in (0..).zip(column) {
-            let (value, right) = (value?, expected(row));
-            ensure(value == right, || {
-                let file = self.results.file(path).map(|(_, file)| file).unwrap_or_default();
-                let (id, right, value) = (self.ids.id(row), right.shown(), value.shown());
-                format!("vertex {id} has {right} {what} by a recount of {}, {file} has {value}", self.what)
-            })?;
-            if row % STRIDE == 0 {
-                signals::check()?;
-            }
-        }
-        Ok(())
+        let [triangles, neighbours] =
+            ["triangles", "neighbours"].map(|of| format!("{of} by a recount of {}", self.what));
+        let corners = |row| counted_at(row).map_or(0, |at| counted.corners[at]);
+        self.results.check_column(TRIANGLES, ids, (0, &triangles), corners)?;
+        self.results
+            .check_column(DEGREE, ids, (0, &neighbours), |row| counted_at(row).map_or(0, |at| counted.degrees[at]))
     }
 
     fn estimate(&self) -> Result<String> {
@@ -268,7 +252,7 @@ impl Recount<'_> {
         let threads = pool.current_num_threads();
         let per_edge = sampled::bytes_per_edge(threads, false) + (COLOURINGS - 1) * sampled::WAITING;
         let most = MOST.min(room / per_edge).max(1);
-        // The colour of a hub may have more than its share of the edges.
+        // A vertex of high degree may give its colour more than an equal share of the edges.
         let fits = |colours: u64| edges / colours + edges / colours / 4 + 4096 <= most;
         let mut colours = (0..40).map(|log| 1 << log).find(|&colours| fits(colours)).unwrap_or(1 << 40);
         let (mut estimates, mut pairs) = (Vec::new(), 0.0);
@@ -295,7 +279,7 @@ impl Recount<'_> {
             let rounds = estimates.len() as f64;
             let mean = estimates.iter().sum::<f64>() / rounds;
             let counted = self.found.triangles as f64;
-            // Spread of the estimates if the count is right. The observed spread is used if it is wider.
+            // Variance of the estimates if the count is right. The observed variance is used if it is larger.
             let derived = counted * (n * n - 1.0) + 2.0 * (pairs / rounds) * (n - 1.0);
             let seen = estimates.iter().map(|e| (e - mean).powi(2)).sum::<f64>() / (rounds - 1.0);
             let tolerance = TOLERANCE * (derived.max(seen) / rounds).sqrt();
@@ -313,7 +297,9 @@ impl Recount<'_> {
         Ok(String::new())
     }
 
-    /// Makes one pass over all edges. Returns [`Error::Stopped`] if it would keep more edges than there is room for.
+    /// Makes one pass over all edges. Returns the edges that each colouring keeps (their ends have the same colour),
+    /// and the reservation of their memory. Returns [`Error::Stopped`] if a colouring would keep more than `room`
+    /// edges.
     fn gather(&self, colours: u64, seeds: Vec<u64>, room: usize) -> Result<(Reservation, Vec<Vec<[u64; 2]>>)> {
         let (info, threads, columns) = (self.results.info, self.results.threads, self.columns && colours == 1);
         let waiting = seeds.len() as u64 * sampled::WAITING * room as u64;

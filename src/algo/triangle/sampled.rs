@@ -12,21 +12,22 @@ use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Number of kept edges that a thread gathers before it adds them to the shared set.
+/// Number of sampled edges that a thread collects before it adds them to a shared sample.
 const BATCH: usize = 4096;
-/// Error that stops a scan when more edges are kept than there is room for.
+/// Reason in the error that ends a scan if a sample has no room for more edges.
 const FULL: &str = "a full sample";
 
-/// Returns the bytes for each kept edge while `threads` threads count it: the pair, both ids, degrees, rows, marks, and
-/// the `corners` of both ends.
+/// Returns the bytes of memory per sampled edge while `threads` threads count triangles. They include the edge, the
+/// ids, degrees and rows of its ends, the marks of all threads, and, with `corners`, the counts of both ends.
 pub(super) fn bytes_per_edge(threads: usize, corners: bool) -> u64 {
     16 + 16 + 8 + 16 + 8 + 8 * threads as u64 + if corners { 16 } else { 0 }
 }
 
-/// Bytes for each kept edge that waits to be counted.
+/// Bytes of memory per sampled edge before triangles are counted.
 pub(super) const WAITING: u64 = 16;
 
-/// Edges kept under several colourings, smaller id first.
+/// Samples of the edges, one for each random colouring of the vertices. A sample has the edges whose ends have the same
+/// colour. An edge has its smaller id first.
 pub(super) struct Sets {
     colours: u64,
     seeds: Vec<u64>,
@@ -35,18 +36,18 @@ pub(super) struct Sets {
 }
 
 impl Sets {
-    /// Creates empty sets with room for `room` edges each, one per seed.
+    /// Creates an empty sample for each seed, with room for `room` edges. `colours` is a power of two.
     pub(super) fn new(colours: u64, seeds: Vec<u64>, room: usize) -> Sets {
         let kept = seeds.iter().map(|_| Mutex::new(Vec::with_capacity(room))).collect();
         Sets { colours, seeds, room, kept }
     }
 
-    /// Returns a gatherer for the edges that one thread reads.
+    /// Returns the state with which one thread samples the edges that it reads.
     pub(super) fn gatherer(&self) -> Gatherer<'_> {
         Gatherer { sets: self, batches: self.seeds.iter().map(|_| Vec::with_capacity(BATCH)).collect() }
     }
 
-    /// Returns the edges kept under each colouring.
+    /// Returns the edges of each sample.
     pub(super) fn into_kept(self) -> Vec<Vec<[u64; 2]>> {
         self.kept.into_iter().map(|set| set.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
     }
@@ -59,14 +60,14 @@ fn mix(x: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// The edges that one thread has kept in a pass.
+/// Sampled edges of one thread that are not in the shared samples yet.
 pub(super) struct Gatherer<'a> {
     sets: &'a Sets,
     batches: Vec<Vec<[u64; 2]>>,
 }
 
 impl Gatherer<'_> {
-    /// Keeps an edge if its ends have the same colour.
+    /// Adds an edge to each sample in which both ends have the same colour.
     pub(super) fn edge(&mut self, u: u64, v: u64) -> Result<()> {
         if u == v {
             return Ok(());
@@ -84,7 +85,7 @@ impl Gatherer<'_> {
         Ok(())
     }
 
-    /// Adds the remaining edges to the shared sets.
+    /// Adds the remaining edges to the shared samples.
     pub(super) fn finish(&mut self) -> Result<()> {
         (0..self.batches.len()).try_for_each(|set| self.hand_over(set))
     }
@@ -99,7 +100,7 @@ impl Gatherer<'_> {
     }
 }
 
-/// Counts among the edges of one set.
+/// Counts of triangles and degrees in one sample of the edges.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct SampleCounts {
     /// Number of distinct edges.
@@ -112,23 +113,24 @@ pub(super) struct SampleCounts {
     pub wedges: u128,
     /// The largest degree.
     pub max_degree: u64,
-    /// Vertices with an edge, ascending. Empty unless corners are requested, like `degrees` and `corners`.
+    /// Ids of the vertices with an edge, ascending. Empty unless counts per vertex are requested, like `degrees` and
+    /// `corners`.
     pub ids: Vec<u64>,
-    /// Degree of each vertex of `ids`.
+    /// Degree of each vertex in `ids`.
     pub degrees: Vec<u32>,
-    /// Number of triangles of each vertex of `ids`.
+    /// Number of triangles of each vertex in `ids`.
     pub corners: Vec<u64>,
 }
 
-/// Counts triangles among `edges`, which may contain repeats. Pairs of triangles and corners are only counted on
-/// request, because they take most of the time. Runs in rayon's current pool.
+/// Counts triangles among `edges`, which may contain repeats. With `pairs` it also counts pairs of triangles that share
+/// an edge, and with `corners` the triangles of each vertex. These take most of the time. Runs in rayon's current pool.
 pub(super) fn count(mut edges: Vec<[u64; 2]>, pairs: bool, corners: bool) -> SampleCounts {
     edges.par_sort_unstable();
     edges.dedup();
     let mut ids: Vec<u64> = edges.iter().flatten().copied().collect();
     ids.par_sort_unstable();
     ids.dedup();
-    // From here on a vertex is represented by its place among the ids.
+    // From here on a vertex is represented by its index in `ids`.
     edges.par_iter_mut().flatten().for_each(|id| *id = ids.partition_point(|&other| other < *id) as u64);
     let mut degrees = vec![0u32; ids.len()];
     edges.iter().flatten().for_each(|&v| degrees[v as usize] += 1);
@@ -188,7 +190,8 @@ impl SampleRows {
         self.starts[v] as usize..self.starts[v + 1] as usize
     }
 
-    /// For each vertex, marks its row with the numbers of its edges, and looks up the rows of its targets.
+    /// Counts triangles. For each vertex, marks its row with the numbers of its edges, and looks up the rows of its
+    /// neighbours in the marks. Also counts by edge if `edges` is not 0, and by vertex if `vertices` is not 0.
     fn triangles(&self, edges: usize, vertices: usize) -> TriangleCounters {
         let found = TriangleCounters {
             triangles: AtomicU64::new(0),

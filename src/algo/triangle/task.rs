@@ -33,7 +33,7 @@ impl Algorithm for Triangle {
     }
 
     fn needs(&self) -> Needs {
-        // The coefficients use degrees.
+        // Clustering coefficients use degrees.
         Needs { degrees: self.per_vertex, order: self.per_vertex, ..Needs::default() }
     }
 

@@ -1,8 +1,9 @@
-//! Goes through all units of a graph, in an order that keeps fronts resident while their partners stream past.
+//! Goes through all units of a graph. A unit is a pair of blocks: a front block, which stays resident, and a partner
+//! block, which streams past it.
 //!
-//! All ranks have the same resident fronts, one group after another, and share the partners. A backend lists its items
-//! in the same order on every rank, and [`Turns`] tells each rank which item is its next. An item may be less than a
-//! unit, so counts are reported in [`Part`]s.
+//! All ranks have the same resident front blocks, one group after another, and share the partner blocks. A backend
+//! divides the work into items and lists them in the same order on every rank. [`Turns`] hands out each item to one
+//! rank. An item may be less than a unit, so counts are reported in [`Part`]s.
 
 use crate::error::Result;
 use crate::graph::catalogue::Catalogue;
@@ -10,17 +11,18 @@ use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::ops::{AddAssign, Range};
 
-/// Returns the number of units of a graph of `blocks` blocks: every pair of a front and a partner not before it.
+/// Returns the number of units of a graph with `blocks` blocks: pairs of a front block and the same or a later partner
+/// block.
 pub fn total(blocks: usize) -> u64 {
     blocks as u64 * (blocks as u64 + 1) / 2
 }
 
-/// Returns the number of a unit. It depends only on the two blocks.
+/// Returns the number of the unit (pair of blocks) of `front` and `partner`. It depends only on these two blocks.
 pub fn number(front: usize, partner: usize) -> u64 {
     total(partner) + front as u64
 }
 
-/// Returns the front and the partner of a unit.
+/// Returns the front block and the partner block of the unit with number `unit`.
 pub fn blocks_of(unit: u64) -> (u64, u64) {
     // Finds the largest partner whose first unit is not after this one. The square root may be off by one.
     let mut partner = ((2.0 * unit as f64 + 0.25).sqrt() - 0.5) as u64;
@@ -33,43 +35,44 @@ pub fn blocks_of(unit: u64) -> (u64, u64) {
     (unit - total(partner as usize), partner)
 }
 
-/// A backend that counts fronts against their partners: a CPU or a GPU.
+/// A device (CPU or GPU) that counts the triangles of front blocks with partner blocks.
 pub trait Backend {
-    /// Returns how many blocks from `first` on it can keep as fronts at once. The same on every rank.
+    /// Returns how many blocks from `first` on the backend can keep resident as front blocks. The number is the same on
+    /// every rank.
     fn fronts(&self, graph: &Catalogue, first: usize) -> usize;
 
-    /// Counts the items of `work` that this rank gets, and reports the count of each part when it is finished.
+    /// Counts the items of `work` that this rank gets, and passes the count of each finished part to `found`.
     ///
     /// # Errors
     /// A request to stop, a lost device, errors of [`Turns`] and of `found`.
     fn count(&mut self, work: &Work<'_>, found: FoundParts<'_>) -> Result<()>;
 }
 
-/// A group of fronts, and all partners not before them.
+/// A group of resident front blocks, which are counted with the same and all later blocks.
 pub struct Work<'a> {
-    /// The graph.
+    /// The blocks of the graph.
     pub graph: &'a Catalogue,
-    /// The blocks that are fronts.
+    /// Numbers of the front blocks.
     pub fronts: Range<usize>,
     done: &'a HashSet<u64>,
-    /// Hands out the items.
+    /// Hands out the work items to ranks.
     pub turns: &'a dyn Turns,
 }
 
 impl Work<'_> {
-    /// Returns true if the unit of `front` and `partner` still has to be counted.
+    /// Returns true if the pair of blocks `front` and `partner` still has to be counted.
     pub fn wants(&self, front: usize, partner: usize) -> bool {
         front <= partner && !self.done.contains(&number(front, partner))
     }
 
-    /// Returns true if any unit of these partners still has to be counted.
+    /// Returns true if any front block still has to be counted with any of these partner blocks.
     pub fn wants_any(&self, mut partners: impl Iterator<Item = usize>) -> bool {
         partners.any(|partner| self.fronts.clone().any(|front| self.wants(front, partner)))
     }
 
-    /// Returns the next item that no rank has taken: 0, 1, 2, …, also beyond the end of the list. Each front, which
-    /// begins with `row`, has two lists. Items form groups of `whole` from the first on; each group consists of
-    /// complete units.
+    /// Takes the next work item that no rank has taken, and returns its number: 0, 1, 2, and so on, also beyond the end
+    /// of the list. The front that begins with row `row` has two lists of items, numbered 0 and 1. From item 0 on,
+    /// every `whole` consecutive items cover complete units.
     ///
     /// # Errors
     /// Errors of [`Turns::next`].
@@ -79,14 +82,14 @@ impl Work<'_> {
     }
 }
 
-/// Hands out items to ranks.
+/// Hands out work items to ranks, so that each item is counted once.
 pub trait Turns: Sync {
     /// Returns the number of ranks that share the items. With a single rank, items should be as large as possible.
     fn ranks(&self) -> usize;
 
-    /// Returns how often any rank has called this for `list` before. If ranks meet before they stop, then after a
-    /// request to stop it returns `u64::MAX` from the next multiple of `whole` on, so that no unit is left half
-    /// counted.
+    /// Returns the number of the next item of `list`, which is the number of earlier calls for `list` by all ranks. If
+    /// ranks stop only at barriers, a request to stop takes effect at the next multiple of `whole`. From then on this
+    /// returns `u64::MAX`, so that no unit is left half counted.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], unless the stop waits for other ranks.
@@ -101,12 +104,13 @@ pub trait Turns: Sync {
     }
 }
 
-/// The result of a unit. It depends only on the graph.
+/// Counts of a pair of blocks, or of a part of it. The counts of a whole pair depend only on the graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PairCount {
-    /// Triangles whose two larger corners are rows of the front and of the partner.
+    /// Number of triangles whose middle corner is a row of the front and whose largest corner is a row of the partner.
     pub triangles: u64,
-    /// Wedges tested: entries of the partner before each entry that is a row of the front.
+    /// Number of wedges tested: for each entry of the partner that is a row of the front, the entries before it in its
+    /// row.
     ///
     /// A block has fewer than 2³² entries and a row fewer than 2³², so neither sum overflows.
     pub probes: u64,
@@ -119,17 +123,17 @@ impl AddAssign for PairCount {
     }
 }
 
-/// Triangles and probes of some rows of a front against some rows of a partner.
+/// Counts of some rows of a front block with some rows of a partner block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// The front block.
+    /// Number of the front block.
     pub front: usize,
-    /// The partner block.
+    /// Number of the partner block.
     pub partner: usize,
     /// Number of front rows times number of partner rows. Over all parts of a unit it adds up to the product of the
-    /// rows of its blocks.
+    /// numbers of rows of both blocks.
     pub pairs: u64,
-    /// The triangles and probes of the part.
+    /// The triangles and tested wedges of the part.
     pub count: PairCount,
 }
 
@@ -139,12 +143,12 @@ pub type FoundParts<'a> = &'a mut dyn FnMut(&[Part]) -> Result<()>;
 /// Callback that returns the signal that ends the counting, if there is one. It is called from time to time.
 pub type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
-/// Units of which some parts are missing.
+/// Sums of units (pairs of blocks) that are only partly counted.
 #[derive(Debug, Default)]
 pub struct Gathering(HashMap<u64, (u64, PairCount)>);
 
 impl Gathering {
-    /// Adds a part. If it completes its unit, returns the unit and its count.
+    /// Adds the count of a part. If the part completes its unit, returns the unit's number and count.
     pub fn add(&mut self, graph: &Catalogue, part: &Part) -> Option<(u64, PairCount)> {
         let rows = |block: usize| graph.layout.block(block).len() as u64;
         let (all, number) = (rows(part.front) * rows(part.partner), number(part.front, part.partner));
@@ -167,7 +171,7 @@ impl Gathering {
     }
 }
 
-/// Triangles and probes of many units.
+/// Triangles and tested wedges (probes) of many units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
     /// Number of triangles.
@@ -183,7 +187,8 @@ impl AddAssign<PairCount> for Sum {
     }
 }
 
-/// Counts all units that are not in `done`. `between` is called whenever this rank has counted a group of fronts.
+/// Counts all units (pairs of blocks) that are not in `done`. Calls `between` after each group of resident front
+/// blocks.
 ///
 /// # Errors
 /// Errors of the backend, of `turns`, of `found` and of `between`.

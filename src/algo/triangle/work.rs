@@ -1,28 +1,29 @@
-//! Estimates the work of counting from the degrees alone.
+//! Estimates the work of triangle counting from the degrees of a graph alone.
 //!
 //! The estimate assumes a random graph with these degrees: two vertices of degrees `d` and `e` are neighbours with
-//! probability `1 - exp(-d e / ends)`, where repeated edges count once. For Kronecker graphs of 2^16 to 2^22 vertices
-//! with 8 to 64 edges per vertex, edges and wedges are right within 2 %, triangles within 5 %. Graphs whose neighbours
-//! of neighbours are often neighbours, such as meshes, have more triangles than estimated.
+//! probability `1 - exp(-d e / ends)`, where `ends` is the sum of all degrees. Repeated edges count once. For Kronecker
+//! graphs of 2^16 to 2^22 vertices with 8 to 64 edges per vertex, edges and wedges are right within 2 %, triangles
+//! within 5 %. Graphs whose neighbours of neighbours are often neighbours, such as meshes, have more triangles than
+//! estimated.
 
 use crate::algo::triangle::cpu::count::HUBS;
 use crate::graph::order::DegreeRuns;
 
-/// Number of vertices of highest degree that form groups of their own.
+/// Number of vertices of highest degree that each form a group of their own.
 const SINGLE: u64 = 64;
-/// Reciprocal of the width of the other groups, relative to the ids before them.
+/// First id of a group divided by the number of vertices in the group, for groups of several vertices.
 const WIDTH: u64 = 16;
-/// Number of ids per chunk of the hub corner's bits, as the estimate counts them.
+/// Maximum number of 512-bit chunks in a row of the bit matrix of hubs.
 const CHUNKS: f64 = 32.0;
 
-/// Expected work of counting.
+/// Expected work of counting the triangles of a graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct ExpectedWork {
     /// Number of vertices that are not isolated.
     pub(super) vertices: f64,
     /// Number of distinct edges.
     pub(super) edges: f64,
-    /// Number of edges whose smaller end is a hub.
+    /// Number of edges whose end with the smaller id is a hub (one of the vertices of highest degree).
     pub(super) hub_edges: f64,
     /// Number of 512-bit words with which wedges between hubs are tested.
     pub(super) chunks: f64,
@@ -83,7 +84,7 @@ fn chance_of(row: &[f64], groups: &[Group], c: usize, a: usize) -> f64 {
     row[a] / groups[a].count * if a == c { 2.0 } else { 1.0 }
 }
 
-/// Divides the vertices into groups that widen with the ids. A group boundary is at the end of the hubs.
+/// Divides the vertices into groups that widen with the ids. One group ends with the last hub.
 fn groups(runs: &DegreeRuns) -> Vec<Group> {
     let all = runs.vertices();
     let mut runs = runs.iter().peekable();
@@ -171,7 +172,7 @@ mod tests {
         DegreeRuns::new(counts.into_iter().rev().collect())
     }
 
-    /// Before the degrees are known, units and work are estimated within a factor of two of what the degrees then say.
+    /// Before the degrees are known, units and work are estimated within a factor of two of the estimates from degrees.
     #[test]
     fn blocks_and_work_of_generated_graphs_follow_from_their_size() {
         for (scale, edge_factor) in [(10, 16.0), (13, 30.0), (15, 3.0), (16, 8.0), (16, 16.0), (16, 64.0), (17, 20.0)] {

@@ -1,5 +1,5 @@
-//! The work queue of a count by all ranks: rank 0, the leader, hands out the items and keeps the only record of what is
-//! counted.
+//! The work queue of a count by all ranks. Rank 0, the leader, hands out work items and keeps the only record of the
+//! counted units (pairs of blocks).
 //!
 //! A rank asks for its next item and sends the counts of finished items. On the leader a thread answers while other
 //! threads count. Messages are cheap compared with the work: an item takes milliseconds, an answer some tens of
@@ -27,21 +27,20 @@ pub(super) type Between<'a> = Option<&'a mut dyn FnMut(RankBarrier) -> Result<()
 pub(super) struct RankBarrier {
     /// Whether this is the last barrier.
     pub(super) is_last: bool,
-    /// Whether no unit is half counted. Only the leader knows it.
+    /// Whether no unit is half counted at this barrier. Only the leader's value is meaningful.
     pub(super) is_whole: bool,
 }
 
-/// First words of messages to the leader: a request for an item (and whether to stop), counts of parts, and arrival at
-/// a barrier.
+/// First words of messages to the leader: a request for a work item, counts of parts, and arrival at a barrier.
 const NEXT: u64 = 0;
 const PARTS: u64 = 1;
 const MEET: u64 = 2;
 /// Minimum and maximum sleep between checks for a message. A GPU finishes an item in a millisecond or two.
 const BACKOFF: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(80)];
-/// After a signal the leader waits this long for the other ranks at a barrier; a job has 8 s to end.
+/// Time that the leader waits for the other ranks at a barrier after a signal. A job has 8 s to end.
 const BARRIER_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// All remaining units of a graph, which the ranks of `comm` count together.
+/// The units (pairs of blocks) of a graph that are not in `done`. The ranks of `comm` count them together.
 pub(super) struct WorkQueue<'a> {
     pub(super) comm: &'a Comm,
     pub(super) graph: &'a Catalogue,
@@ -49,10 +48,10 @@ pub(super) struct WorkQueue<'a> {
 }
 
 impl WorkQueue<'_> {
-    /// Counts with `backend`; at least one rank must have one. The leader's `keep` receives all units. `between` is
-    /// called after each group of fronts and at the end, when everything counted has been kept. If any rank is asked to
-    /// stop, no more items are handed out, and `between` is called when the items in flight are finished. Without
-    /// `between`, each rank returns at once.
+    /// Counts the units with `backend`, which at least one rank must have. The leader passes all counted units to
+    /// `keep`. All ranks call `between` after each group of front blocks and at the end, when all counted units have
+    /// been kept. If any rank is asked to stop, the leader hands out no more items, and `between` is called when the
+    /// items in flight are finished. Without `between`, each rank returns at once.
     ///
     /// # Errors
     /// Errors of counting, `keep` and `between`. Other ranks may still wait, so the caller must end the job.
@@ -103,9 +102,9 @@ impl WorkQueue<'_> {
         self.rounds(backend, &worker, &mut found, between, &Mutex::new(()), &mut meet)
     }
 
-    /// Counts, and waits at a barrier after each group of fronts (if `between` is given) and at the end. `meet`
-    /// receives true if this rank knows that this barrier is the last. Only the holder of `calls` may communicate with
-    /// other ranks.
+    /// Counts the units, and waits at a barrier after each group of fronts (if `between` is given) and at the end.
+    /// `meet` waits at the barrier; it receives true if this rank knows that the barrier is the last. Only the holder
+    /// of `calls` may communicate with other ranks.
     fn rounds(
         &self,
         backend: Option<&mut (dyn Backend + '_)>,
@@ -137,9 +136,9 @@ impl WorkQueue<'_> {
 /// State of a count as the leader sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Items are handed out.
+    /// The leader hands out work items.
     Counting,
-    /// A rank was asked to stop: no more items are handed out where all ranks meet.
+    /// A rank was asked to stop. If ranks stop only at barriers, the leader hands out no more work items.
     Stopping,
     /// All ranks have finished.
     Closed,
@@ -147,7 +146,7 @@ enum Phase {
     Failed,
 }
 
-/// The leader's record of which items are handed out and what is counted.
+/// The leader's record of the work items that are handed out and of the units that are counted.
 struct Coordinator<'a> {
     comm: &'a Comm,
     graph: &'a Catalogue,
@@ -157,7 +156,7 @@ struct Coordinator<'a> {
     met: Mutex<Vec<(usize, bool)>>,
     /// Number of barriers at which this rank has waited.
     held: AtomicUsize,
-    /// Lock of the thread that communicates with other ranks.
+    /// Lock that a thread holds while it communicates with other ranks.
     calls: Mutex<()>,
     phase: Mutex<Phase>,
     /// Whether ranks meet at a barrier before they stop.
@@ -188,7 +187,7 @@ impl<'a> Coordinator<'a> {
         keep(&units)
     }
 
-    /// Answers messages until all ranks have finished.
+    /// Answers messages of the other ranks until all ranks have finished.
     fn answer(&self) -> Result<()> {
         let mut met = vec![0; self.comm.ranks()];
         let mut backoff = TurnBackoff::default();

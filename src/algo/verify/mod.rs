@@ -1,23 +1,31 @@
-//! Checks of results: what a task receives to check them, and its verdict. `reread` reads the ids and edges of an input
-//! again.
+//! Checks of stored results: the data that a task gets to check its results, and the verdict. `reread` reads the ids
+//! and edges of an input again.
 
 pub mod reread;
 
+use super::edges::each_edge;
+use super::row_parts::{RowPart, check_rows};
 use crate::error::{At, Error, Result};
 use crate::formats::Input;
+use crate::graph::ids::Vertex;
 use crate::list::List;
 use crate::memory::Budget;
+use crate::prepare::input_ids::InputIds;
 use crate::prepare::names::lines::NameFile;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
+use crate::process::signals;
 use crate::results::{Output, OutputFormat, Value as Number, Values, column};
 use crate::store::checkpoint::Saved;
 use crate::store::journal::Record;
-use reread::Ids;
+use reread::{Ids, Tally};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Number of rows between two checks for signals.
+const STRIDE: u64 = 1 << 20;
 
 /// Source of the edges of a graph for a check.
 pub enum EdgeSource<'a> {
@@ -28,7 +36,7 @@ pub enum EdgeSource<'a> {
 }
 
 impl EdgeSource<'_> {
-    /// Returns the bytes of memory for a pass over the edges with `threads` threads.
+    /// Returns the bytes of host memory that a pass over the edges takes with `threads` threads.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         match self {
             EdgeSource::Input(input) => input.scratch_bytes(threads),
@@ -36,7 +44,7 @@ impl EdgeSource<'_> {
         }
     }
 
-    /// Returns a name of the source for messages.
+    /// Returns the name of the source for messages: "the input" or "the blocks".
     pub fn name(&self) -> &'static str {
         match self {
             EdgeSource::Input(_) => "the input",
@@ -45,19 +53,19 @@ impl EdgeSource<'_> {
     }
 }
 
-/// The results of one task, and what they can be checked against.
+/// The stored results of one task, with everything that they are checked against.
 pub struct Results<'a> {
     /// Path of the workdir.
     pub workdir: &'a Path,
-    /// The facts that ingest found about the input.
+    /// Facts about the input that the step `ingest` found.
     pub info: &'a InputInfo,
-    /// The facts about the stored blocks.
+    /// Facts about the stored blocks of the graph.
     pub stored: &'a StoreInfo,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
-    /// Whether the last trial is done, which writes the columns.
+    /// Whether the last trial is finished. Only the last trial writes columns.
     pub done: bool,
-    /// The edges; or a sentence that says why they are not available.
+    /// The edges of the graph. If they are not available, a sentence that says why.
     pub edges: std::result::Result<EdgeSource<'a>, String>,
     /// The ids of the input, if they are strings, as they stand in `out/ids.txt`.
     pub names: Option<Arc<NameFile>>,
@@ -68,12 +76,12 @@ pub struct Results<'a> {
 }
 
 impl Results<'_> {
-    /// Reads the column with the file name `path` (without extension): one value per vertex, in the order of `ids`.
-    /// `missing` is the value of vertices for which the algorithm has no result. Rows before the first vertex must also
-    /// have it.
+    /// Reads a result column from the file `path` (without extension). Yields one value per vertex, in the order of
+    /// `ids`. `missing` is the value of a vertex without a result. A NumPy file may have rows before the first vertex,
+    /// and they must hold `missing` too.
     ///
     /// # Errors
-    /// [`Error::Validation`] if the task has no such file, or if a row before the first vertex has another value;
+    /// [`Error::Validation`] if the task wrote no file `path`, or if a row before the first vertex has another value;
     /// errors of [`column()`].
     pub fn column<'p, T: Number + PartialEq + 'p>(
         &self,
@@ -96,7 +104,71 @@ impl Results<'_> {
         Ok(values)
     }
 
-    /// Returns the format, and the path in the workdir, of the file that the task wrote at `path` (without extension).
+    /// Checks that every value of a column is what `expected` returns for its row. Rows before the first vertex must have
+    /// the value `missing`. `what` says in a message what the expected values are.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] for the first value that differs; errors of [`Self::column`]; [`Error::Stopped`].
+    pub fn check_column<T: Number + PartialEq>(
+        &self,
+        path: &str,
+        ids: &Ids,
+        (missing, what): (T, &str),
+        expected: impl Fn(u64) -> T,
+    ) -> Result<()> {
+        for (row, value) in (0..).zip(self.column(path, ids, missing)?) {
+            let (value, right) = (value?, expected(row));
+            if value != right {
+                let file = self.file(path).map(|(_, file)| file).unwrap_or_default();
+                let (id, right, value) = (ids.id(row), right.shown(), value.shown());
+                return Err(Error::Validation(format!("vertex {id} has {right} {what}, {file} has {value}")));
+            }
+            if row % STRIDE == 0 {
+                signals::check()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `edge` with the rows of the ends of every edge that is no loop. Several threads do so, each with a copy of
+    /// `state`. Returns the states.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] if the input has other statistics than the job recorded; errors of reading and of `edge`;
+    /// [`Error::Limit`]; [`Error::Stopped`].
+    pub fn each_edge<S: Clone + Send + Sync>(
+        &self,
+        edges: &EdgeSource<'_>,
+        ids: &Ids,
+        state: S,
+        edge: impl Fn(&mut S, [u64; 2]) -> Result<()> + Sync,
+    ) -> Result<Vec<S>> {
+        let _reading = self.budget.reserve(edges.scratch_bytes(self.threads), "reading edges again")?;
+        match edges {
+            EdgeSource::Input(input) => {
+                let states = vec![(Tally::default(), state); self.threads.max(1)];
+                let (states, scan) = each_edge(input, states, |(tally, state), ends| {
+                    tally.edge(ids, ends).map_or(Ok(()), |rows| edge(state, rows))
+                })?;
+                Tally::check(states.iter().map(|&(tally, _)| tally), &scan, input, ids, self.info)?;
+                Ok(states.into_iter().map(|(_, state)| state).collect())
+            }
+            EdgeSource::Blocks(graph) => {
+                let of_vertices = InputIds::open(graph, self.budget)?;
+                let row = |v: u32| u64::from(of_vertices.dense(Vertex(v)).0);
+                let of_part = |part: &RowPart<'_>, state: &mut S| {
+                    part.rows.clone().try_for_each(|local| {
+                        let v = row(graph.info.direction.vertex(part.block.first_row + local as u32));
+                        part.block.row(local).iter().try_for_each(|&u| edge(state, [v, row(u)]))
+                    })
+                };
+                check_rows(&graph.catalogue, self.threads, || state.clone(), of_part)?
+            }
+        }
+    }
+
+    /// Finds the file that the task wrote as `path` (without extension). Returns its format and its path in the
+    /// workdir, or `None` if there is none.
     pub fn file(&self, path: &str) -> Option<(OutputFormat, String)> {
         let files =
             [OutputFormat::Npy, OutputFormat::Csv].map(|format| (format, format!("{path}.{}", format.ending())));
@@ -104,25 +176,25 @@ impl Results<'_> {
     }
 }
 
-/// The results of one task on a list, and what they can be checked against.
+/// The stored results of a task on a linked list, with everything that they are checked against.
 pub struct ListResults<'a> {
     /// Path of the workdir.
     pub workdir: &'a Path,
     /// The files of the task, by their paths in the workdir.
     pub outputs: &'a BTreeMap<String, Output>,
-    /// Whether the last trial is done, which writes the ranks.
+    /// Whether the last trial is finished. Only the last trial writes the ranks of elements.
     pub done: bool,
-    /// The list; or a sentence that says why it is not available.
+    /// The list. If it is not available, a sentence that says why.
     pub list: std::result::Result<&'a List, String>,
 }
 
-/// A journal or checkpoint of a task, whose checksums are intact.
+/// The saved progress of a task: a journal or a checkpoint whose checksums are intact.
 pub struct StoredUnits<'a> {
     /// Path of the file.
     pub path: &'a Path,
-    /// Number of vertices with an edge; for a list, number of elements.
+    /// Number of vertices with an edge, or of elements if the task reads a list.
     pub vertices: u64,
-    /// Number of units of a trial.
+    /// Number of units (steps of progress) in a whole trial.
     pub total: u64,
     /// The content of the file.
     pub content: UnitsContent<'a>,
@@ -146,7 +218,7 @@ pub enum CheckOutcome {
     Failed,
     /// The check could not be made.
     Skipped,
-    /// Not a check, but a remark that concerns all others.
+    /// No check was made. The record is a remark about all other checks.
     Warning,
 }
 
@@ -157,7 +229,7 @@ pub struct Check {
     pub what: String,
     /// Outcome of the check.
     pub outcome: CheckOutcome,
-    /// The finding, in words.
+    /// Result of the check, in words.
     pub found: String,
 }
 
@@ -175,7 +247,7 @@ impl fmt::Display for Check {
 
 type Tell<'a> = Box<dyn Fn(&Check) -> Result<()> + 'a>;
 
-/// All checks so far. Each is reported as it is made.
+/// The checks made so far. Each is passed to a callback as soon as it is recorded.
 pub struct Verdict<'a> {
     /// The checks in order.
     pub checks: Vec<Check>,
@@ -184,15 +256,16 @@ pub struct Verdict<'a> {
 }
 
 impl<'a> Verdict<'a> {
-    /// Creates a verdict without checks. `tell` is called with each check.
+    /// Creates a verdict without checks. `tell` is the callback, for example to print a check.
     pub fn new(tell: impl Fn(&Check) -> Result<()> + 'a) -> Self {
         Verdict { checks: Vec::new(), tell: Box::new(tell), first: None }
     }
 
-    /// Records a check: either a description of the finding, or the error that says what is wrong.
+    /// Records the check `what`. `found` describes the finding, or is the error that says what is wrong. A stop is
+    /// returned and not recorded.
     ///
     /// # Errors
-    /// Errors of reporting; [`crate::Error::Stopped`].
+    /// Errors of the callback; [`crate::Error::Stopped`].
     pub fn note(&mut self, what: &str, found: Result<String>) -> Result<()> {
         let is_missing = found.as_ref().is_err_and(Error::is_missing);
         match found {
@@ -209,18 +282,18 @@ impl<'a> Verdict<'a> {
         }
     }
 
-    /// Records a check that could not be made.
+    /// Records that the check `what` could not be made, and why.
     ///
     /// # Errors
-    /// Errors of reporting.
+    /// Errors of the callback.
     pub fn skip(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
         self.add(what, CheckOutcome::Skipped, why.into())
     }
 
-    /// Records a remark that concerns the other checks.
+    /// Records a remark about all other checks.
     ///
     /// # Errors
-    /// Errors of reporting.
+    /// Errors of the callback.
     pub fn warn(&mut self, what: &str, why: impl Into<String>) -> Result<()> {
         self.add(what, CheckOutcome::Warning, why.into())
     }
@@ -232,7 +305,7 @@ impl<'a> Verdict<'a> {
         Ok(())
     }
 
-    /// Returns the first error, if any check failed.
+    /// Returns an error if any check failed.
     ///
     /// # Errors
     /// The error of the first check that failed.

@@ -1,5 +1,5 @@
-//! Reads the edges of an input again to check results: the ids that give the order of columns, and the statistics of
-//! the graph.
+//! Reads the edges of an input a second time to check results. Collects the ids that give the order of columns, and the
+//! statistics of the graph.
 
 use super::{EdgeSource, Results};
 use crate::error::{At, Error, Result};
@@ -13,7 +13,7 @@ use crate::store::map::Mapped;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The input's ids, and the rows of their vertices in columns.
+/// Maps the input's ids to rows of result columns, and back.
 pub struct Ids {
     list: List,
     /// The strings of `out/ids.txt`, if ids are strings.
@@ -21,15 +21,15 @@ pub struct Ids {
     first_id: FirstId,
     /// Number of rows of a column: one for each vertex, including isolated ones.
     rows: u64,
-    /// Bitmap over the rows of [`List::Read`] or of strings: set if an edge of the input has the id.
+    /// Bitmap over the rows of [`List::Read`] or of strings. A bit is set once an edge of the input has the id of the row.
     seen: Buffer<AtomicU32>,
 }
 
 /// How rows map to raw ids.
 enum List {
-    /// Ids are the same as rows.
+    /// The row is the raw id itself.
     Dense,
-    /// Ids are sparse, and no column is ordered by them.
+    /// Ids are sparse, but no column is read, so no list of ids is needed.
     Unlisted,
     /// The sparse ids of `out/ids.npy`, ascending.
     Read(Buffer<u64>),
@@ -38,11 +38,11 @@ enum List {
 }
 
 impl Ids {
-    /// Opens the ids that give the order of the columns of `results`. If they are sparse, `out/ids.npy` is compared
-    /// with the ids of a prepared graph. Without such a graph, [`Tally`] compares it with the edges of the input.
+    /// Opens the ids that give the order of the columns in `results`. If ids are sparse, checks `out/ids.npy` against
+    /// the ids of a prepared graph. If there is no prepared graph, [`Tally`] checks it against the edges of the input.
     ///
     /// # Errors
-    /// [`Error::Validation`] if the list is not that of the graph; [`Error::Limit`]; read errors.
+    /// [`Error::Validation`] if `out/ids.npy` does not list the ids of the graph; [`Error::Limit`]; read errors.
     pub fn open(results: &Results<'_>) -> Result<Ids> {
         let (info, budget) = (results.info, results.budget);
         let (rows, first_id) = (info.rows(), info.first_id);
@@ -95,10 +95,10 @@ impl Ids {
         Ok(ids)
     }
 
-    /// Returns the ids of a result without columns, for which no list of ids is needed.
+    /// Returns the ids for a result without columns. No list of ids is read.
     ///
     /// # Errors
-    /// No errors in practice.
+    /// None in practice.
     pub fn unlisted(results: &Results<'_>) -> Result<Ids> {
         let list = if results.info.sparse { List::Unlisted } else { List::Dense };
         let (first_id, rows) = (results.info.first_id, results.info.rows());
@@ -119,7 +119,7 @@ impl Ids {
         }
     }
 
-    /// Returns the row of the vertex that users know by `id`.
+    /// Returns the row, in result columns, of the vertex with the id `id`, or `None` if the input has no such vertex.
     pub fn row_of(&self, id: InputId) -> Option<u64> {
         match (id, &self.names) {
             (InputId::Number(number), _) => self.first_id.raw(number).and_then(|RawId(raw)| self.row(raw)),
@@ -128,7 +128,8 @@ impl Ids {
         }
     }
 
-    /// Returns the row of a raw id, which readers deliver as the end of an edge.
+    /// Returns the row, in result columns, of a raw id (an end of an edge, as readers deliver it). Returns `None` if
+    /// the id has no row.
     pub fn row(&self, raw: u64) -> Option<u64> {
         match self.sparse() {
             Some(ids) => ids.binary_search(&raw).ok().map(|row| row as u64),
@@ -136,8 +137,9 @@ impl Ids {
         }
     }
 
-    /// Returns the id that a value of an i64 column names: the id with the same 64 bits, if the input has it. -1 names
-    /// no vertex, except for a vertex that was `reached` in a graph with the id 2^64 - 1.
+    /// Returns the id that `number`, a value of an i64 column, stands for: the id with the same 64 bits. A negative
+    /// number stands for an id only if the input has this id. In addition, -1 stands for an id only if the vertex was
+    /// `reached`.
     pub fn named(&self, number: i64, reached: bool) -> Option<InputId> {
         let id = InputId::Number(number as u64);
         (number >= 0 || (number != -1 || reached) && self.row_of(id).is_some()).then_some(id)
@@ -162,12 +164,12 @@ impl Ids {
         name.map_or_else(|| RowId::Number(self.number(row)), RowId::Name)
     }
 
-    /// Returns the raw id that readers deliver for the vertex of a row.
+    /// Returns the raw id, as readers deliver it, of the vertex in a row.
     pub fn raw(&self, row: u64) -> RawId {
         RawId(self.sparse().and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row))
     }
 
-    /// Records that an edge has the id of a row.
+    /// Records that some edge of the input has the id of this row.
     fn see(&self, row: u64) {
         if let Some(word) = self.seen.get(row as usize / 32) {
             let bit = 1 << (row % 32);
@@ -177,7 +179,7 @@ impl Ids {
         }
     }
 
-    /// Returns the first id of [`List::Read`] or of strings that no edge has.
+    /// Returns the first id in [`List::Read`] or among strings that no edge has, or `None` if each id has an edge.
     fn unseen(&self) -> Option<InputId> {
         let rows = match (&self.list, &self.names) {
             (List::Read(ids), _) => ids.len(),
@@ -194,18 +196,18 @@ impl Ids {
     }
 }
 
-/// Statistics of the input, from the edges that one thread read.
+/// Statistics of the edges that one thread reads.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
     loops: u64,
-    /// The largest raw id.
+    /// Largest raw id among these edges.
     largest: Option<u64>,
-    /// A raw id that has no row.
+    /// An id that has no row, if one occurred.
     unknown: Option<u64>,
 }
 
 impl Tally {
-    /// Records an edge. Returns the rows of its ends, unless it is a loop.
+    /// Records an edge between the raw ids `ends`. Returns the rows of both ends, or `None` for a loop.
     #[inline]
     pub fn edge(&mut self, ids: &Ids, ends: [u64; 2]) -> Option<[u64; 2]> {
         let [u, v] = ends;
@@ -225,10 +227,10 @@ impl Tally {
         }
     }
 
-    /// Compares the statistics of all threads with the statistics of `input` that the job recorded.
+    /// Compares the statistics of all threads with those in `info`, which the job recorded when it read `input`.
     ///
     /// # Errors
-    /// [`Error::Input`] if the input has changed; [`Error::Validation`] if a number differs.
+    /// [`Error::Input`] if the checksum of the input has changed; [`Error::Validation`] if a number differs.
     pub fn check(
         all: impl Iterator<Item = Tally>,
         scan: &Scan,
@@ -272,7 +274,7 @@ impl Tally {
     }
 }
 
-/// Returns the error for an input that is no longer what the job read.
+/// Returns the error for an input that has changed since the job read it.
 pub fn changed(input: &Input) -> Error {
     Error::input(
         input.name(),

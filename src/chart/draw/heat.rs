@@ -1,19 +1,19 @@
-//! Heat maps: a quantity by row and column, as the strength of a colour.
+//! Draws heat maps, which show a quantity by row and column as the strength of a colour.
 
 use super::super::{Figure, Heat};
 use super::n;
 use maud::{Markup, html};
 
-/// Position of the square, and length of its sides.
+/// Position and side length of the square that holds the cells.
 const LEFT: f64 = 150.0;
 const TOP: f64 = 12.0;
 const SIDE: f64 = 400.0;
-/// Number of steps in the colour scale next to the square.
+/// Number of steps in the colour scale, which is next to the square.
 const STEPS: usize = 20;
-/// Maximum number of names along a side.
+/// Maximum number of names along a side of a heat map.
 const NAMES: usize = 10;
 
-/// Draws a heat map; returns it with the height of the picture.
+/// Draws a heat map, and returns it with the height of the picture.
 pub(super) fn draw(figure: &Figure, heat: &Heat) -> (Markup, f64) {
     let most = heat.cells.iter().flatten().flatten().copied().filter(|cell| cell.is_finite()).fold(0.0, f64::max);
     let size = SIDE / heat.cells.len().max(1) as f64;

@@ -1,4 +1,4 @@
-//! Values by a number: lines, areas, dots, and limits.
+//! Draws values against a number: lines, areas, dots and limits.
 
 use super::super::axis::AxisLayout;
 use super::super::{Figure, Line, Scale, Style};
@@ -6,10 +6,10 @@ use super::{Plot, dot, horizontal, n, series, vertical};
 use maud::{Markup, html};
 use std::fmt::Write;
 
-/// Lines with more points than this are drawn without dots.
+/// Maximum number of points of a line that is drawn with dots.
 const DOTS: usize = 60;
 
-/// Draws lines; returns them with the height of the picture.
+/// Draws lines, and returns them with the height of the picture.
 pub(super) fn draw(figure: &Figure, lines: &[Line]) -> (Markup, f64) {
     let plot = Plot::new(78.0, 220.0);
     let points = || lines.iter().flat_map(|line| &line.points);
@@ -57,7 +57,7 @@ pub(super) fn draw(figure: &Figure, lines: &[Line]) -> (Markup, f64) {
     (drawn, plot.picture())
 }
 
-/// Returns the path through points; a point without a position interrupts it.
+/// Returns the SVG path through points. A point without a position interrupts the path.
 fn path(points: impl Iterator<Item = Option<(f64, f64)>>) -> String {
     let (mut path, mut step) = (String::new(), 'M');
     for point in points {
@@ -72,7 +72,7 @@ fn path(points: impl Iterator<Item = Option<(f64, f64)>>) -> String {
     path
 }
 
-/// Returns the path of the area below a line's steps, and the path of its upper edge.
+/// Returns the SVG path of the area below a line of steps, and the path of the area's upper edge.
 fn areas(
     line: &Line,
     scale: &Scale,
@@ -80,7 +80,7 @@ fn areas(
     place: &impl Fn(&(f64, f64)) -> Option<(f64, f64)>,
 ) -> (String, String) {
     let (mut area, mut edge) = (String::new(), String::new());
-    // Where the next value begins: at the end of the previous one, or at the start of its part.
+    // The next value begins at the end of the previous one, or at the start of its part of the scale.
     let mut before = f64::NEG_INFINITY;
     for &(to, value) in &line.points {
         let first = match scale {

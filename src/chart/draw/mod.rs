@@ -1,5 +1,5 @@
-//! Figures as SVG within HTML, with a title, a description, a legend and a table of the same numbers. The page's style
-//! sets the colours.
+//! Draws figures as SVG within HTML, with a title, a description, a legend and a table of the same numbers. The page's
+//! style sets the colours.
 
 mod heat;
 mod lines;
@@ -10,16 +10,16 @@ use super::{Axis, Figure, Marks, Style, Table, Unit};
 use crate::quote::{clip_to, printable_lines};
 use maud::{Markup, PreEscaped, html};
 
-/// The style sheet of pictures: named colours for light and dark mode, and marks.
+/// The style sheet of pictures: named colours for light and dark mode, and the styles of marks.
 pub const STYLE: &str = include_str!("picture.css");
 /// Width of every picture, in the units of its coordinates.
 const WIDTH: f64 = 760.0;
 /// Margin on the right of a plot.
 const RIGHT: f64 = 20.0;
-/// Maximum number of characters of a name or a sentence.
+/// Maximum number of characters of a name or a sentence in a figure.
 pub(super) const WORDS: usize = 300;
 
-/// The part of a picture in which marks are drawn.
+/// The rectangle of a picture in which marks are drawn.
 #[derive(Debug, Clone, Copy)]
 struct Plot {
     left: f64,
@@ -43,18 +43,18 @@ impl Plot {
     }
 }
 
-/// Formats a coordinate.
+/// Formats a coordinate for SVG, with at most one decimal.
 fn n(value: f64) -> String {
     let text = format!("{value:.1}");
     text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
-/// Returns an axis's label with the unit of its ticks.
+/// Returns the label of an axis, with the unit of its ticks unless the unit has no name.
 fn label(axis: &Axis, unit: &str) -> String {
     if unit.is_empty() { axis.label.clone() } else { format!("{} ({unit})", axis.label) }
 }
 
-/// Draws the horizontal axis, vertical grid lines at its ticks, and the gaps between parts.
+/// Draws the horizontal axis, vertical grid lines at its ticks, and the gaps between the parts of its scale.
 fn horizontal(plot: &Plot, axis: &Axis, laid: &AxisLayout) -> Markup {
     let (top, bottom) = (n(plot.top), n(plot.bottom()));
     html! {
@@ -93,7 +93,7 @@ fn vertical(plot: &Plot, axis: &Axis, laid: &AxisLayout) -> Markup {
     }
 }
 
-/// Number of colours of series in the style sheet.
+/// Number of colours for series in the style sheet.
 const COLOURS: usize = 12;
 
 /// Returns the CSS class that gives a series its colour.
@@ -146,7 +146,7 @@ fn legend(names: &[(&str, Option<Style>)]) -> Markup {
     }
 }
 
-/// Draws the marks of a figure; returns them with the height of the picture.
+/// Draws the marks of a figure, and returns them with the height of the picture.
 fn draw(figure: &Figure) -> (Markup, f64) {
     match &figure.marks {
         Marks::Lines(lines) => lines::draw(figure, lines),
@@ -157,7 +157,7 @@ fn draw(figure: &Figure) -> (Markup, f64) {
     }
 }
 
-/// Returns the names of a figure's series, with the styles of lines, for a legend. There is none for a single series.
+/// Returns the names of a figure's series for its legend, with the styles of lines. A single series has no legend.
 fn legend_of(figure: &Figure) -> Vec<(&str, Option<Style>)> {
     let names: Vec<_> = match &figure.marks {
         Marks::Lines(lines) => lines.iter().map(|line| (line.name.as_str(), Some(line.style))).collect(),
@@ -168,7 +168,7 @@ fn legend_of(figure: &Figure) -> Vec<(&str, Option<Style>)> {
 }
 
 /// Returns a figure as HTML, for a page that includes [`STYLE`]. The ids in the picture begin with `id`, which must be
-/// unique on the page.
+/// unique on the page. `numbers` is the table below the picture; if it is `None`, the table has the picture's numbers.
 pub fn figure(figure: &Figure, id: &str, numbers: Option<&Table>) -> Markup {
     let figure = &figure.clipped(WORDS);
     let (marks, height) = draw(figure);
@@ -252,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Returns how often a text occurs in the picture, without its table.
+    /// Counts how often `text` occurs in the picture of a figure with these marks, without its table.
     fn count(marks: Marks, text: &str) -> usize {
         let html = draw::figure(&figure(marks), "f", None).into_string();
         assert!(!html.contains("<script") && !html.contains("NaN") && !html.contains("inf"), "{html}");

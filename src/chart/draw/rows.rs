@@ -1,16 +1,16 @@
-//! Values by name, with a row for each: bars, times at work, and box plots.
+//! Draws values by name, with a row for each name: bars, times at work, and box plots.
 
 use super::super::axis::AxisLayout;
 use super::super::{Bars, Figure, SpanMark, Spread};
 use super::{Plot, horizontal, n, series};
 use maud::{Markup, html};
 
-/// Height of a row, and of the marks in it.
+/// Height of a row of a chart, and height of the marks in it.
 const ROW: f64 = 26.0;
 const MARK: f64 = 16.0;
 /// Room for names on the left of a plot.
 const NAMES: f64 = 150.0;
-/// Maximum number of characters of a name next to a plot; the table has the whole name.
+/// Maximum number of characters of a name next to a plot; the table below has the whole name.
 const NAME: usize = 20;
 
 fn plot(rows: usize) -> Plot {
@@ -24,7 +24,7 @@ fn clipped(name: &str) -> String {
     }
 }
 
-/// Writes names on the left of a plot, each with a note.
+/// Writes the name of each row on the left of a plot, each with a note.
 fn names<'a>(plot: &Plot, names: impl Iterator<Item = (&'a str, String)>) -> Markup {
     let middle = |at: usize| plot.top + ROW * (at as f64 + 0.5) + 4.0;
     html! {
@@ -36,7 +36,8 @@ fn names<'a>(plot: &Plot, names: impl Iterator<Item = (&'a str, String)>) -> Mar
     }
 }
 
-/// Draws a mark in row `at` from one position to another, at least `least` wide, with what it shows when pointed at.
+/// Draws a mark in row `at` from position `from` to position `to`, at least `least` wide. `title` is shown when the
+/// reader points at the mark.
 fn mark(plot: &Plot, at: usize, class: &str, (from, to): (f64, f64), least: f64, title: &Markup) -> Markup {
     let top = plot.top + ROW * at as f64 + (ROW - MARK) / 2.0;
     let rounding = class.starts_with("span").then_some("2");
@@ -47,7 +48,7 @@ fn mark(plot: &Plot, at: usize, class: &str, (from, to): (f64, f64), least: f64,
     }
 }
 
-/// Draws bars; returns them with the height of the picture.
+/// Draws a bar chart, and returns it with the height of the picture.
 pub(super) fn bars(figure: &Figure, bars: &Bars) -> (Markup, f64) {
     let plot = plot(bars.names.len());
     let value =
@@ -73,7 +74,7 @@ pub(super) fn bars(figure: &Figure, bars: &Bars) -> (Markup, f64) {
     (drawn, plot.picture())
 }
 
-/// Draws times at work, with one row per name; returns them with the height of the picture.
+/// Draws periods of work, with one row per name, and returns them with the height of the picture.
 pub(super) fn spans(figure: &Figure, spans: &[SpanMark]) -> (Markup, f64) {
     let mut rows: Vec<(&str, f64)> = Vec::new();
     for span in spans {
@@ -97,7 +98,7 @@ pub(super) fn spans(figure: &Figure, spans: &[SpanMark]) -> (Markup, f64) {
     (drawn, plot.picture())
 }
 
-/// Draws box plots; returns them with the height of the picture.
+/// Draws box plots, and returns them with the height of the picture.
 pub(super) fn boxes(figure: &Figure, boxes: &[Spread]) -> (Markup, f64) {
     let plot = plot(boxes.len());
     let x = AxisLayout::new(&figure.x, boxes.iter().flat_map(|spread| spread.numbers), plot.width);

@@ -1,5 +1,5 @@
-//! Single calls to MPI. One thread at a time calls MPI, every result is checked, and operations are polled until they
-//! are done.
+//! Single calls to MPI. One thread at a time calls MPI, and every result is checked. Operations in progress are polled
+//! until they are done.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -49,7 +49,7 @@ impl Ranks {
         request
     }
 
-    /// Returns true if the operation of `request` is done. Later calls then return true as well.
+    /// Returns true if the operation of `request` is done. All later calls return true, too.
     pub(super) fn test(&self, request: &mut ffi::MPI_Request) -> bool {
         let mut done: c_int = 0;
         // SAFETY: the request is one that MPI returned, or null, which counts as done.

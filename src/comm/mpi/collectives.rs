@@ -1,4 +1,4 @@
-//! Collective operations on small data. Data is cut into pieces whose counts fit MPI's 32 bits.
+//! Collective operations on small data. Data is moved in pieces, because MPI counts elements in 32 bits.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -43,8 +43,8 @@ impl Ranks {
         all
     }
 
-    /// Calls `take` with the bytes of all ranks, in pieces. Its arguments are the rank and the piece. The pieces of a rank
-    /// come in order, and consist of whole units of `size` bytes. Collective.
+    /// Calls `take` with the bytes of all ranks, in pieces. Its arguments are a rank and the rank's next bytes. A piece
+    /// has a multiple of `size` bytes. Collective.
     pub(in crate::comm) fn gather_pieces(&self, mine: &[u8], size: usize, take: &mut dyn FnMut(usize, &[u8])) {
         let ranks = self.place.ranks;
         let mut lengths = vec![0u64; ranks];

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 /// Time after which a warning says that MPI still waits for ranks.
 const WARN_AFTER: Duration = Duration::from_secs(60);
-/// Seconds after which a rank gives up waiting for MPI to start. `GPUGRAPH_MPI_START` overrides it; 0 means never. With
-/// thousands of ranks the start takes minutes.
+/// Seconds after which a rank gives up waiting for MPI to start; 0 means never. The variable `GPUGRAPH_MPI_START`
+/// overrides the number. With thousands of ranks the start takes minutes.
 const DEFAULT_LIMIT: u64 = 15 * 60;
-/// Further time that ranks other than 0 wait before they give up, so that rank 0 prints the error first.
+/// Additional time that ranks other than 0 wait before they give up, so that rank 0 prints the error first.
 const FOLLOWER_WAIT: Duration = Duration::from_secs(5);
 
 /// Starts the watchdog. Drop the returned sender once MPI has started; that stops the watchdog.

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Default number of bytes that collective operations move at once. Four such pieces fit `Comm::SCRATCH`.
+/// Default number of bytes that collective operations move at once. Four times this number fits `Comm::SCRATCH`.
 const CHUNK: usize = super::Comm::SCRATCH / 4;
 
 /// Handle through which one rank reaches all ranks of the job.
@@ -38,11 +38,11 @@ pub struct Ranks {
     ending: Communicator,
     small: Mutex<point_to_point::PointToPoint>,
     chunk: AtomicUsize,
-    /// Number of exchanges begun. It distinguishes the messages of different exchanges.
+    /// Number of exchanges that have begun. It distinguishes the messages of different exchanges.
     exchanges: AtomicUsize,
     /// Number of times that links of rounds were opened. It distinguishes the messages of different links.
     rounds: AtomicUsize,
-    /// Whether an exchange ended with messages in flight.
+    /// Whether an exchange ended while its messages were still in flight.
     broken: AtomicBool,
     closed: AtomicBool,
     /// Bytes of memory that MPI had taken once it was open: the maximum over the ranks.
@@ -156,8 +156,8 @@ impl Ranks {
         self.call("MPI_Finalize", || unsafe { ffi::MPI_Finalize() });
     }
 
-    /// Waits until all ranks have called this function, but at most `at_most`. Calls `meanwhile` again and again while
-    /// it waits.
+    /// Waits until all ranks have called this function, but at most `at_most`. Calls `meanwhile` repeatedly while it
+    /// waits.
     pub(super) fn meet(&self, at_most: Duration, meanwhile: &dyn Fn()) {
         let until = Instant::now() + at_most;
         let mut request = self.begin_barrier(self.ending);
@@ -177,7 +177,7 @@ impl Ranks {
         drop(deadline);
         // Launchers read a rank's output through pipes, and drop unread output when they end the rank.
         std::thread::sleep(Duration::from_millis(200));
-        // A thread that panicked within a call never releases the mutex.
+        // A thread that panicked during a call never releases the mutex.
         let until = Instant::now() + Duration::from_secs(2);
         let mut alone = self.calls.try_lock();
         while alone.is_err() && Instant::now() < until {
@@ -191,7 +191,7 @@ impl Ranks {
         std::process::exit(code.into());
     }
 
-    /// Locks MPI: no other thread calls it until the returned guard is dropped.
+    /// Locks the use of MPI. No other thread calls MPI until the returned guard is dropped.
     fn lock_calls(&self) -> std::sync::MutexGuard<'_, ()> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,5 +1,5 @@
-//! Small messages between any two ranks, independent of all other operations. No sender waits: this module keeps each
-//! message until it has left.
+//! Small messages between any two ranks, independent of all other operations. No sender waits, because this module
+//! keeps each message until MPI has sent it.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -12,7 +12,8 @@ use std::sync::{MutexGuard, PoisonError};
 #[derive(Default)]
 pub(super) struct PointToPoint {
     leaving: Vec<(Request, Box<[u8]>)>,
-    /// The message that is being received. There is only one at a time, so that the messages of a rank stay in order.
+    /// The message that is being received, if any. Messages are received one at a time, so that those from the same
+    /// rank stay in order.
     arriving: Option<(Request, usize, Vec<u8>)>,
 }
 
@@ -39,7 +40,7 @@ impl Ranks {
         self.drop_sent(&mut messages);
     }
 
-    /// Frees the messages that have left.
+    /// Frees the messages that have been sent.
     fn drop_sent(&self, messages: &mut PointToPoint) {
         messages.leaving.retain_mut(|(request, _)| !self.test(&mut request.0));
     }

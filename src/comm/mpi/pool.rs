@@ -1,10 +1,10 @@
-//! Transport of an exchange's messages through MPI, with a pool of buffers for messages from any rank. It also detects
-//! when no messages are left.
+//! Transport of the messages of an exchange through MPI, with a pool of buffers for messages from any rank. It also
+//! detects when all messages have arrived.
 //!
 //! Sends are synchronous (`MPI_Issend`): a send is done when its receiver has begun to take it, so nothing accumulates
-//! in MPI's own memory. Receives are posted in advance, from any rank. When its work is done, a rank sends every other
-//! rank the number of messages that it has sent there (`MPI_Ialltoall`). So each rank knows when it has received all.
-//! Messages move while a thread sends or asks for a message.
+//! in MPI's own memory. Receives are posted in advance, from any rank. When its work is done, a rank reports to every
+//! other rank how many messages it has sent to that rank (`MPI_Ialltoall`). So each rank knows when it has received all
+//! messages. Messages move only while a thread sends or looks for a message.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -25,21 +25,21 @@ struct MessagePool<'a> {
     messages: Mutex<Messages>,
 }
 
-/// The messages in flight on a rank, and counts of messages.
+/// The messages that a rank has in flight, and counts of its messages.
 struct Messages {
     leaving: Operations,
     arriving: Operations,
     /// Messages that have arrived: sender, buffer and number of words.
     arrived: Vec<(usize, Vec<u32>, usize)>,
-    /// Buffers of messages that have left.
+    /// Buffers of messages that have been sent, for reuse.
     free: Vec<Vec<u32>>,
-    /// Number of messages sent to each rank.
+    /// Number of messages that this rank has sent to each rank.
     sent: Vec<u64>,
-    /// Number of messages that come from each rank, once all ranks have reported it.
+    /// Number of messages that each rank sends to this rank, once all ranks have reported it.
     coming: Vec<u64>,
     counting: Option<ffi::MPI_Request>,
     received: u64,
-    /// Whether all messages to this rank have arrived and all messages of this rank have left.
+    /// Whether all messages to this rank have arrived and all messages from this rank have been sent.
     complete: bool,
 }
 
@@ -132,7 +132,7 @@ impl MessagePool<'_> {
         messages.arriving.push(request, buffer);
     }
 
-    /// Moves the buffers of messages that have left to `free`.
+    /// Moves the buffers of messages that have been sent to `free`.
     fn poll_left(&self, messages: &mut Messages) {
         let Messages { leaving, free, .. } = messages;
         leaving.poll(self.ranks, |buffer, _| free.push(buffer));

@@ -1,9 +1,10 @@
-//! Sums over the ranks of arrays with an element for every vertex, for ranks that share no memory. Every rank sends each
-//! other rank the part of the array that the other rank sums, and adds the parts it receives.
+//! Sums arrays over the ranks through MPI, for ranks that share no memory. Each rank computes the sums of one share of
+//! the array: every other rank sends it that share, and it adds the shares that it receives.
 //!
-//! Each rank goes through the others in turns: at turn t, rank r sends to r + t and receives from r - t. So each link
-//! carries one stream. A turn is cut into pieces, and several pieces are in flight at once. Both ends process turns and
-//! pieces in the same order. So both ends have posted the first piece that is not yet moved, and there is no deadlock.
+//! Communication has a step for each other rank. At step t, rank r sends to rank r + t and receives from rank r - t, so
+//! each link carries one stream. The data of a step is divided into pieces, and several pieces are in flight at once.
+//! Both ends process steps and pieces in the same order. So both have posted the first piece that has not moved yet,
+//! and there is no deadlock.
 #![allow(unsafe_code)] // calls MPI's C interface
 
 use super::Ranks;
@@ -49,8 +50,8 @@ impl Ranks {
         share::of(rank, self.place.ranks, len)
     }
 
-    /// Returns the other ranks in the order in which this rank sends to them or, if `sending` is false, receives from
-    /// them.
+    /// Returns the other ranks in the order in which this rank sends to them. If `sending` is false, the order is that
+    /// in which it receives from them.
     fn turns(&self, sending: bool) -> impl Iterator<Item = usize> + use<> {
         let (rank, ranks) = (self.place.rank, self.place.ranks);
         (1..ranks).map(move |turn| if sending { (rank + turn) % ranks } else { (rank + ranks - turn) % ranks })
@@ -66,9 +67,9 @@ impl Ranks {
         share.step_by(length).map(move |at| SharePiece { peer, elements: at..end.min(at + length) })
     }
 
-    /// Sends and receives pieces of `values`, with a window of pieces in flight in each direction. With `scratch`, which has
-    /// room for a window of pieces, received pieces are added to the elements at their place. Without it, received pieces
-    /// replace these elements. No element may be both sent and received.
+    /// Sends and receives pieces of `values`, with several pieces in flight in each direction. With `scratch`, which
+    /// has room for the pieces in flight, received pieces are added to the elements of `values`. Without it, received
+    /// pieces replace the elements. No element may be both sent and received.
     fn flow<T: Number>(
         &self,
         values: &mut [T],

@@ -1,7 +1,7 @@
 //! Transport of the messages of rounds through MPI, for ranks that share no memory.
 //!
-//! Each pair of ranks has a window of messages in each direction, with buffers that are allocated once. Receives are
-//! posted in advance and separately for each sender, so that a sender that is a round ahead takes no room from others.
+//! Each pair of ranks has a few buffers for messages in each direction, which are allocated once. Receives are posted
+//! in advance and separately for each sender, so that a sender that is a round ahead uses no buffers of other senders.
 //! Sends are synchronous (`MPI_Issend`), as in `pool`. A short round is one message. A message begins with a header of
 //! two words: 1 if the round ends with it (else 0), and its number of bytes.
 #![allow(unsafe_code)] // calls MPI's C interface
@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 const WINDOW: usize = 2;
 /// Number of words in the header of a message.
 const HEADER: usize = 2;
-/// Tag of the messages of the first links. Exchanges use the smaller tags.
+/// MPI tag of the messages of the first links. Exchanges use the smaller tags.
 const TAG: usize = 2;
 
 /// A buffer for one message, with the MPI operation that sends or receives it.
@@ -32,7 +32,7 @@ struct MessageSlot {
 // SAFETY: a request is a handle that any thread may poll while calls are serialised.
 unsafe impl Send for MessageSlot {}
 
-/// The buffers for messages to one rank or from one rank, and the index of the next one to use.
+/// The buffers for messages to one rank or from one rank, and the index of the buffer to use next.
 struct MessageWindow {
     slots: Vec<MessageSlot>,
     next: usize,
@@ -84,7 +84,8 @@ impl Windows {
         });
     }
 
-    /// Returns true if the next message to rank `to` may be written, because the previous content of its buffer has left.
+    /// Returns true if the buffer for the next message to rank `to` may be written, because its previous message has
+    /// been sent.
     fn free(&mut self, to: usize) -> bool {
         let window = &mut self.sending[to];
         self.ranks.test(&mut window.slots[window.next].request)
@@ -136,7 +137,7 @@ impl LinkSlots for Windows {
     }
 
     fn settled(&mut self) -> bool {
-        // A long message leaves only while its sender calls MPI.
+        // A long message is sent only while its sender calls MPI.
         let ranks = &self.ranks;
         self.sending.iter_mut().flat_map(|window| &mut window.slots).all(|slot| ranks.test(&mut slot.request))
     }

@@ -1,4 +1,4 @@
-//! Numbers that each rank of a machine publishes to the other ranks without a message.
+//! Numbers that each rank of a machine publishes in shared memory for the other ranks, without a message.
 #![allow(unsafe_code)] // a view of shared memory
 
 use super::segment::SharedSegment;
@@ -23,8 +23,8 @@ impl SharedCounters {
         Some(SharedCounters { segment, rank: ranks.place().rank, numbers })
     }
 
-    /// Publishes the value `number` of this rank's counter `which`. A rank that reads it also sees everything that this rank
-    /// wrote before.
+    /// Publishes the value `number` of this rank's counter `which`. A rank that reads the value also sees everything
+    /// that this rank wrote to shared memory before.
     pub fn publish(&self, which: usize, number: u64) {
         self.of(self.rank)[which].store(number, Ordering::Release);
     }
@@ -34,8 +34,8 @@ impl SharedCounters {
         self.of(rank)[which].load(Ordering::Acquire)
     }
 
-    /// Waits until counter `which` of rank `rank` is at least `least`, and returns its value. It calls `go_on` while it
-    /// waits. An error of `go_on` ends the wait, because a rank that is gone publishes nothing more.
+    /// Waits until counter `which` of rank `rank` is at least `least`, and returns its value. Calls `go_on` while it
+    /// waits. An error of `go_on` ends the wait, because a rank that has ended publishes nothing more.
     ///
     /// # Errors
     /// The error of `go_on`.
@@ -55,7 +55,7 @@ impl SharedCounters {
         }
     }
 
-    /// Returns counter `which` of rank `rank` as an atomic number, which all ranks may change.
+    /// Returns counter `which` of rank `rank` as an atomic number, which every rank may change.
     pub(in crate::comm) fn word(&self, rank: usize, which: usize) -> &AtomicU64 {
         &self.of(rank)[which]
     }

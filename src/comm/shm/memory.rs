@@ -6,18 +6,18 @@ use crate::comm::SharedNumber;
 use crate::comm::mpi::Ranks;
 use std::sync::atomic::AtomicU64;
 
-/// Shared memory of atomic numbers, initially zero, that every rank reads and writes. The pages that a rank uses count
-/// as memory of that rank.
+/// Shared memory of atomic numbers, initially zero, that every rank reads and writes. The system counts the pages that
+/// a rank uses as memory of that rank.
 pub struct SharedMemory {
     segment: SharedSegment,
 }
 
-/// Number of words at the start of the segment that its barrier uses.
+/// Number of shared words that the barrier of the segment uses. They come first.
 const BARRIER: usize = 2;
 
 impl SharedMemory {
-    /// Makes `bytes` bytes of memory; each rank allocates an equal part. Returns `None` on all ranks if they share no
-    /// memory. Collective.
+    /// Makes `bytes` bytes of shared memory, of which each rank allocates an equal part. Returns `None` on all ranks if
+    /// they share no memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, bytes: u64) -> Option<SharedMemory> {
         let part = usize::try_from(bytes).ok()?.div_ceil(ranks.place().ranks);
         Some(SharedMemory { segment: SharedSegment::open(ranks, part)? })
@@ -29,7 +29,7 @@ impl SharedMemory {
         unsafe { self.segment.whole(at, len) }
     }
 
-    /// Returns counter number `which`, below 62. Each counter has a cache line of its own.
+    /// Returns the counter with the number `which`, below 62. Each counter has a cache line of its own.
     pub fn counter(&self, which: usize) -> &AtomicU64 {
         self.segment.word(BARRIER + which)
     }

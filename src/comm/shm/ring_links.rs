@@ -1,8 +1,9 @@
-//! Transport of the messages of rounds among ranks of one machine, through rings in shared memory.
+//! Sends the messages of rounds among ranks of one machine, through rings of buffers in shared memory.
 //!
-//! Every rank also has two cache lines of numbers for all ranks, and uses the lines alternately. A rank that writes a
-//! line again has seen all numbers of the gathering in between. Each rank published those numbers after it had read the
-//! earlier ones. So no number is overwritten before it is read.
+//! To gather numbers from all ranks, each rank has two cache lines that all ranks can read. It writes its numbers to
+//! these lines alternately. Before it writes a line again, it has read the numbers of all ranks from the gathering in
+//! between. Each rank wrote those after it had read the earlier numbers. So no number is overwritten before all ranks
+//! have read it.
 
 use super::rings::{RingSize, RingSlot, Rings};
 use super::stores::Stores;
@@ -11,25 +12,25 @@ use crate::comm::mpi::Ranks;
 use crate::comm::waiting::Waiting;
 use std::sync::atomic::Ordering;
 
-/// Size in bytes of a slot of a long ring. The writer and the reader move slots of this size, so a ring is nearly empty
+/// Size in bytes of a buffer in a long ring. The writer and the reader move whole buffers, so a ring is nearly empty
 /// and its content is in cache. With 32 KiB a long round takes a twentieth longer.
 const SLOT_BYTES: usize = 128 << 10;
 
 pub(in crate::comm) struct RingLinks {
     rings: Rings,
-    /// By rank, the slot that is being filled with the next message to it.
+    /// For each rank, the buffer that is being filled with the next message to that rank.
     filling: Vec<Option<RingSlot>>,
-    /// By rank, the slot whose message from it is being taken.
+    /// For each rank, the buffer of the message from that rank that is being read.
     taking: Vec<Option<RingSlot>>,
-    /// By rank, the way in which words are written for it.
+    /// For each rank, how words for that rank are written to shared memory.
     stores: Vec<Stores>,
-    /// Number of times that numbers were gathered.
+    /// Number of times that the ranks have gathered numbers.
     gathered: u64,
 }
 
 impl RingLinks {
-    /// Returns the size of the ring for a link of `link` bytes. It has at least two slots, so that one can be taken while
-    /// another is filled.
+    /// Returns the size of a ring for a link of `link` bytes. The ring has at least two buffers, so that one can be
+    /// read while another is filled.
     pub(in crate::comm) fn size(link: usize) -> RingSize {
         let slots = (link / SLOT_BYTES).max(2);
         RingSize::new(slots, (link / slots / 64 * 64).saturating_sub(64).max(64))
@@ -48,7 +49,7 @@ impl RingLinks {
         })
     }
 
-    /// Claims the next slot to rank `to`, if none is being filled.
+    /// Claims a free buffer for the next message to rank `to`, if none is being filled.
     fn slot(&mut self, to: usize) -> &mut Option<RingSlot> {
         let slot = &mut self.filling[to];
         if slot.is_none() {

@@ -1,10 +1,11 @@
-//! Rings of slots in shared memory, one from every rank to every other rank of a machine. A slot carries one message.
+//! Rings in shared memory, one from every rank to every other rank of a machine. A ring is a circular array of slots,
+//! and a slot is a buffer for one message.
 //!
-//! Messages of a ring are numbered. Message n uses slot `n % slots` in lap `n / slots`. A slot has a *turn*: twice the lap
-//! while it is free for the message of that lap, and one more while it has the message. A writer or reader that is done
-//! with a slot adds one to its turn. The threads of a rank share a counter, which settles which of them gets the next
-//! number. Shared memory has only turns, lengths and messages, so a process that dies never holds a lock that others
-//! need.
+//! Messages of a ring are numbered. Message n uses slot `n % slots` in lap `n / slots`. Each slot has a sequence
+//! number, its *turn*. The turn is `2 * lap` while the slot is free for the message of that lap, and `2 * lap + 1`
+//! while it contains the message. A writer or reader that is done with a slot adds one to the slot's turn. The threads
+//! of a rank share a counter that gives each thread another message number. Shared memory has only turns, lengths and
+//! messages, so a process that dies never holds a lock that others need.
 #![allow(unsafe_code)] // views of shared memory; turns settle who uses a slot
 
 use super::segment::{self, SharedSegment};
@@ -15,20 +16,22 @@ use crate::error::Result;
 use crate::memory::bytes_of;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Size of a cache line in bytes. A message is preceded by one cache line with its turn and its length.
+/// Size of a cache line in bytes. Each slot begins with one cache line, the header, for its turn and the length of its
+/// message.
 const CACHE_LINE: usize = 64;
-/// Bytes of a rank's part before its rings: two cache lines of numbers that the rank publishes to all ranks.
+/// Bytes at the start of a rank's part of the shared memory, before its rings. They are two cache lines of numbers that
+/// the rank publishes to all ranks.
 const HEAD: usize = 2 * CACHE_LINE;
-/// Index of the turn in the header of a slot.
+/// Index in a slot's header of its turn, the sequence number that says who may use the slot.
 const TURN: usize = 0;
-/// Index of the message's length in the header of a slot.
+/// Index in a slot's header of the message's length.
 const LENGTH: usize = 1;
-/// Bit that is set in the length of a message that ends a round.
+/// Flag in a message's length that marks the last message of a round.
 const LAST: u64 = 1 << 63;
-/// Number of the shared word that counts the ranks whose work is done. The barrier uses the first two words.
+/// Number of the shared word that counts the ranks whose work is done. The barrier of the segment uses words 0 and 1.
 const DONE: usize = 2;
 
-/// Size of a ring: its slots, and their size.
+/// Size of a ring: the number of its slots (buffers), and the size of a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::comm) struct RingSize {
     /// Number of slots.
@@ -38,13 +41,13 @@ pub(in crate::comm) struct RingSize {
 }
 
 impl RingSize {
-    /// Returns the size of a ring of `slots` slots, which have room for at least `room` bytes each.
+    /// Returns the size of a ring of `slots` slots with room for messages of at least `room` bytes.
     pub(in crate::comm) fn new(slots: usize, room: usize) -> RingSize {
         RingSize { slots: slots.max(1) as u64, stride: (CACHE_LINE + room).next_multiple_of(CACHE_LINE) as u64 }
     }
 
-    /// Returns the maximum number of bytes of shared memory that one of `ranks` ranks touches. They are its rings to the
-    /// other ranks, the rings from the other ranks, pages shared with other rings, and the beginning of each rank's part.
+    /// Returns the maximum number of bytes of shared memory that one of `ranks` ranks touches. They are the rings to
+    /// and from this rank, pages that contain parts of other rings, and the beginning of each rank's part.
     pub(in crate::comm) fn rank_bytes(&self, ranks: usize) -> u64 {
         let ranks = ranks as u64;
         2 * (ranks - 1) * self.slots * self.stride + segment::HEAD as u64 + 3 * ranks * segment::PAGE as u64
@@ -57,7 +60,7 @@ impl RingSize {
     }
 }
 
-/// The rings of a rank: one to each other rank, and one from each.
+/// The rings of a rank: one to each other rank, and one from each other rank.
 pub(in crate::comm) struct Rings {
     segment: SharedSegment,
     rank: usize,
@@ -71,11 +74,11 @@ pub(in crate::comm) struct Rings {
     last: AtomicUsize,
 }
 
-/// Exclusive access to a slot of a ring.
+/// Exclusive access to a slot (a buffer for one message) of a ring.
 pub(super) struct RingSlot {
     /// The rank that writes to the ring.
     from: usize,
-    /// Offset of the slot in the part of that rank, in bytes.
+    /// Byte offset of the slot in the part of the shared memory that belongs to rank `from`.
     at: usize,
     turn: u64,
 }
@@ -94,18 +97,19 @@ impl Rings {
         self.size.stride as usize - CACHE_LINE
     }
 
-    /// Returns the next slot of the ring to rank `to`, unless the ring is full.
+    /// Returns the slot (buffer) for the next message to rank `to`; `None` if the ring is full.
     pub(super) fn free_slot(&self, to: usize) -> Option<RingSlot> {
         self.claim(&self.sent[to], self.rank, to, 0)
     }
 
-    /// Returns the slot of the next message from rank `from`, if there is one.
+    /// Returns the slot with the next message from rank `from`; `None` if no message has arrived.
     pub(super) fn full_slot(&self, from: usize) -> Option<RingSlot> {
         self.claim(&self.taken[from], from, self.rank, 1)
     }
 
-    /// Claims the slot of message number `next` in the ring from rank `from` to rank `to`, if the slot is free (`full` is 0)
-    /// or has the message (`full` is 1).
+    /// Claims the slot of the next message in the ring from rank `from` to rank `to`. `next` counts the messages of the
+    /// ring that were claimed before. Returns `None` unless the slot is free (`full` is 0) or contains its message
+    /// (`full` is 1).
     fn claim(&self, next: &AtomicU64, from: usize, to: usize, full: u64) -> Option<RingSlot> {
         let RingSize { slots, stride } = self.size;
         let ring = (to + self.ranks - from - 1) % self.ranks;
@@ -114,7 +118,7 @@ impl Rings {
             let (lap, place) = (number / slots, number % slots);
             let at = HEAD + ((ring as u64 * slots + place) * stride) as usize;
             let slot = RingSlot { from, at, turn: 2 * lap + full };
-            // Another thread may have got this number, and its turn may be over.
+            // Another thread may have claimed this message number, and may already be done with the slot.
             let now = match self.header(&slot)[TURN].load(Ordering::Acquire) == slot.turn {
                 true => match next.compare_exchange_weak(number, number + 1, Ordering::Relaxed, Ordering::Relaxed) {
                     Ok(_) => return Some(slot),
@@ -146,25 +150,25 @@ impl Rings {
         unsafe { self.segment.view(slot.from, slot.at + CACHE_LINE, len) }
     }
 
-    /// Returns all words of a full slot, the number of bytes that belong to the message, and whether the message ends a
-    /// round.
+    /// Returns three things about a full slot: all its words, the number of bytes that belong to the message, and
+    /// whether the message ends a round.
     pub(super) fn content<'a>(&'a self, slot: &'a RingSlot) -> (&'a [u64], usize, bool) {
         let length = self.header(slot)[LENGTH].load(Ordering::Relaxed);
         (self.message(slot, self.room() / 8), (length & !LAST) as usize, length & LAST != 0)
     }
 
-    /// Sends the first `bytes` bytes of a slot as a message to the reader of its ring.
+    /// Sends the first `bytes` bytes of a slot as a message, by passing the slot to its reader.
     pub(super) fn publish(&self, slot: RingSlot, bytes: usize, last: bool) {
         self.header(&slot)[LENGTH].store(bytes as u64 | if last { LAST } else { 0 }, Ordering::Relaxed);
         self.pass_on(slot);
     }
 
-    /// Ends the use of a slot, so that the other side may use it.
+    /// Ends the use of a slot. The writer passes it to the reader, or the reader back to the writer.
     pub(super) fn pass_on(&self, slot: RingSlot) {
         self.header(&slot)[TURN].store(slot.turn + 1, Ordering::Release);
     }
 
-    /// Returns cache line `which` (0 or 1) of the numbers that `rank` publishes to all ranks.
+    /// Returns one of the two cache lines of numbers that `rank` publishes to all ranks; `which` is 0 or 1.
     pub(super) fn line(&self, rank: usize, which: usize) -> &[AtomicU64] {
         const { assert!((NUMBERS + 1) * 8 == CACHE_LINE) };
         // SAFETY: these lines are only used as atomics.
@@ -194,10 +198,12 @@ impl Carrier for Rings {
     }
 
     fn take(&self, take: TakeMessage<'_>) -> Result<Delivery> {
-        // Read the counter before the rings. If all work is done, the rings then have all messages.
+        // Read the counter of finished ranks before the rings. If all work is done, the rings then contain all
+        // messages.
         let over = self.segment.word(DONE).load(Ordering::SeqCst) == self.ranks as u64;
         let last = self.last.load(Ordering::Relaxed);
-        // Begin behind the rank of the last message, so that no rank waits for all messages of another.
+        // Begin with the rank after the sender of the last message, so that no rank waits for all messages of another
+        // rank.
         let others = (1..=self.ranks).map(|turn| (last + turn) % self.ranks).filter(|&from| from != self.rank);
         for from in others {
             if let Some(slot) = self.full_slot(from) {

@@ -1,6 +1,6 @@
 //! Memory that all ranks of one machine share for one operation. It is a file in /dev/shm that is unlinked as soon as
-//! all ranks have mapped it. Every rank has a part, and allocates the part's pages itself, so that they are near its
-//! cores.
+//! all ranks have mapped it. Every rank has a part of the memory and allocates the pages of its part itself, so that
+//! they are near its cores.
 #![allow(unsafe_code)] // maps memory that other processes write to
 
 use crate::comm::Combine;
@@ -17,14 +17,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 const FOLDER: &str = "/dev/shm";
 const PREFIX: &str = "gpugraph-";
-/// Age above which a file belongs to no running job, because a job unlinks its file within moments.
+/// Age above which a file belongs to no running job. A job unlinks its file within moments.
 const STALE_AGE: Duration = Duration::from_secs(3600);
-/// Bytes before the first rank's part. They contain the words of [`SharedSegment::word`].
+/// Bytes of the segment before the first rank's part. They contain the words of [`SharedSegment::word`].
 pub(super) const HEAD: usize = 4096;
 pub(super) const PAGE: usize = 4096;
-/// Number of the shared word that counts the ranks which have arrived at the barrier.
+/// Number of the shared word that counts the ranks that have arrived at the barrier.
 const ARRIVED: usize = 0;
-/// Number of the shared word that counts the barriers passed.
+/// Number of the shared word that counts how often all ranks have passed the barrier.
 const GENERATION: usize = 1;
 
 /// Memory that all ranks of a machine share for one operation.
@@ -41,8 +41,8 @@ unsafe impl Send for SharedSegment {}
 unsafe impl Sync for SharedSegment {}
 
 impl SharedSegment {
-    /// Makes memory with `part` zeroed bytes for each rank; each part begins at a page. Returns `None` on all ranks if
-    /// they are on several machines or one of them can't map the memory. Collective.
+    /// Makes shared memory with `part` zeroed bytes for each rank. Each part begins at a page. Returns `None` on all
+    /// ranks if they are on several machines or one of them can't map the memory. Collective.
     pub(super) fn open(ranks: &Ranks, part: usize) -> Option<SharedSegment> {
         if ranks.place().nodes > 1 {
             return None;
@@ -83,7 +83,7 @@ impl SharedSegment {
         (base != libc::MAP_FAILED).then(|| SharedSegment { base: base.cast(), bytes, part, ranks })
     }
 
-    /// Makes memory that the ranks of a test share within this process, and returns each rank with its mapping.
+    /// Makes shared memory for a test whose ranks are threads of this process. Returns each rank with its mapping.
     #[cfg(test)]
     pub(super) fn within<const RANKS: usize>(part: usize) -> [(usize, SharedSegment); RANKS] {
         let part = part.next_multiple_of(PAGE);
@@ -93,7 +93,8 @@ impl SharedSegment {
         std::array::from_fn(|rank| (rank, map(rank)))
     }
 
-    /// Returns shared word number `number`, below 64, initially zero. Each word has a cache line of its own.
+    /// Returns the shared word with the number `number`, below 64. It is initially zero, and has a cache line of its
+    /// own.
     pub(super) fn word(&self, number: usize) -> &AtomicU64 {
         let at = number * 64;
         assert!(at < HEAD, "the head of a segment has 64 words");
@@ -122,7 +123,8 @@ impl SharedSegment {
         unsafe { std::slice::from_raw_parts_mut(from, len) }
     }
 
-    /// Returns a view of `len` numbers that start at byte `at` of all parts together; the parts follow each other.
+    /// Returns a view of `len` numbers that start at byte `at` of all parts together, which follow each other in the
+    /// order of ranks.
     ///
     /// # Safety
     /// `T` must be atomic, and so must the numbers of all other views of these bytes.
@@ -142,7 +144,8 @@ impl SharedSegment {
         unsafe { self.base.add(HEAD + rank * self.part + at).cast() }
     }
 
-    /// Waits until every rank has called this function. What other ranks wrote before the call is visible afterwards.
+    /// Waits until every rank has called this function. Afterwards a rank sees what other ranks wrote before their
+    /// calls.
     pub(super) fn barrier(&self) {
         let generation = self.word(GENERATION).load(Ordering::Acquire);
         if self.word(ARRIVED).fetch_add(1, Ordering::AcqRel) + 1 == self.ranks as u64 {
@@ -151,7 +154,7 @@ impl SharedSegment {
             return;
         }
         let mut backoff = Backoff::default();
-        // If another rank is gone, this waits forever, or until the launcher ends this rank.
+        // If another rank has ended, this waits until the launcher ends this rank, or forever.
         while self.word(GENERATION).load(Ordering::Acquire) == generation {
             backoff.take();
         }
@@ -166,11 +169,11 @@ impl Drop for SharedSegment {
     }
 }
 
-/// Creates the file of a segment, if it needs at most half of the free space. Other programs, and MPI itself, use
-/// /dev/shm too.
+/// Creates the file of a shared memory segment, if it needs at most half of the free space in /dev/shm. Other programs,
+/// and MPI itself, use /dev/shm, too.
 fn create(bytes: usize) -> Option<(PathBuf, File)> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    // Largest size of the file in bytes. With 0 all data goes through MPI.
+    // The variable has the largest size of the file in bytes. With 0 all data goes through MPI.
     let allowed = std::env::var("GPUGRAPH_SHARED_MEMORY").ok().map_or(Some(u64::MAX), |text| text.trim().parse().ok());
     remove_stale(Path::new(FOLDER), SystemTime::now());
     let free = os::free_bytes(Path::new(FOLDER)).ok()? / 2;
@@ -188,8 +191,8 @@ fn create(bytes: usize) -> Option<(PathBuf, File)> {
     Some((path, file))
 }
 
-/// Returns true if `name` has the form of the names that [`create`] makes: a prefix and three numbers. Other files in
-/// the folder belong to users.
+/// Returns true if `name` looks like a name that [`create`] makes: a prefix and three numbers. Other files in the
+/// folder belong to users.
 fn is_name(name: &OsStr) -> bool {
     let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX)).map(|numbers| numbers.split('-'));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

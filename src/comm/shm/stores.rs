@@ -1,34 +1,35 @@
 //! Two ways to write to memory that another rank has read and will read again: by stores to the cache, or past all
 //! caches.
 //!
-//! If both cores share a cache, the reader finds the stored data there. If they do not, each line is in the reader's
-//! cache when it is written again, and a store to it waits for that cache. A store past the caches does not wait, and
-//! the reader then reads from memory. On an AMD EPYC (fourth generation), one of two ranks wrote 64 MiB to a ring in 28
-//! ms by stores to the cache and in 4 ms past it. If their cores shared a cache, it took 6 and 7 ms. No file of the
-//! system says reliably which cores of a virtual machine share a cache, and virtual cores move, so both ways are timed.
+//! If the cores of writer and reader share a cache, the reader finds the stored data there. Otherwise each cache line
+//! is still in the reader's cache when it is written again, and a store to it waits for that cache. A store past all
+//! caches does not wait, and the reader then reads from memory. On an AMD EPYC (fourth generation), writing 64 MiB for
+//! another rank took 28 ms by stores to the cache and 4 ms past all caches. If the cores shared a cache, it took 6 and
+//! 7 ms. No file of the system says reliably which cores of a virtual machine share a cache, and virtual cores move, so
+//! both ways are timed.
 #![allow(unsafe_code)] // non-temporal stores have no safe form
 
 use std::time::Instant;
 
-/// Minimum number of bytes of a copy that is timed.
+/// Minimum number of bytes of a copy whose time is measured.
 const LONG: usize = 8 << 10;
-/// One copy in this many is made in the way that seems slower, because cores may have moved.
+/// One copy in this many uses the way of writing that seems slower, because ranks may have moved to other cores.
 const TRIAL_INTERVAL: usize = 256;
-/// Number of recent copies of each way whose costs are remembered. Several are kept, so that one interrupted or lucky
-/// copy decides nothing for long.
+/// Number of recent copies whose costs are remembered, for each way of writing. Several are kept, so that one
+/// interrupted or lucky copy decides nothing for long.
 const RECENT: usize = 3;
 
-/// Chooses the way to write for one reader, from the recent costs of both ways.
+/// Chooses the way of writing for one reader, from the recent costs of both ways.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Stores {
-    /// Cost of the last copies of each way, in picoseconds per KiB; zero if there were fewer.
+    /// Costs of the last copies by each way, in picoseconds per KiB; zero where there was no copy.
     costs: [[u64; RECENT]; 2],
-    /// Number of copies made in each way.
+    /// Number of copies made by each way.
     copies: [usize; 2],
 }
 
 impl Stores {
-    /// Copies bytes to shared memory in the way that seems better. Both slices must have the same length.
+    /// Copies bytes to shared memory by the way of writing that seems faster. Both slices must have the same length.
     pub(super) fn copy(&mut self, to: &mut [u8], from: &[u8]) {
         if from.len() < LONG {
             return to.copy_from_slice(from);
@@ -44,15 +45,15 @@ impl Stores {
         self.record_cost(past, (start.elapsed().as_nanos() as u64).saturating_mul(1000 << 10) / from.len() as u64);
     }
 
-    /// Returns true if stores to the cache cost more than three times as much as stores past it, or if a cost is unknown.
-    /// The factor favours the cache, because the cache saves the reader an access to memory, which the writer's time does
-    /// not show.
+    /// Returns true if stores to the cache cost more than three times as much as stores past it, or if a cost is
+    /// unknown. The factor favours stores to the cache, because they save the reader an access to memory, which the
+    /// writer's time does not show.
     fn past_is_better(&self) -> bool {
         let [cached, past] = self.costs.map(|costs| costs.into_iter().fold(u64::MAX, u64::min));
         past == 0 || cached / 3 > past
     }
 
-    /// Records the cost of a copy, in picoseconds per KiB.
+    /// Records the cost of one copy, in picoseconds per KiB.
     fn record_cost(&mut self, past: bool, cost: u64) {
         let way = usize::from(past);
         self.costs[way][self.copies[way] % RECENT] = cost.max(1);
@@ -60,7 +61,7 @@ impl Stores {
     }
 }
 
-/// Copies bytes without fetching their target into a cache. They become visible before all later stores of this thread.
+/// Copies bytes past all caches. They become visible before all later stores of this thread.
 #[cfg(target_arch = "x86_64")]
 fn copy_past_caches(to: &mut [u8], from: &[u8]) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};

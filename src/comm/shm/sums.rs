@@ -1,9 +1,9 @@
 //! Sums of arrays over the ranks of one machine, through shared memory, with all threads of each rank.
 //!
 //! Each rank has an area of two halves. In each round every rank fills one half of its own area, a barrier follows, and
-//! all ranks read that half of the others. The next round uses the other half. A rank that fills a half again has
-//! passed the barrier of the round in between, which all ranks reached after reading. So one barrier per round is
-//! enough.
+//! all ranks read that half of the others. The next round uses the other half. Before a rank fills the same half again,
+//! it passes the barrier of the round in between. All ranks have read the half before they reach that barrier. So one
+//! barrier per round is enough.
 #![allow(unsafe_code)] // views of shared memory; the rounds settle who uses a half
 
 use super::segment::SharedSegment;
@@ -16,12 +16,12 @@ use std::ops::Range;
 /// Number of elements that a thread copies or adds at a time.
 const PIECE: usize = 32 << 10;
 
-/// Shared memory in which ranks sum arrays, and the number of the current round.
+/// Shared memory in which ranks sum arrays, with the number of the current round.
 pub(in crate::comm) struct SharedSums {
     segment: SharedSegment,
     rank: usize,
     ranks: usize,
-    /// Size of half of a rank's area, in bytes.
+    /// Size in bytes of one half of a rank's area.
     half: usize,
     round: usize,
 }
@@ -36,17 +36,17 @@ impl SharedSums {
         }
         // All areas together must fit the scratch memory, because every rank touches all of them.
         let half = (4 * ranks.chunk() / place.ranks / 2).min(ranks.chunk()) / 64 * 64;
-        // Each of the other ranks needs at least a grain.
+        // Half of an area must have room for at least one grain of values for each of the other ranks.
         let half = half.max((place.ranks - 1) * GRAIN * 8);
         let segment = SharedSegment::open(ranks, 2 * half)?;
         Some(SharedSums { segment, rank: place.rank, ranks: place.ranks, half, round: 0 })
     }
 
-    /// Adds the values of all other ranks to this rank's share of `values`, and gives the other ranks the values for their
+    /// Adds the values of all other ranks to this rank's share of `values`. Gives the other ranks the values for their
     /// shares.
     pub(in crate::comm) fn add_shares<T: Number>(&mut self, values: &mut [T], add: impl Fn(T, T) -> T + Sync) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
-        // A half has a slot for each of the other ranks.
+        // A half of an area has a slot (a range of values) for each of the other ranks.
         let slot = self.half / (ranks - 1) / size_of::<T>() / GRAIN * GRAIN;
         let rounds = self.longest(len).div_ceil(slot);
         for round in 0..rounds {
@@ -85,7 +85,7 @@ impl SharedSums {
         let slot = self.half / size_of::<T>() / GRAIN * GRAIN;
         for round in 0..self.longest(len).div_ceil(slot) {
             let part = |owner: usize| part_of(share::of(owner, ranks, len), slot, round);
-            // A share is copied only if another rank than its owner wants the array.
+            // A share is copied only if some rank other than its owner wants the array.
             if (0..ranks).any(|other| other != rank && wants(other)) {
                 let mine = &values[part(rank)];
                 // SAFETY: this rank's own half, which nobody reads between the last barrier and the one below.
@@ -111,12 +111,12 @@ impl SharedSums {
         }
     }
 
-    /// Returns the offset of this round's half in a rank's area, in bytes.
+    /// Returns the byte offset, in a rank's area, of the half that the current round uses.
     fn at(&self) -> usize {
         self.round % 2 * self.half
     }
 
-    /// Returns the length of the longest share, which determines the number of rounds.
+    /// Returns the length of the longest share. It determines the number of rounds.
     fn longest(&self, len: usize) -> usize {
         (0..self.ranks).map(|rank| share::of(rank, self.ranks, len).len()).max().unwrap_or(0)
     }

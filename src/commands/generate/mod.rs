@@ -12,11 +12,11 @@ use crate::job;
 use crate::job::plan::resources::threads;
 use std::path::Path;
 
-/// `gpugraph generate`: writes the file that the arguments name.
+/// `gpugraph generate`: generates a graph or a linked list and writes it to the output file.
 ///
 /// # Errors
-/// [`crate::Error::Usage`] for parameters out of range, [`crate::Error::Input`] for factors that can't be read, those
-/// of the disk.
+/// [`crate::Error::Usage`] for parameters out of range, [`crate::Error::Input`] for factors of a product that can't be
+/// read, and errors of the disk.
 pub fn generate(args: &GenerateArgs) -> Result<()> {
     match &args.kind {
         GenerateKind::Kronecker(r) => write(&r.output, || Generator::kronecker(r.scale, r.edge_factor, r.seed)),
@@ -41,7 +41,7 @@ fn product_of(args: &ProductArgs) -> Result<Generator> {
     Ok(Generator::Product(product))
 }
 
-/// Writes the edges of the generator that `make` returns, after checking that the output can be written.
+/// Writes the edges of the generator that `make` returns. First it checks that the output can be written.
 fn write(output: &OutputArgs, make: impl FnOnce() -> Result<Generator>) -> Result<()> {
     convert::writable(&output.output)?;
     let format = output_format(&output.output, output.format.as_deref(), "--format")?;

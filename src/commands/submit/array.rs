@@ -1,11 +1,12 @@
-//! Arrays of jobs: each task has a number, which replaces `%a` in the job file's name, in `--set` and in the workdir.
+//! Job arrays of Slurm and PBS: each task has a number, which replaces `%a` in the job file's name, in `--set` and in
+//! the workdir.
 
 use crate::commands::cli::Scheduler;
 use crate::config::{self, Job};
 use crate::error::{Error, Result};
 use std::path::{Path, PathBuf};
 
-/// The numbers of the first and last task of an array.
+/// A job array: the numbers of its first and its last task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct JobArray {
     first: u64,
@@ -13,7 +14,7 @@ pub(super) struct JobArray {
 }
 
 impl JobArray {
-    /// Returns the array that the options of a scheduler ask for, if they do.
+    /// Finds the job array that the options of a scheduler ask for; `None` if they ask for none.
     pub fn of(options: &[String], scheduler: Scheduler) -> Option<JobArray> {
         let mut options = options.iter();
         while let Some(option) = options.next() {
@@ -47,7 +48,7 @@ impl JobArray {
     /// Loads the job of the first task. Its workdir still contains the `%a`.
     ///
     /// # Errors
-    /// [`Error::Usage`] if two tasks have the same workdir; those of [`config::load`].
+    /// [`Error::Usage`] if the first and the last task have the same workdir, and the errors of [`config::load`].
     pub fn load(self, path: &Path, set: &[String]) -> Result<Job> {
         let load = |task| {
             let set: Vec<String> = set.iter().map(|set| with(set, task)).collect();
@@ -66,12 +67,12 @@ impl JobArray {
         Ok(job)
     }
 
-    /// Returns `text` for the first task.
+    /// Replaces `%a` in `text` with the number of the first task.
     pub fn text(self, text: &str) -> String {
         with(text, self.first)
     }
 
-    /// Returns `path` for the first task.
+    /// Replaces `%a` in `path` with the number of the first task.
     pub fn path(self, path: &Path) -> PathBuf {
         numbered(path, self.first)
     }
@@ -85,16 +86,16 @@ fn numbered(path: &Path, task: u64) -> PathBuf {
     path.to_str().map_or_else(|| path.to_owned(), |text| with(text, task).into())
 }
 
-/// Returns the override that sets `workdir`, if only the job file names it. A job script replaces `%a` only in
-/// overrides.
+/// Returns the `--set` override for a workdir that still contains `%a`, because the job file names it; `None` for other
+/// workdirs. It is needed because a job script replaces `%a` only in overrides.
 pub(super) fn workdir_set(workdir: &Path) -> Option<String> {
     let text = workdir.to_str().filter(|text| text.contains("%a"))?;
-    // As a TOML string, in which `$$` is a `$` that does not start a variable.
+    // The value is a TOML string, in which `$$` is a `$` that does not start a variable.
     let text = text.replace('\\', r"\\").replace('"', "\\\"").replace('$', "$$");
     Some(format!("job.workdir=\"{text}\""))
 }
 
-/// Returns the innermost folder of a path that all tasks share.
+/// Returns the innermost folder of `path` that all tasks of the array share: the part before the first `%a`.
 pub(super) fn shared(path: &Path) -> &Path {
     path.ancestors().find(|path| !path.to_string_lossy().contains("%a")).unwrap_or(Path::new(""))
 }

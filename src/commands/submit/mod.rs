@@ -18,18 +18,19 @@ use std::process::{Command, Stdio};
 
 /// Cores per rank, if neither the job file nor the command line sets them.
 const CORES: u32 = 8;
-/// Walltime per second of the plan, and seconds for starting and saving. The plan is good to a factor of two on the
-/// machine that its rates were measured on.
+/// The default walltime is `TIMES` times the planned seconds, plus `STARTING` seconds for starting and saving. The plan
+/// is accurate to a factor of two on the machine on which its rates were measured.
 const TIMES: f64 = 3.0;
 const STARTING: f64 = 120.0;
-/// Longest default walltime in seconds: a day. The job continues in the next one, and queues prefer short jobs.
+/// Longest default walltime in seconds: a day, because queues prefer short jobs, and a job that is not done continues
+/// in the next one.
 const LONGEST: f64 = 86_400.0;
 
 /// `gpugraph submit`: writes a job script into the workdir and submits it, or prints it.
 ///
 /// # Errors
 /// [`Error::Usage`] if there is no scheduler, it refuses the job, the tasks of an array share a workdir, or a path
-/// can't be written in a script; those of planning the job and of writing the script.
+/// can't be written in a script. Also the errors of planning the job and of writing the script.
 pub fn submit(args: &SubmitArgs) -> Result<()> {
     let scheduler = scheduler(args)?;
     let array = JobArray::of(&args.options, scheduler);
@@ -90,7 +91,7 @@ pub fn submit(args: &SubmitArgs) -> Result<()> {
     ))
 }
 
-/// Returns the job file and the overrides, to be pasted after a gpugraph command.
+/// Returns the job file and the overrides as shell text, to be pasted after a gpugraph command.
 fn status(args: &SubmitArgs, array: Option<JobArray>) -> String {
     let job = array.map_or_else(|| args.job.clone(), |array| array.path(&args.job));
     let mut text = pasted(&job);
@@ -111,7 +112,7 @@ fn remedy(scheduler: Scheduler, why: &str) -> &'static str {
     "options for the scheduler go after --"
 }
 
-/// Returns the scheduler that was named, otherwise the one whose command is in `PATH`.
+/// Returns the scheduler that the user named, or else the one whose command is in `PATH`.
 fn scheduler(args: &SubmitArgs) -> Result<Scheduler> {
     let here = |scheduler: &Scheduler| on_path(scheduler.command());
     match args.scheduler {
@@ -142,7 +143,7 @@ fn on_path(command: &str) -> bool {
     std::env::split_paths(&path).any(|folder| runs(&folder.join(command)))
 }
 
-/// Returns the script of a job; `None` if earlier runs left nothing to do.
+/// Makes the job script for `job`, which will be stored at `script`; returns `None` if earlier runs left nothing to do.
 fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, script: &Path) -> Result<Option<Script>> {
     let cores = args.cpus.unwrap_or(match u32::try_from(job.limits.threads).unwrap_or(0) {
         0 => CORES,
@@ -154,8 +155,8 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         Some(asked) => asked.as_secs().max(60),
         None => (needs.seconds * TIMES + STARTING).min(LONGEST) as u64,
     };
-    // The run stays within the memory that the scheduler is asked for, whatever its node has. That is the limit on
-    // the command line, otherwise the plan's need. The job file's limit holds for any machine and caps it.
+    // The run gets the same limit that the scheduler is asked for, even if its node has more memory. The limit on the
+    // command line comes first. Without it, the limit is what the plan needs, but at most the limit in the job file.
     let (limit, cached, planned) = match job.limits.host_memory {
         Some(limit) if args.set.iter().any(|set| sets_memory(set)) => (limit, 0, None),
         limit => {
@@ -164,7 +165,7 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
         }
     };
     let set = args.set.iter().chain(&planned).map(|set| Ok(format!("--set {}", quoted("--set", set.as_ref())?)));
-    // A job whose SITE can't be read ends, so SITE is only set if site.env exists.
+    // A job ends if it can't read the file SITE, so SITE is only set if site.env exists.
     let site = std::env::var_os("SITE").filter(|site| !site.is_empty()).map(|site| folder.join(site));
     let site = site.or_else(|| Some(folder.join("site.env")).filter(|path| path.exists()));
     let job_file = std::path::absolute(&args.job).map_err(|e| Error::io("find", &args.job, e))?;
@@ -191,8 +192,8 @@ fn script(args: &SubmitArgs, scheduler: Scheduler, job: &Job, folder: &Path, scr
     }))
 }
 
-/// Returns an option of the scheduler unchanged. Options with characters that need quoting are an error, because
-/// quoting is not reliable in directives.
+/// Checks that an option of the scheduler needs no quoting, and returns it unchanged. Other options are an error,
+/// because quoting is not reliable in directives.
 fn plain(option: &str) -> Result<String> {
     let fine = |c: char| c.is_ascii_alphanumeric() || "_-+=:,.@%/[]".contains(c);
     if !option.is_empty() && option.chars().all(fine) {

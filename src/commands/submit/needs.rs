@@ -10,14 +10,15 @@ use crate::job::plan::{Plan, limits};
 use crate::memory::own_bytes;
 use std::sync::Arc;
 
-/// Memory of a rank in bytes that its limit does not cover: kernel buffers and tables of its threads.
+/// Bytes of memory that a rank takes outside of its limit: kernel buffers and kernel tables of its threads.
 const BESIDE: u64 = 4 << 20;
-/// Divisor: memory asked for page tables, as a part of the limit. They really take a 512th.
+/// Divisor for page tables: a job script requests 1 / `BESIDE_PART` of the memory limit for them. They take a 512th, so
+/// this is twice their need.
 const BESIDE_PART: u64 = 256;
-/// A process takes at most 1 / `OWN_PART` of the bytes that a limit sets aside for it.
+/// The process itself takes at most 1 / `OWN_PART` of the bytes that its limit sets aside for it.
 const OWN_PART: u64 = 2;
-/// Memory of a node in bytes in addition to that of its ranks: 12 MiB of code (measured), and 10 MiB for the job's
-/// shell and the scheduler's daemon (a guess).
+/// Bytes of memory of a node in addition to the memory of its ranks: 12 MiB of code (measured), and 10 MiB for the
+/// job's shell and the scheduler's daemon (a guess).
 const OF_A_NODE: u64 = 22 << 20;
 /// Memory in bytes of the launcher on a node of several ranks: mpirun or srun, and its daemons. Two ranks with Open
 /// MPI's mpirun took 5 MiB more than the ranks reported; the rest is a margin for other launchers.
@@ -25,22 +26,25 @@ const LAUNCHER: u64 = 16 << 20;
 /// Memory in bytes that a GPU's driver takes of the node, in addition to what counts against the rank's limit: 3 to
 /// 11 MiB of kernel memory on an H100, and a margin for other drivers.
 const OF_A_GPU: u64 = 64 << 20;
-/// Smallest limit in bytes of a rank with a GPU. On an H100 its driver took 102 MiB of it when no kernel was cached.
+/// Smallest limit in bytes of a rank with a GPU. On an H100 the driver took 102 MiB of the limit when no kernel was
+/// cached.
 const LEAST_WITH_GPU: u64 = 144 << 20;
 /// Seconds on CPUs, according to the plan, from which a GPU is requested if the job file names no device. A shorter
 /// job would wait longer for the GPU.
 const WORTH_A_GPU: f64 = 60.0;
 
-/// Ranks and GPUs per node.
+/// Number of ranks and number of GPUs on each node.
 pub(super) struct PerNode {
     pub gpus: u32,
     pub ranks: u32,
 }
 
-/// Returns the ranks and GPUs per node, for ranks of `cores` cores; `None` if earlier runs left nothing to do.
+/// Decides how many ranks and GPUs each node gets, if each rank has `cores` cores. Returns `None` if earlier runs left
+/// nothing to do.
 ///
 /// # Errors
-/// [`Error::Usage`] for several ranks without MPI, and for GPUs that ranks can't use or lack; those of [`Plan::of`].
+/// [`Error::Usage`] for several ranks without MPI, or for GPUs that ranks can't use or lack, and the errors of
+/// [`Plan::of`].
 pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Option<PerNode>> {
     let device = if job.run.device == Device::Gpu { Device::Gpu } else { Device::Cpu };
     let (_, _, by_one_rank) = plan(job, cores, device, [1, 1])?;
@@ -85,34 +89,35 @@ pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Optio
     Ok(Some(PerNode { gpus, ranks }))
 }
 
-/// Returns the memory in bytes to request per node. `limit` is the limit of each of its `ranks` ranks of `cores`
-/// cores, and `cached` is what they read from page cache.
+/// Returns the bytes of memory to request for each node. Each of its `ranks` ranks has `cores` cores and a limit of
+/// `limit` bytes; together they read `cached` bytes from page cache.
 pub(super) fn of_node(limit: u64, cached: u64, [ranks, cores, gpus]: [u32; 3]) -> u64 {
     let unused = own_bytes(limit, cores as usize) / OWN_PART;
     let of_rank = limit + limit / BESIDE_PART + BESIDE - unused;
     let launcher = if ranks > 1 { LAUNCHER } else { 0 };
-    // The total is never less than the limits themselves.
+    // The total is never less than the sum of the limits.
     let of_ranks = u64::from(ranks) * of_rank + OF_A_NODE + launcher;
     of_ranks.max(u64::from(ranks) * limit) + cached + u64::from(gpus) * OF_A_GPU
 }
 
-/// Returns true if an override of the job file may set `limits.host_memory`, by the key or by its table.
+/// Returns true if the override `set` may change `limits.host_memory`: it names this key or the whole table.
 pub(super) fn sets_memory(set: &str) -> bool {
     let keys: Vec<&str> = set.split('=').next().unwrap_or_default().split('.').map(str::trim).collect();
     matches!(keys[..], ["limits"] | ["limits", "host_memory"])
 }
 
-/// Memory and time that one rank needs, on a GPU or the CPU.
+/// Memory and time that a job needs, according to its plan.
 pub(super) struct NodeNeeds {
-    /// Limit of host memory that suits the job, in bytes.
+    /// Suitable limit of host memory for each rank, in bytes.
     pub memory: u64,
-    /// Bytes of rows that the ranks of a node read in random order, from files that should stay in page cache.
+    /// Bytes of rows that the ranks of a node read in random order. Their files should stay in page cache.
     pub cached: u64,
     pub seconds: f64,
 }
 
 impl NodeNeeds {
-    /// Returns the needs according to the plan, for ranks of `cores` cores.
+    /// Plans `job` for `ranks` ranks on `nodes` nodes, with `cores` cores per rank, and returns its needs. `gpu` is
+    /// true if GPUs are requested.
     pub(super) fn of(job: &Job, cores: u32, gpu: bool, [ranks, nodes]: [usize; 2]) -> Result<NodeNeeds> {
         let mut needs = NodeNeeds { memory: 0, cached: 0, seconds: 0.0 };
         let mut most = 0;
@@ -138,15 +143,16 @@ impl NodeNeeds {
             needs.cached = needs.cached.max(limits::read_in_no_order(&plan) / nodes as u64);
             most = most.max(plan.host_memory_limit);
         }
-        // A smaller limit caps this, too: rows are then read from the disk more often.
+        // The job's own limit caps the cache as well. If the cache is too small, rows are read from the disk more
+        // often.
         let ranks_of_node = ranks.div_ceil(nodes) as u64;
         needs.cached = needs.cached.min(ranks_of_node * most.saturating_sub(needs.memory));
         Ok(needs)
     }
 }
 
-/// Returns the plan of a job for ranks of `cores` cores on `device`, with the job and the machine that it is made
-/// for. If it needs more memory than this node has, a node with enough memory is assumed.
+/// Plans `job` for `ranks` ranks with `cores` cores each on `device`. Returns the plan with the job and the machine for
+/// which it was made. If the plan needs more memory than this node has, the function assumes a node with enough memory.
 fn plan(job: &Job, cores: u32, device: Device, [ranks, nodes]: [usize; 2]) -> Result<(Job, Resources, Plan)> {
     let mut job = job.clone();
     job.limits.threads = cores as usize;

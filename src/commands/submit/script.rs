@@ -1,4 +1,4 @@
-//! Text of a job script: directives, the values of this job, and the body that the shipped scripts source.
+//! Text of a job script: directives, the values of this job, and the body that all job scripts of gpugraph share.
 
 use crate::commands::cli::Scheduler;
 use crate::error::{Error, Result};
@@ -9,12 +9,12 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
-/// The part of every job script that is the same for all schedulers.
+/// The part of a job script that is the same for all schedulers.
 const BODY: &str = include_str!("../../../scheduler/run.sh");
 const PBS: &str = include_str!("../../../scheduler/pbs.sh");
 const SLURM: &str = include_str!("../../../scheduler/slurm.sh");
-/// Smallest and largest number of seconds before the walltime at which the job is told to save. In between, it is a
-/// tenth of the walltime.
+/// Bounds in seconds of the grace period: the time before the end of the walltime at which the job is told to save.
+/// Between the bounds it is a tenth of the walltime.
 const GRACE: RangeInclusive<u64> = 20..=120;
 
 /// The values that differ between job scripts. Paths and arguments are quoted for a shell.
@@ -32,21 +32,21 @@ pub(super) struct Script {
     pub memory: u64,
     pub minutes: u64,
     pub options: Vec<String>,
-    /// True if the options ask for an array.
+    /// True if `options` ask for a job array.
     pub is_array: bool,
     pub arguments: String,
     pub folder: String,
     pub config: String,
     pub gpugraph: String,
-    /// Empty if there is no site.env.
+    /// Path of the site's settings, `site.env`; empty if there are none.
     pub site: String,
     /// Path of this script.
     pub script: String,
-    /// Seconds that the plan takes.
+    /// Seconds that the job takes according to its plan.
     pub seconds: f64,
 }
 
-/// Returns the file name ending of the script.
+/// Returns the file name ending of job scripts for a scheduler.
 pub(super) fn ending(scheduler: Scheduler) -> &'static str {
     match scheduler {
         Scheduler::Pbs => "pbs",
@@ -78,7 +78,8 @@ pub(super) fn pasted(path: &Path) -> String {
     }
 }
 
-/// Returns a name that every scheduler accepts: it starts with a letter and has at most 15 characters.
+/// Turns the name of a job into one that every scheduler accepts: it starts with a letter and has at most 15
+/// characters.
 pub(super) fn name(job: &str) -> String {
     let fine = |c: char| if c.is_ascii_alphanumeric() || "_-.".contains(c) { c } else { '_' };
     let name: String = job.chars().map(fine).collect();

@@ -112,8 +112,8 @@ impl NpyArray {
         }
     }
 
-    /// Returns the edges of an array with two columns or two rows. An array of 2 by 2 may be either. If `wide`, its rows
-    /// are the first ends and the second ends of two edges; otherwise each row is an edge.
+    /// Returns the edges of an array with two columns or two rows. In an array of 2 by 2, each column is an edge if
+    /// `wide`, and otherwise each row.
     pub fn pairs(&self, place: ArrayPlace, wide: bool) -> Result<EdgeArrays, Mismatch> {
         let int = self.int()?;
         let shape = || format!("the shape {:?}", self.shape);

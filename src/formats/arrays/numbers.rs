@@ -74,7 +74,7 @@ impl<'a> ArrayReader<'a> {
         &self.bytes[nth * self.column.step..][..self.column.int.bytes]
     }
 
-    /// Returns an error about the `nth` of the last `read` numbers.
+    /// Returns the error for number `nth` of the last read, which had `read` numbers.
     pub fn wrong(&self, nth: usize, read: usize, expected: String, found: String) -> Error {
         self.wrong_for(nth, read, expected, found, "correct the numbers and save them again")
     }
@@ -95,7 +95,7 @@ impl<'a> ArrayReader<'a> {
     }
 
     /// Reads the bytes after the last number, so that damage anywhere in the stream is detected. If `length` is given,
-    /// the stream must have that many bytes. `look` is called after each piece and can stop the reading.
+    /// the stream must have that many bytes. `look` is called after each read, and its error stops the reading.
     ///
     /// # Errors
     /// Bad input if the stream is damaged or has another length, and any error that `look` returns.

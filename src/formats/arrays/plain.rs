@@ -127,7 +127,7 @@ impl PlainArrays {
         Ok(())
     }
 
-    /// Checks that the offsets ascend from row `from` to row `to`.
+    /// Checks that the offsets of the adjacency lists ascend from vertex `from` to vertex `to`.
     fn check_offsets<'a>(
         &self,
         part: &Part,

@@ -14,7 +14,7 @@ use crate::error::{At, Error, Result};
 use crate::formats::pass::stored::{StoredBytes, unpacked};
 use crate::formats::{Packing, ScanState, Sink, Stop, Visitor};
 
-/// Upper bound of the memory in bytes for reading one file, without the decompression of each array.
+/// Upper bound of the memory in bytes for reading one file, not counting the decoder of each array.
 pub(in crate::formats) const MEMORY: u64 = 1 << 20;
 
 /// Number of batches between two reports of progress.

@@ -42,7 +42,7 @@ impl<'a> WeightNumbers<'a> {
 
     fn weight(&self, nth: usize) -> Weight<'static> {
         let (int, bytes) = (self.numbers.column.int, self.numbers.bytes_of(nth));
-        // The bits of a float are read as an unsigned integer, too.
+        // A float is made from the bits of this unsigned integer.
         let unsigned = Int { signed: false, ..int }.of(bytes).unwrap_or_default();
         match (self.float, int.bytes) {
             (true, 4) => Weight::Single(f32::from_bits(unsigned as u32)),

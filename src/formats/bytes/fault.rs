@@ -17,7 +17,7 @@ pub(crate) struct Fault {
 /// The reason why a parser stopped.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The bytes are wrong; the caller knows their file and line.
+    /// The bytes contain a mistake. The caller knows in which file and line they are.
     Fault(Box<Fault>),
     /// The visitor or the watch returned an error.
     Error(Error),
@@ -33,14 +33,14 @@ impl Fault {
         Fault { at, expected: expected.into(), found: found.into(), remedy: remedy.into() }
     }
 
-    /// Converts this fault to the error for the file at `path`, and the place `at` in it.
+    /// Converts this fault to the error for the place `at` in the file at `path`.
     pub fn at(self, path: &std::path::Path, at: At) -> Error {
         Error::input(path, at, self.expected, self.found, self.remedy)
     }
 }
 
 impl Stop {
-    /// Returns the error. For callers whose parser makes no faults: a fault becomes an internal error.
+    /// Returns the error. A fault becomes an internal error, because the caller's parser finds none.
     pub fn into_error(self) -> Error {
         match self {
             Stop::Error(error) => error,

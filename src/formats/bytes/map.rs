@@ -43,7 +43,7 @@ impl MappedFile {
         self.map.as_deref().unwrap_or(&[])
     }
 
-    /// Brings `[from, to)` into memory.
+    /// Loads `[from, to)` into memory.
     ///
     /// # Errors
     /// Bad input if the file has become shorter, or can't be read.
@@ -52,7 +52,7 @@ impl MappedFile {
         match e.raw_os_error() {
             // Before Linux 5.14 this advice is unknown: the pages are read when they are touched.
             Some(libc::EINVAL | libc::ENOSYS) => Ok(()),
-            // Another mapping on the machine may have caused a brief shortage of memory; touching the pages will show.
+            // A shortage of memory may be brief, so the pages are read when they are touched.
             Some(libc::EAGAIN | libc::ENOMEM | libc::EINTR) => Ok(()),
             Some(libc::EFAULT) => {
                 let expected = format!("{} bytes, as when the file was opened", self.bytes().len());

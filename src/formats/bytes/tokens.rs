@@ -71,7 +71,7 @@ pub(crate) fn next_line(data: &[u8], at: usize) -> usize {
 
 /// Counts the newlines in `data`.
 pub(crate) fn newlines(data: &[u8]) -> u64 {
-    // The runs are short so that the compiler counts in bytes and rarely widens.
+    // The newlines of a run fit in a byte, so that the compiler can use vectors of byte counters.
     data.chunks(192).map(|run| u64::from(run.iter().map(|c| u8::from(*c == b'\n')).sum::<u8>())).sum()
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
         return parquet::summary(part).map(|summary| summary.edges);
     }
     if part.format.is_arrays() {
-        // The end of an edge takes at least one byte, and nothing unpacks to much more than a thousand times its size.
+        // An edge takes at least one byte, and no packing shrinks a file to much less than a thousandth.
         let most = part.bytes.saturating_mul(if part.packing == Packing::Plain { 1 } else { 1040 });
         // The scan reports what is wrong with the file.
         return Ok(arrays::table(part).map_or(0, |table| table.edges.min(most)));
@@ -42,8 +42,8 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
         // The scan reports what is wrong.
         Err(_) => return Ok(0),
     };
-    // An entry takes at least two bytes, and nothing unpacks to much more than a thousand times its size. The number of
-    // entries that a header claims is limited to that.
+    // A listed edge takes at least two bytes, and no packing shrinks a file to much less than a thousandth. This limits
+    // the number of edges that a header may claim.
     let most = if part.packing == Packing::Plain { part.bytes / 2 } else { part.bytes.saturating_mul(512) };
     match (&head.layout, head.entries) {
         (BodyLayout::Metis(_), Some(edges)) => return Ok(edges.saturating_mul(2).min(most)),
@@ -65,7 +65,7 @@ pub(crate) fn edges(part: &Part) -> Result<u64> {
     Ok((counted * part.bytes as f64 / seen.max(1) as f64) as u64)
 }
 
-/// Returns a function that finds the largest id in a piece of a plain text file; `None` if the ids are the first two
+/// Returns a function that finds the largest id in a part of a plain text file; `None` if the ids are the first two
 /// numbers of each line.
 ///
 /// # Errors

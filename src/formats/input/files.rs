@@ -92,7 +92,7 @@ fn in_folder(folder: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Returns true for an entry that by convention contains no edges: `.NAME`, `_NAME` and `NAME.weights`.
+/// Returns true for a file or folder that by convention contains no edges: `.NAME`, `_NAME` and `NAME.weights`.
 fn is_aside(entry: &DirEntry) -> bool {
     let name = entry.file_name().as_encoded_bytes();
     name.starts_with(b".") || name.starts_with(b"_") || name.ends_with(b".weights")
@@ -102,8 +102,8 @@ fn is_own(entry: &DirEntry, look: Look<'_>) -> bool {
     entry.file_type().is_dir() && (look.own)(entry.path())
 }
 
-/// Returns the path of a dangling link; the error is reported when it is opened. Any other entry that can't be examined
-/// is an error here.
+/// Returns the path of a dangling link, which is reported when the link is opened. Any other file or folder that can't
+/// be examined is an error here.
 fn dangling(folder: &Path, e: walkdir::Error) -> Result<Option<PathBuf>> {
     let path = e.path().unwrap_or(folder).to_owned();
     if let Some(ancestor) = e.loop_ancestor() {
@@ -202,7 +202,7 @@ fn all_below(folder: &Path, last: bool, look: Look<'_>) -> Result<Vec<PathBuf>> 
         match entry {
             Ok(entry) if entry.file_type().is_dir() => paths.push(entry.into_path()),
             Ok(_) => {}
-            // The error is reported when the folder of that entry is listed.
+            // The error is reported when the folder is listed.
             Err(e) => drop(dangling(here, e)?),
         }
     }

@@ -98,7 +98,7 @@ struct EdgeBuffers {
     is_narrow: bool,
     narrow: Vec<[u32; 2]>,
     wide: Vec<[u64; 2]>,
-    /// The type of the weights, if weights are handed over.
+    /// The type of the weights, if visitors get weights.
     kind: Option<WeightType>,
     weights: Vec<u32>,
 }

@@ -52,8 +52,8 @@ pub(crate) enum EdgeSource {
 }
 
 impl Input {
-    /// Finds the files that `paths` name: files, folders and patterns (see `formats/input/files.rs`), read as one in this order. Every file
-    /// is in `format`, or if that is `None`, in the format that its extension says.
+    /// Finds the files that `paths` name: files, folders and patterns (see `formats/input/files.rs`). They are read as
+    /// one edge list, in this order. Every file is in `format`; if that is `None`, its extension says the format.
     ///
     /// # Errors
     /// Bad input if a path has no files, a file can't be read or has no known extension, or subfolders should not be read.
@@ -71,7 +71,7 @@ impl Input {
         Input { source, name, named, chunk: CHUNK, weights: Weights::Skip, keeps_direction: false, numbering: None }
     }
 
-    /// Opens a file with the contents of a stream. Its name has no extension; messages call it `name`.
+    /// Opens a file to which a stream was copied. The name of the file has no extension; messages call the file `name`.
     ///
     /// # Errors
     /// Bad input if the file can't be read or is not in the format.
@@ -273,12 +273,12 @@ impl Input {
         }
     }
 
-    /// Returns true if every file is in a format that counts from 1. Readers deliver ids that are one less.
+    /// Returns true if every file is in a format that counts from 1. Readers subtract 1 from the ids in these formats.
     pub fn counts_from_one(&self) -> bool {
         !self.parts().is_empty() && self.parts().iter().all(|part| part.format.counts_from_one())
     }
 
-    /// Returns true if the number of vertices is declared, judging by the formats; an archive may or may not declare it.
+    /// Returns true if the format of some file can declare the number of vertices, and for a generator.
     pub fn declares_vertices(&self) -> bool {
         match &self.source {
             EdgeSource::Files(parts) => parts.iter().any(|part| part.format.declares_vertices()),
@@ -286,7 +286,8 @@ impl Input {
         }
     }
 
-    /// Returns true if ids may need 64 bits. Text formats deliver narrow batches as long as the ids fit.
+    /// Returns true if ids may need 64 bits. Even then, readers of text deliver batches with 32-bit ids as long as the
+    /// ids fit.
     pub fn wide(&self) -> bool {
         match &self.source {
             EdgeSource::Files(parts) => parts.iter().any(|part| match part.format {
@@ -321,7 +322,8 @@ impl Input {
     /// file unpacks it.
     ///
     /// # Errors
-    /// Bad input, with file and line or offset; of several mistakes, the first in the input. Errors of a visitor or of the watch.
+    /// Bad input, with the file and the line or offset of the first mistake in the input; and any error that a visitor
+    /// or the watch returns.
     pub fn scan<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
         self.scan_as(Share::ALL, false, CacheUse::Nothing, visitors, watch)?.finish()
     }
@@ -334,8 +336,9 @@ impl Input {
         self.scan_as(Share::ALL, true, CacheUse::Nothing, visitors, watch)?.finish()
     }
 
-    /// Like [`Self::scan`], but for a share of the edges. Every edge is in exactly one share, or if ranks help each other, exactly one rank
-    /// takes it. `cache` keeps chunks for later passes over the same share.
+    /// Like [`Self::scan`], but for a share of the edges. Every edge is in exactly one share. If ranks help each other,
+    /// a rank may also take edges from another share, but each edge only once. `cache` keeps chunks for later passes
+    /// over the same share.
     ///
     /// # Errors
     /// The errors of [`Self::scan`], for the edges in the share.

@@ -34,17 +34,17 @@ pub struct Stream {
 /// The result of copying a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Copied {
-    /// Number of bytes in all.
+    /// Number of bytes that were copied.
     pub bytes: u64,
-    /// xxh3-64 checksum of these bytes.
+    /// xxh3-64 checksum of the copied bytes.
     pub checksum: u64,
-    /// Packing of these bytes.
+    /// Packing of the copied bytes.
     pub packing: Packing,
 }
 
 impl Stream {
-    /// Returns the stream at `path`, if it is one. `-` and descriptors of this process are recognised by name, other
-    /// paths by what is there now.
+    /// Returns the stream at `path`; `None` for a file with a known length. `-` and descriptors of this process are
+    /// recognised by name, other paths by what is there now.
     pub fn of(path: &Path) -> Option<Stream> {
         let stream = Stream { path: path.to_owned() };
         if stream.is_anonymous() {
@@ -58,7 +58,7 @@ impl Stream {
         is_stream.then_some(stream)
     }
 
-    /// Returns a stream for a path that led to one in an earlier run, without looking at what is there now.
+    /// Returns a stream for a path that led to a stream in an earlier run, without looking at what is there now.
     pub fn known(path: &Path) -> Stream {
         Stream { path: path.to_owned() }
     }
@@ -79,7 +79,7 @@ impl Stream {
         &self.path
     }
 
-    /// Returns the name for messages.
+    /// Returns the name of the stream for messages.
     pub fn name(&self) -> String {
         if self.is_standard_input() { "standard input".into() } else { self.path.display().to_string() }
     }
@@ -115,7 +115,7 @@ impl StreamReader {
     /// Waits for bytes or for the end of the stream, and returns true. Returns false if `patience` runs out before.
     ///
     /// # Errors
-    /// Bad input if the stream can't be read, and any error that `check` returns. It is called ten times a second.
+    /// Bad input if the stream can't be read, and any error that `check` returns. `check` is called ten times a second.
     pub fn wait(&self, patience: Option<Duration>, check: &dyn Fn() -> Result<()>) -> Result<bool> {
         let began = Instant::now();
         loop {
@@ -148,7 +148,7 @@ impl StreamReader {
         Ok(filled)
     }
 
-    /// Copies the rest of the stream to the start of `file`. Calls `watch` after each piece with the number of bytes so
+    /// Copies the rest of the stream to the start of `file`. Calls `watch` after each write with the number of bytes so
     /// far.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use crate::formats::pass::state::Worked;
 use crate::formats::weights::Unread;
 use crate::formats::{Part, ScanState, Sink, Visitor};
 
-/// Stands for an open Parquet file. It has no values, because this build can't open one.
+/// Stand-in for an open Parquet file. The type has no values, because this build can't open Parquet files.
 pub(crate) enum Units {}
 
 impl Units {

@@ -14,7 +14,7 @@ pub(super) enum Codec {
     Zstd,
     /// Raw LZ4 blocks.
     Lz4,
-    /// LZ4 blocks in Hadoop frames, which some writers left out.
+    /// LZ4 blocks in Hadoop frames. Some writers left out the frames.
     Lz4Hadoop,
 }
 

@@ -97,11 +97,11 @@ fn numbers(compact: &mut Compact<'_>, into: &mut Option<StructFields>) -> Option
     Some(true)
 }
 
-/// Returns the encoding with this number, if it is one for integers or levels.
+/// Returns the encoding with this number; `None` if it can't encode integers or levels.
 fn encoding(number: i32) -> Option<Encoding> {
     Some(match number {
         0 => Encoding::PLAIN,
-        // The older and the newer number for dictionary encoding.
+        // 2 is the older number of dictionary encoding, 8 the newer.
         2 | 8 => Encoding::RLE_DICTIONARY,
         3 => Encoding::RLE,
         #[expect(deprecated, reason = "levels of old files are in it")]

@@ -22,7 +22,7 @@ use super::thrift::Compact;
 use crate::error::{At, Error, Result};
 use crate::formats::bytes::map::MappedFile;
 
-/// Minimum number of bytes of the file to bring into memory at once.
+/// Minimum number of bytes of the file to load into memory at once.
 const STRIDE: u64 = 1 << 20;
 
 /// Names the current page of a column in error messages.
@@ -102,7 +102,7 @@ impl Pages {
         }
     }
 
-    /// Brings the file up to byte `to` into memory.
+    /// Loads the file up to byte `to` into memory.
     fn populate(&mut self, to: u64) -> Result<()> {
         if to > self.ready {
             let to = to.max(self.ready + STRIDE).min(self.end);
@@ -117,7 +117,7 @@ impl Pages {
     fn next_page(&mut self) -> Result<Option<Page>> {
         loop {
             let before = self.place.at.swap(self.at, Relaxed);
-            // Memory pages that were read are dropped, except at the edges, which are read again.
+            // The memory pages of the previous page are dropped. Pages of memory at its two ends may be read again.
             self.map.drop_range(before as usize, self.at as usize);
             if self.at == self.end {
                 if self.rows > 0 {

@@ -52,7 +52,7 @@ impl IdReader {
         IdReader { place, signed: end.signed, numbers, levels: Vec::with_capacity(BATCH), bits: 0 }
     }
 
-    /// Reads up to `rows` rows. Returns how many there were, and how many of them have a value.
+    /// Reads up to `rows` rows. Returns how many rows it read, and how many of them have a value.
     ///
     /// # Errors
     /// Bad input if pages are damaged.
@@ -118,7 +118,7 @@ impl IdReader {
     }
 }
 
-/// Reads up to `rows` rows. Returns how many there were, and how many of them have a value.
+/// Reads up to `rows` rows. Returns how many rows it read, and how many of them have a value.
 fn batch<T: DataType>(
     reader: &mut ColumnReaderImpl<T>,
     rows: usize,

@@ -1,4 +1,5 @@
-//! How a file is laid out in its format: where the body begins, where it may be cut, and how a piece is parsed.
+//! How a file is laid out in its format: where the body begins, where the body may be split, and how each part is
+//! parsed.
 
 use crate::formats::bytes::tokens::{excerpt, next_line};
 use crate::formats::metis::{self, Cursor};
@@ -61,7 +62,7 @@ impl BodyLayout {
         }
     }
 
-    /// Returns the counts in the first line, if that may contain counts rather than an edge.
+    /// Returns the counts in the first line, if the line may contain counts rather than an edge.
     pub fn counts(&self) -> Option<&CountsLine> {
         match self {
             BodyLayout::Lines(lines) => lines.counts(),
@@ -92,14 +93,14 @@ impl BodyLayout {
         Ok(next)
     }
 
-    /// Returns how many bytes of `data`, the next piece of a stream, can be parsed now; `None` if more bytes are needed
+    /// Returns how many bytes of `data`, the next bytes of a stream, can be parsed now; `None` if more bytes are needed
     /// first.
     pub fn cut_stream(&self, data: &[u8]) -> Result<Option<usize>, Fault> {
         if let Some(record) = self.record() {
             return Ok(Some(data.len() / record * record).filter(|n| *n > 0));
         }
         let end = match self {
-            // A list may be larger than memory, so it is cut between numbers.
+            // An adjacency list may be larger than memory, so it may be split between any two numbers.
             BodyLayout::Metis(_) => data.iter().rposition(|c| matches!(c, b'\n' | b' ' | b'\t' | b'\r')),
             _ => data.iter().rposition(|c| *c == b'\n'),
         };
@@ -109,7 +110,7 @@ impl BodyLayout {
         }
     }
 
-    /// Parses a piece that begins and ends at places returned by `cut` or `cut_stream`.
+    /// Parses `data`, which begins and ends at offsets that `cut` or `cut_stream` returned.
     pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
         match self {
             BodyLayout::Packed => graph500::parse(data, sink),

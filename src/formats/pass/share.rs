@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::comm::{Pass, WorkStealing};
 
-/// One of `ranks` shares of an input. Plain files and generators are divided by chunks; packed files are not divided.
+/// One of `ranks` shares of an input. Plain files and generators are divided between chunks; a packed file belongs to
+/// one share.
 #[derive(Debug, Clone, Copy)]
 pub struct Share<'c> {
     /// Index of the share, from 0.
@@ -50,7 +51,7 @@ pub(crate) struct ChunkQueue<'c> {
     share: Share<'c>,
     chunks: u64,
     pub own: Range<u64>,
-    /// The next chunk of its own share, if ranks do not help each other.
+    /// The next chunk of the rank's own share, if ranks do not help each other.
     next: NextNumber,
     pass: Option<Pass<'c>>,
 }
@@ -64,7 +65,8 @@ impl ChunkQueue<'_> {
         pass.take(self.own.end - self.own.start).map(|taken| self.own.start + taken)
     }
 
-    /// Takes the last chunk of the rank with most chunks left. `None` if there is none, or if `worth` rejects it.
+    /// Takes the last chunk of the rank that has most chunks left. Returns `None` if no chunk is left, or if `worth`
+    /// rejects the chunk.
     pub fn help(&self, worth: impl Fn(u64) -> bool) -> Option<u64> {
         let pass = self.pass?;
         let share = |rank| self.share.range(rank, self.chunks);

@@ -38,7 +38,7 @@ pub(crate) struct ScanState<'a> {
     /// file has one hash in all: the sum over its blocks, because they are parsed in any order.
     pub weights_hashes: Vec<AtomicU64>,
     first_weights_hash: Vec<usize>,
-    /// What the scan knows so far of each file.
+    /// The state of the scan of each file.
     pub seen: Vec<PartState>,
     /// The narrowest type that fits all weights so far, encoded by [`word_of`].
     pub found: AtomicU64,
@@ -59,7 +59,7 @@ pub(crate) struct PartState {
     pub rows: AtomicU64,
     /// Number of edges that have a weight.
     pub weighted: AtomicU64,
-    /// The sum of [`EdgeCounts::balance`].
+    /// The sum of [`EdgeCounts::balance`] over all parsed edges.
     pub balance: AtomicU64,
 }
 
@@ -144,7 +144,7 @@ impl<'a> ScanState<'a> {
         }
     }
 
-    /// Keeps the first weights of the input that may fit no type. `error` makes the error for such a weight.
+    /// Keeps the first weights of the input that u32 or f32 can't represent. `error` makes the error for such a weight.
     pub fn note(&self, place: ErrorPlace, noted: Option<UnfitWeights<Option<Stop>>>, error: impl Fn(Stop) -> Error) {
         let Some(new) = noted else { return };
         let mut noted = self.noted.lock().unwrap_or_else(PoisonError::into_inner);

@@ -78,8 +78,8 @@ pub(crate) fn slabs(chunks: usize) -> usize {
 
 /// Reserves address space to cache `chunks` chunks of `chunk` bytes, as far as the limit of `budget` allows.
 pub(crate) fn addresses(chunk: usize, chunks: usize, budget: &Budget) -> Result<Buffer<u32>> {
-    // Only a part of what `ulimit -v` leaves is used: the cache only saves time, and everything else needs addresses,
-    // too.
+    // The cache gets only a quarter of what `ulimit -v` leaves: it only saves time, and everything else needs
+    // addresses, too.
     let bytes = addresses_left().map_or(budget.limit(), |left| budget.limit().min(left / 4));
     let most = (bytes / chunk as u64) as usize;
     budget.addresses(slabs(chunks).min(most) * (chunk / 4), PURPOSE)
@@ -209,7 +209,7 @@ impl<'m> InputCache<'m> {
         inner.touched.pop().or_else(|| inner.touch(self.words))
     }
 
-    /// Records that a chunk is in memory, or with `None`, that the thread that parses it must read it.
+    /// Records that chunk `number` is in `slab`. With `None`, the thread that parses the chunk must read it.
     pub(crate) fn decide(&self, number: u64, slab: Option<Slab<'m>>) {
         self.lock().chunks[number as usize] = slab.map_or(CachedChunk::Skipped, CachedChunk::Cached);
         self.changed.notify_all();

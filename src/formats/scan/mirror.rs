@@ -1,9 +1,9 @@
 //! Checks that files of undirected edges list each edge equally often at both of its ends.
 //!
-//! A scan sums a hash of the two ends over all entries, with a plus sign in the list of the smaller id and a minus sign
-//! in the list of the larger id. The sum of a symmetric file is 0. The sum of any other file is 0 with a probability of
-//! 1 in 2^64. Weights are not part of the hash. Only if the sum is not 0 do more passes look for the first wrong edge:
-//! each pass divides the id pairs that are still possible among buckets.
+//! A scan sums a hash of the two ends over all listed neighbours, with a plus sign in the list of the smaller id and a
+//! minus sign in the list of the larger id. The sum of a symmetric file is 0. The sum of any other file is 0 with a
+//! probability of 1 in 2^64. Weights are not part of the hash. Only if the sum is not 0 do more passes look for the
+//! first wrong edge: each pass divides the id pairs that are still possible among buckets.
 
 use std::io::BufReader;
 
@@ -20,8 +20,8 @@ use crate::formats::{
 /// Number of buckets in a pass.
 const BUCKETS: usize = 1 << 14;
 
-/// Checks a file of `entries` entries whose hashes sum to `balance`. If the sum is not 0, reads the file again with
-/// `threads` threads to find the wrong edge.
+/// Checks a file that lists `entries` neighbours, whose hashes sum to `balance`. If the sum is not 0, reads the file
+/// again with `threads` threads to find the wrong edge.
 ///
 /// # Errors
 /// Bad input if an edge is listed at only one end. A file that lists every edge once is an error only if direction is
@@ -54,7 +54,7 @@ pub(crate) fn check(part: &Part, head: &FileHead, entries: u64, balance: u64, th
 }
 
 /// Returns the smallest edge that is listed at only one end, or more often at one end than at the other. The first
-/// vertex is the one that lists it (more often).
+/// vertex of the result is the end that lists the edge (more often).
 fn one_sided(part: &Part, vertices: u64, threads: usize) -> Result<(u64, u64)> {
     let (parts, ids) = ([part.clone()], u128::from(vertices));
     let mut pairs = 0..ids * ids;

@@ -39,7 +39,7 @@ pub(crate) fn bytes(part: &Part, threads: usize, weights: Weights) -> u64 {
         let times = if weights.is_wanted() { 3 } else { 2 };
         return times * (unpacking + StoredBytes::BYTES) + arrays::MEMORY;
     }
-    // A block, and the rest carried into the next one, may each contain a line of maximum length, and vectors grow by
+    // A block, and the bytes carried over to the next block, may each contain a line of maximum length. Vectors grow by
     // doubling.
     let block = 2 * (BLOCK + HEAD) as u64;
     unpacking + StoredBytes::BYTES + block * (QUEUE + threads + 2) as u64
@@ -63,13 +63,13 @@ pub(crate) struct Packed<'a> {
 pub(crate) struct PackedBlock {
     part: usize,
     data: Vec<u8>,
-    /// Number of its first line, from 1. `offset` is its offset in the unpacked bytes.
+    /// Line number of the block's first line, from 1. `offset` is the block's offset in the unpacked bytes.
     line: u64,
     offset: u64,
     /// Number of packed bytes from which the block was unpacked.
     stored: u64,
     number: u64,
-    /// The weights of its edges, if the caller wants them and they are in a separate file.
+    /// The weights of the block's edges, if the caller wants them and they are in a separate file.
     weights: Option<Arc<WeightsFile>>,
 }
 
@@ -125,7 +125,7 @@ impl<'a> Packed<'a> {
             let mut next = self.next_alone.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(&part) = self.alone.get(*next) else { return Ok(()) };
             *next += 1;
-            // To keep the order of the input, the lock is held until the part is done.
+            // To keep the order of the input, the lock is held until the file is parsed.
             let _turn = self.shared.ordered.then_some(next);
             self.part(part, sink).map_err(|error| Box::new(((part, 0), error)))?;
         }

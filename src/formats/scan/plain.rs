@@ -32,7 +32,7 @@ pub(crate) struct PlainFiles<'c> {
 /// A plain file of a scan.
 struct Body {
     part: usize,
-    /// Number of its first chunk among the chunks of all plain files.
+    /// Number of the file's first chunk among the chunks of all plain files.
     first: u64,
     /// For METIS files: the vertex of the first line in each chunk.
     vertices: Arc<[u64]>,
@@ -133,7 +133,8 @@ impl<'c> PlainFiles<'c> {
         self.each(shared, cache, sink, || self.queue.take())
     }
 
-    /// Runs a thread that parses chunks of ranks that are behind. It does not cache them; their own ranks do.
+    /// Runs a thread that parses chunks of ranks that are behind. It does not cache them, because only the rank to
+    /// which a chunk belongs may use it again.
     pub fn help<V: Visitor>(&self, shared: &ScanState<'_>, sink: &mut Sink<'_, V>) -> Worked {
         self.each(shared, CacheUse::Nothing, sink, || self.queue.help(|number| self.is_worth_taking(shared, number)))
     }
@@ -160,7 +161,8 @@ impl<'c> PlainFiles<'c> {
                 }
                 OpenFile::Arrays(arrays) => arrays.chunk(shared, file.part, chunk, sink),
                 OpenFile::Lines(lines) => lines.chunk(shared, chunk, sink),
-                // Units report chunks as done themselves, including other chunks than this one.
+                // The reader of Parquet reports chunks as done itself, because a row group may have several chunk
+                // numbers.
                 OpenFile::Units(units) => {
                     units.chunk(shared, file.part, (file.first, chunk), sink)?;
                     held.replace(kind);
@@ -173,8 +175,8 @@ impl<'c> PlainFiles<'c> {
         Ok(())
     }
 
-    /// Returns true if another rank's chunk is worth taking. It is not if it must be read from disk and cached, because
-    /// its own rank does that.
+    /// Returns true if another rank's chunk is worth parsing here. It is not if it must be read from disk, because its
+    /// own rank reads and caches it.
     fn is_worth_taking(&self, shared: &ScanState<'_>, number: u64) -> bool {
         let file = self.file(number);
         match self.opened(shared, file).as_deref() {
@@ -184,7 +186,8 @@ impl<'c> PlainFiles<'c> {
     }
 }
 
-/// Opens a file and counts its chunks; `None` if it is empty. `vertices` is passed if the file was open before.
+/// Opens a file and counts its chunks; `None` if it is empty. If the file was open before, `vertices` has the first
+/// vertex of each chunk.
 fn open(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(OpenFile, u64)>> {
     let part = &shared.parts[index];
     if part.records.is_some() {
@@ -302,7 +305,7 @@ impl Lines {
         shared.advance((to - from) as u64)
     }
 
-    /// Adds the place in the file to the error of a parser, whose piece starts at `at`.
+    /// Adds the place in the file to the error of a parser whose bytes start at offset `at` of the file.
     fn place(&self, stop: Stop, part: &Part, at: usize) -> Error {
         let data = self.map.bytes();
         match stop {
@@ -314,7 +317,7 @@ impl Lines {
         }
     }
 
-    /// Returns the vertex of the first line of each chunk of a METIS file, which takes another pass over the file.
+    /// Returns the vertex of the first line of each chunk of a METIS file. This takes another pass over the file.
     fn count_vertices(&self, shared: &ScanState<'_>, threads: usize) -> Result<Vec<u64>> {
         let chunks = self.map.bytes().len().div_ceil(shared.chunk);
         let next = NextNumber::new(0);

@@ -1,4 +1,5 @@
-//! The chunks of a plain file of fixed-size records, which are read piece by piece, or taken from the cache.
+//! The chunks of a plain file of fixed-size records. A thread reads a chunk in pieces that fit in the L2 cache, or
+//! takes the chunk from the input cache.
 
 use crate::error::Result;
 use crate::formats::bytes::read::Reader;
@@ -145,7 +146,8 @@ impl Records {
         let mut of_weights = self.weights.is_some().then(|| ScanState::hasher(part, chunk));
         let (mut at, mut cursor) = (from, Cursor::default());
         while at < last {
-            // The bytes before the chunk's first record form a separate piece: the end of a record, or a header.
+            // The bytes before the chunk's first record form a separate piece. They are a header, or the end of a
+            // record that the previous chunk parses.
             let until = if at < start { start.min(last) } else { last }.min(at + PIECE);
             with(at, until, &mut |bytes| {
                 hasher.update(&bytes[..until.min(to).saturating_sub(at)]);

@@ -28,8 +28,9 @@ pub struct Scan {
     pub checksum: u64,
     /// The same checksum over the bytes of separate weights files, if the caller wants weights; otherwise 0.
     pub weights_checksum: u64,
-    /// The type of the weights; `None` if no edge has one, or if weights are skipped. A scan that finds the type gives
-    /// u32 if all weights are integers below 2^32. A scan that reads weights gives the type in which they are read.
+    /// The type of the weights; `None` if no edge has a weight, or if weights are skipped. A scan that finds the type
+    /// gives u32 if all weights are integers below 2^32. A scan that reads weights gives the type in which they are
+    /// read.
     pub weights: Option<WeightType>,
     /// Which files contain only one direction of each edge.
     pub halves: Halves,
@@ -53,14 +54,15 @@ pub struct Seen {
     parts: Vec<(Part, Option<FileHead>)>,
     /// The number of threads of the scan.
     threads: usize,
-    /// Five counts for every file: entries, vertex lines, weighted edges, low halves of balances, and high halves of
-    /// balances. Then the hash of each chunk of the input, which is zero for chunks of other shares, and the hashes
-    /// of weights.
+    /// Five numbers per file: edges, vertex lines, edges with a weight, low half of the balance, and high half of the
+    /// balance. The hash of each chunk of the input follows (zero for chunks of other shares), and then the hashes of
+    /// weights.
     sums: Vec<u64>,
     /// The number of hashes of weights.
     weights_hashes: usize,
-    /// The largest number of vertices that a header declares, plus one; the type of weights, encoded by [`word_of`];
-    /// and the places of the first integer weights that are too wide or rounded, encoded by [`word_of_place`].
+    /// Four numbers: the largest number of vertices that a header declares, plus one; the type of weights as
+    /// [`word_of`] encodes it; and as [`word_of_place`] encodes them, the places of the first integer weight of 2^32 or
+    /// more and of the first that f32 would round.
     most: [u64; 4],
     weights: Weights,
     /// The errors for the first weights in this share that are 2^32 or more, or that f32 would round.
@@ -176,8 +178,8 @@ fn word_of_place(first: &Option<(ErrorPlace, Error)>) -> u64 {
 }
 
 /// Refuses integer weights from 2^32 on if all weights are integers. If the type is f32, warns of weights that are
-/// rounded. `most` contains the places of the first such weights in all shares, and only the share with that place
-/// reports it.
+/// rounded. `most` contains the places of the first such weights in all shares. Only the share that contains the place
+/// reports the weight.
 fn check_unfit(
     noted: UnfitWeights<Option<(ErrorPlace, Error)>>,
     most: [u64; 4],
@@ -195,7 +197,7 @@ fn check_unfit(
     }
 }
 
-/// Refuses a file with edges that have no weight, if other edges of the input have one.
+/// Refuses a file with edges that have no weight, if other edges of the input have weights.
 fn check_weighted(path: &Path, entries: u64, weighted: u64) -> Result<()> {
     if weighted == entries {
         return Ok(());
@@ -204,7 +206,7 @@ fn check_weighted(path: &Path, entries: u64, weighted: u64) -> Result<()> {
     Err(Error::input(path, At::File, "a weight for every edge of the input, or for none", found, NONE_LACKING))
 }
 
-/// Checks the counts in the header against those of the body.
+/// Checks the counts in the header against the counts of the body.
 fn check_counts(path: &Path, head: &FileHead, entries: u64, rows: u64) -> Result<()> {
     const REMEDY: &str = "the file is cut short, or its header is wrong: fetch or make it again";
     let wrong = |expected: String, found: String| Err(Error::input(path, At::File, expected, found, REMEDY));

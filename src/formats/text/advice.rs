@@ -20,7 +20,7 @@ const MIXED: &str = "make the columns of all lines alike: awk '{print $1, $2}' I
 const NEIGHBOURS: &str =
     "of an adjacency list tr ':' ' ' < IN | awk '{for (i = 2; i <= NF; i++) print $1, $i}' > OUT makes edges";
 
-/// Returns the remedy for a line in a file whose first line has exactly two ids.
+/// Returns the remedy for a wrong line in a file whose first line has exactly two ids.
 pub(super) fn advice_of_two(data: &[u8]) -> Cow<'static, str> {
     let line = first_line(data);
     if let Some(remedy) = of_numbers(line, [0, 1]) {

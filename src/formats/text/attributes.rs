@@ -3,8 +3,8 @@
 use crate::formats::bytes::tokens::weight_end;
 use std::ops::Range;
 
-/// Returns the offset after the dictionary at `at`, and the range of the number of `'weight'`, which is empty if there
-/// is no such key; `None` if the dictionary does not end on its line, or its weight is not a number.
+/// Returns the offset after the dictionary at `at`, and the range of the value of `'weight'`, which is empty if there
+/// is no such key. Returns `None` if the dictionary does not end on its line, or if the value is not a number.
 pub(crate) fn read(data: &[u8], at: usize) -> Option<(usize, Range<usize>)> {
     if data.get(at + 1) == Some(&b'}') {
         return Some((at + 2, 0..0));
@@ -47,8 +47,8 @@ fn string(data: &[u8], at: usize, quote: u8) -> Option<usize> {
     }
 }
 
-/// Returns the offset after the number of `'weight'`, and its range. If the word is not a key, returns `at` itself and
-/// an empty range.
+/// Returns the offset after the value of `'weight'`, and the range of the value. If the word is not a key, returns `at`
+/// itself and an empty range.
 fn weight(data: &[u8], at: usize) -> Option<(usize, Range<usize>)> {
     let blanks = |mut at: usize| {
         while data.get(at) == Some(&b' ') {

@@ -14,7 +14,7 @@ use crate::formats::bytes::tokens::{excerpt, newlines, number};
 pub(crate) struct CountsLine {
     /// Number of the line, from 1.
     pub line: u64,
-    /// The possible meanings of its numbers.
+    /// The possible meanings of the numbers in the line.
     sizes: Vec<DeclaredSizes>,
     /// The line as it is shown in messages.
     shown: String,
@@ -65,8 +65,8 @@ impl CountsLine {
         self.sizes.iter().find_map(|sizes| {
             let ratio = Ratio::of(sizes.edges, following)?;
             let [from, to] = sizes.ends.map(u128::from);
-            // Between so few vertices there can be no more edges than this. Sorted lists of edges begin with the
-            // smallest ids.
+            // This many vertices can't have more edges than `from * to`. An edge in the first line often fails this
+            // test, because sorted lists begin with the smallest ids.
             let possible = u128::from(sizes.edges) <= from * to;
             (possible || (sizes.common && ratio == Ratio::Same)).then(|| self.message(ratio))
         })

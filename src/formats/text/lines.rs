@@ -13,7 +13,7 @@ use crate::formats::bytes::tokens::{
 };
 use crate::formats::{Fault, Sink, Stop, Visitor};
 
-/// Maximum length in bytes of a line with an edge; a file with a longer one is not in the named format.
+/// Maximum length in bytes of a line with an edge; a file with a longer line is not in the named format.
 pub(crate) const LONGEST: usize = 1 << 20;
 
 /// Whether a weight follows the two ids.
@@ -35,7 +35,7 @@ pub(crate) struct Grammar {
     pub commas: bool,
     /// Whether two consecutive tabs mean an empty column.
     pub single_tabs: bool,
-    /// The smallest id, which is handed over as 0.
+    /// The smallest id in the file's numbering, which becomes 0 in the graph.
     pub base: u64,
     /// The largest id in the file's numbering.
     pub largest: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Grammar {
     pub attributes: bool,
     /// How lines with quotes are parsed, if the first line has none.
     pub quoted: Option<TableGrammar>,
-    /// The counts in the first line, if that may contain counts rather than an edge.
+    /// The counts in the first line, if the line may contain counts rather than an edge.
     pub counts: Option<CountsLine>,
     /// Description of a correct line, for messages.
     pub expected: String,
@@ -201,8 +201,8 @@ fn is_comment(data: &[u8], first: usize, grammar: &Grammar) -> bool {
     grammar.comments.contains(&c) && (c != b'/' || data.get(first + 1) == Some(&c))
 }
 
-/// Checks what follows the second id. Returns the start of the next line, or `None` if the line is wrong. If
-/// `WEIGHTED`, sets `place` to the range of the weight, if there is one.
+/// Checks what follows the second id. Returns the start of the next line, or `None` if the line is wrong. If `WEIGHTED`
+/// and the line has a weight, sets `place` to the range of the weight.
 fn rest<const WEIGHTED: bool>(data: &[u8], at: usize, grammar: &Grammar, place: &mut Range<usize>) -> Option<usize> {
     let line_end = |at: usize| match data.get(at) {
         None => Some(at),

@@ -49,7 +49,7 @@ pub(crate) enum LineLayout {
 }
 
 impl LineLayout {
-    /// Returns the counts in the first line, if that may contain counts rather than an edge.
+    /// Returns the counts in the first line, if the line may contain counts rather than an edge.
     pub fn counts(&self) -> Option<&CountsLine> {
         match self {
             LineLayout::Pairs(grammar) => grammar.counts.as_ref(),
@@ -90,7 +90,7 @@ fn grammar(weight: WeightRule, delimiter: Delimiter, single_tabs: bool, quoted: 
 /// The fault of the first line that can't be read.
 pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head<LineLayout>, Fault> {
     read_head(prefix, start, part).map_err(|fault| {
-        // Everything else depends on the column separator, so a comma that is no separator is the more useful reason.
+        // A decimal comma is reported before any other mistake, because it may be why the columns were not recognised.
         let window = TextWindow::new(prefix);
         let lines = prefix[fault.at..window.bytes.len().max(fault.at)].split(|c| *c == b'\n').take(2);
         match lines.into_iter().find_map(decimal_commas) {
@@ -222,7 +222,8 @@ impl FirstLines<'_> {
         match &self.options.columns {
             Columns::Numbers(numbers) => {
                 let ends = numbered(numbers);
-                // An unnamed first column above an index (",0,1") is not an edge.
+                // A line with an empty field above a value is a heading, even if the other names are numbers (",0,1"
+                // above an index).
                 let gap = |(at, field): (usize, &LineField<'_>)| {
                     field.text.is_empty()
                         && self.second.is_some_and(|row| row.fields.get(at).is_some_and(|f| !f.text.is_empty()))
@@ -303,7 +304,8 @@ impl FirstLines<'_> {
         })
     }
 
-    /// Returns the layout of lines like `row`, with the columns of a heading if there is one.
+    /// Returns the layout of lines like `row`. The columns that the user numbered are read, or else the columns of
+    /// `heading`, or else the first ones.
     fn layout(
         &self,
         row: &TextLine<'_>,
@@ -327,7 +329,7 @@ impl FirstLines<'_> {
         let whole = if heading.is_some() && fits { named.max(columns) } else { columns + row_more };
         if by_name && heading.is_some() && !fits {
             let expected = format!("{named} columns, as the heading names");
-            // R writes row names in this way.
+            // R writes row names in a column that the heading does not name.
             let remedy = if columns == named + 1 { chosen(ends.u + 1, ends.v + 1) } else { COLUMNS.into() };
             return Err(Fault::new(row.at, expected, format!("{columns} in {}", row.shown), remedy));
         }
@@ -363,7 +365,7 @@ impl FirstLines<'_> {
         };
         let (EdgeColumns { u, v, weight: of_weight }, delimiter) = (ends, row.delimiter);
         let table = TableGrammar { delimiter, u, v, weight: of_weight, columns: whole, counts };
-        // A third column that is not a weight is a mistake, unless it was declared to be something else.
+        // A third column that is not a weight is a mistake, unless the heading or the job names the columns.
         let quoted = declared || columns < 3 || of_weight.is_some();
         Ok(match weight.filter(|_| plain) {
             Some(weight) => grammar(

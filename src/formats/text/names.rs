@@ -31,7 +31,7 @@ const TRIPLES: [[&[&str]; 3]; 2] =
 
 const RELATIONS: &[&str] = &["relation", "rel", "r", "relationship", "predicate", "pred", "p", "property"];
 
-/// Names that mean both ends if each is followed by a number or letter (`node1`, `node2`; `id_a`, `id_b`).
+/// Names of an end of an edge if a number or letter follows (`node1`, `node2`; `id_a`, `id_b`).
 const NUMBERED: [&str; 13] =
     ["", "v", "n", "u", "i", "user", "person", "author", "actor", "entity", "protein", "gene", "member"];
 
@@ -138,8 +138,8 @@ fn stem(mut name: &str) -> &str {
     name
 }
 
-/// Returns true if `bare` is `kind`, perhaps with words such as node or id, then `number`: `user1`, `nodeid1`. A number
-/// alone is not enough.
+/// Returns true if `bare` consists of `kind`, perhaps words such as node or id, and `number`: `user1`, `nodeid1`. A
+/// number alone is not enough.
 fn is_numbered(bare: &str, kind: &str, number: &str) -> bool {
     bare.strip_suffix(number).is_some_and(|name| !name.is_empty() && stem(name) == kind)
 }

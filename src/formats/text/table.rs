@@ -30,7 +30,7 @@ pub(crate) struct TableGrammar {
 pub(crate) struct EdgeRow {
     pub u: u64,
     pub v: u64,
-    /// The range of its weight, which is empty if it has none.
+    /// The range of the weight; empty if the edge has none.
     pub weight: Range<usize>,
     /// The start of the next line.
     pub next: usize,
@@ -69,7 +69,7 @@ impl TableGrammar {
         Ok(())
     }
 
-    /// Returns the largest id in a piece of the body. Lines that are cut off or wrong are skipped.
+    /// Returns the largest id in `window`, a part of the body. Lines that are cut off or wrong are skipped.
     pub(crate) fn largest(&self, window: &[u8]) -> u64 {
         window
             .split(|c| *c == b'\n')
@@ -145,9 +145,9 @@ impl TableGrammar {
         }
     }
 
-    /// Returns the start of the next line if this line is a comment after `;`, in a file whose delimiter is also `;`.
-    /// Such a comment contains words, and no number where a row has an id. A row whose first column is empty is not a
-    /// comment.
+    /// Returns the start of the next line if the line at `line` is a comment that begins with `;`, in a file whose
+    /// delimiter is also `;`. Such a comment contains words, and no number where a row has an id. A row whose first
+    /// column is empty is not a comment.
     #[cold]
     pub(crate) fn semicolon_comment(&self, data: &[u8], line: usize) -> Option<usize> {
         let next = next_line(data, line);
@@ -176,7 +176,7 @@ impl TableGrammar {
     }
 }
 
-/// Returns the start of the next line if this line is blank or a comment.
+/// Returns the start of the next line if the line at `at` is blank or a comment.
 #[cold]
 fn skipped_line<const D: u8>(data: &[u8], at: usize) -> Option<usize> {
     let first = blanks(data, at);
@@ -218,8 +218,8 @@ fn id(data: &[u8], at: usize) -> Option<(u64, usize)> {
     (data.get(end) == Some(&b'"')).then_some((id, end + 1))
 }
 
-/// Returns the offset after the field at `at`, and the range of the weight in it if the field is a dictionary of
-/// attributes; `None` if its quotes are not closed on the line.
+/// Returns the offset after the field at `at`. If the field is a dictionary of attributes, also returns the range of
+/// its weight. Returns `None` if quotes are not closed on the line.
 #[inline(always)]
 fn skip<const D: u8>(data: &[u8], mut at: usize, braces: bool) -> Option<(usize, Range<usize>)> {
     match data.get(at) {

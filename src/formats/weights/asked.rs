@@ -15,7 +15,7 @@ const NAMED: usize = 6;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AskedWeights {
-    /// The type of the weights in the input; no weights if it has none.
+    /// Weights are read in the type that they have in the input. If the input has none, none are read.
     #[default]
     Auto,
     /// Weights are not read.
@@ -104,12 +104,12 @@ pub fn missing(name: &str, unread: Option<&Unread>) -> Error {
 pub struct Unread {
     /// The columns as a message names them, such as `numbers in the column "length"`.
     pub found: String,
-    /// The options that read one of them as the weight.
+    /// The options that read one of these columns as the weight.
     pub remedy: String,
 }
 
 impl Unread {
-    /// Describes the columns with these names. `remedy` names the options that read one of them as the weight.
+    /// Describes the columns with these names. `remedy` names the options that read one of these columns as the weight.
     pub(crate) fn of(names: &[String], remedy: String) -> Unread {
         let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
         let columns = if names.len() == 1 { "column" } else { "columns" };

@@ -1,6 +1,6 @@
 //! Weights of edges: their types, and how a scan treats them.
 //!
-//! A weight is an integer below 2^32, or a finite f32 from 0 on. Both are handed over as 32 bits that sort like the
+//! A weight is an integer below 2^32, or a finite f32 from 0 on. Visitors get both as 32 bits that sort like the
 //! weights.
 
 mod asked;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::formats::Fault;
 use crate::formats::bytes::tokens::number;
 
-/// Only floats below this can have a fraction; all larger ones are integers.
+/// 2^53: from here on, every f64 is an integer.
 const EXACT: f64 = (1u64 << f64::MANTISSA_DIGITS) as f64;
 
 /// The type of the weights of an input.
@@ -33,9 +33,9 @@ pub enum Weights {
     /// The scan does not read weights.
     #[default]
     Skip,
-    /// The scan checks weights and finds their type, but hands none over.
+    /// The scan checks weights and finds their type, but visitors get no weights.
     Find,
-    /// The scan hands over a weight of this type with each edge.
+    /// Visitors get a weight of this type with each edge.
     Read(WeightType),
 }
 
@@ -60,7 +60,7 @@ impl fmt::Display for WeightType {
 pub(crate) enum Weight<'a> {
     Whole(u64),
     Signed(i64),
-    /// A number in a file of f32. Such weights are f32 unless all are integers below 2^32.
+    /// A weight that is stored as f32. The type of such weights is f32, unless all are integers below 2^32.
     Single(f32),
     Float(f64),
     /// A number as text, perhaps in quotes.
@@ -74,7 +74,7 @@ pub(crate) enum WeightClass {
     Whole,
     /// An integer that f32 can't represent exactly.
     Rounded,
-    /// An integer from 2^32 on; `rounded` says that f32 can't represent it exactly.
+    /// An integer from 2^32 on; `rounded` is true if f32 can't represent it exactly.
     Wide { rounded: bool },
     /// A number that is not an integer.
     Decimal,
@@ -103,7 +103,7 @@ impl WeightClass {
     }
 }
 
-/// The reason why a weight can't be accepted.
+/// The reason why a weight is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mistake {
     Negative,
@@ -155,7 +155,7 @@ impl Mistake {
     }
 }
 
-/// The remedy if some edges have a weight and others do not.
+/// The remedy for an input in which some edges have a weight and others do not.
 pub(crate) const NONE_LACKING: &str =
     "give every edge one, or read the edges without: [input] weights = \"none\", convert --weights none";
 
@@ -165,13 +165,13 @@ impl Weights {
         self != Weights::Skip
     }
 
-    /// Returns true if weights are handed over.
+    /// Returns true if visitors get weights.
     pub fn is_read(self) -> bool {
         matches!(self, Weights::Read(_))
     }
 
     /// Checks a weight. Returns its bits, and what it implies for the type of all weights. The bits are meaningful only
-    /// if weights are handed over.
+    /// if visitors get weights.
     #[inline]
     pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u32, WeightClass), Mistake> {
         let whole = match weight {
@@ -202,14 +202,14 @@ impl Weights {
         }
     }
 
-    /// Returns the narrowest type for f32 weights, which are given by their bits; `None` if some weight is invalid, or
-    /// if the weights can't be handed over unchanged.
+    /// Returns the narrowest type for f32 weights with these bits. Returns `None` if some weight is invalid, or if
+    /// visitors need weights of another type.
     pub(crate) fn take_floats(self, bits: &[u32]) -> Option<WeightType> {
         let as_they_are = match self {
             Weights::Skip | Weights::Find | Weights::Read(WeightType::F32) => true,
             Weights::Read(WeightType::U32) => false,
         };
-        // Infinity, NaN and all negative floats have larger bits.
+        // Infinity, NaN and all negative floats have larger bits than the largest finite float.
         let largest = bits.iter().fold(0, |largest, &bits| bits.max(largest));
         let is_u32 = |&bits: &u32| is_u32(f32::from_bits(bits).into());
         (as_they_are && largest <= f32::MAX.to_bits())

@@ -60,7 +60,7 @@ impl Shape {
     /// Returns an R-MAT graph with these quadrant probabilities.
     ///
     /// # Errors
-    /// [`Error::Usage`] if they are not probabilities, or their sum is not 1.
+    /// [`Error::Usage`] if `quadrants` are not probabilities, or their sum is not 1.
     pub fn rmat(scale: u32, edges: u64, quadrants: [f64; 4]) -> Result<Shape> {
         let is_share = quadrants.iter().all(|part| (0.0..=1.0).contains(part));
         let rounded = quadrants.map(|part| (part * f64::from(PARTS)).round() as u32);

@@ -3,12 +3,12 @@
 //! Vertices form cliques, whose sizes are uniform from 1 to the largest. Two vertices of a clique are joined in both
 //! directions, or with some probability in only one. Each direction has from 1 to `parallel` edges.
 //!
-//! Vertices are also joined to other cliques. For the distances 1, 2, 4 and so on, with probability `between`, half of
-//! it, a quarter of it and so on, the vertex at this distance is looked up. If it is in another clique, the edge leads
-//! to a random vertex of that clique. Ids are permuted at the end.
+//! Vertices are also joined to other cliques. For `d` = 1, 2, 4 and so on, vertex `u` looks up vertex `u + d` with
+//! probability `between / d`. If vertex `u + d` is in another clique, `u` gets an edge to a random vertex of that
+//! clique. Ids are permuted at the end.
 //!
-//! Each random number depends only on the ids of vertices, so the edges of a clique can be generated without those of
-//! other cliques. For each clique, or for each group of cliques if there are many, two numbers are stored: its first
+//! Each random number depends only on the ids of vertices, so the edges of a clique can be generated without the edges
+//! of other cliques. For each clique, or for each group of cliques if there are many, two numbers are stored: its first
 //! vertex and its first edge.
 
 use crate::error::Result;
@@ -255,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Checks the memory for many cliques. A table with an entry per clique would take more memory than a node has.
+    /// Checks the memory for many cliques. A table with a row per clique would take more memory than a node has.
     #[test]
     fn many_cliques_take_little_memory() {
         let parameters = Parameters { largest_clique: 1, between: 0.0, ..Parameters::of(1 << 24) };

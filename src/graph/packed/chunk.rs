@@ -3,7 +3,7 @@
 //! The first 32-bit word is the first neighbour. The low five bits of the next word are a width in bits. The other 91
 //! bits have as many numbers of this width as fit: the difference of each further neighbour from the one before, or 0
 //! after the last neighbour. So a GPU thread reads a chunk with one load, and needs no other chunk to unpack it. In a
-//! Graph500 graph of scale 24 an entry takes 2.1 bytes in the lower half and 1.9 bytes in the upper half, where the
+//! Graph500 graph of scale 24 a neighbour takes 2.1 bytes in the lower half and 1.9 bytes in the upper half, where the
 //! rows of hubs are dense.
 
 /// Number of 32-bit words of a chunk.
@@ -15,15 +15,15 @@ const BITS: u32 = 91;
 const WIDEST: u32 = 31;
 
 /// Returns an upper bound of the words that chunks of `neighbours` neighbours of a row take. A chunk has at least three
-/// neighbours, with two exceptions: before a neighbour that is 2^31 or more beyond the previous one, which happens at
-/// most once, and at the end of the row.
+/// neighbours, with two exceptions. One is the end of the row. The other is a difference of 2^31 or more between
+/// neighbours, which happens at most once.
 pub fn most_words(neighbours: usize) -> usize {
     WORDS * (neighbours / 3 + 2)
 }
 
 /// Packs `row`, ascending neighbours of a row, and appends the chunks to `chunks`. Returns the number of neighbours at
-/// the end of `row` that stay unpacked. If the row `ends` here, none does. Otherwise the neighbours of the last chunk
-/// stay unpacked, because more neighbours may fit this chunk.
+/// the end of `row` that stay unpacked. If the row `ends` here, no neighbour stays unpacked. Otherwise the neighbours
+/// of the last chunk stay unpacked, because more neighbours may fit this chunk.
 pub fn pack(row: &[u32], ends: bool, chunks: &mut Vec<u32>) -> usize {
     let mut rest = row;
     while let [first, others @ ..] = rest {

@@ -127,7 +127,7 @@ impl HalfPacked {
 
 /// Packs the rows of `block`.
 fn pack_block(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
-    // A test can use the failpoint to take memory away.
+    // A test uses the failpoint to make memory run out.
     if failpoint::hit("packed.lower").is_err() {
         packer.budget().reserve(u64::MAX / 2, "packed rows")?;
     }

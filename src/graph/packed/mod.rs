@@ -18,7 +18,7 @@ use crate::memory::{Buffer, Reservation};
 #[derive(Debug)]
 pub struct PackedRows {
     blocks: Vec<BlockOffsets>,
-    /// The chunks of all rows, [`WORDS`] words each.
+    /// The chunks (packed neighbours) of all rows, [`WORDS`] words each.
     chunks: Buffer<u32>,
     _reserved: Reservation,
 }
@@ -26,7 +26,7 @@ pub struct PackedRows {
 /// Positions of the rows of one packed block.
 #[derive(Debug)]
 struct BlockOffsets {
-    /// Number of chunks in all blocks before this one.
+    /// Number of chunks in all earlier blocks.
     before: u64,
     /// Start of each row among the block's chunks, and the end of the last row.
     starts: Vec<u32>,

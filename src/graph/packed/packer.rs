@@ -12,16 +12,16 @@ const PURPOSE: &str = "packed rows of whole neighbours";
 
 /// Most neighbours of a row that are packed at a time.
 const PART: usize = 1 << 12;
-/// Fewest and most bytes that a block reserves at a time for chunks. Between the two, it reserves an eighth of the
-/// bytes that it has.
+/// Fewest and most bytes that a block reserves at a time for chunks of packed neighbours. Between the two, it reserves
+/// an eighth of the bytes that it has.
 const STEP: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
 
 /// Collects the packed rows of one half, block by block.
 pub struct Packer {
     budget: Budget,
     blocks: usize,
-    /// Address space for the chunks of all blocks, more than there can be. Each block has a place of its own, so
-    /// several threads write at once.
+    /// Address space for the chunks of all blocks, which is larger than all chunks can become. Each block has a range
+    /// of its own, so several threads write at once.
     chunks: Buffer<AtomicU32>,
     state: Mutex<PackerState>,
     /// Number of blocks that are begun and not complete.
@@ -47,10 +47,10 @@ impl Drop for BegunGuard {
 
 struct PackerState {
     done: Vec<BlockOffsets>,
-    /// Number of words of all chunks that have a place. `reserved` is the memory reserved for them.
+    /// Number of words of `chunks` that are assigned to blocks. `reserved` is the memory reserved for these words.
     words: usize,
     reserved: Reservation,
-    /// Complete blocks that have no place yet, because a block before them is not complete.
+    /// Complete blocks that have no range of `chunks` yet, because an earlier block is incomplete or memory is short.
     waiting: BTreeMap<usize, BlockPacker>,
 }
 
@@ -78,7 +78,7 @@ impl Packer {
         b < state.done.len() || state.waiting.contains_key(&b)
     }
 
-    /// Estimates the bytes that a block takes until its chunks are copied to their place, the copy included.
+    /// Estimates the bytes that a block takes until its chunks are copied to the packer, the copy included.
     pub fn block_bytes(rows: u64, entries: u64) -> u64 {
         lists_bytes(rows) + 5 * entries
     }
@@ -111,8 +111,9 @@ impl Packer {
     /// Adds block `index`, which must be complete. Blocks may come in any order, each once.
     ///
     /// # Errors
-    /// [`Error::Limit`] if there is no memory to place the block. The packer then keeps it without a place. While other
-    /// blocks are begun, this is no error, because they may free memory: the next call tries again.
+    /// [`Error::Limit`] if there is no memory to copy the block's chunks. The packer then keeps the block without
+    /// copying it, and the next call tries again. While other blocks are begun, this is no error, because they may free
+    /// memory.
     pub fn take(&self, index: usize, mut block: BlockPacker) -> Result<()> {
         block.end();
         let (mut placed, mut outcome) = (Vec::new(), Ok(()));
@@ -152,7 +153,7 @@ impl Packer {
         Ok(rows)
     }
 
-    /// Returns the blocks that have a place, which are the first ones, and the complete blocks that have none yet.
+    /// Returns the packed rows of the first blocks, and the later complete blocks whose chunks are not copied yet.
     pub(super) fn into_parts(self) -> (PackedRows, BTreeMap<usize, BlockPacker>) {
         let PackerState { done, words, reserved, waiting } =
             self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -167,11 +168,11 @@ fn lists_bytes(rows: u64) -> u64 {
     4 * (2 * rows + 1)
 }
 
-/// A block that got its place: the position of its chunks, the chunks, and the reservation for them.
+/// A block whose chunks are to be copied: their position in the packer, the chunks, and their reservation.
 type PlacedChunks = (usize, Vec<u32>, Reservation);
 
 impl PackerState {
-    /// Gives a block a place after the other placed blocks. Memory for it must be reserved.
+    /// Assigns the next range of the packer's chunks to a block. Memory for the range must be reserved.
     fn place(&mut self, mut block: BlockPacker) -> PlacedChunks {
         let before = self.words;
         let kept = block.reserved.split(4 * block.starts.len() as u64);
@@ -187,7 +188,7 @@ impl PackerState {
 pub struct BlockPacker {
     /// Lengths of the rows that follow the current one.
     left: std::vec::IntoIter<u32>,
-    /// Number of entries that the current row still lacks. `row` has the row's entries that are in no chunk yet.
+    /// Number of neighbours that the current row still lacks. `row` has the row's neighbours that are in no chunk yet.
     lacks: usize,
     row: Vec<u32>,
     starts: Vec<u32>,
@@ -196,7 +197,7 @@ pub struct BlockPacker {
     reserved: Reservation,
     /// Number of bytes that are reserved for chunks.
     room: usize,
-    /// Counts this block as begun until it is complete.
+    /// Guard that counts this block as begun until it is complete.
     place: Option<BegunGuard>,
 }
 

@@ -131,8 +131,8 @@ mod tests {
         }
     }
 
-    /// Checks that each number is drawn about equally often over many edges, with any seed, and that another seed or
-    /// the opposite direction draws other numbers.
+    /// Checks that each number is drawn about equally often, with any seed. Also checks that another seed or the
+    /// opposite direction draws other numbers.
     #[test]
     fn weights_are_uniform_and_depend_on_the_seed_and_on_direction() {
         let draw = |seed, direction, (u, v): (u64, u64)| {

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 const HEAD: usize = 64;
-/// Smallest bits of an f32 that is infinite, NaN or negative. All larger bits are one of these, too.
+/// Smallest bits of an f32 that is infinite, NaN or negative. All larger bits are also infinite, NaN or negative.
 const NOT_FINITE: u32 = 0x7f80_0000;
 
 /// Description of the weights of a graph.

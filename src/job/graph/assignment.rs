@@ -1,4 +1,4 @@
-//! Which rank builds which blocks, and what it sorts them from.
+//! The rank that builds each block, and the data that a rank sorts into its blocks.
 
 use crate::graph::{Bins, Degrees, Layout};
 use crate::prepare::partition::Partition;
@@ -14,7 +14,7 @@ pub(super) struct Assignment<'a> {
     pub(super) part: f64,
 }
 
-/// Filled bins, and what is needed to sort them.
+/// Inputs of the stage `sort`: the filled bins, and the blocks that this rank builds from them.
 #[derive(Clone, Copy)]
 pub(super) struct Sorting<'a, 'p> {
     pub(super) assignment: &'a Assignment<'a>,

@@ -1,4 +1,4 @@
-//! The blocks of the graph: opened if an earlier run stored them, otherwise built.
+//! The stage that opens the graph's blocks if an earlier run stored them, and otherwise builds them.
 
 use super::assignment::Assignment;
 use super::build::{self, BuiltGraph, InputEdges};
@@ -21,16 +21,16 @@ use crate::prepare::order;
 use crate::prepare::partition::route;
 use crate::prepare::prepared::{Graph, InputInfo, RowFiles, StoreInfo};
 
-/// The stage that makes the blocks of the graph: `partition` and `sort`, which share bins in memory.
+/// The stage that opens or builds the blocks of the graph. Its steps `partition` and `sort` share bins in memory.
 #[derive(Default)]
 pub(super) struct BuildBlocks {
     missing: Option<MissingBlocks>,
 }
 
-/// Blocks to build.
+/// The data needed to build the blocks that are not stored yet.
 struct MissingBlocks {
     info: InputInfo,
-    /// The order of vertices, if it was just made.
+    /// The order of vertices, if this run made it.
     order: Option<Ordered>,
     runs: DegreeRuns,
     layout: Layout,
@@ -85,10 +85,10 @@ impl Stage<Making<'_, '_>> for BuildBlocks {
         };
         let stored_already = log_stored(&wanted);
         if stored_already == 0 {
-            // Rows derived from the earlier blocks are useless without these.
+            // No earlier block is left, and the rows derived from the earlier blocks are useless without them.
             [TRANSPOSE_STAGE, MERGE_STAGE].into_iter().for_each(|stage| record.manifest.forget(stage));
         }
-        // Degrees are known now, so the figures are no longer bounds.
+        // Degrees are known now, so the plan is exact and no longer an upper bound.
         let done = Done::of(&context.job, &record.manifest, Contents::of(&info))?.without_blocks();
         let plan = Plan::after(&context.job, &context.machine(), input, &info, (&runs, &layout), &done)?;
         limits::refuse(&plan)?;
@@ -120,7 +120,7 @@ impl Stage<Making<'_, '_>> for BuildBlocks {
     }
 }
 
-/// Returns an error for a graph with more rows than blocks can number.
+/// Returns an error if the graph has more rows than blocks can number.
 fn check_vertices(info: &InputInfo, vertices: u64) -> Result<()> {
     if info.direction.rows(vertices) < 1 << 32 {
         return Ok(());

@@ -1,5 +1,5 @@
-//! The stages `partition` and `sort`: from edges and the order of vertices to blocks. Every rank reads its share of
-//! the input and sends each edge to the rank that builds its block.
+//! The stages `partition` and `sort`, which build blocks from the edges and the order of vertices. Every rank reads
+//! its share of the input and sends each edge to the rank that builds its block.
 
 use super::assignment::{Assignment, Sorting};
 use super::residence::{self, Residence};
@@ -33,20 +33,20 @@ pub(super) struct InputEdges<'a, 'm> {
     pub(super) info: &'a InputInfo,
 }
 
-/// A graph whose blocks are built.
+/// The result of building a graph's blocks.
 pub(super) struct BuiltGraph {
     pub(super) stored: StoreInfo,
-    /// Its blocks, if they stay in memory.
+    /// The blocks, if they stay in memory.
     pub(super) resident: Option<Catalogue>,
     /// The order of vertices, if it is still being written in the background.
     pub(super) storing: Option<Storing>,
 }
 
-/// Places all edges in bins and sorts them into rows: into blocks in files, or into a graph that stays in memory.
-/// Collective.
+/// Places all edges in bins, and sorts each bin into rows. The rows become blocks in files, or a graph that stays in
+/// memory. Collective.
 ///
 /// # Errors
-/// [`Error::Limit`], and those of both stages.
+/// [`Error::Limit`] if memory is too small; errors of both stages.
 pub(super) fn partition_and_sort(
     context: &Context,
     record: &mut RunRecord,
@@ -64,8 +64,8 @@ pub(super) fn partition_and_sort(
     let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| assignment.mine[b]).collect();
     let device_lines = residence::device_lines(context, assignment, &bins, info)?;
     if ranks == 1 {
-        // The GPU's lines are filled before the pool is. (With several ranks, some may fill more of their part than
-        // others.)
+        // Edges first fill the GPU memory that is reserved for them, so the pool in host memory can be smaller. With
+        // several ranks it can't, because some ranks may get more edges than others.
         sizes.spare(device_lines.as_ref().map_or(0, |device| device.lines().len() as usize));
     }
     let pooled = sizes.pooled(cache, context.threads, own);
@@ -81,12 +81,13 @@ pub(super) fn partition_and_sort(
         &spill_file(context)?,
         device_lines.as_ref(),
     )?;
-    // A rank that gets more edges than planned has no memory for the rows of its spilled edges.
+    // Only a plan that expects spilled edges has memory for their rows. A rank that spills because it got more edges
+    // than planned has no such memory.
     if sizes.spill > 0 {
         partition.keep_rows_in_memory();
     }
     partition.expect(pooled.adopted);
-    // Finished chunks of the input give their memory to bins.
+    // Bins take over the memory of input chunks that have been read.
     let done = |slab| partition.adopt(slab).into_iter().for_each(|slab| cache.release(slab));
     cache.take_spare().into_iter().for_each(done);
 
@@ -108,7 +109,8 @@ pub(super) fn partition_and_sort(
     Ok(BuiltGraph { stored, resident, storing })
 }
 
-/// The map from ids to vertices: complete on the host, or on the GPU instead.
+/// The map from ids to vertices. If the second element is `Some`, the complete map is in GPU memory, and the slice in
+/// host memory is incomplete. Otherwise the slice is complete.
 type VertexMap<'a> = (&'a [u32], Option<DeviceSlice<u32>>);
 
 fn partition_stage<'m>(
@@ -148,8 +150,8 @@ fn partition_stage<'m>(
     })
 }
 
-/// Routes the edges of this rank's share of the input to bins. Returns what was seen of the share, and the number of
-/// loops.
+/// Places the edges of this rank's share of the input in bins, on this rank or another rank. Returns the results of the
+/// scan and the number of loops in the share.
 fn place_edges(
     context: &Context,
     InputEdges { input, info, .. }: &InputEdges<'_, '_>,
@@ -180,7 +182,8 @@ fn place_edges(
     Ok((seen, loops))
 }
 
-/// Waits for the file of the order of vertices, or returns it while it is written in the background. Collective.
+/// Waits until the order of vertices is stored in its file. If nothing needs the file soon, returns the write in
+/// progress instead. Collective.
 fn settle_order(
     context: &Context,
     record: &mut RunRecord,
@@ -189,7 +192,8 @@ fn settle_order(
     rows: u64,
     content: u64,
 ) -> Result<Option<Storing>> {
-    // If no files are kept, nothing needs to wait for this one, unless memory is short meanwhile.
+    // If blocks stay in memory, a run waits only if its tasks need degrees or the order, or if memory is short. The
+    // order stays in memory until the write ends.
     let waits = context.job.needs_degrees() || context.job.needs_order() || context.budget.free() < 8 * rows;
     let waits = context.comm.any(waits);
     if is_resident && !waits {
@@ -275,8 +279,8 @@ fn sort_to_blocks(
     Ok(written)
 }
 
-/// Returns how this rank divides its memory between map, bins and sorting, and the total in bytes. The map, cached
-/// input and memory for messages to other ranks are already reserved.
+/// Returns how this rank divides its memory between the map from ids, bins and sorting, and the total in bytes. The
+/// total includes memory that is already reserved for the map, cached input and messages to other ranks.
 fn shares(
     context: &Context,
     InputEdges { input, cache, info }: &InputEdges<'_, '_>,
@@ -292,10 +296,10 @@ fn shares(
     Ok((shares, own))
 }
 
-/// Returns the path of the file to which this rank spills bins that do not fit in memory.
+/// Returns the path of the file to which this rank spills bins that do not fit in memory. Creates its folder.
 ///
 /// # Errors
-/// [`Error::Io`] if its folder does not exist and can't be created.
+/// [`Error::Io`] if the folder can't be created.
 fn spill_file(context: &Context) -> Result<PathBuf> {
     let folder = context.job.scratch.clone().unwrap_or_else(|| context.graph_folder());
     std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder for spilled edges", &folder, e))?;

@@ -1,4 +1,4 @@
-//! The file with the degrees of all vertices. Some tasks and jobs on a kept graph read it.
+//! The file with the degrees of all vertices. Some tasks read it, and so do jobs on a graph that another job kept.
 
 use crate::error::{Error, Result};
 use crate::graph::{Degrees, Half, Layout, StoredBlock, degrees};
@@ -6,10 +6,10 @@ use crate::job::context::Context;
 use crate::prepare::prepared::RowFiles;
 use crate::process::signals;
 
-/// Rebuilds the file from the blocks if it is damaged or missing. Collective.
+/// Rebuilds the degree file from the blocks if the file is damaged or missing. Collective.
 ///
 /// # Errors
-/// Errors of the disk and of the blocks.
+/// Errors of writing the file and of reading the blocks.
 pub(super) fn ensure(context: &Context, rows: &RowFiles, layout: &Layout) -> Result<()> {
     let whole = context.agreed(|| match degrees::open(&rows.folder, rows.key) {
         Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
@@ -26,7 +26,8 @@ pub(super) fn ensure(context: &Context, rows: &RowFiles, layout: &Layout) -> Res
     sum_and_write(context, degrees, rows).map(drop)
 }
 
-/// Sums the degrees that ranks have counted, and stores them. Returns the bytes written by this rank. Collective.
+/// Sums the degrees that all ranks have counted, and writes the degree file. Returns the number of bytes that this
+/// rank wrote. Collective.
 ///
 /// # Errors
 /// Errors of the disk.
@@ -36,7 +37,8 @@ pub(super) fn sum_and_write(context: &Context, degrees: Degrees, rows: &RowFiles
     write(context, &mut degrees, rows)
 }
 
-/// Stores the degrees, of which each rank has its share. Returns the bytes written by this rank. Collective.
+/// Gathers every rank's share of the degrees, and writes the degree file. Returns the number of bytes that this rank
+/// wrote. Collective.
 ///
 /// # Errors
 /// Errors of the disk.
@@ -48,11 +50,11 @@ pub(super) fn write(context: &Context, degrees: &mut [u32], rows: &RowFiles) -> 
     Ok(context.syncer.push(degrees::write(&rows.folder, rows.key, degrees)?).bytes)
 }
 
-/// Adds the degrees of blocks that an earlier run stored, which are those that are not `wanted`. Every rank adds some
-/// of them.
+/// Counts the edges of stored blocks in `degrees`. A block is stored unless it is `wanted`. The ranks share the work,
+/// block by block.
 ///
 /// # Errors
-/// Errors of the blocks, and of a stop.
+/// Errors of reading the blocks; [`Error::Stopped`].
 pub(super) fn add_stored(
     context: &Context,
     degrees: &Degrees,

@@ -1,5 +1,5 @@
-//! Stages that derive rows from a graph's blocks, for tasks that need them. The rows are opened if an earlier run or
-//! the job that kept the graph stored them; otherwise they are built.
+//! Stages that derive rows from a graph's blocks, for tasks that need them. A stage opens the rows if an earlier run,
+//! or the job that kept the graph, stored them. Otherwise it builds them.
 
 use super::stored_blocks::{log_stored, missing};
 use crate::config::Job;
@@ -17,66 +17,67 @@ use std::path::Path;
 
 /// One kind of derived rows: the upper half, or merged rows (all neighbours).
 pub(crate) trait DerivedRows {
-    /// Name of the stage that builds them, in the manifest and the report.
+    /// Name of the stage that builds these rows, in the manifest and the report.
     const STAGE: &'static str;
-    /// The half of rows that their blocks are stored as.
+    /// The half, lower or upper, under whose name the blocks of these rows are stored.
     const HALF: Half;
-    /// Their figures in the manifest.
+    /// Statistics of these rows, as the manifest records them.
     type Info: Serialize + DeserializeOwned;
 
-    /// Returns true if a task of `job` reads them, in a graph with this direction.
+    /// Returns true if a task of `job` needs these rows, on a graph with this direction.
     fn is_needed(job: &Job, direction: Direction) -> bool;
 
-    /// Returns the place of these rows of a graph below `folder`, the folder of a graph, as `job` needs them. The
-    /// vertices have the degrees `runs`.
+    /// Returns where these rows of `graph` are stored below `folder`, a graph's folder, and which weights `job` needs
+    /// next to them. `runs` are the degrees of the graph's vertices.
     ///
     /// # Errors
-    /// None in practice.
+    /// None occur in practice.
     fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<DerivedPlace>;
 
-    /// Makes the rows of a graph whose blocks are in memory there. Returns false if its blocks are in files
-    /// afterwards, so that its derived rows are stored, too.
+    /// Derives the rows in memory, if the graph's blocks are in memory. Returns false if the rows must be stored in
+    /// files instead; the graph's own blocks are then in files, too.
     ///
     /// # Errors
-    /// Errors of memory and disk; a stop.
+    /// [`Error::Limit`], [`Error::Io`], [`Error::Stopped`].
     fn make_in_memory(_: &Context, _: &mut RunRecord, _: &mut Graph, _: &Layout) -> Result<bool> {
         Ok(false)
     }
 
-    /// Returns true if the files other than blocks and weights are whole. Collective.
+    /// Returns true if all files of these rows other than blocks and weights are whole. Collective.
     ///
     /// # Errors
-    /// Errors of the folder.
+    /// Errors of reading the folder.
     fn is_rest_whole(_: &Context, _: &RowFiles) -> Result<bool> {
         Ok(true)
     }
 
-    /// Builds the blocks that are missing. Collective.
+    /// Builds the blocks of these rows that are missing. Collective.
     ///
     /// # Errors
-    /// Errors of memory, disk and the graph's blocks; a stop.
+    /// [`Error::Limit`], [`Error::Io`], [`Error::Stopped`], and errors of the graph's blocks.
     fn build(context: &Context, record: &mut RunRecord, graph: &Graph, missing: &MissingRows) -> Result<()>;
 
-    /// Opens the rows as a part of the graph.
+    /// Opens the stored rows and attaches them to `graph`.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
     fn open(context: &Context, graph: &mut Graph, place: &DerivedPlace) -> Result<()>;
 
-    /// Returns their figures, once they are a part of the graph.
+    /// Returns the statistics of these rows, once they are attached to `graph`.
     fn info(graph: &Graph, place: &DerivedPlace) -> Self::Info;
 
-    /// Returns the weights that the figures of an earlier run name.
+    /// Returns the weights that are stored next to these rows, according to `info` in the manifest.
     fn weights_of(info: &Self::Info) -> Option<GraphWeights>;
 
-    /// Removes the files below `folder`, the folder of a graph. `info` are the figures of the run that built them.
+    /// Removes the files of these rows from `folder`, a graph's folder. `info` is what the run that built them
+    /// recorded.
     ///
     /// # Errors
     /// [`Error::Io`].
     fn remove_files(folder: &Path, info: Option<Self::Info>) -> Result<()>;
 }
 
-/// Where derived rows are stored, and their blocks and weights.
+/// Where derived rows are stored: their files, their division into blocks, and their weights.
 pub(crate) struct DerivedPlace {
     pub(super) rows: RowFiles,
     pub(super) layout: Layout,
@@ -84,7 +85,7 @@ pub(crate) struct DerivedPlace {
 }
 
 impl DerivedPlace {
-    /// Returns for each block whether it must be built, and whether all files are whole. Collective.
+    /// Returns for each block whether it must be built, and also whether all files of the rows are whole. Collective.
     fn look<D: DerivedRows>(&self, context: &Context) -> Result<(Vec<bool>, bool)> {
         let missing = missing(context, &self.rows, D::HALF, &self.layout, self.weights)?;
         let is_whole = !missing.contains(&true) && D::is_rest_whole(context, &self.rows)?;
@@ -92,14 +93,14 @@ impl DerivedPlace {
     }
 }
 
-/// Derived rows to build.
+/// Derived rows that are not stored completely.
 pub(crate) struct MissingRows {
     pub(super) place: DerivedPlace,
     /// True for each block that is not stored.
     pub(super) wanted: Vec<bool>,
 }
 
-/// The stage that derives the rows `D`.
+/// The stage that opens or builds one kind of derived rows, `D`.
 #[derive(Default)]
 pub(crate) struct Derived<D> {
     missing: Option<MissingRows>,
@@ -111,9 +112,9 @@ impl<D: DerivedRows> Stage for Derived<D> {
         if D::is_needed(job, made.direction(job)) { vec![D::STAGE] } else { Vec::new() }
     }
 
-    /// If no task of the job needs the rows, removes those of an earlier table if they are damaged, because no stage
-    /// would repair them. Otherwise opens them. The rows of a graph that another job kept are opened there if they are
-    /// whole.
+    /// Opens the rows if a task of the job needs them and all of them are stored. They may be stored here, or with the
+    /// graph that another job kept. If no task needs them, removes damaged rows of an earlier run, because no stage
+    /// would repair them.
     fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
         let is_needed = D::is_needed(&context.job, made.direction(&context.job));
         let graph = made.graph()?;
@@ -135,7 +136,7 @@ impl<D: DerivedRows> Stage for Derived<D> {
         Ok(true)
     }
 
-    /// Builds the rows in the workdir of the job.
+    /// Builds the rows: in memory if the graph is in memory and they fit, otherwise in the workdir of the job.
     fn run(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<()> {
         let graph = made.graph()?;
         if graph.catalogue.is_in_memory() {
@@ -161,7 +162,8 @@ fn runs(context: &Context, graph: &Graph) -> Result<DegreeRuns> {
     context.retry_until_visible(|| order::read_runs(&graph.folder, graph.info.content))
 }
 
-/// Opens the rows if they are whole. Otherwise returns what to build. Collective.
+/// Opens the rows `D` of `graph` if they are whole, and returns `None`. Otherwise returns which blocks to build.
+/// Collective.
 fn open_whole<D: DerivedRows>(context: &Context, record: &RunRecord, graph: &mut Graph) -> Result<Option<MissingRows>> {
     let (own, runs) = (context.graph_folder(), runs(context, graph)?);
     if graph.folder != own {
@@ -182,7 +184,7 @@ fn open_whole<D: DerivedRows>(context: &Context, record: &RunRecord, graph: &mut
     Ok(Some(MissingRows { place, wanted }))
 }
 
-/// Removes rows from the job's own workdir, and forgets the stage that built them. Collective.
+/// Removes the rows `D` from the job's own workdir, and their stage from the manifest. Collective.
 ///
 /// # Errors
 /// [`Error::Io`].

@@ -1,4 +1,4 @@
-//! The graph that the job of another workdir kept, as the input of this job.
+//! The stage that opens a graph kept by a job with another workdir, as the input of this job.
 
 use super::{derived, merge, named, transpose};
 use crate::algo::ByInput;
@@ -13,11 +13,12 @@ use crate::job::state::lock::Reader;
 use crate::prepare::prepared::Graph;
 use std::path::PathBuf;
 
-/// The stage that opens the graph, which is never made.
+/// The stage that opens a kept graph. It never builds a graph.
 pub(crate) struct KeptGraph {
-    /// The workdir of the job that kept it.
+    /// Workdir of the job that kept the graph.
     pub(crate) workdir: PathBuf,
-    /// Keeps that job from removing the graph until all ranks have read it.
+    /// Notice in the workdir of the kept graph, which prevents the other job from removing the graph until all ranks
+    /// have read it.
     pub(crate) reader: Option<Reader>,
 }
 
@@ -26,10 +27,10 @@ impl Stage for KeptGraph {
         let other = &self.workdir;
         self.reader = if context.comm.leads() { Reader::enter(other, &context.job.workdir) } else { None };
         context.begin_gpu()?;
-        // No input is read meanwhile.
+        // There is no input to read while the GPU is opened.
         context.gpu.wait()?;
         context.gpu.meet();
-        // One rank for all makes sure that it is whole.
+        // The leader checks for all ranks that the graph is whole.
         context.agreed(|| kept::check(other))?;
         let mut graph = kept::open(other)?;
         kept::check_weights(&graph, &context.job, other)?;

@@ -1,4 +1,5 @@
-//! The stage `merge`: rows of all neighbours of a directed graph, for tasks that ignore direction.
+//! The stage `merge`: builds rows with all neighbours of each vertex of a directed graph, for tasks that ignore
+//! direction.
 
 use super::degree_file;
 use super::derived::{DerivedPlace, DerivedRows, MissingRows};
@@ -15,22 +16,22 @@ use crate::process::progress::Unit;
 use crate::store::replace::remove_folder;
 use std::path::Path;
 
-/// Name of the stage in the manifest and the report.
+/// Name of the stage `merge` in the manifest and the report.
 pub const STAGE: &str = crate::job::plan::cost_model::MERGE_STAGE;
-/// Name of its folder in the folder of the graph.
+/// Name of the folder for merged rows, in the folder of the graph.
 const FOLDER: &str = "undirected";
 
-/// Returns the place of the merged rows of the directed graph `graph` below `folder`, and their layout. The vertices
-/// have the degrees `runs`.
+/// Returns where below `folder` the merged rows of the directed graph `graph` are stored, and their division into
+/// blocks. `runs` are the degrees of the graph's vertices.
 ///
 /// # Errors
-/// None in practice.
+/// None occur in practice.
 pub(crate) fn place(graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<(RowFiles, Layout)> {
     let layout = Layout::new(runs, graph.info.edges - graph.info.loops, Direction::Undirected);
     Ok((RowFiles { folder: folder.join(FOLDER), key: merged_key(graph.info.content)? }, layout))
 }
 
-/// Merged rows: all neighbours of each vertex.
+/// The merged rows of a directed graph: all neighbours of each vertex.
 #[derive(Default)]
 pub(crate) struct MergedRows;
 

@@ -3,17 +3,16 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | this one | the graph that is prepared from edges, by the two stages that follow |
+//! | this file | the stage that prepares a graph from edges, by means of `vertex_order` and `blocks` |
 //! | `vertex_order` | `ingest` and `relabel`: the first pass over the edges, and the order of vertices |
 //! | `id_numbers` | numbers for ids that are sparse, and for ids that are strings |
-//! | `named` | a check that the input has the vertices that tables name |
-//! | `blocks`, `stored_blocks` | `partition` and `sort`: opening blocks, and finding those that are missing |
+//! | `named` | a check that the input has the vertices that the job's tables name |
+//! | `blocks`, `stored_blocks` | `partition` and `sort`: opening blocks, and finding missing blocks |
 //! | `assignment`, `build` | which rank builds which blocks, and building them |
 //! | `kept` | the graph that the job of another workdir kept |
 //! | `residence` | graphs whose blocks stay in memory |
 //! | `degree_file` | the file of degrees next to the blocks |
-//! | `derived`, `transpose`, `merge` | rows derived from the blocks: the upper half, and merged rows (all neighbours)
-//! |
+//! | `derived`, `transpose`, `merge` | derived rows: the upper half, and merged rows (all neighbours) |
 //! | `upper`, `packing` | building the upper half, in files or packed in memory |
 
 mod assignment;
@@ -55,19 +54,19 @@ use crate::prepare::prepared::{Graph, InputInfo};
 /// for tasks that need derived rows.
 pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
 
-/// The stage that prepares a graph from edges. It holds the part of the input that is kept in memory between the order
-/// of vertices and the blocks.
+/// The stage that prepares a graph from edges. Between its two passes over the edges it keeps a part of the input in
+/// memory.
 #[derive(Default)]
 pub(crate) struct FromEdges {
     /// The order of vertices, while it is written in the background.
     storing: Option<Storing>,
 }
 
-/// What is made of the edges.
+/// The data that the steps of preparation share.
 struct Making<'a, 'm> {
     input: &'a Input,
     cache: &'a InputCache<'m>,
-    /// The facts about the input; and the order of vertices, if it was just made.
+    /// The statistics of the input, and the order of vertices if this run made it.
     order: Option<(InputInfo, Option<Ordered>)>,
     /// The order of vertices, while it is written in the background.
     storing: Option<Storing>,
@@ -75,7 +74,7 @@ struct Making<'a, 'm> {
 }
 
 impl Making<'_, '_> {
-    /// Takes the facts about the input, and the order of vertices if it was just made.
+    /// Takes the statistics of the input, and the order of vertices if this run made it.
     fn take_order(&mut self) -> Result<(InputInfo, Option<Ordered>)> {
         self.order.take().ok_or_else(|| Error::internal("build blocks", "no order of vertices"))
     }
@@ -86,7 +85,8 @@ impl Stage for FromEdges {
         STAGES.to_vec()
     }
 
-    /// Opens nothing, but finds out whether an earlier run did everything. A kept graph is looked over instead.
+    /// Returns true if an earlier run finished the whole job. Returns false if the job keeps its graph and its input is
+    /// still there, so that `run` checks the stored files.
     fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
         let looks_over = context.job.keep && !streams::is_gone(&record.manifest);
         if !looks_over && let Some(finished) = context.agreed(|| finished(&context.job, &record.manifest))? {
@@ -98,8 +98,8 @@ impl Stage for FromEdges {
         Ok(false)
     }
 
-    /// Prepares the graph, or opens it if it is already prepared. An input that only looks changed may turn out to be
-    /// one whose tasks are all done.
+    /// Prepares the graph, or opens it if it is already prepared. If the input only looked changed and all tasks are
+    /// done, stops after the first pass.
     fn run(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<()> {
         let input = input::of_job(&context.job)?;
         let identity = input::version_key(&input, &context.job.input_keys)?;
@@ -137,7 +137,7 @@ impl Stage for FromEdges {
         }
         making.order = Some((info, order));
         blocks.open_or_run(context, record, &mut making).inspect_err(|e| {
-            // The first pass accepted the input, so its result is no longer valid: the next run repeats it.
+            // The second pass refused what the first pass had accepted, so the next run repeats the first pass.
             if matches!(e, Error::Input { .. }) {
                 STAGES[..2].iter().for_each(|name| record.manifest.forget(name));
             }
@@ -147,14 +147,15 @@ impl Stage for FromEdges {
         Ok(())
     }
 
-    /// Removes the graph with the rows that are derived from it.
+    /// Removes the graph and the rows that were derived from it.
     fn remove(&mut self, context: &Context, _: &mut RunRecord) -> Result<()> {
         self.storing.take().into_iter().for_each(Storing::give_up);
         if context.comm.leads() { clean::intermediates(&context.job.workdir) } else { Ok(()) }
     }
 }
 
-/// Returns the graph's figures if nothing of the job is left to do, by its manifest and by the version of its input.
+/// Returns the statistics of the graph if nothing of the job is left to do, according to the manifest and the version
+/// of the input.
 fn finished(job: &Job, manifest: &Manifest) -> Result<Option<Finished>> {
     let is_gone = streams::is_gone(manifest);
     if is_gone || streams::is_same(manifest) {

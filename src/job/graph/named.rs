@@ -1,9 +1,9 @@
-//! Checks that the input has the vertices that tables name. This runs early, so that nobody waits for rows only to
-//! learn that a vertex is missing.
+//! Checks that the input has the vertices that the job's tables name. The check runs early, so that a missing vertex
+//! is reported before rows are built.
 //!
-//! An id with an edge is a vertex, and so is every id that the input declares. An edge list declares none. Among its
-//! ids without a degree, those with a loop are vertices, but degrees leave loops out. The edges are therefore read
-//! once more if a table names such an id and there are loops.
+//! An id is a vertex if it has an edge or if the input declares it. An edge list declares no ids. An id whose only
+//! edges are loops is a vertex, too, but degrees do not count loops. If a table names an id of degree 0 and the input
+//! has loops, the edges are therefore read once more.
 
 use crate::algo::sources::{self, Named};
 use crate::error::Result;
@@ -18,8 +18,8 @@ use crate::prepare::relabel::{ISOLATED, vertex};
 use crate::process::progress::Unit;
 use std::path::Path;
 
-/// Checks that the input has all vertices that tables name. `order` is given if it was just made, otherwise it is
-/// read from `folder`. `input` is `None` if another job kept the graph. Collective.
+/// Checks that the input has all vertices that the job's tables name. `order` is the order of vertices if this run
+/// made it; otherwise it is read from `folder`. `input` is `None` if another job kept the graph. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Input`] for a vertex that is missing; errors of the order, of the list of sparse ids, and of
@@ -70,7 +70,7 @@ pub(crate) fn check(
     lacking.map_or(Ok(()), |(&named, _)| Err(sources::unknown(named, why, info)))
 }
 
-/// Reads the edges. Returns 1 for each of the sorted `ids` that has a loop, otherwise 0. Collective.
+/// Reads all edges, and returns for each of the sorted `ids` 1 if it has a loop, otherwise 0. Collective.
 fn with_loops(
     context: &Context,
     record: &mut RunRecord,
@@ -95,7 +95,7 @@ fn with_loops(
     Ok(looped)
 }
 
-/// Finds loops at the sorted `ids`, in the edges of one thread.
+/// Visitor that finds out which of the sorted `ids` have a loop, among the edges that one thread reads.
 struct LoopsAt<'a> {
     ids: &'a [u32],
     looped: Vec<u64>,

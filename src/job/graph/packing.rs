@@ -1,4 +1,5 @@
-//! Packs rows of both halves in memory, if they do not fit otherwise (`job/plan/packing.rs` decides when).
+//! Packs the rows of both halves of a graph in memory if they do not fit unpacked (`job/plan/packing.rs` decides
+//! when).
 
 use super::upper::Upper;
 use crate::error::{Error, Result};
@@ -13,14 +14,14 @@ use crate::process::signals;
 use crate::{failpoint, size};
 use rayon::prelude::*;
 
-/// Divisor: without a GPU, a window of rows takes at most this part of free memory.
+/// Without a GPU, a window (the rows that one pass builds) takes at most 1/`WINDOW_PART` of the free memory.
 const WINDOW_PART: u64 = 8;
 
 /// Packs the rows of a graph whose lower half is in memory. If they take more memory than expected, stores the blocks
 /// instead and returns false.
 ///
 /// # Errors
-/// Errors of memory and disk; a stop.
+/// [`Error::Limit`], [`Error::Io`], [`Error::Stopped`].
 pub(super) fn pack_or_store(
     context: &Context,
     record: &mut RunRecord,
@@ -38,8 +39,8 @@ pub(super) fn pack_or_store(
     }
 }
 
-/// Packs both halves, the upper one while it is derived from the lower one. If the lower half does not fit, `begun`
-/// receives the part that was packed.
+/// Packs both halves of the rows. The upper half is packed while it is derived from the lower half. If the packed lower
+/// half does not fit in memory, `begun` receives its blocks, some packed and the others not.
 fn pack(
     context: &Context,
     record: &mut RunRecord,
@@ -50,12 +51,12 @@ fn pack(
     record.stage(context, TRANSPOSE_STAGE, graph.stored.edges, Unit::Edges, |progress| {
         let wanted = vec![true; layout.blocks()];
         let packer = Packer::new(layout.blocks(), &context.budget)?;
-        // A test may take the memory away.
+        // Lets a test make the memory run out.
         if failpoint::hit("packed.rows").is_err() {
             context.budget.reserve(u64::MAX / 2, "packed rows")?;
         }
         let of = Upper { graph, layout, wanted: &wanted, weights: None, to: Destination::Packed(&packer) };
-        // The window is needed only if no GPU does the work. Packed rows get the rest of the memory.
+        // Only the CPU needs host memory for a window of rows. Packed rows get the rest of the memory.
         let Transposed { passes, .. } = of.make(context, context.budget.free() / WINDOW_PART, progress)?;
         let read = passes * graph.catalogue.bytes();
         let (upper, edges) = (packer.finish()?, graph.stored.edges.max(1) as f64);
@@ -74,7 +75,7 @@ fn pack(
     })
 }
 
-/// Writes the blocks of the lower half to files, whether packed or not.
+/// Writes the blocks of the lower half to files. `begun` has these blocks if some of them are already packed.
 fn store(context: &Context, graph: &mut Graph, begun: Option<Box<HalfPacked>>) -> Result<()> {
     let (folder, key, layout) = (context.graph_folder(), graph.info.content, graph.catalogue.layout.clone());
     let write = |b: usize, lengths: &[u32], targets: &[u32]| {

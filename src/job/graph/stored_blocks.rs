@@ -1,4 +1,4 @@
-//! The blocks that an earlier run stored, and those that are missing.
+//! Finds out which blocks an earlier run stored, and which are missing.
 
 use crate::error::{Error, Result};
 use crate::graph::weights::stored as stored_weights;
@@ -7,8 +7,8 @@ use crate::job::context::Context;
 use crate::prepare::prepared::RowFiles;
 use crate::process::signals;
 
-/// Returns the number of blocks that an earlier run stored, which are those that are not `wanted`. Logs it unless it
-/// is 0.
+/// Returns the number of blocks that an earlier run stored, and logs it unless it is 0. `wanted` is true for each
+/// block that must be built.
 pub(super) fn log_stored(wanted: &[bool]) -> usize {
     let stored = wanted.iter().filter(|&&wanted| !wanted).count();
     if stored > 0 {
@@ -17,7 +17,7 @@ pub(super) fn log_stored(wanted: &[bool]) -> usize {
     stored
 }
 
-/// Returns for every block whether it must be built: it is missing, damaged, or lacks its weights if there are some.
+/// Returns for every block whether it must be built, because it is missing, damaged, or lacks its weights.
 /// Collective.
 pub(super) fn missing(
     context: &Context,

@@ -15,10 +15,10 @@ use crate::process::progress::Unit;
 use crate::store::replace::remove_file;
 use std::path::Path;
 
-/// Name of the stage in the manifest and the report.
+/// Name of the stage `transpose` in the manifest and the report.
 pub const STAGE: &str = crate::job::plan::cost_model::TRANSPOSE_STAGE;
 
-/// The upper half of rows.
+/// The upper half of rows: for each vertex, the neighbours with larger numbers.
 #[derive(Default)]
 pub(crate) struct UpperHalf;
 
@@ -79,7 +79,8 @@ impl DerivedRows for UpperHalf {
     }
 }
 
-/// Returns the blocks that this rank builds. They are consecutive and divided by the bounds of their entries.
+/// Returns true for each block that this rank builds. A rank builds consecutive blocks. They are divided so that the
+/// upper bounds of the entries are about equal on all ranks.
 fn own_share(layout: &Layout, wanted: &[bool], rank: usize, ranks: usize) -> Vec<bool> {
     let bound = |b: usize| if wanted[b] { layout.block(b).bound + layout.block(b).len() as u64 } else { 0 };
     let bounds: Vec<f64> = (0..wanted.len()).map(|b| bound(b) as f64).collect();

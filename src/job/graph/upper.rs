@@ -1,4 +1,4 @@
-//! Builds the upper half of the rows of a graph, on the GPU or on the CPU.
+//! Builds the upper half of a graph's rows, on the GPU or on the CPU.
 
 use crate::error::Result;
 use crate::graph::{GraphWeights, Layout};
@@ -7,7 +7,7 @@ use crate::prepare::prepared::Graph;
 use crate::prepare::transpose::{Destination, Transpose, TransposeMemory, TransposeShape, Transposed, gpu};
 use crate::process::progress::StageProgress;
 
-/// Inputs for building the upper half of the rows of a graph.
+/// The inputs for building the upper half of a graph's rows.
 pub(super) struct Upper<'a> {
     pub(super) graph: &'a Graph,
     pub(super) layout: &'a Layout,
@@ -17,12 +17,13 @@ pub(super) struct Upper<'a> {
 }
 
 impl Upper<'_> {
-    /// Builds it on the GPU, or on the CPU in `free` bytes of host memory (at least the smallest that is enough).
+    /// Builds the upper half on the GPU, or on the CPU in `free` bytes of host memory. If `free` is too little, uses
+    /// the smallest amount that works.
     pub(super) fn make(&self, context: &Context, free: u64, progress: &StageProgress) -> Result<Transposed> {
         let Upper { graph, layout, wanted, weights, to } = *self;
         let (lower, entries) = (&graph.catalogue, graph.stored.edges);
         let (shape, bins) = TransposeShape::and_bins(layout, entries, lower.len() as u64, weights.is_some());
-        // A part of free memory could be less than the smallest that is enough.
+        // The caller may pass a fraction of the free memory, which can be too little.
         let free = free.max(shape.least()).min(context.budget.free());
         let memory = TransposeMemory::new(&shape, context.threads, free).map_err(|least| {
             context.budget.too_small(context.budget.limit() + least - free, "the upper half of rows")

@@ -26,9 +26,9 @@ use crate::prepare::prepared::InputInfo;
 use crate::prepare::relabel::{self, relabel};
 use crate::process::progress::Unit;
 
-/// The order of vertices.
+/// The stage that orders vertices by degree, or opens their stored order.
 pub(super) struct VertexOrder {
-    /// Key of the version of the input.
+    /// Key of the version of the input, and of how it is read.
     pub(super) identity: u64,
     /// Checksum of the input from which string ids were numbered.
     pub(super) names_of: Option<u64>,
@@ -53,7 +53,7 @@ impl Stage<Making<'_, '_>> for VertexOrder {
         let Making { input, cache, .. } = *making;
         let plan = Plan::before(&context.job, &context.machine(), input, &Done::default())?;
         limits::refuse(&plan)?;
-        // All ranks have the same plan.
+        // All ranks have the same plan, so the leader alone logs its warnings.
         plan.maybe.iter().filter(|_| context.comm.leads()).for_each(|what| tracing::warn!("{what}"));
         cache.allow(plan.kept);
         let VertexOrder { identity, names_of } = *self;
@@ -65,7 +65,7 @@ impl Stage<Making<'_, '_>> for VertexOrder {
     }
 }
 
-/// Returns true if the order of vertices that an earlier run stored exists and is whole. Collective.
+/// Returns true if an earlier run stored the order of vertices and the file is whole. Collective.
 fn is_stored(context: &Context, info: &InputInfo) -> Result<bool> {
     let folder = context.graph_folder();
     context.agreed(|| match order::read_runs(&folder, info.content) {
@@ -173,7 +173,8 @@ impl Ordering<'_, '_> {
         Ok((info, order))
     }
 
-    /// Returns the weights that the graph with hash `content` carries, if it carries some.
+    /// Returns the record of the weights in the graph with hash `content`; `None` if the job's graph carries no
+    /// weights.
     fn weights(&self, content: u64, found: &Ingested) -> Result<Option<GraphWeights>> {
         let job = &self.context.job;
         if !job.carries_weights() {

@@ -19,7 +19,7 @@ struct Compared {
     on_gpu: bool,
 }
 
-/// Compares the jobs of several workdirs with the job of the first.
+/// Returns a page that compares the jobs of several workdirs with the job of the first.
 ///
 /// # Errors
 /// [`crate::Error::Usage`] for a folder that no job worked in.
@@ -49,7 +49,7 @@ pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
     })
 }
 
-/// Returns a name for each workdir: the shortest ends of the paths that are all different.
+/// Returns a name for each workdir: the shortest path endings that make all names different.
 fn names(workdirs: &[impl AsRef<Path>]) -> Vec<String> {
     let components = |workdir: &Path| workdir.components().count();
     let longest = workdirs.iter().map(|workdir| components(workdir.as_ref())).max().unwrap_or(0);
@@ -79,7 +79,7 @@ impl Compared {
         self.report()["stages"].as_array().into_iter().flatten()
     }
 
-    /// Returns the seconds of an algorithm without preparation.
+    /// Returns the seconds that `algorithm` took, without preparation.
     fn seconds(&self, algorithm: &str) -> Option<f64> {
         number(&self.report()["results"][algorithm]["seconds"]).filter(|&seconds| seconds > 0.0)
     }
@@ -106,7 +106,7 @@ fn unique<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names
 }
 
-/// Returns all algorithms of the runs.
+/// Returns the names of all algorithms that have a result in one of the runs.
 fn algorithms(runs: &[Compared]) -> Vec<&str> {
     unique(runs.iter().flat_map(|run| results(run.report())).map(|(name, _)| name.as_str()))
 }
@@ -170,7 +170,7 @@ fn positive(value: &Value) -> Cell {
     if number(value).is_some_and(|number| number > 0.0) { cell(value) } else { Cell::Nothing }
 }
 
-/// Returns a bar chart of the stages of all runs.
+/// Returns a bar chart of the time of each stage in all runs.
 fn by_stage(runs: &[Compared]) -> Figure {
     let of = |run: &Compared, stage: &str| {
         let times = run.stages().filter(|one| one["name"] == stage).filter_map(|one| number(&one["seconds"]));

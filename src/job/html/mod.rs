@@ -26,7 +26,7 @@ use std::path::Path;
 /// Name of the report in the workdir.
 pub const FILE: &str = "report.html";
 
-/// Makes the report of a workdir.
+/// Makes the report of the job in `workdir`.
 ///
 /// # Errors
 /// [`crate::Error::Usage`] for a folder that no job worked in.

@@ -17,9 +17,9 @@ pub struct Page {
     pub lead: String,
     /// Sentences about missing or damaged files, and errors.
     pub notices: Vec<String>,
-    /// Answers: the first sentence of each, and the rest.
+    /// Answers of the job: the first sentence of each, and its other sentences.
     pub answers: Vec<(String, String)>,
-    /// What the job took: name and value.
+    /// Time, memory and other resources that the job used, each as a name and a value.
     pub costs: Vec<(String, String)>,
     /// Reasons for and against trusting the answers.
     pub trust: Vec<String>,
@@ -47,9 +47,9 @@ pub enum Mood {
 /// A section of a report.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct PageSection {
-    /// Anchor in the page.
+    /// Id of the section, for links within the page.
     pub id: String,
-    /// Heading.
+    /// Heading of the section.
     pub title: String,
     /// Sentences above the figures.
     pub text: Vec<String>,
@@ -57,9 +57,9 @@ pub struct PageSection {
     pub facts: Option<Table>,
     /// Tables below the figures, each with its caption.
     pub tables: Vec<(String, Table)>,
-    /// Figures.
+    /// Figures of the section.
     pub figures: Vec<Figure>,
-    /// Table of numbers for the first figure, if there are more numbers than its marks show.
+    /// Table of numbers for the first figure, if there are more numbers than the figure shows.
     pub numbers: Option<Table>,
 }
 
@@ -81,7 +81,7 @@ impl PageSection {
 }
 
 impl Page {
-    /// Returns all tables, including those of figures, as CSV. A heading line precedes each table.
+    /// Returns all tables, including the tables of figures, as CSV. A heading line precedes each table.
     pub fn csv(&self) -> String {
         let mut text = String::new();
         for section in &self.sections {

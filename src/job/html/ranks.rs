@@ -103,7 +103,7 @@ mod tests {
         let stages = vec![span("sort", 0.0, 2.0), span("triangle", 2.0, 4.0), span("triangle", 5.0, 7.0)];
         let mut metrics = Metrics::default();
         metrics.runs = vec![RunMetrics::default(), RunMetrics { threads: 4, stages, ..RunMetrics::default() }];
-        // Earlier runs contributed to the seconds of triangle.
+        // The seconds of `triangle` include earlier runs.
         let report = json!({ "stages": [
             { "name": "ingest", "seconds": 9.0 },
             { "name": "sort", "seconds": 2.0, "cpu_seconds": [8.0, 4.0] },

@@ -9,11 +9,11 @@ use crate::chart::{Axis, Bars, Cell, Figure, Line, Marks, Style, Table, TableCol
 use crate::results::about::ColumnShape;
 use serde_json::Value;
 
-/// Largest number of rows of a list in a result.
+/// Largest number of rows that are shown of a list in a result.
 const MOST: usize = 64;
 /// Fields that name the subject of a row.
 const NAMES: [&str; 5] = ["source", "name", "kind", "step", "from"];
-/// Largest number of columns of a list in a result.
+/// Largest number of columns that are shown of a list in a result.
 const COLUMNS: usize = 16;
 /// Largest number of trials that are drawn as bars.
 const BARS: usize = 20;
@@ -114,7 +114,7 @@ fn words(value: &Value, unit: Unit) -> Cell {
     }
 }
 
-/// Returns a section for each result, and for each unfinished task of which something is known.
+/// Returns a section for each result and for each unfinished task.
 pub(super) fn sections(seen: &WorkdirContents) -> Vec<PageSection> {
     let done = results(&seen.report).into_iter().take(MOST).enumerate();
     let done = done.map(|(at, (name, result))| of_result(at, name, result));
@@ -164,7 +164,7 @@ fn of_result(at: usize, name: &str, result: &Value) -> PageSection {
     section
 }
 
-/// Returns when and by which job a result was found, unless the job that ran last has its table.
+/// Returns which job found a result, and when; `None` if the result belongs to the job that ran last.
 pub(super) fn from(result: &Value) -> Option<String> {
     let [job, time] = ["job", "time"].map(|key| result["from"][key].as_str());
     Some(format!("by {} at {}", job?, time?))
@@ -188,7 +188,7 @@ fn of_trials(name: &str, trials: &[Value]) -> Figure {
     Figure::new(format!("Trials of {name}"), caption, axes, marks)
 }
 
-/// Returns a list of objects as a table of those fields that are neither lists nor objects.
+/// Returns a table with a row for each object of a list. Fields that are lists or objects are left out.
 fn of_list(list: &[&Value]) -> Option<Table> {
     let first = list.first()?.as_object()?;
     let plain = |value: &&Value| !value.is_array() && !value.is_object();

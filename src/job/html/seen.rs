@@ -1,5 +1,5 @@
-//! The contents of a workdir that its report is made from. A damaged or missing file is noted, and only its own data
-//! is lost.
+//! Reads the contents of a workdir for its report. A damaged or missing file is noted, and only the data of that file
+//! is left out.
 
 use crate::algo;
 use crate::chart::Figure;
@@ -19,10 +19,10 @@ use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Bytes at the end of the log that are read, and lines at its end that are shown.
+/// Number of bytes that are read from the end of the log; below, the number of log lines that are shown.
 const LOG_BYTES: u64 = 256 << 10;
 const LOG_LINES: usize = 60;
-/// Largest number of characters of a log line.
+/// Largest number of characters that are shown of a log line.
 const LINE: usize = 300;
 
 /// State of a job.
@@ -30,30 +30,30 @@ const LINE: usize = 300;
 pub(super) enum RunState {
     /// All tasks are done.
     Finished,
-    /// A process works on it.
+    /// A process works on the job.
     Running,
-    /// A signal stopped it.
+    /// A signal stopped the last run.
     Stopped,
-    /// An error ended it.
+    /// An error ended the last run, with this exit code.
     Failed(u8),
-    /// It was killed, or its machine failed.
+    /// The last run was killed, or its machine failed.
     Killed,
     /// The manifest can't be read.
     Unknown,
 }
 
-/// An unfinished task.
+/// A task that is not finished.
 pub(super) struct Unfinished {
     /// Name of the task.
     pub name: String,
-    /// Units per trial, and units done in the current trial, if known.
+    /// Units per trial; below, the units done in the current trial, if known.
     pub total: u64,
     pub done: Option<u64>,
     /// Figures of the finished units.
     pub figures: Vec<Figure>,
 }
 
-/// The contents of a workdir.
+/// The contents of a workdir, as its report shows them.
 pub(super) struct WorkdirContents {
     /// The workdir.
     pub workdir: PathBuf,
@@ -65,7 +65,7 @@ pub(super) struct WorkdirContents {
     pub report: Value,
     /// Unfinished tasks.
     pub unfinished: Vec<Unfinished>,
-    /// Runs and samples.
+    /// Metrics of the job: its runs, and samples of the resources that they used.
     pub metrics: Metrics,
     /// Warnings and errors in the part of the log that was read.
     pub warnings: Vec<String>,
@@ -78,7 +78,7 @@ pub(super) struct WorkdirContents {
 }
 
 impl WorkdirContents {
-    /// Reads a workdir.
+    /// Reads the contents of `workdir`.
     ///
     /// # Errors
     /// [`Error::Usage`] for a folder that no job worked in.
@@ -180,7 +180,7 @@ fn state(workdir: &Path, manifest: Option<&Manifest>) -> (RunState, Option<Strin
     (state, Some(why.clone()))
 }
 
-/// Returns messages about result files that are missing or have another length. `verify` checks their contents.
+/// Returns a message for each result file that is missing or has another length. `verify` checks their contents.
 fn lost_results(workdir: &Path, manifest: &Manifest) -> Vec<String> {
     let files = manifest.tasks.values().flat_map(|task| &task.outputs);
     let lost = files.filter_map(|(name, output)| match workdir.join(name).symlink_metadata() {

@@ -1,4 +1,4 @@
-//! The top of a report: the state of the job, its answers, what it took, and whether to trust it.
+//! The top of a report: the state of the job, its answers, the time and memory that it took, and reasons to trust it.
 
 use super::page::{Mood, Page};
 use super::results::from;
@@ -19,7 +19,7 @@ const NAME: usize = 200;
 /// Largest number of algorithms that are mentioned.
 const ALGORITHMS: usize = 20;
 
-/// Returns the page of a workdir, without its sections.
+/// Returns the report page of a workdir with everything but its sections.
 pub(super) fn page(seen: &WorkdirContents) -> Page {
     let report = &seen.report;
     let name = report["job"].as_str().filter(|name| !name.is_empty());
@@ -59,7 +59,8 @@ pub(super) fn page(seen: &WorkdirContents) -> Page {
     }
 }
 
-/// Returns the reason for the end of a run as a sentence. A text that starts with a file name keeps its first letter.
+/// Returns the reason for the end of a run as a sentence. A text that starts with a file name keeps the case of its
+/// first letter.
 fn sentence(why: &str) -> String {
     let is_word = why.split(' ').next().is_some_and(|word| word.bytes().all(|b| b.is_ascii_lowercase()));
     let begin = why.chars().next().filter(|_| is_word).map(|first| first.to_ascii_uppercase());
@@ -118,7 +119,7 @@ fn answers(report: &Value) -> Vec<(String, String)> {
     results(report).into_iter().take(ALGORITHMS).map(answer).collect()
 }
 
-/// Returns a text with commas in its long numbers, except after a word that an id follows.
+/// Returns a text with commas in its long numbers. Numbers after a word such as `source` are ids and stay unchanged.
 fn grouped(words: &str) -> String {
     let mut is_id = false;
     let one = |word: &str| {

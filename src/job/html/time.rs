@@ -19,7 +19,7 @@ pub(super) struct Timeline<'a> {
 }
 
 impl Timeline<'_> {
-    /// Creates the clock of these runs.
+    /// Creates the timeline of these runs.
     pub fn of(runs: &[RunMetrics]) -> Timeline<'_> {
         let first = runs.first().map_or(0.0, |run| run.began);
         let mut end = 0.0;
@@ -33,14 +33,14 @@ impl Timeline<'_> {
         Timeline { runs: runs.iter().map(begin).collect() }
     }
 
-    /// Returns the time axis.
+    /// Returns the time axis of the runs.
     pub fn axis(&self) -> Axis {
         let parts = self.runs.iter().map(|(run, began)| (*began, began + run.seconds.max(0.0))).collect();
         let label = if self.runs.len() > 1 { "time at work" } else { "time" };
         Axis { label: label.to_owned(), unit: Unit::Seconds, scale: Scale::Parts(parts) }
     }
 
-    /// Returns the time at the end of a sample.
+    /// Returns the time at the end of a sample, in seconds since the first run began.
     pub fn at(&self, sample: &Sample) -> Option<f64> {
         let (_, began) = self.runs.iter().find(|(run, _)| run.number == sample.run)?;
         Some(began + sample.at as f64 / 1e3)
@@ -52,7 +52,7 @@ pub(super) fn shown_time(seconds: f64) -> String {
     timestamp(UNIX_EPOCH + Duration::from_secs_f64(seconds.clamp(0.0, 1e11)))
 }
 
-/// Returns how a run ended.
+/// Returns a text that says how a run ended.
 fn ended(run: &RunMetrics, is_last: bool, is_running: bool) -> String {
     match &run.ended {
         Some(why) => why.clone(),

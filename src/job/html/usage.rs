@@ -1,4 +1,4 @@
-//! The section about what a job used over time: memory, processors, disks, messages and power.
+//! The section about resources that a job used over time: memory, processors, disks, messages and power.
 
 use super::page::PageSection;
 use super::seen::WorkdirContents;
@@ -100,15 +100,16 @@ impl Usage<'_> {
         self.figure("Host memory", caption, Axis::linear("memory", Unit::Bytes), lines)
     }
 
-    /// Returns the line of a transfer rate, and a line at its maximum if it lasted long enough. `kib` returns KiB.
+    /// Returns the chart line of a transfer rate, and a second line at the maximum rate if samples cover at least
+    /// [`SPAN`] milliseconds. `kib` returns the KiB that a sample moved.
     fn transfer(&self, name: &str, most: &str, kib: &dyn Fn(&Sample) -> u64) -> (Line, Option<Line>) {
         let line = self.line(name, |sample| rate((kib(sample) << 10) as f64, sample));
         let highest = fastest(&self.samples, kib);
         (line, (highest > 0.0).then(|| self.limit(most, highest)))
     }
 
-    /// Draws transfer rates and a line at the maximum of each. The maximum is what this job saw, because the device
-    /// itself is not measured.
+    /// Draws transfer rates and a line at the maximum of each. The maximum is the highest rate of this job, because the
+    /// device itself is not measured.
     fn transfers(&self, of: &str, caption: &str, rates: Vec<(Line, Option<Line>)>) -> Figure {
         let (mut lines, most): (Vec<Line>, Vec<Option<Line>>) = rates.into_iter().unzip();
         let mut caption = caption.to_owned();
@@ -120,7 +121,7 @@ impl Usage<'_> {
     }
 }
 
-/// Returns an amount per second of a sample.
+/// Divides an amount that belongs to a sample by the seconds that the sample covers.
 fn rate(amount: f64, sample: &Sample) -> f64 {
     if sample.length > 0 { 1e3 * amount / sample.length as f64 } else { 0.0 }
 }

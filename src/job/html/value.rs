@@ -1,4 +1,4 @@
-//! Reads values of a report, any part of which may be missing or of an unexpected type.
+//! Reads values of a report. Any part of a report may be missing or have an unexpected type.
 
 use crate::chart::{Cell, Table, TableColumn, Unit};
 use serde_json::Value;
@@ -6,17 +6,17 @@ use serde_json::Value;
 /// Largest number of fields of an object that are shown.
 const MOST: usize = 100;
 
-/// Returns a finite number.
+/// Returns a value as a number; `None` unless it is a finite number.
 pub(super) fn number(value: &Value) -> Option<f64> {
     value.as_f64().filter(|number| number.is_finite())
 }
 
-/// Returns a number formatted in `unit`, or a dash.
+/// Returns a value as text with `unit`, or as a dash for lists, objects and null.
 pub(super) fn shown(value: &Value, unit: Unit) -> String {
     cell(value).show(unit)
 }
 
-/// Returns a cell: a number or text; lists, objects and null give an empty cell.
+/// Returns a value as a table cell with a number or text. Lists, objects and null give an empty cell.
 pub(super) fn cell(value: &Value) -> Cell {
     match value {
         Value::Number(number) if number.to_string().bytes().all(|digit| digit.is_ascii_digit()) => {
@@ -52,7 +52,7 @@ pub(super) fn label(name: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns a table with a row for each field of an object that is neither a list nor an object.
+/// Returns a table with a row for each field of an object. Fields that are lists or objects are left out.
 pub(super) fn fields(value: &Value) -> Table {
     let plain = value.as_object().into_iter().flatten().filter(|(key, value)| {
         // The answer is shown at the top of the page.

@@ -1,4 +1,4 @@
-//! Opens what `[input]` names: edges or a list.
+//! Opens the input of a job, which `[input]` names: edges or a list.
 
 pub mod occupied;
 pub mod spool;
@@ -92,7 +92,7 @@ pub fn find(paths: &[PathBuf], format: Option<Format>, recursive: bool) -> Resul
     Input::find(paths, format, Look { recursive, own: &own })
 }
 
-/// Bytes of the input to read ahead: about what fast disks read while a GPU is opened.
+/// Number of bytes of the input to read ahead: about as many as a fast disk reads while a GPU is opened.
 const AHEAD: u64 = 1 << 30;
 
 /// Starts reading a job's input ahead in the background, while the run still starts up.
@@ -103,8 +103,8 @@ pub fn read_ahead(spec: &InputSpec) {
     let _ = std::thread::Builder::new().name("ahead".into()).spawn(begin);
 }
 
-/// Returns the expected size of the input from the job file, if it is needed because none of the files is available
-/// here.
+/// Returns the input with the size that `input.expect` gives, if its files are not available here or are streams.
+/// Otherwise returns `None`.
 ///
 /// # Errors
 /// [`Error::Input`] for files of unknown format.
@@ -154,9 +154,9 @@ pub fn version_key(input: &Input, keys: &InputKeys) -> Result<u64> {
     }
 }
 
-/// Returns how the bytes of the input are read: the format of every file (named, or derived from its ending) and the
-/// columns of text, as runs of equal entries; then other keys of `[input]` that matter. The same bytes read in
-/// another way are other edges.
+/// Describes how the bytes of the input are read, because the same bytes read in another way are other edges. Each pair
+/// in the result has a format, with its columns if it is text, and the number of consecutive files in this format.
+/// Other keys of `[input]` that matter follow, each with the number 0.
 pub(crate) fn reading(input: &Input, keys: &InputKeys) -> Vec<(String, u64)> {
     let mut runs: Vec<(String, u64)> = Vec::new();
     for format in input.parts().iter().map(Part::reading) {

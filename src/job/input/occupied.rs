@@ -8,30 +8,31 @@ use crate::job::input::{of_job, version_key};
 use crate::job::state::manifest::Manifest;
 use crate::prepare::prepared::InputInfo;
 
-/// Returns an error if the workdir holds finished results of another input, as far as that is visible before edges
-/// are read: by paths and file sizes. `input` is the job's input with absolute paths.
+/// Returns an error if the workdir holds finished results of another input. Edges are not read yet, so only paths and
+/// file sizes are compared. `input` is the job's input with absolute paths.
 ///
 /// # Errors
 /// [`Error::Occupied`]; [`Error::Input`] if the job's input can't be opened.
 pub(crate) fn check(job: &Job, input: &InputSpec, manifest: &Manifest) -> Result<()> {
     let Some(before) = manifest.input.as_ref().filter(|_| manifest.has_results()) else { return Ok(()) };
     let refuse = || Err(refusal(job, manifest, Some(description(before)), input));
-    // A list at the same place is compared later, by its version.
+    // A list with the same description is compared later, by its version.
     let InputSpec::Files { paths, .. } = input else { return if before == input { Ok(()) } else { refuse() } };
     let same_place = matches!(before, InputSpec::Files { paths: others, .. } if others == paths);
     let Some(info) = manifest.last::<InputInfo>("relabel") else { return if same_place { Ok(()) } else { refuse() } };
     let found = of_job(&Job { input: input.clone(), ..job.clone() })?;
-    // A file of the same size may be what was read before, touched or moved. Its contents are compared later.
+    // A file of the same size may be the earlier input, touched or moved. Its contents are compared later.
     if version_key(&found, &job.input_keys)? == info.identity || found.bytes() == info.bytes {
         return Ok(());
     }
     refuse()
 }
 
-/// The same check once the edges are read: `content` identifies the graph. A file that was touched or copied over has
-/// the same contents, so its results stay. `reversed` is the graph of the same edges with direction if the job's has
-/// none, or without if it has. Results of that graph are refused only if `directed` was changed, not if direction was
-/// switched by the tables or by `keep`.
+/// Returns an error if the workdir holds finished results of a graph other than `content`. The edges have been read by
+/// now, so a file that was touched or copied is recognised by its contents. `reversed` is the hash of the same edges
+/// with the other setting of direction: kept if the job ignores direction, ignored if the job keeps it. Results with
+/// the hash `reversed` are refused only if the key `directed` was changed, not if tables or `keep` switched the
+/// direction.
 ///
 /// # Errors
 /// [`Error::Occupied`].
@@ -44,7 +45,8 @@ pub(crate) fn check_content(job: &Job, manifest: &Manifest, content: u64, revers
     Err(refusal(job, manifest, source, &job.input))
 }
 
-/// The same check for weights in a separate file, of a graph with hash `content`.
+/// Returns an error if the workdir holds finished results of the graph with hash `content`, but found with other
+/// weights. Weights may be in a file of their own.
 ///
 /// # Errors
 /// [`Error::Occupied`].
@@ -57,7 +59,8 @@ pub(crate) fn check_weights(job: &Job, manifest: &Manifest, content: u64, weight
 }
 
 /// Returns an error if the job reads the input in another way than the job that found the results. Keys of `[input]`
-/// that are written differently but mean the same are accepted. `before` is what the first pass found then.
+/// that are written differently but mean the same are accepted. `before` has the statistics of the input that was
+/// read then.
 ///
 /// # Errors
 /// [`Error::Occupied`]; [`Error::Input`] if the job's input can't be opened.

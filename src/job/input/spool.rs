@@ -1,7 +1,7 @@
 //! Standard input, pipes and devices as the input of a job. Their data is copied to `WORKDIR/spool` first, so that it
 //! can be read twice, by all ranks, and after a kill.
 //!
-//! A copy gets its name, and an entry in the manifest with length and checksum, only when it is complete. A partial
+//! A copy gets its name, and a record in the manifest with length and checksum, only when it is complete. A partial
 //! copy of a killed run is deleted by the next run. A resumed job uses the copy, and does not wait for the data to be
 //! piped in again; if data does come, it must be the same. The copies are deleted when the job is done. The manifest
 //! still records what they contained.
@@ -26,12 +26,13 @@ use std::time::{Duration, Instant};
 /// Time that a resumed run waits for data on a stream, to compare it with the copy.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Copies the streams `found` of a job, or verifies the copies of an earlier run, and records them in the manifest. Only the
-/// leader calls it. With `finished`, the manifest belongs to a finished job: the data is copied again and compared
-/// with what the results belong to. If no data comes, the results stay, and [`super::streams::is_gone`] returns true.
+/// Copies the streams `found` in the input of a job, or verifies the copies of an earlier run, and records the copies
+/// in the manifest. Only the leader calls it. If `finished` is true, the manifest belongs to a finished job. The data
+/// is then copied again and compared with the data that the results belong to. If no data comes, the results stay, and
+/// [`super::streams::is_gone`] returns true.
 ///
 /// # Errors
-/// [`Error::Input`] for a stream that can't be read or is empty, [`Error::OtherStream`], those of the disk.
+/// [`Error::Input`] for a stream that can't be read or is empty, [`Error::OtherStream`], errors of the disk.
 pub(crate) fn take(job: &Job, found: &[(usize, Stream)], manifest: &mut Manifest, finished: bool) -> Result<()> {
     let folder = job.workdir.join(SPOOL);
     if remove_leftovers(&folder)? > 0 {
@@ -81,7 +82,7 @@ fn is_read_alike(job: &Job, manifest: &Manifest) -> bool {
     manifest.input.as_ref() == Some(&absolute_input(job, manifest))
 }
 
-/// Uses the copies of an earlier run, unless their streams now deliver other data.
+/// Takes over the copies of an earlier run, and returns their record. Fails if a stream now delivers other data.
 fn again(job: &Job, streams: &[(usize, Stream)], spool: &Spool, folder: &Path) -> Result<Spool> {
     for (spooled, (_, stream)) in spool.streams.iter().zip(streams) {
         if let Some(at) = differs(stream, &folder.join(&spooled.file))? {
@@ -117,7 +118,7 @@ fn differs(stream: &Stream, copy: &Path) -> Result<Option<u64>> {
     reader.differs_from(&first, &mut file, copy, &signals::check)
 }
 
-/// Returns the name of a copy. Its endings give format and compression.
+/// Returns the file name of the copy of a stream. The endings of the name give format and compression.
 fn name_of(job: &Job, stream: &Stream, number: usize, packing: Packing) -> String {
     let named = match &job.input {
         InputSpec::Files { format, .. } => format.as_deref().and_then(|format| format.parse().ok()),
@@ -127,7 +128,8 @@ fn name_of(job: &Job, stream: &Stream, number: usize, packing: Packing) -> Strin
     format!("{number}.{}{}", format.map_or("txt", Format::ending), packing.ending())
 }
 
-/// Copies one stream. Returns the name of the copy, which it gets once it is complete and durable.
+/// Copies one stream to a file that gets its name once it is complete and durable. Returns the name, and the length
+/// and checksum of the copy.
 fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(String, Copied)> {
     let name = stream.name();
     let temporary = temp_path(&folder.join(number.to_string()));

@@ -25,12 +25,13 @@ pub fn is_streamed(input: &InputSpec) -> bool {
     !streams(input, None).is_empty()
 }
 
-/// Returns true if a part of the input is piped in by the process that started this one. A scheduler can't do that.
+/// Returns true if a part of the input is piped in by the process that started this one. A job that a scheduler starts
+/// can't have such an input.
 pub fn is_piped_in(input: &InputSpec) -> bool {
     streams(input, None).iter().any(|(_, stream)| stream.is_anonymous())
 }
 
-/// Returns the streams of [`streams`], if they can be read. Reads none of them.
+/// Returns the same streams as [`streams`], after checks that the job can read them. Reads no data.
 ///
 /// # Errors
 /// [`Error::Usage`] if standard input is named twice, or if neither a stream's name nor the job file gives its
@@ -65,11 +66,11 @@ pub(crate) fn absolute_input(job: &Job, manifest: &Manifest) -> InputSpec {
     crate::job::input::absolute(&replaced(job.clone(), manifest).input)
 }
 
-/// Returns the job for a plan: with the copies of an earlier run, or with its streams if `input.expect` describes
-/// them. Reads no stream.
+/// Returns the job with an input that a plan can be made for: with copies in place of its streams, or with the
+/// streams if `input.expect` describes them. Reads no stream.
 ///
 /// # Errors
-/// [`Error::Usage`] if neither exists.
+/// [`Error::Usage`] if there is neither a copy nor `input.expect`.
 pub(crate) fn planned(job: &Job, manifest: &Manifest) -> Result<Job> {
     let found = readable_streams(&job.input, manifest.spool.as_ref())?;
     let Some((_, first)) = found.first() else { return Ok(job.clone()) };
@@ -90,7 +91,8 @@ pub(crate) fn is_gone(manifest: &Manifest) -> bool {
     manifest.spool.as_ref().is_some_and(|spool| !spool.there)
 }
 
-/// Returns true if the streams delivered what the results of the finished job belong to, read in the same way.
+/// Returns true if the streams delivered the same data that the finished job's results were computed from, and the job
+/// reads this data in the same way.
 pub(crate) fn is_same(manifest: &Manifest) -> bool {
     manifest.spool.as_ref().is_some_and(|spool| spool.same)
 }
@@ -103,7 +105,8 @@ pub(crate) fn nothing_came(manifest: &Manifest) -> Error {
     }
 }
 
-/// Returns the job for checks after a run: with the copies, if they belong to its streams.
+/// Returns the job for checks after a run: with copies in place of its streams, if the manifest's copies belong to
+/// them.
 pub(crate) fn with_copies(job: Job, manifest: &Manifest) -> Job {
     let found = streams(&job.input, manifest.spool.as_ref());
     match &manifest.spool {
@@ -112,7 +115,7 @@ pub(crate) fn with_copies(job: Job, manifest: &Manifest) -> Job {
     }
 }
 
-/// Returns `text` with the paths of copies replaced by those of their streams.
+/// Returns `text` with the paths of copies replaced by the paths of their streams.
 pub(crate) fn name_streams(text: &str, workdir: &Path, manifest: &Manifest) -> String {
     let told = |text: String, spooled: &Spooled| {
         let copy = workdir.join(SPOOL).join(&spooled.file);
@@ -121,7 +124,7 @@ pub(crate) fn name_streams(text: &str, workdir: &Path, manifest: &Manifest) -> S
     manifest.spool.iter().flat_map(|spool| &spool.streams).fold(text.to_owned(), told)
 }
 
-/// Turns an error about a copy into one about its stream.
+/// Changes an error about the copy of a stream so that it names the stream.
 pub(crate) fn came_by(error: Error, workdir: &Path, manifest: &Manifest) -> Error {
     let came_by = |error: Error, spooled: &Spooled| {
         let copy = workdir.join(SPOOL).join(&spooled.file);

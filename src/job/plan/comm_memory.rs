@@ -1,16 +1,17 @@
-//! Memory of a rank for communication: MPI, collectives and messages in flight. Plan and run use the same figures.
+//! Memory of a rank for communication: MPI, collectives and messages in flight. A plan and its run compute this memory
+//! in the same way.
 
 use crate::comm::{Comm, MessageLimits};
 use crate::prepare::partition::route::Route;
 
-/// Divisor: edges in flight take at most this part of a rank's limit. With less memory there are fewer and shorter
+/// Edges in flight take at most 1/`PART` of a rank's memory limit. With less memory there are fewer and shorter
 /// messages.
 const PART: u64 = 16;
-/// Divisor: collective operations take at most this part of the limit.
+/// The buffer of collective operations takes at most 1/`SCRATCH_PART` of a rank's memory limit.
 const SCRATCH_PART: u64 = 32;
-/// Smallest buffer of collective operations in bytes. With less they are slow.
+/// Smallest buffer of collective operations, in bytes. With a smaller buffer, collective operations are slow.
 const LEAST_SCRATCH: u64 = 1 << 20;
-/// Words per message: smallest possible, smallest efficient, and largest.
+/// Words per message: the smallest possible number, the smallest efficient one, and the largest.
 const WORDS: [usize; 3] = [1 << 10, 1 << 12, 1 << 16];
 
 /// Memory for MPI and for messages between ranks.
@@ -21,22 +22,22 @@ pub struct CommMemory {
     threads: usize,
     /// Bytes that MPI itself takes.
     mpi: u64,
-    /// Bytes that collective operations take.
+    /// Bytes of the buffer for collective operations.
     scratch: u64,
     /// Limits of the messages that carry edges.
     pub messages: MessageLimits,
 }
 
 impl CommMemory {
-    /// Returns the expected memory, before ranks exist: `ranks` ranks on `nodes` nodes, each with `threads` threads
-    /// and `host_memory` bytes.
+    /// Estimates the memory before ranks exist, for `ranks` ranks on `nodes` nodes. Each rank has `threads` threads
+    /// and a limit of `host_memory` bytes.
     pub fn expected(ranks: usize, nodes: usize, threads: usize, host_memory: u64) -> CommMemory {
         let mpi = if ranks == 1 { 0 } else { Comm::expected_bytes(ranks.div_ceil(nodes.max(1))) };
         CommMemory::new(ranks, nodes, threads, mpi, host_memory)
     }
 
-    /// Returns the memory for the actual ranks. Messages have one size, so it is based on the rank with least memory
-    /// and the one with most threads.
+    /// Returns the memory for the ranks of `comm`. All ranks send messages of the same size, which is computed from the
+    /// least memory and the most threads of any rank. Collective.
     pub(crate) fn agreed(comm: &Comm, threads: usize, host_memory: u64) -> CommMemory {
         let (mut least, mut most) = ([host_memory], [threads as u64]);
         comm.all_min(&mut least);
@@ -78,12 +79,12 @@ impl CommMemory {
         CommMemory::new(self.ranks, self.nodes, self.threads, self.mpi, host_memory)
     }
 
-    /// Returns the bytes taken from the start of a job to its end.
+    /// Returns the bytes that communication takes from the start of a job to its end.
     pub fn standing(&self) -> u64 {
         if self.ranks == 1 { 0 } else { self.mpi + self.scratch }
     }
 
-    /// Returns the bytes of edges in flight between ranks, while there are some.
+    /// Returns the bytes that messages between ranks take while edges are exchanged.
     pub fn messages(&self) -> u64 {
         let CommMemory { ranks, nodes, threads, messages, .. } = *self;
         messages.bytes(ranks, nodes) + Route::bytes(ranks, threads, messages.words)

@@ -1,39 +1,39 @@
-//! Rates of preparation, for estimates of time if no job has run on such a machine yet
+//! Rates of the preparation stages, from which a plan estimates times if no job has run on such a machine yet
 //! ([`crate::job::plan::speeds`]). Each algorithm has its own rates ([`crate::algo::Cost`]).
 //!
-//! CPU rates were measured in release builds on one core of a Zen 3 server with AVX2: CPU time, Kronecker and uniform
-//! graphs of 2^16 to 2^22 vertices with 3 to 64 edges each. GPU rates were measured on an H200 with 16 cores, scales
-//! 22 to 29. The input was in page cache. `gpugraph run` logs the same rates for any machine. On the measured
-//! machines the rates are good to a factor of two.
+//! CPU rates are CPU times in release builds on one core of a Zen 3 server with AVX2. They were measured with
+//! Kronecker and uniform graphs of 2^16 to 2^22 vertices with 3 to 64 edges each. GPU rates were measured on an H200
+//! with 16 cores, scales 22 to 29. The input was in page cache. `gpugraph run` logs the same rates for any machine.
+//! On the measured machines the rates are good to a factor of two.
 
 use crate::formats::{Format, Input, Packing};
 
-/// Nanoseconds per thread and edge: `cached` while the tables fit the caches, plus `doubling` for each doubling of
-/// the ids beyond `ids`.
+/// Nanoseconds that a thread takes for an edge in `ingest`, and below in `partition` and `sort`.
 const INGEST: Growing = Growing { cached: 8.5, doubling: 1.0, ids: 1 << 19 };
 const PARTITION: Growing = Growing { cached: 18.0, doubling: 5.0, ids: 1 << 18 };
 const SORT: Growing = Growing { cached: 18.0, doubling: 1.5, ids: 1 << 20 };
-/// Factor by which partition and sort take longer if edges have weights, on the CPU. Measured at scale 20, 16 edges
-/// each, with Graph500's files.
+/// Factor by which partition and sort take longer on the CPU if edges have weights (measured with Graph500's files at
+/// scale 20, 16 edges per vertex).
 pub(crate) const WEIGHTED: f64 = 1.6;
-/// Building the upper half of rows on the CPU.
+/// Nanoseconds that a thread takes for an edge when it builds the upper half of rows.
 const TRANSPOSE: Growing = Growing { cached: 12.0, doubling: 1.0, ids: 1 << 20 };
-/// Edges per second and thread.
+/// Edges per second that a thread processes when it lists sparse ids.
 const DICTIONARY: f64 = 5e6;
-/// Edges per second and GPU. Each takes 8 bytes of transfer to the GPU.
+/// Edges per second that a GPU reads in `ingest`. Each edge takes a transfer of 8 bytes to the GPU. Below, the same
+/// for `partition` and `sort`.
 const INGEST_ON_GPU: f64 = 32e9 / 8.0;
 const PARTITION_ON_GPU: f64 = 5.4e9 / 2.0;
 const SORT_ON_GPU: f64 = 5.4e9 / 1.35;
-/// Ids per second and thread.
+/// Ids per second that a thread orders in `relabel`.
 const RELABEL: f64 = 200e6;
-/// Generated edges per second and thread.
+/// Edges per second that a thread generates.
 const GENERATED: f64 = 40e6;
-/// Bytes per second and thread: of text, and of compressed files, each of which one thread decompresses.
+/// Bytes of text that a thread reads per second. Below, bytes of compressed files; one thread decompresses each file.
 const TEXT: f64 = 300e6;
 const UNPACKED: f64 = 60e6;
-/// Bytes per second of a node's spill files, written or read.
+/// Bytes of spill files that a node writes or reads per second.
 const SPILL: f64 = 1e9;
-/// Bytes per second that a node sends to others: four fifths of 100 Gbit/s. Not measured.
+/// Bytes per second that a node sends to other nodes: four fifths of 100 Gbit/s (not measured).
 const NETWORK: f64 = 10e9;
 
 /// Name of the stage that builds the upper half of rows.
@@ -41,10 +41,11 @@ pub(crate) const TRANSPOSE_STAGE: &str = "transpose";
 
 /// Name of the stage that builds merged rows (all neighbours).
 pub(crate) const MERGE_STAGE: &str = "merge";
-/// Nanoseconds per thread and merged edge. Not measured yet.
+/// Nanoseconds that a thread takes for an edge when it merges rows (not measured yet).
 const MERGE: f64 = 8.0;
 
-/// Time per edge that grows as tables outgrow the caches.
+/// Time per edge that grows as tables outgrow the caches. It is `cached` nanoseconds for tables of up to `ids` ids,
+/// and `doubling` more for each doubling beyond.
 struct Growing {
     cached: f64,
     doubling: f64,
@@ -58,7 +59,7 @@ impl Growing {
     }
 }
 
-/// The ranks that prepare a graph: equally many on each node, with equally many threads each.
+/// The ranks that prepare a graph. All nodes have equally many ranks, and all ranks equally many threads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Preparers {
     pub(crate) ranks: usize,
@@ -75,8 +76,8 @@ impl Preparers {
         (self.ranks * self.threads) as f64
     }
 
-    /// Returns the seconds that all ranks take for `edges` edges with tables of `ids` ids. `thread` is the rate of a
-    /// thread, `gpu` that of a GPU.
+    /// Returns the seconds that all ranks together take for `edges` edges with tables of `ids` ids. A thread has the
+    /// rate `thread`, a GPU prepares `gpu` edges per second.
     fn preparing(&self, edges: u64, ids: u64, thread: &Growing, gpu: f64) -> f64 {
         match self.on_gpu {
             true => edges as f64 / gpu / self.ranks as f64,
@@ -84,7 +85,7 @@ impl Preparers {
         }
     }
 
-    /// Returns the seconds of the first pass.
+    /// Returns the seconds of the first pass over the input.
     pub(crate) fn ingest(&self, edges: u64, ids: u64, bytes: u64, input: &Input) -> f64 {
         self.preparing(edges, ids, &INGEST, INGEST_ON_GPU) + self.parsing(bytes, input)
     }
@@ -94,12 +95,12 @@ impl Preparers {
         edges as f64 / DICTIONARY / self.threads as f64
     }
 
-    /// Returns the seconds of ordering vertices.
+    /// Returns the seconds of ordering vertices by degree.
     pub(crate) fn relabel(&self, ids: u64) -> f64 {
         ids as f64 / RELABEL / self.threads()
     }
 
-    /// Returns the seconds of the second pass, in which all ranks together spill `spill` bytes.
+    /// Returns the seconds of the second pass over the input, in which all ranks together spill `spill` bytes.
     pub(crate) fn partition(&self, edges: u64, ids: u64, bytes: u64, spill: u64, input: &Input) -> f64 {
         let placing = self.preparing(edges, ids, &PARTITION, PARTITION_ON_GPU);
         placing + self.spilled(spill) + self.parsing(bytes, input)
@@ -120,7 +121,7 @@ impl Preparers {
         edges as f64 * MERGE / 1e9 / self.threads()
     }
 
-    /// Returns the seconds of sending `bytes` bytes, the total over all ranks, to other ranks.
+    /// Returns the seconds that ranks take to send `bytes` bytes in total to other ranks.
     pub(crate) fn exchange(&self, bytes: u64) -> f64 {
         bytes as f64 / NETWORK / self.nodes as f64
     }
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
     use std::path::PathBuf;
 
-    /// Measured times are those of an H200 in docs/performance.md, in seconds.
+    /// The measured times, in seconds, are from the H200 in docs/performance.md.
     #[test]
     fn a_gpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         let gpu = Preparers { ranks: 1, nodes: 1, threads: 16, on_gpu: true };

@@ -12,22 +12,22 @@ use crate::prepare::prepared::{StoreInfo, UpperInfo};
 /// The parts of a job that earlier runs completed, or that this run completed before its plan is made.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Done {
-    /// The order of vertices.
+    /// True if the order of vertices is done.
     order: bool,
-    /// All blocks.
+    /// True if all blocks are stored or not needed.
     blocks: bool,
-    /// The upper half of rows, and the merged rows (all neighbours).
+    /// True if the upper half of rows is stored or not needed; below, if the merged rows (all neighbours) are.
     upper: bool,
     merged: bool,
-    /// Each of the job's tasks.
+    /// For each of the job's tasks, true if it is done.
     tasks: Vec<bool>,
 }
 
 impl Done {
-    /// Returns what the manifest says is done for a graph or list with these contents.
+    /// Returns which parts of `job` are done on a graph or list with these contents, according to the manifest.
     ///
     /// # Errors
-    /// None in practice; see [`task_key`].
+    /// None occur in practice; see [`task_key`].
     pub(crate) fn of(job: &Job, manifest: &Manifest, contents: Contents) -> Result<Done> {
         let Contents { edges: content, weights, .. } = contents;
         let mut tasks = Vec::new();
@@ -53,18 +53,18 @@ impl Done {
         })
     }
 
-    /// Returns the same without blocks and the rows derived from them.
+    /// Returns a copy of this state in which the blocks and the rows derived from them count as missing.
     pub(crate) fn without_blocks(self) -> Done {
         Done { blocks: false, upper: false, merged: false, ..self }
     }
 
-    /// Returns the same for a workdir that lacks the order of vertices. The order counts as done only if nothing
-    /// needs it.
+    /// Returns a copy of this state for a workdir that lacks the order of vertices. The order counts as done only if
+    /// the blocks are done, because nothing else needs it.
     pub(crate) fn without_order(self) -> Done {
         Done { order: self.blocks, ..self }
     }
 
-    /// Marks the stages that are done.
+    /// Sets `done` to true in each of `stages` that is done, otherwise to false.
     pub(crate) fn mark(&self, stages: &mut [PlannedStage]) {
         for stage in stages {
             stage.done = match stage.kind {

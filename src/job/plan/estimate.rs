@@ -21,14 +21,14 @@ use std::sync::Arc;
 /// Bytes of manifest, report, log and status (upper bound).
 pub(crate) const SMALL_FILES: u64 = 256 << 10;
 
-/// Factor within which the estimated work of an algorithm is likely right before degrees are known.
+/// Before degrees are known, the work of an algorithm is likely within this factor of its estimate.
 const UNSURE: f64 = 1.6;
 
-/// The figures that costs are computed from: upper bounds, or exact once degrees are known.
+/// The sizes from which costs are computed: upper bounds, or exact once degrees are known.
 pub(crate) struct JobSize<'a> {
     pub(crate) basis: Basis,
     pub(crate) edges: u64,
-    /// The demand of a rank by which partition and sort are sized.
+    /// Sizes of a rank's input and work, from which the memory of partition and sort is computed.
     pub(crate) demand: MemoryDemand,
     /// True if ids may turn out to be sparse. A dictionary is then built, and its index is in memory.
     pub(crate) may_be_sparse: bool,
@@ -58,7 +58,7 @@ impl TaskCost {
         let graph = size.graph();
         let packing = graph.and_then(|of| Packing::of(machine, job, (of.edges, of.vertices, of.direction)));
         let packed = packing.map(|packing| packing.packed);
-        // Before ingest the longest row is unknown, and any GPU is taken to suffice.
+        // Before ingest the longest row is unknown, and any GPU is assumed to be large enough.
         let is_known = graph.is_none_or(|graph| graph.gpu_row.is_some());
         let one = |task: &Arc<dyn Task>| {
             let least = task.least_gpu_memory(size, machine.ranks);
@@ -69,14 +69,14 @@ impl TaskCost {
         job.tasks.iter().map(one).collect()
     }
 
-    /// Returns the fewest bytes of GPU memory of a rank that are enough for every task of the job on `graph`.
+    /// Returns the smallest GPU memory of a rank, in bytes, that is enough for every task of the job on `graph`.
     pub(crate) fn least_gpu_memory(job: &Job, machine: &Resources, graph: &GraphSize<'_>) -> u64 {
         let of_tasks = job.tasks.iter().map(|task| task.least_gpu_memory(ByInput::Graph(graph), machine.ranks));
         of_tasks.flatten().max().unwrap_or(0)
     }
 
-    /// Returns the stages of these tasks, each with the bytes that it writes to the disk. The estimated work is likely
-    /// right within a factor of `unsure`.
+    /// Returns a stage for each task in `all`, with the bytes that it writes to the disk. The work of a task is
+    /// likely within a factor of `unsure` of its estimate.
     pub(crate) fn stages(all: &[TaskCost], machine: &Resources, clock: &TimeModel, unsure: f64) -> Vec<PlannedStage> {
         let stage = |(place, TaskCost { name, crew, cost, .. }): (usize, &TaskCost)| PlannedStage {
             name,
@@ -94,7 +94,7 @@ impl TaskCost {
     }
 }
 
-/// All stages of a job and their common figures.
+/// The predicted stages of a job, and the bytes of input that it caches and of edges that it spills.
 pub(crate) struct Estimate {
     /// The stages in order.
     pub(crate) stages: Vec<PlannedStage>,
@@ -105,7 +105,7 @@ pub(crate) struct Estimate {
 }
 
 impl JobSize<'_> {
-    /// Returns the stages of `job` on `machine`.
+    /// Returns the cost of all stages of `job` on `machine`.
     pub(crate) fn estimate(&self, job: &Job, input: &Input, machine: &Resources) -> Estimate {
         let crew = machine.preparers(self.graph.ids);
         let clock = TimeModel::new(job, machine, crew, Some(input), self.edges);
@@ -140,7 +140,8 @@ impl JobSize<'_> {
         };
         let [least_partition, least_sort] = self.least;
 
-        // The list of sparse ids; everything stored before the blocks; everything stored once the blocks are.
+        // Bytes on the disk: `ids` for the list of sparse ids or of strings and small files, `order` for everything
+        // stored before the blocks, `blocks` for everything stored once the blocks are complete.
         let text = input.most_text_bytes();
         let ids = match self.graph.sparse {
             true if input.has_names() => Names::stored_bytes(self.graph.ids, text),
@@ -157,8 +158,8 @@ impl JobSize<'_> {
             None => (spilled, 0),
         };
 
-        // Bytes sent for an array of which every rank gathers the shares of all others or sends its share to all
-        // others.
+        // Bytes that ranks send for an array if every rank gathers the shares of all others, or sends its share to
+        // all others.
         let others = machine.ranks as u64 - 1;
         let shared = |entries: u64| others * 4 * entries;
         let moved = edge_bytes(self.demand.weighted) * self.graph.edges / machine.ranks as u64 * others;
@@ -166,8 +167,8 @@ impl JobSize<'_> {
         let times = if self.demand.weighted { WEIGHTED } else { 1.0 };
         let mut stages = Vec::new();
         if self.graph.sparse {
-            // The disk first holds sorted runs of all edge ends, then the ids. Its smallest memory is included in that
-            // of ingest.
+            // The disk first holds sorted runs of all edge ends, then the ids. The smallest memory of this stage is
+            // included in the smallest memory of ingest.
             let taken = own + reading;
             let free = machine.host_memory.saturating_sub(taken);
             let (name, memory, runs) = match input.has_names() {
@@ -196,18 +197,18 @@ impl JobSize<'_> {
         Estimate { stages, kept, scratch }
     }
 
-    /// Returns true if the figures are upper bounds because degrees are not known yet.
+    /// Returns true if the estimates are upper bounds because degrees are not known yet.
     fn is_bound(&self) -> bool {
         matches!(self.basis, Basis::Size | Basis::Expected)
     }
 
     /// Returns the bytes of edges that `ranks` ranks spill, each to its own file. All ranks together have room for an
-    /// eighth more edges than there are. Ranks with fewer edges than the largest rank also spill a smaller part of
+    /// eighth more edges than there are. A rank that gets fewer edges than the largest rank spills a smaller part of
     /// them.
     fn spilled_by(&self, ranks: usize) -> u64 {
         let by_largest_rank = match self.sizes {
             Ok(sizes) => sizes.spill,
-            // In this case a rank may have to spill all its edges.
+            // Memory is too small for any division, so a rank may have to spill all its edges.
             Err(_) => edge_bytes(self.demand.weighted) * (self.demand.edges + LINE as u64),
         };
         let full_ranks = 1.125 * self.graph.edges as f64 / self.demand.edges.max(1) as f64;

@@ -1,4 +1,5 @@
-//! Memory and disk in bytes for parts of a job, from the functions that size its buffers.
+//! Formulas for the memory and disk, in bytes, that parts of a job take. They call the functions that size the
+//! buffers.
 
 use crate::algo::GraphSize;
 use crate::config::Job;
@@ -16,8 +17,8 @@ use crate::prepare::prepared::InputInfo;
 /// Page size in bytes. Files take whole pages on the disk.
 pub(crate) const PAGE: u64 = 4096;
 
-/// Returns the demand by which partition and sort are sized, on a rank that gets about the fraction `part` of all
-/// edges.
+/// Returns the sizes of a rank's input and work, from which the memory of partition and sort is computed. The rank gets
+/// about the fraction `part` of all edges.
 pub(crate) fn needs(
     info: &InputInfo,
     input: &Input,
@@ -44,8 +45,9 @@ pub(crate) fn share_of(edges: u64, part: f64) -> u64 {
     if part < 1.0 { (edges as f64 * (1.125 * part).min(1.0)) as u64 } else { edges }
 }
 
-/// Returns how many of `most` bytes of the input may be cached between passes on `machine`, in slabs of `slab` bytes,
-/// if the first pass takes `beside` bytes. Also returns the largest memory that the second pass then takes.
+/// Returns how many bytes of the input, at most `most`, may be cached between the two passes. The first pass takes
+/// `beside` bytes of memory, and the cache consists of slabs of `slab` bytes. Also returns the largest memory that
+/// the second pass then takes.
 pub(crate) fn kept(most: u64, sizes: Result<Sizes, u64>, machine: &Resources, slab: u64, beside: u64) -> (u64, u64) {
     let Ok(sizes) = sizes else { return (0, 0) };
     let start = sizes.beside[0] + sizes.at_start(machine.threads, slab);
@@ -60,7 +62,8 @@ pub(crate) fn looking_up(sparse: bool, ids: u64) -> u64 {
     if sparse { Dictionary::index_bytes(ids) } else { 0 }
 }
 
-/// Returns the bytes of the files of a prepared graph with its weights, without order and degrees.
+/// Returns the bytes of the block files of a prepared graph, including weights. The files of order and degrees are
+/// not included.
 pub(crate) fn store_bytes(info: &InputInfo, layout: &Layout) -> u64 {
     let bodies: u64 = (0..layout.blocks()).map(|b| stored::body_bytes(layout.block(b).len() as u64, 0)).sum();
     let blocks = layout.blocks() as u64;
@@ -68,13 +71,13 @@ pub(crate) fn store_bytes(info: &InputInfo, layout: &Layout) -> u64 {
     bodies + (128 + PAGE) * blocks + 4 * info.distinct_at_most + weights
 }
 
-/// Returns the bytes of the weights of `edges` edges, if they have some, in one file for each of `blocks` blocks.
+/// Returns the bytes of the weights of `edges` edges, in one file for each of `blocks` blocks; 0 unless `weighted`.
 pub(crate) fn weights_bytes(edges: u64, blocks: u64, weighted: bool) -> u64 {
     if weighted { 4 * edges + (stored_weights::body_bytes(0) + 128 + PAGE) * blocks } else { 0 }
 }
 
-/// Returns the input as its second pass reads it: with weights if the job's graph carries some. That takes the most
-/// memory.
+/// Returns the input as the second pass reads it: with weights if the job's graph carries some. That pass takes the
+/// most memory.
 pub(crate) fn as_read(job: &Job, input: &Input) -> Input {
     let weights = if job.carries_weights() { Weights::Read(WeightType::U32) } else { Weights::Skip };
     input.clone().with_weights(weights)

@@ -1,4 +1,4 @@
-//! Estimates of an input before it is read: its number of edges and the size of its ids.
+//! Estimates of an input before it is read: its number of edges and the range of its ids.
 
 use crate::config::{Expect, InputSpec};
 use crate::error::{Error, Result};
@@ -12,13 +12,13 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Number of samples of an uncompressed file, and bytes of each.
+/// Number of samples of an uncompressed file; below, the bytes of each sample.
 const PLACES: u64 = 64;
 const WINDOW: u64 = 16 << 10;
 /// Number of edges read from the start of a compressed file.
 const ENOUGH: u64 = 1 << 20;
 
-/// How the figures of a plan were obtained.
+/// How the numbers of a plan were obtained.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
@@ -27,28 +27,28 @@ pub enum Basis {
     /// Upper bounds from the input's size and samples of it.
     #[default]
     Size,
-    /// The degrees that ingest found.
+    /// From the degrees that ingest found.
     Degrees,
-    /// The graph that another job stored.
+    /// From the graph that another job kept.
     Prepared,
-    /// The length of a list.
+    /// From the length of a list.
     Length,
 }
 
 /// Estimated edges and ids of an input that has not been read yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputEstimate {
-    /// How the figures were obtained.
+    /// How the estimates were obtained.
     pub basis: Basis,
     /// Edges, including loops and repeats (upper bound).
     pub edges: u64,
-    /// Edges, as estimated. Exact if the format implies the number.
+    /// Estimated number of edges, which is exact if the format implies the number.
     pub edges_about: u64,
-    /// Distinct edges that the file can hold (upper bound).
+    /// Distinct edges in the input (upper bound).
     pub distinct: u64,
-    /// Length of the map from ids (upper bound).
+    /// Length of the map from ids to vertices (upper bound).
     pub ids: u64,
-    /// Length of the map from ids (lower bound).
+    /// Length of the map from ids to vertices (lower bound).
     pub ids_at_least: u64,
     /// Rows of results per vertex (upper bound). A header may name more vertices than have edges.
     pub rows: u64,
@@ -144,12 +144,12 @@ fn is_binary(part: &Part) -> bool {
     matches!(part.format(), Format::U32 | Format::U64 | Format::Graph500 | Format::Parquet) || part.format().is_arrays()
 }
 
-/// Largest id + 1: bounds and the header's value.
+/// Bounds of the largest id + 1, and the number of vertices that a header declares.
 #[derive(Debug, Clone, Copy, Default)]
 struct IdBounds {
     at_most: u64,
     at_least: u64,
-    /// Vertices that a header declares, if the header was read.
+    /// Number of vertices that a header declares, if the header was read.
     declared: u64,
 }
 
@@ -199,7 +199,8 @@ fn words<const N: usize>(window: &[u8]) -> u64 {
     window.chunks_exact(N).map(word).max().unwrap_or(0)
 }
 
-/// Returns the largest id of packed edges. Each has twelve bytes: two low words, then the high halves of both.
+/// Returns the largest id of packed edges. Each edge has twelve bytes: the low words of both ids, then the high
+/// halves of both.
 fn packed_words(window: &[u8]) -> u64 {
     let low = |bytes: &[u8]| u64::from(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]));
     let high = |bytes: &[u8]| u64::from(u16::from_le_bytes([bytes[0], bytes[1]]));
@@ -207,8 +208,8 @@ fn packed_words(window: &[u8]) -> u64 {
     window.chunks_exact(12).map(ends).max().unwrap_or(0)
 }
 
-/// Returns the largest of the first two integers of every complete line. Header lines are included; they name the
-/// vertices.
+/// Returns the largest number among the first two integers of each complete line. Header lines are included, because
+/// they name the number of vertices.
 fn text(window: &[u8], inside: bool) -> u64 {
     let lines = window.split(|&byte| byte == b'\n').skip(usize::from(inside));
     let numbers = |line: &[u8]| {

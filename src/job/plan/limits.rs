@@ -17,18 +17,18 @@ use crate::process::host;
 use crate::size;
 use std::path::{Path, PathBuf};
 
-/// With several ranks, the factor by which a rank has room for more than its expected edges before it spills, within
-/// the limit that [`suggested`] returns.
+/// Number of edges that fit in a rank's memory, as a multiple of the expected number. The factor applies to several
+/// ranks within the limit that [`suggested`] returns. A rank spills further edges.
 const SHARE: f64 = 1.02;
 
 /// GPU memory in bytes that a node is assumed to have if the plan is made without its GPU. GPUs of clusters have
 /// more.
 const LEAST_GPU: u64 = 8 << 30;
-/// Divisor: edges that wait for sorting certainly find room in this part of a GPU's memory.
+/// At least 1/`WAITING_PART` of a GPU's memory is free for edges that wait to be sorted.
 const WAITING_PART: u64 = 2;
 
-/// Replaces the limit in a stage's error by the limit that is enough for all stages, so that one correction is
-/// enough.
+/// Replaces the limit in a stage's error by the limit that is enough for all stages. The user then has to change it
+/// only once.
 pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
     match error {
         Error::Limit { limit: limit @ "host_memory", purpose, .. }
@@ -50,7 +50,7 @@ pub(crate) fn add_warnings(plan: &mut Plan, gpu_memory: u64) {
         let (given, needed) = (given(plan), at_least(needed));
         plan.maybe.push(format!("limits.host_memory = {given} may be too small: {needed} is enough (upper bound)"));
     }
-    // If no limit is set, the limit is a part of what is free.
+    // Without a configured limit, the limit is a fraction of the free memory.
     let free = host::memory().free;
     if (1..plan.host_memory_node).contains(&free) {
         let [given, taken, free] = [plan.host_memory_limit, plan.host_memory_node, free].map(size::show);
@@ -71,11 +71,12 @@ pub(crate) fn add_warnings(plan: &mut Plan, gpu_memory: u64) {
     }
 }
 
-/// Returns a limit of host memory for the stages of `plan` that are still to run. It is certainly enough, and the run
-/// uses most of it. `machine` has as much memory as the job may take.
+/// Returns a limit of host memory, in bytes, that is certainly enough for the stages of `plan` that are still to run.
+/// The run uses most of this memory. `machine` has as much memory as the job may take.
 ///
-/// Before ingest has run, the plan's stages are upper bounds, several times what most graphs take. The limit is therefore the smallest with
-/// which no edge would be spilled if the degrees were as they likely are. A graph that takes more spills some edges.
+/// Before ingest has run, the plan has upper bounds, which are several times the memory that most graphs take. The
+/// limit is then the smallest one with which a graph of likely degrees spills no edge. A graph that takes more spills
+/// some edges.
 ///
 /// # Errors
 /// Errors of [`Plan::of`].
@@ -90,9 +91,9 @@ pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
     Ok(limit.min(plan.host_memory_limit).max(plan.host_memory_needed))
 }
 
-/// Returns the bytes of files that a remaining stage reads in random order, for all ranks together. Schedulers
-/// that limit a job's memory by a cgroup count page cache: a job with `[bfs]` at scale 22, whose rows are 512 MiB,
-/// took 8.9 and 9.3 s in 586 MiB, and 4.0 and 4.7 s in 850 MiB.
+/// Returns the largest number of bytes of files that a remaining stage reads in random order, for all ranks together.
+/// Schedulers that limit a job's memory by a cgroup also count page cache, so the job needs memory for these files. (A
+/// job with `[bfs]` at scale 22 has 512 MiB of rows. It took 8.9 and 9.3 s in 586 MiB, and 4.0 and 4.7 s in 850 MiB.)
 pub fn read_in_no_order(plan: &Plan) -> u64 {
     plan.to_come().map(|stage| stage.cached).max().unwrap_or(0)
 }
@@ -118,7 +119,7 @@ fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
     let (input, threads) = (as_read(job, &input), machine.threads);
     let layout = Layout::new(likely, edges.saturating_sub(1), job.direction());
     let (shape, _) = LayoutShape::and_bins(&layout);
-    // A run reserves an eighth more if it can; the expected edges fit in this share.
+    // A run has room for an eighth more edges if memory allows, but the expected edges fit in this share.
     let part = route::largest_part(&layout, likely, machine.ranks);
     let share = (edges as f64 * (SHARE * part).min(1.0)) as u64;
     let reading = input.scratch_bytes(threads) + looking_up(sparse, ids);
@@ -135,8 +136,8 @@ fn unspilled(job: &Job, machine: &Resources) -> Result<Option<u64>> {
     Ok(candidates.chain([most]).find(|&mib| is_enough(mib)).map(|mib| mib << 20))
 }
 
-/// Returns how many bytes of edges wait for sorting in GPU memory instead of host memory. With several ranks, 0: any
-/// rank may get more edges than its GPU holds.
+/// Returns how many bytes of edges wait in GPU memory instead of host memory to be sorted. With several ranks this
+/// number is 0, because any rank may get more edges than its GPU holds.
 fn waiting_on_gpu(machine: &Resources) -> u64 {
     let memory = machine.gpu.as_ref().map_or(0, |gpu| gpu.memory.unwrap_or(LEAST_GPU));
     if machine.ranks == 1 { memory / WAITING_PART } else { 0 }
@@ -171,7 +172,7 @@ pub fn refuse(plan: &Plan) -> Result<()> {
     }
 }
 
-/// Needs that are certain, in bytes: below these limits no graph of this input fits.
+/// Memory and disk that a job certainly needs, in bytes. With less, no graph of an input of this size fits.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct CertainNeeds {
     pub(crate) host_memory: u64,
@@ -183,14 +184,14 @@ pub(crate) struct CertainNeeds {
 /// Limits on address space that `ulimit -v` sets for a job.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Addresses {
-    /// True if the limit of host memory was derived from the address space that is left.
+    /// True if the limit of host memory was derived from the remaining address space.
     are_the_limit: bool,
     /// A file of the input that is larger than the address space left, and its bytes.
     unmapped: Option<(PathBuf, u64)>,
 }
 
 impl Addresses {
-    /// Returns the limits for `job`, on `input` if it is available here.
+    /// Returns the limits on address space for `job`, and for `input` if it is available here.
     pub fn of(job: &Job, input: Option<&Input>) -> Addresses {
         let are_the_limit = job.limits.host_memory.is_none() && host::memory().by_addresses;
         Addresses { are_the_limit, unmapped: input.and_then(Input::beyond_addresses) }
@@ -227,7 +228,7 @@ pub fn refuse_addresses(plan: &Plan) -> Result<()> {
     }
 }
 
-/// Returns the limit of host memory as messages show it.
+/// Returns the text by which error messages show the limit of host memory.
 fn given(plan: &Plan) -> String {
     let given = size::show(plan.host_memory_limit);
     match plan.addresses.are_the_limit {
@@ -236,7 +237,7 @@ fn given(plan: &Plan) -> String {
     }
 }
 
-/// Returns the error for a disk that is too small for the job, if it is.
+/// Returns the error to report if the disk is too small for the job; otherwise `None`.
 fn full_disk(plan: &Plan) -> Option<Error> {
     const ANYWAY: &str = "run.disk_check = false starts the job anyway";
     let full = |path: &Path, taker: &str, most: u64, surely: u64, free: u64| {
@@ -256,7 +257,7 @@ fn full_disk(plan: &Plan) -> Option<Error> {
     Some(full(path, "the ranks of a node take", plan.scratch, plan.certain.scratch, free))
 }
 
-/// Returns what a refusal says about the limit that it names.
+/// Returns the part of an error message that says how reliable the limit named there is.
 fn how_sure(plan: &Plan) -> String {
     match plan.is_bound() {
         true => {

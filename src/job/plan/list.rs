@@ -1,4 +1,4 @@
-//! The plan of a job on a list. Its length determines all figures.
+//! The plan of a job on a list. The length of the list determines memory, disk and time.
 
 use crate::algo::{ByInput, ListSize};
 use crate::config::Job;
@@ -26,7 +26,7 @@ pub(super) fn open(job: &Job, machine: &Resources, manifest: &Manifest) -> Resul
 /// Returns the plan of a job on `list`. The manifest says what earlier runs completed.
 ///
 /// # Errors
-/// None in practice.
+/// None occur in practice.
 pub fn plan(job: &Job, machine: &Resources, list: &List, manifest: &Manifest) -> Result<Plan> {
     let done = Done::of(job, manifest, Contents::of_list(list.identity))?;
     let (length, source) = (list.length, &list.source);

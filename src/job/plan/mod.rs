@@ -1,10 +1,10 @@
 //! Plan of a job before it runs: memory, disk and time of every stage. `gpugraph plan` prints it; `run` refuses jobs
-//! that do not fit. Memory is that of the rank that needs most; disk and time are totals over all ranks.
+//! that do not fit. Memory is given for the rank that needs most; disk and time are totals over all ranks.
 //!
-//! Before the first pass over the input, figures are upper bounds computed from what the file shows cheaply
-//! (`Plan::before`). After it, degrees are known, and the functions that size the run's buffers give the figures
-//! (`Plan::after`). A bound may be far too high, so a job is refused only for certain needs; `maybe` lists the other
-//! limits that may be too small.
+//! Before the first pass over the input, the plan has upper bounds, computed from the size of the input and a sample of
+//! it (`Plan::before`). After the first pass, degrees are known, and the functions that size the run's buffers give the
+//! numbers (`Plan::after`). A bound may be far too high, so a job is refused only for certain needs; `maybe` lists the
+//! other limits that may be too small.
 
 pub mod comm_memory;
 pub mod cost_model;
@@ -61,18 +61,18 @@ pub struct Plan {
     pub workdir: PathBuf,
     /// Description of the input.
     pub input: String,
-    /// How the figures were obtained.
+    /// How the numbers of the plan were obtained.
     pub basis: Basis,
-    /// Elements of the list, if the input is a list.
+    /// Number of elements of the list, if the input is a list.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elements: Option<u64>,
-    /// Edges of the input (upper bound).
+    /// Number of edges of the input (upper bound).
     pub edges: u64,
-    /// Ids that the map spans (upper bound).
+    /// Length of the map from ids to vertices (upper bound).
     pub ids: u64,
-    /// Blocks; approximate until degrees are known.
+    /// Number of blocks; approximate until degrees are known.
     pub blocks: u64,
-    /// Units of all tasks; approximate until degrees are known.
+    /// Number of units of all tasks; approximate until degrees are known.
     pub units: u64,
     /// Number of ranks that share the job.
     pub ranks: usize,
@@ -80,7 +80,7 @@ pub struct Plan {
     pub nodes: usize,
     /// Threads per rank.
     pub threads: usize,
-    /// The device of the tasks: `gpu` if it computes any, else `cpu`.
+    /// Device that computes the tasks: `gpu` if the GPU computes any of them, otherwise `cpu`.
     pub device: &'static str,
     /// Description of a rank's GPU.
     pub gpu: Option<String>,
@@ -99,7 +99,7 @@ pub struct Plan {
     pub gpu_memory_limit: Option<u64>,
     /// Largest GPU memory of any stage, in bytes.
     pub gpu_memory: u64,
-    /// Smallest GPU memory that is enough, in bytes, as far as it is known.
+    /// Smallest GPU memory that is enough, in bytes; 0 if it is not known.
     #[serde(skip)]
     pub(crate) gpu_memory_needed: u64,
     /// Task that needs the most GPU memory.
@@ -117,21 +117,21 @@ pub struct Plan {
     pub scratch_path: Option<PathBuf>,
     /// Bytes that all ranks together send to other ranks.
     pub exchange: u64,
-    /// Seconds of all stages still to run.
+    /// Predicted seconds of all stages still to run.
     pub seconds: f64,
-    /// Likely range of those seconds, from lowest to highest.
+    /// Range of seconds that is likely for all stages still to run, from lowest to highest.
     pub seconds_range: [f64; 2],
     /// Stages in the order in which they run.
     pub stages: Vec<PlannedStage>,
     /// Host memory for input that is cached between passes, in bytes (upper bound).
     #[serde(skip)]
     pub(crate) kept: u64,
-    /// Warnings about limits that may be too small (only the bound exceeds them) or too large for this machine.
+    /// Warnings about limits that may be too small because an upper bound exceeds them, or too large for this machine.
     pub maybe: Vec<String>,
     /// True if the job must not start when the disk is too small.
     #[serde(skip)]
     pub(crate) disk_check: bool,
-    /// Needs that are certain. Once degrees are known, these equal the figures of the plan.
+    /// Needs that are certain. Once degrees are known, these needs equal the needs in the plan.
     #[serde(skip)]
     pub(crate) certain: CertainNeeds,
 }
@@ -176,7 +176,8 @@ impl Plan {
         Plan::after(job, machine, &input, &info, (&runs, &info.layout(&runs)), &done)
     }
 
-    /// Plans from the size of the input and a sample of it. `done` says what earlier runs completed.
+    /// Returns the plan of `job` before degrees are known, from the size of the input and a sample of it. `done` says
+    /// what earlier runs completed.
     ///
     /// # Errors
     /// [`crate::Error::Input`], [`crate::Error::Io`].
@@ -195,7 +196,8 @@ impl Plan {
         let direction = job.direction();
         let shape = LayoutShape::at_most(edges, connected, direction);
         let target = Layout::block_target(edges);
-        // Most graphs have a loop. Without `- 1`, a power of two of edges would get the layout of the next size.
+        // Most graphs have a loop. Without `- 1`, a graph whose number of edges is a power of two would get the layout
+        // of the next size.
         let blocks = Layout::new(likely, edges_about.saturating_sub(1), direction).blocks() as u64;
         // Blocks are not split between ranks, and later blocks have more edges than earlier ones.
         let part = if machine.ranks == 1 { 1.0 } else { 1.0 / machine.ranks as f64 + 1.0 / blocks.max(1) as f64 };
@@ -251,15 +253,15 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Returns the stages that no earlier run did, in order.
+    /// Returns the stages that no earlier run completed, in order.
     pub fn to_come(&self) -> impl Iterator<Item = &PlannedStage> {
         self.stages.iter().filter(|stage| !stage.done)
     }
 
-    /// Plans from the degrees, before or during a run. `done` says what earlier runs completed.
+    /// Returns the plan of `job` from the degrees that ingest found. `done` says what earlier runs completed.
     ///
     /// # Errors
-    /// None in practice; [`crate::Error::Io`] if free disk space can't be determined.
+    /// None occur in practice; [`crate::Error::Io`] if free disk space can't be determined.
     pub(crate) fn after(
         job: &Job,
         machine: &Resources,
@@ -290,7 +292,8 @@ impl Plan {
         Ok(Plan::made(job, machine, input, &sized, done))
     }
 
-    /// Plans a job on `graph`, which the job in `other` kept. The manifest says which tasks are done.
+    /// Returns the plan of a job on `graph`, which the job in the workdir `other` kept. The manifest says which tasks
+    /// are done.
     ///
     /// # Errors
     /// [`crate::Error::Io`], [`crate::Error::Corrupt`] for the files of the graph.
@@ -369,7 +372,8 @@ impl Plan {
         plan.with_stages(machine, done, |machine| sized.estimate(job, input, machine).stages)
     }
 
-    /// Returns the plan with the stages that `on` returns for a machine, and with the totals over them.
+    /// Completes the plan: with the stages that `on` returns for a machine, their totals, and the smallest limit that
+    /// works.
     fn with_stages(mut self, machine: &Resources, done: &Done, on: impl Fn(&Resources) -> Vec<PlannedStage>) -> Plan {
         let marked = |machine: &Resources| {
             let mut stages = on(machine);

@@ -1,9 +1,9 @@
 //! Decides which graphs have their rows packed in host memory, and how much memory that takes.
 //!
-//! A GPU that has no room for whole rows reads them from pinned host memory. If they do not fit there either, they
-//! are packed there if that helps. The lower half stays in memory after sorting. The upper half is packed while it is
-//! derived from the lower one; then the lower half is packed. None of it goes to the disk, and an interrupted job
-//! prepares it again.
+//! A GPU that has no room for both halves of the rows reads them from pinned host memory. If they do not fit there
+//! either, they are packed there, provided that the packed rows fit. The lower half stays in memory after sorting.
+//! The upper half is packed while it is derived from the lower half; then the lower half is packed. No rows go to the
+//! disk, so an interrupted job prepares them again.
 
 use crate::config::{InputSpec, Job};
 use crate::failpoint;
@@ -13,11 +13,12 @@ use crate::graph::packed::Packer;
 use crate::job::plan::resources::Resources;
 use crate::prepare::transpose::TransposeShape;
 
-/// Bytes per packed entry, times two. At scale 24 of Graph500, 1.9 bytes per entry were measured in the upper half
-/// and 2.1 in the lower, and 0.07 more for each further scale. A graph whose entries take more is stored instead.
+/// Twice the number of bytes that a packed row entry (neighbour) is assumed to take. At scale 24 of Graph500, entries
+/// took 1.9 bytes in the upper half and 2.1 bytes in the lower half. Each further scale adds 0.07 bytes. A graph whose
+/// entries take more is stored instead.
 const HALVES_OF_BYTES: u64 = 5;
 
-/// Memory of packed rows.
+/// Memory that packed rows take, while they are made and afterwards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Packing {
     /// Host memory in bytes while rows are packed: the lower half as sorted, the upper half packed, and the buffers
@@ -28,9 +29,9 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// Returns the memory of packed rows for a graph of `edges` edges, or `None` if they should not be packed. They
-    /// are packed if whole rows fit neither the GPU nor the host, packed rows fit the host, and the GPU computes all
-    /// tasks on them.
+    /// Returns the memory of packed rows for a graph of `edges` edges, or `None` if they should not be packed. Rows are
+    /// packed under three conditions: they fit neither the GPU nor the host unpacked, they fit the host packed, and the
+    /// GPU computes all tasks on them.
     pub(crate) fn of(
         machine: &Resources,
         job: &Job,
@@ -49,8 +50,8 @@ impl Packing {
         let rows = 4 * edges + half + 2 * starts;
         let fits_unpacked = 8 * edges + starts <= free.max(gpu) && failpoint::hit("rows.unpacked").is_ok();
         let wanted = !fits_unpacked && rows + starts <= free;
-        // The reported peak is at most what is free, so that a limit of that size still packs rows. Entries
-        // take half a byte less than is counted here; that leaves room for the rest if rows just fit.
+        // The reported peak is at most what is free, so that a limit of that size still packs rows. Entries take half a
+        // byte less than `HALVES_OF_BYTES` says, which leaves room for the other buffers if rows just fit.
         let peak = (rows + (block + window).max(starts)).min(free);
         let packing = Packing { peak, packed: 2 * (half + starts) };
         (wanted && job.tasks.iter().all(|task| task.takes_packed(vertices, edges, gpu))).then_some(packing)

@@ -1,4 +1,4 @@
-//! Stages of rows derived from the lower half of a graph, for tasks that need them.
+//! Cost of the stages that derive rows from a graph's blocks, for tasks that need them.
 
 use crate::algo::GraphSize;
 use crate::config::Job;
@@ -15,8 +15,8 @@ use crate::prepare::memory_plan::LayoutShape;
 use crate::prepare::merge;
 use crate::prepare::transpose::{TransposeMemory, TransposeShape};
 
-/// Returns the stages that build the derived rows of `graph` which the job's tasks need, in order, each with the bytes
-/// that it writes to the disk. If degrees are not `known`, likely ones are used.
+/// Returns the stages that build derived rows of `graph`, in order, as far as the job's tasks need them. Each stage
+/// has the bytes that it writes to the disk. If degrees are not `known`, likely degrees and upper bounds are used.
 pub(crate) fn derived_rows(
     job: &Job,
     machine: &Resources,
@@ -55,7 +55,7 @@ fn merged_rows(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: boo
     let layout = Layout::new(graph.degrees, graph.edges, Direction::Undirected);
     let (block, blocks) = match known {
         true => (merge::largest_block(&layout, weighted), layout.blocks() as u64),
-        // A block in flight has the same rows and as many entries.
+        // A merged block has as many rows and entries as a block in flight during sorting.
         false => {
             let shape = LayoutShape::at_most(graph.edges, graph.vertices, Direction::Undirected);
             (merge::block_bytes(0, shape.in_flight[0] / 4, weighted), graph.blocks)
@@ -63,21 +63,21 @@ fn merged_rows(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: boo
     };
     let [least, memory] = [1, machine.threads as u64].map(|blocks| blocks * block + 4 * graph.vertices);
     let memory = memory.min(machine.free_for_edges()).max(least);
-    // Includes the degrees.
+    // The file of degrees is included.
     let disk = 4 * (2 * graph.vertices + graph.edges) + files_bytes(blocks + 1);
     let disk = disk + weights_bytes(graph.edges, blocks, weighted);
     let seconds = machine.preparers(graph.ids).merge(graph.edges);
     derived(machine, MERGE_STAGE, [memory, least], disk, clock.of_preparing(MERGE_STAGE, seconds, 0))
 }
 
-/// Returns a stage that takes `memory` bytes of host memory in addition to what is taken before any stage, can run with
-/// `least`, and writes `disk` bytes.
+/// Returns a stage that takes `memory` bytes of host memory, can run with `least` bytes, and writes `disk` bytes.
+/// Neither amount of memory includes the memory that a rank takes before any stage.
 fn derived(machine: &Resources, name: &'static str, [memory, least]: [u64; 2], disk: u64, time: Time) -> PlannedStage {
     let (host_memory, gpu_memory) = (machine.own() + memory, machine.gpu_memory());
     PlannedStage { name, host_memory, least, gpu_memory, disk, time, kind: StageKind::Part, ..PlannedStage::default() }
 }
 
-/// Returns the bytes of `blocks` block files without rows and entries.
+/// Returns the bytes that `blocks` block files take on the disk in addition to their rows and entries.
 fn files_bytes(blocks: u64) -> u64 {
     (stored::body_bytes(0, 0) + 192 + PAGE) * blocks
 }

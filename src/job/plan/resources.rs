@@ -21,7 +21,7 @@ pub struct Resources {
     pub threads: usize,
     /// Number of ranks that share the job.
     pub ranks: usize,
-    /// Ranks on the node that has most.
+    /// Number of ranks on the node that has the most ranks.
     pub local_ranks: usize,
     /// Memory for communication between ranks.
     pub comm_memory: CommMemory,
@@ -38,13 +38,13 @@ pub struct GpuResources {
     pub name: String,
     /// `limits.gpu_memory` in bytes, all of which is taken at once; unknown if the GPU is not available here.
     pub memory: Option<u64>,
-    /// Host memory of its driver in bytes, in addition to buffers pinned for copies.
+    /// Host memory that the GPU's driver takes, in bytes, in addition to buffers pinned for copies.
     pub driver: u64,
 }
 
 impl Resources {
-    /// Returns the resources of a job of `ranks` ranks on `nodes` nodes like this machine. Opens the GPU to see what
-    /// it has, but takes none of its memory.
+    /// Returns the resources of a job with `ranks` ranks on `nodes` nodes, assuming that every node is like this
+    /// machine. Opens the GPU to read its properties, but takes none of its memory.
     ///
     /// # Errors
     /// [`Error::Usage`] if there are more nodes than ranks, or if no limit is set and free memory can't be read.
@@ -106,7 +106,8 @@ impl Resources {
         Preparers { ranks: self.ranks, nodes: self.nodes(), threads: self.threads, on_gpu }
     }
 
-    /// Returns the resources for a task that needs `least` bytes of GPU memory, `None` if it does not use a GPU.
+    /// Returns the resources for a task that needs `least` bytes of GPU memory; `None` means that it does not use a
+    /// GPU.
     pub(crate) fn crew(&self, job: &Job, least: Option<u64>) -> Crew {
         let on_gpu = least.is_some_and(|least| self.computes(job, least));
         Crew {
@@ -122,13 +123,13 @@ impl Resources {
         }
     }
 
-    /// Returns the bytes of a rank for the map and for edges, both those in flight to other ranks and those between
-    /// partition and sort.
+    /// Returns the bytes that a rank has for the map from ids and for edges. These edges are in flight to other
+    /// ranks, or wait between partition and sort.
     pub(crate) fn free_for_edges(&self) -> u64 {
         self.host_memory.saturating_sub(self.own())
     }
 
-    /// Returns the host memory in bytes that is taken before the first stage starts.
+    /// Returns the host memory in bytes that a rank takes before the first stage starts.
     pub fn own(&self) -> u64 {
         self.alone(self.host_memory) + self.comm_memory.standing()
     }
@@ -140,14 +141,14 @@ impl Resources {
         own_bytes(limit, self.threads) + gpu
     }
 
-    /// Returns the same machine with another limit of host memory.
+    /// Returns these resources with another limit of host memory.
     pub(crate) fn at(&self, limit: u64) -> Resources {
         Resources { host_memory: limit, comm_memory: self.comm_memory.at(limit), ..self.clone() }
     }
 
-    /// Returns the smallest limit within which a stage can run that needs `least` bytes of host memory, or
-    /// `exchanging` bytes while edges are in flight, in addition to what is taken before it. With a smaller limit,
-    /// the process and communication take less.
+    /// Returns the smallest limit of host memory within which a stage can run. The stage needs `least` bytes, or
+    /// `exchanging` bytes while edges are in flight. The memory of the process and of communication is added; a smaller
+    /// limit makes it smaller.
     pub(crate) fn smallest(&self, least: u64, exchanging: u64) -> u64 {
         smallest_limit(|limit| {
             let comm_memory = self.comm_memory.at(limit);
@@ -155,7 +156,7 @@ impl Resources {
         })
     }
 
-    /// Returns the bytes of GPU memory that a job takes: all that it may have, from start to end.
+    /// Returns the bytes of GPU memory that a job takes from start to end, which is its whole limit; 0 without a GPU.
     pub(crate) fn gpu_memory(&self) -> u64 {
         self.gpu.as_ref().and_then(|gpu| gpu.memory).unwrap_or(0)
     }
@@ -185,7 +186,8 @@ pub fn threads(configured: usize) -> usize {
     if configured == 0 { host::cores() } else { configured }
 }
 
-/// Returns the limit in bytes: that of the job, or 80 % of what the machine or cgroup has free.
+/// Returns the limit of host memory in bytes: the limit that the job sets, or 80 % of the memory that the machine or
+/// cgroup has free.
 ///
 /// # Errors
 /// [`Error::Usage`] if the job sets no limit and free memory can't be read.

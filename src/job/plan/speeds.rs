@@ -1,5 +1,5 @@
-//! Measured times of stages in earlier runs, as ratios to the rates of [`crate::job::plan::cost_model`]. Later plans
-//! are corrected by these ratios.
+//! Measured times of stages in earlier runs, as ratios to the times that the rates of
+//! [`crate::job::plan::cost_model`] predict. Later plans multiply their predictions by these ratios.
 //!
 //! They are kept in one small file in the user's cache folder, next to compiled kernels, for all machines that share
 //! the folder. The file is only a hint: no stage's key depends on it, a damaged file is ignored, and it is always
@@ -21,25 +21,25 @@ use std::path::PathBuf;
 
 /// Version of the file. It changes when a record changes its meaning, which includes a change of the rates.
 const SCHEMA: u32 = 1;
-/// Largest number of records of one stage on one machine, and of all records. The oldest are dropped first.
+/// Largest number of records of one stage on one machine; below, of all records. The oldest are dropped first.
 const OF_A_STAGE: usize = 8;
 const ALL: usize = 512;
-/// Number of records that a plan takes the median of: those of the inputs closest in size.
+/// Number of records whose median a plan uses. They are the records of the inputs closest in size.
 const NEAREST: usize = 5;
 /// Number of different stages whose records are enough to predict a stage without records.
 const MOST_STAGES: usize = 3;
 /// Size in bytes from which the file is ignored.
 const TOO_LARGE: u64 = 1 << 20;
-/// Shortest measured and shortest predicted time, in seconds, from which a speed is derived. Starting threads
-/// dominates shorter runs. A predicted time can be tiny while the stage still waits for a disk: syncing a file takes
-/// as long for a graph of ten edges, which would look immensely slow.
+/// Shortest measured time, in seconds, from which a speed is derived; below, the shortest predicted time. Starting
+/// threads dominates shorter runs. Syncing a file takes as long for ten edges as for many, so a stage with a tiny
+/// predicted time would look immensely slow.
 const TOO_SHORT: f64 = 0.03;
 const TOO_LITTLE: f64 = 0.003;
 
 /// Measured speed of one stage in one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct SpeedRecord {
-    /// Name of the stage, with what else decides its speed.
+    /// Label of the stage: its name and properties that decide its speed, such as the format of the input.
     stage: String,
     bench: Bench,
     edges: u64,
@@ -54,7 +54,7 @@ struct Speeds {
     records: Vec<SpeedRecord>,
 }
 
-/// Factor by which a predicted time is multiplied, and the factor within which the result is likely right.
+/// Factor by which a predicted time is multiplied, and the factor within which the product is likely right.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Correction {
     ratio: f64,
@@ -66,7 +66,7 @@ impl Speeds {
         gpu::cache().map(|folder| folder.join("speeds.json"))
     }
 
-    /// Reads the file. Returns no records if it can't be read.
+    /// Reads the file of speeds. Returns no records if it can't be read.
     fn load() -> Speeds {
         let read = || {
             let path = Speeds::path()?;
@@ -153,7 +153,7 @@ pub(crate) struct TimeModel {
 }
 
 impl TimeModel {
-    /// Creates the clock for stages of `job` on a graph of `edges` edges.
+    /// Creates the model for the stages of `job` on a graph of `edges` edges.
     pub(crate) fn new(
         job: &Job,
         machine: &Resources,
@@ -179,7 +179,7 @@ impl TimeModel {
     }
 
     /// Returns the time of the preparation stage `name`, for which the rates predict `seconds` and which sends
-    /// `exchange` bytes. The work depends on the size of the graph alone, so it is not uncertain.
+    /// `exchange` bytes. The work depends on the size of the graph alone, so its amount is certain.
     pub(crate) fn of_preparing(&self, name: &str, seconds: f64, exchange: u64) -> Time {
         let label = match name {
             "dictionary" | "number" | "ingest" | "partition" => format!("{name} of {}", self.formats),
@@ -220,7 +220,8 @@ fn ratio(seconds: f64, modelled: f64) -> Option<f64> {
     (seconds >= TOO_SHORT && modelled >= TOO_LITTLE).then_some(seconds / modelled)
 }
 
-/// Records how long each completed stage took compared with the plan. If it can't, only a debug line is logged.
+/// Records for later plans how long each completed stage took, compared with its prediction. If the records can't be
+/// saved, a debug line is logged.
 pub(crate) fn record_times(planned: Vec<PlannedStage>, ran: &[StageReport]) {
     let mut speeds = None;
     for PlannedStage { name, time, kind, .. } in planned {
@@ -284,7 +285,7 @@ mod tests {
         assert_eq!(found.within, 2.0, "they are far apart");
     }
 
-    /// A search of a graph of ten edges takes as long as syncing its columns.
+    /// Searching a graph of ten edges takes only as long as syncing its result files, so its time says nothing.
     #[test]
     fn short_times_give_no_speed() {
         assert_eq!(ratio(0.6, 0.3), Some(2.0));

@@ -5,20 +5,21 @@ use serde::{Deserialize, Serialize};
 /// A stage of a plan.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct PlannedStage {
-    /// Its name in the report.
+    /// Name of the stage in the report.
     pub name: &'static str,
-    /// True if an earlier run completed it.
+    /// True if an earlier run completed the stage.
     pub done: bool,
     /// Largest host memory of a rank while the stage runs, in bytes.
     pub host_memory: u64,
-    /// Smallest host memory of a rank with which the stage can run, in bytes, in addition to what is taken before any
-    /// stage.
+    /// Smallest host memory of a rank with which the stage can run, in bytes. The memory that a rank takes before any
+    /// stage is not included.
     #[serde(skip)]
     pub(crate) least: u64,
-    /// The same in addition to edges in flight to other ranks, while there are some; 0 if there are none.
+    /// Smallest host memory of a rank while it sends edges to other ranks, in bytes, without the edges in flight; 0 if
+    /// the stage sends no edges.
     #[serde(skip)]
     pub(crate) exchanging: u64,
-    /// Largest memory of a GPU, in bytes.
+    /// Largest GPU memory of a rank while the stage runs, in bytes.
     pub gpu_memory: u64,
     /// Largest size of the workdir while the stage runs, in bytes.
     pub disk: u64,
@@ -38,14 +39,14 @@ pub struct PlannedStage {
 /// Predicted time of a stage.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Time {
-    /// Seconds.
+    /// Predicted seconds.
     pub seconds: f64,
     /// Likely range of the seconds, from lowest to highest.
     pub seconds_range: [f64; 2],
-    /// Seconds predicted by the rates alone, recorded once the stage has run.
+    /// Seconds that the rates alone predict. After the stage has run, the measured time is compared with them.
     #[serde(skip)]
     pub(super) modelled: f64,
-    /// Name of the stage, with what else decides its speed.
+    /// Label of the stage: its name and properties that decide its speed, such as the format of the input.
     #[serde(skip)]
     pub(super) stage: String,
     #[serde(skip)]
@@ -69,22 +70,22 @@ pub(super) struct Bench {
     pub(super) threads: usize,
 }
 
-/// Parts of a job that stages belong to.
+/// The part of a job that a stage belongs to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum StageKind {
-    /// Reads the input and orders its vertices.
+    /// Stages that read the input and order its vertices.
     #[default]
     Order,
-    /// Builds the blocks.
+    /// Stages that build the blocks.
     Blocks,
-    /// Builds a part of the graph that only some tasks need.
+    /// A stage that builds a part of the graph which only some tasks need.
     Part,
-    /// A task of the job: its place among the tasks, and its number of trials.
+    /// A task of the job: its index among the tasks, and its number of trials.
     Task(usize, u32),
 }
 
-/// Stacks stages that run one after another on a disk that already holds `disk` bytes: `disk`, which is what
-/// each stage writes, becomes the size of the workdir with it.
+/// Changes `disk` of each stage from the bytes that it writes to the size of the workdir after it. The stages run one
+/// after another, and the workdir has `disk` bytes before the first.
 pub(crate) fn stacked(
     stages: impl IntoIterator<Item = PlannedStage>,
     mut disk: u64,

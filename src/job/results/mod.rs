@@ -1,4 +1,4 @@
-//! The results of tasks, as the report and `status` have them.
+//! The results of tasks, as the report and `gpugraph status` show them.
 
 pub mod report;
 
@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Results of all tasks, in order. Serialized as an object with an entry for each algorithm.
+/// Results of all tasks, in order. They are serialized as an object with a field for each algorithm.
 #[derive(Debug, Clone, Default)]
 pub struct TaskResults(pub Vec<TaskResult>);
 
@@ -21,17 +21,17 @@ pub struct TaskResult {
     /// Name of the algorithm.
     #[serde(skip)]
     pub name: String,
-    /// The result and how it was found, field by field.
+    /// The fields of the result, and details of how the result was found.
     #[serde(flatten)]
     pub fields: Value,
-    /// Median of `trials`.
+    /// Median of `trials`, in seconds.
     pub seconds: f64,
     /// Seconds of every trial.
     pub trials: Vec<f64>,
-    /// The result in words; its main line is in the report. `None` if this version does not have the algorithm.
+    /// The result in words; the report has its main line. `None` if this version does not have the algorithm.
     #[serde(serialize_with = "main_of", skip_serializing_if = "Option::is_none")]
     pub answer: Option<Answer>,
-    /// The job that found the result, if its table is not in the job that ran last.
+    /// The job that found the result, if the job that ran last has no table of this algorithm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<ResultOrigin>,
 }
@@ -41,8 +41,8 @@ fn main_of<S: Serializer>(answer: &Option<Answer>, serializer: S) -> Result<S::O
 }
 
 impl TaskResults {
-    /// Returns the results of all finished tasks. Those of the job that ran last have at most `trials` trials. `own`
-    /// are the tables of the job that asks; they decide how its answers are printed.
+    /// Returns the results of all finished tasks. Results of the job that ran last show at most `trials` trials. `own`
+    /// are the tasks of the calling job, which decide how the answers of these tasks are printed.
     pub fn of(manifest: &Manifest, trials: usize, own: &[Arc<dyn Task>]) -> TaskResults {
         let result = |(name, record): (&str, &TaskRecord)| {
             let is_asked = manifest.asked.iter().any(|asked| asked == name);
@@ -60,7 +60,7 @@ impl TaskResults {
     }
 }
 
-/// Merges the fields of two objects; lists of the same length are merged entry by entry.
+/// Merges the fields of two objects; lists of the same length are merged element by element.
 fn joined(found: Value, how: Value) -> Value {
     match (found, how) {
         (Value::Object(mut found), Value::Object(how)) => {

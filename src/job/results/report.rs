@@ -56,7 +56,7 @@ pub struct LimitsReport {
 #[serde(untagged)]
 #[allow(missing_docs)]
 pub enum InputReport {
-    /// An edge list.
+    /// The input consists of edges.
     Edges {
         path: String,
         bytes: u64,
@@ -67,7 +67,7 @@ pub enum InputReport {
         first_id: FirstId,
         counts_from_one: bool,
     },
-    /// A list.
+    /// The input is a list.
     List { path: String, bytes: u64, elements: u64 },
 }
 
@@ -85,14 +85,14 @@ pub struct GraphReport {
     pub blocks: u64,
     /// True if the prepared graph stays in the workdir.
     pub kept: bool,
-    /// Ids that give the order of results.
+    /// The ids by which results are ordered.
     pub ids: ResultOrder,
     /// Histogram of the vertices by degree in the input.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degrees: Vec<Bin>,
 }
 
-/// Ids that give the order of results.
+/// The ids by which results are ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResultOrder {
@@ -119,8 +119,8 @@ pub struct StageReport {
     pub gpu_seconds: Vec<f64>,
 }
 
-/// Returns each stage once, with the total that this run and all runs `before` it spent on it. A stage counts as
-/// resumed if this run did no part of it.
+/// Merges the parts of each stage. The measurements of a stage become totals over this run and all runs `before` it. A
+/// stage counts as resumed if this run did no part of it.
 pub(crate) fn in_all(parts: Vec<StageReport>, before: &Spent) -> Vec<StageReport> {
     let mut stages: Vec<StageReport> = Vec::new();
     for mut part in parts {
@@ -143,13 +143,13 @@ pub(crate) fn in_all(parts: Vec<StageReport>, before: &Spent) -> Vec<StageReport
     stages
 }
 
-/// Adds numbers per rank; an empty list stands for unknown numbers.
+/// Adds `more` to `sums`, rank by rank. An empty list stands for unknown numbers.
 fn add(sums: &mut Vec<f64>, more: &[f64]) {
     sums.resize(sums.len().max(more.len()), 0.0);
     sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
-/// Returns the median: of an even number of values, the mean of the two in the middle.
+/// Returns the median. For an even number of values, it is the mean of the two middle values.
 pub(crate) fn median(seconds: &[f64]) -> f64 {
     let mut sorted = seconds.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -184,7 +184,7 @@ impl Report {
         Ok(Output::of(&text))
     }
 
-    /// Returns what `run` prints at the end for a job in `workdir`: a line for each task.
+    /// Returns the text that `gpugraph run` prints at the end: a line for each task of the job in `workdir`.
     pub fn answer(&self, workdir: &Path) -> String {
         let size = match (&self.graph, &self.input) {
             (Some(GraphReport { vertices, with_edges, largest_id, edges, .. }), _) => {

@@ -1,4 +1,4 @@
-//! Removes what a job left: files that can be rebuilt, or everything. Files that gpugraph did not write are never
+//! Removes the files of a job: the files that can be rebuilt, or all files. Files that gpugraph did not write are never
 //! touched.
 
 use crate::error::{Error, Result};
@@ -11,8 +11,9 @@ use rayon::prelude::*;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// `gpugraph clean`: removes the prepared graph, and the units of a finished job. With `all`, removes everything that
-/// a job wrote. An unfinished job keeps its copies of standard input. Returns a description of what was removed.
+/// Carries out `gpugraph clean`: removes the prepared graph and, if the job is finished, its journals and
+/// checkpoints. With `all`, removes everything that a job wrote. Otherwise an unfinished job keeps its copies of
+/// standard input. Returns a description of what was removed.
 ///
 /// # Errors
 /// [`Error::Usage`] for a folder that is not a workdir, [`Error::Busy`] while a job uses it or reads its graph,
@@ -21,7 +22,7 @@ pub fn command(workdir: &Path, all: bool) -> Result<String> {
     require_workdir(workdir)?;
     let _lock = Lock::acquire_to_remove(workdir)?;
     Reader::refuse(workdir)?;
-    // A damaged manifest does not show that the job is done, so its units are kept.
+    // A damaged manifest does not show that the job is done, so the journals and checkpoints are kept.
     let finished = Manifest::load(workdir).ok().flatten().is_some_and(|m| m.stopped.is_none());
     let mut freed = Vec::new();
     let mut take = |name: &str| -> Result<()> {
@@ -48,7 +49,7 @@ pub fn command(workdir: &Path, all: bool) -> Result<String> {
     })
 }
 
-/// Returns an error for a folder that no job ever worked in, whatever it contains.
+/// Returns an error for a folder that no job ever worked in, even if it contains files with the names that jobs use.
 fn require_workdir(workdir: &Path) -> Result<()> {
     std::fs::read_dir(workdir).map_err(|e| match e.kind() {
         ErrorKind::NotFound | ErrorKind::NotADirectory => workdir::of_no_job(workdir),

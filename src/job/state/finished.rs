@@ -8,43 +8,43 @@ use crate::list::List;
 use crate::prepare::prepared::{InputInfo, StoreInfo};
 use serde::{Deserialize, Serialize};
 
-/// A graph with nothing left to compute.
+/// Statistics of a graph on which nothing is left to compute.
 #[derive(Serialize, Deserialize)]
 pub struct Finished {
-    /// Facts about the input.
+    /// Statistics of the input.
     pub info: InputInfo,
-    /// Facts about the graph.
+    /// Statistics of the graph.
     pub stored: StoreInfo,
 }
 
 /// The input of a finished job, for its report.
 pub enum Subject {
-    /// A graph.
+    /// The input is a graph.
     Graph(Box<Finished>),
-    /// A list.
+    /// The input is a list.
     List {
         /// The file, or a description of the generator.
         source: String,
         /// Bytes of the file.
         bytes: u64,
-        /// Elements.
+        /// Number of elements.
         length: u64,
     },
 }
 
 impl Subject {
-    /// Describes a list.
+    /// Returns the description of a list.
     pub fn of_list(list: &List) -> Subject {
         Subject::List { source: list.source.name(), bytes: list.source.bytes(), length: list.length }
     }
 }
 
 impl Finished {
-    /// Returns the figures of the graph if the manifest says that the job has tasks, that all of them are done on a
-    /// graph with these contents, and that their files are whole.
+    /// Returns the statistics of the graph if, according to the manifest, the job has tasks and all of them are done on
+    /// a graph with these contents. Their result files must be whole.
     ///
     /// # Errors
-    /// None in practice; see [`task_key`].
+    /// None occur in practice; see [`task_key`].
     pub fn of(job: &Job, manifest: &Manifest, info: InputInfo) -> Result<Option<Finished>> {
         let info = InputInfo { first_id: job.first_id, ..info };
         let Some(stored) = manifest.found::<StoreInfo>("sort", info.content) else { return Ok(None) };
@@ -52,11 +52,11 @@ impl Finished {
     }
 }
 
-/// Returns true if the manifest says that the job has tasks, that all of them are done on these contents, and that
-/// their files are whole.
+/// Returns true if the job has tasks, all of them are done on these contents according to the manifest, and their
+/// result files are whole.
 ///
 /// # Errors
-/// None in practice; see [`task_key`].
+/// None occur in practice; see [`task_key`].
 pub fn tasks_are_done(job: &Job, manifest: &Manifest, contents: Contents) -> Result<bool> {
     let mut keys = job.tasks.iter().map(|task| task_key(&**task, contents).map(|key| (task, key)));
     let done = keys.try_fold(true, |done, one| one.map(|(task, key)| done && manifest.is_done(job, &**task, key)))?;

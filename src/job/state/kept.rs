@@ -7,13 +7,13 @@ use crate::job::state::manifest::Manifest;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
 use std::path::Path;
 
-/// Returns an error unless the graph that a job kept is whole.
+/// Returns an error unless the graph that the job of `workdir` kept is whole.
 ///
 /// # Errors
-/// [`Error::Busy`] while that job runs, those of [`open`], [`Error::Corrupt`] if a block is damaged.
+/// [`Error::Busy`] while that job runs, errors of [`open`], [`Error::Corrupt`] if a block is damaged.
 pub(crate) fn check(workdir: &Path) -> Result<()> {
-    // Its blocks may be incomplete or about to be removed. A job that starts later can't affect pages that are
-    // already mapped here.
+    // The blocks of a running job may be incomplete or about to be removed. A job that starts later can't affect
+    // pages that are already mapped here.
     if let Some(owner) = Lock::owner(workdir) {
         match owner.liveness() {
             Liveness::Alive => return Err(Error::Busy { workdir: workdir.to_owned(), owner: owner.to_string() }),
@@ -27,7 +27,7 @@ pub(crate) fn check(workdir: &Path) -> Result<()> {
     graph.catalogue.verify(crate::process::signals::check)
 }
 
-/// Applies the numbering of `job` to a kept graph.
+/// Makes the ids of a kept graph count from the first id that `job` asks for: 0 or 1.
 ///
 /// # Errors
 /// [`Error::Usage`] if the job asks for ids that count from 1, and the graph's file did not.
@@ -37,8 +37,7 @@ pub(crate) fn number(graph: &mut Graph, job: &Job, workdir: &Path) -> Result<()>
     Ok(())
 }
 
-/// Returns an error if a task of `job` reads weights and the kept graph has none. They would have to be read from its
-/// input.
+/// Returns an error if a task of `job` reads weights and the kept graph has none. Only its input could provide them.
 ///
 /// # Errors
 /// [`Error::Usage`].
@@ -58,7 +57,7 @@ pub(crate) fn check_weights(graph: &Graph, job: &Job, workdir: &Path) -> Result<
 /// Opens the graph that the job of `workdir` kept, without reading all of it.
 ///
 /// # Errors
-/// [`Error::Input`] if there is none, [`Error::Corrupt`], [`Error::Io`].
+/// [`Error::Input`] if no graph was kept, [`Error::Corrupt`], [`Error::Io`].
 pub(crate) fn open(workdir: &Path) -> Result<Graph> {
     let nothing = |found: &str| {
         let remedy = "run that job with keep = true in [job]";

@@ -6,7 +6,7 @@ use crate::graph::weights::stored::GraphWeights;
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Returns a key as text, because many JSON readers lose the low bits of a u64.
+/// Returns a key as hexadecimal text, because many JSON readers lose the low bits of a u64.
 pub(crate) fn hex(key: u64) -> String {
     format!("{key:016x}")
 }
@@ -23,24 +23,24 @@ pub fn key<T: Serialize>(stage: &str, parts: &T) -> Result<u64> {
 /// Returns the key of the merged rows (all neighbours) of a directed graph.
 ///
 /// # Errors
-/// None in practice.
+/// None occur in practice.
 pub(crate) fn merged_key(content: u64) -> Result<u64> {
     key("merged", &content)
 }
 
-/// Returns the weights record of a graph with contents `content` whose weights are of type `kind`. `checksum` is that
-/// of weights in a separate file.
+/// Returns the record of the weights in a graph with hash `content`. The weights are of type `kind`, and `checksum`
+/// is the checksum of their own file, if they have one.
 ///
 /// # Errors
-/// None in practice.
+/// None occur in practice.
 pub(crate) fn weights_of(content: u64, kind: WeightType, checksum: u64) -> Result<GraphWeights> {
     Ok(GraphWeights { kind, checksum, key: key("weights", &(content, kind, checksum))? })
 }
 
-/// Returns the weights record of the merged rows of a directed graph with these weights.
+/// Returns the record of the weights in merged rows, given the record of the weights in the directed graph.
 ///
 /// # Errors
-/// None in practice.
+/// None occur in practice.
 pub(crate) fn merged_weights(weights: GraphWeights) -> Result<GraphWeights> {
     Ok(GraphWeights { key: key("merged weights", &weights.key)?, ..weights })
 }

@@ -8,11 +8,11 @@
 //!
 //! | owner's record says | then |
 //! |---|---|
-//! | same boot, same pid namespace | alive if its pid exists with its start time: refused. Else dead |
-//! | same boot, other pid namespace (a container) | pids can't be compared. A free kernel lock proves it dead, as both run on one kernel; without one, wait for its heartbeat |
+//! | same boot, same pid namespace | alive if a process with its pid and start time exists: the newcomer is refused. Otherwise dead |
+//! | same boot, other pid namespace (a container) | pids can't be compared. A free kernel lock proves it dead, as both run on one kernel; without a kernel lock, wait for its heartbeat |
 //! | same host name, other boot | the machine was restarted: dead |
 //! | other host, same scheduler job, restarted since | the scheduler ends a job before it restarts it: dead |
-//! | other host otherwise | neither a free lock nor another job's id proves anything (a job submitted twice has two): wait for its heartbeat |
+//! | other host otherwise | neither a free lock nor another job's id proves anything (a job submitted twice has two ids): wait for its heartbeat |
 //!
 //! The standard library takes the kernel's lock (`File::try_lock`), so a crate such as fd-lock would add nothing.
 //!
@@ -46,14 +46,14 @@ const SILENCE: Duration = Duration::from_secs(20);
 /// Age at which a record counts as dead without waiting. It is long because clocks may differ by minutes.
 const LONG_AGO: Duration = Duration::from_secs(15 * 60);
 
-/// The process that holds, or held, a workdir.
+/// The process that uses, or used, a workdir.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Owner {
     /// Host name.
     pub host: String,
     /// Process id on that host.
     pub pid: u32,
-    /// Start time of the process in clock ticks since boot. It tells a reused pid from the original one.
+    /// Start time of the process in clock ticks since boot. It distinguishes a reused pid from the original one.
     pub start: u64,
     /// Boot id of the host.
     pub boot: String,
@@ -65,7 +65,7 @@ pub struct Owner {
     pub restarts: u64,
     /// Time at which the process took the workdir, as `2026-11-20T12:00:00Z`.
     pub since: String,
-    /// Workdir of the process's own job, if it only reads here.
+    /// Workdir of the process's own job, if the process only reads the graph in this workdir.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_for: Option<PathBuf>,
 }
@@ -73,11 +73,11 @@ pub struct Owner {
 /// State of an owner, as far as this process can determine it without waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Liveness {
-    /// Its process runs on this machine.
+    /// The process runs on this machine.
     Alive,
-    /// Its process has ended.
+    /// The process has ended.
     Dead,
-    /// This process can't see whether it runs.
+    /// This process can't see whether the other process runs.
     Unknown,
 }
 
@@ -215,7 +215,7 @@ impl Lock {
         Lock::take(workdir, true)
     }
 
-    /// Returns the workdir.
+    /// Returns the workdir that is locked.
     pub fn workdir(&self) -> &Path {
         &self.workdir
     }
@@ -258,15 +258,15 @@ impl Lock {
         Ok(Lock { workdir: workdir.to_owned(), _presence: Presence::begin(record, me, file)? })
     }
 
-    /// Returns the owner that the workdir's record names, for `status`; see [`Owner::liveness`]. `None` if nobody
-    /// holds the workdir. Takes no lock, so it blocks nobody.
+    /// Returns the owner that the workdir's record names, for `status`; see [`Owner::liveness`]. `None` if nobody uses
+    /// the workdir. Takes no lock, so it blocks nobody.
     pub fn owner(workdir: &Path) -> Option<Owner> {
         read_record(&workdir.join("lock.owner.json"))
     }
 }
 
 impl Presence {
-    /// Starts the heartbeat, in `file`, of the process that `record` describes.
+    /// Starts a heartbeat in `file` for the process `owner`, which has written `record`.
     fn begin(record: PathBuf, owner: Owner, file: File) -> Result<Presence> {
         let file = Arc::new(file);
         let (held, released) = channel();

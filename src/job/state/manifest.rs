@@ -49,7 +49,7 @@ pub struct Manifest {
     pub spending: Spent,
     /// Why the last run ended, unless it succeeded.
     pub stopped: Option<String>,
-    /// Exit code of that run, if it could record one.
+    /// Exit code of the last run, if it could record one.
     pub exit_code: Option<u8>,
     /// Finished stages of the preparation, by name.
     pub stages: BTreeMap<String, StageRecord>,
@@ -69,7 +69,7 @@ pub struct Manifest {
 /// Record of a finished stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StageRecord {
-    /// Hash of everything that its result depends on.
+    /// Hash of everything that the stage's result depends on.
     pub key: String,
     /// Measurements of the stage, for the report.
     pub figures: Figures,
@@ -131,9 +131,9 @@ impl Manifest {
         replace(&path, text.as_bytes())
     }
 
-    /// Starts a run. If the run before was killed, what it spent is added to the totals. `said` is what its status
-    /// file reports: run, seconds and spending. The status is written more often than the manifest, so it is used if
-    /// it is of the same run and later.
+    /// Records that a run starts. If the run before was killed, adds its time and spending to the totals. `said` has
+    /// the number, the seconds and the spending of the run that last wrote the status file. That file is written more
+    /// often than the manifest, so it is used if it belongs to the run that was killed and is newer.
     pub fn begin(&mut self, said: Option<(u64, f64, Spent)>) {
         let (mut seconds, mut spent) = (std::mem::take(&mut self.unfinished), std::mem::take(&mut self.spending));
         if let Some((_, later, all)) = said.filter(|said| self.open && said.0 == self.runs && said.1 >= seconds) {
@@ -145,7 +145,7 @@ impl Manifest {
         self.open = true;
     }
 
-    /// Ends the current run, which took `seconds` seconds.
+    /// Records that the current run ends, and adds its time and spending to the totals.
     pub fn close(&mut self, seconds: f64, spent: &Spent) {
         (self.unfinished, self.spending, self.open) = (0.0, Spent::default(), false);
         self.seconds += seconds;
@@ -171,18 +171,18 @@ impl Manifest {
         self.content.as_ref().and_then(|hash| u64::from_str_radix(hash, 16).ok()).or_else(graph)
     }
 
-    /// Records which graph the results belong to, and the keys of `[input]` that they were found with.
+    /// Records which graph the results belong to, and the keys of `[input]` of the job that found them.
     pub fn set_content(&mut self, content: u64, keys: &InputKeys) {
         (self.content, self.content_keys) = (Some(hex(content)), Some(keys.clone()));
     }
 
-    /// Returns true if the results were found with the same value of a key of `[input]` as in `job`.
+    /// Returns true if the key `key` of `[input]` had the same value in the job that found the results as in `job`.
     pub fn is_of_key(&self, key: &str, job: &Job) -> bool {
         self.content_keys.as_ref().is_some_and(|keys| keys.get(key) == job.input_keys.get(key))
     }
 
-    /// Returns the keys of `[input]` whose values differ between the job that found the results and `job`: first the
-    /// value of the results, then that of `job`.
+    /// Returns the keys of `[input]` whose values differ between the job that found the results and `job`. Each pair
+    /// has the key with its value for the results, then with its value in `job`.
     pub fn other_keys(&self, job: &Job) -> Vec<[String; 2]> {
         self.content_keys.as_ref().map(|keys| keys.differences(&job.input_keys)).unwrap_or_default()
     }
@@ -193,7 +193,7 @@ impl Manifest {
         serde_json::from_value(stage.found.clone()).ok()
     }
 
-    /// Returns the last result of stage `name`, whatever its key.
+    /// Returns the last result of stage `name`, with any key.
     pub fn last<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         serde_json::from_value(self.stages.get(name)?.found.clone()).ok()
     }
@@ -213,8 +213,8 @@ impl Manifest {
         Ok(())
     }
 
-    /// Returns the records of tasks in the registry's order, then those of algorithms that this version does not
-    /// have.
+    /// Returns the records of tasks in the registry's order. Records of algorithms that this version does not have
+    /// come last.
     pub fn tasks_in_order(&self) -> impl Iterator<Item = (&str, &TaskRecord)> {
         let place = |name: &str| ALGORITHMS.iter().position(|algorithm| algorithm.name == name);
         let mut all: Vec<_> = self.tasks.iter().map(|(name, record)| (name.as_str(), record)).collect();
@@ -228,13 +228,15 @@ impl Manifest {
         record.is_some_and(|record| record.is_done(key, job) && record.is_whole(&job.workdir))
     }
 
-    /// Returns true if the workdir has results. Those of another input must not replace them unless the user asks.
+    /// Returns true if the workdir has results. Results of another input must not be replaced unless the user asks
+    /// for it.
     pub fn has_results(&self) -> bool {
         !self.outputs.is_empty() || self.tasks.values().any(|task| task.done || !task.outputs.is_empty())
     }
 }
 
-/// Returns the last lines of the file. Every byte of the file is either covered by the checksum or follows from it.
+/// Returns the last lines of the manifest file. Every byte of the file is either covered by the checksum or follows
+/// from it.
 fn tail(checksum: u64) -> String {
     format!("\"checksum\": \"{checksum:016x}\"\n}}\n")
 }
@@ -256,7 +258,7 @@ mod tests {
         assert_eq!(back.found("ingest", 7), Some(vec![1, 2, 3]));
         assert_eq!(back.found::<Vec<i32>>("ingest", 8), None);
 
-        // A time that is read back otherwise would make the report of a finished job another.
+        // If a time were changed by reading it back, the report of a finished job would change, too.
         let seconds: Vec<f64> = (1..500).map(|number| f64::from(number) / 7.3e7).collect();
         manifest.done("ingest", 7, Figures::default(), &seconds).expect("plain");
         manifest.save(folder.path()).expect("written");

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// An order of vertices and the thread that stores it. Nobody else may save the manifest until [`Self::finish`] or
-/// [`Self::let_go_on`] is called, or it is dropped.
+/// [`Self::let_go_on`] is called, or this value is dropped.
 pub struct Ordered {
     order: Arc<Relabelled>,
     storing: Option<Storing>,
@@ -24,17 +24,17 @@ pub struct Ordered {
 struct WriterState {
     /// Manifest to save once the order is stored; `None` if others save it by then.
     manifest: Mutex<Option<Manifest>>,
-    /// Set if nobody will read the file any more.
+    /// True if nobody will read the file any more.
     given_up: AtomicBool,
 }
 
 impl Ordered {
-    /// Wraps an order that is already stored, or is not to be stored yet.
+    /// Wraps an order of vertices that is already stored, or is not to be stored yet.
     pub fn new(order: Relabelled) -> Ordered {
         Ordered { order: Arc::new(order), storing: None }
     }
 
-    /// Gathers the shares of other ranks, if this rank lacks them. Collective.
+    /// Gathers the parts of the order that are on other ranks, if this rank lacks them. Collective.
     pub fn complete(&mut self, comm: &Comm) {
         if let Some(order) = Arc::get_mut(&mut self.order) {
             order.complete(comm);
@@ -64,7 +64,7 @@ impl Ordered {
         Ok(())
     }
 
-    /// Returns the order.
+    /// Returns the order of vertices.
     pub fn order(&self) -> &Relabelled {
         &self.order
     }
@@ -84,7 +84,7 @@ impl Ordered {
     /// Waits until the order is stored.
     ///
     /// # Errors
-    /// Errors of storing it.
+    /// Errors of storing the order.
     pub fn finish(&mut self, syncer: &Syncer) -> Result<()> {
         let Some(thread) = self.storing.take().and_then(|mut storing| storing.thread.take()) else { return Ok(()) };
         syncer.push(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
@@ -92,7 +92,7 @@ impl Ordered {
     }
 }
 
-/// An order that is being stored. Dropping it waits for the end.
+/// An order of vertices that is being stored. Dropping it waits until the thread ends.
 pub struct Storing {
     thread: Option<JoinHandle<Result<Pending>>>,
     behind: Arc<WriterState>,

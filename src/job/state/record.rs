@@ -37,16 +37,16 @@ pub struct TaskRecord {
     pub device: String,
     /// Result that every trial found; `None` before the first trial is done.
     pub found: Option<Value>,
-    /// How the last trial found the result.
+    /// Details of how the last trial found the result.
     #[serde(default)]
     pub how: Value,
     /// Seconds of each finished trial.
     pub seconds: Vec<f64>,
-    /// True if the last requested trial is done. Its result files are kept.
+    /// True if the last requested trial is done. The result files of this trial are kept.
     pub done: bool,
-    /// Measurements of its last run, for the report.
+    /// Measurements of the task's last run, for the report.
     pub figures: Figures,
-    /// Format of its result files.
+    /// Format of the result files.
     pub format: OutputFormat,
     /// Result files, by paths relative to the workdir.
     pub outputs: BTreeMap<String, Output>,
@@ -64,16 +64,16 @@ pub struct TaskRecord {
 /// The graph that a task is computed on. `verify` checks the result against it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComputedOn {
-    /// Facts about the input.
+    /// Statistics of the input.
     pub info: InputInfo,
-    /// Facts about the rows that the task reads.
+    /// Statistics of the rows that the task reads.
     pub stored: StoreInfo,
 }
 
 /// The job that found a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultOrigin {
-    /// Its job file, as named on the command line.
+    /// The job file, as named on the command line.
     pub job: String,
     /// Time at which the result was complete, as `2026-11-20T12:00:00Z`.
     pub time: String,
@@ -92,7 +92,7 @@ impl fmt::Display for ResultOrigin {
     }
 }
 
-/// Contents of the graph or list that tasks are computed on.
+/// Identity of the graph or list that tasks are computed on. Results of other contents are not reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Contents {
     /// Hash of the edges or of the list.
@@ -104,12 +104,12 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Returns the contents of a graph.
+    /// Returns the identity of the graph whose input has the statistics `info`.
     pub fn of(info: &InputInfo) -> Contents {
         Contents { edges: info.content, first_id: info.first_id, weights: info.weights }
     }
 
-    /// Returns the contents of a list.
+    /// Returns the identity of the list with hash `identity`.
     pub fn of_list(identity: u64) -> Contents {
         Contents { edges: identity, first_id: FirstId::default(), weights: None }
     }
@@ -124,7 +124,7 @@ impl Contents {
 /// Returns the key of a task on these contents. It depends on neither limits nor device.
 ///
 /// # Errors
-/// None in practice.
+/// None occur in practice.
 pub fn task_key(task: &dyn Task, contents: Contents) -> Result<u64> {
     let graph = (contents.edges, contents.first_id);
     key_of(task.name(), graph, contents.weights_for(task), &task.table())
@@ -144,22 +144,22 @@ impl TaskRecord {
         self.key == hex(key)
     }
 
-    /// Returns true if this record belongs to a task `name` on a graph or list with hash `edges`, whatever its
-    /// weights and numbering.
+    /// Returns true if this record belongs to the task `name` on the graph or list with hash `edges`. The weights and
+    /// the first id are not compared.
     pub fn is_on(&self, name: &str, edges: u64) -> bool {
         key_of(name, (edges, self.first_id), self.weights, &self.table).is_ok_and(|key| self.is_of(key))
     }
 
-    /// Returns true if this record has results for the graph with hash `edges`, found with weights other than
-    /// `weights` in values, not only in type.
+    /// Returns true if this record has results of the graph with hash `edges` that were found with weights other than
+    /// `weights`. Weights that differ only in type count as the same.
     pub fn is_of_other_weights(&self, name: &str, edges: u64, weights: GraphWeights) -> bool {
         let of = |kind| weights_of(edges, kind, weights.checksum).ok().map(|weights| weights.key);
         let same = [WeightType::U32, WeightType::F32].map(of).contains(&self.weights);
         self.weights.is_some() && !same && self.found.is_some() && self.is_on(name, edges)
     }
 
-    /// Returns the keys of the table whose values differ between this result and `task`: first the value of the
-    /// result, then that of `task`. Empty if there is no result.
+    /// Returns the keys of the table whose values differ between this result and `task`. Each pair has the key with its
+    /// value for the result, then with its value in `task`. The list is empty if there is no result.
     pub fn other_keys(&self, task: &dyn Task) -> Vec<[String; 2]> {
         let (before, now) = (&self.table, task.table());
         let mut keys: Vec<&String> =
@@ -171,7 +171,7 @@ impl TaskRecord {
         keys.iter().filter(differs).map(|key| [shown(before, key), shown(&now, key)]).collect()
     }
 
-    /// Returns the key of the work. The files of its units have the same key.
+    /// Returns the key that identifies the task's work. Its journals and checkpoints have the same key.
     pub fn key(&self) -> Option<u64> {
         u64::from_str_radix(&self.key, 16).ok()
     }
@@ -210,7 +210,7 @@ impl TaskRecord {
     /// Records trial `number`, and drops the records of later trials.
     ///
     /// # Errors
-    /// [`Error::Validation`] if it found something other than the trials before it.
+    /// [`Error::Validation`] if its result differs from the result of earlier trials.
     pub(crate) fn note(&mut self, number: u32, outcome: Outcome, is_last: bool) -> Result<()> {
         let Outcome { found, how, seconds } = outcome;
         if let Some(first) = self.found.as_ref().filter(|first| **first != found) {

@@ -1,4 +1,4 @@
-//! The manifest's record of streams: the copies that a run made of standard input and others.
+//! The manifest's record of streams: the copies that a run made of standard input and other streams.
 
 use crate::formats::input::stream::Stream;
 use crate::results::Output;
@@ -22,7 +22,7 @@ pub struct Spool {
 pub(crate) struct Spooled {
     /// Path of the stream, absolute unless it is anonymous.
     pub(crate) path: PathBuf,
-    /// Position among the input's paths.
+    /// Position of the stream among the input's paths.
     pub(crate) place: usize,
     /// Name of the copy in the folder of copies.
     pub(crate) file: String,

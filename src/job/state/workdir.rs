@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 
 /// Files and folders of a workdir that a job can rebuild.
 pub(crate) const INTERMEDIATES: [&str; 1] = ["graph"];
-/// Everything else that a job writes, except its lock.
+/// Files and folders of everything else that a job writes, except its lock.
 pub(crate) const RESULTS: [&str; 10] =
     ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json", metrics::FILE, SPOOL, READERS];
 /// Folder of the copies of standard input and other streams, which a job can't rebuild.
 pub(crate) const SPOOL: &str = "spool";
 /// Folder in which jobs of other workdirs record that they read the graph.
 pub(crate) const READERS: &str = "readers";
-/// Largest number of entries of a folder that are searched for workdirs.
+/// Largest number of files and folders in a folder that are searched for workdirs.
 const MOST_SEEN: usize = 1000;
 const LOG: &str = "run.log";
 
@@ -33,8 +33,8 @@ pub(crate) fn is_of_a_job(workdir: &Path) -> bool {
     begins("manifest.json", b"{\n\"manifest\":") || has_lock()
 }
 
-/// Returns the error for a place that is not the workdir of a job. If it is a folder of workdirs, the error names
-/// some of them.
+/// Returns the error for a path that is not the workdir of a job. If it is a folder of workdirs, the error names some
+/// of them.
 pub(crate) fn of_no_job(place: &Path) -> Error {
     let jobs = || {
         let below = std::fs::read_dir(place).into_iter().flatten().flatten().take(MOST_SEEN);
@@ -59,7 +59,8 @@ pub(crate) fn of_no_job(place: &Path) -> Error {
     Error::Usage(format!("{}: {what}", place.display()))
 }
 
-/// Returns the bytes of everything that jobs wrote there except copies of the input. New files can take their place.
+/// Returns the bytes of everything that jobs wrote in `workdir` except copies of the input. New files can take this
+/// space.
 pub(crate) fn bytes(workdir: &Path) -> u64 {
     INTERMEDIATES
         .iter()
@@ -118,14 +119,16 @@ pub(crate) fn check(job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// Folders of the system including everything below them, and shared folders without what is below them.
+/// System folders. A job may not use them, nor any folder below them. The shared folders that follow may not be used
+/// themselves, but folders below them may.
 const SYSTEM: [&str; 9] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"];
 const SHARED: [&str; 14] = [
     "/", "/dev", "/dev/shm", "/home", "/media", "/mnt", "/opt", "/root", "/run", "/srv", "/tmp", "/var", "/var/lib",
     "/var/tmp",
 ];
 
-/// Returns a description of the folder's owner, if a job must not have the folder to itself.
+/// Returns a description of `workdir` if it is a system folder or a folder that a user needs for other things. No job
+/// may use such a folder as its workdir.
 fn whose(workdir: &Path) -> Option<&'static str> {
     let folder = workdir.canonicalize().ok()?;
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();

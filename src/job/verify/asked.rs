@@ -1,5 +1,5 @@
-//! Checks that the results are the ones that a job file asks for. Without this, `verify` would pass for a job file
-//! that has changed since.
+//! Checks that the results are the results that a job file asks for. Without this check, `verify` would pass for a job
+//! file that was changed after the run.
 
 use crate::algo::Verdict;
 use crate::error::{Error, Result};
@@ -7,10 +7,10 @@ use crate::job::input::{self, occupied, streams};
 use crate::job::state::manifest::Manifest;
 use crate::job::status::JobPlace;
 
-/// Notes where the results differ from the job file: the input, the way to read it, and the tables.
+/// Notes where the results differ from the job file: in the input, in the way to read it, and in the tables.
 ///
 /// # Errors
-/// An error while writing the verdict, and a stop.
+/// An error while writing the verdict; [`Error::Stopped`].
 pub(super) fn check(place: &JobPlace, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let Some(job) = &place.job else { return Ok(()) };
     let reads_same = || {
@@ -31,8 +31,8 @@ pub(super) fn check(place: &JobPlace, manifest: &Manifest, verdict: &mut Verdict
     }
     let mut of_job = job.tasks.iter().filter_map(|task| manifest.tasks.get(task.name()));
     let has_other_ids = of_job.any(|record| record.found.is_some() && record.first_id != job.first_id);
-    // The input was compared above, where it may be described differently and still be the same. Only the ids of
-    // results must match the job file.
+    // The input was compared above, because two descriptions may mean the same input. Here a difference in `[input]`
+    // counts only if the first id of the results differs.
     for (_, [other, this]) in
         place.differences(manifest).into_iter().filter(|(table, _)| *table != "input" || has_other_ids)
     {

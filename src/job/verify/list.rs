@@ -1,4 +1,4 @@
-//! Checks the results of a job on a list.
+//! Checks the results of a job on a list; a part of `gpugraph verify`.
 
 use super::{OTHER_VERSION, recalled};
 use crate::algo::{ByInput, ListResults, Verdict};
@@ -9,10 +9,10 @@ use crate::job::state::manifest::Manifest;
 use crate::job::status::JobPlace;
 use crate::list::List;
 
-/// Lets each task that has a result check it against the list, which `spec` opens.
+/// Checks the result of each task on a list by the task's own method. `spec` names the list.
 ///
 /// # Errors
-/// An error while writing the verdict, and a stop.
+/// An error while writing the verdict; [`crate::Error::Stopped`].
 pub(super) fn verify(
     place: &JobPlace,
     spec: Option<&InputSpec>,

@@ -30,7 +30,7 @@ use crate::store::journal::{self, distinct};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Runs all checks that are possible.
+/// Checks everything that can be checked in the workdir of `place`, and notes each check in the verdict.
 ///
 /// # Errors
 /// Errors that prevent all checks: [`Error::Busy`], [`Error::Usage`] if no job has run there, a signal. Failed checks
@@ -108,7 +108,7 @@ fn prepared_graph(workdir: &Path, verdict: &mut Verdict<'_>) -> Result<Option<Gr
     Ok(graph)
 }
 
-/// What the results of tasks on a graph are checked against.
+/// The input, memory and threads for checking the results of tasks on a graph.
 struct ResultCheck<'a> {
     workdir: &'a Path,
     spec: Option<&'a InputSpec>,
@@ -201,7 +201,7 @@ fn unchanged(spec: &InputSpec, info: &InputInfo, keys: &InputKeys) -> std::resul
     }
 }
 
-/// Checks journals and checkpoints. Those of other work are skipped with a note, because a run discards them.
+/// Checks journals and checkpoints. Files of other work are skipped with a note, because the next run discards them.
 fn units(workdir: &Path, info: Option<&InputInfo>, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Result<()> {
     let folder = workdir.join("units");
     let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();

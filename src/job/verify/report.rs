@@ -1,5 +1,5 @@
-//! Compares `report.json` with the manifest. The other checks take figures from the manifest, so the report must have
-//! the same ones.
+//! Compares `report.json` with the manifest. The other checks use the numbers in the manifest, so the report must have
+//! the same numbers.
 
 use crate::error::{Error, Result};
 use crate::job::reporting;
@@ -19,7 +19,7 @@ const TOLERANCE: f64 = 1e-9;
 /// its graph.
 ///
 /// # Errors
-/// [`Error::Validation`] for a figure that differs; [`Error::Io`].
+/// [`Error::Validation`] for a number that differs; [`Error::Io`].
 pub(super) fn agrees(workdir: &Path, manifest: &Manifest, finished: Option<Finished>) -> Result<String> {
     let path = workdir.join("report.json");
     let wrong = |what: String| Error::Validation(format!("{}: {what}", path.display()));
@@ -48,7 +48,7 @@ fn value(of: &impl Serialize) -> Result<Value> {
     serde_json::to_value(of).map_err(|e| Error::internal("compare the report", e))
 }
 
-/// Compares a field of the manifest with that of the report; `place` is the path of the field.
+/// Compares a field of the manifest with the same field of the report; `place` is the path of the field.
 ///
 /// # Errors
 /// A message about the first field that differs.

@@ -1,4 +1,5 @@
-//! Checks that a stored graph is as it was written: order, ids, degrees and blocks. Part of `verify`.
+//! Checks that a stored graph is as it was written: order, ids, degrees and blocks. It is a part of `gpugraph
+//! verify`.
 
 use crate::algo::Verdict;
 use crate::error::{At, Error, Result};
@@ -98,8 +99,8 @@ pub(crate) fn stored_graph(
     derived_rows(&graph, &folder, runs, manifest, verdict)
 }
 
-/// Checks the rows derived from those of `graph` in `folder`, as far as they are stored: the upper half of rows, and the
-/// merged rows (all neighbours) of a directed graph.
+/// Checks the stored rows in `folder` that were derived from the rows of `graph`: the upper half, and the merged rows
+/// (all neighbours) of a directed graph.
 fn derived_rows(
     graph: &Graph,
     folder: &Path,
@@ -168,8 +169,8 @@ fn are_merged(graph: &Graph, merged: &Graph) -> Result<String> {
     Ok(format!("{} edges, those of either direction", merged.stored.edges))
 }
 
-/// Compares both halves of the rows. They must have as many entries and the same sum of a hash over their edges; the
-/// hash includes weights if both halves have some.
+/// Compares both halves of the rows. They must have equally many entries and the same sum of hashes over their edges.
+/// The hashes include weights if both halves have some.
 fn halves_agree(lower: &Catalogue, upper: &Catalogue, weighted: bool) -> Result<String> {
     let direction = lower.layout.direction();
     let sum = |half: &Catalogue, edge: fn(u32, u32) -> u64| -> Result<u64> {
@@ -199,7 +200,7 @@ fn halves_agree(lower: &Catalogue, upper: &Catalogue, weighted: bool) -> Result<
     Ok(format!("{} edges, those of the lower half", upper.edges()))
 }
 
-/// The files of a half of a graph.
+/// The files of one half of a graph.
 struct Stored<'a> {
     folder: &'a Path,
     key: u64,
@@ -232,7 +233,7 @@ impl Stored<'_> {
         Ok(whole == of)
     }
 
-    /// Checks a block and its weights. Returns their bytes.
+    /// Checks a block and its weights. Returns the number of bytes of both.
     fn check(&self, b: usize) -> Result<u64> {
         let Stored { folder, key, half, layout, weights } = *self;
         let block = StoredBlock::open(folder, key, half, layout, b)?;

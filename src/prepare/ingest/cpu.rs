@@ -193,7 +193,7 @@ impl<'a> ThreadCounter<'a> {
         }
     }
 
-    /// Counts edges. The increments go to random places, so it prefetches the counters of later edges.
+    /// Counts edges. The increments go to random addresses, so it prefetches the counters of later edges.
     fn edges<T: Copy + Into<u64>>(&mut self, edges: &[[T; 2]]) {
         const AHEAD: usize = 32;
         self.edges += edges.len() as u64;

@@ -1,4 +1,5 @@
-//! Counts degrees on a GPU. Threads copy edges into pinned memory, and kernels do the rest.
+//! Counts degrees on a GPU. Threads copy edges into pinned memory, and kernels do the rest. Each thread has a lane: a
+//! GPU queue with slots, which are pinned buffers for one batch of edges each.
 #![allow(unsafe_code)] // kernel launches
 
 use super::{Counted, DegreeCounting};
@@ -17,11 +18,11 @@ const FOUND: usize = HEAD + 2 * SAMPLED;
 
 /// Number of words of the smallest batch that is worth a kernel launch.
 const LEAST_BATCH: u64 = 4096;
-/// A degree that reaches this value is carried: the value is subtracted from it and noted. Between two checks at most
-/// half as much is added to any degree, so no counter overflows.
+/// A degree that reaches this value is carried: the value is subtracted from the degree, and the id is recorded.
+/// Between two checks at most half of this value is added to any degree, so no counter overflows.
 const CARRY: u32 = 1 << 31;
 const CARRY_EVERY: u64 = 1 << 30;
-/// Most carries in a pass over the input. Each stands for 2^31 ends of edges.
+/// Most carries in a pass over the input. A carry is a reduction of a degree by [`CARRY`], 2^31 ends of edges.
 const MOST_CARRIED: u64 = (1 << 16) - 1;
 
 /// Division of the GPU's memory for counting degrees.
@@ -60,7 +61,7 @@ struct SharedCounts<'w> {
     carrying: RwLock<()>,
 }
 
-/// Degree counter of one thread, on its lane of the GPU.
+/// Degree counter of one thread, with the thread's lane (GPU queue).
 struct LaneCounter<'w> {
     shared: Arc<SharedCounts<'w>>,
     lane: Lane<'w>,
@@ -68,7 +69,7 @@ struct LaneCounter<'w> {
     results: DeviceSlice<u32>,
     /// Number of 32-bit words in a batch of ids.
     batch: usize,
-    /// For each slot, the number of words of its batch if the results are not read yet; else 0.
+    /// For each slot (pinned buffer), the number of words of its batch if the results are not read yet; else 0.
     pending: Vec<usize>,
     found: Counted,
 }
@@ -106,7 +107,7 @@ impl<'w> GpuCounters<'w> {
         (lanes > 0 && !(is_part && exact)).then_some(CounterPlan { ids, is_part, lanes: lanes as usize, batch })
     }
 
-    /// Allocates the planned memory in `workspace`, and makes a counter for each lane.
+    /// Allocates the planned memory in `workspace`, and makes a counter for each lane (GPU queue of one thread).
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -243,7 +244,7 @@ impl LaneCounter<'_> {
         Ok(())
     }
 
-    /// Launches the kernel that counts the batch in the current slot.
+    /// Launches the kernel that counts the batch in the current slot (pinned buffer).
     fn launch(&mut self) -> Result<()> {
         let LaneCounter { shared, lane, raw, results, .. } = self;
         let filled = lane.filled();
@@ -278,7 +279,7 @@ impl LaneCounter<'_> {
         Ok(())
     }
 
-    /// Reads the results of the batch in the current slot, before another batch takes the slot.
+    /// Reads the results of the batch in the current slot (pinned buffer), before another batch takes the slot.
     fn read_results(&mut self) -> Result<()> {
         let words = std::mem::take(&mut self.pending[self.lane.turn()]);
         if words == 0 {
@@ -318,7 +319,7 @@ impl LaneCounter<'_> {
         Ok(())
     }
 
-    /// Reads the results in the current slot, and goes to the next slot.
+    /// Reads the results in the current slot (pinned buffer), and goes to the next slot.
     fn finish_slot(&mut self) -> Result<()> {
         self.read_results()?;
         self.lane.pass()

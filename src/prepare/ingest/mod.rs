@@ -28,9 +28,9 @@ const MAX_DENSE: u64 = u32::MAX as u64;
 /// Results of one pass over the input.
 #[derive(Debug)]
 pub struct Ingested {
-    /// Degree of each id: the number of edge ends there, repeats included, loops excluded, at most 2^32 - 1. Empty if
-    /// the ids are sparse. Each rank has the degrees of its share of the ids ([`Comm::share`]); the other elements have
-    /// no meaning.
+    /// Degree of each id: the number of edge ends there, repeats included, loops excluded, at most 2^32 - 1. The array
+    /// is empty if the ids are sparse. Each rank has the degrees of its share of the ids ([`Comm::share`]); the other
+    /// elements have no meaning.
     pub degrees: Buffer<u32>,
     /// Number of edges in the input, loops and repeats included.
     pub edges: u64,
@@ -80,7 +80,7 @@ pub trait DegreeCounting {
     fn finish(&mut self) -> Result<Counted>;
 
     /// Returns an array for the degrees of ids up to `largest`. It already has the degrees, unless they are on a GPU
-    /// and [`Self::fetch`] copies them. Called once.
+    /// and [`Self::fetch`] copies them. This is called once.
     ///
     /// # Errors
     /// [`Error::Limit`] if there is no memory for the degrees; [`Error::Lost`].

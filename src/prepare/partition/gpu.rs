@@ -1,4 +1,5 @@
-//! Fills bins on a GPU: the host copies batches of edges to the GPU, and the GPU returns lines of bins.
+//! Fills bins on a GPU: the host copies batches of edges to the GPU, and the GPU returns lines, which are groups of
+//! edges of one bin. Each thread has a lane: a GPU queue with slots, which are pinned buffers.
 #![allow(unsafe_code)] // kernel launches
 
 use super::device_lines::{DeviceLines, LineRun};
@@ -24,14 +25,14 @@ const _: () = {
     assert!(constant(HEADER, "PLAIN_WORDS") as usize == WORDS);
 };
 
-/// Placers of edges in bins, one for each of the GPU's lanes.
+/// Placers of edges in bins, one for each lane (GPU queue of one thread).
 pub struct Placers<'w, 'r, 'p> {
     lanes: Vec<Placer<'w, 'r, 'p>>,
 }
 
 struct SharedPlacing<'w, 'r, 'p> {
     route: &'w Route<'r, 'p>,
-    /// Memory for lines that stay on GPUs, if there is any, with the consecutive bins of each rank.
+    /// Memory for lines (groups of edges) that stay on GPUs, if there is any, with the consecutive bins of each rank.
     device_lines: Option<(&'p DeviceLines, Vec<OwnedBins>)>,
     source: &'w str,
     gather: Kernel,
@@ -41,7 +42,7 @@ struct SharedPlacing<'w, 'r, 'p> {
     bins: KernelBins,
 }
 
-/// Placer of edges of one thread, on its lane of the GPU.
+/// Placer of one thread, which puts edges in bins by means of the thread's lane (GPU queue).
 struct Placer<'w, 'r, 'p> {
     shared: Arc<SharedPlacing<'w, 'r, 'p>>,
     lane: Lane<'w>,
@@ -51,7 +52,7 @@ struct Placer<'w, 'r, 'p> {
     /// Counts that kernels return, then the start of each bin's lines.
     results: DeviceSlice<u32>,
     unit: KernelGathered,
-    /// Numbers of 32-bit words of an edge, of a line and of a batch.
+    /// Numbers of 32-bit words of an edge, of a line (group of edges) and of a batch.
     edge: usize,
     line: usize,
     batch: usize,
@@ -60,14 +61,15 @@ struct Placer<'w, 'r, 'p> {
     most: u64,
     /// Number of loops at ids that do not fit the GPU's 32 bits.
     loops: u64,
-    /// Number of times that lines were made, the time that this took, and the time that storing the lines took.
+    /// Number of times that lines were made from the gathered edges, the time for making lines, and the time for
+    /// storing them.
     turns: u32,
     making: Duration,
     storing: Duration,
 }
 
 impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
-    /// Makes placers that place edges in their bins on the GPU. `map` maps ids to vertices, and `device_map` is a copy
+    /// Makes placers, which put edges in their bins on the GPU. `map` maps ids to vertices, and `device_map` is a copy
     /// of it in the GPU's memory, if there is one. Returns `None` if the GPU's memory is too small.
     ///
     /// # Errors
@@ -83,7 +85,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         gpu.begin("partition", plan, |workspace, plan| Placers::new(workspace, plan, route, (map, device_map), source))
     }
 
-    /// Allocates the planned memory in `workspace`, and makes a placer for each lane.
+    /// Allocates the planned memory in `workspace`, and makes a placer for each lane (GPU queue of one thread).
     fn new(
         workspace: &'w mut Workspace,
         plan: PlacerPlan,
@@ -205,7 +207,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         Ok(())
     }
 
-    /// Copies the edges in the current slot to the GPU, and adds them to the gathered edges.
+    /// Copies the edges in the current slot (pinned buffer) to the GPU, and adds them to the gathered edges.
     fn gather(&mut self) -> Result<()> {
         let Placer { shared, lane, raw, unit, edge, .. } = self;
         let edges = (lane.filled() / *edge) as u64;
@@ -226,8 +228,8 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         }
     }
 
-    /// Makes lines from the gathered edges and puts them into their bins. Edges that fill no whole line stay for the
-    /// next call, unless this is the `last`. Returns the number of loops so far.
+    /// Makes lines (groups of edges of one bin) from the gathered edges, and puts the lines into their bins. Edges that
+    /// fill no whole line stay for the next call, unless this is the `last` call. Returns the number of loops so far.
     fn make_lines(&mut self, last: bool) -> Result<u64> {
         let Placer { shared, lane, number, lines, results, unit, gathered, line: line_words, .. } = self;
         let line_words = *line_words;
@@ -235,7 +237,7 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         let bins = shared.bins.count;
         let (queue, by_edge) = (lane.queue(), lane.queue().grid(*gathered));
         if last {
-            // Entries without an edge in the last lines get the neighbour `NONE`.
+            // Elements without an edge in the last lines get the neighbour `NONE`.
             queue.fill(*lines, 0xff)?;
         }
         // SAFETY: the arguments are as the kernels declare them, and all slices live as long as the lane.

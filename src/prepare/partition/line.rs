@@ -1,16 +1,17 @@
-//! Lines of edges. A line has some edges of one bin, which are stored together.
+//! Lines of edges. A line is a group of edges of one bin that are stored together.
 
-/// Number of edges in a line. A line is stored under one lock.
+/// Number of edges in a line (group of edges of one bin). Storing a line takes a lock once.
 pub const LINE: usize = 64;
-/// Number of 32-bit words of a line: the smaller neighbour of each edge, then the offset of each edge's row in the bin.
-/// Word `k` of the offsets has the offset of edge `k` in its low half and the offset of edge `k` + 32 in its high half.
+/// Number of 32-bit words of a line (group of edges): the smaller neighbour of each edge, then the offset of each
+/// edge's row in the bin. Word `k` of the offsets has two of them: for edge `k` in its low half, and for edge `k + 32`
+/// in its high half.
 pub const WORDS: usize = LINE + LINE / 2;
-/// Number of words of a line of edges with weights. The weights follow the offsets of rows.
+/// Number of words of a line (group of edges) with weights. The weights follow the offsets of rows.
 pub const WEIGHTED_WORDS: usize = WORDS + LINE;
-/// Mark of an unused entry in a thread's last line, in place of the smaller neighbour.
+/// Value in place of the smaller neighbour that marks an unused element of a partly filled line.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Returns the number of words of a line; `weighted` says whether edges have weights.
+/// Returns the number of words of a line (group of edges of one bin); `weighted` says whether edges have weights.
 pub const fn line_words(weighted: bool) -> usize {
     if weighted { WEIGHTED_WORDS } else { WORDS }
 }
@@ -20,7 +21,7 @@ pub const fn edge_bytes(weighted: bool) -> u64 {
     (line_words(weighted) * 4 / LINE) as u64
 }
 
-/// A line of a bin that a thread is filling.
+/// A line (group of edges of one bin) that a thread is filling.
 #[derive(Debug, Clone)]
 pub(super) struct EdgeLine {
     pub(super) lows: [u32; LINE],

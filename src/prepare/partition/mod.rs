@@ -1,10 +1,11 @@
 //! The second pass over the input. It renumbers every edge, orients it, and puts it into the bin of its row.
 //!
-//! Threads gather the edges of each bin in lines, and store only whole lines (`scatter`, `gpu`). Bins grow by chunks
-//! from one pool. When the pool is used up, a full chunk is written to a spill file and its memory is used again. So
-//! one pass over the input is enough at any memory limit, and edges that fit stay in memory. (The alternative is to
-//! read the input again for every part of the rows that fits memory. That needs no spill file, but each pass repeats
-//! two random look-ups an edge. From the second repetition on, writing 6 bytes an edge once is cheaper.)
+//! Threads gather the edges of each bin in lines (groups of 64 edges), and store only whole lines (`scatter`, `gpu`).
+//! Bins grow by chunks (groups of lines) from one pool. When the pool is used up, a full chunk is written to a spill
+//! file and its memory is used again. So one pass over the input is enough at any memory limit, and edges that fit stay
+//! in memory. (The alternative is to read the input again for every part of the rows that fits memory. That needs no
+//! spill file, but each pass repeats two random look-ups an edge. From the second repetition on, writing 6 bytes an
+//! edge once is cheaper.)
 
 pub mod device_lines;
 pub mod gpu;
@@ -40,34 +41,34 @@ pub struct Partition<'a> {
     wanted: &'a [bool],
     parts: Vec<Mutex<BinLines<'a>>>,
     pool: Mutex<Pool<'a>>,
-    /// Number of 32-bit words of a line.
+    /// Number of 32-bit words of a line (group of edges of one bin).
     words: usize,
-    /// Number of words of a chunk.
+    /// Number of words of a chunk, the unit by which bins grow.
     chunk: usize,
     spill: Spill,
     /// True if memory is planned for sorted rows that do not fit the chunks of their bins.
     rows_have_memory: bool,
-    /// Memory for lines that stay on GPUs, if there is any.
+    /// Memory for edges that stay on GPUs, if there is any.
     device_lines: Option<&'a DeviceLines>,
 }
 
-/// The edges of one bin, in lines.
+/// The edges of one bin, in lines (groups of edges).
 #[derive(Debug, Default)]
 struct BinLines<'a> {
-    /// Chunks in memory. All are full, except the last, which is being filled.
+    /// Chunks of edges in memory. All are full, except the last, which is being filled.
     chunks: Vec<&'a mut [u32]>,
     /// Number of words used in the last chunk.
     last: usize,
-    /// Byte offsets in the spill file of the bin's chunks there.
+    /// Byte offsets of the bin's spilled chunks in the spill file.
     spilled: Vec<u64>,
-    /// The bin's lines in the memory of GPUs.
+    /// The bin's edges in GPU memory, as runs of lines (groups of edges).
     runs: Vec<LineRun>,
 }
 
 impl<'a> Partition<'a> {
-    /// Makes empty bins. They take chunks of `lines` lines from `memory`, and then use the spill file at the path
-    /// `spill`. If `device_lines` is given, lines that are made on a GPU go there first. `weighted` says whether edges
-    /// have weights.
+    /// Makes empty bins. They take chunks of `lines` lines (groups of edges) from `memory`, and then use the spill file
+    /// at the path `spill`. If `device_lines` is given, lines that are made on a GPU go there first. `weighted` says
+    /// whether edges have weights.
     ///
     /// `memory` must have room for one chunk for every wanted bin.
     ///
@@ -113,12 +114,12 @@ impl<'a> Partition<'a> {
         self.spill.written.load(Ordering::Relaxed)
     }
 
-    /// Returns the number of lines of each bin so far.
+    /// Returns the number of lines (groups of edges) in each bin so far.
     pub fn lines(&self) -> Vec<u64> {
         (0..self.parts.len()).map(|bin| self.bin(bin).lines(self) as u64).collect()
     }
 
-    /// Adds a run of lines on a GPU to bin `bin`.
+    /// Adds a run of lines (groups of edges) on a GPU to bin `bin`.
     fn add_run(&self, bin: usize, run: LineRun) {
         self.bin(bin).runs.push(run);
     }
@@ -145,7 +146,7 @@ impl<'a> Partition<'a> {
         self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Appends a line to bin `bin`, with the weights of its edges if they have some.
+    /// Appends a line (group of edges) to bin `bin`, with weights if edges have weights.
     fn append(&self, bin: usize, line: &EdgeLine, weights: &[u32]) -> Result<()> {
         let part = &mut *self.bin(bin);
         let room = self.room(part, bin)?;
@@ -154,7 +155,7 @@ impl<'a> Partition<'a> {
         Ok(())
     }
 
-    /// Appends whole lines, laid out as in a chunk, to bin `bin`.
+    /// Appends whole lines (groups of edges), laid out as in a chunk, to bin `bin`.
     fn append_lines(&self, bin: usize, mut words: &[u32]) -> Result<()> {
         let part = &mut *self.bin(bin);
         while !words.is_empty() {
@@ -167,8 +168,8 @@ impl<'a> Partition<'a> {
         Ok(())
     }
 
-    /// Returns the free end of the last chunk of `bin`. If the chunk is full, this first adds an empty chunk. If the
-    /// pool has none left, it writes the full chunk to the spill file and empties it.
+    /// Returns the free end of the last chunk of `bin`. If the chunk is full, an empty chunk is added first. If the
+    /// pool has no empty chunk, the full chunk is written to the spill file and emptied.
     #[inline]
     fn room<'p>(&self, part: &'p mut BinLines<'a>, bin: usize) -> Result<&'p mut [u32]> {
         if part.chunks.is_empty() || part.last == self.chunk {
@@ -198,7 +199,7 @@ impl<'a> Partition<'a> {
 }
 
 impl BinLines<'_> {
-    /// Returns the number of lines in the bin.
+    /// Returns the number of lines (groups of edges) in the bin.
     fn lines(&self, partition: &Partition<'_>) -> usize {
         let full = self.chunks.len().saturating_sub(1) + self.spilled.len();
         (full * partition.chunk + self.last) / partition.words
@@ -216,7 +217,7 @@ pub struct BinReader<'p, 'a> {
 }
 
 impl<'a> BinReader<'_, 'a> {
-    /// Whether some of the bin's lines are in host memory rather than on a GPU.
+    /// Whether some of the bin's edges are in host memory rather than on a GPU.
     pub fn has_lines_here(&self) -> bool {
         !self.part.chunks.is_empty()
     }
@@ -241,7 +242,7 @@ impl<'a> BinReader<'_, 'a> {
         StagedRows::new(chunks, rows, own, &self.partition.spill)
     }
 
-    /// Returns the number of lines in the bin.
+    /// Returns the number of lines (groups of edges) in the bin.
     pub fn lines(&self) -> usize {
         self.part.lines(self.partition)
     }
@@ -251,7 +252,7 @@ impl<'a> BinReader<'_, 'a> {
         self.partition.bins.direction()
     }
 
-    /// Returns the bin's runs of lines on GPUs, and the memory in which they lie.
+    /// Returns the bin's runs of lines (groups of edges) on GPUs, and the memory in which the runs are.
     pub fn device_runs(&self) -> (&[LineRun], Option<&DeviceLines>) {
         (&self.part.runs, self.partition.device_lines)
     }
@@ -300,8 +301,8 @@ impl<'a> BinReader<'_, 'a> {
         })
     }
 
-    /// Calls `chunk` with all lines of the bin, many at a time. `scratch` is a buffer for lines that are read back from
-    /// disk or from a GPU.
+    /// Calls `chunk` with all lines (groups of edges) of the bin, many at a time. `scratch` is a buffer for lines that
+    /// are read back from disk or from a GPU.
     ///
     /// # Errors
     /// Errors of `chunk` and of the spill file, and [`Error::Lost`].
@@ -313,8 +314,8 @@ impl<'a> BinReader<'_, 'a> {
         self.for_each_chunk_here(scratch, chunk)
     }
 
-    /// Calls `chunk` with the bin's lines that do not lie on a GPU, many at a time. `scratch` is a buffer for lines
-    /// that are read back from disk.
+    /// Calls `chunk` with the bin's lines (groups of edges) that are not on a GPU, many at a time. `scratch` is a
+    /// buffer for lines that are read back from disk.
     ///
     /// # Errors
     /// Errors of [`Self::for_each_chunk`].
@@ -342,7 +343,7 @@ impl Drop for BinReader<'_, '_> {
     }
 }
 
-/// A way to place edges in bins while the input is read, on the CPU or a GPU.
+/// A way to put edges in bins while the input is read, on the CPU or a GPU.
 pub trait EdgePlacing {
     /// Returns one visitor for each thread that reads the input.
     fn visitors(&mut self) -> Vec<&mut dyn Visitor>;

@@ -1,9 +1,10 @@
-//! The memory of the bins, divided into chunks. The chunks of the bins of a block lie together.
+//! The memory of the bins, divided into chunks: a bin grows by one chunk at a time. The chunks of the bins of a block
+//! lie together.
 
 /// Number of words of the largest slab, a piece of memory that has several chunks.
 const SLAB: usize = (4 << 20) / 4;
 
-/// Pool of the chunks that no bin uses yet.
+/// Pool of the chunks (pieces of memory for edges) that no bin uses yet.
 #[derive(Debug)]
 pub(super) struct Pool<'a> {
     /// Slabs of chunks that no block uses yet; a slab is a few huge pages.
@@ -15,10 +16,10 @@ pub(super) struct Pool<'a> {
     pub(super) read: Vec<Vec<&'a mut [u32]>>,
     /// Number of free chunks in `slabs` and `open`.
     pub(super) left: usize,
-    /// Number of wanted bins without a chunk. One chunk is reserved for each, because in a sorted input the first bins
-    /// take all other chunks long before edges of the last bins come.
+    /// Number of wanted bins without a chunk. One chunk is reserved for each of these bins. In a sorted input, the
+    /// first bins take all other chunks long before edges of the last bins come.
     pub(super) waiting: usize,
-    /// Number of words of a chunk. `per_slab` is the number of chunks of a slab.
+    /// Number of words of a chunk. `per_slab` is the number of chunks in a slab.
     chunk: usize,
     per_slab: usize,
     /// Number of words that may still be adopted.
@@ -43,8 +44,8 @@ impl<'a> Pool<'a> {
         self.per_slab = (SLAB / self.chunk).clamp(1, (chunks / (8 * self.open.len().max(1))).max(1));
     }
 
-    /// Adds announced memory to the pool. Its chunks are used before others, because its pages have been touched.
-    /// Returns the memory if the pool does not need it.
+    /// Adds announced memory to the pool. Bins use it before other memory, because its pages have been touched. Returns
+    /// the memory if the pool does not need it.
     pub(super) fn adopt<'m: 'a>(&mut self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
         let chunks = memory.len() / self.chunk;
         if memory.len() > self.expected || chunks == 0 {
@@ -81,7 +82,7 @@ mod tests {
         let lists = || (0..2).map(|_| Vec::new()).collect();
         let (left, waiting, chunk, per_slab, expected) = (6, 0, 2, 2, 0);
         let mut pool = Pool { slabs, open: lists(), read: lists(), left, waiting, chunk, per_slab, expected };
-        // Chunks have two words. The blocks take turns, and the chunks of each lie next to each other.
+        // Chunks have two words. Two blocks take chunks alternately, and the chunks of each block are adjacent.
         let mut take = |block| pool.take(block).map(|chunk| chunk[0]);
         assert_eq!([take(0), take(1), take(0), take(1)], [Some(0), Some(4), Some(2), Some(6)]);
         // The last slab goes to block 0; block 1 still gets the rest of it.

@@ -1,4 +1,4 @@
-//! Sends full lines of edges to their bins, on this rank or on the rank that owns the bin.
+//! Sends lines, which are groups of edges of one bin, to the rank that owns the bin.
 
 use super::Partition;
 use super::device_lines::{DeviceLines, LineRun};
@@ -11,10 +11,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Marks a block that no rank builds, because it is stored already.
 pub const NOBODY: u32 = u32::MAX;
-/// Number of words before the lines of a run in a message: the bin and the number of lines.
+/// Number of words before a run of lines (groups of edges) in a message: the bin and the number of lines.
 const RUN: usize = 2;
-/// Bit that is set in the first word of a run whose lines are on a GPU. In place of the lines, the message then has
-/// their position.
+/// Bit that is set in the first word of a run if its lines (groups of edges) are on a GPU. In place of the lines, the
+/// message then has their position.
 const ON_DEVICE: u32 = 1 << 31;
 /// Number of words of the smallest message.
 pub const LEAST_MESSAGE: usize = RUN + WEIGHTED_WORDS;
@@ -70,14 +70,14 @@ fn expected_edges(layout: &Layout, runs: &DegreeRuns) -> Vec<f64> {
 /// A rank, and the range of consecutive bins that it owns.
 pub(super) type OwnedBins = (usize, Range<usize>);
 
-/// Sends lines of edges to their bins. All threads that make lines share it.
+/// Sends lines (groups of edges of one bin) to their bins. All threads that make lines share the route.
 pub struct Route<'r, 'a> {
     partition: &'r Partition<'a>,
     /// For each bin, the rank that owns it, or [`NOBODY`].
     owners: &'r [u32],
     rank: u32,
     outbox: &'r Outbox<'r>,
-    /// Messages that are not full yet, one for each rank and lane.
+    /// Messages that are not full yet, one for each rank and each lane (sending thread).
     messages: Vec<Mutex<Vec<u32>>>,
     lanes: usize,
     /// Largest number of words of a message.
@@ -85,8 +85,8 @@ pub struct Route<'r, 'a> {
 }
 
 impl<'r, 'a> Route<'r, 'a> {
-    /// Makes a route for `lanes` threads. It sends lines through `outbox` to the `owners` of their bins, in messages of
-    /// at most `most` words. The bins of `rank` are in `partition`.
+    /// Makes a route for `lanes` threads. It sends lines (groups of edges) through `outbox` to the `owners` of their
+    /// bins, in messages of at most `most` words. The bins of `rank` are in `partition`.
     pub fn new(
         partition: &'r Partition<'a>,
         owners: &'r [u32],
@@ -122,7 +122,8 @@ impl<'r, 'a> Route<'r, 'a> {
         self.owners[bin] != NOBODY
     }
 
-    /// Sends a line to its bin, with the weights of its edges if they have some.
+    /// Sends a line (group of edges) to its bin, with weights if edges have weights. `lane` is the number of the
+    /// thread.
     pub(super) fn line(&self, lane: usize, bin: usize, line: &EdgeLine, weights: &[u32]) -> Result<()> {
         if self.owners[bin] == self.rank {
             return self.partition.append(bin, line, weights);
@@ -133,7 +134,7 @@ impl<'r, 'a> Route<'r, 'a> {
         self.send(lane, bin, words)
     }
 
-    /// Sends whole lines, laid out as in a chunk, to their bin.
+    /// Sends whole lines (groups of edges), laid out as in a chunk, to bin `bin`. `lane` is the number of the thread.
     pub(super) fn lines(&self, lane: usize, bin: usize, words: &[u32]) -> Result<()> {
         if self.owners[bin] == self.rank {
             return self.partition.append_lines(bin, words);
@@ -141,8 +142,8 @@ impl<'r, 'a> Route<'r, 'a> {
         self.send(lane, bin, words)
     }
 
-    /// Adds a run of lines to its bin. The lines lie on the GPU of the rank that owns the bin; if that is another rank,
-    /// this reports the run to it.
+    /// Adds a run of lines (groups of edges) to bin `bin`. The lines are on the GPU of the rank that owns the bin. If
+    /// the owner is another rank, the run is reported to the owner.
     pub(super) fn send_run(&self, lane: usize, bin: usize, run: LineRun) -> Result<()> {
         if self.owners[bin] == self.rank {
             self.partition.add_run(bin, run);
@@ -154,7 +155,7 @@ impl<'r, 'a> Route<'r, 'a> {
         Ok(())
     }
 
-    /// Returns the memory for lines on GPUs, and the consecutive bins of each rank; `None` if there is no such memory.
+    /// Returns the memory for edges on GPUs, and the consecutive bins of each rank; `None` if there is no such memory.
     pub(super) fn device_lines(&self) -> Option<(&'a DeviceLines, Vec<OwnedBins>)> {
         let device_lines = self.partition.device_lines?;
         let mut bin = 0;
@@ -165,13 +166,13 @@ impl<'r, 'a> Route<'r, 'a> {
         Some((device_lines, groups.filter(|&(owner, _)| owner != NOBODY as usize).collect()))
     }
 
-    /// Returns the rank that owns `bin`, and the message that `lane` fills for this rank.
+    /// Returns the rank that owns `bin`, and the message that thread `lane` fills for the owner.
     fn message(&self, lane: usize, bin: usize) -> (usize, MutexGuard<'_, Vec<u32>>) {
         let to = self.owners[bin] as usize;
         (to, self.messages[to * self.lanes + lane].lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sends `message` to rank `to` if it has no room for another line, and starts a new one.
+    /// Sends `message` to rank `to` if it has no room for another line (group of edges), and starts a new message.
     fn make_room(&self, to: usize, message: &mut Vec<u32>) -> Result<()> {
         if message.len() + RUN + self.partition.words > self.most {
             self.outbox.send(to, std::mem::take(message))?;
@@ -212,7 +213,7 @@ impl<'r, 'a> Route<'r, 'a> {
 }
 
 impl Partition<'_> {
-    /// Puts the lines in a message from another rank into their bins.
+    /// Puts the edges in a message from another rank into their bins.
     ///
     /// # Errors
     /// Errors of the spill file; a malformed message.

@@ -1,6 +1,6 @@
-//! Places edges in bins on the CPU. Each thread gathers the edges of a bin in a line of its own, and stores only full
-//! lines, so that it writes the bins' memory sequentially. This is software-managed write combining (Satish et al.,
-//! SIGMOD 2010; Wassenberg & Sanders, Euro-Par 2011).
+//! Places edges in bins on the CPU. Each thread gathers the edges of a bin in its own line (buffer of 64 edges), and
+//! stores only full lines, so that it writes the bins' memory sequentially. This is software-managed write combining
+//! (Satish et al., SIGMOD 2010; Wassenberg & Sanders, Euro-Par 2011).
 
 use super::line::{EdgeLine, LINE, NONE};
 use super::route::Route;
@@ -45,7 +45,7 @@ impl<const WEIGHTED: bool> EdgePlacing for Vec<Scatter<'_, '_, '_, WEIGHTED>> {
 }
 
 /// Places the edges that one thread reads in bins, with their weights if edges are `WEIGHTED`. It has a partly filled
-/// line for each bin.
+/// line (buffer of edges) for each bin.
 pub struct Scatter<'p, 'r, 'a, const WEIGHTED: bool> {
     route: &'p Route<'r, 'a>,
     lane: usize,
@@ -75,7 +75,7 @@ impl<'p, 'r, 'a, const WEIGHTED: bool> Scatter<'p, 'r, 'a, WEIGHTED> {
         (bins * (size_of::<EdgeLine>() + weights + 8)) as u64
     }
 
-    /// Stores the lines that are partly filled. Returns the number of loops.
+    /// Stores the edges in partly filled lines (buffers). Returns the number of loops.
     ///
     /// # Errors
     /// Errors of the spill file.

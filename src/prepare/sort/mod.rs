@@ -12,7 +12,7 @@ use self::weighted::WeightedSorter;
 use super::partition::BinReader;
 use crate::error::Result;
 
-/// Most entries of a row that is sorted by insertion sort.
+/// Most entries (neighbours) of a row that is sorted by insertion sort.
 const SHORT: usize = 20;
 
 /// The sorted rows of a bin.
@@ -67,8 +67,8 @@ pub fn bytes(entries: u64, rows: u64, chunk: u64, weighted: bool) -> u64 {
     entry * entries + 8 * (rows + 1) + chunk
 }
 
-/// Counts the edges of the bin's rows, and gives each row a place in one array. Sets `ends` to the start of each row's
-/// place, and the end of the last. A place has room for the distinct entries that the row may have: at most
+/// Counts the edges of the bin's rows, and gives each row a range in one array. Sets `ends` to the start of each row's
+/// range, and the end of the last. A range has room for the distinct entries that the row may have: at most
 /// `most(row)`, the number of vertices smaller than the row's vertex. Returns the number of edges, repeats included.
 fn start_rows(
     bin: &BinReader<'_, '_>,
@@ -99,7 +99,7 @@ pub struct BinSorter {
 }
 
 impl BinSorter {
-    /// Number of bytes of memory that an entry takes.
+    /// Number of bytes of memory that an entry (neighbour) takes.
     const ENTRY: u64 = 4;
 }
 

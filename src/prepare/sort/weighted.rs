@@ -2,14 +2,14 @@
 //!
 //! An entry is a 64-bit word with the neighbour in its high half and the weight in its low half. The bits of a weight
 //! compare like the weight itself, so in a sorted row the first entry of each neighbour has its smallest weight. A row
-//! that gets at least as many edges as there are smaller vertices is an array while it is filled. It has a place for
-//! each smaller vertex, and each place keeps the smallest entry.
+//! that gets at least as many edges as there are smaller vertices is an array while it is filled. It has an element for
+//! each smaller vertex, and each element keeps the smallest entry.
 
 use super::{SortBin, Sorted, SortedRows, sort_row, start_rows};
 use crate::error::Result;
 use crate::prepare::partition::BinReader;
 
-/// Value of an empty place in an array. No entry has this value, because no vertex has this neighbour.
+/// Value of an empty element of an array. No entry has this value, because no vertex has this neighbour.
 const NOTHING: u64 = u64::MAX;
 
 /// Sorter of bins whose edges have weights, on the CPU, for one thread. It reuses its buffers for each bin.
@@ -21,8 +21,8 @@ pub(super) struct WeightedSorter {
 }
 
 impl WeightedSorter {
-    /// Number of bytes of memory that an entry takes: 8 while it is sorted, and 8 for the neighbour and the weight in
-    /// the result.
+    /// Number of bytes of memory that an entry (neighbour with weight) takes: 8 while it is sorted, and 8 for the
+    /// neighbour and the weight in the result.
     pub(super) const ENTRY: u64 = 16;
 }
 
@@ -32,8 +32,8 @@ impl SortBin for WeightedSorter {
         let most = |r: usize| direction.vertex(first_row + r as u32);
         let WeightedSorter { chunk, ends, entries } = self;
         let edges = start_rows(bin, rows, most, ends, chunk)?;
-        // Here `ends[r]` is the start of row `r`; once all its entries are placed, it is the end. For an array it stays
-        // the start.
+        // Here `ends[r]` is the start of row `r`; once all entries of the row are placed, it is the end. If the row is
+        // an array, `ends[r]` stays the start.
         entries.clear();
         entries.resize(ends[rows] as usize, NOTHING);
         let SortedRows { lengths, targets, weights } = out;

@@ -1,9 +1,10 @@
-//! Batches of consecutive entries of the lower half. The entries of a batch are sorted by their bins of the upper half.
+//! Batches of consecutive entries (neighbours in rows) of the lower half. The entries of a batch are sorted by their
+//! bins of the upper half.
 
 use crate::graph::{Bins, Block, Catalogue};
 use std::ops::Range;
 
-/// Consecutive entries of a block of the lower half. A batch may begin and end within a row.
+/// Consecutive entries (neighbours in rows) of a block of the lower half. A batch may begin and end within a row.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
     pub(super) block: usize,
@@ -36,7 +37,7 @@ pub(super) fn batches(lower: &Catalogue, size: usize, rows: u64) -> Vec<Batch> {
     all
 }
 
-/// The rows of the upper half that a pass builds, and the bins into which they are cut.
+/// The rows of the upper half that a pass builds, and their division into bins.
 pub(super) struct PassTarget<'a> {
     pub(super) bins: &'a Bins,
     /// Range of the bins that the pass builds.
@@ -71,7 +72,7 @@ impl<'a> PassTarget<'a> {
 }
 
 impl Batch {
-    /// Returns the number of entries in the batch.
+    /// Returns the number of entries (neighbours) in the batch.
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
@@ -112,10 +113,10 @@ impl Batch {
     }
 
     /// Writes the batch's entries for `target` to `out` in the order of bins. Within a bin they stay in the order of
-    /// rows. An entry is written as two 16-bit offsets: of its lower row from the batch's first row, and of its upper
-    /// row from its bin's first row. `counts` has the number of entries of each bin, and gets the starts of bins: the
-    /// entries of bin `i` are at `counts[i]..counts[i + 1]`. If edges are `WEIGHTED`, their weights go to the same
-    /// places of `weights`.
+    /// rows. An entry is written as two 16-bit offsets: the distance of its lower row from the batch's first row, and
+    /// of its upper row from its bin's first row. `counts` has the number of entries of each bin, and gets the starts
+    /// of bins: the entries of bin `i` are at `counts[i]..counts[i + 1]`. If edges are `WEIGHTED`, their weights go to
+    /// the same positions in `weights`.
     pub(super) fn place<const WEIGHTED: bool>(
         &self,
         lower: &Catalogue,
@@ -145,7 +146,7 @@ impl Batch {
                 *at += 1;
             }
         });
-        // The start of every bin has become its end, which is the start of the next bin.
+        // Each element, the start of a bin, was advanced to the bin's end, which is the start of the next bin.
         counts.copy_within(..counts.len() - 1, 1);
         counts[0] = 0;
     }

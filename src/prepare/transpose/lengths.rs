@@ -58,8 +58,7 @@ impl Lengths<'_> {
         Error::corrupt(Path::new("graph/degrees"), At::File, what)
     }
 
-    /// Returns the error for a range of vertices, some of which have a degree that differs from the number of their
-    /// neighbours.
+    /// Returns the error for a range with a vertex whose degree differs from the number of its neighbours.
     pub(super) fn mismatch_among(&self, rows: Range<u64>) -> Error {
         let what = format!("some degrees of vertices {} to {} do not match their rows", rows.start, rows.end - 1);
         Error::corrupt(Path::new("graph/degrees"), At::File, what)

@@ -3,16 +3,16 @@
 use super::batch::GROUP_BITS;
 use crate::graph::{BIN_ROWS, Bins, Layout};
 
-/// Most entries of a batch. The entries and their copy in the order of bins should stay in a core's cache. The entries
-/// of most bins should still fill several cache lines.
+/// Most entries (neighbours) of a batch. The entries and their copy in the order of bins should stay in a core's cache.
+/// The entries of most bins should still fill several cache lines.
 const BATCH: u64 = 1 << 17;
 
-/// Target number of entries of a bin. Bins are larger if there would be more than `MOST_BINS`.
+/// Target number of entries (neighbours) of a bin. Bins are larger if there would be more than `MOST_BINS`.
 const BIN: u64 = 1 << 17;
 /// Most bins of a graph whose bins have the target size.
 const MOST_BINS: u64 = 1 << 12;
 
-/// Number of entries that are written at a time for a row that is a bin of its own.
+/// Number of entries (neighbours) that are written at a time for a row that is a bin of its own.
 pub(super) const PIECE: usize = 1 << 14;
 
 /// Bytes of a batch's element in the list of batches.
@@ -28,7 +28,7 @@ pub struct TransposeShape {
     /// Bytes of the largest bin that has several rows, counting its entries and a cursor for each row. A bin of one row
     /// need not fit memory.
     pub largest: u64,
-    /// Number of entries.
+    /// Number of entries (neighbours) of the upper half.
     pub entries: u64,
     /// Whether entries have weights.
     pub weighted: bool,
@@ -44,8 +44,8 @@ pub(super) fn rows_bytes(rows: u64, entries: u64, weighted: bool) -> u64 {
     4 * (rows + entry_words(weighted) * entries)
 }
 
-/// Returns the bytes that the entries of a bin take while they wait in the order of bins, with the start of the bin in
-/// each of the `batches`.
+/// Returns the bytes that the entries of a bin take while they wait in the order of bins. The start of the bin in each
+/// of the `batches` is included.
 pub(super) fn bin_bytes(entries: u64, batches: u64, weighted: bool) -> u64 {
     4 * (entry_words(weighted) * entries + batches)
 }
@@ -80,7 +80,7 @@ impl TransposeShape {
         (BATCH_BYTES + 4) * self.batches
     }
 
-    /// Returns the bytes of memory in which one maker builds the rows of a bin.
+    /// Returns the bytes of memory in which one thread builds the rows of a bin.
     fn maker_bytes(&self) -> u64 {
         self.largest.max(4 * entry_words(self.weighted) * PIECE as u64)
     }
@@ -105,7 +105,7 @@ fn most_batches(entries: u64, rows: u64, blocks: u64) -> u64 {
 /// Division of memory between the entries that wait in the order of bins and the rows that are built from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransposeMemory {
-    /// Most entries of a batch.
+    /// Most entries (neighbours) of a batch.
     pub batch: usize,
     /// Number of bins whose rows are built at the same time.
     pub makers: usize,

@@ -16,7 +16,8 @@
 //! If the entries do not fit memory together, several passes take them. Each pass reads the lower half again and builds
 //! a *window*, a range of consecutive bins. (A spill file of entries by bins would need one pass, but 4·E more bytes
 //! would be written and read. That is as much as two more passes, and graphs that need more than three windows are
-//! rare.) A row that is longer than a window gets a pass of its own, and its entries go to the file as they are found.
+//! rare.) A row that is longer than a window gets a pass of its own, which writes the row's entries to the file as it
+//! finds them.
 
 mod batch;
 pub mod gpu;
@@ -45,7 +46,7 @@ use rayon::prelude::*;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Transposition of a graph: builds the blocks of the upper half.
+/// Builder of the blocks of a graph's upper half from its lower half.
 pub struct Transpose<'a> {
     /// The lower half. All its blocks must be local to this rank.
     pub lower: &'a Catalogue,
@@ -61,7 +62,7 @@ pub struct Transpose<'a> {
     pub to: Destination<'a>,
     /// Description of the weights for the upper half, if it gets weights. The lower half must then have its weights.
     pub weights: Option<GraphWeights>,
-    /// Division of memory among the parts of the transposition.
+    /// Division of memory between waiting entries and the rows that are being built.
     pub memory: TransposeMemory,
     /// Budget of host memory.
     pub budget: &'a Budget,
@@ -86,7 +87,7 @@ pub enum Destination<'a> {
 /// Totals over the blocks that were built.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Transposed {
-    /// Number of entries of the blocks.
+    /// Number of entries (neighbours) in the blocks.
     pub entries: u64,
     /// Number of passes over the lower half.
     pub passes: u64,
@@ -101,17 +102,17 @@ impl Transposed {
     }
 }
 
-/// Work of a running transposition, which all threads share.
+/// The work of building the upper half, which all threads share.
 #[derive(Clone, Copy)]
 struct TransposeWork<'t, 'a> {
     transpose: &'t Transpose<'a>,
     lengths: &'t Lengths<'a>,
-    /// Number of entries in each bin.
+    /// Number of entries (neighbours) in each bin.
     entries: &'t [u64],
     /// Batches of the lower half.
     batches: &'t [Batch],
     watch: &'t dyn Watch,
-    /// Number of entries by which `watch` has advanced so far.
+    /// Number of entries (neighbours) by which `watch` has advanced so far.
     advanced: &'t AtomicU64,
 }
 
@@ -170,7 +171,7 @@ impl TransposeWork<'_, '_> {
         let (row, direction) = (bins.spans[bin].rows.start as u32, bins.direction());
         let v = direction.vertex(row);
         let at_a_time = (memory.window / 16).max(lengths::CHUNK as u64);
-        // Twice the size, because what the threads find is copied when it is joined.
+        // Twice the size, because the entries that the threads find are copied when they are joined.
         let entry = 8 * entry_words(self.transpose.weights.is_some());
         let _reserved = budget.reserve(entry * at_a_time, "a long row of the upper half")?;
         let mut found = (Vec::new(), Vec::new());

@@ -1,4 +1,5 @@
-//! Takes the entries of a window from the lower half, and keeps them batch by batch in the order of bins.
+//! Takes the entries of a window, which is the range of bins that one pass builds, from the lower half. Keeps them
+//! batch by batch in the order of bins.
 
 use super::batch::{Batch, PassTarget};
 use super::{Transpose, TransposeWork};
@@ -8,17 +9,17 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// Number of batches that a thread places between two checks for a stop.
+/// Number of batches that a thread sorts by bins between two checks for a stop.
 const BATCHES: usize = 8;
 
-/// Number of batches ahead of the current one for which a bin's start and its entries are prefetched. Both lie far
-/// apart in memory.
+/// Prefetch distances, in batches, for the start of a bin's entries in a batch and for the entries themselves. Both are
+/// far apart in memory.
 const STARTS_AHEAD: usize = 16;
 const ENTRIES_AHEAD: usize = 6;
-/// Number of entries in a cache line.
+/// Number of entries (4 bytes each) in a cache line.
 const LINE: usize = 16;
 
-/// The entries of a window, by batch and bin.
+/// The entries of a window (the bins that one pass builds), by batch and bin.
 pub(super) struct PlacedEntries<'b> {
     batches: &'b [Batch],
     bins: Range<usize>,
@@ -38,7 +39,7 @@ impl<'b> PlacedEntries<'b> {
     pub(super) fn take(work: TransposeWork<'b, '_>, range: Range<usize>) -> Result<PlacedEntries<'b>> {
         let Transpose { lower, bins, budget, .. } = *work.transpose;
         let target = PassTarget::new(bins, range.clone());
-        // Only rows of larger vertices list the vertices of the window.
+        // Only rows of larger vertices list the vertices whose rows the window has.
         let first = target.rows().start;
         let batches = &work.batches[work.batches.partition_point(|batch| u64::from(batch.rows[1]) <= first)..];
         let (round, width) = (BATCHES * rayon::current_num_threads(), range.len());
@@ -52,7 +53,8 @@ impl<'b> PlacedEntries<'b> {
         let free = Mutex::new((0, [&mut entries[..], &mut weights[..]]));
         for (batches, counts) in batches.chunks(round).zip(starts.chunks_mut(round * width)) {
             let place = |(batch, counts): (&Batch, &mut [u32])| {
-                // Counting brings the entries into the cache, so that placing finds them there.
+                // Counting loads the entries into the cache, so the next step, which sorts them by bins, finds them
+                // there.
                 let length = batch.count(lower, &target, counts);
                 let (start, [out, weights]) = split_off(&free, length)?;
                 match weighted {
@@ -106,11 +108,11 @@ impl<'b> PlacedEntries<'b> {
     }
 }
 
-/// Free memory for entries, and for their weights if edges have weights.
+/// Unused memory for entries (neighbours), and for their weights if edges have weights.
 type EntryRoom<'w> = [&'w mut [u32]; 2];
 
-/// Takes room for `length` entries from `free`, and returns its start. Returns `None` if less is free, because the
-/// degrees are then wrong.
+/// Takes room for `length` entries from `free`, and returns the start of the room. Returns `None` if less is free,
+/// because the degrees are then wrong.
 fn split_off<'w>(free: &Mutex<(usize, EntryRoom<'w>)>, length: usize) -> Option<(usize, EntryRoom<'w>)> {
     let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
     let [entries, weights] = std::mem::take(&mut free.1);

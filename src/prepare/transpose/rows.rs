@@ -33,7 +33,7 @@ impl Maker {
         let mut before = files.written.entries;
         for bin in bins.clone() {
             self.append(placed, bin, files)?;
-            // Half was counted already when the entries were placed.
+            // The other half was counted when the entries were taken from the lower half.
             files.work.advance((files.written.entries - before) / 2)?;
             before = files.written.entries;
         }
@@ -125,8 +125,8 @@ impl Maker {
     }
 }
 
-/// Builds and writes the rows of a window. If the window has several whole blocks, `makers` build them in parallel, one
-/// block each.
+/// Builds and writes the rows of a window (the bins that one pass builds). If the window has several whole blocks,
+/// `makers` build them in parallel, one block each.
 pub(super) fn write_window(files: &mut Files<'_, '_>, placed: &PlacedEntries<'_>, makers: &mut [Maker]) -> Result<()> {
     let (bins, work) = (placed.bins(), files.work);
     let block_of = &work.transpose.bins.block_of;
@@ -143,7 +143,7 @@ pub(super) fn write_window(files: &mut Files<'_, '_>, placed: &PlacedEntries<'_>
                 return Ok(files.written);
             }
             let done = maker.append_bins(placed, bins_of_block(work, block), &mut files);
-            // This makes the other makers stop, too.
+            // This also stops the other threads that build rows.
             done.inspect_err(|_| next.store(blocks.end, Ordering::Relaxed))?;
         }
     };

@@ -1,4 +1,4 @@
-//! Windows: ranges of upper rows whose entries are taken from the lower half in one pass.
+//! Windows: ranges of upper rows, each of which one pass over the lower half builds.
 
 use crate::graph::{Bins, Layout};
 use std::ops::Range;
@@ -12,7 +12,8 @@ pub(super) enum RowWindow {
     Row(usize),
 }
 
-/// Divides the wanted blocks into windows of at most `most` bytes; `bytes` returns the bytes that a bin takes.
+/// Divides the wanted blocks into windows (ranges of rows for one pass) of at most `most` bytes; `bytes` returns the
+/// bytes that a bin takes.
 pub(super) fn windows(
     layout: &Layout,
     bins: &Bins,
@@ -21,7 +22,7 @@ pub(super) fn windows(
     most: u64,
 ) -> Vec<RowWindow> {
     let mut all: Vec<RowWindow> = Vec::new();
-    // Bytes of the last window, and whether it has whole blocks.
+    // Bytes of the last window, and whether the window has whole blocks.
     let (mut sum, mut last_is_whole) = (0, false);
     let mut end = 0;
     for (block, &wanted) in wanted.iter().enumerate().take(layout.blocks()) {
@@ -35,7 +36,7 @@ pub(super) fn windows(
         for start in of_block.clone().step_by(step.max(1)) {
             let piece = start..start + step;
             let of_piece = piece.clone().map(&bytes).sum::<u64>();
-            // The bins of a block that is cut do not join the window of the block before.
+            // The bins of a divided block do not join the window of the previous block.
             let may_join = if is_whole { last_is_whole } else { start > of_block.start };
             match all.last_mut() {
                 Some(RowWindow::Bins(range)) if may_join && range.end == start && sum + of_piece <= most => {

@@ -66,8 +66,8 @@ impl<'t, 'a> Files<'t, 'a> {
         Files { work, open: None, written: Transposed::default() }
     }
 
-    /// Appends `targets`, and their `weights` if edges have weights, to the block of bin `bin`. Begins the block if
-    /// these are its first.
+    /// Appends `targets`, and their `weights` if edges have weights, to the block of bin `bin`. Begins the block if it
+    /// has not been begun.
     pub(super) fn append(&mut self, bin: usize, targets: &[u32], weights: &[u32]) -> Result<()> {
         let block = self.work.transpose.bins.block_of[bin];
         let (_, mut open) = match self.open.take() {
@@ -80,7 +80,7 @@ impl<'t, 'a> Files<'t, 'a> {
         Ok(())
     }
 
-    /// Completes the block of bin `bin` if this is its last bin.
+    /// Completes the block of bin `bin` if `bin` is the block's last bin.
     pub(super) fn end_of_bin(&mut self, bin: usize) -> Result<()> {
         let block = self.work.transpose.bins.block_of[bin];
         if bin + 1 < bins_of_block(self.work, block).end {

@@ -1,9 +1,9 @@
 //! The file `metrics.json`: the times of a job's runs and their stages, and samples of memory, processors, disk and
 //! energy.
 //!
-//! The file has a bounded size (64 KiB for a job of any length). If there are too many samples, the two neighbours that
+//! The file takes at most 64 KiB, however long the job. If there are too many samples, the two adjacent samples that
 //! cover the least time are joined. The file is written at intervals, so that it also reports a run that was killed.
-//! Losing it costs nothing else.
+//! Nothing but the report needs it.
 
 mod recorder;
 mod sampler;
@@ -19,18 +19,18 @@ pub use sampler::{Measured, Meter, OpenMeter};
 /// Name of the metrics file in the workdir.
 pub const FILE: &str = "metrics.json";
 
-/// Version of the file; it changes when a field changes its meaning.
+/// Version of the file's format; it changes when a field changes its meaning.
 const SCHEMA: u32 = 3;
-/// Largest number of samples of all runs together.
+/// Largest number of samples, for all runs together.
 const SAMPLES: usize = 350;
-/// Largest number of runs; the oldest are dropped first.
+/// Largest number of runs in the file; the oldest are dropped first.
 const RUNS: usize = 48;
-/// Largest number of stages of all runs together; those of the oldest runs are dropped first.
+/// Largest number of stages, for all runs together. Stages of the oldest runs are dropped first.
 const SPANS: usize = 160;
-/// Most characters of the reason why a run ended.
+/// Largest number of characters of the reason why a run ended.
 const REASON_CHARS: usize = 240;
 
-/// Metrics of a job's runs.
+/// Contents of `metrics.json`: the metrics of a job's runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metrics {
     schema: u32,
@@ -72,10 +72,10 @@ pub struct RunMetrics {
 pub struct Span {
     /// Name of the stage.
     pub name: String,
-    /// Seconds from the begin of the run to the begin of the stage.
+    /// Start of the stage, in seconds since the start of the run.
     pub from: f64,
-    /// Seconds from the begin of the run to the end of the stage, or to the last write if the stage is running or was
-    /// killed.
+    /// End of the stage, in seconds since the start of the run. If the stage is running or was killed, it is the time
+    /// of the last write.
     pub to: f64,
     /// Whether the stage has finished.
     pub done: bool,
@@ -85,9 +85,9 @@ pub struct Span {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "SampleRow", into = "SampleRow")]
 pub struct Sample {
-    /// Number of the run.
+    /// Number of the run that the sample belongs to.
     pub run: u64,
-    /// Milliseconds from the begin of the run to the end of the interval.
+    /// End of the interval, in milliseconds since the start of the run.
     pub at: u64,
     /// Length of the interval in milliseconds.
     pub length: u64,
@@ -124,7 +124,7 @@ impl From<Sample> for SampleRow {
 }
 
 impl Sample {
-    /// Returns samples joined into one: the peaks of memory, and the sums of everything else.
+    /// Joins samples into one: the peaks of memory, and the sums of everything else.
     pub fn joined<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Sample {
         let mut all = Sample::default();
         samples.into_iter().for_each(|sample| all.join(sample));
@@ -149,7 +149,7 @@ impl Metrics {
     /// Reads the metrics in `workdir`; `None` if there are none.
     ///
     /// # Errors
-    /// The reason why they can't be read, in words.
+    /// The reason why the file can't be read, in words.
     pub fn read(workdir: &Path) -> Result<Option<Metrics>, String> {
         let text = match regular::read(&workdir.join(FILE)) {
             Ok(text) => text,
@@ -164,7 +164,7 @@ impl Metrics {
         if metrics.are_plausible() { Ok(Some(metrics)) } else { Err("it has implausible numbers".to_owned()) }
     }
 
-    /// Whether all numbers are so small that sums can't overflow. A damaged file may have any numbers.
+    /// Whether all numbers are small enough that sums can't overflow. A damaged file may have any numbers.
     fn are_plausible(&self) -> bool {
         const MOST: u64 = 1 << 53;
         let is_time = |seconds: f64| (-1e12..=1e12).contains(&seconds);
@@ -183,7 +183,7 @@ impl Metrics {
         let _ = serde_json::to_vec(self).map(|json| replace_volatile(&workdir.join(FILE), &json));
     }
 
-    /// Begins a run.
+    /// Adds a run, and drops the oldest runs if there are too many.
     fn begin(&mut self, run: RunMetrics) {
         let number = self.runs.last().map_or(self.forgotten, |last| last.number) + 1;
         self.runs.push(RunMetrics { number, began: milliseconds(run.began), ..run });
@@ -194,8 +194,8 @@ impl Metrics {
         }
     }
 
-    /// Begins a stage of the last run. If the previous stage has the same name and ended just before, it goes on
-    /// instead.
+    /// Adds a stage to the last run. If the previous stage has the same name and ended just before, the previous stage
+    /// continues instead.
     fn begin_stage(&mut self, name: &str, from: f64) {
         let (Some(run), from) = (self.runs.last_mut(), milliseconds(from)) else { return };
         match run.stages.last_mut().filter(|last| last.name == name && from - last.to < 0.05 * (last.to - last.from)) {
@@ -209,7 +209,7 @@ impl Metrics {
         }
     }
 
-    /// Ends a stage of the last run.
+    /// Records the end of a stage of the last run, `to` seconds after the start of the run.
     fn end_stage(&mut self, name: &str, to: f64, done: bool) {
         let stages = self.runs.last_mut().map(|run| &mut run.stages);
         if let Some(span) = stages.and_then(|stages| stages.iter_mut().rev().find(|span| span.name == name)) {
@@ -230,7 +230,7 @@ impl Metrics {
         }
     }
 
-    /// Adds a sample to the last run.
+    /// Adds a sample to the last run, and joins two samples if there are too many.
     fn add(&mut self, sample: Sample) {
         let Some(run) = self.runs.last().map(|run| run.number) else { return };
         self.samples.push(Sample { run, ..sample });

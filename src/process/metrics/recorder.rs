@@ -1,4 +1,4 @@
-//! Records the metrics of the current run, and writes them at intervals.
+//! Records the metrics of the current run, and writes them to `metrics.json` at intervals.
 
 use super::sampler::{OpenMeter, Sampler};
 use super::{Metrics, RunMetrics};
@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-/// Intervals at which the file is written: in the first minute of a run, and later.
+/// Intervals at which `metrics.json` is written: in the first minute of a run, and later.
 const WRITE_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(10)];
-/// At the begin of a stage the file is written if the last write is at least this old.
+/// When a stage begins, `metrics.json` is written if the last write is at least this old.
 const REWRITE_AFTER: Duration = Duration::from_millis(10);
 
 /// Recorder of the current run's metrics. It records nothing until it knows the workdir and the first stage has begun.
@@ -19,12 +19,12 @@ pub struct Recorder(Mutex<RecorderState>);
 #[derive(Default)]
 struct RecorderState {
     place: Option<(PathBuf, Instant)>,
-    /// Settings of the run.
+    /// Ranks, threads and memory limits of the run.
     run: RunMetrics,
     /// Metrics of all runs of the job, once a stage of this run has begun.
     metrics: Option<Metrics>,
     written: Option<Instant>,
-    /// Function that opens the meter of the device, until it is called.
+    /// Function that opens the energy meter of the device; `None` once it was called.
     meter: Option<OpenMeter>,
     sampler: Option<Sampler>,
 }
@@ -34,18 +34,18 @@ impl Recorder {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Begins to record a run in `workdir` that began at the time `began`.
+    /// Starts recording a run in `workdir` that began at the time `began`.
     pub fn begin(&self, workdir: &Path, began: Instant) {
         self.lock().place = Some((workdir.to_owned(), began));
     }
 
-    /// Sets the number of ranks, and the threads and the limit of host memory of each rank.
+    /// Sets the number of ranks, the threads per rank, and the limit of host memory per rank in bytes.
     pub fn set_crew(&self, ranks: usize, threads: usize, host_memory: u64) {
         let run = &mut self.lock().run;
         (run.ranks, run.threads, run.host_memory) = (ranks as u64, threads as u64, host_memory);
     }
 
-    /// Sets the limit of GPU memory.
+    /// Sets the limit of GPU memory in bytes.
     pub fn set_gpu_memory(&self, limit: u64) {
         let mut state = self.lock();
         state.run.gpu_memory = limit;
@@ -53,12 +53,13 @@ impl Recorder {
         metrics.and_then(|metrics| metrics.runs.last_mut()).into_iter().for_each(|run| run.gpu_memory = limit);
     }
 
-    /// Sets the meter of a device, whose energy and utilisation are then measured, also on ranks that record nothing.
+    /// Sets the energy meter of a device. From then on the device's energy and utilisation are measured, even on ranks
+    /// that write no metrics.
     pub fn set_meter(&self, open: OpenMeter) {
         self.lock().meter = Some(open);
     }
 
-    /// Begins a stage. The first stage also begins the run.
+    /// Records that the stage `name` begins. The first stage also begins the record of the run.
     pub fn begin_stage(&self, name: &str) {
         let mut state = self.lock();
         let Some((workdir, began)) = state.place.clone() else { return };
@@ -81,7 +82,7 @@ impl Recorder {
         }
     }
 
-    /// Ends a stage.
+    /// Records that the stage `name` has ended; `done` is true if it finished.
     pub fn end_stage(&self, name: &str, done: bool) {
         let mut state = self.lock();
         let Some((_, began)) = state.place else { return };
@@ -89,7 +90,8 @@ impl Recorder {
         state.metrics.iter_mut().for_each(|metrics| metrics.end_stage(name, seconds, done));
     }
 
-    /// Records the memory in use and the running stages. Adds a sample and writes the file when it is time.
+    /// Records the bytes of host memory in use and the names of the running stages. Adds a sample and writes
+    /// `metrics.json` when it is time.
     pub fn tick(&self, memory: u64, stages: &[&str]) {
         let mut state = self.lock();
         let place = state.place.clone();
@@ -100,8 +102,8 @@ impl Recorder {
             return;
         }
         let began = place.as_ref().map_or_else(Instant::now, |(_, began)| *began);
-        // Take the sampler out of the state, because opening a meter may take a while, and nobody should wait for the
-        // lock.
+        // The sampler is taken out of the locked state, because opening a meter may take a while, and nobody should
+        // wait for the lock.
         let mut sampler = state.sampler.take().unwrap_or_else(|| Sampler::new(began));
         sampler.note(memory);
         if sampler.wants_meters() {
@@ -129,7 +131,8 @@ impl Recorder {
         state.sampler = Some(sampler);
     }
 
-    /// Ends the current sample, so that [`gpu_use`](crate::process::gpu_use) has everything measured so far.
+    /// Ends the current sample, so that the counters of [`gpu_use`](crate::process::gpu_use) include everything
+    /// measured so far.
     pub fn look(&self) {
         let mut state = self.lock();
         let RecorderState { metrics, sampler: Some(sampler), .. } = &mut *state else { return };

@@ -1,4 +1,4 @@
-//! Makes samples from the system's counters of this process.
+//! Makes samples of this process's use of resources from the system's counters.
 
 use super::Sample;
 use crate::process::energy::CpuMeter;
@@ -6,28 +6,30 @@ use crate::process::{gpu_use, traffic};
 use crate::store::os;
 use std::time::{Duration, Instant};
 
-/// Time after the begin of a run in which samples are fine. Many jobs take no longer.
+/// Length of the first part of a run, in which a sample is taken at every tick of the progress thread. Many jobs take
+/// no longer than that.
 const FINE: Duration = Duration::from_secs(10);
-/// Interval of samples after that.
+/// Interval at which samples are taken later in a run, after [`FINE`].
 const COARSE: Duration = Duration::from_secs(1);
-/// Time after which meters are opened. A job that ends before should not wait for a library to load.
+/// Time from the start of a run until energy meters are opened. A shorter job should not wait for their library to
+/// load.
 const METERED: Duration = Duration::from_secs(2);
 
-/// Reading of a meter, for the time since the previous reading.
+/// Measurement of a meter since its previous reading.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Measured {
-    /// Joules; 0 if they can't be read.
+    /// Energy in joules; 0 if it can't be read.
     pub joules: f64,
     /// Fraction of the time in which a GPU computed; `None` if the device is not a GPU or does not report it.
     pub busy: Option<f64>,
 }
 
-/// Function that reads a meter.
+/// Function that reads an energy meter.
 pub type Meter = Box<dyn FnMut() -> Measured + Send>;
-/// Function that opens the meter of a device, if it has one.
+/// Function that opens the energy meter of a device; it returns `None` if the device has none.
 pub type OpenMeter = Box<dyn FnOnce() -> Option<Meter> + Send>;
 
-/// Maker of samples. It keeps the counters at the end of the last sample.
+/// Maker of samples. It keeps the values of all counters at the end of the last sample.
 pub(super) struct Sampler {
     began: Instant,
     last: Instant,
@@ -39,13 +41,13 @@ pub(super) struct Sampler {
 }
 
 impl Sampler {
-    /// Begins to sample a run that began at the time `began`.
+    /// Starts sampling a run that began at the time `began`.
     pub fn new(began: Instant) -> Sampler {
         let (cpu, disk, sent) = (os::processor_time(), os::disk_bytes(), traffic::sent());
         Sampler { began, last: began, memory: 0, cpu, disk, sent, meters: None }
     }
 
-    /// Records the memory in use now. A sample has the largest value.
+    /// Records that `memory` bytes of host memory are in use now. A sample has the largest recorded value.
     pub fn note(&mut self, memory: u64) {
         self.memory = self.memory.max(memory);
     }
@@ -55,17 +57,17 @@ impl Sampler {
         self.began.elapsed() < FINE || self.last.elapsed() >= COARSE
     }
 
-    /// Whether it is time to open meters and they are not open yet.
+    /// Whether it is time to open the energy meters.
     pub fn wants_meters(&self) -> bool {
         self.meters.is_none() && self.began.elapsed() >= METERED
     }
 
-    /// Whether there are meters.
+    /// Whether an energy meter is open.
     pub fn has_meters(&self) -> bool {
         self.meters.as_ref().is_some_and(|meters| !meters.is_empty())
     }
 
-    /// Opens the meter of the processors, and the meter that `other` opens, if given.
+    /// Opens the energy meter of the processors, and the meter that `other` opens, if `other` is given.
     pub fn open_meters(&mut self, other: Option<OpenMeter>) {
         let mut meters: Vec<Meter> = processors().into_iter().chain(other.and_then(|open| open())).collect();
         // Read each meter once, so that the first sample does not count earlier energy.
@@ -99,7 +101,7 @@ impl Sampler {
             gpu: (now - self.last).mul_f64(busy).as_millis() as u64,
         };
         gpu_use::add_busy((now - self.last).mul_f64(busy));
-        // Fractions of a unit of the file are counted with the next sample.
+        // A sample has whole milliseconds and KiB. The fractions are counted with the next sample.
         self.cpu += Duration::from_millis(sample.cpu);
         self.disk = (self.disk.0 + (sample.read << 10), self.disk.1 + (sample.written << 10));
         self.sent += sample.sent << 10;
@@ -108,7 +110,7 @@ impl Sampler {
     }
 }
 
-/// Returns the meter of the processors, if their counters can be read.
+/// Returns the energy meter of the processors; `None` if their counters can't be read.
 fn processors() -> Option<Meter> {
     let meter = CpuMeter::open().ok()?;
     let mut before = meter.read().ok()?;

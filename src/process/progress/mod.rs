@@ -1,6 +1,6 @@
 //! Progress of a job: bars on a terminal, lines at intervals in a batch log, and `status.json` for other shells.
 //!
-//! One thread reads the clock, the counters and the memory. Workers only add to an atomic.
+//! One thread reads the clock, the counters and the memory in use. Workers only add to an atomic counter.
 
 mod stage;
 
@@ -22,26 +22,26 @@ use super::{bars, host, log, signals};
 use crate::store::replace::replace_volatile;
 use stage::RunningStage;
 
-/// Interval of memory samples.
+/// Interval at which the memory in use is sampled.
 const SAMPLE: Duration = Duration::from_millis(50);
-/// Interval at which bars are drawn.
+/// Interval at which progress bars are drawn.
 const DRAW: Duration = Duration::from_millis(200);
 /// Interval at which `status.json` is written and the rate is sampled.
 const STATUS: Duration = Duration::from_secs(1);
 
-/// Stages that take less time have no line on stderr.
+/// A stage that takes less time than this has no line on stderr.
 const SHORT: Duration = Duration::from_secs(2);
 
 /// Progress of a whole job. Dropping it stops its thread and writes the last status.
 pub struct Progress {
     shared: Arc<SharedProgress>,
-    /// The thread, which ends when the channel to it is closed.
+    /// The progress thread, and the channel whose closing ends it.
     ticker: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 struct SharedProgress {
     log_interval: Duration,
-    /// Peak of host memory in bytes, and its limit (0 if there is none).
+    /// `peak` is the peak of host memory in bytes, and `limit` its limit, or 0 if there is none.
     peak: AtomicU64,
     limit: AtomicU64,
     metrics: Recorder,
@@ -56,7 +56,7 @@ struct ProgressState {
     spent: Spent,
     /// Stages in progress, the newest last.
     stages: Vec<Arc<RunningStage>>,
-    /// The stage that has ended last; the last status reports it.
+    /// The stage that ended last, which the last status reports.
     ended: Option<Arc<RunningStage>>,
 }
 
@@ -73,7 +73,7 @@ pub struct StageProgress {
 pub struct StageEnd {
     /// Wall time in seconds.
     pub seconds: f64,
-    /// Work done, including the work of earlier runs.
+    /// Work done, in the stage's unit, including the work of earlier runs.
     pub done: u64,
     /// Peak of host memory during the stage, in bytes.
     pub peak_memory: u64,
@@ -108,7 +108,7 @@ impl Progress {
         &self.shared.metrics
     }
 
-    /// Adds the measurements of a finished stage, over all ranks.
+    /// Adds the measurements of a finished stage, which cover all ranks.
     pub fn add_spent(&self, stage: &str, figures: &Figures) {
         self.shared.lock().spent.on(stage, figures);
     }
@@ -123,7 +123,7 @@ impl Progress {
         self.shared.limit.store(bytes, Relaxed);
     }
 
-    /// Begins a stage with `total` work, or 0 if that is unknown.
+    /// Begins the stage `name`, whose total work is `total` units, or 0 if that is unknown.
     pub fn stage(&self, name: &str, total: u64, unit: Unit) -> StageProgress {
         let stage = Arc::new(RunningStage {
             name: name.to_owned(),
@@ -168,13 +168,13 @@ impl Drop for Progress {
 }
 
 impl StageProgress {
-    /// Adds `n` to the work done.
+    /// Adds `n` units to the work done.
     #[inline]
     pub fn advance(&self, n: u64) {
         self.stage.done.fetch_add(n, Relaxed);
     }
 
-    /// Adds work done by an earlier run. It moves the bar but does not count for the rate.
+    /// Adds `n` units of work that an earlier run did. They move the bar but do not count for the rate.
     pub fn resume_at(&self, n: u64) {
         self.stage.before.fetch_add(n, Relaxed);
         self.stage.done.fetch_add(n, Relaxed);
@@ -183,22 +183,22 @@ impl StageProgress {
         }
     }
 
-    /// Sets the bytes that the whole stage reads, if its work is not measured in bytes.
+    /// Sets the bytes that the whole stage reads, for a stage whose unit is not bytes.
     pub fn reads(&self, bytes: u64) {
         self.stage.reads.store(bytes, Relaxed);
     }
 
-    /// Adds bytes written.
+    /// Adds bytes that the stage has written.
     pub fn wrote(&self, bytes: u64) {
         self.stage.wrote.fetch_add(bytes, Relaxed);
     }
 
-    /// Returns the work done so far.
+    /// Returns the work done so far, in the stage's unit.
     pub fn done(&self) -> u64 {
         self.stage.done.load(Relaxed)
     }
 
-    /// Ends the stage.
+    /// Ends the stage as finished, and returns its summary.
     pub fn finish(mut self) -> StageEnd {
         self.finished = true;
         self.end()
@@ -258,7 +258,7 @@ impl SharedProgress {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Updates all peaks with the memory in use, and returns the memory in use.
+    /// Returns the host memory in use in bytes, after updating the peaks of the job and its stages with it.
     fn sample(&self) -> u64 {
         let memory = host::process_memory();
         self.peak.fetch_max(memory, Relaxed);

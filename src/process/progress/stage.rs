@@ -1,4 +1,4 @@
-//! A stage in progress: its counters, and the rate, time left and measurements computed from them.
+//! A stage in progress: its counters, and the rate, time left and measurements that follow from them.
 
 use super::Unit;
 use crate::process::figures::Figures;
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Number of samples, a second apart, over which the rate is computed.
+/// Number of samples, one per second, over which the rate is computed.
 const WINDOW: usize = 30;
 
 /// Counters of a stage, to which its workers add.
@@ -19,11 +19,11 @@ pub(super) struct RunningStage {
     pub(super) unit: Unit,
     pub(super) total: AtomicU64,
     pub(super) done: AtomicU64,
-    /// Part of `done` that earlier runs did; it does not count for the rate.
+    /// Part of `done` that earlier runs did. It does not count for the rate.
     pub(super) before: AtomicU64,
     pub(super) started: Instant,
     pub(super) peak: AtomicU64,
-    /// Bytes that the whole stage reads, if its work is not measured in bytes, and bytes written so far.
+    /// `reads` is the bytes that the whole stage reads, if its unit is not bytes; `wrote` is the bytes written so far.
     pub(super) reads: AtomicU64,
     pub(super) wrote: AtomicU64,
     pub(super) bar: Option<ProgressBar>,
@@ -33,8 +33,8 @@ pub(super) struct RunningStage {
 }
 
 impl RunningStage {
-    /// Returns the measurements so far. If only the total of bytes read is known, the bytes read so far are estimated
-    /// in proportion to the work.
+    /// Returns the stage's measurements so far. If only the total of bytes to read is known, the bytes read so far are
+    /// estimated in proportion to the work done.
     pub(super) fn figures(&self) -> Figures {
         let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed).max(1));
         let now = done - self.before.load(Relaxed).min(done);

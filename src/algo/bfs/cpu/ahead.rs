@@ -16,13 +16,13 @@ const ROWS: usize = 1 << 8;
 pub struct Ahead {
     /// List index of the first vertex whose row was not requested yet.
     next: usize,
-    /// Number of entries requested but not yet processed.
+    /// Number of row entries requested but not yet processed.
     entries: u64,
 }
 
 impl Ahead {
-    /// Requests the rows that are needed soon. Call it before the row of the vertex at list index `at` is processed, with
-    /// `at` one larger each time. It does nothing if rows are in memory.
+    /// Requests the rows that are needed soon. Call it before the row of the vertex at list index `at` is processed,
+    /// and increase `at` by one from call to call. Does nothing if rows are in memory.
     #[inline]
     pub fn go(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {
         if graph.on_disk {

@@ -8,12 +8,14 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Two bitmaps of reached vertices, the frontier as a list, and the claims of each thread and of other ranks.
+/// The arrays of a search: two bitmaps of reached vertices, the list of the frontier, and the claims of threads and
+/// ranks.
 pub struct BfsArrays {
     bits: [Buffer<AtomicU64>; 2],
     list: Buffer<AtomicU32>,
     listed: AtomicUsize,
-    /// Bitmap of this rank's vertices that other ranks claim in a step, indexed by place; empty in a single process.
+    /// Bitmap of this rank's vertices that other ranks claim in a step, in the order of this rank's vertices. It is
+    /// empty in a single process.
     pub arrived: Buffer<AtomicU64>,
     /// The claims of each thread; empty with a single thread.
     pub claims: Vec<ThreadClaims>,
@@ -62,8 +64,7 @@ impl BfsArrays {
         &self.bits[which & 1]
     }
 
-    /// Returns the list of the frontier in ascending order. It has the vertices whose rows this rank processes, completely
-    /// or in part.
+    /// Returns the list of the frontier, in ascending order. It omits vertices whose rows only other ranks process.
     pub fn list(&self) -> &[AtomicU32] {
         &self.list[..self.listed.load(Relaxed)]
     }

@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Number of edges of a frontier below which one thread takes the step alone on every rank, because waking the other
-/// threads would take longer.
+/// Number of edges below which a frontier is narrow. One thread of each rank takes a narrow step alone, because waking
+/// the other threads would take longer.
 pub const NARROW: u64 = narrow::LEAST;
 
 /// The last level of a search. Every thread of every rank has the same values.
@@ -18,7 +18,7 @@ pub struct Frontier {
     pub vertices: u64,
     /// Number of edges that leave the frontier; the maximum value if unknown.
     pub edges: u64,
-    /// Number of edges that leave vertices which no top-down step has reached.
+    /// Number of edges that leave vertices which no top-down step reached yet.
     pub unexplored: u64,
     /// Whether the frontier has more vertices than the level before.
     pub grows: bool,
@@ -35,7 +35,7 @@ impl Frontier {
     pub fn after(self, step: Step, found: StepCounts, is_listed: bool) -> Frontier {
         Frontier {
             vertices: found.vertices,
-            // After a bottom-up step the number is unknown.
+            // A bottom-up step does not count the edges of the vertices that it reaches.
             edges: if step == Step::TopDown { found.edges } else { u64::MAX },
             unexplored: self.unexplored.saturating_sub(found.edges),
             grows: found.vertices > self.vertices,
@@ -57,7 +57,7 @@ impl Frontier {
     }
 }
 
-/// Counts of a step, added up over threads. The order is that of [`StepCounts::numbers`].
+/// Counts of a step, added up over threads, in the order of [`StepCounts::numbers`].
 #[derive(Default)]
 pub struct StepSums([AtomicU64; 4]);
 
@@ -79,7 +79,7 @@ impl StepSums {
     }
 }
 
-/// Returns the range of `all` items that thread number `thread` of `threads` processes.
+/// Returns the share of thread number `thread` of `threads`, if `all` items are divided evenly among the threads.
 pub fn share(all: usize, thread: usize, threads: usize) -> Range<usize> {
     all * thread / threads..all * (thread + 1) / threads
 }

@@ -15,11 +15,11 @@ pub struct CpuGraph<'a> {
     pub rows: Adjacency<'a>,
     /// Whether edges are directed.
     pub direction: Direction,
-    /// The vertices for which this rank finds parents: all vertices in a single process, otherwise the own vertices.
+    /// The vertices for which this rank finds parents ("own vertices"). A single process owns all vertices.
     pub own: VertexOwnership,
     /// First neighbours of this rank's vertices.
     pub heads: Heads,
-    /// Number of entries of each row.
+    /// Length of each row.
     pub degrees: &'a [u32],
     /// Whether rows are read from a disk on access.
     pub on_disk: bool,
@@ -41,7 +41,7 @@ pub struct Hubs {
 const LONG: u64 = 1 << 10;
 
 impl Hubs {
-    /// Finds the shared rows of a graph whose row lengths are `degrees`. There are none with a single rank.
+    /// Finds the shared rows of a graph whose row lengths are `degrees`. A single rank has no shared rows.
     pub fn of(degrees: &[u32], direction: Direction, own: VertexOwnership) -> Hubs {
         if own.ranks == 1 {
             return Hubs::default();
@@ -51,7 +51,7 @@ impl Hubs {
         long.fold(Hubs::default(), |Hubs { count, .. }, (v, _)| Hubs { end: v + 1, count: count + 1 })
     }
 
-    /// Returns the maximum number of shared rows of a graph with `entries` entries in all rows.
+    /// Returns an upper bound of the number of shared rows, in a graph whose rows have `entries` entries in all.
     pub fn most(entries: u64) -> u64 {
         entries / LONG
     }
@@ -70,8 +70,8 @@ impl CpuGraph<'_> {
         v < self.hubs.end && self.degree(v) > LONG
     }
 
-    /// Returns the range of a shared row that this rank processes. Returns `None` for any other row, which one rank
-    /// processes completely.
+    /// Returns this rank's part of the row of `v` if ranks share the row. Returns `None` for any other row, because one
+    /// rank processes it alone.
     #[inline]
     pub fn shared_part(&self, v: u32) -> Option<Range<u64>> {
         self.is_shared(v).then(|| {
@@ -81,13 +81,13 @@ impl CpuGraph<'_> {
         })
     }
 
-    /// Returns how many edges of frontier vertex `v` this rank processes.
+    /// Returns the number of edges of `v`, a vertex of the frontier, that this rank processes.
     #[inline]
     pub fn taken(&self, v: u32) -> u64 {
         self.shared_part(v).map_or_else(|| self.degree(v), |part| part.end - part.start)
     }
 
-    /// Returns the edges of frontier vertex `v` that this rank processes.
+    /// Returns the edges of `v`, a vertex of the frontier, that this rank processes.
     #[inline]
     pub fn taken_row(&self, v: u32) -> [&[u32]; 2] {
         let row = self.direction.row(v, Way::Out);
@@ -97,7 +97,8 @@ impl CpuGraph<'_> {
         }
     }
 
-    /// Returns the vertices among `bits` of bitmap word `at` whose rows this rank processes, completely or in part.
+    /// Selects vertices of a bitmap word whose rows this rank processes, completely or in part. `bits` are the
+    /// candidates in word number `at`. Returns the bits of the selected vertices.
     #[inline]
     pub fn listed(&self, at: usize, bits: u64) -> u64 {
         if self.own.has_word(at) {
@@ -110,7 +111,8 @@ impl CpuGraph<'_> {
         ones(bits).filter(is_shared).fold(0, |some, bit| some | 1 << bit)
     }
 
-    /// Looks for a neighbour of own vertex `v` in `known`, among the neighbours that [`Heads`] stores after the first.
+    /// Looks for the parent of `v`, a vertex of this rank, among the neighbours that [`Heads`] stores after the first.
+    /// `known` is the bitmap of vertices that can be parents.
     #[inline]
     pub fn among_heads(&self, v: u32, known: &[AtomicU64]) -> ParentLookup {
         let (more, _) = self.heads.more(self.own.place(v));
@@ -125,15 +127,16 @@ impl CpuGraph<'_> {
         ParentLookup { parent: None, checked: more.len() as u64, goes_on: true }
     }
 
-    /// Returns the part of the row of own vertex `v` that follows the neighbours stored in [`Heads`].
+    /// Returns the neighbours of `v`, a vertex of this rank, that [`Heads`] does not store.
     #[inline]
     pub fn behind_heads(&self, v: u32) -> [&[u32]; 2] {
         let (_, skip) = self.heads.more(self.own.place(v));
         self.rows.row_from(self.direction.row(v, Way::In), skip)
     }
 
-    /// Looks for a neighbour of own vertex `v` in `known`, in the row after the neighbours that [`Heads`] stores. Returns
-    /// the neighbour, if there is one, and the number of entries checked.
+    /// Looks for the parent of `v`, a vertex of this rank, among the neighbours that [`Heads`] does not store. `known`
+    /// is the bitmap of vertices that can be parents. Returns the parent, if there is one, and the number of neighbours
+    /// checked.
     #[inline]
     pub fn in_row(&self, v: u32, known: &[AtomicU64]) -> (Option<u32>, u64) {
         let mut checked = 0;
@@ -147,12 +150,12 @@ impl CpuGraph<'_> {
     }
 }
 
-/// Result of looking for the parent of a vertex among its first neighbours.
+/// Result of looking for the parent of a vertex among the neighbours that [`Heads`] stores.
 pub struct ParentLookup {
     /// The first neighbour that is already reached.
     pub parent: Option<u32>,
-    /// Number of entries checked.
+    /// Number of neighbours checked.
     pub checked: u64,
-    /// Whether the row may have more entries to check.
+    /// Whether the rest of the row must be searched too.
     pub goes_on: bool,
 }

@@ -1,5 +1,5 @@
-//! The first neighbours of every vertex, in one array. Most vertices find their parent among these, so their rows are
-//! never read.
+//! The first neighbours of every vertex, in one array. Most vertices find their parent among the first neighbours, so
+//! their rows are never read.
 
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
@@ -13,24 +13,25 @@ pub const MORE: usize = 4;
 /// Number of vertices that a thread takes at a time; a multiple of 64.
 const PART: usize = 1 << 14;
 
-/// The smallest neighbour of each own vertex and the next [`MORE`], among the neighbours with an edge to the vertex. If
-/// a row is shorter, the vertex itself fills the rest. A vertex that looks for a parent is unreached, so it never finds
-/// itself.
+/// The first neighbours of each vertex of this rank, in ascending order: one, and [`MORE`] more if memory allows. In a
+/// directed graph they are the tails of the vertex's in-edges. A vertex with fewer neighbours has itself in the
+/// remaining elements. A vertex that looks for a parent is unreached, so it never finds itself.
 pub struct Heads {
-    /// The first neighbour of each own vertex; padded to a multiple of 64.
+    /// The first neighbour of each vertex of this rank. The length is rounded up to a multiple of 64.
     pub first: Buffer<u32>,
-    /// The next [`MORE`] neighbours of each own vertex; empty if they do not fit memory.
+    /// The next [`MORE`] neighbours of each vertex of this rank; empty if they do not fit memory.
     pub more: Buffer<u32>,
 }
 
-/// Returns the bytes of the first neighbours of `own` vertices, and the bytes of the neighbours stored after the first.
+/// Returns the bytes for `own` vertices: for the first neighbour of each, and for the neighbours stored after the
+/// first.
 pub fn bytes(own: u64) -> [u64; 2] {
     [4 * own.next_multiple_of(64), 4 * MORE as u64 * own]
 }
 
 impl Heads {
-    /// Collects the first neighbours from the rows of own vertices. The neighbours after the first are left out if `budget`
-    /// has no room for them in addition to `spare` bytes.
+    /// Collects the first neighbours of this rank's vertices. Leaves out the neighbours after the first if they would
+    /// leave less than `spare` bytes of `budget` free.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if not even the first neighbours fit.
@@ -50,7 +51,7 @@ impl Heads {
             let begin = part * PART;
             for (place, first) in first.iter_mut().enumerate() {
                 let v = own.vertex((begin + place) as u32);
-                // Entries that pad the last word to 64 vertices contain their own index.
+                // Elements after the last vertex, up to a multiple of 64, contain their own index.
                 let [lower, upper] = if (v as usize) < own.vertices { row_of(v) } else { [[].as_slice(); 2] };
                 let mut row = lower.iter().chain(upper).copied();
                 *first = row.next().unwrap_or(v);
@@ -69,8 +70,8 @@ impl Heads {
         Ok(Heads { first, more })
     }
 
-    /// Returns the neighbours stored after the first for the own vertex at `place`, and how many row entries all its
-    /// stored neighbours cover.
+    /// Returns the neighbours stored after the first for this rank's vertex number `place`. Also returns how many
+    /// neighbours are stored in all, including the first.
     #[inline]
     pub fn more(&self, place: usize) -> (&[u32], usize) {
         match self.more.get(MORE * place..MORE * place + MORE) {

@@ -9,11 +9,12 @@
 //! | `heads` | the first neighbours of own vertices, in one array |
 //! | `graph`, `arrays`, `bitmap` | the graph, and the arrays and bitmaps that all threads use |
 //!
-//! Two bitmaps contain the reached vertices: one before the last step, one after it. The frontier is their difference;
-//! a top-down step lists it.
+//! One bitmap contains the vertices reached before the last step, another the vertices reached after it. The frontier
+//! is the difference of the two. A top-down step writes it as a list.
 //!
-//! A single process owns all vertices. With several ranks, each rank finds the parents of its own vertices but has
-//! bitmaps of all vertices. After each step, ranks report to each other what they reached (`super::ranks`).
+//! A single process owns all vertices. With several ranks, each rank finds the parents of the vertices that it owns,
+//! but has bitmaps of all vertices. After each step, ranks send each other the vertices that they reached
+//! (`super::ranks`).
 
 mod ahead;
 mod arrays;
@@ -44,8 +45,7 @@ use crate::memory::cells;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-/// Number of entries of all rows below which one thread searches alone: it would be done before other threads have
-/// started.
+/// Number of row entries below which one thread searches alone. It finishes before other threads could start.
 const FEW: u64 = 1 << 12;
 
 /// A graph, or a rank's part of it, prepared for searches by the threads of this process.
@@ -59,7 +59,7 @@ pub struct CpuSearch<'a> {
     entries: u64,
 }
 
-/// How a search proceeds from level to level. The same on all ranks.
+/// Options of a search, which are the same on all ranks.
 #[derive(Debug, Clone, Copy)]
 pub struct WalkOptions {
     /// Thresholds at which the direction changes.
@@ -73,8 +73,8 @@ pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
 /// Thresholds for rows on a disk: a top-down step reads whole rows, a bottom-up step hardly any.
 pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 
-/// Returns the maximum and the minimum bytes that searches by `threads` threads of a rank take in addition to parents,
-/// for a graph with `entries` entries in all rows.
+/// Returns the most and the least bytes of host memory of a rank for searches by `threads` threads, not counting
+/// parents. Rows have `entries` entries in all.
 pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let [first, more] = heads::bytes(own.len() as u64);
     let fewest = first + arrays::bytes(own, entries, threads);
@@ -104,8 +104,8 @@ impl<'a> CpuSearch<'a> {
         Ok(CpuSearch { graph, arrays, switch, threads, lookup: Lookup::detect(), entries })
     }
 
-    /// Searches from a root, together with the other ranks if there are any. `parents` receives the parents of the own
-    /// vertices. Collective.
+    /// Searches from a root, together with the other ranks if there are any. `parents` receives the parents of this
+    /// rank's vertices. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange; [`crate::Error::Stopped`].
@@ -128,8 +128,8 @@ impl<'a> CpuSearch<'a> {
         Ok(searched)
     }
 
-    /// Writes [`NONE`] as the parent of each own vertex that was not reached. `bits` is the index of the bitmap of all
-    /// reached vertices.
+    /// Writes [`NONE`] as the parent of each vertex of this rank that was not reached. `bits` is the index of the
+    /// bitmap of all reached vertices.
     fn mark_unreached(&self, bits: usize, parents: &mut [u32]) {
         let bits = self.arrays.bits(bits);
         for (at, parents) in parents.chunks_mut(64).enumerate() {

@@ -1,12 +1,14 @@
 //! A top-down step: follows the edges of the frontier's vertices, in order.
 //!
 //! The first vertex that reaches a neighbour becomes its parent. One thread processes the frontier in order and needs
-//! nothing else. Several threads each take a part of its edges, in the order of the threads, and claim vertices in
-//! bitmaps of their own. A vertex belongs to the claiming thread with the smallest number. So the result does not
-//! depend on which thread is faster, and no two threads write the same memory while they read edges.
+//! nothing else. If several threads take part, the first thread takes the first part of the frontier's edges, the
+//! second the next part, and so on. Each thread claims vertices in its own bitmap. If several threads claim a vertex,
+//! the one with the smallest number gets it. So the result does not depend on which thread is faster. No two threads
+//! write the same memory while they read edges.
 //!
-//! With several ranks, each rank takes the rows of its own part of the frontier and its part of shared rows. It sends
-//! claims of vertices that it does not own to their owners. Of the parents that arrive this way, the smallest is kept.
+//! With several ranks, each rank processes the rows of the frontier's vertices that it owns. Ranks divide long rows
+//! among them. A rank sends a claim of another rank's vertex to the owner. The owner keeps the smallest parent that it
+//! gets.
 
 use crate::algo::bfs::cpu::ahead::Ahead;
 use crate::algo::bfs::cpu::bitmap::{set, set_alone};
@@ -38,7 +40,8 @@ pub fn bytes(vertices: u64) -> u64 {
     8 * vertices.div_ceil(64) + 8 * most_claims(vertices)
 }
 
-/// Returns the maximum number of claims of a thread per round: it claims each vertex at most once.
+/// Returns the maximum number of claims of a thread per round of [`ROUND`] edges. A thread claims each vertex at most
+/// once.
 fn most_claims(vertices: u64) -> u64 {
     ROUND.min(vertices)
 }
@@ -50,7 +53,7 @@ pub struct StepCounts {
     pub vertices: u64,
     /// Number of edges that leave the newly reached vertices.
     pub edges: u64,
-    /// Number of entries checked.
+    /// Number of row entries (neighbours) checked.
     pub checked: u64,
     /// Number of bytes read from the disk.
     pub bytes: u64,
@@ -63,18 +66,19 @@ impl StepCounts {
     }
 }
 
-/// Parents of this rank's vertices during a step, and the claims that other ranks make on them.
+/// Parents of this rank's vertices during a step, and the claims of these vertices by other ranks.
 #[derive(Clone, Copy)]
 pub struct Parents<'s> {
-    /// Parents of this rank's vertices, indexed by place.
+    /// Parents, in the order of this rank's vertices.
     pub cells: &'s [AtomicU32],
-    /// Bitmap of the vertices that other ranks claimed, indexed by place; empty in a single process.
+    /// Bitmap of the vertices that other ranks claimed, in the order of this rank's vertices. It is empty in a single
+    /// process.
     pub arrived: &'s [AtomicU64],
 }
 
 impl Parents<'_> {
-    /// Writes this rank's parent (its smallest) of the own vertex at `place`. Returns false if another rank has claimed
-    /// the vertex; then the smaller of the two parents is kept.
+    /// Sets the parent of this rank's vertex number `place` to `parent`, the smallest that this rank finds. If another
+    /// rank has claimed the vertex, keeps the smaller parent and returns false.
     #[inline]
     fn write(self, place: usize, parent: u32) -> bool {
         let cell = &self.cells[place];
@@ -83,9 +87,9 @@ impl Parents<'_> {
         is_first
     }
 
-    /// Writes the parent that another rank found for the own vertex at `place`, unless a smaller one is there.
-    /// `is_reached` says whether this rank has reached the vertex in this step. Returns true if no rank claimed the
-    /// vertex before.
+    /// Stores a parent that another rank found for this rank's vertex number `place`, unless the vertex has a smaller
+    /// one. `is_reached` says whether this rank has reached the vertex in this step. Returns true if no rank claimed
+    /// the vertex before.
     #[inline]
     pub fn arrive(self, place: usize, parent: u32, is_reached: bool) -> bool {
         let cell = &self.cells[place];
@@ -95,9 +99,9 @@ impl Parents<'_> {
     }
 }
 
-/// Takes a top-down step over the whole frontier, in order, on one thread. `listed` has the vertices of the frontier.
-/// Newly reached vertices are set in `reached`; own ones are appended to `new`, if given. With several ranks, vertices
-/// of other ranks are passed to `away` with their parents.
+/// Takes a top-down step over the whole frontier on one thread. `listed` is the list of the frontier's vertices. Sets
+/// the bits of newly reached vertices in `reached`. Appends the vertices that this rank owns to `new`, if given. Passes
+/// the vertices of other ranks to `away` with their parents.
 ///
 /// # Errors
 /// Errors of `away`.
@@ -155,8 +159,8 @@ impl ThreadClaims {
         })
     }
 
-    /// Claims the unreached neighbours along `edges` edges of the frontier. `listed` starts with the first vertex to
-    /// process; the first `skip` edges of that vertex are skipped. Returns the number of claims.
+    /// Claims the unreached neighbours along the next `edges` edges. They begin at the first vertex of `listed`, after
+    /// `skip` of its edges. Returns the number of claims.
     pub fn claim(
         &self,
         graph: &CpuGraph<'_>,
@@ -195,7 +199,8 @@ impl ThreadClaims {
         claimed
     }
 
-    /// Marks the vertices that this thread claimed as reached, except the vertices that a thread in `before` claimed too.
+    /// Marks the vertices that this thread claimed as reached, except those that an earlier thread claimed too.
+    /// `before` has the claims of the earlier threads.
     pub fn reach<const RANKS: bool>(
         &self,
         graph: &CpuGraph<'_>,
@@ -232,7 +237,7 @@ impl ThreadClaims {
         found
     }
 
-    /// Clears this thread's claims, except the claims that must be sent to other ranks. Returns how many it keeps.
+    /// Clears this thread's claims, except claims of vertices that other ranks own. Returns how many claims remain.
     pub fn forget<const RANKS: bool>(&self, claimed: usize, own: VertexOwnership) -> usize {
         let mut away = 0;
         for pair in self.pairs[..2 * claimed].chunks_exact(2) {
@@ -247,15 +252,16 @@ impl ThreadClaims {
         away
     }
 
-    /// Returns the first `count` claims that [`Self::forget`] kept: pairs of vertex and parent.
+    /// Returns the first `count` claims that remain after [`Self::forget`]: pairs of vertex and parent.
     pub fn away(&self, count: usize) -> impl Iterator<Item = (u32, u32)> {
         self.pairs[..2 * count].chunks_exact(2).map(|pair| (pair[0].load(Relaxed), pair[1].load(Relaxed)))
     }
 }
 
-/// The list of a frontier in slices, with a prefix sum of their edges. It finds the vertex of an edge.
+/// The list of a frontier, divided into slices of equal length, with the number of edges before each slice. It is an
+/// index by which a thread finds the vertex of an edge.
 pub struct Slices<'s> {
-    /// Number of edges before each slice, and in total.
+    /// Number of edges before each slice; last, the number of all edges.
     pub before: &'s [AtomicU64],
     /// Number of vertices per slice.
     pub width: usize,
@@ -267,8 +273,8 @@ impl Slices<'_> {
         (slice * self.width).min(length)..((slice + 1) * self.width).min(length)
     }
 
-    /// Finds edge number `edge` of the frontier. Returns the list index of the vertex that it leaves, and the number of
-    /// edges of that vertex before it.
+    /// Finds edge number `edge` of the frontier. Returns the list index of the edge's tail, and the edge's number among
+    /// the edges of that vertex.
     pub fn find(&self, edge: u64, graph: &CpuGraph<'_>, listed: &[AtomicU32]) -> (usize, u64) {
         let slice = self.before.partition_point(|before| before.load(Relaxed) <= edge).saturating_sub(1);
         let mut skip = edge - self.before[slice].load(Relaxed);

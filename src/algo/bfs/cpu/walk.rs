@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Number of slices per thread into which the list of the frontier is cut. The edges of each slice are added up.
+/// Number of slices per thread into which the list of the frontier is divided.
 const SLICES: usize = 64;
 
 /// A search in progress, shared by the threads of a process.
@@ -26,18 +26,19 @@ pub struct BfsWalk<'s> {
     /// Links to the other ranks, if there are any. The first thread communicates with them.
     exchange: Option<Mutex<&'s mut ClaimExchange>>,
     barrier: Barrier,
-    /// Number of bitmap words that threads have taken in a bottom-up step.
+    /// Number of bitmap words that threads have taken so far in a bottom-up step.
     parts: AtomicUsize,
-    /// A number per thread: its part of the frontier's list, or its claims for other ranks.
+    /// For each thread, the number of vertices that it adds to the list of the frontier, or of its claims for other
+    /// ranks.
     marks: Vec<AtomicU64>,
-    /// Number of edges of the frontier before each slice.
+    /// Number of edges of the frontier before each slice of its list.
     sums_of_slices: Vec<AtomicU64>,
-    /// Counts of this step and of the next one, which use the two elements alternately.
+    /// Counts of the current step and of the next, in turn.
     sums: [StepSums; 2],
     stopped: AtomicBool,
-    /// Number of vertices or edges in a frontier from which on all threads take part in a level.
+    /// All threads take part in a top-down step if its frontier has at least this many vertices or edges.
     bound: AtomicU64,
-    /// Frontier after narrow levels. The first thread writes it for all threads.
+    /// Frontier after steps that the first thread took alone. The first thread writes it for all threads.
     agreed: Mutex<Option<Frontier>>,
     /// The levels, and the index of the bitmap that contains all reached vertices. The first thread updates them.
     progress: Mutex<(BfsSearched, usize)>,
@@ -67,7 +68,7 @@ impl<'s> BfsWalk<'s> {
         self.progress.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs one thread's part of the search. `parents` has the parents of this rank's own vertices.
+    /// Runs one thread's part of the search. `parents` has the parents of this rank's vertices.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; errors of other ranks.
@@ -91,7 +92,7 @@ impl<'s> BfsWalk<'s> {
                 continue;
             }
             if thread == 0 {
-                // Bottom-up steps are never narrow.
+                // One thread never takes a bottom-up step alone.
                 let edges = if step == Step::TopDown { frontier.edges } else { u64::MAX };
                 narrow.begin(edges, self.is_for_one(&frontier, self.bound.load(Relaxed)));
             }
@@ -125,7 +126,7 @@ impl<'s> BfsWalk<'s> {
             let found = sums.get();
             if thread == 0 {
                 self.record(&frontier, step, found, started);
-                // No thread adds to these before the next barrier.
+                // No thread adds to the next step's counts before the next barrier.
                 self.sums[(round + 1) & 1].set(StepCounts::default());
                 self.parts.store(0, Relaxed);
                 self.bound.store(narrow.bound(), Relaxed);
@@ -151,13 +152,13 @@ impl<'s> BfsWalk<'s> {
         self.search.threads == 1 || frontier.vertices < bound && frontier.edges < bound
     }
 
-    /// Returns true if one thread takes the step and lists the next frontier. The same on all ranks.
+    /// Returns true if one thread takes the step and writes the next frontier as a list. All ranks get the same answer.
     fn lists(&self, frontier: &Frontier, bound: u64) -> bool {
         let bound = if self.exchange.is_some() { NARROW } else { bound };
         frontier.vertices < bound && frontier.edges < bound
     }
 
-    /// Runs levels on the first thread while the others sleep. Returns the frontier after them, which is in a list. All
+    /// Takes steps on the first thread while the others sleep. Returns the next frontier, whose list is written. All
     /// threads of all ranks call it.
     fn narrow(
         &self,
@@ -186,7 +187,7 @@ impl<'s> BfsWalk<'s> {
         self.barrier.wait();
         let agreed = *self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
         if thread == 0 {
-            // All threads have read the previous bound, which led them here.
+            // All threads are past the point where they read the bound.
             self.bound.store(narrow.bound(), Relaxed);
         }
         self.barrier.wait();
@@ -216,7 +217,7 @@ impl<'s> BfsWalk<'s> {
         }
     }
 
-    /// Sends the other ranks the vertices that this rank reached, and adds the vertices that they reached.
+    /// Sends the other ranks the vertices that this rank reached, and marks the vertices that the other ranks reached.
     fn tell_reached(
         &self,
         frontier: &Frontier,
@@ -239,8 +240,8 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Writes the list of the frontier, in order, if there is none yet. Then both bitmaps include the frontier. All threads
-    /// call it.
+    /// Writes the list of the frontier in ascending order, unless it exists. Also adds the frontier to the bitmap of
+    /// vertices reached before it. All threads call it.
     fn list(&self, thread: usize, frontier: &mut Frontier) {
         if frontier.is_listed {
             return;
@@ -266,7 +267,8 @@ impl<'s> BfsWalk<'s> {
         frontier.is_listed = true;
     }
 
-    /// Adds up the edges that this rank processes in each slice of its list. All threads call it.
+    /// Divides the list of the frontier into slices, and adds up the edges of each that this rank processes. All
+    /// threads call it.
     fn slice(&self, thread: usize) -> Slices<'_> {
         let list = self.search.arrays.list();
         let slices = self.sums_of_slices.len() - 1;
@@ -287,7 +289,7 @@ impl<'s> BfsWalk<'s> {
         slices
     }
 
-    /// Takes a top-down step. Returns true if the next frontier is in a list. All threads of all ranks call it.
+    /// Takes a top-down step. Returns true if it wrote the next frontier as a list. All threads of all ranks call it.
     fn top_down(
         &self,
         thread: usize,
@@ -311,7 +313,7 @@ impl<'s> BfsWalk<'s> {
         Ok(lists)
     }
 
-    /// Takes a top-down step on one thread. Lists the next frontier if `lists` is true.
+    /// Takes a top-down step on one thread. Writes the next frontier as a list if `lists` is true.
     fn alone(
         &self,
         lists: bool,
@@ -413,7 +415,8 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Marks as reached the own vertices that other ranks claimed. Each thread processes its share of the bitmap words.
+    /// Marks vertices of this rank that other ranks claimed as reached. Each thread processes its share of the bitmap
+    /// words.
     fn keep_arrived(&self, thread: usize, threads: usize, reached: &[AtomicU64]) {
         for at in share(self.search.arrays.arrived.len(), thread, threads) {
             let arrived = &self.search.arrays.arrived[at];
@@ -425,9 +428,9 @@ impl<'s> BfsWalk<'s> {
         }
     }
 
-    /// Takes a bottom-up step. The next frontier is not listed.
+    /// Takes a bottom-up step. It does not write the next frontier as a list.
     fn bottom_up(&self, thread: usize, frontier: &Frontier, sums: &StepSums, parents: &[AtomicU32]) {
-        // Vertices up to the frontier are known now. The other bitmap is rewritten.
+        // The bitmap that includes the frontier is read. The other one is overwritten.
         let (all, known) = (self.search.arrays.bits(frontier.known), self.search.arrays.bits(frontier.known + 1));
         let own = self.search.graph.own;
         for at in share(known.len(), thread, self.search.threads).filter(|&at| !own.has_word(at)) {

@@ -1,4 +1,4 @@
-//! The GPU memory in which searches work. The graph has its own memory.
+//! The GPU memory of searches, apart from the graph.
 
 use super::room::BfsRoom;
 use super::twins::{BfsQueue, BfsState, LevelRecord, Meeting};
@@ -18,10 +18,11 @@ pub(super) struct BfsMemory {
 }
 
 impl BfsMemory {
-    /// Reserves the arrays in an arena, with barriers if several GPUs search together (`is_shared`).
+    /// Reserves the arrays in an arena (the GPU memory of a rank). `is_shared` says whether several GPUs search
+    /// together and need barriers.
     ///
     /// # Errors
-    /// [`crate::Error::internal`] if the arena has less than `room` planned.
+    /// [`crate::Error::internal`] if the arena is smaller than `room` requires.
     pub fn take(arena: &mut Arena, room: &BfsRoom, is_shared: bool) -> Result<BfsMemory> {
         let (state, records) = (arena.take_planned(1)?, arena.take_planned(room.records.into())?);
         let parents = arena.take_planned(room.vertices)?;

@@ -3,8 +3,9 @@
 //!
 //! GPU memory contains the starts of rows, the first neighbours of all vertices, bitmaps, parents and queues: at least
 //! 17 bytes per vertex plus the queues ([`least_bytes`]). Rows are in GPU memory, too, if they fit. Otherwise they stay
-//! in pinned host memory, and kernels read them over the bus. The neighbours after the first, which end most searches
-//! of a row, are stored in groups of four in arrays of heads: up to eight arrays, as far as there is room.
+//! in pinned host memory, and kernels read them over the bus. Up to eight *head arrays* hold neighbours after the
+//! first, as far as there is room. The first head array has up to four neighbours per vertex, the next array the next
+//! four. Most vertices find their parent there, so their rows are not read.
 //!
 //! One launch runs up to `room::RECORDS` levels of a search. Then the host checks for a stop request and launches
 //! again. Ranks with one GPU each on one machine search together (`peers`): each GPU has all rows or, if none has room
@@ -41,15 +42,16 @@ use programs::{PACKED, PEERS, PROGRAM, SPREAD};
 use room::{BfsRoom, THREADS};
 use twins::{BARRIER_BYTES, BfsState, LevelRecord, SpreadGraph};
 
-/// Purpose of the memory, in error messages.
+/// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[bfs] on this graph";
 
-/// Default thresholds at which a GPU changes direction. A bottom-up step takes little more than a check of every
-/// vertex, so it pays early and stays worthwhile for long. On an H200, scales 22, 24 and 26 of Graph500 took 0.086,
-/// 0.186 and 0.62 ms per root with this alpha; 0.086, 0.19 and 0.69 ms with 32; and 0.095, 0.20 and 0.63 ms with 128.
+/// Default thresholds at which a GPU changes direction. A bottom-up step takes little more time than a check of every
+/// vertex, so it pays off early and for many levels. On an H200, scales 22, 24 and 26 of Graph500 took 0.086, 0.186 and
+/// 0.62 ms per root with this alpha; 0.086, 0.19 and 0.69 ms with 32; and 0.095, 0.20 and 0.63 ms with 128.
 pub const SWITCH: Switch = Switch { alpha: 64.0, beta: 1024.0 };
 
-/// Parameters that do not change any result. Tests use them so that small graphs reach the code paths of large ones.
+/// Parameters that do not change any result. Tests change them to reach, in small graphs, code that otherwise only
+/// large graphs reach.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
     /// Thresholds at which the direction changes.
@@ -60,20 +62,19 @@ pub struct Tuning {
     pub records: u32,
     /// Maximum number of entries of a queue; raised to `room::LEAST_QUEUED` if it is smaller.
     pub queued: u64,
-    /// Maximum number of arrays of heads, which are neighbours after the first. Each array has four of them for every vertex
-    /// that has enough.
+    /// Maximum number of head arrays. A head array stores up to four neighbours, after the first, of each vertex that
+    /// has them.
     pub heads: usize,
     /// Whether rows stay in host memory even if there is room.
     pub rows_on_host: bool,
     /// Whether rows are spread over the GPUs that search together even if each has room for all.
     pub rows_spread: bool,
-    /// Minimum number of edges of a frontier whose neighbours may be claimed without a queue. With fewer edges a queue
-    /// costs little.
+    /// A frontier with at least this many edges may be claimed without a queue. With fewer edges a queue costs little.
     pub least_unqueued: u32,
-    /// Minimum number of edges of such a frontier for GPUs that search together to share its claims. One edge for every 32
-    /// vertices is added to this number.
+    /// If GPUs search together, they share the claims of a frontier only if it has at least this many edges, plus one
+    /// for every 32 vertices.
     pub least_shared: u32,
-    /// Index assigned to the first entry of each half. Tests use it to reach indices that do not fit 32 bits.
+    /// Position assigned to the first entry of each half. Tests set it to reach positions beyond 32 bits.
     pub first_entry: u64,
 }
 
@@ -112,12 +113,12 @@ pub struct GpuSearch<'a> {
 }
 
 impl<'a> GpuSearch<'a> {
-    /// Makes `graph`, which must have both halves of its rows, accessible to the GPU of `lease`. The GPU searches alone
-    /// or, if ranks search [together], with the GPUs of all ranks; then the call is collective.
+    /// Makes a graph accessible to the GPU of `lease`. The graph must have both halves of its rows. If `together` is
+    /// given, the GPUs of all ranks search together, and the call is collective. Otherwise the GPU searches alone.
     ///
     /// # Errors
-    /// [`Error::Limit`] naming the smallest limit that works, if GPU or host memory is too small; [`Error::Usage`] for more edges than a GPU takes;
-    /// [`Error::Lost`], errors of reading blocks and of `go_on`.
+    /// [`Error::Limit`] if GPU or host memory is too small, with the smallest limit that works; [`Error::Usage`] for
+    /// more edges than a GPU can search; [`Error::Lost`], errors of reading blocks and of `go_on`.
     pub fn new(
         graph: &'a Graph,
         lease: Lease<'a>,
@@ -143,8 +144,7 @@ impl<'a> GpuSearch<'a> {
         Ok(search)
     }
 
-    /// Makes a graph accessible like [`Self::new`], given the lower and upper half of its rows and the degrees of its
-    /// vertices (of its rows, if the graph is directed).
+    /// Like [`Self::new`], but takes the lower and upper half of the rows, the lengths of whole rows, and a `tuning`.
     ///
     /// # Errors
     /// Errors of [`Self::new`].
@@ -160,14 +160,14 @@ impl<'a> GpuSearch<'a> {
         Self::join(Self::open(of, lease, tuning, budget, go_on, together), together)
     }
 
-    /// Exchanges memory addresses between the ranks whose GPUs search together, if all of them opened the graph.
+    /// Exchanges memory addresses between the ranks whose GPUs search together, if all of these ranks opened the graph.
     /// Collective if ranks search `together`.
     fn join(opened: Result<Self>, together: Option<Together<'a>>) -> Result<Self> {
         let beside = together.and_then(|together| Beside::join(together.memory, opened.as_ref().ok()));
         let mut search = opened?;
         search.beside = beside.transpose()?;
         let spread = search.beside.as_ref().and_then(|beside| beside.spread);
-        // If another rank has no part of the rows, this search is not run.
+        // If another rank failed to open the graph, this search never runs.
         if search.placed.parts.is_none() || spread.is_some() {
             let scratch = search.memory.parents.part(0..search.room.vertices);
             place::look_ahead(&search.gpu.workspace, &search.placed, spread, scratch)?;
@@ -296,8 +296,8 @@ impl<'a> GpuSearch<'a> {
         Ok(records)
     }
 
-    /// Converts the records of a search from `root` to levels. Leaves belong to the level after the one in which they
-    /// were counted.
+    /// Converts the records of a search from `root` to levels. A leaf (a vertex with one edge) is counted when its
+    /// neighbour is processed, so it belongs to the next level.
     fn levels(&self, root: Vertex, mut records: Vec<LevelRecord>, seconds: f64) -> Vec<BfsLevel> {
         let graph = &self.placed.graph;
         // The root is counted among the leaves of its neighbour.

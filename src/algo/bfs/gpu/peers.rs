@@ -1,5 +1,5 @@
-//! A search by the GPUs of several ranks of one machine. The method is described in `kernels/bfs_peers.cuh`. This
-//! module exchanges the memory addresses of the GPUs and gathers the parents.
+//! A search by the GPUs of several ranks of one machine. `kernels/bfs_peers.cuh` describes the method. This module
+//! exchanges the memory addresses of the GPUs and gathers the parents.
 #![allow(unsafe_code)] // kernel launches
 
 use super::programs::{PEERS, SPREAD};
@@ -14,8 +14,8 @@ use crate::graph::direction::Direction;
 use crate::memory::{bytes_of, numbers_of};
 use std::time::Duration;
 
-/// Byte offsets in the arena of a GPU: both bitmaps, barriers, parents, and for each half the place where its first
-/// entry would be if this GPU had all rows.
+/// Byte offsets in the GPU memory (arena) of a rank: two bitmaps, the barriers, the parents, and each half of the rows.
+/// If a GPU has only a part of a half, the offset is where the half's first entry would be.
 type Offsets = [u64; 6];
 
 /// Access to the GPU memory of all ranks, for GPUs that search together.
@@ -27,8 +27,8 @@ pub struct Together<'a> {
 }
 
 impl Together<'_> {
-    /// Returns the position of this rank's GPU among the GPUs if rows are spread over them. `spread` demands spreading even
-    /// if each GPU has room for all rows.
+    /// Returns this GPU's number among the GPUs that search together, if rows are spread over them. Otherwise returns
+    /// `None`. `spread` makes rows spread even if each GPU has room for all.
     pub(super) fn member(&self, spread: bool) -> Option<GpuMember> {
         let comm = self.memory.comm;
         (self.is_spread || spread).then(|| GpuMember { rank: comm.rank(), gpus: comm.ranks() })
@@ -40,7 +40,7 @@ pub(super) struct Beside<'a> {
     /// The ranks whose GPUs search.
     pub comm: &'a Comm,
     peers: PeerAddresses,
-    /// Address of the parents on the GPU of rank 0.
+    /// Address of the array on the GPU of rank 0 that receives all parents.
     gathered: u64,
     /// Where each GPU has its rows, if rows are spread over the GPUs.
     pub spread: Option<[SpreadRows; 2]>,
@@ -49,14 +49,14 @@ pub(super) struct Beside<'a> {
 }
 
 impl<'a> Beside<'a> {
-    /// Exchanges the memory addresses of the GPUs of all ranks. Returns `None` on every rank if any rank has no search.
-    /// Collective.
+    /// Exchanges the memory addresses of the GPUs of all ranks. If `mine` is `None` on any rank, returns `None` on all
+    /// ranks. Collective: all ranks must call it.
     pub fn join(memory: PeerMemory<'a>, mine: Option<&GpuSearch<'_>>) -> Option<Result<Beside<'a>>> {
         let offsets = mine.map(|search| {
             let [even, odd] = search.search.reached;
             let [lower, upper] = search.placed.graph.halves.map(|half| half.entries);
             let addresses = [even, odd, search.memory.meeting.address(), search.search.parents, lower, upper];
-            // Rows may start before the arena if their first entry is on another GPU.
+            // If the first entry of a half is on another GPU, the computed address may lie before the arena.
             addresses.map(|address| address.wrapping_sub(search.gpu.workspace.arena.words().address()))
         });
         let reported = memory.comm.all_gather(offsets.as_ref().map_or(&[][..], |offsets| bytes_of(offsets)));
@@ -104,8 +104,8 @@ impl<'a> Beside<'a> {
         unsafe { workspace.queue.launch(&self.meet, grid, (self.shared(search),)) }
     }
 
-    /// Gathers the parents of all vertices on the GPU of rank 0. `took` is the time of the search on this GPU; returns
-    /// the longest time of all GPUs. Collective.
+    /// Gathers the parents of all vertices on the GPU of rank 0. `took` is the time of the search on this GPU. Returns
+    /// the time of the slowest GPU. Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -117,7 +117,7 @@ impl<'a> Beside<'a> {
         took: Duration,
     ) -> Result<Duration> {
         let mut longest = [took.as_nanos() as u64];
-        // GPUs that are behind still claim vertices of others.
+        // Slower GPUs may still claim vertices of other GPUs.
         self.comm.all_max(&mut longest);
         if !self.comm.leads() {
             let arguments = (self.shared(search), vertices as u32, self.gathered);
@@ -135,9 +135,10 @@ fn offsets_of(reported: &[u8]) -> Option<Offsets> {
     numbers_of(reported).try_into().ok()
 }
 
-/// Returns the GPU memory of all ranks if they can search a graph with these halves together. Each rank must have its
-/// own GPU of one machine, access to the other GPUs, and room for all rows or for its part of them. Otherwise logs why
-/// the GPU of rank 0 searches alone. Collective, on ranks that have a GPU.
+/// Returns access to the GPU memory of all ranks if their GPUs can search together. `halves` are the lower and the
+/// upper half of the rows. Each rank must have its own GPU of one machine, access to the other GPUs, and room for all
+/// rows or for its part of them. Otherwise logs why the GPU of rank 0 searches alone. Collective, on ranks that have a
+/// GPU.
 pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Catalogue; 2]) -> Option<Together<'a>> {
     let comm = peers.comm();
     if comm.ranks() == 1 {
@@ -175,8 +176,8 @@ pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Cata
     alone("GPUs have no room for all rows together")
 }
 
-/// Returns the bytes of GPU memory that a shared search needs on each GPU, if it has `entries` entries of the lower and
-/// of the upper half.
+/// Returns the bytes that each GPU needs for a search by several GPUs. `entries` are the numbers of entries in its
+/// parts of the lower and of the upper half.
 fn least_bytes(halves: [&Catalogue; 2], entries: [u64; 2]) -> u64 {
     let direction: Direction = halves[0].layout.direction();
     let vertices = halves[0].layout.rows() >> direction.shift();

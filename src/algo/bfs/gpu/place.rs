@@ -22,15 +22,16 @@ use std::ops::Range;
 pub(super) struct BfsPlaced<'a> {
     /// The graph as kernels see it.
     pub graph: BfsGraph,
-    /// Number of slots of all out-rows. A slot is an entry or, if rows are packed, a chunk.
+    /// Number of slots of all out-rows. A slot is one neighbour or, if rows are packed, one chunk of packed neighbours.
     pub slots: u64,
-    /// Rows that stay in host memory and that kernels read over the bus.
+    /// Rows in host memory, which kernels read over the bus.
     pub on_host: Vec<RowsOnHost<'a>>,
-    /// Whether rows are packed.
+    /// Whether rows are packed (compressed).
     pub is_packed: bool,
     /// Division of each half among the GPUs, if rows are spread over them.
     pub parts: Option<[RowParts; 2]>,
-    /// Numbers of leaves of the vertices with many edges, which [`look_ahead`] fills in.
+    /// For each vertex with many edges, the number of neighbours that are leaves (vertices with one edge).
+    /// [`look_ahead`] fills the array.
     many: DeviceSlice<u32>,
 }
 
@@ -44,9 +45,9 @@ pub(super) enum RowsOnHost<'a> {
     Packed(Pinned<&'a [u8]>),
 }
 
-/// Makes the rows of `halves` accessible to the GPU of `workspace`, and copies as many as there is room for into its
-/// memory. If the GPU is a `member` of GPUs over which rows are spread, it gets only its own part. `degrees` has the
-/// degrees of all vertices, in their order; only packed rows need them. [`look_ahead`] must run before a search.
+/// Makes the rows of `halves` accessible to the GPU of `workspace`, and copies as many as fit into GPU memory. If rows
+/// are spread over GPUs, `member` is this GPU among them, and it gets only its part. `degrees` has the degrees of all
+/// vertices; only packed rows need them. Call [`look_ahead`] before a search.
 pub(super) fn place<'a>(
     workspace: &mut Workspace,
     (halves, degrees): ([&'a Catalogue; 2], &[u32]),
@@ -93,7 +94,8 @@ pub(super) fn place<'a>(
         many,
     };
 
-    // If all rows fit, they take memory first. Otherwise heads do, because they save most reads over the bus.
+    // If all rows fit, they take memory first. Otherwise the head arrays come first, because they save most reads over
+    // the bus.
     let bytes = own.each_ref().map(|own| slice_bytes::<u32>(own.end - own.start));
     let stay = tuning.rows_on_host || is_packed;
     let all_fit = bytes[0] + bytes[1] <= workspace.arena.free() && !stay;
@@ -134,7 +136,7 @@ pub(super) fn place<'a>(
     Ok(placed)
 }
 
-/// Reserves GPU memory for up to `most` arrays of heads, which are neighbours after the first.
+/// Reserves GPU memory for up to `most` head arrays.
 fn take_heads(workspace: &mut Workspace, graph: &mut BfsGraph, most: usize) {
     for k in 0..most.min(MOST_HEADS) {
         let Some(heads) = workspace.arena.take::<[u32; 4]>(graph.wide[k].into()) else { break };
@@ -143,7 +145,7 @@ fn take_heads(workspace: &mut Workspace, graph: &mut BfsGraph, most: usize) {
     }
 }
 
-/// Finds the same bounds as [`bound`] from the degrees of the vertices, for packed rows of an undirected graph.
+/// Finds the same bounds as [`bound`], from degrees. It is for undirected graphs with packed rows.
 fn bound_packed(degrees: &[u32], graph: &mut BfsGraph) {
     let upto = |least: u64| {
         let last = degrees.par_iter().with_min_len(1 << 16).position_last(|&degree| u64::from(degree) >= least);
@@ -156,8 +158,8 @@ fn bound_packed(degrees: &[u32], graph: &mut BfsGraph) {
     }
 }
 
-/// Finds the bounds up to which vertices have more than one edge, and up to which in-rows have more entries than the
-/// arrays of first neighbours hold.
+/// Finds bounds in the order of vertices, which is by descending degree. The bounds separate vertices with more than
+/// one edge, vertices with many edges, and vertices with neighbours in each head array.
 fn bound(workspace: &mut Workspace, graph: &mut BfsGraph) -> Result<()> {
     let bounds: DeviceSlice<u32> = workspace.arena.take_planned(BOUNDS)?;
     let queue = &workspace.queue;
@@ -174,7 +176,7 @@ fn bound(workspace: &mut Workspace, graph: &mut BfsGraph) -> Result<()> {
     Ok(())
 }
 
-/// Copies the entries `wanted` of a half to the GPU.
+/// Copies a range of a half's entries, `wanted`, to the GPU.
 fn upload(
     workspace: &mut Workspace,
     graph: &Catalogue,
@@ -194,8 +196,8 @@ fn upload(
     workspace.uploader.upload(&parts, go_on)?.wait()
 }
 
-/// Fills the arrays of first neighbours, and counts the leaves next to each vertex. Rows must be in place, on all GPUs
-/// if they are `spread`. `scratch` has one word per vertex.
+/// Fills the arrays of first neighbours. Counts the leaves (vertices with one edge) next to each vertex. Rows must be
+/// in place, on all GPUs if they are spread. `scratch` has one word per vertex.
 pub(super) fn look_ahead(
     workspace: &Workspace,
     placed: &BfsPlaced<'_>,

@@ -13,14 +13,14 @@ const SEARCH: (&str, &str) = ("bfs_search.cuh", include_str!("../../../../kernel
 const TOP_DOWN: (&str, &str) = ("bfs_top_down.cuh", include_str!("../../../../kernels/bfs_top_down.cuh"));
 const TOGETHER: (&str, &str) = ("bfs_peers.cu", include_str!("../../../../kernels/bfs_peers.cu"));
 
-/// GPU program of a search on one GPU.
+/// GPU program for a search on one GPU.
 pub(super) static PROGRAM: ProgramSource = ProgramSource {
     name: "bfs.cu",
     text: include_str!("../../../../kernels/bfs.cu"),
     headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH],
 };
 
-/// GPU program of a search by several GPUs, each of which has all rows.
+/// GPU program for a search by several GPUs, each of which has all rows.
 pub(super) static PEERS: ProgramSource = ProgramSource { name: TOGETHER.0, text: TOGETHER.1, headers: PROGRAM.headers };
 
 /// GPU program for rows that are spread over several GPUs. It searches, and fills the arrays of first neighbours.
@@ -44,5 +44,5 @@ pub(super) static PACKED: ProgramSource = ProgramSource {
     headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS],
 };
 
-/// All GPU programs that a search may launch, in the order in which it needs them.
+/// All GPU programs that a search may launch, in the order of their use.
 pub static PROGRAMS: [&ProgramSource; 6] = [&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED, &PEERS, &SPREAD];

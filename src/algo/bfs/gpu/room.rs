@@ -1,4 +1,4 @@
-//! Sizes of the arrays that a search keeps in GPU memory. Plans and runs call the same functions.
+//! Sizes of the arrays that a search keeps in GPU memory. A plan and a run call the same functions.
 
 use super::programs::BFS;
 use super::twins::{BfsState, LevelRecord, MOST_HEADS};
@@ -9,16 +9,18 @@ use crate::graph::direction::Direction;
 pub(super) const CHUNK: u64 = constant(BFS.1, "BFS_CHUNK") as u64;
 /// Number of threads per block of a search.
 pub(super) const THREADS: u32 = constant(BFS.1, "BFS_THREADS");
-/// Minimum degree of a vertex whose leaves are counted in a 32-bit word. Other vertices have a byte.
+/// Minimum degree of a vertex with a 32-bit counter of leaves (neighbours with one edge). Other vertices have a counter
+/// of one byte.
 pub(super) const MANY: u64 = 256;
 
 /// Maximum number of levels per launch. After each launch the host reads their records and checks for a stop request.
 pub(super) const RECORDS: u32 = 1 << 12;
-/// Maximum number of entries of a queue. A larger frontier is expanded bottom-up.
+/// Maximum number of entries of a queue. If a frontier does not fit, the next step is bottom-up.
 const MOST_QUEUED: u64 = 1 << 21;
-/// Number of entries of a queue in small graphs, enough for every frontier.
+/// Number of entries of a queue in small graphs. It is enough for every frontier.
 const SMALL_QUEUED: u64 = 1 << 14;
-/// Minimum number of entries of a queue: at least twice the slots that a warp expands.
+/// Minimum number of entries of a queue: at least twice the slots (neighbours, or chunks of packed ones) that a warp
+/// expands.
 pub(super) const LEAST_QUEUED: u64 = 1 << 10;
 const _: () = assert!(LEAST_QUEUED >= 2 * constant(BFS.1, "BFS_NARROW") as u64);
 
@@ -45,7 +47,8 @@ impl BfsRoom {
         self.vertices.div_ceil(CHUNK) * CHUNK / 32
     }
 
-    /// Returns the bytes that [`super::place`] and a search take if `many` vertices have at least [`MANY`] edges.
+    /// Returns the bytes of GPU memory apart from rows and head arrays, if `many` vertices have at least [`MANY`]
+    /// edges.
     pub fn bytes(&self, many: u64) -> u64 {
         let queue = 2 * slice_bytes::<u32>(self.capacity) + slice_bytes::<u64>(self.capacity);
         let rows = 2 * slice_bytes::<u32>(self.rows + 1);
@@ -65,9 +68,9 @@ pub fn least_bytes(vertices: u64, entries: u64, direction: Direction) -> u64 {
     BfsRoom::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
 }
 
-/// Returns the maximum and the minimum bytes of host memory for rows that do not fit `gpu_memory` bytes, with `entries`
-/// entries per half. Each of `gpus` GPUs has this much memory. If the GPUs can access each other, rows are spread over
-/// them, and take no host memory if they fit together.
+/// Returns the most and the least bytes of host memory for rows that do not fit GPU memory. Each of `gpus` GPUs has
+/// `gpu_memory` bytes. The least applies if the GPUs can access each other, because rows are then spread over them.
+/// Each half has `entries` entries.
 pub fn host_bytes(vertices: u64, entries: u64, direction: Direction, gpu_memory: u64, gpus: u64) -> [u64; 2] {
     let fit = |entries: u64| {
         let free = gpu_memory.saturating_sub(least_bytes(vertices, entries, direction));

@@ -1,13 +1,13 @@
 //! Rows that are spread over the GPUs that search together, because no GPU has room for all.
 //!
-//! Each GPU has consecutive whole rows of each half, with about as many entries as the other GPUs. Kernels read the
-//! rows of other GPUs from their memory (`half_of` in `kernels/bfs.cuh`).
+//! Each GPU has consecutive whole rows of each half, with about the same number of entries. Kernels read other rows
+//! from the memory of other GPUs (`half_of` in `kernels/bfs.cuh`).
 
 use super::twins::{MOST_GPUS, SpreadRows};
 use crate::graph::catalogue::Catalogue;
 use std::ops::Range;
 
-/// Rank of a GPU among the GPUs that search together, and the number of these GPUs.
+/// This GPU's number among the GPUs that search together, and their number.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GpuMember {
     pub rank: usize,
@@ -19,7 +19,7 @@ pub(super) struct GpuMember {
 pub(super) struct RowParts {
     /// The first row of each part.
     first: Vec<u32>,
-    /// Number of entries before each part, and in total.
+    /// Number of entries before each part; last, the number of all entries.
     before: Vec<u64>,
 }
 
@@ -36,7 +36,7 @@ impl RowParts {
                 block += 1;
             }
             if block == half.len() {
-                // All entries are in earlier parts.
+                // The earlier parts have all entries.
                 first.push(half.layout.rows() as u32);
                 before.push(entries);
                 continue;
@@ -60,8 +60,8 @@ impl RowParts {
         self.before.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
     }
 
-    /// Returns the description of the parts that kernels read. `entries` has an address for each GPU: where the first entry
-    /// of the half would be if this GPU had all entries.
+    /// Returns the parts in the form that kernels read. `entries` has an address for each GPU: where the half's first
+    /// entry would be if the GPU had the whole half.
     pub fn spread(&self, entries: &[u64]) -> SpreadRows {
         let mut spread = SpreadRows { entries: [0; MOST_GPUS], first: [u32::MAX; MOST_GPUS] };
         spread.entries[..entries.len()].copy_from_slice(entries);

@@ -6,7 +6,7 @@ use crate::algo::searches::gpu::GpuRows;
 use crate::gpu::constant;
 use crate::memory::Plain;
 
-/// Maximum number of arrays of heads, which are neighbours after the first.
+/// Maximum number of head arrays, which store neighbours after the first.
 pub(super) const MOST_HEADS: usize = constant(BFS.1, "BFS_MOST_HEADS") as usize;
 /// Maximum number of GPUs that search together.
 pub(super) const MOST_GPUS: usize = constant(BFS.1, "BFS_MOST_GPUS") as usize;
@@ -28,7 +28,7 @@ pub(super) struct BfsGraph {
     pub wide: [u32; MOST_HEADS + 1],
 }
 
-/// The GPUs' parts of a half whose rows are spread over GPUs: addresses and first rows.
+/// The parts of a half that is spread over several GPUs: the address and the first row of each part.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct SpreadRows {
@@ -92,7 +92,7 @@ pub(super) struct BfsState {
     pub finished: u32,
 }
 
-/// Statistics of a level that a launch has processed.
+/// Statistics of one level of a search.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct LevelRecord {
@@ -103,7 +103,7 @@ pub(super) struct LevelRecord {
     pub up: u64,
 }
 
-/// The partial counts that a GPU sends to another GPU at a barrier, and the number of the barrier.
+/// Counts that a GPU sends to another GPU at a barrier, and the number of the barrier.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Reported {
@@ -131,7 +131,7 @@ pub(super) struct PeerAddresses {
     pub gpus: u32,
 }
 
-/// Arguments of a search by several GPUs, from the view of one of them.
+/// Arguments of the kernels of one GPU, if several GPUs search together.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct SharedSearch {
@@ -139,7 +139,7 @@ pub(super) struct SharedSearch {
     pub peers: PeerAddresses,
 }
 
-/// Size in bytes of the barrier at the start of [`BfsState`], which is zeroed before each launch.
+/// Size in bytes of the barrier at the start of [`BfsState`]. It is zeroed before each launch.
 pub(super) const BARRIER_BYTES: u64 = 16;
 
 // SAFETY: numbers without padding between them, as the sizes below show.

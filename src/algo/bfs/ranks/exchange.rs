@@ -2,8 +2,8 @@
 //! step it sends the vertices that it reached to all ranks.
 //!
 //! Everything is sent as words of 64 bits. A claim is a vertex and its parent. A message about reached vertices starts
-//! with the counts of the sending rank. Then comes either a list of vertices, two per word, or a bitmap of the vertices
-//! that the rank owns, whichever is shorter.
+//! with the counts of the sending rank. After the counts comes a list of vertices, two per word, or a bitmap of the
+//! vertices that the rank owns. The shorter of the two is sent.
 
 use crate::algo::bfs::cpu::bitmap::{ones, set_alone};
 use crate::algo::bfs::cpu::frontier::NARROW;
@@ -46,8 +46,8 @@ fn claims_bytes(ranks: usize) -> u64 {
     8 * (PIECE * ranks) as u64
 }
 
-/// Returns the number of words of the longest message about reached vertices. After a narrow step the vertices are
-/// always sent as a list.
+/// Returns the number of words of the longest message about reached vertices. After a narrow step (a step of few
+/// edges), ranks always send a list.
 fn message_words(own: VertexOwnership) -> usize {
     HEADER + own.words().max(NARROW as usize / 2)
 }
@@ -59,7 +59,7 @@ pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
 }
 
 impl ClaimExchange {
-    /// Opens the links between all ranks of a search. Collective.
+    /// Opens the links between all ranks of a search. Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -75,9 +75,9 @@ impl ClaimExchange {
         std::mem::take(&mut self.exchanged)
     }
 
-    /// Begins the exchange of claims in a top-down step. If another rank claims a vertex of this rank, the exchange writes
-    /// the parent to `parents`, and the caller sets the vertex's bit in `reached`. After a narrow step the claimed vertices
-    /// are listed. Collective.
+    /// Begins the exchange of claims in a top-down step. If another rank claims a vertex of this rank, the exchange
+    /// writes the parent to `parents`. The caller sets the vertex's bit in `reached`. In a narrow step (a step of few
+    /// edges) the exchange also lists the claimed vertices. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -94,9 +94,9 @@ impl ClaimExchange {
         Ok(ClaimRound { round: self.ranks.rounds.begin()?, pieces, arriving, exchanged })
     }
 
-    /// Sends all ranks the vertices of this rank that a step reached, and sets the bits of the vertices that other ranks
-    /// reached. Returns the counts over all ranks and, after a narrow step, the vertices of other ranks whose rows all
-    /// ranks share. Collective.
+    /// Sends all ranks the vertices of this rank that a step reached, and sets the bits of the vertices that other
+    /// ranks reached. Returns the counts of all ranks. After a narrow step, also returns the reached vertices of other
+    /// ranks whose rows are shared by all ranks. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -158,11 +158,12 @@ pub struct StepReached<'s> {
     pub graph: &'s CpuGraph<'s>,
     /// Counts of the step on this rank.
     pub sums: StepCounts,
-    /// Bitmap of the vertices reached before the step. If `list` is given, it includes the vertices of the step too.
+    /// Bitmap of the vertices reached before the step. After a narrow step it includes the vertices that the step
+    /// reached.
     pub before: &'s [AtomicU64],
     /// Bitmap of all vertices reached so far.
     pub now: &'s [AtomicU64],
-    /// List of the vertices that the step reached, after a narrow step.
+    /// List of the vertices that the step reached; `None` unless the step is narrow (has few edges).
     pub list: Option<&'s [AtomicU32]>,
 }
 
@@ -175,7 +176,7 @@ pub struct ClaimRound<'x> {
 }
 
 impl ClaimRound<'_> {
-    /// Adds a claim of the vertex `v` to the claims for its owner, and sends them when they fill a message.
+    /// Queues a claim of vertex `v` for the owner of `v`. Sends the queued claims when they fill a message.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -196,8 +197,8 @@ impl ClaimRound<'_> {
         Ok(())
     }
 
-    /// Sends the remaining claims and processes the claims of all ranks. Returns the counts of the vertices of this rank
-    /// that only other ranks claimed. In a narrow step it also returns the vertices that other ranks claimed.
+    /// Sends the remaining claims, and processes the claims from all ranks. Returns the counts of vertices that only
+    /// other ranks claimed. In a narrow step (a step of few edges) also returns the vertices that other ranks claimed.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -211,7 +212,7 @@ impl ClaimRound<'_> {
     }
 }
 
-/// Receiver of claims that other ranks make on vertices of this rank.
+/// Receiver of other ranks' claims of this rank's vertices.
 struct ArrivingClaims<'x> {
     graph: &'x CpuGraph<'x>,
     reached: &'x [AtomicU64],
@@ -255,8 +256,8 @@ struct Incoming {
 }
 
 impl Incoming {
-    /// Consumes the next words of a message. Header words after the code are passed to `header` with their index.
-    /// Returns the remaining words and the index of the first.
+    /// Reads the next words of a message. Passes each header word after the code to `header`, with its number. Returns
+    /// the remaining words, and the number of the first of them.
     fn rest<'w>(&mut self, words: &'w [u64], mut header: impl FnMut(usize, u64)) -> (usize, &'w [u64]) {
         let head = HEADER.saturating_sub(self.words).min(words.len());
         for (number, &word) in (self.words..).zip(&words[..head]) {

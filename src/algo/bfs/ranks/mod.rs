@@ -1,14 +1,14 @@
 //! Searches by the ranks of a job, each of which owns some of the vertices.
 //!
-//! A rank searches like a single process ([`super::cpu`]), but over the vertices that it owns, and with bitmaps of all
-//! reached vertices. In a bottom-up step it looks for parents of its own vertices, and then all ranks send each other
-//! which vertices they reached (`exchange`). In a top-down step it claims the neighbours of its part of the frontier by
-//! messages to their owners. Long rows are shared by all ranks.
+//! Each rank searches like a single process ([`super::cpu`]). It finds parents only for the vertices that it owns, but
+//! has bitmaps of all reached vertices. In a top-down step, a rank follows the edges of its part of the frontier, and
+//! sends claims to the owners of the neighbours. After every step, ranks send each other the vertices that they reached
+//! (`exchange`). Long rows are shared by all ranks.
 //!
-//! Ownership of chunks of vertices is interleaved over the ranks, because vertices are in the order of degree. With
-//! consecutive shares of equal length, the first of two ranks would have 97 % of all entries of a Kronecker graph, and
-//! all would wait for it in top-down steps. With shares of equally many entries, the first rank would have only 4 % of
-//! the vertices, and it would wait for the others in bottom-up steps.
+//! Blocks of consecutive vertices go to the ranks in turn, because vertices are in the order of degree. Suppose instead
+//! that the first of two ranks owned the first half of the vertices of a Kronecker graph. It would have 97 % of all row
+//! entries, and the other would wait for it in top-down steps. If each rank had half of the entries, the first rank
+//! would have 4 % of the vertices, and it would wait in bottom-up steps.
 
 pub(super) mod exchange;
 
@@ -31,15 +31,15 @@ pub struct RankedSearch<'a> {
     parents: Buffer<u32>,
 }
 
-/// Returns the maximum and the minimum bytes that searches by `threads` threads of a rank take in addition to the
-/// parents of all vertices. The graph has `entries` entries in all rows. `own` describes the vertices of rank 0, which
-/// owns the most.
+/// Returns the most and the least bytes of host memory of a rank for searches by `threads` threads, not counting the
+/// parents of all vertices. Rows have `entries` entries in all. `own` has the vertices of rank 0, which owns the most.
 pub fn bytes(own: VertexOwnership, entries: u64, threads: usize, nodes: usize) -> [u64; 2] {
     cpu::bytes(own, entries, threads).map(|bytes| bytes + 4 * own.len() as u64 + exchange::bytes(own, nodes))
 }
 
 impl<'a> RankedSearch<'a> {
-    /// Prepares to search a graph. `walk` has the thresholds, and whether rows are on a disk. Collective.
+    /// Prepares to search a graph. `walk` has the thresholds, and whether rows are on a disk. Collective: all ranks
+    /// must call it.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if not even the smallest choice of [`bytes()`] fits; errors of the graph.

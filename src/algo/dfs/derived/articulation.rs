@@ -1,9 +1,9 @@
 //! Articulation points and bridges of an undirected graph, from its depth-first forest (Hopcroft and Tarjan: Efficient
 //! algorithms for graph manipulation, CACM 1973).
 //!
-//! The low point of a vertex is the smallest preorder to which an edge leads from its subtree, not counting the edge to
-//! its parent. First, all threads compute the value of each vertex's own row. Then low points are propagated up the
-//! tree, from the last vertex in preorder to the first.
+//! The low point of a vertex is the smallest preorder number among the neighbours of the vertices in its subtree. The
+//! edge from the vertex to its parent does not count. First, all threads find the smallest preorder number in each
+//! vertex's row. Then one thread propagates low points up the tree, from the last vertex in preorder to the first.
 
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::rows::SearchRows;
@@ -35,12 +35,12 @@ pub(in crate::algo::dfs) struct Articulation {
 }
 
 impl Articulation {
-    /// Returns the bytes that the computation takes for `vertices` vertices.
+    /// Returns the bytes of memory that the computation takes for `vertices` vertices.
     pub fn bytes(vertices: u64) -> u64 {
         16 * vertices
     }
 
-    /// Computes articulation points and bridges from the tree or forest.
+    /// Computes articulation points and bridges from the depth-first tree or forest.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -81,7 +81,7 @@ impl Articulation {
                 bridges += 1;
             }
             let is_root = tree.parent(parent) == parent;
-            // A root is an articulation point if it has a second child. The first child directly follows it in
+            // A root is an articulation point if it has a second child. The first child directly follows the root in
             // preorder.
             let parts =
                 if is_root { pre[v as usize] != pre[parent as usize] + 1 } else { lowest >= pre[parent as usize] };
@@ -93,24 +93,24 @@ impl Articulation {
         Ok(Articulation { marks, points, bridges })
     }
 
-    /// Unmarks the edge from a vertex's parent as a bridge, because the input repeats it.
+    /// Removes the bridge mark of the edge between vertex `v` and its parent, because the input repeats this edge.
     pub fn is_repeated(&mut self, v: u32) {
         self.bridges -= u64::from(self.is_bridge(v));
         self.marks[v as usize] &= !BRIDGE;
     }
 
-    /// Returns true if a vertex is an articulation point.
+    /// Returns true if vertex `v` is an articulation point.
     pub fn is_point(&self, v: u32) -> bool {
         self.marks[v as usize] & POINT != 0
     }
 
-    /// Returns true if the edge to a vertex from its parent is a bridge.
+    /// Returns true if the edge between vertex `v` and its parent is a bridge.
     pub fn is_bridge(&self, v: u32) -> bool {
         self.marks[v as usize] & BRIDGE != 0
     }
 }
 
-/// Returns the smallest preorder among a vertex and its neighbours, without its parent.
+/// Returns the smallest preorder number among vertex `v` and its neighbours, except its parent.
 fn own_low(tree: &DfsTree, rows: &SearchRows<'_>, pre: &[u32], v: u32) -> u32 {
     let parent = tree.parent(v);
     let mut low = pre[v as usize];

@@ -1,5 +1,6 @@
-//! A cycle among the reached vertices: one of several edges, or a loop. Rows have no loops, so loops come from the
-//! first pass over the input or from another pass.
+//! Finds a cycle among the vertices that a depth-first search reached: a cycle of several vertices, or a loop (an edge
+//! from a vertex to itself). Rows have no loops, so loops are found in the first pass over the input or in another
+//! pass.
 
 use super::strong::Strong;
 use crate::algo::dfs::output::MOST_OF_CYCLE;
@@ -13,15 +14,15 @@ use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
 
-/// The cycle of a search, as far as it is known.
+/// A cycle among the reached vertices, as far as one is known.
 pub(in crate::algo::dfs) enum Cycle {
-    /// There is no cycle, so a topological order exists.
+    /// There is no cycle. A topological order exists.
     No,
-    /// The vertex that has a loop; if several have, the one with the smallest id.
+    /// A loop at this vertex, which has the smallest id of all reached vertices with a loop.
     Loop(InputId),
-    /// Vertices each of which has an edge to the next; the last has one to the first.
+    /// A cycle of at least two vertices. Each has an edge to the next one, and the last has an edge to the first.
     Of(Buffer<u32>),
-    /// There are only loops, and it is not known whether any is at a reached vertex.
+    /// There is no cycle except loops, and it is unknown whether a reached vertex has a loop.
     Unknown,
 }
 
@@ -29,17 +30,17 @@ pub(in crate::algo::dfs) enum Cycle {
 #[derive(Clone, Copy)]
 pub(in crate::algo::dfs) struct ReachedVertices<'a> {
     pub tree: &'a DfsTree,
-    /// The source, if it has no edges but loops.
+    /// The source, if it has no edges except loops. It is then not in `tree`.
     pub own: Option<InputId>,
-    /// Whether all vertices are reached; in a forest, including those with no edges but loops.
+    /// Whether all vertices are reached, including vertices with no edges except loops. A forest reaches all.
     pub all: bool,
 }
 
 impl Cycle {
-    /// Finds a cycle, as far as the rows and the first pass over the input show one.
+    /// Finds a cycle among the `reached` vertices in the rows and in the results of the first pass over the input.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`]; errors of the stored order.
+    /// [`crate::Error::Limit`]; errors of reading the stored order of vertices.
     pub fn new(
         strong: &Strong,
         reached: ReachedVertices<'_>,
@@ -60,13 +61,13 @@ impl Cycle {
         })
     }
 
-    /// Returns the loop that a pass over the input found. `pairs` has the loops of reached vertices.
+    /// Returns the loop with the smallest id among the loops at reached vertices, which `pairs` found in the input.
     pub fn by_loops(pairs: &PairCounts, graph: &Graph, ids: &InputIds) -> Cycle {
         let first = (0..graph.info.ids).map(|id| DenseId(id as u32)).find(|&id| pairs.occurs(id));
         first.map_or(Cycle::No, |id| Cycle::Loop(ids.of_dense(id)))
     }
 
-    /// Returns the number of vertices of the cycle, if it is known.
+    /// Returns the number of vertices of the cycle, if it is known: 0 if there is none.
     pub fn length(&self) -> Option<u64> {
         match self {
             Cycle::No => Some(0),
@@ -93,7 +94,7 @@ impl Cycle {
         }
     }
 
-    /// Returns the first vertices of the cycle, for the report.
+    /// Returns the first vertices of the cycle for the report, at most [`MOST_OF_CYCLE`].
     pub fn first_vertices(&self, ids: &InputIds) -> Vec<InputId> {
         let most = self.length().unwrap_or(0).min(MOST_OF_CYCLE as u64);
         (0..most).map(|place| self.vertex(place, ids)).collect()
@@ -101,7 +102,7 @@ impl Cycle {
 }
 
 impl ReachedVertices<'_> {
-    /// Returns true if a vertex was reached. It may be a vertex with no edges but loops.
+    /// Returns true if the vertex with dense id `id` was reached. The vertex may have no edges except loops.
     fn has(&self, id: DenseId, graph: &Graph, ids: &InputIds) -> Result<bool> {
         if self.all || self.own.is_some_and(|own| ids.find(own) == Some(id)) {
             return Ok(true);
@@ -110,7 +111,7 @@ impl ReachedVertices<'_> {
         Ok(relabel::vertex(order.ids()?, id).is_some_and(|Vertex(v)| self.tree.pre(v) != NONE))
     }
 
-    /// Makes each reached vertex its own partner, so that its loops are counted.
+    /// Makes each reached vertex its own partner in `partners`, so that its loops are found.
     pub fn as_pairs(&self, ids: &InputIds, partners: &mut [u32]) {
         let mut put = |DenseId(id): DenseId| {
             if let Some(partner) = partners.get_mut(id as usize) {

@@ -1,11 +1,12 @@
-//! Strongly connected components of a directed graph, from its depth-first forest (Tarjan: Depth-first search and
-//! linear graph algorithms, SIAM Journal on Computing 1972), and a cycle if it has one. Rows have no loops; the driver
-//! searches those.
+//! Strongly connected components and a cycle of a directed graph, from its depth-first forest (Tarjan: Depth-first
+//! search and linear graph algorithms, SIAM Journal on Computing 1972). Rows have no loops, so the driver looks for
+//! loops.
 //!
 //! Vertices are processed in postorder. Each edge of a vertex leads to a vertex that was reached before this one was
-//! left. The low point of a vertex is the smallest preorder among the targets of its edges that are in no component
-//! yet, and among the low points of its children. If it is the vertex's own preorder, the vertex and all vertices below
-//! it that are in no component form one. Because the order is known, rows are prefetched.
+//! left. The low point of a vertex is the smallest preorder number among its out-neighbours that are in no component
+//! yet, and the low points of its children. If the low point is the vertex's own preorder number, a component is
+//! complete: the vertex and its descendants that are in no component yet. The order of vertices is known, so rows are
+//! prefetched.
 
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::rows::SearchRows;
@@ -13,7 +14,7 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 
-/// Prefetch distances, in vertices: of rows, and of row locations.
+/// Prefetch distances in vertices: of their rows, and of the offsets at which rows begin.
 const ROWS_AHEAD: usize = 4;
 const LOCATIONS_AHEAD: usize = 8;
 /// Number of vertices between two checks for signals.
@@ -21,23 +22,23 @@ const STRIDE: usize = 1 << 16;
 
 /// The strongly connected components of a graph.
 pub(in crate::algo::dfs) struct Strong {
-    /// The vertex with which each component is identified; [`NONE`] for vertices that were not reached.
+    /// For each vertex, the vertex that identifies its component; [`NONE`] if it was not reached.
     component: Buffer<u32>,
     /// Number of components.
     pub components: u64,
     /// Number of vertices of the largest component.
     pub largest: u64,
-    /// An edge from the first vertex back to the second, which is its ancestor, if there is one.
+    /// A back edge: the first vertex has an edge to the second, which is its ancestor. `None` if there is no back edge.
     back: Option<[u32; 2]>,
 }
 
 impl Strong {
-    /// Returns the bytes that the computation takes for `vertices` vertices.
+    /// Returns the bytes of memory that the computation takes for `vertices` vertices.
     pub fn bytes(vertices: u64) -> u64 {
         16 * vertices
     }
 
-    /// Computes the components from the tree or forest.
+    /// Computes the components from the depth-first tree or forest.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Stopped`].
@@ -90,8 +91,8 @@ impl Strong {
         self.component[v as usize]
     }
 
-    /// Returns the vertices of a cycle of two or more vertices in the direction of its edges, if there is one. The last
-    /// has an edge to the first.
+    /// Returns the vertices of a cycle of at least two vertices in the direction of its edges, if there is one. The
+    /// last vertex has an edge to the first.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].

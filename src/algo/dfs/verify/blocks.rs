@@ -2,8 +2,8 @@
 //!
 //! An edge from a vertex to an ancestor closes a cycle with the tree edges between them. All edges of cycles that share
 //! an edge form a *block* (a biconnected component). A tree edge is identified by its lower end, and joined to the tree
-//! edge above it. An edge that is a block by itself is a bridge, and a vertex at which two blocks meet is an
-//! articulation point. Edges may come in any order, several times, and from several threads.
+//! edge above it if both are on a cycle. An edge that is a block by itself is a bridge, and a vertex at which two
+//! blocks meet is an articulation point. Edges may come in any order, several times, and from several threads.
 
 use super::columns::DfsColumns;
 use super::repeats::Repeats;
@@ -14,24 +14,25 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Marks of a vertex from the columns.
+/// Mark bits of a vertex from the columns: the vertex is an articulation point; the edge to its parent is a bridge.
 const POINT: u8 = 1;
 const BRIDGE: u8 = 2;
-/// Marks of a vertex below which one block begins, and a second one.
+/// Mark bits of a vertex that is the top of one block of edges, and of a vertex that is the top of several blocks.
 const BLOCK: u8 = 4;
 const SECOND: u8 = 8;
-/// Mark of a vertex whose parent edge is joined to an edge below it.
+/// Mark of a vertex whose edge to its parent is in the same block as an edge to a child.
 const JOINED: u8 = 16;
 
-/// The blocks of a forest.
+/// The blocks (biconnected components) of a depth-first forest.
 pub(super) struct BlockCheck {
-    /// For each vertex an ancestor whose parent edge is in the same block, or the vertex itself.
+    /// For each vertex, an ancestor or the vertex itself. The edge from the vertex to its parent and the edge from the
+    /// ancestor to its parent are in the same block.
     up: Buffer<AtomicU32>,
     marks: Buffer<u8>,
 }
 
 impl BlockCheck {
-    /// Reads the marks in the columns. Initially every edge is a block by itself.
+    /// Reads the marks from the columns, and makes every tree edge a block by itself.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for values that are not marks; [`crate::Error::Limit`]; read errors.
@@ -49,7 +50,7 @@ impl BlockCheck {
         Ok(BlockCheck { up, marks })
     }
 
-    /// Joins the tree edges on the path from `below` up to `above`.
+    /// Joins all tree edges between `below` and its ancestor `above` to one block.
     pub fn join(&self, tree: &DfsTree, above: u32, below: u32) {
         let mut v = self.top(below);
         while tree.depth(v) > tree.depth(above) + 1 {
@@ -59,7 +60,8 @@ impl BlockCheck {
         }
     }
 
-    /// Returns the lower end of the topmost edge of a block, and shortens the path for later calls.
+    /// Returns the lower end of the topmost tree edge in the block of the edge between `v` and its parent. Shortens the
+    /// chain of `up` references for later calls.
     fn top(&self, mut v: u32) -> u32 {
         loop {
             let up = self.up[v as usize].load(Relaxed);
@@ -71,7 +73,8 @@ impl BlockCheck {
         }
     }
 
-    /// Compares the marks and their numbers with the computed ones. All edges must have been seen.
+    /// Compares the marks in the columns and the reported numbers with the computed blocks. All edges must have been
+    /// joined before.
     ///
     /// # Errors
     /// [`crate::Error::Validation`].

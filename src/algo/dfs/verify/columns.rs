@@ -1,4 +1,4 @@
-//! Reads the columns of a search by place of the vertices.
+//! Reads the columns that a depth-first search wrote. Vertices are given by their position in the order of vertices.
 
 use super::wrong;
 use crate::algo::Results;
@@ -10,17 +10,18 @@ use crate::process::signals;
 /// Number of rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;
 
-/// The columns that a search wrote.
+/// The columns that a depth-first search wrote.
 pub(super) struct DfsColumns<'a> {
     pub places: &'a Places,
     pub results: &'a Results<'a>,
-    /// The row of the source, if it has no edges.
+    /// Row number of the source in the columns, if it has no edges.
     pub own: Option<u64>,
 }
 
 impl DfsColumns<'_> {
-    /// Calls `each` with the place of every vertex that has an edge, and its value in a column. Other vertices must
-    /// have -1; a source without edges must have `own`.
+    /// Calls `each` with every vertex that has an edge and the vertex's value in the column `name`. The vertex is given
+    /// by its position in the order of vertices. Other vertices must have the value -1, except that a source without
+    /// edges must have the value `own`.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] if the column has another length or other values, or if `each` returns false; read
@@ -46,8 +47,8 @@ impl DfsColumns<'_> {
         Ok(())
     }
 
-    /// Returns the place of a vertex that a column names, if it has an edge. -1 is an id only if the vertex was
-    /// `reached`.
+    /// Returns the position in the order of vertices of the vertex whose id is the value `number` of a column, if the
+    /// vertex has an edge. `reached` says whether the value belongs to a reached vertex. Only then can -1 be an id.
     pub fn place(&self, number: i64, reached: bool) -> Option<u32> {
         let row = self.places.ids.row_of(self.places.ids.named(number, reached)?)?;
         let place = self.places.of_rows().ok()?.get(row as usize).copied();

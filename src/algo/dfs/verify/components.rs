@@ -1,9 +1,11 @@
-//! Checks strongly connected components, a topological order, and a cycle of two or more vertices against edges.
+//! Checks strongly connected components, a topological order, and a cycle of two or more vertices against the edges of
+//! a graph.
 //!
-//! Components are right if no two of them reach each other, and if all vertices of one reach each other. An edge to
-//! another component must lead to one that was left earlier, so components are ordered. The first vertex of a component
-//! reaches all others by tree paths, which stay inside. Each of the others must have a path, through its descendants,
-//! to an earlier vertex of its component, and so finally to the first.
+//! Components are right if no two of them reach each other, and if all vertices within a component reach each other. An
+//! edge to another component must lead to a component that was left earlier, so no two components reach each other. The
+//! first vertex of a component reaches all others by tree paths, which stay inside the component. Each other vertex
+//! must have a path, through its descendants, to an earlier vertex of its component. So it finally reaches the first
+//! vertex.
 
 use super::columns::DfsColumns;
 use super::cycle::CycleCheck;
@@ -16,19 +18,19 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The components in the columns.
+/// The components that the columns report, and the data to check them against edges.
 pub(super) struct ComponentCheck {
-    /// The first vertex of each vertex's component.
+    /// For each vertex, the first vertex of its component.
     first: Buffer<u32>,
-    /// The place of each vertex in the topological order, if there is one.
+    /// The position of each vertex in the topological order, if there is such an order.
     places: Option<Buffer<u32>>,
-    /// The smallest preorder, within the component, to which an edge of each vertex leads.
+    /// For each vertex, the smallest preorder of its out-neighbours in the same component.
     low: Buffer<AtomicU32>,
     cycle: CycleCheck,
 }
 
 impl ComponentCheck {
-    /// Reads the columns.
+    /// Reads components, topological order and cycle from the columns.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] if the columns are impossible; [`crate::Error::Limit`]; read errors.
@@ -54,7 +56,7 @@ impl ComponentCheck {
         Ok(ComponentCheck { first, places, low, cycle: CycleCheck::read(columns, strong, budget)? })
     }
 
-    /// Checks components and order against an edge between reached vertices.
+    /// Checks the components and the topological order against the edge `from` → `to` between reached vertices.
     #[inline]
     pub fn edge(&self, tree: &DfsTree, from: u32, to: u32) -> std::result::Result<(), DfsFault> {
         let [own, other] = [from, to].map(|v| self.first[v as usize]);
@@ -73,8 +75,8 @@ impl ComponentCheck {
         Ok(())
     }
 
-    /// Compares the numbers of components, and checks that the vertices of each component reach each other. All edges
-    /// must have been seen.
+    /// Compares the number of components and the size of the largest with the report, and checks that the vertices of
+    /// each component reach each other. All edges must have been passed to [`ComponentCheck::edge`].
     ///
     /// # Errors
     /// [`crate::Error::Validation`].
@@ -111,7 +113,7 @@ impl ComponentCheck {
             let what = format!("{components} components, the largest of {largest}, the job reports {reported:?}");
             return Err(wrong(&what));
         }
-        // A cycle of 1 is a loop, which joins no vertices.
+        // A cycle of length 1 is a loop, which joins no vertices.
         if strong.cycle_length.is_none_or(|length| length <= 1) != (components == found.reached) {
             return Err(wrong("the report has a cycle and the components have none, or the other way round"));
         }
@@ -127,7 +129,7 @@ impl ComponentCheck {
     }
 }
 
-/// Reads a topological order: every reached vertex must have a place of its own.
+/// Reads a topological order from its column. Every reached vertex must have a position of its own.
 fn topological(columns: &DfsColumns<'_>, tree: &DfsTree, budget: &Budget) -> Result<Buffer<u32>> {
     let vertices = tree.vertices() as usize;
     let mut places: Buffer<u32> = budget.zeroed(vertices, "the topological order (4 bytes a vertex)")?;

@@ -1,4 +1,5 @@
-//! Checks the cycle in columns and report against edges. Loops are searched in the input again.
+//! Checks the cycle in the columns and in the report against the edges of a graph. To check loops, the input is read
+//! again.
 
 use super::columns::DfsColumns;
 use super::wrong;
@@ -14,17 +15,18 @@ use crate::memory::{Budget, Buffer};
 use crate::results::{RowId, column};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The vertices of a cycle, by place.
+/// The cycle in the columns, and which of its edges were seen in the graph.
 pub(super) struct CycleCheck {
-    /// The successor of each vertex; [`NONE`] off the cycle. Empty if the results have no cycle of two or more
-    /// vertices.
+    /// The successor of each vertex on the cycle; [`NONE`] for other vertices. Empty if the results have no cycle of
+    /// two or more vertices.
     next: Buffer<u32>,
-    /// Bitmap of vertices: set if the edge to the successor was seen.
+    /// Bitmap of vertices: set if the edge from the vertex to its successor was seen.
     met: Buffer<AtomicU32>,
 }
 
 impl CycleCheck {
-    /// Reads the cycle that was written, and compares it with the report. For a loop the list contains only its vertex.
+    /// Reads the cycle that was written, and compares it with the report. For a loop, the file contains only its
+    /// vertex.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] if the cycle is impossible; [`crate::Error::Limit`]; read errors.
@@ -72,7 +74,7 @@ impl CycleCheck {
         Ok(CycleCheck { next, met })
     }
 
-    /// Records an edge.
+    /// Marks the edge `from` → `to` as seen if it belongs to the cycle.
     #[inline]
     pub fn edge(&self, from: u32, to: u32) {
         if self.next.get(from as usize) == Some(&to) {
@@ -88,8 +90,8 @@ impl CycleCheck {
     }
 }
 
-/// Checks the reported loop if the results have no cycle of two or more vertices: it must be the loop with the smallest
-/// id among the rows for which `counts` returns true.
+/// If the results have no cycle of two or more vertices, checks the reported loop. It must be the loop with the
+/// smallest id among the vertices for whose row numbers `counts` returns true.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if the report differs; read errors; [`crate::Error::Stopped`].

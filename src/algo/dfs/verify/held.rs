@@ -1,4 +1,4 @@
-//! Checks a tree, and what was derived from it, against every edge, in any order of the edges.
+//! Checks a depth-first tree, and the results derived from it, against all edges, which may come in any order.
 
 use super::blocks::BlockCheck;
 use super::components::ComponentCheck;
@@ -19,12 +19,12 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// Number of vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// A tree that is checked against edges.
+/// A depth-first tree, with the data to check it against the edges of a graph.
 pub(super) struct TreeCheck<'a> {
     tree: &'a DfsTree,
     numbers: &'a TreeNumbers,
     direction: Direction,
-    /// Start of the children of each vertex in `children`, and the end of the last.
+    /// Index in `children` of the first child of each vertex, and the number of all children.
     first: Buffer<u32>,
     /// The children of all vertices, in the order in which they were reached.
     children: Buffer<u32>,
@@ -32,14 +32,14 @@ pub(super) struct TreeCheck<'a> {
     met: Buffer<AtomicU32>,
     /// Biconnected components, if articulation points and bridges were computed.
     pub blocks: Option<BlockCheck>,
-    /// How often tree edges are in the input, if a repeated edge is not a bridge.
+    /// Counts of tree edges in the input, if an edge that the input repeats is not a bridge.
     pub repeats: Option<Repeats>,
     /// Strongly connected components, if they were computed.
     pub components: Option<ComponentCheck>,
 }
 
 impl<'a> TreeCheck<'a> {
-    /// Creates a check before any edge.
+    /// Creates the check of `tree`, before any edge is seen.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -58,7 +58,8 @@ impl<'a> TreeCheck<'a> {
         for v in 0..vertices {
             first[v + 1] += first[v];
         }
-        // Filling moves each start to the start of the next vertex, so they are shifted back by one.
+        // Filling moves the start of each vertex to the start of the next vertex, so the starts are shifted back by
+        // one.
         for &v in order.iter().filter(is_child) {
             let place = &mut first[tree.parent(v) as usize];
             children[*place as usize] = v;
@@ -79,7 +80,8 @@ impl<'a> TreeCheck<'a> {
         })
     }
 
-    /// Checks the tree against all edges. Returns the first fault in the order of edge ends.
+    /// Checks the tree against all edges of the graph. Returns the first fault, which does not depend on the number of
+    /// threads.
     ///
     /// # Errors
     /// Read errors; [`crate::Error::Stopped`].
@@ -119,7 +121,7 @@ impl<'a> TreeCheck<'a> {
         if self.direction == Direction::Undirected { self.lead(v, u) } else { Ok(()) }
     }
 
-    /// Checks the tree against an edge in the direction `from` → `to`.
+    /// Checks the tree against the edge `from` → `to`.
     #[inline]
     fn lead(&self, from: u32, to: u32) -> Result<(), DfsFault> {
         let [own, pre] = [from, to].map(|v| self.tree.pre(v));
@@ -150,10 +152,10 @@ impl<'a> TreeCheck<'a> {
         }
     }
 
-    /// Checks that an edge from the parent of every vertex was seen.
+    /// Checks that the edge from the parent of every vertex was seen.
     ///
     /// # Errors
-    /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] without threads.
+    /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if the system can't start a thread.
     pub fn all_met(&self, threads: usize) -> Result<Result<(), DfsFault>> {
         let lacks = |&v: &u32| {
             let parent = self.tree.parent(v);
@@ -166,7 +168,7 @@ impl<'a> TreeCheck<'a> {
     }
 }
 
-/// Checks the tree against the edges of the input that one thread reads.
+/// Checks the tree against the edges of the input that one thread reads, and keeps the first fault.
 struct Checker<'a> {
     check: &'a TreeCheck<'a>,
     wrong: Option<([u32; 2], DfsFault)>,

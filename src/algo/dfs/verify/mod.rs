@@ -1,11 +1,11 @@
 //! Checks the written columns against the edges of the input, which is read again.
 //!
-//! Places of vertices are computed again (`searches::places`), and columns are read by place (`columns`). The numbers
-//! are checked against each other as in the run. Then every edge is checked, in any order (`held`): it must lead to a
-//! vertex that was reached before, or to a descendant. In addition, the child above that descendant (or, if the edge
-//! leads to a child, the child before it) must come first in the order of neighbours, because the search took it while
-//! both were new. Articulation points and bridges are computed by another method (`blocks`), and strongly connected
-//! components are verified (`components`).
+//! The order of vertices is computed again (`searches::places`), and columns are read in this order (`columns`). The
+//! numbers are checked against each other as in the run. Then every edge is checked, in any order (`held`): it must
+//! lead to a vertex that was reached before, or to a descendant. If it leads to a descendant that is not a child, the
+//! child above that descendant must come first in the order of neighbours, because the search took this child while
+//! both were unreached. If the edge leads to a child, the previous child must come first. Articulation points and
+//! bridges are computed by another method (`blocks`), and strongly connected components are verified (`components`).
 
 mod blocks;
 mod columns;
@@ -32,10 +32,11 @@ use cycle::{CycleCheck, check_loops};
 use held::TreeCheck;
 use repeats::Repeats;
 
-/// Checks the columns of a search against the edges. Returns a description of what was found.
+/// Checks the columns of a depth-first search against the edges. Returns what was checked, as a text for the report.
 ///
 /// # Errors
-/// [`Error::Validation`] if no such search leaves these columns; [`Error::Limit`]; read errors; [`Error::Stopped`].
+/// [`Error::Validation`] if the columns are not those of the search that `table` requests; [`Error::Limit`]; read
+/// errors; [`Error::Stopped`].
 pub(super) fn verify(
     table: &Dfs,
     (found, details): (&DfsOutput, &DfsDetails),
@@ -64,7 +65,7 @@ pub(super) fn verify(
     let name = |v: u32| places.name(v);
     let as_error = |fault: DfsFault| fault.error(&name);
     let (mut numbers, trees) = nested(&tree, source, budget)?.map_err(as_error)?;
-    // The tree has the same numbers. A second copy would take more memory than the run.
+    // The tree has the same preorder numbers, but a second copy would take more memory than the run itself.
     numbers.pre = budget.zeroed(0, "preorder to validate")?;
     let (mut depth, mut depths) = (0, Bins::default());
     for of in numbers.order[..tree.reached as usize].iter().map(|&v| tree.depth(v)) {
@@ -95,7 +96,7 @@ pub(super) fn verify(
     if let (Some(components), Some(strong)) = (check.components.take(), &found.strong) {
         more += &components.agree(&tree, &numbers, (found, strong), &name, budget)?;
         let of_rows = places.of_rows()?;
-        // In a forest, a loop of a vertex without other edges counts, too.
+        // In a forest, a loop at a vertex without other edges counts, too.
         let counts = |row: u64| match of_rows.get(row as usize) {
             Some(&place) if place != ISOLATED => tree.parent(place) != NONE,
             _ => source.is_none(),
@@ -138,7 +139,7 @@ fn alone(columns: &DfsColumns<'_>, source: i64, found: &DfsOutput, edges: &EdgeS
     }
 }
 
-/// Reads the columns of a tree, by place.
+/// Reads the columns of a depth-first tree into records of vertices. Records are in the order of vertices.
 fn read(columns: &DfsColumns<'_>, results: &Results<'_>) -> Result<DfsTree> {
     let mut tree = DfsTree::new(columns.places.vertices() as usize, results.budget)?;
     let mut reached = 0;

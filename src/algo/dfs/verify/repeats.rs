@@ -6,16 +6,17 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// How often the edge between each vertex and its parent is in the input: up to twice in each direction.
+/// Number of edges of the input between each vertex and its parent: up to two in each direction.
 pub(super) struct Repeats {
-    /// Counts from the parent in the lower half of a number, counts to the parent in the upper half.
+    /// For each vertex, the count of edges from its parent in the lower 16 bits, and to its parent in the upper 16
+    /// bits.
     counts: Buffer<AtomicU32>,
     /// Whether the input lists each edge from both ends.
     both_ends: bool,
 }
 
 impl Repeats {
-    /// Creates the counts before any edge.
+    /// Creates counts of zero for the edges of `tree`.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; errors of [`crate::formats::Input::lists_both_ends`].
@@ -28,7 +29,7 @@ impl Repeats {
         Ok(Repeats { counts, both_ends })
     }
 
-    /// Counts an edge.
+    /// Counts the edge `u` → `v` if it connects a vertex and its parent in the tree.
     pub fn note(&self, tree: &DfsTree, u: u32, v: u32) {
         for (parent, child, one) in [(u, v, 1), (v, u, 1 << 16)] {
             if tree.parent(child) == parent {
@@ -38,7 +39,7 @@ impl Repeats {
         }
     }
 
-    /// Returns true if the edge between a vertex and its parent occurs more than once.
+    /// Returns true if the input repeats the edge between vertex `v` and its parent.
     pub fn is_repeated(&self, v: u32) -> bool {
         let count = self.counts[v as usize].load(Relaxed);
         let (forth, back) = (count % (1 << 16), count >> 16);

@@ -1,4 +1,5 @@
-//! Walks many sublists side by side, to have many cache misses in flight.
+//! Walks many sublists at the same time, so that each thread has many cache misses in flight. A sublist begins at a
+//! ruler and ends before the next one.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -10,17 +11,17 @@ use crate::error::Result;
 
 /// Number of sublists that a thread walks at a time. Each waits for one cache miss.
 const IN_FLIGHT: usize = 48;
-/// Number of blocks that a thread takes at a time.
+/// Number of sublists that a thread takes from the shared counter at a time.
 const PART: usize = 64;
-/// Number of rounds over the sublists in flight between two calls of `go_on`.
+/// Number of steps of all sublists in flight between two calls of `go_on`.
 const ROUNDS: u32 = 1 << 12;
 
-/// A visitor of the elements of sublists, from the first to the last of each.
+/// A visitor that receives the elements of each sublist in order, from the first to the last.
 pub trait SublistVisitor<I: Index>: Sync {
-    /// State of a sublist in flight.
+    /// State of the visitor in one sublist.
     type State: Copy + Default;
 
-    /// Returns the state at the beginning of a sublist.
+    /// Returns the state at the first element of a sublist.
     fn begin(&self, sublist: usize) -> Self::State;
 
     /// Prefetches the memory of an element that will be visited soon.
@@ -29,13 +30,15 @@ pub trait SublistVisitor<I: Index>: Sync {
     /// Visits an element and returns its successor.
     fn visit(&self, element: usize, state: &mut Self::State) -> I;
 
-    /// Ends a sublist. `next` is the sublist that follows, or [`Index::END`] at the end of the list.
+    /// Ends a sublist. `next` is the number of the sublist that follows it in the list, or [`Index::END`] at the end of
+    /// the list.
     fn end(&self, state: Self::State, next: I);
 }
 
-/// Visits all elements on sublists. A sublist begins at each ruler, numbered like its block, and one more at `head`. It
-/// ends on any input, because a sublist ends at the next ruler. Elements on cycles without rulers are not visited.
-/// Ranks that walk a list together share `taken`, which counts the sublists that were started.
+/// Visits the elements of all sublists with `threads` threads. A sublist begins at each ruler and has the number of the
+/// ruler's block. If `head` is not a ruler, another sublist begins there. Each sublist ends at the next ruler, so the
+/// walk ends on any input. Elements on cycles without rulers are not visited. Processes that walk a list together share
+/// `taken`, which counts the sublists that were started.
 ///
 /// # Errors
 /// Errors of `go_on`.
@@ -53,7 +56,7 @@ pub fn walk_sublists<I: Index, V: SublistVisitor<I>>(
     team(threads, &|_| Flight::new(rulers, head, &parts, visit).run(go_on))
 }
 
-/// The sublists that one thread has in flight.
+/// The sublists that one thread is walking.
 struct Flight<'a, I: Index, V: SublistVisitor<I>> {
     rulers: Rulers,
     head: I,
@@ -88,7 +91,7 @@ impl<'a, I: Index, V: SublistVisitor<I>> Flight<'a, I, V> {
         }
     }
 
-    /// Starts the next sublist in `slot`. Returns false if no sublists are left.
+    /// Starts the next sublist at index `slot` of the sublists in flight. Returns false if no sublists are left.
     fn begin(&mut self, slot: usize) -> bool {
         let Some((sublist, first)) = self.start() else { return false };
         self.visit.expect(first);

@@ -1,7 +1,8 @@
-//! Ranking with weights, by two walks.
+//! Ranks a list whose elements have weights, by walking its sublists twice.
 //!
-//! The first walk over the sublists adds up their weights, and the second writes sums. Only the links of sublists are
-//! kept in between, so that weights and sublists may have any size.
+//! The first walk adds up the weights of each sublist. The second walk writes to each element the sum of the weights
+//! from there to the end of the list. Between the walks there is only one link per sublist, so weights and sublists may
+//! have any size.
 
 use super::Context;
 use super::flight::{SublistVisitor, walk_sublists};
@@ -10,12 +11,12 @@ use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::memory::prefetch;
 
-/// Maximum number of links that one thread follows alone; starting more threads would take as long.
+/// Maximum number of links that one thread follows alone. Starting more threads would take as long.
 const FEW: usize = 1 << 12;
-/// Binary logarithm of the links in a block.
+/// Base-2 logarithm of the number of links per ruler.
 const SHIFT: u32 = 6;
 
-/// Memory of a list whose elements have weights.
+/// Access to a list whose elements have weights.
 pub trait WeightedList<I: Index>: Sync {
     /// Prefetches the memory of an element.
     fn expect(&self, element: usize);
@@ -23,15 +24,15 @@ pub trait WeightedList<I: Index>: Sync {
     /// Returns the successor and the weight of an element.
     fn step(&self, element: usize) -> (I, I);
 
-    /// Writes the sum of the weights of an element and of all elements behind it.
+    /// Writes for an element the sum of its weight and the weights of all elements behind it.
     fn put(&self, element: usize, sum: I);
 }
 
-/// Links: pairs of the next link (or [`Index::END`]) and a weight.
+/// Links in memory that threads share. A link is a pair: the number of the next link (or [`Index::END`]) and a weight.
 pub struct Links<'a, I: Index>(pub &'a [I::Cell]);
 
 impl<I: Index> Links<'_, I> {
-    /// Writes a link.
+    /// Writes the link with number `link`.
     #[inline(always)]
     pub fn write(&self, link: usize, next: I, weight: I) {
         I::set(&self.0[2 * link], next);
@@ -66,8 +67,8 @@ pub fn links_bytes(links: u64, word: u64) -> u64 {
     sum
 }
 
-/// Replaces the weight of every link on the path from `head` by the sum of its own weight and all weights behind it.
-/// Returns the sum of `head`. There may be links off the path; their weights are undefined afterwards.
+/// Replaces the weight of every link on the list from `head` by the sum of its own weight and all weights behind it.
+/// Returns the sum of `head`. The weights of links that the list does not reach are undefined afterwards.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if [`links_bytes`] do not fit the budget; errors of `go_on`.
@@ -80,7 +81,7 @@ pub fn rank_links<I: Index>(links: &mut [I], head: I, context: &Context<'_>) -> 
     walk_twice(&links, len, SHIFT, head, ["add up links", "rank links"], context)
 }
 
-/// Follows links from `head` twice: to add up all weights, then to write sums.
+/// Follows the links from `head` twice: first to add up all weights, then to write the sum from each link to the end.
 fn follow<I: Index>(links: &Links<'_, I>, head: I) -> I {
     let (mut sum, mut link) = (0, head);
     while link != I::END {
@@ -96,9 +97,9 @@ fn follow<I: Index>(links: &Links<'_, I>, head: I) -> I {
     I::of(total)
 }
 
-/// Writes to every element on the path from `head` the weight of itself and of all elements behind it, with one ruler
-/// in each 2^`shift` of the `len` elements. Returns the sum of `head`. The two walks are reported as rounds called
-/// `names`.
+/// Writes to every element on the list from `head` the sum of its own weight and all weights behind it. It walks all
+/// sublists twice, with one ruler in each 2^`shift` of the `len` elements. Returns the sum of `head`. `names` are the
+/// names of the two walks in the report.
 ///
 /// # Errors
 /// Errors of [`rank_links`].
@@ -128,7 +129,7 @@ struct Measure<'a, I: Index, S> {
 }
 
 impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Measure<'_, I, S> {
-    /// The sublist, and the weight of its elements so far.
+    /// Number of the sublist, and sum of the weights of its elements so far.
     type State = (usize, u64);
 
     fn begin(&self, sublist: usize) -> Self::State {
@@ -152,7 +153,7 @@ impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Measure<'_, I, S> {
     }
 }
 
-/// The second walk, which writes sums.
+/// The second walk, which writes the sums to the elements.
 struct Write<'a, I: Index, S> {
     steps: &'a S,
     sublists: Links<'a, I>,
@@ -175,7 +176,7 @@ impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Write<'_, I, S> {
     fn visit(&self, element: usize, sum: &mut u64) -> I {
         let (next, weight) = self.steps.step(element);
         self.steps.put(element, I::of(*sum));
-        // Off the path, sums are undefined and may be too small.
+        // For elements that the list does not reach, sums are undefined and may be too small.
         *sum = sum.wrapping_sub(weight.wide());
         next
     }

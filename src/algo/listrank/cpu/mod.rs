@@ -6,12 +6,12 @@
 //! | [`wyllie`] | n log n | pointer jumping (Wyllie 1979) |
 //! | [`ruling_set`] | n | sublists walked side by side (Helman and JáJá 1999) |
 //!
-//! All engines have the same contract. On entry `list[i]` is the successor of element `i`, or
+//! All engines have the same contract. Before a call, `list[i]` is the successor of element `i`, or
 //! [`Index::END`](super::index::Index::END). Successors are in range, exactly one is `END`, no two are equal, and
-//! `head` is the element that is nobody's successor. So the list is a path from `head` and possibly separate cycles. On
-//! return `list[i]` is the rank of element `i`, which is its number of successors, if all elements are on the path.
-//! Otherwise the engine returns false, and the cells are undefined; [`off_path`] finds an element on a cycle in a fresh
-//! copy of the list. For an empty list `head` is ignored.
+//! `head` is the element that is no element's successor. So the input is a list from `head`, and possibly separate
+//! cycles. If there are no cycles, `list[i]` is the rank of element `i` after the call: the number of elements behind
+//! it. Otherwise the engine returns false, and the contents of `list` are undefined; [`off_path`] finds an element on a
+//! cycle in a fresh copy of the list. For an empty list `head` is ignored.
 
 mod cycle;
 mod flight;
@@ -32,15 +32,15 @@ use crate::algo::listrank::rounds::Rounds;
 use crate::error::Result;
 use crate::memory::Budget;
 
-/// What the caller provides for a ranking.
+/// Resources that the caller lends to a ranking engine.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// Number of threads.
     pub threads: usize,
     /// Memory budget.
     pub budget: &'a Budget,
-    /// Check that all threads call between pieces of work; an error ends the ranking.
+    /// Cancellation check that all threads call from time to time. An error ends the ranking.
     pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
-    /// Records each round.
+    /// Record of the steps of the ranking with their times, for the report.
     pub rounds: &'a Rounds,
 }

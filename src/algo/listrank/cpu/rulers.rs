@@ -1,9 +1,9 @@
-//! Rulers: the elements at which sublists begin.
+//! Rulers: the elements at which sublists begin. There is one in each block of 2^`shift` consecutive elements.
 
 use crate::algo::listrank::index::Index;
 
-/// One ruler in each block of consecutive elements, at a hashed place. Arithmetic identifies a ruler, so that no memory
-/// is read for it.
+/// The rulers of a list: one element in each block of consecutive elements, at a hashed position. Whether an element is
+/// a ruler is computed, so no memory is read for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Rulers {
     /// Number of elements.
@@ -28,7 +28,7 @@ impl Rulers {
         blocks as u64 - u64::from(blocks > 0 && self.of_block(blocks - 1).is_none())
     }
 
-    /// Returns the block of an element.
+    /// Returns the number of the block that contains an element.
     #[inline(always)]
     pub fn block(&self, element: usize) -> usize {
         element >> self.shift
@@ -40,12 +40,12 @@ impl Rulers {
         self.place(element >> self.shift) == element
     }
 
-    /// Returns the ruler of a block. The last block, if it is incomplete, may have none.
+    /// Returns the ruler of a block; `None` if the block is the incomplete last one and has none.
     pub fn of_block(&self, block: usize) -> Option<usize> {
         Some(self.place(block)).filter(|&place| place < self.len)
     }
 
-    /// Returns the hashed place of the ruler in a block.
+    /// Returns the element at the hashed position in a block. In an incomplete last block it may be out of range.
     #[inline(always)]
     fn place(&self, block: usize) -> usize {
         let mut hash = (block as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
@@ -54,8 +54,8 @@ impl Rulers {
         (block << self.shift) + (hash >> (64 - self.shift)) as usize
     }
 
-    /// Returns the number of the sublist that begins at `head`: the number of its block if `head` is a ruler, otherwise
-    /// the number after all blocks.
+    /// Returns the number of the sublist that begins at `head`. It is the number of the block if `head` is a ruler,
+    /// otherwise the number of blocks.
     pub fn sublist<I: Index>(&self, head: I) -> usize {
         if self.contains(head.at()) { self.block(head.at()) } else { self.blocks() }
     }

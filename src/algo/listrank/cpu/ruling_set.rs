@@ -1,10 +1,11 @@
-//! The engine for lists in memory: each thread walks many sublists side by side.
+//! The ruling-set engine for lists in memory. Each thread walks many sublists (parts of the list from one ruler to the
+//! next) at the same time.
 //!
 //! On two cores, 2^26 elements in random order take 0.35 to 0.6 s; [`serial`](super::serial) takes 12 s. The last pass
-//! takes 5 % of the time if the ranks of the sublists' first elements fit the second-level cache, as with blocks of 512
-//! elements (20 % with blocks of 256 and links in pairs). Ranking the sublists takes less than 1 %. Two variants did
-//! not pay: 16 or 24 sublists in flight instead of 48 (a fifth slower), and prefetching into the first-level cache (as
-//! fast as into the second).
+//! takes 5 % of the time if the ranks of the sublists' first elements fit the second-level cache. They do with one
+//! ruler in 512 elements. With one in 256, and pairs instead of ranks, the pass takes 20 %. Ranking the sublists takes
+//! less than 1 %. Two variants did not pay: 16 or 24 sublists in flight instead of 48 (a fifth slower), and prefetching
+//! into the first-level cache (as fast as into the second).
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +19,7 @@ use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::memory::prefetch;
 
-/// Binary logarithm of the elements in a block with one ruler.
+/// Base-2 logarithm of the number of elements per ruler.
 const SHIFT: u32 = 9;
 /// Number of elements that a thread converts to ranks at a time.
 const PART: usize = 1 << 16;
@@ -30,13 +31,15 @@ pub fn bytes(n: u64, word: u64) -> u64 {
     2 * word * sublists + links_bytes(sublists, word)
 }
 
-/// Ranks a list with many cache misses in flight in each thread, where following the list has one miss per element in
-/// turn. Its time falls with the number of threads. The contract is that of [the module](super).
+/// Ranks a list by ruling sets. Each thread has many cache misses in flight, while a thread that follows the whole list
+/// waits for one miss after another. The time falls with the number of threads. [The module](super) describes the
+/// contract.
 ///
 /// # Source
 /// D. R. Helman and J. JáJá, "Designing practical efficient algorithms for symmetric multiprocessors", ALENEX 1999. Any
-/// free thread takes the next sublists. The walk overwrites each successor with its sublist and offset, as on GPUs: Z.
-/// Wei and J. JáJá, "Optimization of linked list prefix computations on multithreaded GPUs using CUDA", IPDPS 2010.
+/// free thread takes the next sublists. The walk overwrites each element's successor with the element's sublist and its
+/// offset there, as on GPUs: Z. Wei and J. JáJá, "Optimization of linked list prefix computations on multithreaded GPUs
+/// using CUDA", IPDPS 2010.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if the sublists ([`bytes`]) do not fit the budget; errors of `go_on`.
@@ -64,28 +67,28 @@ pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, conte
         }
         reached
     } else {
-        // Sublist and offset do not fit one cell.
+        // The number of a sublist and an offset in it do not fit one cell of the list.
         walk_twice(&Cells::<I>(I::shared(list)), n, shift, head, ["walk", "rank"], context)?
     };
     Ok(reached.at() == n)
 }
 
-/// Returns the maximum number of sublists of `n` elements, with one ruler in each 2^`shift`. A sublist longer than that
-/// is continued under a new number.
+/// Returns the maximum number of sublists of `n` elements, with one ruler in each 2^`shift`. If a sublist has more than
+/// 2^`shift` elements, the rest counts as another sublist.
 fn sublists(n: usize, shift: u32) -> usize {
     n.div_ceil(1 << shift) + 1 + (n >> shift)
 }
 
-/// Returns true if the number of a sublist and an offset in it fit one cell.
+/// Returns true if the number of a sublist and an offset in it fit one cell of the list.
 fn packs<I: Index>(n: usize, shift: u32) -> bool {
     sublists(n, shift) as u64 <= 1 << (I::BITS - shift)
 }
 
-/// Memory of a walk, which several ranks may share. Everything but the list is initially zero.
+/// Memory of a walk over a list, which several processes may share. Everything but the list is initially zero.
 pub struct WalkMemory<'a, I: Index> {
-    /// The successors, all distinct; after the walk, sublist and offset of each element.
+    /// The successors, all distinct. After the walk, the sublist of each element and its offset there.
     pub list: &'a [I::Cell],
-    /// Links of sublists, as pairs.
+    /// A pair for each sublist: the number of the next sublist, and the number of elements.
     pub links: &'a [I::Cell],
     /// Number of sublists that were started.
     pub taken: &'a AtomicU64,
@@ -93,7 +96,8 @@ pub struct WalkMemory<'a, I: Index> {
     pub fresh: &'a AtomicU64,
 }
 
-/// The walk over all elements. It overwrites each successor with sublist and offset, and links the sublists.
+/// The walk over all elements. It overwrites each element's successor with the element's sublist and offset, and links
+/// the sublists.
 pub struct SublistWalk<'a, I: Index> {
     memory: WalkMemory<'a, I>,
     rulers: Rulers,
@@ -106,17 +110,17 @@ impl<'a, I: Index> SublistWalk<'a, I> {
         SublistWalk { memory, rulers, shift }
     }
 
-    /// Returns the length of [`WalkMemory::links`] for `n` elements; `None` if indices of this width are too narrow.
+    /// Returns the length of [`WalkMemory::links`] for `n` elements; `None` if indices of this type are too narrow.
     pub fn links(n: usize) -> Option<usize> {
         packs::<I>(n, SHIFT).then(|| 2 * sublists(n, SHIFT))
     }
 
-    /// Prepares the walk of ranks that share `memory`, which has at least one element.
+    /// Prepares the walk of processes that share `memory`, which has at least one element.
     pub fn of_ranks(memory: WalkMemory<'a, I>) -> SublistWalk<'a, I> {
         SublistWalk::new(memory, SHIFT)
     }
 
-    /// Walks the sublists that no other rank has taken. The walk is complete once all ranks have returned.
+    /// Walks the sublists that no other process has taken. The walk is complete once all processes have returned.
     ///
     /// # Errors
     /// Errors of `go_on`.
@@ -132,8 +136,8 @@ impl<'a, I: Index> SublistWalk<'a, I> {
         self.rulers.blocks() + 1 + self.memory.fresh.load(Ordering::Relaxed) as usize
     }
 
-    /// Ranks the elements of `part` after the walk of all ranks, with a copy of the sublists in private memory. Returns
-    /// false if the list has a cycle; the cells are undefined then.
+    /// Ranks the elements of `part` after all processes have walked the list. First ranks the list of sublists, in
+    /// private memory. Returns false if the list has a cycle; the cells of the list are undefined then.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`]; errors of `go_on`.
@@ -151,11 +155,11 @@ impl<'a, I: Index> SublistWalk<'a, I> {
     }
 }
 
-/// Ranks sublists by their links, and moves the ranks of their first elements to the front, next to each other. Returns
-/// the length of the path.
+/// Ranks the list of sublists, and moves the ranks of their first elements to the start of `links`. Returns the number
+/// of elements from the head to the end of the list.
 fn rank_sublists<I: Index>(links: &mut [I], head: usize, context: &Context<'_>) -> Result<I> {
     let reached = rank_links(links, I::of(head as u64), context)?;
-    // Packed like this, the ranks take half as much cache.
+    // Without the links between them, the ranks take half as much cache.
     for sublist in 0..links.len() / 2 {
         links[sublist] = I::of(links[2 * sublist + 1].wide().wrapping_sub(1));
     }
@@ -180,18 +184,18 @@ fn unpack<I: Index>(cells: &[I::Cell], first: &[I], shift: u32, context: &Contex
     team(context.threads, &finish)
 }
 
-/// The visitor that writes sublist and offset into every cell.
+/// Visitor that overwrites each element's successor with the element's sublist and offset.
 struct Pack<'a, I: Index> {
     list: &'a [I::Cell],
     links: Links<'a, I>,
-    /// First number for sublists that are continued because their offset is full, and how many such numbers are in use.
+    /// First number under which a long sublist is continued, and how many such numbers are in use.
     first_fresh: usize,
     fresh: &'a AtomicU64,
     shift: u32,
 }
 
 impl<I: Index> SublistVisitor<I> for Pack<'_, I> {
-    /// The sublist, and how many of its elements were visited.
+    /// Number of the sublist, and how many of its elements were visited.
     type State = (usize, usize);
 
     fn begin(&self, sublist: usize) -> Self::State {
@@ -222,7 +226,7 @@ impl<I: Index> SublistVisitor<I> for Pack<'_, I> {
     }
 }
 
-/// A list whose elements have weight 1 and whose cells receive ranks.
+/// A list whose elements have weight 1, and whose cells receive ranks.
 struct Cells<'a, I: Index>(&'a [I::Cell]);
 
 impl<I: Index> WeightedList<I> for Cells<'_, I> {

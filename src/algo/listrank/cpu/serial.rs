@@ -1,4 +1,4 @@
-//! The usual serial algorithm, for comparison.
+//! The serial algorithm, for short lists and for comparison.
 
 use super::Context;
 use crate::algo::listrank::index::Index;
@@ -7,8 +7,8 @@ use crate::error::Result;
 /// Number of elements between two calls of `go_on`.
 const STRIDE: u64 = 1 << 20;
 
-/// Ranks a list with one thread. It follows the list from `head`, writes ranks into a second array and copies them
-/// back. Other threads are not used. The contract is that of [the module](super).
+/// Ranks a list with one thread, even if `context` allows more. The thread follows the list from `head`, writes ranks
+/// into a second array and copies them back. [The module](super) describes the contract.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if the second array does not fit the budget; errors of `go_on`.

@@ -1,4 +1,4 @@
-//! Compares all engines with a plain walk.
+//! Compares the ranks that the engines compute with ranks that are known from how a list was built.
 
 use proptest::prelude::*;
 use std::sync::LazyLock;
@@ -21,8 +21,8 @@ fn context<'a>(threads: usize, budget: &'a Budget, go_on: &'a (dyn Fn() -> Resul
     Context { threads, budget, go_on, rounds: &ROUNDS }
 }
 
-/// Builds a list whose path visits the first `path` of `places`. The other places form cycles of the lengths `cycles`,
-/// in turn.
+/// Builds a list on the elements `places`. It visits the first `path` of them in order. The others form cycles with the
+/// lengths `cycles`.
 fn list_of<I: Index>(places: &[usize], path: usize, cycles: &[usize]) -> (Vec<I>, u64) {
     let mut list = vec![I::END; places.len()];
     let mut link = |from: usize, to: usize| list[places[from]] = I::of(places[to] as u64);
@@ -36,7 +36,7 @@ fn list_of<I: Index>(places: &[usize], path: usize, cycles: &[usize]) -> (Vec<I>
     (list, places.first().map_or(0, |&place| place as u64))
 }
 
-/// Ranks of a path, computed from its places and not by following it as the engines do.
+/// Returns the ranks of a list from the order in which it was built, without following successors as the engines do.
 fn ranks_of<I: Index>(places: &[usize]) -> Vec<I> {
     let mut ranks = vec![I::END; places.len()];
     places.iter().rev().enumerate().for_each(|(rank, &place)| ranks[place] = I::of(rank as u64));
@@ -108,7 +108,7 @@ fn lists_of_known_ranks() {
     assert_eq!(list, [2, 1, 0]);
 }
 
-/// Indices of 8 bits: sublist and offset fit a cell only for few elements, and the last index is next to `END`.
+/// Index of 8 bits. A sublist and an offset fit a cell only for few elements, and the last index is next to `END`.
 #[test]
 fn indices_up_to_the_end_of_their_type() {
     for n in (100..140).chain(240..256) {
@@ -128,14 +128,14 @@ fn cycles_are_reported_and_not_followed() {
         all_find_cycles::<u32>(&places, path, &cycles);
         all_find_cycles::<u64>(&places, path, &cycles);
     }
-    // Every element in turn as a cycle of its own, rulers and other elements alike.
+    // Each element in turn becomes a cycle of its own, whether it is a ruler or not.
     for alone in 0..40 {
         let places: Vec<usize> = (0..40).filter(|&place| place != alone).chain([alone]).collect();
         all_find_cycles::<u32>(&places, 39, &[1]);
     }
 }
 
-/// Enough sublists that their list is itself ranked by sublists.
+/// There are enough sublists that the list of sublists is itself ranked by sublists.
 #[test]
 fn many_sublists() {
     let places = shuffled(120_000, 9);
@@ -144,7 +144,7 @@ fn many_sublists() {
     assert!(rank_spaced(&mut list, head, 1, &Context { rounds: &rounds, ..context(3, &budget(), &on) }).unwrap());
     assert!(list == ranks_of::<u32>(&places));
     let taken: Vec<_> = rounds.take().into_iter().map(|round| (round.step.into_owned(), round.elements)).collect();
-    // One ruler in two elements, then one in 64 links, until few links are left. The head has a sublist of its own.
+    // One ruler in two elements, then one in 64 links, until few links are left. The head begins a sublist of its own.
     let [all, some] = [taken[1].1, taken[2].1];
     let names = ["walk", "add up links", "follow links", "rank links", "rank"].map(str::to_owned);
     assert_eq!(taken, names.into_iter().zip([120_000, all, some, all, 120_000]).collect::<Vec<_>>());
@@ -166,7 +166,7 @@ fn links_of_any_weight() {
     assert_eq!(total, sum);
 }
 
-/// An engine ends when `go_on` returns an error, at any time.
+/// An engine ends as soon as `go_on` returns an error.
 #[test]
 fn engines_stop_on_request() {
     let (list, head) = list_of::<u32>(&shuffled(200_000, 7), 200_000, &[]);

@@ -1,4 +1,4 @@
-//! Pointer jumping as published, for comparison.
+//! Pointer jumping on CPUs as published, for comparison.
 
 use super::Context;
 use crate::algo::listrank::index::Index;
@@ -8,9 +8,9 @@ use crate::error::Result;
 /// Number of elements that a thread processes between two calls of `go_on`.
 const STRIDE: usize = 1 << 16;
 
-/// Ranks a list by pointer jumping. In every round each element adds the steps of the element it points to, and then
-/// points to that element's target. Rounds read one array and write another, so that the result of each round does not
-/// depend on the number of threads. The contract is that of [the module](super).
+/// Ranks a list by pointer jumping. In every round each element adds to its distance the distance of the element it
+/// points to, and then points to that element's target. Rounds read one array and write another, so that the result of
+/// each round does not depend on the number of threads. [The module](super) describes the contract.
 ///
 /// # Source
 /// J. C. Wyllie, "The complexity of parallel computations", Cornell University, 1979.
@@ -30,8 +30,8 @@ pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Re
         context.rounds.time("jump", n as u64, || jump(&from, &mut to, context))?;
         std::mem::swap(&mut from, &mut to);
     }
-    // After ⌈log2(n + 1)⌉ rounds pointers have jumped over n elements or more: on the path they have all reached the
-    // end.
+    // After ⌈log2(n + 1)⌉ rounds every pointer has jumped over n elements or more. So all pointers have reached the
+    // end, except on cycles.
     let mut path = true;
     for (pair, rank) in from.chunks_exact(2).zip(list.iter_mut()) {
         path &= pair[0] == I::END;
@@ -40,7 +40,7 @@ pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Re
     Ok(path)
 }
 
-/// Runs one round.
+/// Runs one round of pointer jumping, which reads the pairs in `from` and writes the pairs in `to`.
 fn jump<I: Index>(from: &[I], to: &mut [I], context: &Context<'_>) -> Result<()> {
     let Context { threads, go_on, .. } = *context;
     let share = (from.len() / 2).div_ceil(threads.max(1)).max(1) * 2;

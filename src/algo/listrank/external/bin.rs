@@ -1,4 +1,5 @@
-//! A bin in memory: the links and predecessors of its elements.
+//! A bin in memory. A bin is a range of consecutive elements; a link leads from an element to a later one in the list
+//! and may stand for several steps.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,13 +13,14 @@ use crate::error::Result;
 use crate::memory::Buffer;
 use crate::store::placed::Placed;
 
-/// Arrays that all bins use in turn.
+/// Arrays for the elements of one bin. All bins use them, one after the other.
 pub struct BinArrays<I> {
-    /// Pairs for each element: its target, and the steps to it.
+    /// For each element two numbers: the target of its link, and the number of list steps to the target.
     pub cells: Buffer<I>,
-    /// Pairs for each element: its predecessor outside the bin, and the steps from there; or [`none`] or [`inner`].
+    /// For each element two numbers: its predecessor outside the bin, and the number of steps from there. Instead of a
+    /// predecessor there may be a mark: [`none`] or [`inner`].
     pub entries: Buffer<I>,
-    /// Target of each chain.
+    /// For each chain (a path of links within the bin), the element to which its last link leads.
     pub exits: Buffer<I>,
     /// First element of the bin.
     pub first: u64,
@@ -39,7 +41,7 @@ pub fn inner<I: Index>() -> I {
 }
 
 impl<I: Index> BinArrays<I> {
-    /// Reserves the arrays.
+    /// Reserves the arrays for bins of the size in `work`.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`].
@@ -52,7 +54,7 @@ impl<I: Index> BinArrays<I> {
     /// Reads the links of a bin. Returns false if two links lead to the same element.
     ///
     /// # Errors
-    /// Read errors and of `go_on`.
+    /// Read errors, and errors of `go_on`.
     pub fn load(&mut self, bin: u64, state: &RankingState, work: &Contraction<'_>) -> Result<bool> {
         (self.first, self.len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
         let ranges = self.ranges(work);
@@ -80,14 +82,14 @@ impl<I: Index> BinArrays<I> {
         Ok(entered.into_inner() == with.iter().sum::<u64>())
     }
 
-    /// Divides the elements into ranges, one for each thread.
+    /// Divides the elements of the bin into ranges, one for each thread.
     pub fn ranges(&self, work: &Contraction<'_>) -> Vec<Range<usize>> {
         let each = self.len.div_ceil(work.threads.max(1));
         (0..work.threads.max(1)).map(|t| (t * each).min(self.len)..((t + 1) * each).min(self.len)).collect()
     }
 }
 
-/// The arrays while threads fill them.
+/// The arrays of a bin, shared by the threads that fill them.
 struct SharedBin<'a, I: Index> {
     cells: &'a [I::Cell],
     entries: &'a [I::Cell],
@@ -101,7 +103,8 @@ impl<I: Index> SharedBin<'_, I> {
         I::set(&self.entries[2 * i], none());
     }
 
-    /// Adds a link. Returns true if it leads to an element of the bin.
+    /// Adds the link from `x` to `u`, which stands for `steps` list steps. Returns true if `u` is an element of the
+    /// bin.
     #[inline(always)]
     fn add(&self, x: I, u: I, steps: I) -> bool {
         let from = x.wide().wrapping_sub(self.first);

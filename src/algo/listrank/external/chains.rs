@@ -1,4 +1,5 @@
-//! Elimination of a bin: each chain of links through the bin becomes one link past it.
+//! Elimination of a bin. A chain is a path of links within the bin. Each chain is replaced by one link from the element
+//! before it to the element after it.
 
 use super::bin::{BinArrays, inner, none};
 use super::contraction::Contraction;
@@ -13,11 +14,11 @@ use crate::store::placed::Placed;
 /// Number of elements that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// Eliminates a bin other than the first. Returns what is wrong with the list, if this bin shows it. `Some(None)` means
-/// that two elements have the same successor.
+/// Eliminates a bin other than bin 0. Returns the fault of the list if this bin shows one. `Some(None)` means that two
+/// elements have the same successor.
 ///
 /// # Errors
-/// Read errors, of writing and of `go_on`; [`crate::error::Error::Limit`].
+/// Errors of reading, of writing and of `go_on`; [`crate::error::Error::Limit`].
 pub fn eliminate<I: Index>(
     bin: u64,
     arrays: &mut BinArrays<I>,
@@ -43,7 +44,7 @@ pub fn eliminate<I: Index>(
     write_all(&cells, &arrays.cells[..2 * arrays.len], work)?;
     let requests = Placed::create(path(work.folder, "requests", bin), 0)?;
     write_all(&requests, &arrays.exits[..numbers], work)?;
-    // The answer to the chain that ends the list is never written, so it stays zero.
+    // The answer for the chain that ends the list is never written, so it stays zero.
     let answers = Placed::create(path(work.folder, "answers", bin), (numbers * size_of::<I>()) as u64)?;
     [&cells, &requests, &answers].into_iter().try_for_each(Placed::sync)?;
     weighted.sync(work)?;
@@ -52,14 +53,14 @@ pub fn eliminate<I: Index>(
     Ok(None)
 }
 
-/// Numbers the exits of the bin by their targets: exits to bin 0 first, the end of the list last. The successor in each
-/// cell becomes a place in the bin, or, for an exit, the bin's length plus the number of the exit. Returns the number
-/// of exits to each lower bin and to the end.
+/// Numbers the links that leave the bin, called exits. Exits to bin 0 come first, then exits to bins 1, 2 and so on,
+/// and the end of the list last. The target in each cell is replaced by its index in the bin or, for an exit, by the
+/// bin's length plus the exit's number. Returns the number of exits to each lower bin and to the end.
 fn number_exits<I: Index>(bin: u64, arrays: &mut BinArrays<I>, work: &Contraction<'_>) -> Result<Vec<u64>> {
     let ranges = arrays.ranges(work);
     let (first, len) = (arrays.first, arrays.len as u64);
     let (cells, exits) = (I::shared(&mut arrays.cells), I::shared(&mut arrays.exits));
-    // The index of this bin stands for the end of the list.
+    // The number of this bin stands for the end of the list.
     let target = |next: I| if next == I::END { bin as usize } else { work.sizes.bin(next.wide()) as usize };
     let inside = |next: I| next != I::END && next.wide().wrapping_sub(first) < len;
     let mut counts = gathered(work.threads, &|number| {
@@ -102,13 +103,14 @@ fn number_exits<I: Index>(bin: u64, arrays: &mut BinArrays<I>, work: &Contractio
 #[derive(Default)]
 struct Walked {
     elements: usize,
-    /// Elements without a predecessor, with the target of their chain and the steps to it. Each thread keeps at most
-    /// two.
+    /// Elements without a predecessor, each with the element after its chain and the steps to it. Each thread keeps at
+    /// most two.
     beginnings: Vec<(u64, Option<u64>, u64)>,
 }
 
-/// Walks all chains. Each cell gets the bin's length plus the number of its chain, and the steps to the exit of the
-/// chain. A link to the chain becomes a link past it.
+/// Walks all chains of a bin. The cell of each element gets the bin's length plus the number of its chain, and the
+/// steps from the element to the end of the chain. A link that leads to a chain is replaced by a link to the element
+/// after it.
 fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &Appended, work: &Contraction<'_>) -> Result<Walked> {
     let (first, len) = (arrays.first, arrays.len);
     let (cells, entries, exits) = (I::shared(&mut arrays.cells), &arrays.entries, &arrays.exits);
@@ -146,8 +148,8 @@ fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &Appended, work: &Contrac
     })
 }
 
-/// Walks the chain that begins at `start` twice: to add up its steps, then to write them. Returns the number of the
-/// chain and its total steps.
+/// Walks the chain that begins at `start` twice: first to add up its steps, then to write them. Returns the number of
+/// the chain and its total steps.
 #[inline(always)]
 fn walk_chain<I: Index>(cells: &[I::Cell], len: usize, start: usize, walked: &mut usize) -> (usize, u64) {
     let cell = |i: usize| (I::get(&cells[2 * i]).at(), I::get(&cells[2 * i + 1]).wide());
@@ -173,8 +175,8 @@ fn walk_chain<I: Index>(cells: &[I::Cell], len: usize, start: usize, walked: &mu
     }
 }
 
-/// Advances the beginning of the list past the bin. Returns false if any other element has no predecessor; then two
-/// other elements have the same successor.
+/// Moves the recorded beginning of the list to the element after the chain that begins there. Returns false if any
+/// other element has no predecessor. In that case two elements have the same successor.
 fn advance_beginning<I: Index>(
     walked: &Walked,
     arrays: &BinArrays<I>,

@@ -1,4 +1,5 @@
-//! A ranking by contraction: what the caller lends it, and counters.
+//! Resources and counters of a ranking by contraction, which replaces parts of a list by single links until the rest
+//! fits memory.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,29 +10,30 @@ use crate::error::Result;
 use crate::list::Visit;
 use crate::memory::Budget;
 
-/// A scan of a list. It calls its argument from any threads and in any order, with the first index and the successors
-/// of consecutive elements; -1 ends the list. Every element comes once, and successors are in range.
+/// A function that scans a list. It calls its argument with the first index and the successors of consecutive elements.
+/// -1 stands for no successor. Every element comes once, in any order and on any thread, and successors are in range.
 pub type ListScan<'a> = &'a dyn Fn(Visit<'_>) -> Result<()>;
 
 /// A ranking of one list by contraction.
 pub struct Contraction<'a> {
-    /// Division into bins.
+    /// Division of the list into bins.
     pub sizes: BinSizes,
     /// Folder of the ranking's files. It is created if it is missing, and contains nothing else. [`disk`](super::disk)
     /// is an upper bound of its size.
     pub folder: &'a Path,
-    /// Key of the input. Files with another key are not used.
+    /// Key of the input. Files that were written with another key are ignored.
     pub key: u64,
     /// Number of threads.
     pub threads: usize,
     /// Memory budget; [`BinSizes::memory`] bytes must be free.
     pub budget: &'a Budget,
-    /// Check that all threads call between pieces of work. An error ends the ranking; the same call resumes it later.
+    /// Cancellation check that all threads call from time to time. An error ends the ranking; the same call resumes it
+    /// later.
     pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
     /// Callback that receives the number of bytes read or written since its last call, about
     /// [`volume`](super::volume) in total.
     pub moved: &'a (dyn Fn(u64) + Sync),
-    /// Records each round: the scan, each eliminated bin and each ranked bin.
+    /// Record of the rounds and their times: the scan, each eliminated bin and each ranked bin.
     pub rounds: &'a Rounds,
     /// Bytes read, and bytes written.
     pub bytes: [AtomicU64; 2],
@@ -50,7 +52,8 @@ impl Contraction<'_> {
         (self.moved)(bytes);
     }
 
-    /// Returns how many numbers a thread reads or writes at a time: a multiple of `record`.
+    /// Returns how many numbers a thread reads or writes at a time: a multiple of `record`, the number of numbers in a
+    /// record.
     pub fn piece<I>(&self, record: usize) -> usize {
         PIECE as usize / size_of::<I>() / record * record
     }

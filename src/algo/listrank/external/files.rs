@@ -1,4 +1,4 @@
-//! The files of bins.
+//! Files for bins, which are ranges of elements: their paths, reading, writing, and buffers for appending.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,10 +10,10 @@ use crate::error::Result;
 use crate::memory::{Buffer, bytes_of, bytes_of_mut};
 use crate::store::placed::Placed;
 
-/// File names, each followed by the number of its bin.
+/// Names of the files of a bin. The number of the bin follows the name.
 pub const NAMES: [&str; 6] = ["unit", "weighted", "chains", "requests", "answers", "ranks"];
 
-/// Returns the path of a file of a bin.
+/// Returns the path of the file `name` of a bin.
 pub fn path(folder: &Path, name: &str, bin: u64) -> PathBuf {
     folder.join(format!("{name}-{bin}"))
 }
@@ -83,8 +83,8 @@ pub struct Appended {
 }
 
 impl Appended {
-    /// Opens or creates one file for each of `ends`, its recorded length in bytes. Bytes beyond that length were not
-    /// recorded and are cut off.
+    /// Opens or creates one file for each of `ends`. These are the lengths in bytes that the journal records; bytes
+    /// after that length are removed.
     ///
     /// # Errors
     /// Errors of [`Placed::create`].
@@ -117,13 +117,13 @@ pub struct BinBuffers<'a, I> {
     to: &'a Appended,
     work: &'a Contraction<'a>,
     memory: Buffer<I>,
-    /// Capacity of each buffer, and how much of each is in use.
+    /// Capacity of each buffer, and how much of it is in use, in numbers.
     each: usize,
     used: Vec<usize>,
 }
 
 impl<'a, I: Index> BinBuffers<'a, I> {
-    /// Reserves the buffers for records of `record` numbers.
+    /// Reserves a buffer per file, for records of `record` numbers.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`].
@@ -153,7 +153,7 @@ impl<'a, I: Index> BinBuffers<'a, I> {
         write(&self.to.files[bin], numbers, at, self.work)
     }
 
-    /// Writes the rest of all buffers.
+    /// Writes the remaining records in all buffers to the files.
     ///
     /// # Errors
     /// Errors of [`Placed::write`].

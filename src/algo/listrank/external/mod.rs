@@ -1,18 +1,20 @@
 //! External list ranking, for lists that do not fit memory.
 //!
-//! The elements are divided into bins of consecutive elements that fit memory. In the first phase the bins are
-//! eliminated, from the last to the second: each chain of links through the bin becomes one link past it, weighted by
-//! the number of its steps. Then bin 0 contains a single path, which is ranked. In the second phase each bin receives
-//! the ranks of the elements after its chains from lower bins, so that ranks are produced in the order of the elements.
+//! The elements are divided into bins, which are ranges of elements that fit memory. In the first phase the bins are
+//! eliminated, from the last to the second. A chain is a path of links within a bin. Each chain is replaced by one link
+//! from the element before it to the element after it, weighted by the number of steps. Then bin 0 contains a single
+//! list, which is ranked. In the second phase, from bin 0 on, each bin gets from lower bins the ranks of the elements
+//! after its chains. So ranks are computed in the order of the elements.
 //!
-//! A link is stored in the file of the higher of the bins of its two elements. An eliminated bin stores, for each
-//! element, its chain and the steps to the end of the chain. For each chain it stores the element after it: a request.
-//! Requests are in the order of the bins they address, and answers are in the order of the requests. After each bin the
-//! state is recorded in a journal, so that a killed ranking resumes there.
+//! A link between two bins is stored in the file of the higher bin. An eliminated bin stores, for each element, its
+//! chain and the steps to the end of the chain. For each chain it stores a request, which is the element whose rank it
+//! needs: the one after the chain. Requests are ordered by the bin of that element, and answers are in the order of the
+//! requests. After each bin the state is recorded in a journal, so that a killed ranking resumes there.
 //!
-//! # Source One-by-one cleaning: J. F. Sibeyn, "From parallel to external list ranking", MPI-I-97-1-021, 1997. It is a
-//! form of the contraction of Y.-J. Chiang et al., "External-memory graph algorithms", SODA 1995; the chains of a bin
-//! take the place of the independent sets.
+//! # Source
+//! One-by-one cleaning: J. F. Sibeyn, "From parallel to external list ranking", MPI-I-97-1-021, 1997. It is a form of
+//! the contraction of Y.-J. Chiang et al., "External-memory graph algorithms", SODA 1995; the chains of a bin take the
+//! place of the independent sets.
 
 mod bin;
 mod chains;
@@ -38,7 +40,8 @@ pub use sizes::{BinSizes, disk, least_memory, memory, volume};
 use bin::BinArrays;
 use state::StateJournal;
 
-/// Receiver of ranks. It is called with the first index and the ranks of consecutive elements, in ascending order.
+/// Callback that receives ranks, as the first index and the ranks of consecutive elements. Calls are in ascending order
+/// of elements.
 pub type OrderedSink<'a, I> = dyn FnMut(u64, &[I]) -> Result<()> + 'a;
 
 /// Result of a completed ranking.
@@ -54,11 +57,12 @@ pub struct Contracted {
     pub resumed_rounds: u64,
 }
 
-/// Ranks the list that `scan` reads, with numbers of type `I`. The type must have at least two
-/// more values than there are elements.
+/// Ranks the list that `scan` reads, with numbers of type `I`. The type `I` must have at least two more values than
+/// there are elements.
 ///
-/// A rank is the number of successors. Ranks stay in files until [`hand_over`]. A later call with the same key and
-/// sizes resumes after the last finished round; a call with others starts again. The caller removes the files.
+/// A rank is the number of elements behind an element. Ranks stay in files until [`hand_over`]. A later call with the
+/// same key and sizes resumes after the last finished round. A call with another key or other sizes starts again. The
+/// caller removes the files.
 ///
 /// # Errors
 /// Errors of the scan and of `go_on`; [`crate::error::Error::Limit`], [`crate::error::Error::DiskFull`],
@@ -74,7 +78,7 @@ pub fn rank<I: Index>(
         && let Some(bad) = rank_bins::<I>(scan, &mut kept, work)?
     {
         if kept.found > 0 {
-            // A wrong list would have been detected by the earlier run, too.
+            // The earlier run would have detected a wrong list, so its files are damaged.
             return Err(Error::corrupt(folder, At::File, "the files that an earlier run left do not form a list"));
         }
         return match bad {
@@ -97,8 +101,8 @@ pub fn hand_over<I: Index>(work: &Contraction<'_>, sink: &mut OrderedSink<'_, I>
     (0..sizes.bins).filter(|&bin| sizes.len(bin) > 0).try_for_each(|bin| ranks::read_back(bin, work, sink))
 }
 
-/// Runs all remaining rounds. Returns what is wrong with the list, if anything. `Some(None)` means that two elements
-/// have the same successor, but not which.
+/// Runs all remaining rounds. Returns the fault of the list, if it has one. `Some(None)` means that two elements have
+/// the same successor, and it is not known which.
 fn rank_bins<I: Index>(
     scan: ListScan<'_>,
     kept: &mut StateJournal,

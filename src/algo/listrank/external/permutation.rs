@@ -1,4 +1,4 @@
-//! Checks that ranks are a permutation, as those of one path are: each number below the length once.
+//! Checks that ranks are a permutation: each number below the length of the list occurs once.
 
 use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, gathered};
@@ -7,8 +7,8 @@ use crate::error::Result;
 /// Number of ranks that a thread adds up at a time.
 const PART: usize = 1 << 16;
 
-/// The sum of ranks and the sum of their squares, modulo 2^64. The sums of a permutation are known, and damage that
-/// changes ranks is unlikely to keep both.
+/// Sum of the ranks and sum of their squares, modulo 2^64. The sums of a permutation are known in advance. Damaged
+/// ranks are unlikely to have the same sums.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PowerSums {
     first: u64,
@@ -19,7 +19,7 @@ impl PowerSums {
     /// Returns the sums of all numbers below `length`.
     pub fn of_all(length: u64) -> PowerSums {
         let before = length.saturating_sub(1);
-        // The products are divisible by 2 and by 6, so some factor is divisible by each divisor.
+        // The products are divisible by 2 and by 6. Each divisor divides one of the factors.
         let halved = if length.is_multiple_of(2) { [length / 2, before] } else { [length, before / 2] };
         let [a, b, c] = [halved[0], halved[1], length.wrapping_add(before)];
         let thirds = match (a % 3, b % 3) {
@@ -31,10 +31,10 @@ impl PowerSums {
         PowerSums { first: product(&halved), second: product(&thirds) }
     }
 
-    /// Adds ranks with `threads` threads.
+    /// Adds up ranks with `threads` threads.
     ///
     /// # Errors
-    /// No errors of its own.
+    /// [`crate::error::Error::Addresses`] if the system can't start a thread.
     pub fn add<I: Index>(&mut self, ranks: &[I], threads: usize) -> Result<()> {
         let parts = Parts::new(ranks.len(), PART);
         let sums = gathered(threads.min(ranks.len().div_ceil(PART)), &|_| {
@@ -70,7 +70,7 @@ mod tests {
             ranks.chunks(70_000).try_for_each(|piece| sums.add(piece, 2)).expect("no refusal");
             assert_eq!(sums, PowerSums::of_all(length), "{length}");
         }
-        // Past 2^64 the expected sums are computed in 128 bits: 6 divides a product of less than 2^127.
+        // At this length the products exceed 2^64, so the expected sums are computed in 128 bits.
         for length in [1u64 << 33, (1 << 41) + 1, 3_000_000_000_001] {
             let (n, before) = (u128::from(length), u128::from(length) - 1);
             let known = PowerSums { first: (n * before / 2) as u64, second: (n * before * (n + before) / 6) as u64 };

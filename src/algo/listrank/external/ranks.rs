@@ -13,11 +13,11 @@ use crate::algo::team::{Parts, team};
 use crate::error::{At, Error, Result};
 use crate::store::placed::Placed;
 
-/// Ranks the elements of bin 0 after all other bins were eliminated. Returns what is wrong with the list, as
-/// [`eliminate`](super::chains::eliminate) does.
+/// Ranks the elements of bin 0 after all other bins were eliminated. Returns the fault of the list, if it has one, like
+/// [`eliminate`](super::chains::eliminate).
 ///
 /// # Errors
-/// Read errors, of writing and of `go_on`; [`crate::error::Error::Limit`].
+/// Errors of reading, of writing and of `go_on`; [`crate::error::Error::Limit`].
 pub fn rank_first<I: Index>(
     arrays: &mut BinArrays<I>,
     kept: &mut StateJournal,
@@ -32,9 +32,9 @@ pub fn rank_first<I: Index>(
     if other.is_some() || begin != expected {
         return Ok(Some(None));
     }
-    // Without a beginning, all remaining elements are on cycles.
+    // Without a first element, all remaining elements are on cycles.
     let Some(begin) = begin else { return Ok(Some(Some(ListFault::Cycle { element: Some(0) }))) };
-    // The sublists of links use the memory of chains, because this bin has none.
+    // Bin 0 has no chains, so their memory is used for its sublists.
     arrays.exits = work.budget.zeroed(0, "no chains")?;
     let links = &mut arrays.cells[..2 * arrays.len];
     let context = Context { threads: work.threads, budget: work.budget, go_on: work.go_on, rounds: &Rounds::default() };
@@ -50,7 +50,7 @@ pub fn rank_first<I: Index>(
     finish(0, arrays, head, kept, work).map(|()| None)
 }
 
-/// Returns the smallest element of bin 0 that is not on the path from `begin`.
+/// Returns the smallest element of bin 0 that the list from `begin` does not reach.
 fn off_path<I: Index>(arrays: &mut BinArrays<I>, begin: usize) -> u64 {
     arrays.entries.fill(I::of(0));
     let mut element = I::of(begin as u64);
@@ -61,7 +61,7 @@ fn off_path<I: Index>(arrays: &mut BinArrays<I>, begin: usize) -> u64 {
     (0..arrays.len).find(|&i| arrays.entries[i] == I::of(0)).unwrap_or_default() as u64
 }
 
-/// Ranks the elements of an eliminated bin from the answers to its requests.
+/// Ranks the elements of an eliminated bin, from the ranks of the elements after its chains.
 ///
 /// # Errors
 /// Errors of [`rank_first`].
@@ -99,10 +99,10 @@ fn damaged(work: &Contraction<'_>, name: &str, bin: u64) -> Error {
     Error::corrupt(path(work.folder, name, bin), At::File, "an index of an element that does not exist")
 }
 
-/// Passes the ranks in the file of a bin to `sink`.
+/// Reads the ranks in the file of a bin and passes them to `sink`.
 ///
 /// # Errors
-/// Read errors and of the sink; [`crate::error::Error::Limit`].
+/// Read errors, and errors of `go_on` and of `sink`; [`crate::error::Error::Limit`].
 pub fn read_back<I: Index>(bin: u64, work: &Contraction<'_>, sink: &mut OrderedSink<'_, I>) -> Result<()> {
     let (first, len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
     let file = Placed::open(path(work.folder, "ranks", bin), (len * size_of::<I>()) as u64)?;
@@ -117,7 +117,7 @@ pub fn read_back<I: Index>(bin: u64, work: &Contraction<'_>, sink: &mut OrderedS
     Ok(())
 }
 
-/// Writes the ranks of a bin, which are in `entries`, to a file, and answers the bins that requested ranks of it.
+/// Writes the ranks of a bin, which are in `entries`, to a file. Answers the requests of higher bins.
 fn finish<I: Index>(
     bin: u64,
     arrays: &BinArrays<I>,
@@ -134,11 +134,11 @@ fn finish<I: Index>(
     kept.tidy(work.folder, &work.sizes)
 }
 
-/// Answers the requests of higher bins for ranks of this bin.
+/// Writes the ranks that higher bins have requested from this bin to their files of answers.
 fn answer<I: Index>(bin: u64, ranks: &[I], first: u64, kept: &StateJournal, work: &Contraction<'_>) -> Result<()> {
     let word = size_of::<I>() as u64;
     let piece = work.piece::<I>(1);
-    // Pieces of the requests of all bins: requesting bin, offset and length.
+    // Parts of the requests, each with the requesting bin, an offset and a length.
     let mut pieces = Vec::new();
     for asking in bin + 1..work.sizes.bins {
         let chains = &kept.now.chains[asking as usize];

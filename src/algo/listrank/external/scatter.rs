@@ -1,4 +1,5 @@
-//! Scatters the input to bins: each link goes to the higher of the bins of its two elements.
+//! Writes the links of the input to files of bins, which are ranges of elements. A link between two bins goes to the
+//! file of the higher bin.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -13,8 +14,7 @@ use crate::error::{Error, Result};
 /// Number of elements between two calls of `go_on`.
 const STRIDE: usize = 1 << 16;
 
-/// Writes the links of the input to the files of their bins. Returns what is wrong with the number of list ends, if
-/// anything.
+/// Writes the links of the input to the files of bins. Returns a fault if not exactly one element has no successor.
 ///
 /// # Errors
 /// Errors of the scan, of writing and of `go_on`; [`Error::Limit`].
@@ -30,7 +30,7 @@ pub fn scatter<I: Index>(
     let (sets, returned) = (Mutex::new(sets), Condvar::new());
     let (elements, ends) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     scan(&|first, successors| {
-        // The scan may have more threads than there are sets of buffers, so some wait.
+        // The scan may have more threads than there are sets of buffers, so some threads wait.
         let mut free = sets.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = loop {
             match free.pop() {
@@ -72,7 +72,7 @@ pub fn scatter<I: Index>(
     Ok(None)
 }
 
-/// Adds the links of some elements to a set of buffers.
+/// Adds the links of the elements from `first` on to the buffers `lines`. Adds elements without a successor to `ends`.
 fn add<I: Index>(
     first: u64,
     successors: &[i64],
@@ -89,7 +89,7 @@ fn add<I: Index>(
                 continue;
             }
             let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
-            // Two are too many, and an error message needs only the smallest.
+            // Two such elements are one too many, and an error message needs only the smallest.
             ends.push(element);
             ends.sort_unstable();
             ends.truncate(2);
@@ -98,8 +98,8 @@ fn add<I: Index>(
     Ok(())
 }
 
-/// Searches the input for the smallest successor that two elements have. It is an internal error if there is none. Makes
-/// as many passes over the input as the elements' marks need to fit memory.
+/// Searches the input for the smallest successor that two elements have. If there is none, it returns an internal
+/// error. It makes several passes over the input if one bit per element does not fit memory.
 ///
 /// # Errors
 /// Errors of the scan; [`Error::Limit`].

@@ -1,27 +1,28 @@
-//! Division of a list into bins by available memory, before anything is read.
+//! Division of a list into bins (ranges of elements) by available memory, before anything is read.
 
 use crate::algo::listrank::index::Shares;
 
-/// Number of bytes that a thread reads at a time.
+/// Number of bytes that a thread reads or writes at a time.
 pub const PIECE: u64 = 1 << 20;
-/// Sizes of the buffer between a thread and one file, the best first. Anything below the last would make small writes.
+/// Possible sizes in bytes of the buffer between a thread and a file, the best one first. Smaller buffers would make
+/// writes too small.
 const BUFFERS: [u64; 5] = [1 << 20, 1 << 19, 1 << 18, 1 << 17, 1 << 16];
-/// Maximum number of bins. Each takes an open file.
+/// Maximum number of bins. Each bin takes an open file.
 const MOST_BINS: u64 = 512;
-/// Numbers in memory for each element of a bin: its link and weight, its predecessor's link and weight, and the target
-/// of its chain.
+/// Number of integers in memory per element of a bin: target and weight of its link, predecessor and weight of the link
+/// from there, and the target of its chain.
 const WORDS: u64 = 5;
 
-/// Sizes of the parts in which a list is ranked.
+/// Division of a list into bins, and the sizes of buffers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BinSizes {
-    /// The bins.
+    /// The bins, as shares of the list.
     pub shares: Shares,
     /// Number of bins of consecutive elements.
     pub bins: u64,
-    /// Bytes of the buffer between a thread and one file.
+    /// Bytes of the buffer between a thread and a file.
     pub buffer: u64,
-    /// Number of threads.
+    /// Number of threads, each of which has a buffer for every file.
     pub threads: u64,
 }
 
@@ -33,16 +34,16 @@ impl BinSizes {
         BinSizes { shares: Shares::new(n, bin_len), bins, buffer, threads: threads.max(1) as u64 }
     }
 
-    /// Returns the bytes of memory that ranking takes with numbers of `word` bytes: one bin and the buffers of the
-    /// threads.
+    /// Returns the bytes of memory that ranking takes with integers of `word` bytes: for one bin, and for the buffers
+    /// of all threads.
     pub fn memory(&self, word: u64) -> u64 {
         let buffers = self.threads * (self.bins * self.buffer + PIECE);
-        // The links of bin 0 are ranked by sublists, in the memory that other bins use for chains, plus a little more
-        // for short lists.
+        // The links of bin 0 are ranked by sublists, in the memory that other bins use for their chains. Short lists
+        // need a little more.
         WORDS * word * self.shares.size + buffers + (1 << 16)
     }
 
-    /// Returns the bin of an element.
+    /// Returns the number of the bin that contains an element.
     #[inline(always)]
     pub fn bin(&self, element: u64) -> u64 {
         self.shares.of(element)
@@ -60,30 +61,31 @@ impl BinSizes {
     }
 }
 
-/// Returns sizes with the fewest bins for which ranking `n` elements, as numbers of `word` bytes, takes at most `limit`
-/// bytes of memory in addition to scanning the input; `None` if there are none.
+/// Returns the division with the fewest bins with which `n` elements, as integers of `word` bytes, are ranked in
+/// `limit` bytes of memory. The memory to scan the input is not included. Returns `None` if there is no such division.
 pub fn memory(n: u64, word: u64, limit: u64, threads: usize) -> Option<BinSizes> {
     let sized = |bins| BUFFERS.iter().map(move |&buffer| BinSizes::of(n, bins, buffer, threads));
     (1..=MOST_BINS).flat_map(sized).find(|sizes| sizes.memory(word) <= limit)
 }
 
-/// Returns the least bytes of memory in which `n` elements can be ranked, as numbers of `word` bytes, in addition to
-/// scanning the input.
+/// Returns the least bytes of memory in which `n` elements can be ranked as integers of `word` bytes, without the
+/// memory to scan the input.
 pub fn least_memory(n: u64, word: u64, threads: usize) -> u64 {
     let sizes = (1..=MOST_BINS).map(|bins| BinSizes::of(n, bins, BUFFERS[BUFFERS.len() - 1], threads).memory(word));
     sizes.min().unwrap_or(u64::MAX)
 }
 
-/// Returns an upper bound of the bytes on disk at any time while `n` elements are ranked, as numbers of `word` bytes:
-/// links (2 or 3 numbers); for elements of finished bins, chain, place, request and answer.
+/// Returns an upper bound of the bytes on disk while `n` elements are ranked as integers of `word` bytes. There are
+/// links (2 or 3 integers) and, for each element of an eliminated bin, a chain, an offset in it, a request and an
+/// answer.
 pub fn disk(n: u64, word: u64) -> u64 {
     8 * word * n + (1 << 20)
 }
 
-/// Returns approximately how many bytes ranking `n` random elements, as numbers of `word` bytes, reads and writes in
-/// its own files.
+/// Returns approximately how many bytes ranking reads and writes in its own files, for `n` elements in random order as
+/// integers of `word` bytes.
 pub fn volume(n: u64, word: u64) -> u64 {
-    // Links twice (2 numbers, then 3), chain and place (2), request (1), answer (1) and rank (1); each is written and
+    // Links twice (2 integers, then 3), chain and offset (2), request (1), answer (1) and rank (1). Each is written and
     // read.
     20 * word * n
 }

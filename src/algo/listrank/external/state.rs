@@ -1,4 +1,4 @@
-//! The journal of a ranking: which rounds are finished, and the lengths of the files at that time.
+//! The journal of a ranking with files: which rounds are finished, and the lengths of the files at that time.
 
 use std::path::{Path, PathBuf};
 
@@ -12,45 +12,45 @@ use crate::store::replace::{remove_file, sync_folder};
 /// State of a ranking after its last journal record.
 #[derive(Debug, Clone, Default)]
 pub struct RankingState {
-    /// Whether all links of the input are in bins.
+    /// Whether all links of the input are in the files of bins.
     pub scanned: bool,
-    /// Number of bins that are not eliminated; at least 1, because bin 0 is never eliminated.
+    /// Number of bins that are not eliminated. It is at least 1, because bin 0 is never eliminated.
     pub left: u64,
-    /// Lengths in bytes of the files of unweighted links, by bin.
+    /// Lengths in bytes, by bin, of the files of links of one step each.
     pub unit: Vec<u64>,
-    /// Lengths in bytes of the files of weighted links, by bin.
+    /// Lengths in bytes, by bin, of the files of links with a number of steps each.
     pub weighted: Vec<u64>,
-    /// Number of chains of each eliminated bin that continue in each lower bin, and of chains that end the list.
+    /// For each eliminated bin, the number of its chains that lead to each lower bin, and the number that end the list.
     pub chains: Vec<Vec<u64>>,
     /// The first element of the list, once its bin is known.
     pub head: Option<u64>,
-    /// The first element of the rest of the list, after the eliminated chains from the head on.
+    /// First element of the remaining list. Chains from the head to here are eliminated.
     pub current: Option<u64>,
-    /// Number of steps from the head to `current`.
+    /// Number of list steps from the head to `current`.
     pub before: u64,
     /// Number of bins whose ranks are stored.
     pub ranked: u64,
 }
 
-/// Number of the record of a finished scan. An eliminated bin has its own number plus 1, a ranked bin its number plus
-/// [`RANKED`].
+/// Number of the journal record for a finished scan. The record for an eliminated bin has the bin's number plus 1, the
+/// record for a ranked bin has the bin's number plus [`RANKED`].
 const SCANNED: u64 = 0;
 const RANKED: u64 = 1 << 32;
 
-/// The state and the journal that stores it.
+/// The state of a ranking, and the journal that stores it.
 pub struct StateJournal {
-    /// Path of the journal, in the folder.
+    /// Path of the journal, in the folder of the ranking.
     path: PathBuf,
     journal: Journal,
-    /// The current state.
+    /// The state after the last record.
     pub now: RankingState,
-    /// Number of records that an earlier run left.
+    /// Number of journal records that an earlier run left.
     pub found: u64,
 }
 
 impl StateJournal {
-    /// Restores the state that an earlier run with this key and these sizes left. Files that do not belong to this
-    /// state are removed.
+    /// Restores the state from an earlier run with this key and these sizes. Removes files that do not belong to this
+    /// state.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -104,7 +104,7 @@ impl StateJournal {
         Some(())
     }
 
-    /// Records that all links of the input are in bins.
+    /// Records that all links of the input are in the files of bins.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
@@ -133,7 +133,7 @@ impl StateJournal {
 
     fn note(&mut self, record: Record) -> Result<()> {
         failpoint::hit("listrank.round").map_err(|e| Error::io("note a round", &self.path, e))?;
-        // New files are durable only once their names are.
+        // A new file is durable only once its name is.
         sync_folder(&self.path)?;
         self.journal.append(std::slice::from_ref(&record))?;
         self.journal.sync()?;
@@ -164,7 +164,7 @@ impl StateJournal {
     }
 }
 
-/// Encodes an element or none as a word; indices are below the largest value.
+/// Encodes an optional element as a word. The largest value, which is no element's index, stands for `None`.
 fn word(element: Option<u64>) -> u64 {
     element.unwrap_or(u64::MAX)
 }

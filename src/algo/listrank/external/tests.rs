@@ -1,4 +1,4 @@
-//! Ranks small lists in many bins and compares the ranks with those of a plain walk.
+//! Ranks small lists in many bins and compares the ranks with ranks that are known from how a list was built.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::memory::Budget;
 use crate::store::placed::Placed;
 
-/// Returns the successors (-1 at the end) of a list that visits `places` in turn.
+/// Returns the successors (-1 at the end) of a list that visits `places` in order.
 fn list_of(places: &[usize]) -> Vec<i64> {
     let mut list = vec![-1; places.len()];
     places.windows(2).for_each(|two| list[two[0]] = two[1] as i64);
@@ -114,10 +114,10 @@ fn faults_name_their_elements() {
         assert_eq!(bad(&|list| list[last] = head as i64), ListFault::Tails { count: 0, element: None });
         let tails = ListFault::Tails { count: 2, element: Some(last.min(head) as u64) };
         assert_eq!(bad(&|list| list[head] = -1), tails);
-        // Each element in turn gets another successor: one further along the path (the elements between become a
-        // cycle), or the successor of another element.
+        // The successor of one element at a time is changed to an element further along the list, so that the elements
+        // between become a cycle, or to the successor of another element.
         for at in (1..199).step_by(if bins == 5 { 9 } else { 40 }) {
-            // The path skips some elements, which become a cycle.
+            // The list skips some elements, which become a cycle.
             let cycle = &places[at / 2 + 1..=at];
             let found = bad(&|list| {
                 list[places[at / 2]] = places[at + 1] as i64;
@@ -164,7 +164,7 @@ fn a_ranking_stopped_anywhere_resumes() {
     assert_eq!(resumed.into_inner(), 8);
 }
 
-/// Opens the files of a ranking in `bins` bins.
+/// Opens the existing files of a ranking in `bins` bins.
 fn files_of(folder: &Path, bins: u64) -> Vec<Placed> {
     let all = files::NAMES.iter().flat_map(|name| (0..bins).map(|bin| files::path(folder, name, bin)));
     all.filter_map(|path| Placed::open(path, 0).ok()).collect()
@@ -188,7 +188,7 @@ fn unrecorded_bytes_are_cut_off() {
     assert!(longer > 0);
     attempt::<u32>(&list, sizes, folder.path(), &|| Ok(()), &mut ranks).unwrap().unwrap();
     assert!(ranks == ranks_of(&places));
-    // A ranking with another key does not use these files.
+    // A ranking with other sizes does not use these files.
     let other = BinSizes::of(500, 3, 64, 2);
     let Ok(found) = attempt::<u32>(&list, other, folder.path(), &|| Ok(()), &mut ranks).unwrap() else {
         panic!("a list")

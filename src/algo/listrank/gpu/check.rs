@@ -1,4 +1,4 @@
-//! Checks on the GPU that the successors form a list, possibly with cycles.
+//! Checks on the GPU that successors form a list, apart from cycles.
 #![allow(unsafe_code)] // kernel launches
 
 use super::room::{FOUND, seen_words};
@@ -10,7 +10,7 @@ use crate::error::Result;
 
 const NONE: u64 = u64::MAX;
 
-/// Checks all successors, and finds the head.
+/// Checks all successors and finds the head of the list. Returns the faults of the list, except cycles.
 pub(super) fn check<I: Index>(gpu: &mut ListOnGpu<'_, I>, go_on: CancelCheck<'_>) -> Result<Vec<ListFault>> {
     let kernel = gpu.kernel_by_width(["check_list", "check_list_wide"])?;
     let queue = &gpu.workspace.queue;

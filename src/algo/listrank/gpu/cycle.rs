@@ -9,7 +9,7 @@ use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::gpu::DeviceSlice;
 
-/// Returns the smallest element on a cycle.
+/// Returns the smallest element on a cycle of an input whose list begins at `head`; `None` if there is no cycle.
 pub(super) fn smallest<I: Index>(gpu: &ListOnGpu<'_, I>, head: u64, go_on: CancelCheck<'_>) -> Result<Option<u64>> {
     let (words, at) = gpu.span::<u64>(0, cycle_sublists(gpu.length));
     let (seen, _) = gpu.span::<u32>(at, seen_words(gpu.length));
@@ -37,7 +37,7 @@ pub(super) fn smallest<I: Index>(gpu: &ListOnGpu<'_, I>, head: u64, go_on: Cance
     Ok(None)
 }
 
-/// Returns the smallest of the elements in from..to that do not lead to the end of the list.
+/// Returns the smallest element in from..to from which the end of the list can't be reached.
 fn outside<I: Index>(
     gpu: &ListOnGpu<'_, I>,
     sublists: Sublists,

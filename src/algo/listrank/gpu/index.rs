@@ -1,13 +1,13 @@
-//! Indices of elements in GPU memory, and as the words of slots.
+//! Conversions between indices of elements and 32-bit words in GPU memory or in pinned host memory.
 #![allow(unsafe_code)] // words of a slot seen as indices
 
 use super::{HEADER, TEXT};
 use crate::algo::listrank::index::Index;
 use crate::gpu::{DeviceSlice, constant};
 
-/// Bits of the number of elements of a sublist, in its word.
+/// Number of bits for the length of a sublist in its 64-bit word, which also has the number of the next sublist.
 pub(super) const LENGTH_BITS: u32 = constant(HEADER, "LENGTH_BITS");
-/// Base-2 logarithm of the elements of a sublist that have one number.
+/// Base-2 logarithm of the maximum number of elements in a part of a sublist. A longer sublist has several parts.
 pub(super) const PART_BITS: u32 = constant(TEXT, "PART_BITS");
 
 /// Returns the size of an index in words of 32 bits.
@@ -15,25 +15,25 @@ pub(super) const fn words_per_index<I: Index>() -> u64 {
     I::BITS as u64 / 32
 }
 
-/// Returns the maximum number of parts such that a part number fits an index next to the place in the part, and fits a
-/// word.
+/// Returns the maximum number of parts of sublists. A part's number must fit an index together with an offset in the
+/// part, and a 64-bit word together with a length.
 pub(super) fn most_numbers<I: Index>() -> u64 {
     if I::BITS == 32 { 1 << (32 - PART_BITS) } else { (1 << (64 - LENGTH_BITS)) - 1 }
 }
 
-/// Views words of a slot as indices.
+/// Views words of pinned memory as indices.
 pub(super) fn indices<I: Index>(words: &[u32]) -> &[I] {
     // SAFETY: any bytes are a valid index; slots are whole pages, so that nothing is left over at either end.
     unsafe { words.align_to().1 }
 }
 
-/// Views words of a slot as mutable indices.
+/// Views words of pinned memory as mutable indices.
 pub(super) fn indices_mut<I: Index>(words: &mut [u32]) -> &mut [I] {
     // SAFETY: as above.
     unsafe { words.align_to_mut().1 }
 }
 
-/// Views a slice of indices in GPU memory as words.
+/// Views a slice of indices in GPU memory as 32-bit words.
 pub(super) fn as_words<I: Index>(slice: DeviceSlice<I>) -> DeviceSlice<u32> {
     DeviceSlice::at(slice.address(), slice.len() * words_per_index::<I>())
 }

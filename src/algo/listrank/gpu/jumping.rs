@@ -6,8 +6,8 @@ use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::gpu::DeviceSlice;
 
-/// Ranks a list by pointer jumping of every element, on words of 64 bits. Returns the number of elements from the head
-/// to the end of the list, or 0 if the end is not reached.
+/// Ranks a list by pointer jumping of every element. A word of 64 bits has an element's pointer and distance. Returns
+/// the number of elements from the head to the end of the list, or 0 if the end is not reached.
 pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: CancelCheck<'_>) -> Result<u64> {
     let (words, _) = gpu.span::<u64>(0, gpu.length);
     gpu.rounds.time("make words", gpu.length, || {
@@ -23,8 +23,8 @@ pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: Cance
     Ok(if next == u64::from(u32::MAX) { distance + 1 } else { 0 })
 }
 
-/// Runs rounds of jumps until all words point to the end. Words on a cycle never do, so the number of rounds is limited
-/// to what a list takes.
+/// Runs rounds of pointer jumping until all pointers reach the end of the list. Pointers on a cycle never do, so the
+/// number of rounds is limited to what a list without cycles needs.
 pub(super) fn jump_all<I: Index>(
     gpu: &ListOnGpu<'_, I>,
     name: &'static str,
@@ -35,7 +35,7 @@ pub(super) fn jump_all<I: Index>(
     let kernel = gpu.kernel(name)?;
     let queue = &gpu.workspace.queue;
     let is_left = gpu.counters.part(0..1);
-    // Each round doubles the distance. One more round detects that nothing is left.
+    // Each round doubles the distance. One more round detects that no pointer is left.
     for _ in 0..=u64::BITS - words.len().leading_zeros() {
         go_on()?;
         let mut left = [0];
@@ -53,8 +53,8 @@ pub(super) fn jump_all<I: Index>(
     Ok(())
 }
 
-/// Converts the successors, which are in the second half of the memory, to words. Each step converts the first half of
-/// the remaining successors; their words only overwrite successors that are already converted.
+/// Converts the successors, which are in the second half of the memory, to 64-bit words from its start on. Each step
+/// converts half of the remaining successors. Their words overwrite only successors that are already converted.
 fn make_words<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>) -> Result<()> {
     let kernel = gpu.kernel("words_of_elements")?;
     let queue = &gpu.workspace.queue;
@@ -69,8 +69,8 @@ fn make_words<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>) -> Resu
     Ok(())
 }
 
-/// Compacts the distances of all words to the start of their memory. Each step doubles the number of distances, which
-/// only overwrite words that are already read.
+/// Moves the distances of all words to the start of their memory. Each step doubles the number of distances, which
+/// overwrite only words that are already read.
 fn keep_distances<I: Index>(gpu: &mut ListOnGpu<'_, I>, words: DeviceSlice<u64>) -> Result<()> {
     let kernel = gpu.kernel("ranks_of_words")?;
     let queue = &gpu.workspace.queue;

@@ -4,12 +4,13 @@
 //! order. Ranks overwrite the successors.
 //!
 //! A list is ranked by its sublists (Wei and JáJá, IPDPS 2010; Helman and JáJá, ALENEX 1999). One of every 256 places
-//! (64 in lists below 2^28) is a splitter. A hash of the block's number gives its place, so that no flags and no table
-//! of splitters are read. Each thread walks from one splitter to the next and then takes another sublist. It overwrites
-//! each successor with the number of the sublist and the place in it. A sublist longer than 256 is continued under a
-//! new number, so that both numbers fit 32 bits. The list of sublists, 256 times shorter, is ranked by pointer jumping
-//! (Wyllie, 1979) on words of 64 bits, which hold a number and a length and change atomically. A pass over all elements
-//! then adds the ranks of their sublists. Ranking takes 4.1 bytes per element, 4.3 in short lists.
+//! (64 in lists below 2^28) is a splitter. A hash of the block's number gives the splitter's offset in the block, so
+//! that no flags and no table of splitters are read. Each thread walks from one splitter to the next and then takes
+//! another sublist. It overwrites each successor with the number of the sublist and the element's offset there. A
+//! sublist longer than 256 is continued under a new number as another part, so that both numbers fit 32 bits. The list
+//! of sublists, 256 times shorter, is ranked by pointer jumping (Wyllie, 1979) on words of 64 bits, which hold a number
+//! and a length and change atomically. A pass over all elements then computes their ranks from the ranks of their
+//! sublists. Ranking takes 4.1 bytes per element, 4.3 in short lists.
 //!
 //! Every loop ends for any input: the check has already established that successors are distinct, and part numbers are
 //! limited. A cycle is detected by the rank of the head.
@@ -48,7 +49,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{COMMON, DeviceSlice, Kernel, ProgramSource, Workspace, slice_bytes};
 use room::{COUNTERS, FOUND, RankingRoom, SEEN};
 
-/// The program of list ranking.
+/// The GPU program of list ranking.
 pub static PROGRAM: ProgramSource = ProgramSource {
     name: "listrank.cu",
     text: TEXT,
@@ -61,10 +62,10 @@ pub static PROGRAM: ProgramSource = ProgramSource {
 const TEXT: &str = include_str!("../../../../kernels/listrank.cu");
 const HEADER: &str = include_str!("../../../../kernels/listrank.cuh");
 
-/// Check that is called between steps; an error ends the phase.
+/// Cancellation check that each phase calls between its steps. An error ends the phase.
 pub type CancelCheck<'a> = &'a (dyn Fn() -> Result<()> + Sync);
 
-/// Callback that fills a slot with the successors of the elements from the given index on.
+/// Callback that fills a buffer with the successors of the elements from the given index on.
 pub type SuccessorSource<'a, I> = &'a (dyn Fn(u64, &mut [I]) -> Result<()> + Sync);
 
 /// Callback that receives the ranks of the elements from the given index on.
@@ -79,11 +80,11 @@ pub struct ListOnGpu<'w, I: Index> {
     length: u64,
     /// Number of successors that one pass of the check covers.
     seen: u64,
-    /// The successors.
+    /// GPU memory of the successors.
     successors: DeviceSlice<I>,
-    /// The successors, or the ranks once they are computed.
+    /// The successors in this memory, or the ranks once they are computed.
     list: DeviceSlice<I>,
-    /// All memory of the method. It includes the successors if the method works on words.
+    /// All GPU memory of the method. For pointer jumping it includes the successors.
     extra: DeviceSlice<u8>,
     found: DeviceSlice<u64>,
     counters: DeviceSlice<u32>,
@@ -101,8 +102,8 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         Self::with_spacing(workspace, length, method, room::spacing(length), SEEN)
     }
 
-    /// Reserves memory like [`Self::new`], with one splitter in 2^`shift` places (more places if the numbers would not
-    /// fit). Each pass of the check covers `seen` successors: a multiple of 32, at most 2^27. Tests use it so that
+    /// Reserves memory like [`Self::new`], with one splitter in 2^`shift` elements, or fewer if the part numbers would
+    /// not fit. Each pass of the check covers `seen` successors: a multiple of 32, at most 2^27. Tests use it so that
     /// short lists reach the code paths of long ones.
     ///
     /// # Errors
@@ -141,7 +142,8 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         self.rounds.take()
     }
 
-    /// Copies all successors to the GPU. Many threads call `source`, in any order. All ones stand for no successor.
+    /// Copies all successors to the GPU. Many threads call `source`, in any order, to get them. An index whose bits are
+    /// all ones stands for no successor.
     ///
     /// # Errors
     /// The first error of `source` or `go_on`; [`Error::Lost`].
@@ -150,9 +152,9 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         transfer::fill(self, source, go_on)
     }
 
-    /// Checks that every successor is an element or the end, that no two successors are the same element, and that
-    /// exactly one element has none. The returned faults are in the order of [`ListFault`]. Without faults the list has a
-    /// head. Cycles are found only by [`Self::rank`].
+    /// Checks that every successor is an element or the end of the list, that no two elements have the same successor,
+    /// and that exactly one element has none. The returned faults are in the order of [`ListFault`]. If there are none,
+    /// the list has a head. Only [`Self::rank`] detects cycles.
     ///
     /// # Errors
     /// Errors of `go_on`; [`Error::Lost`].
@@ -161,9 +163,9 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         if self.length == 0 { Ok(Vec::new()) } else { check::check(self, go_on) }
     }
 
-    /// Ranks the list, which [`Self::check`] must have checked: each successor is replaced by the number of elements
-    /// behind the element. If some elements form cycles, returns how many do not. The successors are lost then, and
-    /// [`Self::cycle`] needs them again.
+    /// Ranks the list, which [`Self::check`] must have checked: the successor of each element is replaced by the number
+    /// of elements behind it. If some elements form cycles, returns the number of elements that do not. The successors
+    /// are lost then, and [`Self::cycle`] needs them again.
     ///
     /// # Errors
     /// Errors of `go_on`; [`Error::Lost`].
@@ -179,8 +181,8 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         Ok(Some(in_list).filter(|&in_list| in_list != self.length))
     }
 
-    /// Returns the smallest element on a cycle. The list must be filled and checked again after ranking. It is not
-    /// changed.
+    /// Returns the smallest element on a cycle. The list must have been filled and checked again after ranking. It is
+    /// not changed.
     ///
     /// # Errors
     /// Errors of `go_on`; [`Error::Lost`].
@@ -192,7 +194,7 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         cycle::smallest(self, head, go_on)
     }
 
-    /// Copies all ranks to the host. Many threads call `take`, in any order.
+    /// Copies all ranks to the host. Many threads call `take`, in any order, to receive them.
     ///
     /// # Errors
     /// The first error of `take` or `go_on`; [`Error::Lost`].
@@ -200,7 +202,7 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         transfer::fetch(self, take, go_on)
     }
 
-    /// Returns `len` items of the method's memory from byte `at` on, and the offset of the byte after them.
+    /// Returns `len` items of the method's memory from byte `at` on, and the byte offset after them.
     fn span<T>(&self, at: u64, len: u64) -> (DeviceSlice<T>, u64) {
         (DeviceSlice::at(self.extra.address() + at, len), at + slice_bytes::<T>(len))
     }

@@ -1,20 +1,22 @@
-//! Sizes of the GPU memory that ranking takes in addition to a list. Plans and runs call the same functions.
+//! Sizes of the GPU memory that ranking takes in addition to a list. Plans and runs call the same functions. A splitter
+//! is an element at which a sublist begins.
 
 use super::index::{PART_BITS, most_numbers};
 use crate::algo::listrank::index::Index;
 use crate::gpu::slice_bytes;
 
-/// Number of counters of the kernels.
+/// Number of 32-bit counters that the kernels use.
 pub(super) const COUNTERS: u64 = 2;
-/// Number of 64-bit words that a check returns.
+/// Number of 64-bit words in the result of a check.
 pub(super) const FOUND: u64 = 8;
 
-/// Number of successors that one pass of the check covers: their bits stay in the cache (16 MiB).
+/// Number of successors that one pass of the check covers. The bits for them take 16 MiB and stay in the cache.
 pub(super) const SEEN: u64 = 1 << 27;
-/// Number of elements from which on splitters are rarer. In shorter lists splitters are closer, so that all threads
-/// have sublists (1e7: 1.16 ms, not 1.73).
+/// Length of a list from which on splitters are farther apart. Shorter lists have more splitters, so that all threads
+/// have sublists (1e7 elements take 1.16 ms, not 1.73).
 const MANY: u64 = 1 << 28;
-/// Base-2 logarithm of the widest spacing of splitters, for lists whose part numbers would otherwise not fit a word.
+/// Base-2 logarithm of the widest spacing of splitters. Spacing is widened for lists whose part numbers would otherwise
+/// not fit a word.
 const WIDEST: u32 = 16;
 /// Maximum number of elements that 32 bits can index, next to the mark for the end of the list.
 const MOST_NARROW: u64 = u32::MAX as u64 - 1;
@@ -22,34 +24,34 @@ const MOST_NARROW: u64 = u32::MAX as u64 - 1;
 /// A method by which a GPU ranks a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuMethod {
-    /// Sublists between splitters are walked concurrently, and the list of sublists is ranked (Wei and JáJá, IPDPS
+    /// Sublists between splitters are walked concurrently. Then the list of sublists is ranked (Wei and JáJá, IPDPS
     /// 2010).
     RulingSet,
     /// Every element jumps to the successor of its successor until all have reached the end (Wyllie, 1979).
     Wyllie,
 }
 
-/// Sizes of what one of the methods needs to rank a list.
+/// Sizes of the memory that a method needs to rank a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RankingRoom {
     pub method: GpuMethod,
-    /// Base-2 logarithm of the spacing of splitters.
+    /// Base-2 logarithm of the spacing of splitters, in elements.
     pub shift: u32,
-    /// Number of sublists.
+    /// Number of sublists, including the sublist of the head.
     pub sublists: u64,
-    /// Number of parts of sublists.
+    /// Number of parts of sublists. A long sublist has several parts.
     pub parts: u64,
     /// Bytes that only this method needs.
     pub extra: u64,
 }
 
 impl RankingRoom {
-    /// Plans memory for `n` elements with one splitter in 2^`shift`, or a wider spacing if the numbers would not fit.
-    /// Returns `None` if the method can't rank so many elements.
+    /// Plans memory for `n` elements with one splitter in 2^`shift` elements, or a wider spacing if the part numbers
+    /// would not fit. Returns `None` if the method can't rank so many elements.
     pub fn of<I: Index>(n: u64, method: GpuMethod, shift: u32) -> Option<RankingRoom> {
         match method {
             GpuMethod::Wyllie => (n <= MOST_NARROW && I::BITS == 32).then(|| {
-                // Words take twice as much memory as successors. The last words overlap the successors.
+                // The 64-bit words take twice as much memory as the successors. The last words overlap the successors.
                 let extra = slice_bytes::<u32>(n);
                 RankingRoom { method, shift: 0, sublists: 0, parts: 0, extra }
             }),
@@ -78,24 +80,24 @@ pub(super) fn small_bytes() -> u64 {
     slice_bytes::<u64>(FOUND) + slice_bytes::<u32>(COUNTERS)
 }
 
-/// Returns the number of words that mark which successors were seen.
+/// Returns the number of 32-bit words in a bitmap of the successors that one pass of the check covers.
 pub(super) fn seen_words(n: u64) -> u64 {
     n.min(SEEN).div_ceil(32)
 }
 
-/// Returns the number of sublists in which cycles are searched.
+/// Returns the number of sublists into which the search for cycles divides a list of `n` elements.
 pub(super) fn cycle_sublists(n: u64) -> u64 {
     n.div_ceil(1 << spacing(n)) + 1
 }
 
-/// Returns the bytes that the search for cycles takes: the words of sublists, and marks. The check before it takes only
-/// the marks.
+/// Returns the bytes that the search for cycles takes: a word per sublist, and a bitmap. The check before it takes only
+/// the bitmap.
 fn cycle_bytes(n: u64) -> u64 {
     slice_bytes::<u64>(cycle_sublists(n)) + slice_bytes::<u32>(seen_words(n))
 }
 
-/// Returns the bytes of an index for ranking a list of `n` elements on a GPU: 4 if all numbers of `method` fit 32 bits,
-/// else 8.
+/// Returns the size in bytes of an index for ranking a list of `n` elements on a GPU: 4 if all numbers of `method` fit
+/// 32 bits, else 8.
 pub fn index_bytes(n: u64, method: GpuMethod) -> u64 {
     if RankingRoom::of::<u32>(n, method, spacing(n)).is_some() { 4 } else { 8 }
 }
@@ -115,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_list_takes_little_more_than_its_successors() {
-        // The size of a job that ranks 1e9 elements in 4 GiB.
+        // A GPU with 4 GiB must be able to rank 1e9 elements.
         let least = least_bytes(1_000_000_000, GpuMethod::RulingSet).expect("32 bits");
         assert!((4_000_000_000..4 << 30).contains(&least), "{least}");
         assert!(least < 4_000_000_000 + 128_000_000, "{least}");

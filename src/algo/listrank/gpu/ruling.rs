@@ -1,4 +1,4 @@
-//! Ranks a list by its sublists between splitters.
+//! Ranks a list on a GPU by its sublists. A splitter is an element at which a sublist begins.
 #![allow(unsafe_code)] // kernel launches
 
 use super::index::LENGTH_BITS;
@@ -11,7 +11,7 @@ use crate::gpu::{DeviceSlice, Grid, Kernel, THREADS};
 const LENGTH_MASK: u64 = (1 << LENGTH_BITS) - 1;
 const NO_NEXT: u64 = u64::MAX >> LENGTH_BITS;
 
-/// A list divided into sublists. Must match the struct of the kernels.
+/// A list divided into sublists, in the form that kernels take. The layout must match the kernels' struct.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Sublists {
@@ -23,8 +23,8 @@ pub(super) struct Sublists {
     pub most: u32,
 }
 
-/// Ranks a list in place of its successors. Returns the number of elements from the head to the end of the list, or 0
-/// if the end is not reached.
+/// Replaces the successors of a list by ranks. Returns the number of elements from the head to the end of the list, or
+/// 0 if the end is not reached.
 pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: CancelCheck<'_>) -> Result<u64> {
     let (words, at) = gpu.span::<u64>(0, gpu.room.parts);
     let (ranks, _) = gpu.span::<I>(at, gpu.room.parts);
@@ -37,7 +37,7 @@ pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: Cance
     Ok(in_list)
 }
 
-/// Replaces part numbers and places in parts by ranks.
+/// Replaces the part number and the offset in the part, which each element contains, by the element's rank.
 fn finish<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, ranks: DeviceSlice<I>) -> Result<()> {
     let (queue, used) = (&gpu.workspace.queue, words.len());
     let arguments = (words.address(), used, ranks.address());
@@ -53,13 +53,13 @@ fn finish<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, ranks: Devi
     queue.finish()
 }
 
-/// Walks all sublists. Replaces every successor by a part's number and the place in the part, and writes the word of
-/// every part. Returns the number of words that may be in use.
+/// Walks all sublists. Replaces every successor by the number of a part of a sublist and the element's offset there.
+/// Writes a word for every part: its length and the next part. Returns the number of words that may be in use.
 fn walk<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) -> Result<u64> {
     let queue = &gpu.workspace.queue;
     let counters = gpu.counters.part(0..2);
     queue.fill(words, 0xff)?;
-    // New numbers start after those of sublists.
+    // Numbers of further parts start after the numbers of sublists.
     queue.write(&[0, gpu.room.sublists as u32], counters)?;
     let kernel = gpu.kernel_by_width(["walk_sublists", "walk_sublists_wide"])?;
     let arguments = (sublists(gpu, words, head), gpu.list.address());
@@ -76,15 +76,15 @@ fn sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64
     Sublists { length: gpu.length, head, words: words.address(), counters, shift, most }
 }
 
-/// Returns a grid that fills the GPU, or has one thread per sublist if they are fewer.
+/// Returns a launch grid that fills the GPU, or one with a thread per sublist if there are fewer sublists.
 fn walkers<I: Index>(gpu: &ListOnGpu<'_, I>, kernel: &Kernel) -> Result<Grid> {
     let most = kernel.blocks_at_once(THREADS, 0)?;
     let enough = gpu.room.sublists.div_ceil(u64::from(THREADS));
     Ok(Grid { blocks: enough.min(u64::from(most)) as u32, threads: THREADS, shared: 0 })
 }
 
-/// Replaces the length in each sublist's word by the number of elements from its start to the end of the list. Returns
-/// that number for the head, or 0 if the list of the head has no end.
+/// Replaces the length in each part's word by the number of elements from the part's start to the end of the list.
+/// Returns that number for the head, or 0 if the list from the head has no end.
 fn rank_sublists<I: Index>(
     gpu: &ListOnGpu<'_, I>,
     words: DeviceSlice<u64>,
@@ -92,7 +92,8 @@ fn rank_sublists<I: Index>(
     go_on: CancelCheck<'_>,
 ) -> Result<u64> {
     jump_all(gpu, "jump_sublists", words, go_on)?;
-    // If the head is the splitter of its block, its sublist has the block's number. Otherwise it is the last sublist.
+    // If the head is the splitter of its block, its sublist has the block's number. Otherwise its sublist is the last
+    // one.
     let by_head = gpu.room.sublists - 1;
     let block = head >> gpu.room.shift;
     for number in [by_head, block] {

@@ -1,4 +1,4 @@
-//! Copies successors to the GPU and ranks to the host, with all threads, through pinned slots.
+//! Copies successors to the GPU and ranks to the host, with all threads, through buffers of pinned memory.
 
 use super::index::{as_words, indices, indices_mut, words_per_index};
 use super::{CancelCheck, ListOnGpu, RankSink, SuccessorSource};
@@ -8,24 +8,24 @@ use crate::gpu::{DeviceSlice, Lane, on_threads};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Copies all successors from `source` to the GPU.
+/// Copies all successors from `source` to the GPU, with all threads.
 pub(super) fn fill<I: Index>(
     gpu: &mut ListOnGpu<'_, I>,
     source: SuccessorSource<'_, I>,
     go_on: CancelCheck<'_>,
 ) -> Result<()> {
     let list = gpu.list;
-    // Pieces are small enough that every thread has some even in a short list.
+    // Parts are small enough that every thread gets some even in a short list.
     each_share(gpu, 1, |lane, elements| {
         go_on()?;
         fill_slot(lane, list.part(elements.clone()), elements.start, source)
     })
 }
 
-/// Passes all ranks to `take`.
+/// Copies all ranks from the GPU and passes them to `take`, with all threads.
 pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: RankSink<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
     let list = gpu.list;
-    // A thread waits for its first and its last piece, so it takes many pieces at a time.
+    // A thread waits for its first and its last copy, so it takes many buffers' worth of elements at a time.
     each_share(gpu, 16, |lane, elements| {
         let mut first = elements.start;
         lane.receive(as_words(list.part(elements)), words_per_index::<I>() as usize, |words| {
@@ -38,8 +38,9 @@ pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: RankSink<'_, I>,
     })
 }
 
-/// Calls `work` with all elements on one thread per lane. A thread takes as many elements at a time as fit `slots`
-/// slots. Returns the first error, after which no thread takes any more.
+/// Divides all elements among one thread per lane, and calls `work` with each part. A lane is a GPU queue with pinned
+/// buffers, called slots. A part has as many elements as fit `slots` slots. Returns the first error, after which no
+/// thread takes another part.
 fn each_share<I: Index>(
     gpu: &mut ListOnGpu<'_, I>,
     slots: u64,
@@ -59,7 +60,7 @@ fn each_share<I: Index>(
     })
 }
 
-/// Fills the current slot from `source` and queues its copy.
+/// Fills the current slot (pinned buffer) of a lane from `source`, and queues its copy to the GPU.
 fn fill_slot<I: Index>(
     lane: &mut Lane<'_>,
     to: DeviceSlice<I>,

@@ -1,11 +1,11 @@
-//! List ranking by several ranks, each of which owns a share of the list and nothing more.
+//! List ranking by several ranks (MPI processes), each of which owns a share of the list.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `part` | the share of a rank: reading it, and finding the head together |
-//! | `shared` | ranks of one machine, in memory that they share |
-//! | `walk` | sublists that are walked from rank to rank |
-//! | `ruling_set` | the method of sparse ruling sets, from the walk to the ranks |
+//! | `part` | the share of a process: reading it, and finding the head together |
+//! | `shared` | processes of one machine, in memory that they share |
+//! | `walk` | sublists that are walked from process to process |
+//! | `ruling_set` | the method of sparse ruling sets, from the walk to the computed ranks |
 //! | `wyllie` | pointer jumping, for comparison |
 
 mod part;
@@ -22,31 +22,32 @@ use crate::algo::listrank::options::Method;
 use crate::comm::MessageLimits;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The reason why ranks could not rank a list.
+/// The reason why the processes could not rank a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RankFault {
     /// The input is not a list: successors repeat, there are cycles, or there is not exactly one tail.
     List,
-    /// There are more sublists than indices of this width can number. Wider indices can.
+    /// There are more sublists than indices of this width can number. Wider indices have room for them.
     Numbers,
 }
 
 /// Maximum number of words of a message: below the size at which the allocator asks the system for memory each time.
 const WORDS: usize = 1 << 14;
 
-/// Returns the bytes that a rank needs for a list of `length` elements, in addition to messages.
+/// Returns the bytes of memory that a rank needs for a list of `length` elements, in addition to messages.
 pub fn memory(length: u64, ranks: usize, method: Method) -> u64 {
     let (share, width) = (part::shares(length, ranks).size, width(length));
     let beside = if method == Method::Wyllie { wyllie::memory(share, width) } else { ruling_set::memory(length) };
     share * width + beside
 }
 
-/// Returns the bounds of messages among `ranks` ranks.
+/// Returns the limits of messages among `ranks` ranks.
 pub(super) fn shape(ranks: usize) -> MessageLimits {
     MessageLimits { words: WORDS, outgoing: ranks.min(16) + 2, incoming: ranks.min(16) + 2, takers: 1 }
 }
 
-/// Returns the bytes of messages that count against the budget of one of `ranks` ranks on `nodes` machines.
+/// Returns the bytes of messages that count against the memory budget of a rank, in a job of `ranks` ranks on `nodes`
+/// machines.
 pub(super) fn messages_bytes(ranks: usize, nodes: usize) -> u64 {
     shape(ranks).bytes(ranks, nodes)
 }

@@ -10,7 +10,7 @@ use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A rank's share of a list of `length` elements. It has consecutive elements.
+/// A rank's share of a list: consecutive elements.
 #[derive(Debug, Clone, Copy)]
 pub struct ListShare {
     /// Number of elements of the whole list.
@@ -21,14 +21,15 @@ pub struct ListShare {
     pub first: u64,
     /// Number of elements of this share.
     len: u64,
-    /// The head: the element that is nobody's successor, if the input is a list. The same on all ranks.
+    /// The head: the element that is no element's successor. It is the same on all ranks, and arbitrary if the input is
+    /// not a list.
     pub head: u64,
     /// Number of elements of the whole list that have no successor.
     pub tails: u64,
 }
 
-/// Returns the bytes of an index in a list of `length` elements that is divided among ranks. One bit marks visited
-/// cells.
+/// Returns the bytes of an index in a list of `length` elements that is divided among ranks: 4 or 8. One bit of a cell
+/// marks it as visited, so an index of 4 bytes has fewer bits for elements.
 pub fn width(length: u64) -> u64 {
     if length <= 1 << 30 { 4 } else { 8 }
 }
@@ -57,7 +58,7 @@ impl ListShare {
         Ok((part, cells))
     }
 
-    /// Reads the share of this rank into `cells`, and calls `see` with every successor. Collective.
+    /// Reads the share of this rank into `cells`, and calls `see` with the successors. Collective.
     ///
     /// # Errors
     /// Errors of [`Self::load`].
@@ -105,13 +106,13 @@ impl ListShare {
         self.first..self.first + self.len
     }
 
-    /// Returns true if the element belongs to this share.
+    /// Returns true if `element` belongs to this share.
     #[inline(always)]
     pub fn holds(&self, element: u64) -> bool {
         element.wrapping_sub(self.first) < self.len
     }
 
-    /// Returns the rank that owns an element.
+    /// Returns the rank that owns `element`.
     #[inline(always)]
     pub fn owner(&self, element: u64) -> usize {
         self.shares.of(element) as usize

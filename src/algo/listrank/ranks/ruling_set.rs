@@ -1,4 +1,5 @@
-//! Sparse ruling sets: all ranks walk the sublists together, then each rank ranks the list of sublists by itself.
+//! Sparse ruling sets. All MPI processes walk the sublists together, and then each ranks the list of sublists by
+//! itself.
 
 use super::RankFault;
 use super::part::{ListShare, width};
@@ -10,15 +11,15 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 
-/// Binary logarithm of the elements in a block with one ruler.
+/// Base-2 logarithm of the number of elements per ruler, an element at which a sublist begins.
 const SHIFT: u32 = 6;
-/// Number of elements that a thread converts to ranks at a time.
+/// Number of elements that a thread converts to list ranks at a time.
 const PART: usize = 1 << 16;
-/// Number of words of a sublist as ranks send it.
+/// Number of words with which a sublist is described in messages between processes.
 const WORDS: usize = 3;
 
-/// Returns the bytes that a rank needs for the sublists of a list of `length` elements: its own as they end, and those
-/// of all ranks as links.
+/// Returns the bytes of memory that a process needs for the sublists of a list of `length` elements. They include the
+/// sublists that end on it, and the links between all sublists.
 pub fn memory(length: u64) -> u64 {
     let (width, sublists) = (width(length), most_sublists(length));
     sent_bytes(length) + 2 * width * sublists + links_bytes(sublists, width)
@@ -28,18 +29,18 @@ fn most_sublists(length: u64) -> u64 {
     2 * (length >> SHIFT) + 2
 }
 
-/// Returns the bytes of sublists as they end and as ranks send them.
+/// Returns the bytes of memory for the sublists that end on a process, and for the copy of them that it sends.
 fn sent_bytes(length: u64) -> u64 {
     8 * WORDS as u64 * most_sublists(length)
 }
 
-/// Ranks a list of which this rank owns `part`. `cells` contains ranks afterwards. Returns what is wrong with the list,
-/// if anything; the cells are undefined then. Collective.
+/// Ranks a list of which this process owns `part`. `cells` contains list ranks afterwards. If the list can't be ranked,
+/// returns the reason, and the cells are undefined. Collective.
 ///
 /// # Source
 /// P. Sanders and others on sparse ruling sets for list ranking in distributed memory; J. F. Sibeyn, "Ultimate parallel
-/// list ranking?", HiPC 1999. Here walkers are forwarded without rounds, and a sublist that grows long is continued
-/// under another number.
+/// list ranking?", HiPC 1999. Here walkers (messages that follow a sublist) are forwarded without rounds, and a long
+/// sublist is continued under another number.
 ///
 /// # Errors
 /// [`crate::Error::Limit`], errors of communication; [`crate::Error::Stopped`].
@@ -67,7 +68,8 @@ pub fn ruling_set<I: Index>(
     };
     let mut links = gathered(comm, &sublists, budget)?;
     drop((sublists, sent));
-    // If two sublists lead to the same one, or if sublists form a cycle, part of the list is off the path.
+    // If two sublists lead to the same one, or if sublists form a cycle, the list from the head does not reach all of
+    // them.
     if head.wide() >= links.len() as u64 / 2 {
         return Ok(Some(RankFault::List));
     }
@@ -79,7 +81,7 @@ pub fn ruling_set<I: Index>(
     Ok(None)
 }
 
-/// Gathers the sublists of all ranks as links, indexed by their numbers.
+/// Gathers the sublists of all processes. Returns a link for each sublist number.
 fn gathered<I: Index>(comm: &Comm, sublists: &[Sublist<I>], budget: &Budget) -> Result<Buffer<I>> {
     let most = sublists.iter().map(|sublist| sublist.number.wide() + 1).max();
     let mut most = [most.unwrap_or(0)];
@@ -91,7 +93,7 @@ fn gathered<I: Index>(comm: &Comm, sublists: &[Sublist<I>], budget: &Budget) -> 
     let words: Vec<u64> = sublists.iter().flat_map(|s| [s.number.wide(), s.next.wide(), s.elements.wide()]).collect();
     let mut rest: Vec<Vec<u64>> = vec![Vec::new(); comm.ranks()];
     comm.gather_each(&words, |from, piece: &[u64]| {
-        // A piece may end in the middle of a sublist.
+        // A piece of a message may end in the middle of a sublist.
         let mut words = std::mem::take(&mut rest[from]);
         words.extend(piece);
         let whole = words.len() / WORDS * WORDS;
@@ -103,7 +105,7 @@ fn gathered<I: Index>(comm: &Comm, sublists: &[Sublist<I>], budget: &Budget) -> 
     Ok(links)
 }
 
-/// Replaces tags by ranks.
+/// Replaces the tag (sublist and offset) in each cell by the element's list rank.
 fn unpack<I: Index>(cells: &mut [I], links: &[I], threads: usize) -> Result<()> {
     let (mask, offsets) = ((1 << (I::BITS - 1)) - 1, (1 << SHIFT) - 1);
     let cells = I::shared(cells);

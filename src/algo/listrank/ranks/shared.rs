@@ -1,8 +1,8 @@
-//! Ranks of one machine rank a list in memory that all of them share, like the threads of one process.
+//! MPI processes of one machine rank a list in memory that all of them share, like the threads of one process.
 //!
-//! They take sublists in turn and send no messages. Every rank touches all of the memory, so a system that counts the
-//! pages of each process counts it once per rank. This method is therefore used if the list fits the limit of every
-//! rank. Otherwise ranks send walkers to each other.
+//! The processes take sublists from a shared counter and send no messages. Every process touches all of the memory, so
+//! the system may count its pages once per process. This method is therefore used only if the list fits the memory
+//! limit of every process. Otherwise processes send messages that follow sublists.
 
 use super::part::{ListShare, shares};
 use crate::algo::listrank::cpu::Context;
@@ -16,29 +16,30 @@ use crate::list::List;
 use crate::memory::{Budget, Reservation};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Index of the shared counter of sublists that were started.
+/// Indices of the shared counters: the number of sublists that were started, and the number of sublists that were
+/// continued under a new number.
 const TAKEN: usize = 0;
 const FRESH: usize = 1;
 
-/// Maximum number of elements, which no memory holds.
+/// Maximum number of elements. No memory holds a longer list.
 const MOST: usize = 1 << 48;
-/// A number of bytes that no machine has.
+/// Stands for an unlimited number of bytes. No machine has as many.
 const NEVER: u64 = 1 << 60;
 
 /// Layout of a list in shared memory: offsets in bytes.
 #[derive(Clone, Copy)]
 struct SharedLayout {
     links: usize,
-    /// How many numbers the links take.
+    /// Number of integers that the links of sublists take.
     numbers: usize,
     marks: usize,
-    /// How many words the marks take, at one bit per element.
+    /// Number of 64-bit words of a bitmap of all elements.
     words: usize,
     bytes: usize,
 }
 
 impl SharedLayout {
-    /// Returns the layout of `length` elements; `None` if indices of this width are too narrow.
+    /// Returns the layout of a list of `length` elements; `None` if indices of this type are too narrow.
     fn of<I: Index>(length: u64) -> Option<SharedLayout> {
         let (n, width) = (usize::try_from(length).ok().filter(|n| (1..=MOST).contains(n))?, size_of::<I>());
         let numbers = SublistWalk::<I>::links(n).filter(|_| length < I::END.wide())?;
@@ -49,8 +50,8 @@ impl SharedLayout {
     }
 }
 
-/// Returns the bytes of memory that every rank needs for a list of `length` elements, in addition to reading. Returns
-/// [`NEVER`] for an empty list and for a list that no memory holds.
+/// Returns the bytes of memory that every process needs for a list of `length` elements, in addition to reading.
+/// Returns [`NEVER`] for an empty list and for a list that no memory holds.
 pub fn memory(length: u64) -> u64 {
     let bytes = |layout: Option<SharedLayout>, width| {
         let beside = |layout: SharedLayout| 2 * layout.numbers as u64 * width;
@@ -75,7 +76,7 @@ pub struct SharedList<I: Index> {
 }
 
 impl<I: Index> SharedList<I> {
-    /// Reads the list; each rank reads its share. Returns `None` on all ranks if they share no memory. Collective.
+    /// Reads the list; each process reads its share. Returns `None` on all ranks if they share no memory. Collective.
     ///
     /// # Errors
     /// Read errors; [`crate::Error::Limit`].
@@ -101,12 +102,12 @@ impl<I: Index> SharedList<I> {
         Ok(Some(SharedList { memory, _reserved: reserved, layout, part, is_list, index: std::marker::PhantomData }))
     }
 
-    /// Returns all cells.
+    /// Returns the cells of the whole list. They contain successors before [`Self::rank`], and list ranks after it.
     pub fn cells(&self) -> &[I::Cell] {
         self.memory.numbers(0, self.part.length as usize)
     }
 
-    /// Replaces successors by ranks. Returns false if the input is not a list; the cells are undefined then.
+    /// Replaces successors by list ranks. Returns false if the input is not a list; the cells are undefined then.
     /// Collective.
     ///
     /// # Errors
@@ -141,8 +142,8 @@ mod tests {
     fn places_follow_each_other_and_indices_widen_with_the_list() {
         for length in [1, 63, 64, 1000, 1 << 20, (1 << 31) - (1 << 22), 1 << 31, 1 << 40] {
             let narrow = SharedLayout::of::<u32>(length);
-            // Sublist numbers have 23 bits next to an offset of 9 bits. There are two sublists for each 512 elements,
-            // and one more.
+            // A cell has 32 bits: 23 for the number of a sublist, 9 for an offset. There are at most two sublists for
+            // each 512 elements, and one more.
             assert_eq!(narrow.is_some(), 2 * length.div_ceil(512) < 1 << 23, "{length}");
             assert!(narrow.is_none_or(|layout| layout.links as u64 == 4 * length));
             let wide = SharedLayout::of::<u64>(length).expect("64 bits do");

@@ -1,9 +1,10 @@
-//! Walks sublists across ranks: a walker is a message to the rank that owns the walker's next element.
+//! Walks sublists across MPI processes. A walker is a message that follows a sublist: it goes to the process that owns
+//! its next element.
 //!
-//! Each rank starts walkers at its rulers and forwards incoming walkers, many at a time, so that neither memory nor
-//! messages stall it. A walker overwrites the successor of each element it visits with its tag (sublist and offset) and
-//! a bit that marks the cell as visited. The walk is over when as many walkers have ended as were started. An idle rank
-//! reports to rank 0 how many walkers have ended on it.
+//! Each process starts walkers at its rulers (the elements at which sublists begin) and forwards incoming walkers. It
+//! has many walkers at a time, so it seldom waits for memory or messages. A walker overwrites the successor of each
+//! element it visits with its tag (sublist and offset) and a bit that marks the cell as visited. The walk is over when
+//! all walkers have ended. An idle process reports to rank 0 how many walkers have ended on it.
 
 use super::part::ListShare;
 use super::{RankFault, WORDS, lock, shape};
@@ -18,13 +19,13 @@ use crate::process::signals;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Maximum number of walkers that a thread forwards in one round.
+/// Maximum number of walkers (messages that follow sublists) that a thread forwards in one round.
 const MAX_BATCH: usize = 1 << 14;
-/// Prefetch distance, in walkers.
+/// Prefetch distance, in walkers (messages that follow sublists).
 const PREFETCH_DISTANCE: usize = 24;
 
-/// A sublist that ended: its number, the number of the next sublist ([`Index::END`] after the last), and its length in
-/// elements.
+/// A sublist whose walk has ended: its number, the number of the next sublist ([`Index::END`] after the last), and its
+/// length in elements.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sublist<I> {
     pub number: I,
@@ -32,7 +33,8 @@ pub struct Sublist<I> {
     pub elements: I,
 }
 
-/// A walker and the element that it visits next.
+/// The message that follows a sublist: the element that it visits next, and the sublist with the offset in it (the
+/// tag).
 #[derive(Debug, Clone, Copy)]
 struct Walker {
     at: u64,
@@ -52,7 +54,7 @@ impl Walker {
         }
     }
 
-    /// Decodes a walker from the words of a message.
+    /// Decodes a walker from words of a message.
     #[inline(always)]
     fn get(words: &[u32]) -> Walker {
         let wide = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
@@ -64,39 +66,39 @@ impl Walker {
     }
 }
 
-/// A walk by all ranks.
+/// A walk of all processes over the sublists of a list.
 pub struct RankWalk<'a, I: Index> {
     comm: &'a Comm,
     part: &'a ListShare,
     cells: &'a [I::Cell],
     rulers: Rulers,
     shift: u32,
-    /// The next block whose ruler this rank checks, and the end of its blocks.
+    /// The next block of elements whose ruler this process looks for, and the end of its blocks.
     next_block: AtomicUsize,
     blocks: usize,
-    /// Number of sublists that were continued under a new number.
+    /// Number of sublists that this process has continued under a new number.
     fresh: AtomicU64,
     inbox: Mutex<Vec<Vec<u32>>>,
     sublists: Mutex<Vec<Sublist<I>>>,
-    /// Number of walkers of all ranks, and number of walkers that ended on this rank.
+    /// Number of walkers of all processes, and number of walkers that ended on this process.
     walkers: u64,
     ended: AtomicU64,
     failure: Mutex<Option<RankFault>>,
     over: AtomicBool,
 }
 
-/// Bit that marks a cell as visited.
+/// Returns the bit that marks a cell as visited.
 fn visited<I: Index>() -> u64 {
     1 << (I::BITS - 1)
 }
 
 impl<'a, I: Index> RankWalk<'a, I> {
-    /// Prepares the walk over `part`, whose cells are `cells`. Sublists begin at the head and at one ruler in each
-    /// 2^`shift` elements.
+    /// Prepares the walk over `part`, the share of this process, whose cells are `cells`. Sublists begin at the head
+    /// and at one ruler in each 2^`shift` elements.
     pub fn new(comm: &'a Comm, part: &'a ListShare, cells: &'a [I::Cell], shift: u32) -> RankWalk<'a, I> {
         let rulers = Rulers::new(part.length as usize, shift);
         let elements = part.elements();
-        // A block may span two shares. The rank that owns its ruler starts the walker.
+        // A block may span two shares. The process that owns the ruler of the block starts the walker.
         let blocks = rulers.block(elements.start as usize)..(elements.end as usize).div_ceil(1 << shift);
         RankWalk {
             comm,
@@ -121,7 +123,7 @@ impl<'a, I: Index> RankWalk<'a, I> {
         I::of(self.rulers.sublist(I::of(self.part.head)) as u64)
     }
 
-    /// Walks all sublists with `threads` threads on this rank. Returns the sublists that ended on this rank.
+    /// Walks all sublists with `threads` threads on this process. Returns the sublists that ended on this process.
     /// Collective.
     ///
     /// # Errors
@@ -145,8 +147,8 @@ impl<'a, I: Index> RankWalk<'a, I> {
         Ok(failure.map_or(Ok(sublists), Err))
     }
 
-    /// Forwards walkers until all walkers of all ranks have ended. Only the thread with `speaks` communicates with the
-    /// other ranks.
+    /// Forwards walkers until all walkers of all processes have ended. Only the thread with `speaks` communicates about
+    /// the end.
     fn work(&self, outbox: &Outbox<'_>, speaks: bool) -> Result<()> {
         let mut team = Walkers::new(self, outbox);
         let (mut ending, mut backoff) = (Ending::new(self.comm), Backoff::default());
@@ -167,7 +169,7 @@ impl<'a, I: Index> RankWalk<'a, I> {
         Ok(())
     }
 
-    /// Returns a new number for a sublist that is continued. Ranks interleave their numbers, so no two ranks use the
+    /// Returns a new number under which a sublist is continued. Processes interleave their numbers, so no two use the
     /// same.
     fn number(&self) -> u64 {
         let (rank, ranks) = (self.comm.rank() as u64, self.comm.ranks() as u64);
@@ -179,12 +181,12 @@ impl<'a, I: Index> RankWalk<'a, I> {
     }
 }
 
-/// The walkers of one thread, encoded as the words of messages.
+/// The walkers of one thread, encoded as words of messages.
 struct Walkers<'w, 'a, I: Index> {
     walk: &'w RankWalk<'a, I>,
     outbox: &'w Outbox<'w>,
-    /// Walkers that continue on this rank, a spare buffer of the last round, and how many words arrived by messages in
-    /// that round.
+    /// Walkers that continue on this process, an empty spare buffer, and the number of words that arrived by messages
+    /// in the last round.
     here: Vec<u32>,
     spare: Vec<u32>,
     came: usize,
@@ -192,7 +194,7 @@ struct Walkers<'w, 'a, I: Index> {
     sublists: Vec<Sublist<I>>,
 }
 
-/// Number of words of an index. A walker has twice as many.
+/// Returns the number of 32-bit words of an index. A walker has twice as many.
 const fn words<I: Index>() -> usize {
     if I::BITS > 32 { 2 } else { 1 }
 }
@@ -203,7 +205,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
         Walkers { walk, outbox, here: Vec::new(), spare: Vec::new(), came: 0, leaving, sublists: Vec::new() }
     }
 
-    /// Starts walkers until the batch is full or no blocks are left.
+    /// Starts walkers until the thread has `MAX_BATCH` walkers or no rulers are left.
     fn start(&mut self) {
         const BLOCKS: usize = 256;
         let walk = self.walk;
@@ -221,7 +223,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
         }
     }
 
-    /// Starts the walker of the head if this rank owns the head and the head is not a ruler.
+    /// Starts the walker of the head if this process owns the head and the head is not a ruler.
     fn start_head(&mut self) {
         let (walk, head) = (self.walk, self.walk.part.head);
         if walk.part.elements().contains(&head) && !walk.rulers.contains(head as usize) {
@@ -230,8 +232,8 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
         }
     }
 
-    /// Moves every walker that is here or arrived by a message by one element, and sends the walkers that leave this
-    /// rank. Returns false if there were none.
+    /// Moves every walker of this thread and of arrived messages by one element. Sends the walkers that leave this
+    /// process. Returns false if there were no walkers.
     fn forward(&mut self) -> Result<bool> {
         signals::check()?;
         let batch = std::mem::replace(&mut self.here, std::mem::take(&mut self.spare));
@@ -257,7 +259,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
         Ok(some)
     }
 
-    /// Moves each walker of a batch by one element. Returns how many ended.
+    /// Moves each of the given walkers by one element. Returns how many of them ended.
     fn visit_all(&mut self, batch: &[u32]) -> Result<u64> {
         let (part, cells) = (*self.walk.part, self.walk.cells);
         let step = 2 * words::<I>();
@@ -273,7 +275,7 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
         Ok(ended)
     }
 
-    /// Visits one element. Returns true if the walker ended there.
+    /// Visits the next element of a walker. Returns true if the walker ended there.
     #[inline(always)]
     fn visit(&mut self, Walker { at, tag }: Walker) -> Result<bool> {
         let walk = self.walk;
@@ -320,11 +322,11 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
     }
 }
 
-/// Detects, across ranks, that all walkers have ended.
+/// Detects that the walkers of all processes have ended.
 struct Ending {
-    /// Number of walkers that ended on each rank, as it reported. Only on rank 0.
+    /// Number of walkers that ended on each process, according to its last report. Only rank 0 uses it.
     reported: Vec<u64>,
-    /// The count that this rank last reported.
+    /// Number of ended walkers in the last report of this process.
     last: u64,
 }
 
@@ -334,7 +336,7 @@ impl Ending {
         Ending { reported, last: 0 }
     }
 
-    /// Returns true once all walkers of all ranks have ended. Call it when this rank has no walkers to forward.
+    /// Returns true once the walkers of all processes have ended. Call it when this process has no walkers to forward.
     fn is_over<I: Index>(&mut self, walk: &RankWalk<'_, I>) -> bool {
         let (comm, ended) = (walk.comm, walk.ended.load(Relaxed));
         if !comm.leads() {

@@ -1,5 +1,5 @@
-//! Pointer jumping by several ranks, as published: in each round every element asks the element it points to, by
-//! messages.
+//! Pointer jumping by several MPI processes, as published. In each round every element asks the element it points to
+//! for that element's pointer, by messages.
 
 use super::part::ListShare;
 use super::{RankFault, WORDS, lock, shape};
@@ -10,14 +10,14 @@ use crate::error::Result;
 use crate::memory::Buffer;
 use std::sync::{Mutex, PoisonError};
 
-/// The pointers of a rank's elements, and the distances to the elements they point to.
+/// The pointers of the elements of a process, and the distances to their targets.
 struct Pointers<I: Index> {
     next: Buffer<I>,
     distance: Buffer<I>,
 }
 
-/// Ranks a list of which this rank owns `part`. `cells` contains ranks afterwards. Returns what is wrong with the list,
-/// if anything. Collective.
+/// Ranks a list of which this process owns `part`. `cells` contains list ranks afterwards. If the list can't be ranked,
+/// returns the reason. Collective.
 ///
 /// # Source
 /// J. C. Wyllie, "The complexity of parallel computations", 1979. Each round takes two exchanges: questions, then
@@ -66,7 +66,7 @@ pub fn memory(share: u64, width: u64) -> u64 {
     (2 * width + ASKED) * share
 }
 
-/// Runs one round: every pointer becomes the pointer of the element it points to.
+/// Runs one round of pointer jumping: every pointer is replaced by the pointer of its target.
 fn jump<I: Index>(comm: &Comm, part: &ListShare, pointers: &mut Pointers<I>) -> Result<()> {
     let first = part.first;
     let questions: Mutex<Vec<[u64; 2]>> = Mutex::default();
@@ -112,7 +112,7 @@ fn wide(words: &[u32]) -> u64 {
     u64::from(words[0]) | u64::from(words[1]) << 32
 }
 
-/// Messages that are being filled, one per rank.
+/// Messages that are being filled, one for each rank.
 struct Leaving<'o> {
     outbox: &'o Outbox<'o>,
     messages: Vec<Vec<u32>>,

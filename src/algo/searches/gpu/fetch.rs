@@ -1,9 +1,10 @@
-//! Copies results to the host, by several threads and through pinned memory.
+//! Copies results from a GPU to the host, with several threads and through pinned memory.
 
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Uploader, on_threads};
 
-/// Copies all of `from` to the host. It has `words` words for each element of `to`. `put` converts words into elements.
+/// Copies the whole slice `from` of GPU memory to `to`. Each element of `to` comes from `words` words. `put` converts
+/// words into elements.
 ///
 /// # Errors
 /// [`crate::Error::Lost`].
@@ -28,5 +29,5 @@ pub fn fetch<T: Send>(
     })
 }
 
-/// Minimum number of elements for a thread.
+/// Minimum number of elements for each thread.
 const LEAST_SHARE: usize = 1 << 16;

@@ -1,4 +1,5 @@
-//! Code that searches on a GPU share: positions of rows, rows in pinned host memory, and copying results to the host.
+//! Code that all searches on a GPU share: positions of rows, rows in pinned host memory, and copying results to the
+//! host.
 
 mod fetch;
 mod rows;
@@ -8,14 +9,15 @@ pub use rows::{GpuRows, join_starts, pin, place_starts, targets};
 
 use crate::gpu::{COMMON, ProgramSource};
 
-/// A function that is called while rows are copied and between launches. If it returns an error, the work stops.
+/// Cancellation check. It is called while rows are copied and between kernel launches. If it returns an error, the work
+/// stops.
 pub type GoOn<'a> = &'a (dyn Fn() -> crate::error::Result<()> + Sync);
 
-/// Header with rows that a GPU can read.
+/// CUDA header (name and text) for reading rows of a graph in a kernel.
 pub const ROWS: (&str, &str) = ("rows.cuh", include_str!("../../../../kernels/rows.cuh"));
-/// Header with barriers of all blocks of threads.
+/// CUDA header (name and text) with barriers of all thread blocks of a grid.
 pub const GRID_BARRIER: (&str, &str) = ("grid_barrier.cuh", include_str!("../../../../kernels/grid_barrier.cuh"));
 
-/// The program that places rows.
+/// CUDA program that computes the positions of rows in GPU memory.
 pub static PROGRAM: ProgramSource =
     ProgramSource { name: "rows.cu", text: include_str!("../../../../kernels/rows.cu"), headers: &[COMMON, ROWS] };

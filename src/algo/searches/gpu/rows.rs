@@ -1,4 +1,4 @@
-//! Positions of rows on a GPU, and rows in pinned host memory, which kernels read over the bus.
+//! Positions of a graph's rows in GPU memory, and rows in pinned host memory, which kernels read over the bus.
 #![allow(unsafe_code)] // kernel launches
 
 use super::{GoOn, PROGRAM, ROWS};
@@ -9,19 +9,19 @@ use crate::memory::{Budget, bytes_of};
 use crate::stream::copies_from_host;
 use rayon::prelude::*;
 
-/// Maximum number of multiples of 2^32 that positions of entries may cross.
+/// Maximum number of rows that [`GpuRows`] stores: the first row at or after each multiple of 2^32 entries.
 const MOST_CROSSINGS: usize = constant(ROWS.1, "MOST_CROSSINGS") as usize;
 
-/// Bytes that a thread copies at a time if rows stay in host memory.
+/// Bytes that a thread copies at a time to pinned memory.
 const PIECE: usize = 4 << 20;
 
-/// Rows that a GPU can read. The layout equals that of the kernels' `RowsOf`.
+/// Adjacency rows that a GPU can read. The memory layout must match `RowsOf` in `kernels/rows.cuh`.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct GpuRows {
-    /// Address of the low 32 bits of each row's start, followed by the end of the last row.
+    /// GPU address of the low 32 bits of each row's start, followed by the end of the last row.
     pub starts: u64,
-    /// Address of the entries.
+    /// Address of the entries, in GPU memory or in pinned host memory.
     pub entries: u64,
     crossings: u32,
     crossing: [u32; MOST_CROSSINGS],
@@ -30,7 +30,7 @@ pub struct GpuRows {
 const _: () = assert!(size_of::<GpuRows>() == 72);
 
 impl GpuRows {
-    /// Records the first row that begins at or after the next multiple of 2^32 entries.
+    /// Records `row` as the first row that begins at or after the next multiple of 2^32 entries.
     fn cross(&mut self, row: u32) -> Result<()> {
         let Some(crossing) = self.crossing.get_mut(self.crossings as usize) else {
             let most = MOST_CROSSINGS as u64 + 1;
@@ -43,12 +43,13 @@ impl GpuRows {
     }
 }
 
-/// Copies the starts of all rows of a half to the GPU. Adds to the starts of each block the number of entries before
-/// it; `before` entries precede the first block. If rows are packed, copies the starts of chunks.
+/// Copies the start positions of all rows in `graph`, a half of the adjacency, to the GPU. Converts positions within a
+/// block to positions within the half, plus `before`. If rows are packed, positions count chunks of packed neighbours
+/// instead of entries.
 ///
 /// # Errors
-/// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`]; errors of reading blocks and of
-/// `go_on`.
+/// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`]; errors of reading blocks; errors
+/// of `go_on`.
 pub fn place_starts(
     workspace: &mut Workspace,
     graph: &Catalogue,
@@ -61,7 +62,7 @@ pub fn place_starts(
     let mut places = Vec::new();
     for b in 0..graph.len() {
         let (size, first) = (graph.size(b), u64::from(graph.first_row(b)));
-        // The end of a block's last row is the start of the next block's first.
+        // The last row of a block ends where the first row of the next block starts.
         let words = size.rows + u64::from(b + 1 == graph.len());
         let part = starts.part(first..first + words);
         let offsets = match graph.packed() {
@@ -99,8 +100,8 @@ pub fn place_starts(
     Ok(half)
 }
 
-/// Computes the starts of whole rows from the starts of both halves, which have the same number of rows. `before`
-/// entries precede the first row.
+/// Computes the start positions of whole rows: the sums of the start positions in the lower and in the upper half.
+/// `before` entries precede the first row.
 ///
 /// # Errors
 /// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`].
@@ -131,10 +132,10 @@ pub fn join_starts(
     Ok(joined)
 }
 
-/// Copies the targets of a half to pinned host memory.
+/// Copies the entries (neighbours) of one half of the adjacency to pinned host memory.
 ///
 /// # Errors
-/// [`Error::Limit`]; [`Error::Lost`]; errors of reading blocks and of `go_on`.
+/// [`Error::Limit`]; [`Error::Lost`]; errors of reading blocks; errors of `go_on`.
 pub fn pin(workspace: &Workspace, graph: &Catalogue, budget: &Budget, go_on: GoOn<'_>) -> Result<Pinned> {
     let mut pinned = Pinned::new(&workspace.device, (4 * graph.edges() as usize).max(4), budget)?;
     let mut rest = pinned.bytes_mut();
@@ -153,8 +154,8 @@ pub fn pin(workspace: &Workspace, graph: &Catalogue, budget: &Budget, go_on: GoO
     Ok(pinned)
 }
 
-/// Returns the blocks of a half that have entries: the block's number, the number of entries before it, and its number
-/// of entries.
+/// Returns each block of `graph` that has entries, as three numbers: the number of the block, of the entries before it,
+/// and of its entries.
 pub fn targets(graph: &Catalogue) -> impl Iterator<Item = (usize, u64, u64)> {
     let before = (0..graph.len()).scan(0, |end, b| {
         let before = *end;

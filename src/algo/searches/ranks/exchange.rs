@@ -1,36 +1,37 @@
-//! Communication between the ranks of a search: links that stay open, barriers, sums, and parents to rank 0. What
-//! ranks send each other in a step is up to the algorithm.
+//! Communication between the ranks of a search: links that stay open, barriers, sums, and gathering parents on rank 0.
+//! The algorithm decides what ranks send each other in a step.
 
 use super::VertexOwnership;
 use crate::comm::{Comm, Rounds};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Reservation};
 
-/// Bytes of all links of a rank, and minimum and maximum bytes of one link.
+/// Bytes of all links of a rank together, and minimum and maximum bytes of one link.
 const LINKS: usize = 4 << 20;
 const LINK: [usize; 2] = [16 << 10, 1 << 20];
 
-/// The links of a rank to the other ranks of a search.
+/// Open links of a rank to all other ranks of a search.
 pub struct RankExchange {
-    /// Ownership of vertices as this rank sees it.
+    /// Which vertices this rank owns, and which rank owns the others.
     pub ownership: VertexOwnership,
-    /// Rounds over the links.
+    /// Rounds of messages over the links.
     pub rounds: Rounds,
     _reserved: Reservation,
 }
 
-/// Returns the bytes of a link.
+/// Returns the bytes of a link if there are `ranks` ranks.
 fn link(ranks: usize) -> usize {
     (LINKS / (ranks.max(2) - 1)).clamp(LINK[0], LINK[1])
 }
 
 impl RankExchange {
-    /// Returns the bytes that the links of one of `ranks` ranks on `nodes` machines take.
+    /// Returns the bytes of host memory that the links of one rank take, if `ranks` ranks run on `nodes` machines.
     pub fn bytes(ranks: usize, nodes: usize) -> u64 {
         Rounds::bytes(link(ranks), ranks, nodes)
     }
 
-    /// Opens links between the ranks, and reserves [`Self::bytes`] and `messages` further bytes. Collective.
+    /// Opens links between all ranks. Reserves [`Self::bytes`] for the links, and `messages` bytes in addition.
+    /// Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`Error::Limit`].
@@ -40,51 +41,52 @@ impl RankExchange {
         Ok(RankExchange { ownership, rounds: comm.rounds(link(comm.ranks())), _reserved: reserved })
     }
 
-    /// Waits for all ranks. Collective.
+    /// Waits until all ranks have called it: a barrier.
     ///
     /// # Errors
-    /// Errors of the exchange.
+    /// Communication errors.
     pub fn wait_for_all(&mut self) -> Result<()> {
         self.rounds.any(false).map(drop)
     }
 
-    /// Returns the smallest of the numbers of all ranks. Collective.
+    /// Returns the smallest `number` of all ranks. Collective: all ranks must call it.
     ///
     /// # Errors
-    /// Errors of the exchange.
+    /// Communication errors.
     pub fn least(&mut self, number: u64) -> Result<u64> {
         Ok(self.numbers(number)?.min().unwrap_or(number))
     }
 
-    /// Returns the sum of the numbers of all ranks. Collective.
+    /// Returns the sum of the `number`s of all ranks. Collective: all ranks must call it.
     ///
     /// # Errors
-    /// Errors of the exchange.
+    /// Communication errors.
     pub fn sum(&mut self, number: u64) -> Result<u64> {
         Ok(self.numbers(number)?.fold(0, u64::saturating_add))
     }
 
-    /// Returns the numbers of all ranks. Collective.
+    /// Returns the `number` of every rank. Collective: all ranks must call it.
     fn numbers(&mut self, number: u64) -> Result<impl Iterator<Item = u64>> {
         Ok(self.rounds.gather([number, 0, 0, 0, 0, 0, 0])?.into_iter().map(|line| line[0]))
     }
 
-    /// Sends a message to all other ranks, and calls `take(from, words)` with the words of their messages, in pieces of
-    /// any length. Collective.
+    /// Sends `message` to all other ranks. Calls `take(from, words)` with the words that arrive from rank `from`, in
+    /// parts of any length. Collective: all ranks must call it.
     ///
     /// # Errors
-    /// Errors of the exchange and of `take`.
+    /// Communication errors, and errors of `take`.
     pub fn send_to_others(&mut self, message: &[u64], take: impl FnMut(usize, &[u64]) -> Result<()>) -> Result<()> {
         let (rank, ranks) = (self.ownership.rank, self.ownership.ranks);
         let to: Vec<&[u64]> = (0..ranks).map(|to| if to == rank { &[][..] } else { message }).collect();
         self.rounds.exchange(&to, take)
     }
 
-    /// Gathers the parents of all vertices in `parents` on rank 0; on other ranks `parents` is empty. `own` has parents
-    /// of own vertices, in order. Rank 0 may leave out its own if they are in `parents` already. Collective.
+    /// Gathers the parents of all vertices on rank 0, in `parents`. On other ranks `parents` is empty. `own` yields the
+    /// parents of the vertices that this rank owns, in order. On rank 0 it may be empty if these parents are in
+    /// `parents` already. Collective: all ranks must call it.
     ///
     /// # Errors
-    /// Errors of the exchange.
+    /// Communication errors.
     pub fn gather_parents<'p>(&mut self, own: impl IntoIterator<Item = &'p [u32]>, parents: &mut [u32]) -> Result<()> {
         let ownership = self.ownership;
         let mut next = vec![0; ownership.ranks];
@@ -106,7 +108,7 @@ impl RankExchange {
     }
 }
 
-/// Makes the error for vertices of rank `from` that it can't have sent.
+/// Makes the error for vertices that rank `from` sent although they do not exist.
 pub fn misplaced(from: usize) -> Error {
     Error::internal("take vertices of another rank", format!("rank {from} sent some that do not exist"))
 }
@@ -118,11 +120,11 @@ mod tests {
     #[test]
     fn the_links_of_a_rank_are_those_from_it_and_to_it() {
         const MIB: u64 = 1 << 20;
-        // Two ranks of a machine have two links of 1 MiB, and both touch both.
+        // Two ranks of a machine have two links of 1 MiB. Both ranks use both links.
         assert_eq!(RankExchange::bytes(2, 1) / MIB, 2);
-        // Eight ranks have 56 links of 4/7 MiB, and each touches 14.
+        // Eight ranks have 56 links of 4/7 MiB. Each rank uses 14 of them.
         assert_eq!(RankExchange::bytes(8, 1) / MIB, 8);
-        // Without shared memory a link has half of its buffers at the sender and half at the receiver.
+        // Without shared memory, half of a link's buffers are at the sender and half at the receiver.
         assert_eq!(RankExchange::bytes(8, 2) / MIB, 4);
         assert_eq!(RankExchange::bytes(1, 1), 0);
     }

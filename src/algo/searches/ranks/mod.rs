@@ -1,4 +1,4 @@
-//! What ranks that search together share: ownership of vertices, communication, and searches that only rank 0 does.
+//! Code for searches by several ranks: ownership of vertices, communication, and searches that only rank 0 does.
 
 mod exchange;
 mod on_rank0;

@@ -1,4 +1,4 @@
-//! Searches that only rank 0 does while all others wait, because one GPU is faster than the CPUs of many ranks.
+//! Searches on the GPU of rank 0, while all other ranks wait. One GPU is faster than the CPUs of many ranks.
 
 use crate::algo::Chosen;
 use crate::algo::searches::{Engine, Search};
@@ -8,14 +8,15 @@ use crate::graph::ids::Vertex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// An engine that only rank 0 has.
+/// An engine that searches on rank 0 and gives its results to all ranks.
 struct OnRank0<'a, S> {
     comm: &'a Comm,
-    /// The engine, on rank 0.
+    /// The engine on rank 0; `None` on other ranks.
     search: Option<S>,
 }
 
-/// Returns the chosen engine. Unless GPUs search together (`is_shared`), rank 0 alone searches on its GPU.
+/// Returns the engine for the chosen device. A GPU engine searches on rank 0 alone, unless `is_shared` says that the
+/// GPUs of all ranks search together.
 pub fn on_rank0_or<'a, T: ?Sized + 'a, R: Serialize + DeserializeOwned + 'a, S: Search<T, R> + 'a>(
     comm: &'a Comm,
     chosen: Chosen<Option<S>, Engine<'a, T, R>>,
@@ -30,7 +31,7 @@ pub fn on_rank0_or<'a, T: ?Sized + 'a, R: Serialize + DeserializeOwned + 'a, S: 
 }
 
 impl<S> OnRank0<'_, S> {
-    /// Calls `work` on rank 0, and returns its result on all ranks. Collective.
+    /// Calls `work` on rank 0, and returns its result on all ranks. Collective: all ranks must call it.
     fn agreed<T: Serialize + DeserializeOwned>(&mut self, work: impl FnOnce(&mut S) -> Result<T>) -> Result<T> {
         agreed(self.comm, || match &mut self.search {
             Some(search) => work(search),

@@ -1,24 +1,24 @@
-//! Ownership of vertices: the owner of a vertex is the rank that finds its parent and expands its row.
+//! Ownership of vertices. The owner of a vertex is the rank that finds its parent and expands its row of neighbours.
 //!
-//! Ranks own blocks of consecutive vertices in turn, so that each rank has about as many hubs, and as many vertices of
-//! any other degree, as the others.
+//! Vertices are in the order of degree. Blocks of consecutive vertices go to the ranks in turn, so that all ranks own
+//! about as many vertices of every degree.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// A rule that assigns owners to vertices.
+/// Rule that assigns an owner (a rank) to each vertex.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OwnerRule {
-    /// Vertex `v` belongs to rank `v` modulo the number of ranks: blocks of one vertex.
+    /// Rank `v` modulo the number of ranks owns vertex `v`: each block is one vertex.
     Modulo,
-    /// Blocks of 512 vertices. The bits of a block fill a cache line, and the rows of its vertices, where degrees are
-    /// smallest, fill about a page.
+    /// Blocks of 512 vertices go to the ranks in turn. The bits of a block fill a cache line. The rows of its vertices
+    /// fill about a page where degrees are smallest.
     Blocks,
 }
 
 impl OwnerRule {
-    /// All rules with their names in job files.
+    /// All owner rules, with their names in job files.
     pub const ALL: [(&str, OwnerRule); 2] = [("modulo", OwnerRule::Modulo), ("blocks", OwnerRule::Blocks)];
 
     /// Returns the number of vertices of a block.
@@ -36,64 +36,65 @@ impl OwnerRule {
     }
 }
 
-/// Words of a block in a bitmap, and vertices of a word.
+/// Number of 64-bit bitmap words in a block, and number of vertices in a word.
 const WORDS: usize = 8;
 const WORD: usize = 64;
 
-/// The vertices that one rank owns, and the owners of all others.
+/// Which vertices a rank owns, and which rank owns the others.
 ///
-/// The *place* of a vertex is its position among the vertices of its owner. Its *key* encodes its owner and its place.
-/// The keys of a rank are consecutive, in the order of vertices.
+/// The *place* of a vertex is its position among the vertices of its owner. Its *key* combines the owner and the place.
+/// The keys of one rank are consecutive numbers, in the order of its vertices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VertexOwnership {
-    /// Number of vertices of all ranks.
+    /// Number of vertices that all ranks own together.
     pub vertices: usize,
-    /// Number of this rank.
+    /// Number of the rank whose vertices count as owned here ("this rank").
     pub rank: usize,
     /// Number of ranks.
     pub ranks: usize,
     rule: OwnerRule,
-    /// 2^64 divided by the number of ranks, rounded up, to divide by multiplication (Lemire, Kaser and Kurz 2019); 0
-    /// for a single rank.
+    /// 2^64 - 1 divided by the number of ranks, rounded down. Multiplying by it replaces a division (Robison 2005), also
+    /// for a single rank, so that no search pays for a branch.
     reciprocal: u64,
-    /// Number of keys of each rank: the number of vertices of rank 0, which has the most.
+    /// Number of keys of each rank. It is the number of vertices of rank 0, which owns the most.
     pub stride: u32,
 }
 
 impl VertexOwnership {
-    /// Returns the ownership among `ranks` ranks, as rank `rank` sees it. In a small graph a rank may own nothing.
+    /// Returns the ownership of `vertices` vertices among `ranks` ranks, as rank `rank` sees it. In a small graph a
+    /// rank may own no vertex.
     pub fn new(rule: OwnerRule, vertices: usize, rank: usize, ranks: usize) -> VertexOwnership {
-        let reciprocal = if ranks <= 1 { 0 } else { u64::MAX / ranks as u64 + 1 };
+        let reciprocal = u64::MAX / ranks.max(1) as u64;
         let ownership = VertexOwnership { vertices, rank, ranks, rule, reciprocal, stride: 0 };
         // Rank 0 has the most vertices.
         let stride = u32::try_from(ownership.of_rank(0).len().max(1)).unwrap_or(u32::MAX);
         VertexOwnership { stride, ..ownership }
     }
 
-    /// Returns the ownership by blocks of 512 vertices.
+    /// Returns the ownership by blocks of 512 vertices, as rank `rank` sees it.
     pub fn blocks(vertices: usize, rank: usize, ranks: usize) -> VertexOwnership {
         VertexOwnership::new(OwnerRule::Blocks, vertices, rank, ranks)
     }
 
-    /// Returns the ownership of a process without other ranks, which owns all vertices.
+    /// Returns the ownership of a single process, which owns all vertices.
     pub fn all(vertices: usize) -> VertexOwnership {
         VertexOwnership::blocks(vertices, 0, 1)
     }
 
-    /// Returns the ownership as another rank sees it.
+    /// Returns the same ownership as rank `rank` sees it.
     pub fn of_rank(&self, rank: usize) -> VertexOwnership {
         VertexOwnership { rank, ..*self }
     }
 
-    /// Returns the number of keys of all ranks. Keys can be used if it fits 32 bits.
+    /// Returns the number of keys of all ranks together. Keys can be used only if this number fits 32 bits.
     pub fn keys(&self) -> u64 {
         u64::from(self.stride) * self.ranks as u64
     }
 
-    /// Returns the reciprocal of the number of ranks, and the base-2 logarithm of the number of vertices of a block.
-    /// Kernels find owners with these.
+    /// Returns the numbers with which GPU kernels find owners: 2^64 divided by the number of ranks, rounded up, or 0 for
+    /// a single rank; and the base-2 logarithm of the block size.
     pub fn division(&self) -> (u64, u32) {
-        (self.reciprocal, self.rule.shift())
+        (if self.ranks <= 1 { 0 } else { self.reciprocal + 1 }, self.rule.shift())
     }
 
     /// Returns the number of vertices that this rank owns.
@@ -102,34 +103,31 @@ impl VertexOwnership {
         self.vertices / turn * block + (self.vertices % turn).saturating_sub(block * self.rank).min(block)
     }
 
-    /// Returns the number of owned words of a bitmap of all vertices. Blocks of words have one owner each, unless the
-    /// rule is [`OwnerRule::Modulo`].
+    /// Returns the number of 64-bit words that this rank owns in a bitmap of all vertices. With [`OwnerRule::Modulo`] a
+    /// word has vertices of several owners, so this does not apply.
     pub fn words(&self) -> usize {
         self.len().div_ceil(WORD)
     }
 
-    /// Returns the position among all words of the word at position `own` among the owned words.
+    /// Returns the position of this rank's word number `own` among all words of the bitmap.
     #[inline(always)]
     pub fn word(&self, own: usize) -> usize {
         (own / WORDS * self.ranks + self.rank) * WORDS + own % WORDS
     }
 
-    /// Returns true if this rank owns the word at position `at` among all words.
+    /// Returns true if this rank owns the bitmap word at position `at`.
     #[inline(always)]
     pub fn has_word(&self, at: usize) -> bool {
         self.ranks == 1 || at / WORDS % self.ranks == self.rank
     }
 
-    /// Returns how many blocks the owner of a block owns before it.
+    /// Returns the number of blocks that the owner of `block` owns before it.
     #[inline(always)]
     fn turn(&self, block: u32) -> u32 {
-        match self.reciprocal {
-            0 => block,
-            reciprocal => ((u128::from(reciprocal) * u128::from(block)) >> 64) as u32,
-        }
+        ((u128::from(self.reciprocal) * (u128::from(block) + 1)) >> 64) as u32
     }
 
-    /// Returns the rank that owns a vertex, and the vertex's place there.
+    /// Returns the rank that owns vertex `v`, and the place of `v` among the vertices of that rank.
     #[inline(always)]
     pub fn locate(&self, v: u32) -> (u32, u32) {
         // With constant shifts a key takes 1.0 ns by modulo, otherwise 1.4 ns.
@@ -146,32 +144,32 @@ impl VertexOwnership {
         (block - turn * self.ranks as u32, turn << SHIFT | v & ((1 << SHIFT) - 1))
     }
 
-    /// Returns the rank that owns a vertex.
+    /// Returns the rank that owns vertex `v`.
     #[inline(always)]
     pub fn owner(&self, v: u32) -> usize {
         self.locate(v).0 as usize
     }
 
-    /// Returns true if this rank owns a vertex.
+    /// Returns true if this rank owns vertex `v`.
     #[inline(always)]
     pub fn has(&self, v: u32) -> bool {
         self.owner(v) == self.rank
     }
 
-    /// Returns the place of a vertex.
+    /// Returns the place of vertex `v` among the vertices of its owner.
     #[inline(always)]
     pub fn place(&self, v: u32) -> usize {
         self.locate(v).1 as usize
     }
 
-    /// Returns the key of a vertex.
+    /// Returns the key of vertex `v`: a number that combines its owner and its place.
     #[inline(always)]
     pub fn key(&self, v: u32) -> u32 {
         let (rank, place) = self.locate(v);
         rank * self.stride + place
     }
 
-    /// Returns the vertex at a place of this rank.
+    /// Returns the vertex at position `place` among the vertices that this rank owns.
     #[inline(always)]
     pub fn vertex(&self, place: u32) -> u32 {
         let shift = self.rule.shift();
@@ -179,7 +177,8 @@ impl VertexOwnership {
         (turn * self.ranks as u32 + self.rank as u32) << shift | place & ((1 << shift) - 1)
     }
 
-    /// Returns the consecutive vertices from a place of this rank to the end of the block, but at most `most`.
+    /// Returns consecutive vertices of this rank, from position `place` among its vertices to the end of their block,
+    /// but at most `most`.
     pub fn run(&self, place: usize, most: usize) -> Range<usize> {
         let (first, block) = (self.vertex(place as u32) as usize, self.rule.block());
         first..first + most.min(block - place % block)

@@ -1,38 +1,39 @@
-//! Faults in trees of searches by levels: the five rules of Graph500, and one of our own.
+//! Faults in breadth-first trees: violations of the five rules of Graph500, and of one rule of gpugraph.
 //!
 //! Rule 1: the tree has no cycle, and leads to its root. Rule 2: an edge of the tree joins two consecutive levels. Rule
-//! 3: so does every edge of the graph, unless its ends have the same level or both are unreached. Rule 4: the tree
-//! contains every vertex that is reachable. Rule 5: an edge of the graph joins a vertex and its parent. In a directed
-//! graph, the head of an edge may have any level up to one more than its tail, and only the tail may be unreached. The
-//! parent is the tail of the edge to its child.
+//! 3: the ends of every edge of the graph differ by at most one level, or both are unreached. Rule 4: the tree contains
+//! every reachable vertex. Rule 5: a vertex and its parent are joined by an edge of the graph. Directed graphs have
+//! weaker rules. An edge must lead from the parent to the child. The level of an edge's head may be smaller than the
+//! level of the tail by any number, but larger by at most one. If the tail is unreached, the head may have any level or
+//! none.
 
 use crate::error::Error;
 
-/// A rule that a tree breaks, and where it does. Vertices are places in the order of vertices.
+/// A violation of a rule in a tree, with the vertices that show it. Vertices are numbers in the order of degree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum TreeFault {
     /// Rule 1: the parent of the root is not the root.
     Root { parent: Option<u32> },
-    /// Rule 1: the parent is not a vertex of the graph.
+    /// Rule 1: the parent of `vertex` is not a vertex of the graph.
     NoVertex { vertex: u32, parent: u64 },
-    /// Rule 1: the parents of this vertex form a cycle.
+    /// Rule 1: the chain of parents of `vertex` ends in a cycle.
     Cycle { vertex: u32 },
-    /// Rule 1: parents lead to an unreached vertex.
+    /// Rule 1: the parent of `vertex` is unreached.
     LostParent { vertex: u32, parent: u32 },
-    /// Rule 2: the level is not one more than the level of the parent.
+    /// Rule 2: the level of `vertex` is not one more than `above`, the level of its parent.
     Level { vertex: u32, level: u32, parent: u32, above: u32 },
-    /// Rule 3: the levels at the ends of an edge are too far apart.
+    /// Rule 3: the levels at the ends of an edge of the graph differ by too much.
     Apart { from: u32, level: u32, to: u32, other: u32 },
     /// Rule 4: an edge leads from a reached vertex to an unreached one.
     NotReached { from: u32, to: u32 },
-    /// Rule 5: no edge leads from the parent to the vertex.
+    /// Rule 5: the graph has no edge from the parent to `vertex`.
     NoEdge { vertex: u32, parent: u32 },
-    /// The parent is not the first of the neighbours in the previous level, as this program promises.
+    /// Rule of gpugraph: the parent of `vertex` must be its first neighbour in the previous level.
     NotFirst { vertex: u32, parent: u32, first: u32 },
 }
 
 impl TreeFault {
-    /// Makes an error of the fault in the tree of `source`. `name` returns the name of a vertex.
+    /// Converts the fault into an error about the tree of `source`. `name` returns the name of a vertex.
     pub fn of_source(self, source: &str, name: &dyn Fn(u32) -> String) -> Error {
         let (rule, found) = match self {
             TreeFault::Root { parent: None } => (1, "the root was not reached".to_owned()),
@@ -70,7 +71,7 @@ impl TreeFault {
     }
 }
 
-/// Makes the error for a tree that breaks a rule of Graph500.
+/// Makes the error for a tree that breaks the Graph500 rule number `rule`.
 pub(super) fn breaks(source: &str, rule: u32, found: &str) -> Error {
     Error::Validation(format!("source {source}: {found} (rule {rule} of Graph500)"))
 }

@@ -1,12 +1,12 @@
-//! Computes the levels of vertices from the parents in trees, and from nothing else.
+//! Computes the level of every vertex from the parents in a tree, and from nothing else.
 //!
-//! Vertices are taken in order. Parents mostly come before their children, and then the level is one more than the
-//! parent's. If the level of the parent is not known yet, parents are followed to a vertex whose level is. All vertices
-//! on the way get their levels, so that long paths are followed once. Several threads do so at the same time. Where
-//! they meet, they write the same values.
+//! Threads take vertices in order. Most parents come before their children, so the level of a child is the known level
+//! of its parent plus one. Otherwise the thread follows parents to a vertex with a known level, and sets the levels of
+//! all vertices on the way. So each long path is followed only once. Several threads may set the level of a vertex, but
+//! they write the same value.
 //!
-//! The levels of several trees lie side by side, in a *line* for each vertex, because checks of edges need the levels
-//! of all trees at both ends.
+//! The levels of a vertex in several trees are stored side by side, in a *line* per vertex, because checks of edges
+//! compare both ends in all trees.
 
 use super::fault::TreeFault;
 use crate::algo::searches::NONE;
@@ -17,28 +17,29 @@ use crate::memory::{Budget, Buffer, Plain, byte_cells, cells};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
 
-/// Parents of one search, as searches write them.
+/// The breadth-first tree that a search wrote.
 #[derive(Debug, Clone, Copy)]
 pub struct Tree<'a> {
     /// Root of the search.
     pub root: Vertex,
-    /// Parent of every vertex; [`NONE`] for an unreached one.
+    /// Parent of every vertex; [`NONE`] for an unreached vertex.
     pub parents: &'a [u32],
 }
 
-/// A level plus 1, or 0 while the level is unknown. Every level differs from [`Mark::UNREACHED`] by more than 1.
+/// The level of a vertex as a small number, called a mark: the level plus 1, or 0 while it is unknown. Every level
+/// differs from [`Mark::UNREACHED`] by more than 1.
 pub(super) trait Mark: Plain + Copy + Ord + Default + Send + Sync {
     /// Mark of an unreached vertex.
     const UNREACHED: Self;
-    /// Largest level that a mark can hold.
+    /// Largest level that fits a mark.
     const DEEPEST: u32;
-    /// A mark that several threads may write.
+    /// Atomic form of a mark, which several threads may write.
     type Cell: Sync;
     fn cells(marks: &mut [Self]) -> &[Self::Cell];
     fn read(cell: &Self::Cell) -> Self;
     fn write(self, cell: &Self::Cell);
     fn of_level(level: u32) -> Self;
-    /// Returns the level. The mark must be that of a level.
+    /// Returns the level of a mark, which must be neither 0 nor [`Mark::UNREACHED`].
     fn level(self) -> u32;
     fn less(self, other: Self) -> Self;
 }
@@ -74,7 +75,7 @@ macro_rules! mark {
                 u32::from(self) - 1
             }
 
-            /// Returns the difference, or 0 if `other` is larger.
+            /// Returns `self` minus `other`, or 0 if `other` is larger.
             #[inline]
             fn less(self, other: Self) -> Self {
                 self.saturating_sub(other)
@@ -88,27 +89,28 @@ mark! {
     u32, AtomicU32, cells;
 }
 
-/// Outcome of marking levels.
+/// Outcome of [`mark()`].
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Marked {
-    /// Every vertex has its mark in every tree.
+    /// Every vertex has its level in every tree.
     All,
-    /// Trees with levels that are too large for marks, as a flag for each tree.
+    /// Some trees have levels that do not fit marks of this size. The field has a flag per tree.
     Deep(Vec<bool>),
-    /// One of the trees is wrong.
+    /// The parents in one of the trees do not form a tree.
     Wrong {
-        /// Number of the tree.
+        /// Number of the wrong tree.
         tree: usize,
-        /// Fault in the tree.
+        /// What is wrong with that tree.
         fault: TreeFault,
     },
 }
 
-/// Number of vertices that a thread takes at a time. Their lines fit the first-level cache, except with many deep
-/// trees.
+/// Number of vertices that a thread takes at a time. The levels of so many vertices fit the first-level cache, unless
+/// many trees are deep.
 const PART: usize = 256;
 
-/// Marks the levels of up to `W` trees in `lines`, which must be zero. Positions of a line without a tree become
+/// Writes the levels of up to `W` trees. `lines` has a line for each vertex, and a line has a mark (the level plus 1)
+/// for each tree. All marks must be zero before. If there are fewer trees than marks in a line, the other marks become
 /// unreached.
 ///
 /// # Errors
@@ -142,7 +144,7 @@ pub(super) fn mark<M: Mark, const W: usize>(
     Ok(if deep.contains(&true) { Marked::Deep(deep) } else { Marked::All })
 }
 
-/// State that all threads share.
+/// State of [`mark()`] that all threads share.
 struct Marking<'a, M: Mark> {
     cells: &'a [M::Cell],
     width: usize,
@@ -150,14 +152,14 @@ struct Marking<'a, M: Mark> {
     deep: Vec<AtomicBool>,
 }
 
-/// Why a vertex gets no mark.
+/// Why the levels of some vertices could not be set.
 enum Unmarked {
     Deep,
     Wrong(TreeFault),
 }
 
 impl<M: Mark> Marking<'_, M> {
-    /// Marks a part of the vertices. Returns the first fault with the number of the tree.
+    /// Sets the levels of the vertices `part` in all trees. Returns the first fault, with the number of its tree.
     fn part(&self, part: Range<usize>) -> Option<(usize, TreeFault)> {
         for (number, tree) in self.trees.iter().enumerate() {
             if self.deep[number].load(Relaxed) {
@@ -201,13 +203,13 @@ impl<M: Mark> Marking<'_, M> {
         Ok(())
     }
 
-    /// Follows parents from `v` to a vertex with a mark, and marks all vertices on the way. The vertex must have a
-    /// parent.
+    /// Follows parents from `v` to a vertex with a known level, and sets the levels of all vertices on the way. `v`
+    /// must have a parent. Returns the mark of `v`.
     #[cold]
     fn follow(&self, number: usize, tree: &Tree<'_>, v: usize) -> Result<M, Unmarked> {
         let (mut at, mut steps) = (v, 0u64);
-        // Brent's cycle detection (1980): the walk meets the vertex `waiting` once that lies on the cycle and stays for
-        // as many steps as the cycle has.
+        // Brent's cycle detection (1980): `waiting` stays at a vertex for 1, 2, 4, ... steps. Once it is on a cycle for
+        // as many steps as the cycle has, the walk comes back to it.
         let (mut waiting, mut until) = (v, 1);
         let above = loop {
             let (vertex, parent) = (at as u32, tree.parents[at]);
@@ -243,17 +245,17 @@ impl<M: Mark> Marking<'_, M> {
     }
 }
 
-/// Returns the level of every vertex of a tree; [`NONE`] for an unreached one.
+/// Returns the level of every vertex of a tree; [`NONE`] for an unreached vertex.
 ///
 /// # Errors
-/// [`Error::Validation`] if the parents do not form a tree; [`Error::Limit`] if 4 bytes a vertex do not fit;
-/// [`Error::Stopped`].
+/// [`Error::Validation`] if the parents do not form a tree; [`Error::Limit`] if memory is too small for 4 bytes a
+/// vertex; [`Error::Stopped`].
 pub fn levels(tree: Tree<'_>, threads: usize, budget: &Budget) -> Result<Buffer<u32>> {
     let mut levels: Buffer<u32> = budget.zeroed(tree.parents.len(), "levels of vertices (4 bytes each)")?;
     let (lines, _) = levels.as_chunks_mut::<1>();
     match mark(lines, &[tree], threads)? {
         Marked::All => {}
-        // A tree has fewer vertices than the deepest mark.
+        // No level exceeds the number of vertices, so levels always fit 32 bits.
         Marked::Deep(_) => return Err(Error::internal("work out levels", "a tree deeper than it has vertices")),
         Marked::Wrong { fault, .. } => {
             let name = |v: u32| format!("{v} in the order of vertices");

@@ -1,7 +1,8 @@
-//! Code that all searches by levels share: their trees of parents, levels computed from parents, columns, and checks.
+//! Code that all searches by levels (breadth-first searches) share: trees of parents, levels computed from parents,
+//! columns, and checks.
 //!
-//! An algorithm implements [`SearchTable`](super::SearchTable) with its engine, and [`LevelSearched`] for its statistics.
-//! Its [`SearchTask`](super::SearchTask) is here.
+//! An algorithm implements [`SearchTable`](super::SearchTable) with its engine, and [`LevelSearched`] for its
+//! statistics. This module then implements [`SearchTask`](super::SearchTask) for it.
 
 mod fault;
 pub mod levels;
@@ -13,5 +14,5 @@ mod write;
 pub use task::LevelSearched;
 pub use write::put_parents;
 
-/// Maximum number of trees that are checked together. Their levels of a vertex fill a cache line.
+/// Maximum number of trees that are checked together. The levels of a vertex in all of them fill a cache line.
 pub const BATCH: usize = 64;

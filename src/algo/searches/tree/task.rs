@@ -1,4 +1,4 @@
-//! Implementation of [`SearchTask`] for all searches by levels, which produce the same trees.
+//! Implements [`SearchTask`] for all searches by levels, because they all produce breadth-first trees.
 
 use super::verify::{self, SourceChecked, SourceOutput};
 use super::{BATCH, validate, write};
@@ -17,9 +17,9 @@ use crate::results::about::About;
 use std::collections::BTreeMap;
 use validate::Tree;
 
-/// Statistics that every search by levels has. The default is that of a search that reached nothing.
+/// Statistics that every search by levels returns. The default value describes a search that reached nothing.
 pub trait LevelSearched: Default {
-    /// Details of the search, for the report.
+    /// Statistics of the search in the form of the report.
     type Details: SourceDetails;
 
     /// Returns the statistics of a root without an edge, which reaches only itself.
@@ -31,12 +31,12 @@ pub trait LevelSearched: Default {
     /// Returns the seconds of the search.
     fn seconds(&self) -> f64;
 
-    /// Returns the details of the search, with at most `levels` levels.
+    /// Converts the statistics into the form of the report, with at most `levels` levels.
     fn details(self, speed: Speed, levels: usize) -> Self::Details;
 }
 
-/// A table whose searches fill arrays of parents: the parent of a vertex is the smallest neighbour in the previous level,
-/// the root itself for the root, and [`NONE`] for an unreached vertex.
+/// Implements [`SearchTask`] for a table whose searches fill arrays of parents. The parent of a vertex is its smallest
+/// neighbour in the previous level. The root is its own parent, and an unreached vertex has [`NONE`].
 impl<T: SearchTable<Tree = Buffer<u32>>> SearchTask for T
 where
     T::Searched: LevelSearched,
@@ -51,7 +51,7 @@ where
     const CHECKED: usize = BATCH;
     const PLANNED: usize = BATCH;
     const CHECK: f64 = 0.15;
-    // This suffices for some tens of levels.
+    // Enough for a search of some tens of levels.
     const RECORD: u64 = 8192;
 
     fn alone(&self, _: &Graph, parents: &mut Buffer<u32>) -> T::Searched {

@@ -10,19 +10,19 @@ use crate::prepare::input_ids::InputIds;
 use crate::results::{Columns, Output};
 use std::collections::BTreeMap;
 
-/// Value of an unreached vertex in both columns.
+/// Value of an unreached vertex in either column.
 const UNREACHED: i64 = -1;
 
-/// Returns the bytes of host memory that writing takes: for the ids of vertices and the levels of a tree.
+/// Returns the bytes of host memory that writing the columns takes: for the ids of vertices and the levels of a tree.
 pub fn bytes(vertices: u64) -> u64 {
     InputIds::bytes(vertices) + 4 * vertices
 }
 
-/// Writes the columns of a tree. `ids` are the input's ids of vertices. Returns the written files by their paths in the
-/// workdir.
+/// Writes the columns `parent` and `level` of a tree. `ids` maps vertices to ids of the input. Returns the written
+/// files, keyed by their paths in the workdir.
 ///
 /// # Errors
-/// [`crate::Error::DiskFull`], [`crate::Error::Io`], [`crate::Error::Limit`], a stop.
+/// [`crate::Error::DiskFull`], [`crate::Error::Io`], [`crate::Error::Limit`], [`crate::Error::Stopped`].
 pub(super) fn write(
     columns: &mut Columns<'_>,
     root: Root,
@@ -40,10 +40,10 @@ pub(super) fn write(
     Ok(columns.of_source(root.id))
 }
 
-/// Writes the column `parent` of a source. `ids` are the input's ids of vertices.
+/// Writes the column `parent` of a source. `ids` maps vertices to ids of the input.
 ///
 /// # Errors
-/// [`crate::Error::DiskFull`], [`crate::Error::Io`], a stop.
+/// [`crate::Error::DiskFull`], [`crate::Error::Io`], [`crate::Error::Stopped`].
 pub fn put_parents(columns: &mut Columns<'_>, root: Root, parents: &[u32], ids: &InputIds) -> Result<()> {
     let parent = |v: Vertex| match parents[v.index()] {
         NONE => UNREACHED,

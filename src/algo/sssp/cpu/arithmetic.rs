@@ -1,5 +1,5 @@
-//! Arithmetic of distances in a search. Distances are sums of 32 bits if they fit, else of 64 bits, or the bits of an
-//! `f32`, whose order is the order of the numbers.
+//! Arithmetic of distances in a search. A distance is a whole number of 32 bits if all sums fit, otherwise of 64 bits.
+//! Distances with decimals are the bits of an `f32`, because these have the same order as the numbers.
 
 use crate::algo::sssp::search::NONE;
 use crate::algo::sssp::{Distance, Distances};
@@ -9,62 +9,63 @@ use std::marker::PhantomData;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Arithmetic of one kind of distances.
+/// Arithmetic of one kind of distances, such as 32-bit whole numbers.
 pub trait Arithmetic: Send + Sync + 'static {
     /// A distance: the sum of the weights along a path.
     type Sum: Copy + Ord + Debug + Default + Into<u64> + TryFrom<u64> + Send + Sync;
-    /// A distance that threads share.
+    /// An atomic cell that holds the distance of a vertex, and its parent if [`Self::KEEPS_PARENTS`].
     type Cell: Plain + Send + Sync;
-    /// A path to a vertex: its length, and its last vertex but one if cells keep parents.
+    /// A candidate path to a vertex: its length and, if [`Self::KEEPS_PARENTS`], the vertex before the last.
     type Way: Copy;
-    /// True if cells keep parents.
+    /// Whether cells also hold the parent of the vertex.
     const KEEPS_PARENTS: bool = false;
-    /// Distance of a root.
+    /// Distance of the root: zero.
     const ZERO: Self::Sum;
     /// Distance of an unreached vertex; larger than any sum.
     const UNREACHED: Self::Sum;
 
-    /// Returns `sum` plus `weight`. The result is never smaller than `sum`, and it grows with `sum` and with `weight`.
+    /// Returns `sum` plus `weight`. The result is never smaller than `sum`, and a larger `sum` or `weight` never makes
+    /// it smaller.
     fn add(sum: Self::Sum, weight: u32) -> Self::Sum;
     /// Returns the distance in a cell.
     fn load(cell: &Self::Cell) -> Self::Sum;
-    /// Replaces the distance in a cell.
+    /// Sets the distance in a cell.
     fn store(cell: &Self::Cell, sum: Self::Sum);
-    /// Returns the path of length `sum` whose last edge leaves the vertex `by`, which is at the distance `before`.
+    /// Returns the candidate path of length `sum` whose last edge leaves vertex `by`. `before` is the distance of `by`.
     fn way(sum: Self::Sum, by: u32, before: Self::Sum) -> Self::Way;
-    /// Returns the length of a path.
+    /// Returns the length of a candidate path.
     fn sum(way: Self::Way) -> Self::Sum;
-    /// Returns true if a path would change a cell.
+    /// Returns true if the candidate path `way` would change the cell.
     fn is_better(way: Self::Way, cell: &Self::Cell) -> bool;
-    /// Replaces the path in a cell if `way` is better. Returns true if the distance became smaller.
+    /// Stores the candidate path `way` in a cell if it is better. Returns true if the distance became smaller.
     fn improve(cell: &Self::Cell, way: Self::Way) -> bool;
-    /// Lowers the distance in a cell to `sum`. Returns true if it was larger.
+    /// Lowers the distance in a cell to `sum` if it was larger. Returns true if the distance was larger.
     #[inline(always)]
     fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool {
         Self::improve(cell, Self::way(sum, NONE, sum))
     }
-    /// Returns the parent in a cell.
+    /// Returns the parent in a cell, or [`NONE`] if cells hold no parents.
     fn parent(_cell: &Self::Cell) -> u32 {
         NONE
     }
-    /// Returns the bucket of a distance.
+    /// Returns the number of the bucket that a distance belongs to, for buckets of this width.
     fn bucket(sum: Self::Sum, width: Width) -> u64;
-    /// Returns the smallest distance in bucket `bucket` or a later one.
+    /// Returns the smallest distance that is in bucket number `bucket` or a later one.
     fn least(bucket: u64, width: Width) -> Self::Sum;
-    /// Returns a distance as a number. The order of numbers is the order of distances.
+    /// Converts a distance into a 64-bit word. Words have the same order as distances.
     #[inline]
     fn to_word(sum: Self::Sum) -> u64 {
         sum.into()
     }
-    /// Returns the distance that [`Self::to_word`] turned into `word`.
+    /// Converts a word of [`Self::to_word`] back into the distance.
     #[inline]
     fn of_word(word: u64) -> Self::Sum {
         Self::Sum::try_from(word).unwrap_or(Self::UNREACHED)
     }
-    /// Returns a distance in the form of results.
+    /// Converts a distance into the form of results.
     fn distance(sum: Self::Sum) -> Distance;
 
-    /// Copies the distances in cells to `distances`.
+    /// Copies the distances in `cells` to `distances`, the form of results.
     fn copy(cells: &[Self::Cell], distances: &mut Distances) {
         match distances {
             Distances::Whole(to) => to.iter_mut().zip(cells).for_each(|(to, cell)| {
@@ -78,17 +79,18 @@ pub trait Arithmetic: Send + Sync + 'static {
     }
 }
 
-/// Width of buckets. For whole numbers it is a power of two. For decimals it is any number, of which the reciprocal is
+/// Width of the buckets of distances. Whole numbers use a power of two. Decimals use any width, and its reciprocal is
 /// stored.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Width {
-    /// Binary logarithm of the width.
+    /// Base-2 logarithm of the width, for whole numbers.
     pub shift: u32,
-    /// Reciprocal of the width.
+    /// Reciprocal of the width, for decimals.
     pub reciprocal: f32,
 }
 
-/// Implements paths that consist of their lengths only.
+/// Implements the methods of [`Arithmetic`] about candidate paths, for cells without parents. A candidate path is then
+/// just its length.
 macro_rules! sums_alone {
     () => {
         type Way = Self::Sum;
@@ -178,7 +180,7 @@ impl Arithmetic for Decimal {
     type Sum = u32;
     type Cell = AtomicU32;
     const ZERO: u32 = 0;
-    /// Bits of infinity, which no addition changes.
+    /// Bits of infinity: adding to it changes nothing.
     const UNREACHED: u32 = 0x7f80_0000;
 
     sums_alone!();
@@ -209,7 +211,7 @@ impl Arithmetic for Decimal {
     }
 
     fn least(bucket: u64, width: Width) -> u32 {
-        // Rounding may put the result into the bucket before.
+        // Because of rounding, the result may lie in the bucket before.
         let mut least = (bucket as f32 / width.reciprocal).to_bits();
         while Self::bucket(least, width) < bucket && least < Self::UNREACHED {
             least += 1;
@@ -222,14 +224,13 @@ impl Arithmetic for Decimal {
     }
 }
 
-/// Distances of 32 bits, in cells that also keep a parent. The parent is the smallest vertex among those that are
-/// nearer and through which a path of that length leads. It is final once all edges of the vertices at smaller
-/// distances were relaxed.
+/// Distances of 32 bits in cells that also hold a parent: the smallest vertex, nearer to the root, from which an edge
+/// gives this distance. The parent is final once all edges of vertices at smaller distances were relaxed.
 pub struct WithParents<A>(PhantomData<A>);
 
 impl<A: Arithmetic<Sum = u32>> Arithmetic for WithParents<A> {
     type Sum = u32;
-    /// A distance in the upper half, and a vertex or [`NONE`] in the lower half.
+    /// The upper 32 bits are a distance. The lower 32 bits are a vertex or [`NONE`].
     type Cell = AtomicU64;
     type Way = u64;
     const KEEPS_PARENTS: bool = true;
@@ -253,7 +254,7 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for WithParents<A> {
 
     #[inline(always)]
     fn way(sum: u32, by: u32, before: u32) -> u64 {
-        // A vertex at the same distance is no parent.
+        // A vertex at the same distance can't be the parent.
         both(sum, if sum == before { NONE } else { by })
     }
 
@@ -298,7 +299,7 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for WithParents<A> {
     }
 }
 
-/// Packs a distance and a vertex into a word. Words are in the order of distances, then of vertices.
+/// Packs a distance and a vertex into a word. Words are ordered by distance, then by vertex.
 #[inline(always)]
 fn both(sum: u32, vertex: u32) -> u64 {
     u64::from(sum) << 32 | u64::from(vertex)

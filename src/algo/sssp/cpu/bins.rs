@@ -1,57 +1,61 @@
-//! The vertices that a thread is to push from, in buckets by distance.
+//! The buckets of a thread. A bucket has entries: vertices to push from (whose out-edges are to be relaxed), each with
+//! its distance.
 
 use crate::error::Result;
 use crate::failpoint;
 use crate::memory::{Budget, Reservation};
 use std::ops::RangeInclusive;
 
-/// Number of buckets with a list each. Entries of later buckets share one list until their bucket comes near.
+/// Number of buckets that have a list of their own. Entries of later buckets share one list until the search comes near
+/// their bucket.
 const RING: u64 = 1 << 10;
-/// Minimum capacity of a list, in entries.
+/// Smallest capacity of a list, in entries.
 const LEAST: usize = 32;
-/// Range of the bytes that are reserved at a time, and the bytes per vertex, which are clamped to that range.
+/// Memory is reserved in steps. A step has [`STEP_OF_VERTEX`] bytes per vertex, but at least and at most the bytes of
+/// this range.
 const STEP: RangeInclusive<u64> = 16 << 10..=1 << 20;
 const STEP_OF_VERTEX: u64 = 1 << 10;
 
-/// A vertex that became nearer, with its distance at that time. The entry is outdated if the vertex has a smaller
-/// distance by now.
+/// A bucket entry: a vertex whose distance became smaller, and the distance. The entry is outdated once the distance of
+/// the vertex is even smaller.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NearerVertex<S> {
-    /// The distance at that time.
+    /// The distance of the vertex when the entry was made.
     pub sum: S,
     /// The vertex.
     pub vertex: u32,
 }
 
-/// Entries in buckets. No entry is in a bucket before the one that was taken last.
+/// The buckets of one thread. Buckets are taken in ascending order, so all entries are in the bucket that was taken
+/// last or in later ones.
 pub struct DistanceBins<S> {
     ring: Vec<Vec<NearerVertex<S>>>,
-    /// The bucket that was taken last.
+    /// Number of the bucket that was taken last.
     base: u64,
     far: Vec<(u64, NearerVertex<S>)>,
-    /// The first bucket in `far`.
+    /// Number of the first bucket that has an entry in `far`.
     far_first: u64,
-    /// Entries that are sent to other ranks before they come into a bucket.
+    /// Entries to send to other ranks. They enter a bucket when they are sent.
     pub unsent: Vec<NearerVertex<S>>,
-    /// Empty lists with the memory of lists that were taken. A bucket that gets its first entry reuses one, because it
-    /// is likely in a cache.
+    /// Empty lists with allocated memory, from buckets that were taken. A bucket reuses such a list for its first
+    /// entry, because the memory is likely in a cache.
     spare: Vec<Vec<NearerVertex<S>>>,
     memory: EntryMemory,
 }
 
-/// Memory for entries.
+/// Memory for the entries of a thread.
 struct EntryMemory {
     reserved: Reservation,
-    /// Bytes that are reserved at a time.
+    /// Bytes that are reserved in one step.
     step: u64,
-    /// Reserved bytes that vectors use.
+    /// Bytes of the reservation that lists use.
     taken: u64,
-    /// True if an entry was dropped because no memory was left for it.
+    /// Whether an entry was dropped because no memory was left for it.
     is_out_of_memory: bool,
 }
 
 impl EntryMemory {
-    /// Makes room in `list`, with the memory of a spare list if `list` has none. Returns false if no memory is left.
+    /// Makes room in `list`. A list without memory takes over a spare list. Returns false if no memory is left.
     #[cold]
     fn grow_list<T>(&mut self, list: &mut Vec<T>, spare: &mut Vec<Vec<T>>) -> bool {
         if list.capacity() == 0
@@ -68,7 +72,7 @@ impl EntryMemory {
     fn grow<T>(&mut self, entries: &mut Vec<T>) -> bool {
         let more = entries.capacity().max(LEAST);
         let taken = self.taken + (more * size_of::<T>()) as u64;
-        // A failpoint lets a test refuse the memory.
+        // A test can set this failpoint to refuse the memory.
         let fits = failpoint::hit("sssp.buckets").is_ok() && self.reserve(taken).is_ok();
         if fits {
             self.taken = taken;
@@ -88,7 +92,7 @@ impl EntryMemory {
 }
 
 impl<S: Copy> DistanceBins<S> {
-    /// Makes empty buckets for a graph of `vertices` vertices.
+    /// Creates empty buckets for a graph of `vertices` vertices.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -112,7 +116,7 @@ impl<S: Copy> DistanceBins<S> {
         self.unsent.clear();
         (self.base, self.far_first) = (0, u64::MAX);
         self.memory.is_out_of_memory = false;
-        // Lists that were taken are freed by now.
+        // The search has freed the lists of the buckets that it took.
         let near: usize =
             self.ring.iter().chain(&self.spare).map(|list| list.capacity() * size_of::<NearerVertex<S>>()).sum();
         self.memory.taken = (near + self.far.capacity() * size_of::<(u64, NearerVertex<S>)>()) as u64;
@@ -125,8 +129,8 @@ impl<S: Copy> DistanceBins<S> {
         self.clear();
     }
 
-    /// Returns reserved memory beyond [`bytes`], which checks of trees may need. Callers have dropped every list that
-    /// they took.
+    /// Gives reserved memory beyond [`bytes`] back to the budget, because checks of trees may need it. The caller must
+    /// have dropped the lists of all buckets that it took.
     pub fn give_back(&mut self) {
         let more = self.memory.reserved.bytes().saturating_sub(LEAST_STEPS * self.memory.step);
         if more > 0 {
@@ -135,13 +139,13 @@ impl<S: Copy> DistanceBins<S> {
         }
     }
 
-    /// Returns true if an entry was dropped because no memory was left, so that a vertex that became nearer is in no
-    /// bucket.
+    /// Returns true if an entry was dropped because no memory was left. Then a vertex with a smaller distance may be in
+    /// no bucket.
     pub fn is_out_of_memory(&self) -> bool {
         self.memory.is_out_of_memory
     }
 
-    /// Adds an entry to a bucket, which must not be before the one that was taken last.
+    /// Adds an entry to bucket number `bucket`, which must not come before the bucket that was taken last.
     #[inline(always)]
     pub fn push(&mut self, bucket: u64, entry: NearerVertex<S>) {
         if bucket - self.base < RING {
@@ -155,14 +159,14 @@ impl<S: Copy> DistanceBins<S> {
         }
     }
 
-    /// Returns the first bucket that has an entry.
+    /// Returns the number of the first bucket that has an entry, or `None` if all buckets are empty.
     pub fn first(&self) -> Option<u64> {
         let near = (self.base..self.base + RING).find(|bucket| !self.ring[(bucket % RING) as usize].is_empty());
         near.into_iter().chain((self.far_first < u64::MAX).then_some(self.far_first)).min()
     }
 
-    /// Moves the entries of the first bucket that has any to `list`. Keeps the former memory of `list` for other
-    /// buckets.
+    /// Moves the entries of `bucket`, the first bucket that has any, to `list`. Keeps the memory that `list` had for
+    /// other buckets.
     pub fn take(&mut self, bucket: u64, list: &mut Vec<NearerVertex<S>>) {
         self.base = bucket;
         if self.far_first <= bucket {
@@ -181,8 +185,8 @@ impl<S: Copy> DistanceBins<S> {
         }
     }
 
-    /// Frees all entries and grows the reservation to at least `bytes` bytes, for other data. Called when buckets are
-    /// no longer needed.
+    /// Removes all entries, frees their memory, and reserves at least `bytes` bytes for other data. Call it when
+    /// buckets are no longer needed.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -191,7 +195,8 @@ impl<S: Copy> DistanceBins<S> {
         self.memory.reserve(bytes)
     }
 
-    /// Returns the number of entries that came into the bucket that was taken last.
+    /// Returns the number of entries that were added to a bucket after it was taken. It is the bucket that was taken
+    /// last.
     #[inline]
     pub fn refilled(&self) -> usize {
         self.ring[(self.base % RING) as usize].len()
@@ -200,7 +205,7 @@ impl<S: Copy> DistanceBins<S> {
 
 const PURPOSE: &str = "vertices in buckets (up to 16 bytes for each that became nearer)";
 
-/// Steps that empty buckets reserve. They suffice for a few entries in each bucket.
+/// Number of steps of memory that empty buckets reserve. It is enough for a few entries in each bucket.
 const LEAST_STEPS: u64 = 3;
 
 /// Returns the bytes that empty buckets reserve for a graph of `vertices` vertices.
@@ -263,7 +268,7 @@ mod tests {
         };
         let first = fill(&mut bins);
         assert!(first * 16 <= bytes(1 << 20) && first * 96 > bytes(1 << 20), "{first}");
-        // Memory stays available, including the memory of lists that were taken.
+        // The memory stays available, including the memory of lists that were taken from buckets.
         let mut list = Vec::new();
         bins.take(0, &mut list);
         bins.clear();

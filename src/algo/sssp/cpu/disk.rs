@@ -1,43 +1,43 @@
-//! Rows in a file. Memory keeps the first entries of each row, which suffice for most searches.
+//! Adjacency rows in a file. The first entries of each row (neighbours and weights) are also in memory, and most
+//! searches need only these.
 
 use super::packing::{EntryPacking, PADDING};
 use crate::memory::{Buffer, will_need};
 use crate::store::written::Written;
 use std::ops::Range;
 
-/// Maximum number of entries of a row that are requested from the disk in advance. A search rarely reads farther.
+/// Maximum number of row entries that are requested from the disk at a time. A search rarely reads farther.
 const ASKED: u64 = 1 << 9;
-/// Maximum number of bytes that are requested from the disk at once, and maximum number of items that are collected for
-/// that.
+/// Maximum number of bytes in one request to the disk, and maximum number of rows that it covers.
 const MOST_ASKED: u64 = 2 << 20;
 const MOST_ROWS: usize = 1 << 10;
-/// Maximum gap in bytes between two requested ranges that are read as one.
+/// Maximum gap in bytes between two ranges of a file that are requested together.
 const GAP: u64 = 1 << 12;
 
-/// Packed entries in a file, row by row. The first entries of each row are in memory as well.
+/// The entries of all rows, packed, in a file. The first entries of each row are in memory as well.
 pub struct DiskEntries {
     pub(super) packing: EntryPacking,
     pub(super) file: Written,
-    /// The position in memory of each row's first entry, followed by the end of the last row. Empty if memory has no
+    /// Position in `near` of each row's first entry, followed by the end of the last row. Empty if memory holds no
     /// entries.
     pub(super) near_starts: Buffer<u32>,
     pub(super) near: Buffer<u8>,
 }
 
-/// One row in a file.
+/// One row whose entries are in a file.
 #[derive(Clone, Copy)]
 pub struct DiskRow<'r> {
     packing: EntryPacking,
-    /// The first entries, in memory.
+    /// The first entries of the row, in memory.
     near: &'r [u8],
     in_memory: usize,
-    /// All entries, in the file.
+    /// All entries of the row, in the file.
     file: &'r [u8],
     len: usize,
 }
 
 impl DiskEntries {
-    /// Returns the row of vertex `v`, whose entries are at `places` in the file.
+    /// Returns the row of vertex `v`. `places` are the positions of its entries in the file.
     #[inline(always)]
     pub fn row(&self, v: u32, places: Range<u64>) -> DiskRow<'_> {
         let size = self.packing.bytes;
@@ -51,7 +51,7 @@ impl DiskEntries {
         }
     }
 
-    /// Returns the positions in memory of a vertex's entries.
+    /// Returns the positions in `near` of the entries of vertex `v` that are in memory.
     #[inline(always)]
     fn near(&self, v: u32) -> Range<usize> {
         match self.near_starts.get(v as usize..v as usize + 2) {
@@ -60,15 +60,14 @@ impl DiskEntries {
         }
     }
 
-    /// Requests the entries at `places` from the disk.
+    /// Asks the system to read the entries at `places` from the disk soon.
     fn ask(&self, places: &Range<u64>) {
         let size = self.packing.bytes as u64;
         will_need(&self.file[(places.start * size) as usize..(places.end * size) as usize]);
     }
 
-    /// Calls `each` with all items. Before that, requests the entries at the positions that `wanted` returns from the
-    /// disk, for many items at a time, so that the disk works on them together. Requests are in ascending order if the
-    /// items are.
+    /// Calls `each` with all items. First requests the entries at the positions `wanted(item)` from the disk, for many
+    /// items at a time, so that the disk can read them together. If items ascend, requests ascend too.
     pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
@@ -100,12 +99,13 @@ impl DiskEntries {
         together.into_iter().for_each(each);
     }
 
-    /// Returns the positions of a vertex's entries that are not in memory, out of all its `places`.
+    /// Returns the positions of the entries of `v` that are in the file alone. `places` are the positions of all
+    /// entries of `v`.
     pub fn far(&self, v: u32, places: Range<u64>) -> Range<u64> {
         (places.start + self.near(v).len() as u64).min(places.end)..places.end
     }
 
-    /// Returns the positions of the first entries that are not in memory.
+    /// Returns the part of [`Self::far`] that a search reads first: at most `ASKED` entries.
     pub fn first_far(&self, v: u32, places: Range<u64>) -> Range<u64> {
         let far = self.far(v, places);
         far.start..far.end.min(far.start + ASKED)
@@ -113,8 +113,8 @@ impl DiskEntries {
 }
 
 impl DiskRow<'_> {
-    /// Calls `each` with the entries in order until it returns false. With `only_memory` it returns false if the next
-    /// entry is not in memory.
+    /// Calls `each` with the entries in order until it returns false. With `only_memory`, stops before the first entry
+    /// that is not in memory. Returns false if it stopped there, and true otherwise.
     #[inline(always)]
     pub fn along(self, only_memory: bool, mut each: impl FnMut(u64) -> bool) -> bool {
         for at in 0..self.in_memory {
@@ -133,7 +133,7 @@ impl DiskRow<'_> {
         true
     }
 
-    /// Returns the last entry that is in memory.
+    /// Returns the last entry that is in memory, or `None` if none is.
     #[inline]
     pub fn last_near(self) -> Option<u64> {
         (self.in_memory > 0).then(|| self.packing.entry(self.near, self.in_memory - 1))

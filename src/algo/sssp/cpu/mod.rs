@@ -1,17 +1,17 @@
-//! Searches for shortest paths by the threads of one process.
+//! Searches for shortest paths with the threads of one process.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `rows` | rows sorted by weight, which are made before the first search |
 //! | `slices` | sorted rows in memory |
-//! | `sort` | how rows are sorted, in memory or, if memory is too small, in a file |
+//! | `sort` | sorting of rows, in memory or, if memory is too small, in a file |
 //! | `packing` | entries packed into as few bytes as possible |
 //! | `disk` | rows in a file, whose first entries are also in memory |
-//! | `near` | the choice of those entries |
+//! | `near` | the choice of the entries that memory holds |
 //! | `arithmetic` | distances as whole numbers and as decimals |
 //! | `search`, `walk` | a search: its phases, and the state that threads share |
-//! | `push` | pushing along the out-edges of vertices that became nearer, bucket by bucket |
-//! | `pull` | pulling along in-edges, when most vertices become nearer at once |
+//! | `push` | pushing along the out-edges of vertices whose distances became smaller, bucket by bucket |
+//! | `pull` | pulling along in-edges, when most distances become smaller at once |
 //! | `bins` | the buckets of a thread |
 //! | `rounds` | rounds over the edges of all vertices: the baseline |
 //! | `parents` | the parents of vertices, once distances are known |
@@ -54,18 +54,20 @@ use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Reservation, populate};
 use std::sync::{Mutex, PoisonError};
 
-/// Entries of all rows below which one thread searches alone, because it would be done before other threads had begun.
+/// Number of row entries below which one thread searches alone. It finishes before other threads could start.
 const FEW: u64 = 1 << 12;
-/// Bytes per vertex for the vertices that become nearer in a round, if these are few.
+/// Bytes per vertex for lists of vertices whose distance became smaller in a round. It is enough if few distances
+/// become smaller.
 const NEARER: u64 = 2;
-/// Bytes per vertex that are left for buckets if rows are in a file. Memory keeps as much of such rows as fits.
+/// Bytes per vertex that are left free for buckets if rows are in a file. The remaining memory holds as many row
+/// entries as fit.
 const BUCKETS: u64 = 4;
-/// Maximum number of buckets. More would not fit the numbers of buckets.
+/// Maximum number of buckets. With more, bucket numbers would not fit 64 bits.
 const MOST_BUCKETS: f64 = (1u64 << 62) as f64;
-/// Number of edges from which on a vertex is a hub, as a multiple of the mean.
+/// A vertex is a hub if it has more edges than this multiple of the mean.
 const HUB: f64 = 32.0;
 
-/// A graph prepared for searches by the threads of this process.
+/// A graph that is prepared for searches by the threads of this process.
 pub struct CpuSearch {
     graph: SortedGraph,
     sums: SsspArrays,
@@ -74,35 +76,35 @@ pub struct CpuSearch {
 
 /// A graph whose rows are sorted by weight.
 pub struct SortedGraph {
-    /// Rows of out-edges.
+    /// Rows of out-edges (all edges if the graph is undirected).
     out: SortedRows,
     /// Rows of in-edges, if the graph is directed.
     into: Option<SortedRows>,
     /// Number of vertices.
     vertices: u32,
-    /// First of the vertices with a single edge, which are the last in order. The edge has no direction, so no shortest
-    /// path leads through such a vertex.
+    /// First of the vertices with a single edge, which come last in the order of vertices. No shortest path leads
+    /// through such a vertex. A directed graph counts no such vertices, so this is the number of vertices.
     tails: u32,
-    /// The vertices whose rows are stored here: all, or those that this rank owns. Other rows are empty.
+    /// The vertices that this rank owns: all in a single process. The rows of other vertices are empty here.
     own: VertexOwnership,
     /// Number of entries in all rows, including those of other ranks.
     entries: u64,
-    /// Width of buckets.
+    /// Width of the buckets of distances.
     width: Width,
-    /// True if some vertices have many more edges than most.
+    /// Whether some vertices have many more edges than the mean.
     has_hubs: bool,
-    /// True if the rows of any rank are on a disk. All ranks take the same steps, however much memory each has.
+    /// Whether the rows of any rank are on a disk. It is the same on all ranks, so that all take the same steps.
     is_on_disk: bool,
 }
 
 impl SortedGraph {
-    /// Returns the rows of in-edges.
+    /// Returns the rows of in-edges (all edges if the graph is undirected).
     fn into(&self) -> &SortedRows {
         self.into.as_ref().unwrap_or(&self.out)
     }
 }
 
-/// The distances of vertices during a search.
+/// The arrays of a search, for the arithmetic that its distances need.
 enum SsspArrays {
     Short(ArraysOf<Short>),
     Long(ArraysOf<Long>),
@@ -111,12 +113,12 @@ enum SsspArrays {
     DecimalTree(ArraysOf<WithParents<Decimal>>),
 }
 
-/// The arrays of a search in one arithmetic.
+/// The arrays of a search in the arithmetic `A`: a cell with the distance of each vertex, and buckets.
 struct ArraysOf<A: Arithmetic> {
     cells: Buffer<A::Cell>,
     /// The buckets of each thread.
     bins: Vec<Mutex<DistanceBins<A::Sum>>>,
-    /// Memory for vertices that become nearer in a round.
+    /// Memory for lists of vertices whose distance became smaller in a round.
     _nearer: Reservation,
 }
 
@@ -130,14 +132,14 @@ impl<A: Arithmetic> ArraysOf<A> {
     }
 }
 
-/// Size of a graph's rows.
+/// Size of a graph's adjacency rows.
 #[derive(Debug, Clone, Copy)]
 pub struct RowsSize {
     /// Number of vertices.
     pub vertices: u64,
-    /// Entries of all rows of one direction.
+    /// Number of entries in all rows of one direction.
     pub entries: u64,
-    /// Entries of the longest row.
+    /// Number of entries in the longest row.
     pub longest: u64,
     /// Upper bound of the weights.
     pub largest: u32,
@@ -145,37 +147,38 @@ pub struct RowsSize {
     pub direction: Direction,
 }
 
-/// Returns the bytes that searches by `threads` threads take in addition to distances and parents, and the smallest
-/// number that suffices if sorted rows go to a file.
+/// Returns the bytes of host memory that searches by `threads` threads take, not counting distances and parents. The
+/// first number is the most that searches use. The second is the least with which they run, with sorted rows in a file.
 pub fn bytes(size: &RowsSize, threads: usize) -> [u64; 2] {
     let RowsSize { vertices, entries, longest, largest, direction } = *size;
     sort::bytes(vertices, entries, longest, largest).map(|rows| (rows << direction.shift()) + others(vertices, threads))
 }
 
-/// Returns the bytes that searches take in addition to rows.
+/// Returns the bytes that searches take in addition to rows, distances and parents.
 fn others(vertices: u64, threads: usize) -> u64 {
     (8 + NEARER) * vertices + threads as u64 * bins::bytes(vertices)
 }
 
-/// Returns the size in bytes of the file of sorted rows, for weights up to `largest`.
+/// Returns the size in bytes of the files of sorted rows, for weights up to `largest`.
 pub fn file_bytes(vertices: u64, entries: u64, largest: u32, direction: Direction) -> u64 {
     disk::bytes(EntryPacking::of(vertices, largest), entries) << direction.shift()
 }
 
 impl CpuSearch {
-    /// Prepares a graph for searches with the weights and the method of a table.
+    /// Prepares a graph for searches with the weights and the method of a table. Sorts all rows by weight.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] if [`bytes()`] do not fit; errors of the graph and of the disk; a stop.
+    /// [`crate::Error::Limit`] if memory is too small for [`bytes()`]; errors of the graph and of the disk;
+    /// [`crate::Error::Stopped`].
     pub fn new(table: &Sssp, input: EngineInput<'_, '_>) -> Result<CpuSearch> {
         Self::of_part(table, input, VertexOwnership::all(input.graph.info.connected as usize), None)
     }
 
-    /// Prepares the part of a graph that a rank owns for searches, together with the other ranks if there are any.
-    /// Collective.
+    /// Prepares the part of a graph that a rank owns, for searches together with the other ranks if there are any.
+    /// Collective: all ranks must call it.
     ///
     /// # Errors
-    /// Errors of [`Self::new`] and of the exchange.
+    /// Errors of [`Self::new`]; communication errors.
     pub fn of_part(
         table: &Sssp,
         EngineInput { graph, degrees, run, .. }: EngineInput<'_, '_>,
@@ -202,7 +205,7 @@ impl CpuSearch {
         }
         let entries = entries(degrees, direction);
         let degree = entries as f64 / f64::from(vertices.max(1));
-        // Vertices are in the order of descending degree.
+        // Vertices are in the order of descending degree, so the first has the most edges.
         let longest = degrees.iter().take(1 << direction.shift()).max().copied().unwrap_or(0);
         let has_hubs = f64::from(longest) > HUB * degree;
         // No shortest path has more edges than the graph has vertices.
@@ -210,7 +213,7 @@ impl CpuSearch {
         let width = width(weights.sum / entries.max(1) as f64, degree, has_hubs, farthest);
         let is_short = u64::from(weights.largest).saturating_mul(vertices.into()) < u64::from(u32::MAX);
         let threads = if entries < FEW { 1 } else { of_cores(run.threads) };
-        // Pulling and the exchange between ranks transfer distances only, so cells can't keep parents there.
+        // Pulling and communication between ranks transfer distances only. So cells can't hold parents there.
         let keeps_parents = own.ranks == 1 && !(has_hubs && method == Method::Auto);
         let sums = match kind {
             WeightType::F32 if keeps_parents => SsspArrays::DecimalTree(ArraysOf::new(vertices, threads, budget)?),
@@ -225,10 +228,11 @@ impl CpuSearch {
         Ok(CpuSearch { graph, sums, method })
     }
 
-    /// Searches, together with the other ranks if there are any. Collective.
+    /// Searches from `root`, together with the other ranks if there are any, and writes `distances` and `parents`.
+    /// Collective: all ranks must call it.
     ///
     /// # Errors
-    /// Errors of the exchange, and a stop.
+    /// Communication errors; [`crate::Error::Stopped`].
     pub fn search_with(
         &mut self,
         root: Vertex,
@@ -261,13 +265,13 @@ impl CpuSearch {
     }
 }
 
-/// Returns the number of entries in all rows of one direction, given the degrees of all rows.
+/// Returns the number of entries in all rows of one direction. `degrees` has the lengths of all rows.
 fn entries(degrees: &[u32], direction: Direction) -> u64 {
     degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift()
 }
 
-/// Sorts the rows of owned vertices by weight: the rows of out-edges and, if the graph is directed, those of in-edges.
-/// They go to files if memory is too small.
+/// Sorts the rows of owned vertices by weight. Returns the rows of out-edges and, if the graph is directed, the rows of
+/// in-edges. They go to files if memory is too small.
 fn sort_rows(
     edges: &WeightedEdges<'_>,
     weights: WeightSource,
@@ -282,11 +286,11 @@ fn sort_rows(
     let size = RowsSize { vertices: vertices.into(), entries: here, longest: 0, largest, direction };
     let [in_memory, _] = bytes(&size, threads);
     let goes_to_file = in_memory > budget.free();
-    // `later` is the number of bytes for the rows of the other direction, which are sorted afterwards.
+    // `later` is the number of bytes to keep free for the rows of the other direction, or 0 if no direction follows.
     let rows = |way: Way, later: u64| {
         let spare = others(vertices.into(), threads) + BUCKETS * u64::from(vertices);
-        // Random weights are drawn by ids. The memory of the ids is free after the last direction, unless ranks look
-        // weights up in a search.
+        // Random weights are drawn by ids. The memory of the ids is freed after the last direction, unless ranks need
+        // the ids in a search.
         let ids = if own.ranks == 1 { EdgeWeights::bytes(weights, vertices.into()) } else { 0 };
         let spare = if later > 0 { spare + later } else { spare.saturating_sub(ids) };
         let ways = if later > 0 { 2 } else { 1 };
@@ -305,10 +309,11 @@ fn sort_rows(
     }
 }
 
-/// Returns the width of buckets for a graph with this mean weight and mean degree. With hubs, narrow buckets show where
-/// the search meets hubs. Without hubs, buckets must be so wide that their vertices are worth a barrier, and so narrow
-/// that few vertices become nearer twice: a grid relaxed 1.1 times its edges. The bucket of the distance `farthest`
-/// must have a number too.
+/// Returns the width of buckets for a graph with this mean weight and mean degree. With hubs, buckets are narrow, so
+/// that the search notices when it meets the hubs. Without hubs, a bucket must have enough vertices to be worth a
+/// barrier. But it must be so narrow that few distances shrink twice: with this width, a search of a grid relaxes 1.1
+/// times as many edges as the grid has. `farthest` is an upper bound of distances, and the number of its bucket must
+/// fit 64 bits.
 fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
     let wanted = if has_hubs { mean } else { 8.0 * mean } / degree.max(1.0);
     let wanted = wanted.max(farthest / MOST_BUCKETS);

@@ -1,11 +1,12 @@
-//! Chooses the entries that memory keeps of rows in a file.
+//! Chooses the entries that memory holds if sorted rows are in a file.
 //!
-//! Once a search has passed the hubs, it looks only along edges to a vertex that are no longer than the path from the
-//! hubs to that vertex. So while rows are sorted, an upper bound of the length of that path is found for each vertex:
-//! the length of the shortest path from the first vertex along vertices in descending order of degree. Memory keeps the
-//! entries whose weight exceeds the bound by at most a certain *excess*, and one more entry of each row, which shows
-//! that all later ones are longer. The excess is the largest with which the entries fit. It affects only how often the
-//! disk is read, never the answer.
+//! After a search has passed the hubs, it follows an edge only if the edge is no longer than the path from the hubs to
+//! the edge's head. So this module finds an upper bound of the length of that path for each vertex, while rows are
+//! sorted. The bound is the length of the shortest path that starts at the first vertex (a hub) and visits vertices in
+//! the order of descending degree. Memory holds the entries whose weight exceeds the bound by at most a certain
+//! *excess*. It also holds the next entry of each row, which shows that all later entries have larger weights. The
+//! module chooses the largest excess with which the entries fit memory. The choice affects only how often the disk is
+//! read, never the answer.
 
 use super::disk::{self, DiskEntries};
 use super::packing::{EntryPacking, PADDING};
@@ -19,13 +20,14 @@ use crate::store::written::Written;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of steps of the excess, from minus to plus the largest weight.
+/// Number of steps into which excesses are divided. An excess is a weight minus the bound of a vertex, so it lies
+/// between minus and plus the largest weight.
 const STEPS: usize = 1 << 10;
-/// Rows that a thread counts at a time.
+/// Number of rows whose entries a thread counts at a time.
 const PART: usize = 1 << 12;
 const PURPOSE: &str = "the first entries of rows in a file";
 
-/// Upper bounds of the distances of vertices, and counts of entries by excess.
+/// Upper bounds of the distances of vertices from the hubs, and the number of row entries by excess.
 pub struct Bounds {
     kind: WeightType,
     largest: f64,
@@ -34,7 +36,8 @@ pub struct Bounds {
     is_begun: bool,
 }
 
-/// Number of entries by excess, without the last entry of each row, and number of rows that have entries.
+/// Number of row entries in each step of excess, and number of nonempty rows. The last entry of each row is not counted
+/// among the entries.
 #[derive(Clone)]
 struct ExcessCounts {
     entries: Vec<u64>,
@@ -52,8 +55,8 @@ impl ExcessCounts {
         self
     }
 
-    /// Returns how many entries are kept, and how many steps of excess that takes, if at most `most` entries may be
-    /// kept. Returns `None` if not even the first entry of each row fits.
+    /// Chooses the largest excess with which at most `most` entries are kept in memory. Returns the number of these
+    /// entries, and the excess in steps. Returns `None` if not even the first entry of each row fits.
     fn fit(&self, most: u64) -> Option<(u64, usize)> {
         let kept_before = self.entries.iter().scan(self.rows, |kept, entries| {
             let before = *kept;
@@ -65,14 +68,14 @@ impl ExcessCounts {
     }
 }
 
-/// Returns the bytes of the positions of entries in memory, and the bytes of bounds, which are free again once rows are
-/// made.
+/// Returns the bytes for the positions of entries in memory, and the bytes for bounds. The bounds are freed once the
+/// rows are made.
 pub fn bytes(vertices: u64) -> (u64, u64) {
     (4 * (vertices + 1), 4 * vertices)
 }
 
 impl Bounds {
-    /// Makes the bounds of `vertices` vertices, for weights up to `largest`.
+    /// Creates bounds for `vertices` vertices, with weights of type `kind` up to `largest`.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -81,8 +84,8 @@ impl Bounds {
         Ok(Bounds { kind, largest: number(kind, largest), of, counts: ExcessCounts::new(), is_begun: false })
     }
 
-    /// Finds the bounds of the next vertices and counts their entries. `starts` holds the positions of their sorted
-    /// rows, followed by the end of the last row.
+    /// Finds the bounds of the next vertices, and counts the entries of their rows by excess. `starts` has the position
+    /// of each row, followed by the end of the last row.
     pub fn add(&mut self, vertices: Range<u32>, starts: &[u64], entries: &[u64]) {
         let begin = starts[0];
         let row = |nth: usize| &entries[(starts[nth] - begin) as usize..(starts[nth + 1] - begin) as usize];
@@ -120,19 +123,21 @@ impl Bounds {
         self.counts = counts.and(&self.counts);
     }
 
-    /// Returns the step of a weight in a row with this bound. Larger weights have the same step or a later one.
+    /// Returns the step of excess of a weight in the row of a vertex whose bound is `bound`. A larger weight never has
+    /// an earlier step.
     #[inline]
     fn step(&self, weight: u32, bound: f32) -> usize {
         let excess = (number(self.kind, weight) - f64::from(bound)) / self.largest.max(f64::MIN_POSITIVE);
-        // The cast clamps values outside the type to its range, and turns NaN into zero.
+        // A cast to an integer clamps values outside its range, and turns NaN into zero.
         (((excess + 1.0) * (STEPS / 2) as f64) as usize).min(STEPS)
     }
 
-    /// Makes the rows of a finished file. Rows begin at `starts`. Memory keeps as many entries as fit `room` bytes.
-    /// Reads rows through `window`, which must have room for any row.
+    /// Makes the rows of a finished file ready for searches. `starts` has the position of each row. Memory holds as
+    /// many first entries of rows as fit `room` bytes. Rows are read into `window`, which must be large enough for the
+    /// longest row.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`], errors of the disk, a stop.
+    /// [`crate::Error::Limit`]; disk errors; [`crate::Error::Stopped`].
     pub fn rows(
         self,
         file: &Placed,
@@ -173,8 +178,8 @@ impl Bounds {
     }
 }
 
-/// Returns the first of `places` positions for which `is` is false. It must be true for all earlier ones and false for
-/// all later ones.
+/// Returns the first position below `places` for which `is` returns false, or `places` if there is none. It is a binary
+/// search, so `is` must return true for all earlier positions and false for all later ones.
 fn first_not(places: usize, is: impl Fn(usize) -> bool) -> usize {
     let (mut first, mut end) = (0, places);
     while first < end {
@@ -189,7 +194,8 @@ mod tests {
     use super::*;
     use crate::memory::bytes_of_mut;
 
-    /// Rows of every length from 0 on, each with neighbours before it and some with one behind.
+    /// Makes rows of increasing length. Each row has neighbours smaller than its vertex, and some rows have a larger
+    /// one.
     fn rows() -> (Vec<u64>, Vec<u64>) {
         let (mut starts, mut entries) = (vec![0], Vec::new());
         for v in 0..60u64 {

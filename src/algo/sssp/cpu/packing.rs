@@ -1,7 +1,7 @@
 //! Packs a weight and a neighbour into as few whole bytes as possible. Smaller entries mean less reading from the disk,
 //! and more entries in memory.
 
-/// Bytes that must follow the last packed entry, because a whole word is read.
+/// Bytes that must follow the last packed entry, because it is read as a whole word.
 pub const PADDING: usize = 8;
 
 /// Format of packed entries: a neighbour in the lower bits, a weight in the bits above.
@@ -9,21 +9,21 @@ pub const PADDING: usize = 8;
 pub struct EntryPacking {
     /// Size of an entry in bytes.
     pub bytes: usize,
-    /// Number of bits of a neighbour.
+    /// Number of bits for the neighbour.
     pub neighbour_bits: u32,
 }
 
 impl EntryPacking {
-    /// Returns the format of entries whose neighbours are below `vertices` and whose weights are at most `largest`.
+    /// Returns the format of entries with neighbours below `vertices` and weights up to `largest`.
     pub fn of(vertices: u64, largest: u32) -> EntryPacking {
-        // At least one bit, so that an entry has a byte.
+        // Use at least one bit, so that an entry takes at least a byte.
         let neighbour_bits = (u64::BITS - vertices.saturating_sub(1).leading_zeros()).clamp(1, u32::BITS);
         let bits = neighbour_bits + u32::BITS - largest.leading_zeros();
         EntryPacking { bytes: bits.div_ceil(8) as usize, neighbour_bits }
     }
 
-    /// Packs entries in place. Each unpacked entry is a native word with a weight in the upper 32 bits and a neighbour
-    /// in the lower. Returns the packed bytes.
+    /// Packs entries in place. An unpacked entry is a 64-bit word: the weight in the upper 32 bits, the neighbour in
+    /// the lower. Returns the packed bytes.
     pub fn pack(self, entries: &mut [u8]) -> &[u8] {
         let count = entries.len() / 8;
         for at in 0..count {
@@ -34,7 +34,7 @@ impl EntryPacking {
         &entries[..self.bytes * count]
     }
 
-    /// Returns the packed entry at position `at`: a weight in the upper 32 bits, a neighbour in the lower.
+    /// Unpacks the entry at position `at`. Returns the weight in the upper 32 bits, the neighbour in the lower.
     #[inline(always)]
     pub fn entry(self, packed: &[u8], at: usize) -> u64 {
         let bits = word(packed, self.bytes * at, u64::from_le_bytes) & u64::MAX >> (64 - 8 * self.bytes);

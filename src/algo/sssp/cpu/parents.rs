@@ -1,5 +1,6 @@
-//! Finds the parents of vertices when distances are known. The parent of a vertex is the smallest vertex that is nearer
-//! and from which a tight edge leads to it. An edge is tight if it lies on a shortest path.
+//! Finds the parents of vertices once distances are known. An edge is *tight* if the distance of its tail plus its
+//! weight equals the distance of its head. The parent of a vertex is the smallest vertex that is nearer to the root and
+//! from which a tight edge leads to it.
 
 use super::arithmetic::Arithmetic;
 use super::rows::{Entries, SortedRow, Wanted, neighbour, weight};
@@ -13,20 +14,23 @@ use std::ops::Range;
 use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// How many vertices ahead a row is prefetched.
+/// Prefetch distance, in rows.
 const AHEAD: u32 = 12;
-/// Maximum length of a row that is scanned to its end.
+/// A row of at most this length is read whole. In a longer row, the search for a parent stops at the first weight that
+/// is too large.
 const SHORT: usize = 8;
 
-/// Finds the parents of all vertices with more than one edge, except those whose tight in-edges all add nothing.
-/// Returns false if threads stop. Collective.
+/// Finds the parents of all vertices with more than one edge. Leaves out vertices whose tight in-edges all add nothing
+/// to the distance (see [`on_plateaus`]). Returns false if the search stops early (an error or a signal). All threads
+/// call it together.
 pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     if A::KEEPS_PARENTS {
         return copy_kept(walk, here, parents);
     }
     let (graph, sums) = (walk.graph, walk.sums);
     let into = graph.into();
-    // The vertices nearer than this are few, so they claim their children.
+    // Few vertices are nearer than `nearest`. They claim their children, so that the rows of the children need not be
+    // searched.
     let nearest = match walk.least() {
         // With several ranks only the owner of a vertex knows its edges.
         sum if sum == A::UNREACHED || walk.is_shared() => A::ZERO,
@@ -35,7 +39,7 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
     let mut reached = ReachedVertices::default();
     let claimed = if nearest > A::ZERO { claim_all(walk, here, nearest, parents) } else { Some(0) };
     let Some(mut relaxed) = claimed else { return false };
-    // Vertices of which memory has too few entries.
+    // Vertices for which memory has too few entries, so that the disk must be read.
     let mut far = Vec::new();
     let done = walk.round(here, 0..graph.tails, |part| {
         let whole = match &into.entries {
@@ -93,7 +97,8 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
     done.is_some() && walk.end_phase(here, "parents", 1, relaxed)
 }
 
-/// Copies the parents that cells keep. Returns false if threads stop. Collective.
+/// Copies the parents that cells hold to `parents`. Returns false if the search stops early (an error or a signal). All
+/// threads call it together.
 fn copy_kept<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (sums, root) = (walk.sums, walk.root);
     let mut reached = ReachedVertices::default();
@@ -120,7 +125,8 @@ fn copy_kept<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, pare
     done.is_some() && walk.end_phase(here, "parents", 1, 0)
 }
 
-/// Finds the parents of a part of the vertices from their rows only. Returns the number of entries that it read.
+/// Finds the parents of the vertices `part` by reading only their own rows, which are in memory. Returns the number of
+/// row entries read.
 fn by_whole_rows<A: Arithmetic, W: Word>(
     walk: &PathWalk<'_, A>,
     rows: RowSlices<'_, W>,
@@ -129,7 +135,7 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
     reached: &mut ReachedVertices<A::Sum>,
 ) -> u64 {
     let (graph, sums) = (walk.graph, walk.sums);
-    // These values are kept in locals because deep graphs have only a few entries per vertex.
+    // Deep graphs have only a few entries per vertex, so these values are kept in local variables.
     let (is_shared, root) = (walk.is_shared(), walk.root);
     let (mut found, mut relaxed) = (std::mem::take(reached), 0);
     for (v, row) in rows.rows(part) {
@@ -154,9 +160,9 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
     relaxed
 }
 
-/// Returns the smallest neighbour from which a tight edge leads to a vertex at distance `sum`, or [`NONE`], and the
-/// number of edges that it looked along. Considers only neighbours at a distance of at least `nearest` and less than
-/// `sum`. With `only_memory` it returns `None` if the entries in memory do not suffice.
+/// Returns the smallest neighbour from which a tight edge leads to the row's vertex, which is at distance `sum`, and
+/// the number of edges read. Returns [`NONE`] as the neighbour if there is none. Skips neighbours nearer than `nearest`
+/// or not nearer than `sum`. With `only_memory`, returns `None` if it would have to read the disk.
 #[inline(always)]
 fn first_of_row<A: Arithmetic>(
     sums: &[A::Cell],
@@ -182,7 +188,7 @@ fn first_of_row<A: Arithmetic>(
     is_complete.then_some((first, relaxed))
 }
 
-/// Does what [`first_of_row`] does, for a row in memory.
+/// Like [`first_of_row`], for a row in memory.
 #[inline(always)]
 fn first_of_words<A: Arithmetic, W: Word>(
     sums: &[A::Cell],
@@ -194,15 +200,15 @@ fn first_of_words<A: Arithmetic, W: Word>(
     (first_tight::<A>(sums, row.entries(), sum), row.len() as u64)
 }
 
-/// Returns the entries of a row whose edge may be tight if it comes from a vertex at distance `nearest` or farther.
-/// Later entries have larger weights, so that their edges are too long.
+/// Returns the leading entries of a row that can belong to tight edges from vertices at distance `nearest` or farther.
+/// Later entries have larger weights, so their edges are too long.
 #[inline(always)]
 fn short_enough<A: Arithmetic, W: Word>(row: RowWords<'_, W>, nearest: A::Sum, sum: A::Sum) -> RowWords<'_, W> {
     row.take_while(|entry| A::add(nearest, weight(entry)) <= sum)
 }
 
-/// Returns the smallest neighbour among `entries` that is nearer than `sum` and from which a tight edge leads, or
-/// [`NONE`].
+/// Returns the smallest neighbour in `entries` that is nearer than `sum` and has a tight edge to the row's vertex,
+/// which is at distance `sum`. Returns [`NONE`] if there is none.
 #[inline(always)]
 fn first_tight<A: Arithmetic>(sums: &[A::Cell], entries: impl Iterator<Item = u64>, sum: A::Sum) -> u32 {
     entries.fold(NONE, |first, entry| {
@@ -212,8 +218,9 @@ fn first_tight<A: Arithmetic>(sums: &[A::Cell], entries: impl Iterator<Item = u6
     })
 }
 
-/// Makes each vertex nearer than `nearest` the parent of the vertices to which a tight edge leads from it. Returns the
-/// number of edges that this thread looked along, or `None` if threads stop. Collective.
+/// Finds parents by the out-edges of all vertices nearer than `nearest`: such a vertex claims the head of each tight
+/// edge. Returns the number of edges that this thread read, or `None` if the search stops early. All threads call it
+/// together.
 fn claim_all<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -235,8 +242,8 @@ fn claim_all<A: Arithmetic>(
     done.map(|_| relaxed)
 }
 
-/// Makes `v` the parent of each vertex to which a tight edge leads from it, unless a smaller vertex already is. Returns
-/// the number of edges of `v`.
+/// Makes `v` the parent of each vertex to which a tight edge leads from `v`, unless the vertex has a smaller parent.
+/// Returns the number of edges of `v`.
 fn claim<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, parents: &[AtomicU32]) -> u64 {
     let own = A::load(&walk.sums[v as usize]);
     walk.graph.out.row(v).along(false, |entry| {
@@ -252,28 +259,28 @@ fn claim<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, parents: &[AtomicU32]) -
     walk.graph.out.degree(v)
 }
 
-/// Number of vertices between two checks for signals.
+/// Number of vertices that are handled between two checks for signals.
 const STRIDE: usize = 1 << 12;
 
-/// Bytes for each vertex that gets its parent on a plateau: the vertex with its parent, and its place in the next step.
+/// Bytes for each vertex that gets its parent on a plateau. A plateau consists of vertices at the same distance that
+/// are joined by edges of no length.
 const PLATEAU_BYTES: u64 = 24;
 
-/// Finds the parents of the vertices in `without`, which are reached only by edges that add nothing. Steps over
-/// plateaus of equal distance, beginning at vertices that have a parent.
+/// Finds the parents of the vertices `without`, whose tight in-edges all come from vertices at the same distance. Such
+/// vertices form plateaus. Searches the plateaus breadth-first, beginning at vertices that have a parent.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Limit`] if memory is too small.
 pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], parents: &mut [u32]) -> Result<()> {
     walk.bins(0).reserve(PLATEAU_BYTES * without.len() as u64)?;
     let sum_of = |v: u32| A::load(&walk.sums[v as usize]);
-    // The first step begins at vertices that already had a parent.
+    // The first level begins at vertices that already have a parent.
     let mut found: Vec<(u32, u32)> = Vec::new();
     for (number, &v) in without.iter().enumerate() {
         if number.is_multiple_of(STRIDE) {
             signals::check()?;
         }
-        // A vertex with a single edge has its parent at the other end, and no path leads on from it, unless it is the
-        // root.
+        // A vertex with a single edge can't be the parent of another vertex, unless it is the root.
         let leads = |u: u32| u < walk.graph.tails || parents[u as usize] == u;
         let mut first = NONE;
         flat(walk, v, Way::In, |u| {
@@ -286,7 +293,7 @@ pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], paren
     let mut step: Vec<u32> = found.iter().map(|&(v, _)| v).collect();
     found.into_iter().for_each(|(v, parent)| parents[v as usize] = parent);
     while !step.is_empty() {
-        // Vertices are sorted so that the smallest of several candidates becomes the parent.
+        // Sorting makes the smallest candidate the parent.
         step.sort_unstable();
         let mut next = Vec::new();
         for (number, &u) in step.iter().enumerate() {
@@ -305,7 +312,7 @@ pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], paren
     Ok(())
 }
 
-/// Calls `each` with the other ends of those edges of `v`, in one direction, that add nothing to its distance.
+/// Calls `each` with the other end of each edge of `v`, in direction `way`, that adds nothing to the distance of `v`.
 fn flat<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, way: Way, mut each: impl FnMut(u32)) {
     let sum = A::load(&walk.sums[v as usize]);
     let mut note = |u: u32, weight: u32| {
@@ -318,7 +325,7 @@ fn flat<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, way: Way, mut each: impl 
     match &walk.ranks {
         Some(ranks) => ranks.edges.each(v, way, |u, weight| _ = note(u, weight)),
         None => {
-            // Such edges come first in a row.
+            // Edges that add nothing come first in a row.
             let rows = if way == Way::Out { &walk.graph.out } else { walk.graph.into() };
             rows.row(v).along(false, |entry| note(neighbour(entry), weight(entry)));
         }

@@ -1,13 +1,14 @@
-//! Cap and pull: the method for graphs with hubs that are neighbours of nearly all vertices.
+//! Cap and pull: the search method for graphs with hubs, which are neighbours of nearly all vertices.
 //!
-//! While few vertices become nearer, they push along their edges. Once the search meets the hubs, a bucket has so many
-//! edges that pushing along all of them would mostly find nothing shorter. From then on the search settles distances up
-//! to a *cap*, along edges that stay below the cap. Each vertex beyond the cap then pulls: it looks along its in-edges.
-//! Its row is sorted by weight, so it stops at the first edge that is too long even from the nearest vertex that can
-//! still make a difference. Two rounds of pulling settle nearly all vertices. The few that still become nearer push.
+//! While the distances of few vertices shrink, these vertices push: they relax their out-edges. Once the search meets
+//! the hubs, the vertices of a bucket have very many edges, and relaxing them all would rarely shorten a distance. From
+//! then on the search pushes only along paths shorter than a certain distance, the *cap*. Then each vertex beyond the
+//! cap pulls: it relaxes its in-edges. In-edges are sorted by weight, so the vertex stops at the first edge that is too
+//! long even if it comes from the nearest vertex that can still matter. After two rounds of pulling, nearly all
+//! distances are final. The few vertices whose distances still shrink push.
 //!
-//! Vertices before the wide bucket pushed along all their edges, so they also claim the vertices whose parents they
-//! are. Other parents are found by pulling from the wide bucket on, as distances are.
+//! The bucket with very many edges is called the wide bucket. Vertices in earlier buckets have relaxed all their edges,
+//! so they also claim the vertices whose parents they are. Other vertices find their parents among their in-edges.
 
 use super::arithmetic::Arithmetic;
 use super::bins::NearerVertex;
@@ -16,21 +17,22 @@ use super::rows::{Wanted, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use crate::algo::searches::ranks::RankExchange;
 
-/// A bucket is wide if its vertices have more than this fraction of all edges (1 in 512). With 1 in 64, Kronecker
-/// graphs of scale 22 took as long and relaxed six times as many edges.
+/// A bucket is wide if its vertices have more than one in this many of all edges. With one in 64, Kronecker graphs of
+/// scale 22 took as long and relaxed six times as many edges.
 const WIDE: u64 = 512;
-/// Buckets after the wide one that are settled before vertices pull. With four, pushing takes longer by more than
-/// pulling gets shorter.
+/// Number of buckets after the wide one that are pushed before vertices pull. With four, pulling gets faster, but
+/// pushing gets slower by more.
 const CAPPED: u64 = 1;
-/// How many vertices ahead a row is prefetched.
+/// Prefetch distance, in rows.
 const AHEAD: u32 = 12;
-/// Vertices push again if fewer than this fraction of all (1 in 16) became nearer.
+/// Pulling ends once a round shortens the distances of less than one in this many vertices. These vertices push.
 const FEW: usize = 16;
-/// The same fraction if rows are on a disk. Pushing reads whole rows from the disk, and pulling mostly finds enough
-/// entries in memory.
+/// The value of [`FEW`] for rows on a disk. It is larger, because pushing reads whole rows from the disk, and pulling
+/// mostly finds enough entries in memory.
 const FEW_ON_DISK: usize = 1 << 12;
 
-/// Searches by cap and pull. Returns false if threads stop. Collective.
+/// Searches by cap and pull (see the module). Returns false if the search stops early (an error or a signal). All
+/// threads call it together.
 pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) -> bool {
     let graph = walk.graph;
     let options =
@@ -50,7 +52,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
     walk.bins(here.thread).clear();
     let into = graph.into();
     let few = graph.vertices as usize / if graph.is_on_disk { FEW_ON_DISK } else { FEW };
-    // Vertices of which memory has too few entries.
+    // Vertices for which memory has too few entries, so that the disk must be read.
     let mut far = Vec::new();
     let mut nearest = walk.least();
     let (mut rounds, mut relaxed, mut nearer) = (0, 0, Vec::new());
@@ -65,7 +67,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
                 if sum < own {
                     A::store(&walk.sums[v as usize], sum);
                     changed += 1;
-                    // More than a few need not be known, except to other ranks.
+                    // A longer list is never used, except to send it to other ranks.
                     if rounds > 0 && nearer.len() < few || walk.is_shared() {
                         nearer.push(NearerVertex { sum, vertex: v });
                     }
@@ -103,16 +105,17 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
     walk.end_phase(here, "pull", rounds, relaxed) && push(walk, here, "push", PushOptions::whole()).is_some()
 }
 
-/// Returns true if a vertex may become nearer along its lightest edge, coming from a vertex at the distance `nearest`.
+/// Returns true if pulling must read the row of vertex `v`. Then the distance of `v` is at least `cap`, and its
+/// lightest edge would shorten the distance if it came from a vertex at distance `nearest`.
 #[inline(always)]
 fn needs_row<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, cap: A::Sum, nearest: A::Sum) -> bool {
     let own = A::load(&walk.sums[v as usize]);
     own >= cap && A::add(nearest, walk.graph.into().lightest[v as usize]) < own
 }
 
-/// Returns the length of the shortest path to `v` over vertices at the distance `nearest` or farther, or `own` if that
-/// is shorter, and the number of edges that it relaxed. With `only_memory` it returns `None` if the entries in memory
-/// do not suffice.
+/// Returns the length of the shortest path to `v` whose last edge comes from a vertex at distance `nearest` or farther,
+/// or `own` if no such path is shorter. Also returns the number of relaxed edges. With `only_memory`, returns `None` if
+/// it would have to read the disk.
 #[inline(always)]
 fn pull<A: Arithmetic>(
     walk: &PathWalk<'_, A>,

@@ -1,11 +1,11 @@
-//! Pushing along the out-edges of vertices that became nearer, either bucket by bucket (delta-stepping) or in the order
-//! in which they became nearer (Moore).
+//! Pushing: vertices whose distances became smaller relax their out-edges. Vertices are handled bucket by bucket
+//! (delta-stepping), or in the order in which their distances became smaller (Moore).
 //!
-//! Each thread has buckets of its own. In a round the threads share the entries of the first bucket. Each thread begins
-//! with its own list and then helps with the lists of others. If a thread adds few entries to the same bucket
-//! meanwhile, it continues with them at once (bucket fusion, Zhang et al. 2020), so that deep graphs need few rounds.
-//! In narrow rounds ([`crate::algo::team::narrow`]) the first thread works alone with the buckets of all threads, while
-//! the others sleep.
+//! Each thread has its own buckets, with a bucket entry for each vertex to push from. In a round, all threads handle
+//! the entries of the first bucket. A thread begins with its own entries, and then helps other threads. If a thread
+//! adds few entries to the same bucket meanwhile, it handles them at once (bucket fusion, Zhang et al. 2020), so that
+//! deep graphs need few rounds. In a narrow round, which has few edges ([`crate::algo::team::narrow`]), the first
+//! thread handles the buckets of all threads while the others sleep.
 
 use super::arithmetic::Arithmetic;
 use super::bins::{DistanceBins, NearerVertex};
@@ -20,50 +20,54 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{MutexGuard, PoisonError};
 
-/// Number of entries that a thread takes at a time.
+/// Number of bucket entries that a thread takes at a time.
 const CHUNK: usize = 128;
-/// Maximum number of entries in the same bucket that a thread continues with at once.
+/// Maximum number of entries that a thread adds to the current bucket and handles at once, without a new round.
 const FUSED: usize = 1 << 12;
-/// Length of a list from which on its edges are estimated and not counted.
+/// Number of bucket entries from which on the number of their edges is estimated instead of counted.
 const COUNTED: usize = 1 << 12;
-/// Maximum length of a row whose shorter paths are collected before they are applied, and how many are collected at a
-/// time.
+/// Maximum length of a row whose paths are collected before they are applied, and number of paths that are collected
+/// before they are applied.
 const SHORT: usize = 32;
 const COLLECTED: usize = 32;
-/// How many entries ahead a row is prefetched.
+/// Prefetch distance of rows, in bucket entries.
 const AHEAD: usize = 32;
 
-/// How far and in what order to push.
+/// Options of pushing: how far, and in what order.
 #[derive(Debug, Clone, Copy)]
 pub struct PushOptions<S> {
-    /// True if all distances share one bucket, so that vertices are taken in the order in which they became nearer.
+    /// Whether all distances share one bucket, so that vertices are handled in the order in which their distances
+    /// shrank.
     pub is_moore: bool,
-    /// Bound that distances of pushed vertices stay below. Vertices farther away pull ([`super::pull`]).
+    /// Upper bound of path lengths: only shorter paths are followed. Vertices that are farther away pull
+    /// ([`super::pull`]).
     pub cap: Option<S>,
-    /// Number of edges of a wide bucket. Pushing ends before a bucket whose vertices have more edges.
+    /// A bucket is wide if its vertices have more than this many edges. Pushing ends before a wide bucket.
     pub wide: u64,
 }
 
 impl<S> PushOptions<S> {
-    /// Returns the options of pushing bucket by bucket to the end.
+    /// Returns the options for pushing bucket by bucket until no distance shrinks.
     pub fn whole() -> PushOptions<S> {
         PushOptions { is_moore: false, cap: None, wide: u64::MAX }
     }
 }
 
-/// Why pushing ended.
+/// Reason why pushing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pushed {
-    /// No vertex becomes nearer.
+    /// No distance can become smaller.
     Done,
-    /// The vertices of this bucket have many edges. Their edges were not relaxed.
+    /// The bucket with this number is wide. Its edges were not relaxed.
     Wide(u64),
 }
 
-/// Buckets that the first thread uses while it works alone: its own, and those of other threads that have entries.
+/// The buckets that the first thread uses while it works alone: its own buckets, and those of each thread that has
+/// entries. Each element also has the number of the thread.
 type AllBins<'w, S> = Vec<(usize, MutexGuard<'w, DistanceBins<S>>)>;
 
-/// Pushes from the entries in the buckets, as a phase called `kind`. Returns `None` if threads stop. Collective.
+/// Pushes from the vertices in buckets until no distance shrinks or a bucket is wide. The report calls this phase
+/// `kind`. Returns `None` if the search stops early (an error or a signal). All threads call it together.
 pub fn push<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -73,7 +77,7 @@ pub fn push<A: Arithmetic>(
     let (mut rounds, mut relaxed, mut list) = (0, 0, Vec::new());
     let cap = options.cap.unwrap_or(A::UNREACHED);
     let bucket_of = |sum: A::Sum| if options.is_moore { 0 } else { A::bucket(sum, walk.graph.width) };
-    // No round of a later bucket begins.
+    // No round handles a bucket after this one.
     let last = options.cap.map_or(u64::MAX - 1, |cap| bucket_of(cap) + 1);
     let (mut narrow, mut all) = (Narrow::new(walk.threads), AllBins::new());
     loop {
@@ -83,7 +87,7 @@ pub fn push<A: Arithmetic>(
         };
         let (mut is_over, bound) = (next_round.is_over(last), walk.bound.load(Relaxed));
         if here.is_alone && (is_over || next_round.edges >= narrow.bound() || next_round.edges > options.wide) {
-            // The other threads have slept until now.
+            // Wake the other threads, which have slept until now.
             all.clear();
             *walk.next_round.lock().unwrap_or_else(PoisonError::into_inner) = next_round;
             here.is_alone = false;
@@ -127,7 +131,7 @@ pub fn push<A: Arithmetic>(
         rounds += 1;
         let lists = if here.is_alone { 1 + others.len() } else { walk.threads };
         for nth in 0..lists {
-            // A thread that works alone knows which other threads have entries.
+            // While the first thread works alone, `others` has the threads with entries.
             let thread = if here.is_alone && nth > 0 { others[nth - 1].0 } else { (here.thread + nth) % walk.threads };
             let listed = &walk.lists[thread];
             let list = listed.entries.read().unwrap_or_else(PoisonError::into_inner);
@@ -154,8 +158,8 @@ pub fn push<A: Arithmetic>(
     }
 }
 
-/// Finds the bucket of the next round, and moves each thread's entries of it to the thread's list. Returns `None` if
-/// threads stop. Collective.
+/// Finds the bucket of the next round. Moves each thread's entries in this bucket to the list of the thread. Returns
+/// `None` if the search stops early (an error or a signal). All threads call it together.
 fn next<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -175,10 +179,10 @@ fn next<A: Arithmetic>(
         let edges = take_bucket(walk, here.thread, next_round.number - 1, &mut bins, wide);
         walk.edges[now].fetch_add(edges, Relaxed);
     }
-    // The first thread may use the buckets of this one next.
+    // The first thread may lock the buckets of this thread next.
     drop(bins);
     if here.thread == 0 {
-        // All threads have read these values. Nobody writes them before the next barrier.
+        // All threads have read these values, and no thread writes them before the next barrier.
         walk.next[after].store(u64::MAX, Relaxed);
         walk.edges[after].store(0, Relaxed);
         walk.bound.store(narrow.bound(), Relaxed);
@@ -191,7 +195,7 @@ fn next<A: Arithmetic>(
     Some(next_round)
 }
 
-/// Does what [`next`] does on the first thread, while the others wait.
+/// Like [`next`], but only the first thread calls it, while the others wait.
 fn next_alone<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -225,14 +229,14 @@ fn next_alone<A: Arithmetic>(
     Some(next_round)
 }
 
-/// Returns the number of the first bucket that has an entry, as [`NextRound::number`] stores it.
+/// Returns the number of the first bucket that has an entry, in the form of [`NextRound::number`].
 fn bucket_number<S: Copy>(bins: &DistanceBins<S>) -> u64 {
     if bins.is_out_of_memory() { 0 } else { bins.first().map_or(u64::MAX, |bucket| bucket + 1) }
 }
 
-/// Moves the entries of a bucket to the list of a thread. Returns the number of edges of their vertices. It is counted
-/// if pushing ends before a wide bucket. Otherwise it is estimated if entries are many or if no vertex has many more
-/// edges than others.
+/// Moves the entries of a bucket to the list of a thread. Returns the number of edges of the vertices in the bucket.
+/// The number is exact if pushing must end before a wide bucket. Otherwise it is an estimate if there are many entries
+/// or the graph has no hubs.
 fn take_bucket<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     thread: usize,
@@ -250,8 +254,8 @@ fn take_bucket<A: Arithmetic>(
     }
 }
 
-/// Continues without buckets, because memory is too small for them: does rounds over all vertices to the end. Returns
-/// `None` if threads stop. Collective.
+/// Continues without buckets, because memory is too small for them. Relaxes the edges of all vertices in rounds until
+/// no distance shrinks. Returns `None` if the search stops early (an error or a signal). All threads call it together.
 fn push_without_buckets<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -267,7 +271,7 @@ fn push_without_buckets<A: Arithmetic>(
     relax_all(walk, here).then_some(Pushed::Done)
 }
 
-/// Puts entries back into their bucket, and lowers `least` to the smallest distance among them.
+/// Puts the entries of `list` back into their bucket, and lowers `walk.least` to the smallest distance among them.
 fn put_back<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     list: &[NearerVertex<A::Sum>],
@@ -280,11 +284,11 @@ fn put_back<A: Arithmetic>(
         least = if entry.sum < least { entry.sum } else { least };
         bins.push(bucket, entry);
     }
-    // All threads lower one word, so each does it once.
+    // All threads share `walk.least`, so each thread lowers it only once.
     walk.least.fetch_min(A::to_word(least), Relaxed);
 }
 
-/// A path to a vertex, by its last edge.
+/// A path to `vertex`, given by its last edge.
 #[derive(Clone, Copy)]
 struct PathStep<W> {
     way: W,
@@ -292,7 +296,7 @@ struct PathStep<W> {
 }
 
 impl<W> PathStep<W> {
-    /// Returns the path to `from` extended by the edge of `entry`, which is in the row of `from`.
+    /// Extends the path to `from` by one edge. `entry` is the edge's entry in the row of `from`.
     #[inline(always)]
     fn along<A: Arithmetic<Way = W>>(from: NearerVertex<A::Sum>, entry: u64) -> PathStep<W> {
         let sum = A::add(from.sum, weight(entry));
@@ -300,8 +304,8 @@ impl<W> PathStep<W> {
     }
 }
 
-/// Relaxes those edges of the entries' vertices that make a path shorter than `cap`. Skips vertices that became nearer
-/// since. Returns the number of relaxed edges.
+/// Relaxes the out-edges of the vertices in `list`, as long as paths stay shorter than `cap`. Skips outdated entries.
+/// Returns the number of relaxed edges.
 fn settle<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     bins: &mut DistanceBins<A::Sum>,
@@ -315,7 +319,7 @@ fn settle<A: Arithmetic>(
             let cell = &sums[vertex as usize];
             if A::is_better(way, cell) && A::improve(cell, way) {
                 let entry = NearerVertex { sum: A::sum(way), vertex };
-                // An entry for other ranks comes into a bucket when it is sent.
+                // With several ranks, an entry enters a bucket only when it is sent.
                 if walk.is_shared() { bins.unsent.push(entry) } else { bins.push(bucket_of(entry.sum), entry) }
             }
         }
@@ -336,8 +340,8 @@ fn settle<A: Arithmetic>(
     }
 }
 
-/// Calls `take` with the paths along the edges of the entries' vertices that are shorter than `cap` and may improve a
-/// distance. Skips vertices that became nearer since. Rows are in memory. Returns the number of relaxed edges.
+/// Calls `take` with each path that an out-edge of a vertex in `list` gives, if the path is shorter than `cap` and may
+/// shorten a distance. Skips outdated entries. Rows must be in memory. Returns the number of relaxed edges.
 fn along_words<A: Arithmetic, W: Word>(
     walk: &PathWalk<'_, A>,
     rows: RowSlices<'_, W>,
@@ -347,8 +351,8 @@ fn along_words<A: Arithmetic, W: Word>(
 ) -> u64 {
     let (tails, sums) = (walk.graph.tails, walk.sums);
     let mut relaxed = 0;
-    // Better paths of several vertices are collected before any cell changes, because no load passes an atomic
-    // operation. All paths are written and only the better ones counted, because this needs no branch that would be
+    // A processor executes no load ahead of an atomic operation. So better paths of several vertices are collected
+    // before any cell changes. Each path is written, but only better ones are counted: this avoids a branch that is
     // hard to predict.
     let mut better = [PathStep { way: A::way(A::ZERO, 0, A::ZERO), vertex: 0 }; COLLECTED + SHORT];
     let mut count = 0;
@@ -356,7 +360,7 @@ fn along_words<A: Arithmetic, W: Word>(
         prefetch_near(sums, entry.vertex as usize);
         rows.prefetch_start(entry.vertex);
     };
-    // Lists are short, so prefetching the first entries matters.
+    // Lists are short, so rows of their first entries must be prefetched too.
     list.iter().take(AHEAD).for_each(expect);
     list.iter().take(AHEAD / 2).for_each(|entry| rows.prefetch_row(entry.vertex));
     for (at, &NearerVertex { sum, vertex }) in list.iter().enumerate() {
@@ -370,7 +374,7 @@ fn along_words<A: Arithmetic, W: Word>(
             continue;
         }
         let row = rows.row(vertex);
-        // With a cap, most edges of a row are too long.
+        // With a cap, most edges of a row give paths that are too long.
         if row.len() > SHORT || cap < A::UNREACHED {
             for entry in row.entries() {
                 let step = PathStep::along::<A>(NearerVertex { sum, vertex }, entry);
@@ -400,9 +404,8 @@ fn along_words<A: Arithmetic, W: Word>(
     relaxed
 }
 
-/// Calls `each` with the paths along the edges of the entries' vertices that are shorter than `cap`. Skips vertices
-/// that became nearer since. Rows are on a disk. The rows of many vertices are requested before the thread waits for
-/// any.
+/// Calls `each` with each path that an out-edge of a vertex in `list` gives, if the path is shorter than `cap`. Skips
+/// outdated entries. Rows must be on a disk. Requests the rows of many vertices from the disk before it reads any.
 fn along_disk<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     list: &[NearerVertex<A::Sum>],

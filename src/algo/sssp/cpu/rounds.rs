@@ -1,10 +1,10 @@
-//! Relaxes the edges of all vertices in rounds until no vertex becomes nearer (Bellman and Ford). This is the baseline
-//! for the other methods.
+//! Relaxes the edges of all vertices in rounds until no distance shrinks (Bellman and Ford). This is the baseline for
+//! the other methods.
 //!
-//! A thread uses the distances that it found earlier in the same round. If a graph is deep in the order of vertices,
-//! like a path, one thread gets as far in one round as several threads do in hundreds: each of these begins its part
-//! before the distances in earlier parts are known. So deep searches now and then try the other mode, and keep the one
-//! in which more vertices become nearer.
+//! A thread uses distances that it found earlier in the same round. Suppose that a graph is a path whose vertices are
+//! numbered along it. Then one thread alone finds all distances in one round. Several threads need many rounds, because
+//! each begins its part before the distances in the part before are known. So a search with many rounds now and then
+//! tries a round by one thread alone. It continues in the mode in which more distances shrink in the same time.
 
 use super::arithmetic::Arithmetic;
 use super::bins::NearerVertex;
@@ -12,21 +12,20 @@ use super::rows::{Wanted, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use std::ops::Range;
 
-/// The first round that tries the other mode. Later tries are at each doubling of the number of rounds. Graphs that are
-/// not deep have fewer rounds.
+/// Number of the first round that tries the other mode. Later tries follow whenever the number of rounds has doubled.
+/// Graphs that are not deep need fewer rounds than this.
 const TRIED: u64 = 16;
 
-/// Decides whether one thread does a round alone. All threads decide alike, because they know how many vertices became
-/// nearer.
+/// Decides whether one thread does a round alone. All threads decide alike, because they know the same counts.
 struct RoundMode {
     threads: u64,
     is_alone: bool,
-    /// Number of vertices that became nearer in the previous round.
+    /// Number of distances that shrank in the previous round.
     last: u64,
 }
 
 impl RoundMode {
-    /// Returns true if one thread does round `round` alone.
+    /// Returns true if one thread does round number `round` alone.
     fn is_alone(&self, round: u64) -> bool {
         self.threads > 1 && self.is_alone != RoundMode::is_tried(round)
     }
@@ -35,7 +34,8 @@ impl RoundMode {
         round >= TRIED && round.is_power_of_two()
     }
 
-    /// Records that `changed` vertices became nearer in a round. One thread takes about `threads` times as long as all.
+    /// Records that `changed` distances shrank in a round, and switches the mode if a try was better. One thread is
+    /// assumed to take `threads` times as long as all threads.
     fn note(&mut self, round: u64, changed: u64) {
         let [tried, other] =
             if self.is_alone { [changed * self.threads, self.last] } else { [changed, self.last * self.threads] };
@@ -46,7 +46,8 @@ impl RoundMode {
     }
 }
 
-/// Searches by rounds over all vertices. Returns false if threads stop. Collective.
+/// Searches by rounds over the edges of all vertices. Returns false if the search stops early (an error or a signal).
+/// All threads call it together.
 pub fn relax_all<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
     let (mut rounds, mut relaxed, mut nearer) = (0, 0u64, Vec::new());
@@ -100,7 +101,7 @@ mod tests {
 
     #[test]
     fn one_thread_does_rounds_if_it_gets_farther() {
-        // With 2 threads: how many vertices become nearer in a round by all, and in a round by one.
+        // With 2 threads: the number of distances that shrink in a round by all threads, and in a round by one.
         for (changed, is_alone) in [([1000, 2000], false), ([1000, 2001], true)] {
             let mut order = RoundMode { threads: 2, is_alone: false, last: 0 };
             for round in 1..100 {

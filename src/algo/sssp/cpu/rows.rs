@@ -1,5 +1,5 @@
-//! Rows sorted by weight, with neighbours and weights side by side. A search for shorter paths stops at the first entry
-//! whose weight is too large.
+//! Adjacency rows sorted by weight. An entry of a row has a weight and a neighbour. A search for shorter paths stops at
+//! the first entry whose weight is too large.
 
 use super::disk::{DiskEntries, DiskRow};
 use super::slices::{RowWords, Words};
@@ -9,16 +9,17 @@ use crate::formats::WeightType;
 use crate::memory::{Buffer, random_access};
 use std::ops::Range;
 
-/// Number of fixed-point units in the largest weight. Ranks exchange sums of weights in these units, so that sums of
-/// 2^40 entries fit 64 bits.
+/// Number of fixed-point units in the largest weight. Ranks add up weights in these units, so that sums of 2^40 entries
+/// fit 64 bits.
 const PARTS: f64 = (1u64 << 23) as f64;
 
-/// The rows of all vertices, for one direction.
+/// The rows of all vertices in one direction, sorted by weight.
 pub struct SortedRows {
-    /// Entries, which consist of a weight and a neighbour. Rows follow each other, and each is in ascending order.
+    /// The entries of all rows, one row after the other. An entry is a weight and a neighbour. The entries of a row are
+    /// in ascending order.
     pub(super) entries: Entries,
-    /// The smallest weight of each row, or the largest number if the row is empty. Most rows need not be read because
-    /// of it.
+    /// Smallest weight in each row, or the largest number if the row is empty. In a search, this weight shows that most
+    /// rows need not be read.
     pub(super) lightest: Buffer<u32>,
     /// Statistics of all weights.
     pub(super) weights: WeightStats,
@@ -29,7 +30,7 @@ pub struct SortedRows {
 pub struct WeightStats {
     /// The largest weight.
     pub largest: u32,
-    /// Sum of the weights as numbers.
+    /// Sum of all weights, as a number.
     pub sum: f64,
 }
 
@@ -39,20 +40,21 @@ impl WeightStats {
         WeightStats { largest: self.largest.max(other.largest), sum: self.sum + other.sum }
     }
 
-    /// Combines the statistics of all ranks. `kind` is the type of the weights. Collective.
+    /// Combines the statistics of all ranks. `kind` is the type of the weights. Collective: all ranks must call it.
     ///
     /// # Errors
-    /// Errors of the exchange.
+    /// Communication errors.
     pub fn of_all(self, kind: WeightType, exchange: &mut RankExchange) -> Result<WeightStats> {
         let largest = u32::MAX - exchange.least(u64::from(u32::MAX - self.largest))? as u32;
-        // Ranks add up whole numbers of units of the largest weight, so that all agree on the total, and small weights
-        // are as exact as large ones. If all weights are 0, the quotient is NaN, which the cast turns into 0.
+        // Ranks add up whole numbers in units of a fraction of the largest weight. So all ranks get the same total, and
+        // small weights are as exact as large ones. If all weights are 0, the quotient is NaN, which the cast turns
+        // into 0.
         let parts = exchange.sum((self.sum / number(kind, largest) * PARTS) as u64)?;
         Ok(WeightStats { largest, sum: parts as f64 / PARTS * number(kind, largest) })
     }
 }
 
-/// Returns a weight as a number.
+/// Converts a stored weight of type `kind` into a number.
 #[inline]
 pub(super) fn number(kind: WeightType, weight: u32) -> f64 {
     match kind {
@@ -63,9 +65,9 @@ pub(super) fn number(kind: WeightType, weight: u32) -> f64 {
 
 /// Storage of the entries of all rows.
 pub(super) enum Entries {
-    /// In memory, in words of 32 bits.
+    /// In memory, with 32 bits per entry.
     Short(Words<u32>),
-    /// In memory, in words of 64 bits.
+    /// In memory, with 64 bits per entry.
     Long(Words<u64>),
     /// In a file. The buffer holds the position of each row's first entry, followed by the end of the last row.
     OnDisk(Buffer<u64>, DiskEntries),
@@ -74,17 +76,17 @@ pub(super) enum Entries {
 /// The entries of one row.
 #[derive(Clone, Copy)]
 pub enum SortedRow<'r> {
-    /// In words of 32 bits.
+    /// In memory, with 32 bits per entry.
     Short(RowWords<'r, u32>),
-    /// In words of 64 bits.
+    /// In memory, with 64 bits per entry.
     Long(RowWords<'r, u64>),
     /// In a file.
     OnDisk(DiskRow<'r>),
 }
 
 impl SortedRow<'_> {
-    /// Calls `each` with the entries in order until it returns false. With `only_memory` it returns false if the next
-    /// entry is not in memory.
+    /// Calls `each` with the entries in order until it returns false. With `only_memory`, stops before the first entry
+    /// that is not in memory. Returns false if it stopped there, and true otherwise.
     #[inline(always)]
     pub fn along(self, only_memory: bool, each: impl FnMut(u64) -> bool) -> bool {
         match self {
@@ -100,7 +102,7 @@ impl SortedRow<'_> {
         }
     }
 
-    /// Returns the first entry, or 0 if the row is empty.
+    /// Returns the first entry of the row, or 0 if the row is empty.
     #[inline]
     pub fn first(self) -> u64 {
         let mut first = 0;
@@ -112,20 +114,20 @@ impl SortedRow<'_> {
     }
 }
 
-/// Returns the neighbour of an entry.
+/// Returns the neighbour in an entry.
 #[inline(always)]
 pub fn neighbour(entry: u64) -> u32 {
     entry as u32
 }
 
-/// Returns the weight of an entry: a whole number, or the bits of an f32.
+/// Returns the weight in an entry: a whole number, or the bits of an f32.
 #[inline(always)]
 pub fn weight(entry: u64) -> u32 {
     (entry >> 32) as u32
 }
 
 impl SortedRows {
-    /// Returns the row of a vertex.
+    /// Returns the row of vertex `v`.
     #[inline(always)]
     pub fn row(&self, v: u32) -> SortedRow<'_> {
         match &self.entries {
@@ -135,7 +137,7 @@ impl SortedRows {
         }
     }
 
-    /// Prefetches the first entries of a row in memory.
+    /// Prefetches the first entries in the row of `v`, if rows are in memory.
     #[inline(always)]
     pub fn prefetch_row(&self, v: u32) {
         match &self.entries {
@@ -145,7 +147,7 @@ impl SortedRows {
         }
     }
 
-    /// Returns the number of entries in the row of a vertex.
+    /// Returns the number of entries in the row of vertex `v`.
     #[inline(always)]
     pub fn degree(&self, v: u32) -> u64 {
         match &self.entries {
@@ -155,25 +157,26 @@ impl SortedRows {
         }
     }
 
-    /// Returns true if entries are read from a disk when they are used.
+    /// Returns true if rows are in a file and are read from the disk as needed.
     pub fn is_on_disk(&self) -> bool {
         matches!(self.entries, Entries::OnDisk(..))
     }
 
-    /// Returns true if even the first entry of a vertex is only on the disk.
+    /// Returns true if not even the first entry of vertex `v` is in memory.
     #[inline]
     pub fn lacks_first(&self, v: u32) -> bool {
         matches!(self.row(v), SortedRow::OnDisk(row) if row.last_near().is_none())
     }
 
-    /// Advises the system that entries are read in random order.
+    /// Tells the operating system that entries are read in random order.
     pub(super) fn advise_random_access(&self) {
         if let Entries::OnDisk(_, entries) = &self.entries {
             random_access(&entries.file);
         }
     }
 
-    /// Calls `each` with all items. If rows are on a disk, first requests the part of each row that `wanted` returns.
+    /// Calls `each` with all items. If rows are on a disk, first requests the part of a row that `wanted` returns for
+    /// each item.
     pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
@@ -190,17 +193,17 @@ impl SortedRows {
     }
 }
 
-/// Returns the positions of a vertex's entries, for rows that begin at `starts`.
+/// Returns the positions of the entries of vertex `v`. `starts` has the position of each row.
 #[inline(always)]
 fn places(starts: &[u64], v: u32) -> Range<u64> {
     starts[v as usize]..starts[v as usize + 1]
 }
 
-/// The part of a vertex's row to request from the disk. Entries in memory are not requested.
+/// The part of a row to request from the disk, with its vertex. Entries that are in memory are not requested.
 #[derive(Debug, Clone, Copy)]
 pub enum Wanted {
     /// All entries of the vertex's row.
     All(u32),
-    /// The first entries of the vertex's row.
+    /// The first entries of the vertex's row that are not in memory.
     First(u32),
 }

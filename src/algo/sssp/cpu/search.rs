@@ -1,4 +1,4 @@
-//! One search by several threads: its phases, one after the other.
+//! Runs one search with several threads: its phases, one after the other.
 
 use super::arithmetic::Arithmetic;
 use super::bins::NearerVertex;
@@ -15,10 +15,11 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Searches, and writes the parents.
+/// Runs the search `walk`, and writes the parents of vertices.
 ///
 /// # Errors
-/// A stop; [`crate::Error::Limit`] if parents on plateaus take more memory than is free.
+/// [`crate::Error::Stopped`]; [`crate::Error::Limit`] if memory is too small to find the parents of vertices that are
+/// reached by edges that add nothing.
 pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, parents: &mut [u32]) -> Result<SsspSearched> {
     let begun = Instant::now();
     let cells = cells(parents);
@@ -47,7 +48,7 @@ pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, parents: &mut [u32]) -> Result<
     Ok(SsspSearched::new(reached.vertices, A::distance(reached.farthest), phases, seconds))
 }
 
-/// Runs one thread's share of all phases.
+/// Runs the share of one thread in all phases.
 fn run_thread<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) {
     let all = walk.sums.len();
     let own = all * here.thread / walk.threads..all * (here.thread + 1) / walk.threads;
@@ -74,8 +75,8 @@ fn run_thread<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, par
     }
 }
 
-/// Settles the vertices that have a single edge. The neighbour of such a vertex is its parent. Returns false if
-/// threads stop. Collective.
+/// Sets the distances and parents of the vertices with a single edge. The parent of such a vertex is its only
+/// neighbour. Returns false if the search stops early (an error or a signal). All threads call it together.
 fn settle_leaves<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
     let (mut relaxed, mut reached, mut nearer) = (0, ReachedVertices::default(), Vec::new());

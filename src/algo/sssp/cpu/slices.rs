@@ -1,20 +1,21 @@
-//! Rows in memory. Each word holds a weight and a neighbour. Words have 32 bits if that suffices for the entries and
-//! for the positions of rows.
+//! Adjacency rows in memory. A word holds an entry: a weight and a neighbour. Words have 32 bits if all entries and all
+//! positions of rows fit 32 bits, and 64 bits otherwise.
 
 use super::packing::EntryPacking;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, Plain, prefetch_near};
 use std::ops::Range;
 
-/// A word of rows in memory. Words are in the order of the entries that they hold.
+/// A word that holds an entry: a weight and a neighbour. Words have the same order as their entries.
 pub trait Word: Plain + Copy + Ord + Send + Sync {
-    /// Packs a weight and a neighbour into a word. `bits` is the number of bits of the neighbour.
+    /// Packs a weight and a neighbour into a word. The neighbour takes `bits` bits.
     fn of(weight: u32, neighbour: u32, bits: u32) -> Self;
-    /// Returns the entry of a word: the weight in the upper 32 bits, the neighbour in the lower.
+    /// Unpacks a word whose neighbour takes `bits` bits. Returns the weight in the upper 32 bits, the neighbour in the
+    /// lower.
     fn entry(self, bits: u32) -> u64;
-    /// Stores a position in rows as a word.
+    /// Converts the position of an entry into a word.
     fn of_place(place: u64) -> Self;
-    /// Returns the position that a word stores.
+    /// Converts a word back into a position.
     fn place(self) -> usize;
 }
 
@@ -60,7 +61,7 @@ impl Word for u32 {
     }
 }
 
-/// Returns the number of bits of a neighbour in words of 32 bits, or `None` if such words can't hold all entries and
+/// Returns the number of bits for a neighbour in 32-bit words, or `None` if 32 bits can't hold all entries and
 /// positions.
 pub fn short_bits(vertices: u64, entries: u64, largest: u32) -> Option<u32> {
     let packing = EntryPacking::of(vertices, largest);
@@ -68,13 +69,13 @@ pub fn short_bits(vertices: u64, entries: u64, largest: u32) -> Option<u32> {
     fit.then_some(packing.neighbour_bits)
 }
 
-/// Returns the bytes of the words of `entries` entries, and of the positions of rows.
+/// Returns the bytes for the words of `entries` entries and the positions of all rows.
 pub fn bytes(vertices: u64, entries: u64, largest: u32) -> u64 {
     let size = if short_bits(vertices, entries, largest).is_some() { 4 } else { 8 };
     size * (vertices + 1 + entries)
 }
 
-/// Returns the positions of consecutive rows of these lengths, followed by the end of the last.
+/// Returns the positions of consecutive rows with the given lengths (prefix sums), followed by the end of the last row.
 ///
 /// # Errors
 /// [`crate::Error::Limit`].
@@ -88,16 +89,16 @@ pub fn starts<W: Word>(lengths: &[u32], budget: &Budget) -> Result<Buffer<W>> {
     Ok(starts)
 }
 
-/// Rows in memory, one word per entry.
+/// The rows of all vertices in memory, one word per entry.
 pub struct Words<W> {
-    /// The position of each row's first word, followed by the end of the last row.
+    /// Position of the first word of each row, followed by the end of the last row.
     starts: Buffer<W>,
     words: Buffer<W>,
     bits: u32,
 }
 
 impl<W: Word> Words<W> {
-    /// Allocates rows of these lengths. `bits` is the number of bits of a neighbour.
+    /// Allocates rows with the given lengths. A neighbour takes `bits` bits of a word.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -107,19 +108,19 @@ impl<W: Word> Words<W> {
         Ok(Words { starts, words, bits })
     }
 
-    /// Returns the positions of rows, and all words for writing.
+    /// Returns the positions of rows, and all words to write to.
     pub fn parts(&mut self) -> (&[W], &mut [W]) {
         (&self.starts, &mut self.words)
     }
 
-    /// Returns the rows as slices.
+    /// Borrows the rows as slices.
     #[inline(always)]
     pub fn slices(&self) -> RowSlices<'_, W> {
         RowSlices { starts: &self.starts, words: &self.words, bits: self.bits }
     }
 }
 
-/// Rows as slices, for loops that read many.
+/// Borrowed form of [`Words`], for loops that read many rows.
 #[derive(Clone, Copy)]
 pub struct RowSlices<'r, W> {
     starts: &'r [W],
@@ -128,19 +129,19 @@ pub struct RowSlices<'r, W> {
 }
 
 impl<'r, W: Word> RowSlices<'r, W> {
-    /// Returns the positions of the words of a row.
+    /// Returns the positions of the words in the row of vertex `v`.
     #[inline(always)]
     pub fn places(&self, v: u32) -> Range<usize> {
         self.starts[v as usize].place()..self.starts[v as usize + 1].place()
     }
 
-    /// Returns the row of a vertex.
+    /// Returns the row of vertex `v`.
     #[inline(always)]
     pub fn row(&self, v: u32) -> RowWords<'r, W> {
         RowWords { words: &self.words[self.places(v)], bits: self.bits }
     }
 
-    /// Returns the rows of consecutive vertices.
+    /// Returns the row of each vertex in a range, together with the vertex.
     #[inline(always)]
     pub fn rows(self, vertices: Range<u32>) -> impl Iterator<Item = (u32, RowWords<'r, W>)> {
         let starts = &self.starts[vertices.start as usize..=vertices.end as usize];
@@ -148,20 +149,20 @@ impl<'r, W: Word> RowSlices<'r, W> {
         vertices.zip(starts.windows(2)).map(move |(v, ends)| (v, row(ends)))
     }
 
-    /// Prefetches the position of a row.
+    /// Prefetches the position of the row of vertex `v`.
     #[inline(always)]
     pub fn prefetch_start(&self, v: u32) {
         prefetch_near(self.starts, v as usize);
     }
 
-    /// Prefetches the first entries of a row. Its position must be in a cache already.
+    /// Prefetches the first entries in the row of vertex `v`. The position of the row should be in a cache already.
     #[inline(always)]
     pub fn prefetch_row(&self, v: u32) {
         prefetch_near(self.words, self.starts[v as usize].place());
     }
 }
 
-/// The words of one row.
+/// One row in memory, as words.
 #[derive(Clone, Copy)]
 pub struct RowWords<'r, W> {
     words: &'r [W],
@@ -169,19 +170,19 @@ pub struct RowWords<'r, W> {
 }
 
 impl<'r, W: Word> RowWords<'r, W> {
-    /// Returns the number of entries.
+    /// Returns the number of entries in the row.
     #[inline(always)]
     pub fn len(self) -> usize {
         self.words.len()
     }
 
-    /// Returns the entries: a weight in the upper 32 bits, a neighbour in the lower.
+    /// Returns the entries of the row: the weight in the upper 32 bits, the neighbour in the lower.
     #[inline(always)]
     pub fn entries(self) -> impl Iterator<Item = u64> + use<'r, W> {
         self.words.iter().map(move |word| word.entry(self.bits))
     }
 
-    /// Returns the entries before the first for which `is` is false.
+    /// Returns the leading entries of the row for which `is` is true.
     #[inline(always)]
     pub fn take_while(self, is: impl Fn(u64) -> bool) -> RowWords<'r, W> {
         let count = self.entries().take_while(|&entry| is(entry)).count();

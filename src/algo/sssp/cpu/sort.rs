@@ -1,4 +1,4 @@
-//! Sorts the rows of a graph by weight, in memory or, if that is too small, in a file.
+//! Sorts the adjacency rows of a graph by weight: in memory or, if memory is too small, in a file.
 
 use super::disk;
 use super::near::{self, Bounds};
@@ -18,25 +18,27 @@ use std::ops::Range;
 
 /// Approximate number of entries that a thread sorts at a time.
 const PART: usize = 1 << 16;
-/// Minimum number of entries that are sorted before they are written to a file. The longest row is added to it.
+/// Minimum number of row entries that are sorted in memory at a time before they are written to a file. The longest row
+/// must fit in addition.
 const WINDOW: u64 = 1 << 21;
-/// Bytes that a window has in addition to its entries, and that the first entries have if none fits.
+/// Bytes of padding after the entries of a window. So many bytes are also needed for the first entries of rows, even if
+/// no entry fits.
 const PADDING: u64 = 16;
 
 /// Where to write sorted rows, and how much memory to leave free.
 pub struct RowFile<'a> {
-    /// Folder of the file.
+    /// Folder in which the file is created.
     pub units: &'a Units<'a>,
     /// Rank that writes the file.
     pub rank: usize,
-    /// Bytes of memory that the first entries of rows must leave free.
+    /// Bytes of host memory that must stay free.
     pub spare: u64,
-    /// Number of directions, including this one, that still need memory for first entries.
+    /// Number of directions, including this one, whose first entries still have to fit free memory.
     pub ways: u64,
 }
 
-/// Returns the bytes of sorted rows in memory, for weights up to `largest`. Also returns the smallest number of bytes
-/// that suffices with a file, if no row has more than `longest` entries.
+/// Returns the bytes of host memory for sorted rows with weights up to `largest`: if rows are in memory, and the least
+/// if rows are in a file. `longest` is the length of the longest row.
 pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2] {
     let (starts, bounds) = near::bytes(vertices);
     let lightest = 4 * vertices;
@@ -49,7 +51,7 @@ pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2
 pub struct RowSorter<'e> {
     /// The edges of the graph.
     pub edges: &'e WeightedEdges<'e>,
-    /// Upper bound of the weights.
+    /// Upper bound of all weights.
     pub largest: u32,
     /// Direction of the rows.
     pub way: Way,
@@ -58,14 +60,15 @@ pub struct RowSorter<'e> {
 }
 
 impl RowSorter<'_> {
-    /// Sorts the rows of all vertices, whose lengths are `lengths`. Writes them to `file` if one is given.
+    /// Sorts the rows of all vertices. `lengths` yields the length of each row. Writes the rows to `file` if one is
+    /// given.
     ///
     /// # Errors
-    /// [`Error::Limit`] if [`bytes`] do not fit; errors of the disk; a stop.
+    /// [`Error::Limit`] if memory is too small for [`bytes`]; disk errors; [`Error::Stopped`].
     pub fn rows(&self, lengths: impl ExactSizeIterator<Item = u32>, file: Option<RowFile<'_>>) -> Result<SortedRows> {
         let vertices = lengths.len();
         let mut lightest: Buffer<u32> = self.budget.zeroed(vertices, "the lightest edge of each vertex (4 bytes)")?;
-        // This buffer is freed before searches take more memory for each vertex.
+        // This buffer is freed before searches allocate their memory.
         let mut all: Buffer<u32> = self.budget.zeroed(vertices, "the lengths of rows (4 bytes a vertex)")?;
         all.iter_mut().zip(lengths).for_each(|(place, length)| *place = length);
         let lengths = all;
@@ -89,7 +92,7 @@ impl RowSorter<'_> {
         Ok(rows)
     }
 
-    /// Sorts rows into memory. `bits` is the number of bits of a neighbour in a word.
+    /// Sorts rows into memory. A neighbour takes `bits` bits of a word.
     fn in_memory<W: Word>(&self, lengths: &[u32], bits: u32, lightest: &mut [u32]) -> Result<(Words<W>, WeightStats)> {
         let mut words = Words::new(lengths, bits, self.budget)?;
         let (starts, entries) = words.parts();
@@ -97,7 +100,7 @@ impl RowSorter<'_> {
         Ok((words, weights))
     }
 
-    /// Sorts rows into a file, as many at a time as fit a window.
+    /// Sorts rows into a file. As many rows as fit the window (a buffer in memory) are sorted at a time.
     fn in_file(
         &self,
         lengths: Buffer<u32>,
@@ -130,13 +133,13 @@ impl RowSorter<'_> {
         let (places, later) = near::bytes(vertices as u64);
         let room = budget.free().saturating_sub(spare.saturating_sub(later) + places) / ways;
         let entries = bounds.rows(&placed, &starts, packing, room, &mut window, budget)?;
-        // The name is removed once the file is written, because no later run uses the file.
+        // The file is unlinked once it is written, because no later run uses it.
         remove_file(&path)?;
         Ok((Entries::OnDisk(starts, entries), weights))
     }
 
-    /// Sorts the rows of `vertices` into `entries`, and writes the weight of each vertex's lightest edge to `lightest`.
-    /// `bits` is the number of bits of a neighbour in a word. Returns statistics of the weights.
+    /// Sorts the rows of `vertices` into `entries`, and writes the smallest weight of each row to `lightest`. A
+    /// neighbour takes `bits` bits of a word. Returns statistics of the weights.
     fn sort<W: Word>(
         &self,
         (starts, bits): (&[W], u32),
@@ -182,8 +185,8 @@ impl RowSorter<'_> {
     }
 }
 
-/// Cuts rows and the weights of their lightest edges into parts that a thread sorts at a time. Each part has the number
-/// of its first vertex.
+/// Divides rows and their smallest weights into parts, each of which a thread sorts at a time. The result has the first
+/// vertex of each part.
 fn parts<'r, W: Word>(
     starts: &[W],
     vertices: Range<u32>,

@@ -1,4 +1,4 @@
-//! State of a search that its threads share, and how they proceed together.
+//! State of a search that all its threads share, and how the threads proceed together.
 
 use super::SortedGraph;
 use super::arithmetic::Arithmetic;
@@ -18,66 +18,67 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-/// Vertices that a thread takes at a time, for rows in memory and for rows on a disk. On a disk the part is larger,
-/// because the rows of a whole part are requested before the thread waits for any.
+/// Number of vertices that a thread takes at a time: for rows in memory, and for rows on a disk. The latter is larger,
+/// because a thread requests the rows of all these vertices before it reads any.
 const PART: usize = 1 << 10;
 const PART_ON_DISK: usize = 1 << 14;
 
-/// A search in progress.
+/// A search for shortest paths that is running.
 pub struct PathWalk<'s, A: Arithmetic> {
-    /// The graph that is searched.
+    /// The graph to search.
     pub graph: &'s SortedGraph,
-    /// The distances of all vertices found so far.
+    /// Smallest distance found so far for each vertex.
     pub sums: &'s [A::Cell],
-    /// The root of the search.
+    /// Root of the search.
     pub root: u32,
-    /// The number of threads.
+    /// Number of threads.
     pub threads: usize,
     /// The buckets of each thread.
     bins: &'s [Mutex<DistanceBins<A::Sum>>],
-    /// For each thread, the entries that it has in the bucket of this round.
+    /// For each thread, its entries (vertices to push from) in the bucket of the current round.
     pub lists: Vec<BucketList<A::Sum>>,
-    /// For this round and for the next: the number of the first bucket that has an entry, plus 1.
+    /// For the current round and the next: number of the first bucket that has an entry, as in [`NextRound::number`].
     pub next: [AtomicU64; 2],
-    /// For this round and for the next: the edges of the vertices in the bucket.
+    /// For the current round and the next: number of edges of the vertices in the bucket.
     pub edges: [AtomicU64; 2],
-    /// Number of edges from which on all threads take part in a round.
+    /// All threads take part in a round with at least this many edges.
     pub bound: AtomicU64,
-    /// The round that all threads begin together after the first thread worked alone.
+    /// The first round that all threads do together after the first thread worked alone.
     pub next_round: Mutex<NextRound>,
-    /// The smallest distance among the entries that were put back into buckets, as a word of [`Arithmetic::to_word`].
+    /// Smallest distance in the wide bucket (the bucket before which pushing ended), as a word of
+    /// [`Arithmetic::to_word`].
     pub least: AtomicU64,
-    /// The method of the search.
+    /// Method of the search.
     pub method: Method,
     pub(super) barrier: Barrier,
-    /// Number of the first barrier at which threads stop.
+    /// Number of the first barrier at which threads stop because a thread failed.
     stop: AtomicUsize,
-    /// For this round and for the next: vertices that threads have taken.
+    /// For the current round and the next: number of vertices that threads have taken.
     parts: [AtomicUsize; 2],
-    /// For this round and for the next: vertices that became nearer.
+    /// For the current round and the next: number of vertices whose distances became smaller.
     changed: [AtomicU64; 2],
     relaxations: AtomicU64,
     pub(super) findings: Mutex<Findings<A::Sum>>,
     pub(super) ranks: Option<OtherRanks<'s, A::Sum>>,
 }
 
-/// Access to the other ranks, which only the first thread uses.
+/// Communication with the other ranks, which only the first thread uses.
 pub(super) struct OtherRanks<'s, S> {
     pub exchange: Mutex<&'s mut NearerExchange>,
     pub edges: &'s WeightedEdges<'s>,
-    /// For each thread, the vertices that it moved nearer.
+    /// For each thread, the vertices whose distances the thread made smaller.
     nearer: Mutex<Vec<Vec<NearerVertex<S>>>>,
 }
 
-/// The entries of one thread in one bucket. All threads take parts of them.
+/// The entries (vertices to push from) of one thread in the current bucket. All threads may take some of them.
 pub struct BucketList<S> {
     /// The entries of the thread.
     pub entries: RwLock<Vec<NearerVertex<S>>>,
-    /// Number of entries that are taken.
+    /// Number of entries that threads have taken.
     pub taken: AtomicUsize,
 }
 
-/// Findings that threads report during a search.
+/// Results and statistics that threads report during a search.
 pub(super) struct Findings<S> {
     pub phases: Vec<SearchPhase>,
     begun: Instant,
@@ -91,28 +92,29 @@ impl<S: Default> Findings<S> {
     }
 }
 
-/// Position of a thread in a search. All threads are at the same position.
+/// Progress of a thread in a search. All threads take the same steps.
 pub struct ThreadState {
     /// Number of the thread.
     pub thread: usize,
-    /// Number of bucket rounds that began.
+    /// Number of rounds of pushing that the thread has begun.
     pub round: usize,
-    /// Number of rounds over vertices that began.
+    /// Number of rounds over vertices that the thread has begun.
     sweeps: usize,
     barriers: usize,
-    /// True while the first thread works and the others wait for it. Set on the first thread only.
+    /// Whether the first thread works alone while the others wait. Set on the first thread only.
     pub is_alone: bool,
-    /// The first error of the thread.
+    /// First error of the thread.
     pub outcome: Result<()>,
 }
 
 impl ThreadState {
-    /// Returns the position of thread `thread` at the beginning of a search.
+    /// Returns the state of thread number `thread` at the beginning of a search.
     pub fn new(thread: usize) -> ThreadState {
         ThreadState { thread, round: 0, sweeps: 0, barriers: 0, is_alone: false, outcome: Ok(()) }
     }
 
-    /// Records an error, if `outcome` is one. All threads stop at the next barrier.
+    /// Records the error in `outcome`, if there is one and no other is recorded. Then all threads stop at the next
+    /// barrier.
     pub fn note(&mut self, outcome: Result<()>) {
         if self.outcome.is_ok() {
             self.outcome = outcome;
@@ -121,7 +123,7 @@ impl ThreadState {
 }
 
 impl<'s, A: Arithmetic> PathWalk<'s, A> {
-    /// Begins a search by as many threads as there are `bins`.
+    /// Creates a search from `root`, with one thread for each element of `bins`.
     pub fn new(
         graph: &'s SortedGraph,
         sums: &'s [A::Cell],
@@ -161,13 +163,13 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         }
     }
 
-    /// Returns the buckets of a thread. While the first thread works alone, it uses the buckets of all.
+    /// Locks the buckets of a thread. While the first thread works alone, it locks the buckets of all threads.
     pub fn bins(&self, thread: usize) -> MutexGuard<'_, DistanceBins<A::Sum>> {
         self.bins[thread].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits at the barrier for all threads, unless this one works alone. Returns false if a thread has failed; then
-    /// all stop.
+    /// Waits at the barrier for all threads, unless this thread works alone. Returns false if a thread has failed. Then
+    /// all threads must stop.
     pub fn wait(&self, here: &mut ThreadState) -> bool {
         if here.thread == 0 {
             here.note(signals::check());
@@ -184,14 +186,14 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.stop.load(Relaxed) > here.barriers
     }
 
-    /// Returns true if there are other ranks.
+    /// Returns true if several ranks search together.
     #[inline(always)]
     pub fn is_shared(&self) -> bool {
         self.ranks.is_some()
     }
 
-    /// Replaces `number` by what `combine` makes of the numbers of all ranks. Returns false if threads stop.
-    /// Collective.
+    /// Replaces `number` by the result of `combine` over the numbers of all ranks, such as their sum. Returns false if
+    /// the search stops early (an error or a signal). All threads of all ranks call it together.
     pub fn agree(
         &self,
         here: &mut ThreadState,
@@ -209,14 +211,14 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here)
     }
 
-    /// Returns the smallest distance among the entries that were put back into buckets.
+    /// Returns the smallest distance in the wide bucket, the bucket before which pushing ended.
     pub fn least(&self) -> A::Sum {
         A::of_word(self.least.load(Relaxed))
     }
 
-    /// Sends the vertices that this thread moved nearer to the other ranks, if there are any, and receives theirs. On
-    /// the first thread, `current` is called with all of these that this rank owns. Returns false if threads stop.
-    /// Collective.
+    /// Exchanges the vertices whose distances became smaller between ranks, if there are several. `nearer` has the
+    /// vertices of this thread. The first thread calls `current` with all exchanged vertices that this rank owns.
+    /// Returns false if the search stops early (an error or a signal). All threads of all ranks call it together.
     pub fn share(
         &self,
         here: &mut ThreadState,
@@ -238,8 +240,9 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here)
     }
 
-    /// Divides the vertices `all` among the threads. Returns the sum of the values that `work` returns in all threads,
-    /// or `None` if threads stop. Collective.
+    /// Divides the vertices `all` into parts, which the threads take one after another. Calls `work` with each part.
+    /// Returns the sum of its results over all threads and ranks. Returns `None` if the search stops early (an error or
+    /// a signal). All threads of all ranks call it together.
     pub fn round(
         &self,
         here: &mut ThreadState,
@@ -265,7 +268,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         }
         let sum = changed.load(Relaxed);
         if here.thread == 0 {
-            // All threads have left the round before.
+            // All threads have left the previous round, so its counts can be cleared for the next.
             self.parts[(here.sweeps + 1) & 1].store(0, Relaxed);
             self.changed[(here.sweeps + 1) & 1].store(0, Relaxed);
         }
@@ -274,7 +277,8 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here).then_some(sum)
     }
 
-    /// Does what [`Self::round`] does on the first thread, while the others sleep. Collective.
+    /// Like [`Self::round`], but the first thread does all the work while the others sleep. All threads call it
+    /// together.
     pub fn round_alone(
         &self,
         here: &mut ThreadState,
@@ -292,7 +296,8 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here).then(|| changed.load(Relaxed))
     }
 
-    /// Ends a phase in which this thread relaxed `relaxed` edges. Returns false if threads stop. Collective.
+    /// Ends the phase called `kind`, in which this thread relaxed `relaxed` edges. Returns false if the search stops
+    /// early (an error or a signal). All threads call it together.
     pub fn end_phase(&self, here: &mut ThreadState, kind: &str, rounds: u64, relaxed: u64) -> bool {
         self.relaxations.fetch_add(relaxed, Relaxed);
         if !self.wait(here) {
@@ -308,58 +313,59 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here)
     }
 
-    /// Takes the findings of all threads.
+    /// Removes the findings of all threads, and returns them.
     pub(super) fn take_findings(&self) -> Findings<A::Sum> {
         std::mem::replace(&mut *self.findings.lock().unwrap_or_else(PoisonError::into_inner), Findings::new())
     }
 
-    /// Adds what a thread found in the search for parents.
+    /// Adds the vertices that a thread reached to the findings.
     pub fn add(&self, reached: ReachedVertices<A::Sum>) {
         let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
         findings.reached.add(reached);
     }
 }
 
-/// The next round, about which all threads agree.
+/// The next round of pushing. All threads agree on it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NextRound {
-    /// Number of the bucket plus 1. It is 0 if there is no memory for buckets, and the largest number if no bucket has
-    /// entries.
+    /// Number of the bucket plus 1; 0 if memory is too small for buckets; the largest number if no bucket has entries.
     pub number: u64,
-    /// Edges of the vertices in the bucket. If pushing ends before a wide bucket, this is the sum over all ranks.
+    /// Number of edges of the vertices in the bucket. If pushing must end before a wide bucket, it is the sum over all
+    /// ranks.
     pub edges: u64,
 }
 
 impl NextRound {
-    /// Returns true if pushing ends, because there is no memory or no entry up to the bucket of number `last`.
+    /// Returns true if pushing ends: memory is too small, or no bucket up to number `last` has an entry.
     pub fn is_over(&self, last: u64) -> bool {
         self.number == 0 || self.number > last
     }
 }
 
-/// What a thread found among its vertices.
+/// Reached vertices that a thread counted in its share of the graph.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReachedVertices<S> {
     /// Number of reached vertices.
     pub vertices: u64,
     /// Largest distance of a reached vertex.
     pub farthest: S,
-    /// Reached vertices without a parent so far, because all tight edges to them add nothing.
+    /// Reached vertices that have no parent yet, because all their tight in-edges add nothing to the distance.
     pub without: Vec<u32>,
 }
 
 impl<S: Copy + Ord> ReachedVertices<S> {
-    /// Counts a vertex at distance `sum`.
+    /// Counts a reached vertex at distance `sum`.
     #[inline]
     pub fn note(&mut self, sum: S) {
         self.vertices += 1;
         self.farthest = self.farthest.max(sum);
     }
 
-    /// Adds the counts of other ranks, and the edges that they relaxed in each phase. Collective.
+    /// Adds the counts of other ranks, and the numbers of edges that they relaxed in each phase. Collective: all ranks
+    /// must call it.
     ///
     /// # Errors
-    /// Errors of the exchange.
+    /// Communication errors.
     pub fn of_all<A: Arithmetic<Sum = S>>(
         &mut self,
         exchange: &mut RankExchange,
@@ -373,7 +379,7 @@ impl<S: Copy + Ord> ReachedVertices<S> {
         Ok(())
     }
 
-    /// Adds what another thread found.
+    /// Adds the reached vertices that another thread counted.
     pub fn add(&mut self, other: ReachedVertices<S>) {
         self.vertices += other.vertices;
         self.farthest = self.farthest.max(other.farthest);

@@ -1,4 +1,4 @@
-//! Weighted rows in pinned host memory, which kernels read over the bus if rows do not fit GPU memory.
+//! Weighted adjacency rows in pinned host memory. Kernels read them over the bus if they do not fit GPU memory.
 #![allow(unsafe_code)] // bytes that are seen as words
 
 use super::Weights;
@@ -13,18 +13,20 @@ use crate::process::signals;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of entries that a thread fills at a time. A longer row is a piece of its own.
+/// Number of row entries that a thread copies at a time. A longer row is copied by one thread.
 const PIECE: u64 = 1 << 20;
 
-/// Rows in host memory, with statistics of their weights.
+/// Adjacency rows in pinned host memory, with statistics of their weights.
 pub(super) struct HostRows {
-    /// Edges, row by row. Each is a neighbour in the lower half and a weight in the upper half.
+    /// All edges, row by row. Each is a 64-bit word with the neighbour in the lower half and the weight in the upper
+    /// half.
     pub rows: Pinned,
     /// The smallest weight, the largest weight and the sum of all weights.
     pub weights: (u32, u32, f64),
 }
 
-/// Returns the number of entries of a half before row `row`.
+/// Returns the number of entries before row `row` in a half of the adjacency. `firsts` has the number of entries before
+/// each block.
 fn entries_before(half: &Catalogue, firsts: &[u64], row: u64) -> u64 {
     if half.is_empty() {
         return 0;
@@ -37,7 +39,7 @@ fn entries_before(half: &Catalogue, firsts: &[u64], row: u64) -> u64 {
     firsts[b] + u64::from(block.offsets[(row as u32 - block.first_row) as usize])
 }
 
-/// Divides all rows into pieces. Returns the rows and the number of entries of each.
+/// Divides all rows into ranges of about [`PIECE`] entries. Returns each range and its number of entries.
 fn pieces(halves: [&Catalogue; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
     let firsts = halves.map(|half| {
         let mut before = 0;
@@ -52,7 +54,7 @@ fn pieces(halves: [&Catalogue; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
         |row: u64| halves.iter().zip(&firsts).map(|(half, firsts)| entries_before(half, firsts, row)).sum::<u64>();
     let (mut pieces, mut from, mut begin) = (Vec::new(), 0, 0);
     while from < rows {
-        // Find the last row that ends within the piece, but take at least one row.
+        // Find the last row that ends within [`PIECE`] entries, but take at least one row.
         let (mut low, mut high) = (from + 1, rows);
         while low < high {
             let middle = (low + high).div_ceil(2);
@@ -65,10 +67,10 @@ fn pieces(halves: [&Catalogue; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
     pieces
 }
 
-/// Copies whole rows of both halves to pinned memory, each sorted by ascending weight.
+/// Copies the rows of both halves to pinned memory, joined into whole rows that are sorted by ascending weight.
 ///
 /// # Errors
-/// [`crate::Error::Limit`], [`crate::Error::Lost`], a stop.
+/// [`crate::Error::Limit`]; [`crate::Error::Lost`]; [`crate::Error::Stopped`].
 pub(super) fn place(
     workspace: &Workspace,
     halves: [&Catalogue; 2],
@@ -113,7 +115,7 @@ pub(super) fn place(
     Ok(HostRows { rows: pinned, weights })
 }
 
-/// Calls `put` with each neighbour in a row and the weight of the edge to it.
+/// Calls `put` with each neighbour in row `row`, and with the weight of the edge to it.
 fn each(halves: [&Catalogue; 2], direction: Direction, weights: &Weights<'_>, row: u32, mut put: impl FnMut(u32, u32)) {
     match weights {
         Weights::Stored(_) => {

@@ -1,28 +1,29 @@
-//! GPU memory of searches, apart from the graph.
+//! Allocates the GPU memory of shortest-path searches, apart from the graph.
 
 use super::room::SsspRoom;
 use super::twins::{Pile, SsspQueue};
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
-/// Memory that searches use.
+/// GPU memory that searches use, apart from the graph.
 pub(super) struct SsspMemory {
-    /// A distance for each vertex, of 32 or 64 bits.
+    /// The distance of each vertex, of 32 or 64 bits.
     pub distances: DeviceSlice<u64>,
     pub parents: DeviceSlice<u32>,
-    /// A bit for each vertex that did not fit a queue.
+    /// Bitmap of the vertices that did not fit a queue (vertices to push from) or a pile (vertices that wait).
     pub pending: DeviceSlice<u32>,
     pub queues: [SsspQueue; 2],
     pub piles: [Pile; 2],
-    /// The memory of queues and piles as one array, for Moore's algorithm and its baseline, which use neither.
+    /// The memory of queues and piles as one array. Moore's algorithm and the baseline use it, because they need
+    /// neither queues nor piles.
     pub words: DeviceSlice<u32>,
 }
 
 impl SsspMemory {
-    /// Takes the memory from an arena.
+    /// Reserves the memory in an arena (the GPU memory of a rank).
     ///
     /// # Errors
-    /// [`crate::Error::internal`] if the arena has less than `room` says.
+    /// [`crate::Error::internal`] if the arena is smaller than `room` requires.
     pub fn take(arena: &mut Arena, room: &SsspRoom) -> Result<SsspMemory> {
         let distances = arena.take_planned(room.vertices)?;
         let (parents, pending) = (arena.take_planned(room.vertices)?, arena.take_planned(room.words())?);

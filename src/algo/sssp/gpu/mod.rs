@@ -1,12 +1,12 @@
-//! Shortest paths on a GPU. `kernels/sssp.cu` describes the method. This module describes the memory layout, and how a
-//! search continues and ends.
+//! Searches for shortest paths on a GPU. `kernels/sssp.cu` describes the method. This module lays out the memory,
+//! launches kernels, and copies results to the host.
 //!
-//! GPU memory holds whole rows of neighbours with their weights, 8 bytes an entry. Each row is sorted by ascending
-//! weight. If rows do not fit, they are in pinned host memory, and GPU memory holds the first four edges of as many
-//! vertices as fit. For each vertex GPU memory also holds the distance, the parent, the position of the row, and space
-//! in queues. Random weights are computed on the GPU, by [the same hash as on the host](crate::graph::weights::drawn).
+//! GPU memory holds rows of neighbours with their weights, 8 bytes an entry. Each row is sorted by ascending weight. If
+//! rows do not fit, they are in pinned host memory, and GPU memory holds the first four edges of as many vertices as
+//! fit. GPU memory also holds the distance, the parent and the row position of each vertex, and queues. Random weights
+//! are computed on the GPU, by [the same hash as on the host](crate::graph::weights::drawn).
 //!
-//! Distances are sums of 32 bits. If one does not fit, this search and all later ones use 64 bits.
+//! Distances have 32 bits. If a sum does not fit, this search and all later ones use 64 bits.
 #![allow(unsafe_code)] // kernel launches
 
 mod host_rows;
@@ -49,14 +49,15 @@ use room::{SsspRoom, THREADS};
 use sums::SumKind;
 use twins::{BARRIER_BYTES, SsspState};
 
-/// Purpose of the memory, for errors.
+/// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[sssp] on this graph";
 
-/// Source of the weights of a graph's edges.
+/// Where the weights of edges come from.
 pub enum Weights<'a> {
-    /// The weights that are stored with the blocks.
+    /// Weights that are stored with the blocks of the graph.
     Stored(WeightType),
-    /// Random weights. The function returns the input's id of a vertex, from which weights are drawn.
+    /// Random weights, which depend on the ids of both ends of an edge. The function returns the id of a vertex in the
+    /// input.
     Drawn(DrawnWeights, &'a (dyn Fn(Vertex) -> u64 + Sync)),
 }
 
@@ -69,30 +70,30 @@ impl Weights<'_> {
     }
 }
 
-/// A graph prepared for searches on a GPU.
+/// A graph that is prepared for searches on a GPU.
 pub struct GpuSearch<'a> {
     gpu: Lease<'a>,
     blocks: u32,
     placed: SsspPlaced,
-    /// Kind of sums. It changes to 64 bits when a sum does not fit 32.
+    /// Type of the distances. It changes to 64 bits once a sum does not fit 32.
     sums: SumKind,
     method: Method,
     search: twins::SsspArguments,
     memory: SsspMemory,
-    /// Memory of Moore's algorithm and of the baseline.
+    /// Memory for Moore's algorithm and for the baseline.
     arrays: MooreArrays,
     state: DeviceSlice<SsspState>,
-    /// Times of the beginning and the end of a search, and of the moment when distances are known, if separate launches
-    /// find parents.
+    /// Events at the beginning and the end of a search. A third event marks when distances are known, if parents are
+    /// found by separate launches.
     clock: [Event; 3],
 }
 
 impl<'a> GpuSearch<'a> {
-    /// Prepares a graph for the GPU of `lease`. The graph must have both halves of its rows.
+    /// Copies a graph to the GPU of `lease` and prepares it for searches. The graph must have both halves of its rows.
     ///
     /// # Errors
-    /// [`Error::Limit`] with the smallest number of bytes that suffices, if GPU memory is too small; [`Error::Usage`]
-    /// if the graph has more edges than a GPU can search; [`Error::Lost`]; errors of reading blocks; a stop.
+    /// [`Error::Limit`] if GPU memory is too small, with the least number of bytes that is enough; [`Error::Usage`] if
+    /// the graph has more edges than a GPU can search; [`Error::Lost`]; errors of reading blocks; [`Error::Stopped`].
     pub fn new(
         graph: &Graph,
         edges: &WeightedEdges<'_>,
@@ -111,15 +112,15 @@ impl<'a> GpuSearch<'a> {
             }
         };
         let mut search = Self::with_tuning(halves, weights, lease, method, Tuning::default(), budget)?;
-        // The first launch of a kernel takes longer, so search once before anything is timed. Graph500's reference does
-        // so too.
+        // The first launch of a kernel takes longer, so one search runs before any is timed. The Graph500 reference
+        // code does so too.
         if search.placed.graph.vertices > 0 {
             search.search_all(Vertex(0))?;
         }
         Ok(search)
     }
 
-    /// Prepares a graph as [`Self::new`] does, given the lower and the upper half of its rows.
+    /// Like [`Self::new`], but takes the lower and the upper half of the rows, and a `tuning`.
     ///
     /// # Errors
     /// Errors of [`Self::new`].
@@ -187,14 +188,14 @@ impl<'a> GpuSearch<'a> {
         Ok(GpuSearch { gpu: lease, blocks, placed, sums, method, search, memory, arrays, state, clock })
     }
 
-    /// Searches, and repeats the search with 64-bit sums if a sum does not fit. Returns the final state.
+    /// Searches from `root`. If a sum does not fit 32 bits, repeats the search with 64 bits. Returns the final state.
     fn search_all(&mut self, root: Vertex) -> Result<SsspState> {
         let state = self.search_once(root)?;
         if state.overflowed == 0 {
             return Ok(state);
         }
         self.sums = self.sums.wider();
-        // The failed search may have left bits of vertices set.
+        // The search that failed may have left bits of waiting vertices set.
         self.gpu.workspace.queue.fill(self.memory.pending, 0)?;
         self.search_once(root)
     }
@@ -215,7 +216,7 @@ impl<'a> GpuSearch<'a> {
         Ok(state)
     }
 
-    /// Makes all vertices unreached. This is not part of the timed search, as in Graph500's reference.
+    /// Makes all vertices unreached. This is not timed as part of the search, as in the Graph500 reference code.
     fn clear(&self) -> Result<()> {
         let queue = &self.gpu.workspace.queue;
         let bytes = 4 * self.sums.words() * u64::from(self.placed.graph.vertices);
@@ -225,7 +226,8 @@ impl<'a> GpuSearch<'a> {
         queue.mark(&self.clock[0])
     }
 
-    /// Launches the kernel until the search is finished. `from` says where the first launch begins.
+    /// Launches the kernel until the search is finished. `from` says what the first launch does: [`BEGINS`] or
+    /// [`KNOWN`].
     fn launch_all(&self, root: Vertex, from: u32) -> Result<SsspState> {
         let workspace = &*self.gpu.workspace;
         let queue = &workspace.queue;
@@ -255,7 +257,7 @@ impl<'a> GpuSearch<'a> {
         Err(Error::internal("search on the GPU", "no end"))
     }
 
-    /// Copies distances to the host.
+    /// Copies the distances to the host.
     fn fetch(&mut self, distances: &mut Distances) -> Result<()> {
         let uploader = &mut self.gpu.workspace.uploader;
         let vertices = self.memory.distances.len();
@@ -280,7 +282,8 @@ impl<'a> GpuSearch<'a> {
     }
 }
 
-/// What the first launch does: begin a search, or find parents for known distances. Later launches continue.
+/// Values of the kernel argument `begins`. The first launch of a search begins the search or, if distances are known,
+/// finds parents. Later launches continue.
 const BEGINS: u32 = 1;
 const KNOWN: u32 = 2;
 

@@ -1,5 +1,5 @@
-//! Moore's algorithm with queues in three tiers, and the baseline with masks. Both are in `kernels/sssp_moore.cuh`.
-//! After each launch the host decides on the kind of the next one.
+//! Runs Moore's algorithm with queues in three tiers, and the baseline with masks, on a GPU. The kernels are in
+//! `kernels/sssp_moore.cuh`. After each launch the host chooses the kernel for the next launch.
 #![allow(unsafe_code)] // kernel launches
 
 use super::MOORE;
@@ -11,13 +11,13 @@ use crate::gpu::{DeviceSlice, Event, Grid, Workspace, constant};
 use crate::graph::ids::Vertex;
 use crate::process::signals;
 
-/// Threads of a block, if several blocks run and if one block runs alone.
+/// Number of threads of a block, if several blocks run, and if one block runs alone.
 const THREADS: u32 = of_kernels("MOORE_THREADS");
 const ALONE: u32 = of_kernels("MOORE_ALONE");
-/// Tasks that a block of several takes at a time.
+/// Number of tasks (vertices to push from) that a block takes at a time, if several blocks run.
 const TASKS: u32 = THREADS / of_kernels("MOORE_LANES");
-/// Number of tasks beyond which a launch ends: of one block with distances in shared memory, of one block otherwise,
-/// and of several blocks.
+/// A launch ends when there are more tasks (vertices to push from) than this: for one block with distances in shared
+/// memory, for one block without, and for several blocks.
 const MOST_IN_SHARED: u32 = 1024;
 const MOST_OF_ONE: u32 = 512;
 const MOST_OF_SEVERAL: u32 = 1 << 20;
@@ -28,33 +28,34 @@ const _: () = {
 };
 /// Number of rounds after which a launch ends.
 const ROUNDS: u32 = 1 << 14;
-/// Threads of a block in the baseline.
+/// Number of threads of a block in the baseline.
 const MASKED_THREADS: u32 = 256;
 
 const fn of_kernels(name: &str) -> u32 {
     constant(MOORE_HEADER.1, name)
 }
 
-/// Statistics of a search.
+/// Statistics of the rounds of a search.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RoundCounts {
-    /// Rounds, each of which ends at a barrier of all threads.
+    /// Number of rounds. A barrier of all threads ends each round.
     pub rounds: u64,
-    /// Edges that were relaxed.
+    /// Number of edges that were relaxed.
     pub relaxations: u64,
-    /// True if a sum did not fit its type.
+    /// Whether a sum did not fit its type.
     pub overflowed: bool,
 }
 
-/// Memory that both methods use.
+/// GPU memory and settings that Moore's algorithm and its baseline use.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MooreArrays {
     pub graph: SsspGraph,
-    /// Distances, all unreached at the beginning.
+    /// Distance of each vertex. At the beginning all vertices are unreached.
     pub distances: DeviceSlice<u64>,
     /// Working memory of `3 * vertices + 64` words.
     pub words: DeviceSlice<u32>,
-    /// Tasks that are farther than `reach` beyond the nearest one wait, if there are more than `many` tasks.
+    /// If there are more than `many` tasks (vertices to push from), a task waits while its distance exceeds the
+    /// smallest one by more than `reach`.
     pub reach: u64,
     pub many: u32,
     /// Maximum number of blocks of threads, and maximum number of rounds in a launch.
@@ -62,8 +63,8 @@ pub(super) struct MooreArrays {
     pub rounds: u32,
 }
 
-/// Returns the names of the kernels for a kind of sums: for one block, for several and for any number of blocks, and
-/// the two of the baseline.
+/// Returns the names of the kernels for a type of distances: for one block, for several blocks, for any number of
+/// blocks, and two for the baseline.
 fn kernels(sums: SumKind) -> [&'static str; 5] {
     match sums {
         SumKind::Whole => {
@@ -82,8 +83,8 @@ fn kernels(sums: SumKind) -> [&'static str; 5] {
     }
 }
 
-/// Finds distances from `root` with queues of vertices. Marks the first event when arrays are cleared, and the second
-/// when distances are known.
+/// Finds the distances from `root` with queues of vertices (Moore). Marks the event `begun` when arrays are cleared,
+/// and `known` when distances are known.
 pub(super) fn queued(
     workspace: &Workspace,
     arrays: &MooreArrays,
@@ -100,7 +101,7 @@ pub(super) fn queued(
     let kernel = |name| workspace.kernel(&MOORE, name);
     let (mut one, several, any) = (kernel(one)?, kernel(several)?, kernel(any)?);
     let (begin, end) = (kernel("moore_begin")?, kernel("moore_end")?);
-    // The distances and rounds of a small graph fit the shared memory of one block.
+    // In a small graph, the distances and rounds of all vertices fit the shared memory of one block.
     let small = 4 * (sums.words() + 1) * vertices;
     let is_small = u32::try_from(small).map_or(Ok(false), |bytes| one.allow_shared(bytes))?;
     let (shared, most_of_one) = if is_small { (small as u32, MOST_IN_SHARED) } else { (0, MOST_OF_ONE) };
@@ -157,7 +158,8 @@ pub(super) fn queued(
     }
 }
 
-/// Finds distances from `root` by rounds over all vertices. Marks events as [`queued`] does.
+/// Finds the distances from `root` by rounds over all vertices (the baseline). Marks the events `begun` and `known` as
+/// [`queued`] does.
 pub(super) fn masked(
     workspace: &Workspace,
     arrays: &MooreArrays,

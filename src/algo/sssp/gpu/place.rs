@@ -1,4 +1,5 @@
-//! Copies weighted rows to a GPU: positions of rows, and neighbours with weights, each row sorted by ascending weight.
+//! Copies weighted adjacency rows to a GPU: the positions of rows, and neighbours with weights. Each row is sorted by
+//! ascending weight.
 #![allow(unsafe_code)] // kernel launches
 
 use super::host_rows::{self, HostRows};
@@ -17,25 +18,25 @@ use crate::memory::{Budget, bytes_of};
 use crate::process::signals;
 use crate::stream::copies_from_host;
 
-/// A graph that a GPU can read.
+/// A weighted graph that a GPU can read.
 #[derive(Debug)]
 pub(super) struct SsspPlaced {
     /// The graph in the form that kernels use.
     pub graph: SsspGraph,
     /// Number of entries in all rows.
     pub entries: u64,
-    /// The smallest weight: a whole number, or the bits of an f32.
+    /// Smallest weight: a whole number, or the bits of an f32.
     pub least: u32,
-    /// The mean weight.
+    /// Mean weight.
     pub mean: f64,
     /// Number of entries in the longest row.
     pub longest: u32,
-    /// Rows in host memory that kernels read over the bus, if rows do not fit GPU memory.
+    /// Rows in pinned host memory, if they do not fit GPU memory. Kernels read them over the bus.
     pub on_host: Option<Pinned>,
 }
 
-/// Copies whole rows of both halves to the GPU of `workspace`. Temporary memory beyond the arena's mark is free again
-/// afterwards.
+/// Copies the rows of both halves to the GPU of `workspace`, joined into whole rows and sorted by weight. Before it
+/// returns, frees temporary memory in the arena (the GPU memory of a rank).
 pub(super) fn place(
     workspace: &mut Workspace,
     halves: [&Catalogue; 2],
@@ -47,7 +48,7 @@ pub(super) fn place(
     let entries: u64 = halves.iter().map(|half| half.edges()).sum();
     let starts: DeviceSlice<u32> = workspace.arena.take_planned(room.rows + 1)?;
     let bounds: DeviceSlice<u64> = workspace.arena.take_planned(BOUNDS)?;
-    // Searching and placing rows share the remaining memory.
+    // Copying rows and searching use the remaining memory, but not at the same time.
     let rest = room.working().max(room.placing(LEAST_PIECE));
     let fits = slice_bytes::<u64>(entries) + rest <= workspace.arena.free() && !tuning.rows_on_host;
     if !fits {
@@ -71,8 +72,9 @@ pub(super) fn place(
     Ok(SsspPlaced { graph, entries, least, mean, longest, on_host: None })
 }
 
-/// Copies the positions of rows to the GPU. Returns the graph without its rows, the two vertices up to which degrees
-/// are so large that rows are sorted by another kernel, and the length of the longest row.
+/// Copies the positions of rows to the GPU. Returns the graph without its entries, and three numbers. Separate kernels
+/// sort rows of middle length and long rows: the first two numbers are the bounds of their vertices. The third number
+/// is the length of the longest row.
 fn outline(
     workspace: &mut Workspace,
     halves: [&Catalogue; 2],
@@ -81,7 +83,7 @@ fn outline(
     room: &SsspRoom,
     tuning: &Tuning,
 ) -> Result<(SsspGraph, [u32; 3])> {
-    // The positions of entries in both halves add up to positions in whole rows.
+    // The position of a whole row is the sum of its positions in both halves.
     place_starts(workspace, halves[0], own[0], tuning.first_entry, &signals::check)?;
     place_starts(workspace, halves[1], own[1], 0, &signals::check)?;
     let shift = halves[0].layout.direction().shift();
@@ -92,7 +94,7 @@ fn outline(
     Ok((graph, others))
 }
 
-/// Copies rows to pinned host memory, and the first edges of as many vertices as fit to the GPU.
+/// Copies the rows to pinned host memory, and the first edges of as many vertices as fit to the GPU.
 fn place_on_host(
     workspace: &mut Workspace,
     (halves, starts, bounds): ([&Catalogue; 2], DeviceSlice<u32>, DeviceSlice<u64>),
@@ -121,8 +123,9 @@ fn place_on_host(
     Ok(SsspPlaced { graph, entries, least, mean: sum / entries.max(1) as f64, longest, on_host: Some(rows) })
 }
 
-/// Finds, for each of four bounds, up to which vertex degrees reach the bound: two edges, the number of a large vertex,
-/// and the two numbers at which another kernel sorts the row. Also finds the length of the longest row.
+/// Finds bounds in the order of vertices, which is by descending degree. The first bound separates vertices with more
+/// than one edge, the second the rows that several threads share. The next two separate the rows that different kernels
+/// sort. The last number is the length of the longest row.
 fn bound(workspace: &Workspace, graph: &SsspGraph, bounds: DeviceSlice<u64>) -> Result<[u32; 5]> {
     let queue = &workspace.queue;
     queue.fill(bounds, 0)?;
@@ -134,7 +137,7 @@ fn bound(workspace: &Workspace, graph: &SsspGraph, bounds: DeviceSlice<u64>) -> 
     Ok([found[0] as u32, (found[0] >> 32) as u32, found[1] as u32, (found[1] >> 32) as u32, found[2] as u32])
 }
 
-/// Copies the neighbours of both halves into whole rows, with their weights.
+/// Copies the neighbours in both halves to the GPU as whole rows, with their weights.
 fn fill(
     workspace: &mut Workspace,
     halves: [&Catalogue; 2],
@@ -160,7 +163,7 @@ fn fill(
             }
         }
     }
-    // A piece takes half of the free memory, because the weights take as much as the neighbours.
+    // Neighbours take half of the free memory, because their weights take as much.
     let piece = (workspace.arena.free() / 8).saturating_sub(128).clamp(1, tuning.piece);
     let (words, of_words) = (workspace.arena.take_planned::<u32>(piece)?, workspace.arena.take_planned::<u32>(piece)?);
     let kernel = workspace.kernel(&PREPARE, "sssp_place")?;
@@ -188,7 +191,7 @@ fn fill(
                 // SAFETY: the arguments match the kernel's. Rows have room for all entries of both halves, and these
                 // entries belong to that block.
                 unsafe { queue.launch(&kernel, queue.grid(count), arguments)? };
-                // The next piece uses the same memory.
+                // The next neighbours use the same memory.
                 queue.finish()?;
             }
         }
@@ -196,7 +199,7 @@ fn fill(
     Ok(())
 }
 
-/// Copies the input's ids of all vertices to the GPU.
+/// Copies the ids of all vertices in the input to the GPU. `of` returns the id of a vertex.
 fn upload_ids(workspace: &mut Workspace, to: DeviceSlice<u64>, of: &(dyn Fn(Vertex) -> u64 + Sync)) -> Result<()> {
     let mut lanes = workspace.uploader.lanes()?;
     let share = to.len().div_ceil(lanes.len() as u64).max(1);
@@ -218,7 +221,7 @@ fn upload_ids(workspace: &mut Workspace, to: DeviceSlice<u64>, of: &(dyn Fn(Vert
     })
 }
 
-/// Returns the smallest and the largest weight, as stored bits, and the mean weight.
+/// Computes the smallest and the largest weight, as stored bits, and the mean weight, on the GPU.
 fn summarize(
     workspace: &Workspace,
     edges: DeviceSlice<u64>,
@@ -242,9 +245,9 @@ fn summarize(
     Ok((found[0] as u32, (found[0] >> 32) as u32, mean))
 }
 
-/// Sorts rows by weight. Separate kernels sort short rows, rows of middle length, and long rows. Rows are in the order
-/// of their vertices' degrees, so rows of middle length are among the first `over_few` and long rows among the first
-/// `over_middle`.
+/// Sorts rows by weight on the GPU. Separate kernels sort short rows, rows of middle length, and long rows. Vertices
+/// are in the order of descending degree, so rows of middle length are among the first `over_few`, and long rows among
+/// the first `over_middle`.
 fn sort(
     workspace: &Workspace,
     graph: &SsspGraph,

@@ -1,11 +1,11 @@
-//! GPU programs of shortest paths.
+//! CUDA programs for shortest paths on a GPU.
 
 use crate::algo::searches::gpu::{self as shared, GRID_BARRIER, ROWS};
 use crate::gpu::{COMMON, ProgramSource};
 
 pub(super) const SSSP: (&str, &str) = ("sssp.cuh", include_str!("../../../../kernels/sssp.cuh"));
 
-/// The program of the search.
+/// CUDA program that searches by buckets and finds parents.
 pub(super) static PROGRAM: ProgramSource = ProgramSource {
     name: "sssp.cu",
     text: include_str!("../../../../kernels/sssp.cu"),
@@ -22,7 +22,7 @@ pub(super) static PROGRAM: ProgramSource = ProgramSource {
     ],
 };
 
-/// The program that places rows.
+/// CUDA program that copies rows into place and sorts them by weight.
 pub(super) static PREPARE: ProgramSource = ProgramSource {
     name: "sssp_prepare.cu",
     text: include_str!("../../../../kernels/sssp_prepare.cu"),
@@ -31,12 +31,12 @@ pub(super) static PREPARE: ProgramSource = ProgramSource {
 
 pub(super) const MOORE_HEADER: (&str, &str) = ("sssp_moore.cuh", include_str!("../../../../kernels/sssp_moore.cuh"));
 
-/// The program of Moore's algorithm and its baseline.
+/// CUDA program of Moore's algorithm and its baseline.
 pub(super) static MOORE: ProgramSource = ProgramSource {
     name: "sssp_moore.cu",
     text: include_str!("../../../../kernels/sssp_moore.cu"),
     headers: &[COMMON, GRID_BARRIER, ROWS, SSSP, MOORE_HEADER],
 };
 
-/// All programs that a search launches.
+/// All CUDA programs that a search launches.
 pub static PROGRAMS: [&ProgramSource; 4] = [&PROGRAM, &PREPARE, &MOORE, &shared::PROGRAM];

@@ -1,4 +1,4 @@
-//! Results and statistics of a search, taken from its final state.
+//! Converts the final state of a search on a GPU into its results and statistics.
 
 use super::sums::SumKind;
 use super::twins::SsspState;
@@ -12,7 +12,7 @@ const PULLED: usize = 5;
 const KNOWN: usize = 6;
 const ENDED: usize = 7;
 
-/// Returns the results and statistics of a search with sums of this kind.
+/// Returns the results and statistics of a search that took `seconds` seconds. `sums` is the type of its distances.
 pub(super) fn of(state: &SsspState, sums: SumKind, seconds: f64) -> SsspSearched {
     let max_distance = match sums {
         SumKind::Whole | SumKind::Wide => Distance::Whole(state.farthest),

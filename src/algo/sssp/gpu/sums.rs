@@ -1,20 +1,20 @@
-//! Kinds of distances on a GPU. Kernels are compiled for each kind.
+//! Types of distances on a GPU. Kernels are compiled for each type.
 
 use crate::formats::WeightType;
 
-/// Type of the sums of weights.
+/// Type of distances, which are sums of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SumKind {
-    /// Whole numbers of 32 bits.
+    /// Whole numbers, in 32 bits.
     Whole,
-    /// Whole numbers of 64 bits.
+    /// Whole numbers, in 64 bits.
     Wide,
-    /// The bits of f32.
+    /// Decimal numbers, stored as the bits of an f32.
     Decimal,
 }
 
 impl SumKind {
-    /// Returns the kind of sums with which a search by weights of type `weights` begins.
+    /// Returns the type with which a search begins, for weights of type `weights`.
     pub fn of(weights: WeightType) -> SumKind {
         match weights {
             WeightType::U32 => SumKind::Whole,
@@ -22,12 +22,12 @@ impl SumKind {
         }
     }
 
-    /// Returns true if a sum takes 64 bits.
+    /// Returns true if a distance takes 64 bits.
     pub fn is_wide(self) -> bool {
         self == SumKind::Wide
     }
 
-    /// Returns the kind to continue with if a sum of this kind does not fit.
+    /// Returns the type to use instead once a sum does not fit this type.
     pub fn wider(self) -> SumKind {
         match self {
             SumKind::Whole | SumKind::Wide => SumKind::Wide,
@@ -35,12 +35,12 @@ impl SumKind {
         }
     }
 
-    /// Returns the size of a sum in words of 32 bits.
+    /// Returns the size of a distance in 32-bit words.
     pub fn words(self) -> u64 {
         if self.is_wide() { 2 } else { 1 }
     }
 
-    /// Returns the name of the kernel that searches by buckets.
+    /// Returns the name of the kernel that searches by buckets with this type.
     pub fn kernel(self) -> &'static str {
         match self {
             SumKind::Whole => "sssp_whole",

@@ -1,27 +1,28 @@
-//! Tuning of a search: sizes, and widths of buckets that replace those of the graph.
+//! Tuning of a search on a GPU: sizes, and widths of buckets that replace the computed ones.
 
-/// Number of tasks in a round from which on Moore's algorithm lets far tasks wait. It is twice what a block takes at a
-/// time. Cliques of 16,384 vertices (SSCA#2) took 0.92 ms on an H100 with this value, and 0.96 ms with 384.
+/// Default of [`Tuning::many`]. It is twice what a block takes at a time. Cliques of 16,384 vertices (SSCA#2) took 0.92
+/// ms on an H100 with this value, and 0.96 ms with 384.
 const MANY: u32 = 256;
 
-/// Settings that do not affect any answer. Tests use them to reach in small graphs what otherwise happens only in large
-/// ones.
+/// Settings of a search that do not affect any answer. Tests change them to reach, in small graphs, code that otherwise
+/// only large graphs reach.
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
-    /// Fraction of all entries that is pushed before a cap is set. If it is `None`, the graph determines it. The same
-    /// holds for all widths.
+    /// Edges that are relaxed by pushing before a cap is set (a distance beyond which vertices pull), as a fraction of
+    /// all row entries. `None` computes the value from the graph, here and in the next fields.
     pub threshold: Option<f64>,
-    /// Width of buckets while few edges lead on, in mean weights.
+    /// Width of buckets while few edges are queued, in multiples of the mean weight.
     pub coarse: Option<f64>,
-    /// Width of buckets otherwise, in mean weights.
+    /// Width of buckets while many edges are queued, in multiples of the mean weight.
     pub fine: Option<f64>,
-    /// Width of all buckets together that are pushed once a cap is set, in mean weights.
+    /// Range of distances that are still pushed once a cap is set, in multiples of the mean weight.
     pub reach: Option<f64>,
-    /// Number of tasks in a round from which on Moore's algorithm lets tasks beyond `reach` wait.
+    /// If a round has more than this many tasks (vertices to push from), Moore's algorithm lets tasks with larger
+    /// distances wait.
     pub many: u32,
-    /// Longest row of a deep graph, in entries. In deep graphs a step follows several edges.
+    /// A graph counts as deep if its longest row has at most this many entries.
     pub short: u32,
-    /// Number of edges that a step follows in a deep graph.
+    /// Number of edges that a step follows, one after the other, in a deep graph.
     pub hops: u32,
     /// Maximum number of blocks of threads.
     pub blocks: u32,
@@ -29,11 +30,11 @@ pub struct Tuning {
     pub steps: u32,
     /// Maximum number of entries in a queue and in a pile.
     pub queued: u64,
-    /// True to keep rows in host memory even if they fit GPU memory.
+    /// Whether to keep rows in host memory even if they fit GPU memory.
     pub rows_on_host: bool,
-    /// Maximum number of words in a piece of neighbours that is copied at a time.
+    /// Maximum number of neighbours (32-bit words) that are copied to the GPU at a time.
     pub piece: u64,
-    /// Position that the first entry is given. Tests set it to reach positions beyond 32 bits.
+    /// Position assigned to the first entry of the rows. Tests set it to reach positions beyond 32 bits.
     pub first_entry: u64,
 }
 

@@ -1,4 +1,5 @@
-//! Rust definitions of the structs in `kernels/sssp.cuh` and `kernels/sssp_prepare.cu`.
+//! Rust definitions of the structs that kernels get as arguments. Their layouts must match `kernels/sssp.cuh`,
+//! `kernels/sssp_moore.cuh` and `kernels/sssp_prepare.cu`.
 #![allow(unsafe_code)] // structs of numbers that are copied from the GPU
 
 use super::programs::SSSP;
@@ -9,7 +10,7 @@ use crate::memory::Plain;
 /// Number of clock readings that a search records.
 pub(super) const MARKS: usize = constant(SSSP.1, "SSSP_MARKS") as usize;
 
-/// A graph that a GPU can read.
+/// A weighted graph that a GPU can read.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct SsspGraph {
@@ -23,7 +24,8 @@ pub(super) struct SsspGraph {
     pub unused: u32,
 }
 
-/// A queue of rows whose edges are to be relaxed.
+/// GPU addresses of the arrays of a queue. A queue holds vertices whose edges are to be relaxed, with the positions of
+/// their rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct SsspQueue {
@@ -33,7 +35,7 @@ pub(super) struct SsspQueue {
     pub distances: u64,
 }
 
-/// A pile: vertices that wait until their distances are near.
+/// GPU addresses of the arrays of a pile. A pile holds vertices that wait until the search comes near their distances.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Pile {
@@ -41,7 +43,7 @@ pub(super) struct Pile {
     pub distances: u64,
 }
 
-/// Memory and settings of a search.
+/// Arguments of the search kernel: addresses of its memory, and settings.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct SsspArguments {
@@ -65,7 +67,7 @@ pub(super) struct SsspArguments {
     pub unused: u32,
 }
 
-/// The state of a search between launches.
+/// State of a search, which stays in GPU memory between launches.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct SsspState {
@@ -91,7 +93,7 @@ pub(super) struct SsspState {
     pub walk: [u64; 10],
 }
 
-/// Memory and settings of Moore's algorithm.
+/// Arguments of the kernels of Moore's algorithm: addresses of their memory, and settings.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Moore {
@@ -108,7 +110,7 @@ pub(super) struct Moore {
     pub unused: u32,
 }
 
-/// State of Moore's algorithm between launches.
+/// State of Moore's algorithm, which stays in GPU memory between launches.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct MooreState {
@@ -121,7 +123,7 @@ pub(super) struct MooreState {
     pub relaxations: u64,
 }
 
-/// Memory of the baseline with masks.
+/// Arguments of the kernels of the baseline with masks: addresses of their memory.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Masked {
@@ -132,7 +134,8 @@ pub(super) struct Masked {
     pub relaxations: u64,
 }
 
-/// How the neighbours of a half get their weights and their positions in whole rows.
+/// Arguments of the kernel that joins half rows to whole rows: it copies the neighbours of a half, with their weights,
+/// to their positions in whole rows.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct RowPlacing {
@@ -147,7 +150,7 @@ pub(super) struct RowPlacing {
     pub unused: u32,
 }
 
-/// Bytes at the beginning of a state that must be zero at each launch, because they are its barrier.
+/// Number of bytes at the beginning of a state that must be zero at each launch. They are the barrier of the launch.
 pub(super) const BARRIER_BYTES: u64 = 16;
 
 // SAFETY: the structs consist of numbers without padding, as the sizes below show.

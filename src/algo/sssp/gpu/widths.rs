@@ -1,36 +1,38 @@
-//! Widths of buckets, which depend on the graph and the method.
+//! Chooses the widths of buckets for a search on a GPU, from the graph and the method.
 
 use super::place::SsspPlaced;
 use super::tuning::Tuning;
 use crate::algo::sssp::options::Method;
 use crate::formats::WeightType;
 
-/// Fraction of all entries that is pushed before a cap is set. Scale 24 of Graph500 with weights from 1 to 255 took
-/// 1.77 ms a root on an H100 with this value, 1.82 ms with four times the value and 1.84 ms with a quarter.
+/// Edges that are relaxed by pushing before a cap is set (a distance beyond which vertices pull), as a fraction of all
+/// row entries. Scale 24 of Graph500 with weights from 1 to 255 took 1.77 ms a root on an H100 with this value, 1.82 ms
+/// with four times the value and 1.84 ms with a quarter.
 const THRESHOLD: f64 = 1.0 / 1024.0;
-/// Ratio of the longest row to the mean row from which on a graph has a core.
+/// A graph has a core of hubs if its longest row has at least this many times the mean row length.
 const CORE: f64 = 64.0;
-/// Widths in graphs with a core, in mean weights: of buckets while few edges lead on, of other buckets, and of all that
-/// are pushed up to the cap. With whole numbers a bucket is a single distance, and pushing continues for six distances
-/// (with four: 2.2 ms). With decimals, pushing continues for a width of 2.5 distances (2.5 ms; with 4.5 distances 2.8
-/// to 3.3 ms).
+/// Widths in graphs with a core, in multiples of the mean weight: of a bucket while few edges are queued, of a bucket
+/// otherwise, and of the range of distances that is still pushed once a cap is set. With whole numbers a bucket is a
+/// single distance, and the range has six distances (four took 2.2 ms). With decimals the range has the width of 2.5
+/// distances (2.5 ms; 4.5 distances took 2.8 to 3.3 ms).
 const COARSE: f64 = 1.0 / 16.0;
 const FINE: f64 = 1.0 / 128.0;
 const REACH: f64 = 1.0 / 20.0;
 const REACH_OF_DECIMALS: f64 = 1.0 / 50.0;
-/// Reach if rows are read over the bus. Less is pushed then: scale 26 in 2 GiB took 145 ms with four distances and 180
-/// ms with six.
+/// Width of the range that is still pushed once a cap is set, if rows are read over the bus. It is smaller: scale 26 in
+/// 2 GiB took 145 ms with four distances and 180 ms with six.
 const REACH_OVER_BUS: f64 = 1.0 / 32.0;
-/// Widths of buckets in other graphs, in mean weights divided by the mean row length. In deep graphs, whose steps
-/// follow several edges, buckets are wider. A grid of 4096 x 4096 took 27 ms on an H100 with this value, 33 ms with
-/// half, and 25 ms with twice the value, which relaxes twice as many edges.
+/// Width of a bucket in graphs without a core, in multiples of the mean weight divided by the mean row length. The
+/// second value is for deep graphs, where a step follows several edges. A grid of 4096 x 4096 took 27 ms on an H100
+/// with this value, 33 ms with half, and 25 ms with twice the value, which relaxes twice as many edges.
 const NEAR: f64 = 4.0;
 const NEAR_IF_DEEP: f64 = 64.0;
-/// In Moore's algorithm tasks wait if they are farther than this many mean weights beyond the nearest task. Cliques of
-/// 16,384 vertices (SSCA#2) took 0.92 ms on an H100 with three, and 0.94 ms with two.
+/// In Moore's algorithm, a task (a vertex to push from) waits if its distance exceeds the smallest one by more than
+/// this many mean weights. Cliques of 16,384 vertices (SSCA#2) took 0.92 ms on an H100 with three, and 0.94 ms with
+/// two.
 const WAITS: f64 = 3.0;
 
-/// Widths as distances, and the number of slots that are pushed before a cap is set.
+/// Widths of buckets, as distances. `threshold` is the number of edges that are relaxed by pushing before a cap is set.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Widths {
     pub threshold: u64,
@@ -39,7 +41,7 @@ pub(super) struct Widths {
     pub reach: u64,
 }
 
-/// Returns the widths for a graph.
+/// Returns the widths for a graph. A width in `tuning` overrides the computed one.
 pub(super) fn widths(placed: &SsspPlaced, kind: WeightType, method: Method, tuning: &Tuning) -> Widths {
     let rows = f64::from(placed.graph.vertices.max(1));
     let mean_row = (placed.entries as f64 / rows).max(1.0);

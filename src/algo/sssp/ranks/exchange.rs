@@ -1,5 +1,5 @@
-//! Communication between the ranks of a search. Every rank sends the vertices that became nearer to all others, and
-//! parents to rank 0.
+//! Communication between the ranks of a shortest-path search. Every rank sends the vertices whose distances became
+//! smaller to all others, and parents to rank 0.
 
 use crate::algo::searches::ranks::{OwnerRule, RankExchange, VertexOwnership, misplaced};
 use crate::algo::sssp::cpu::arithmetic::Arithmetic;
@@ -8,29 +8,30 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::Budget;
 
-/// Bytes for a vertex that becomes nearer in a round, in the list of a thread and in a message.
+/// Bytes per vertex whose distance becomes smaller in a round: in the list of a thread, and in a message.
 const NEARER: u64 = 32;
 
-/// Links of a rank to the others, and the buffer of a message.
+/// Open links of a rank to all others, and the buffer of a message.
 pub struct NearerExchange {
-    /// The links.
+    /// The open links.
     pub ranks: RankExchange,
     message: Vec<u64>,
 }
 
-/// Returns the bytes of the lists and messages of vertices that become nearer, on a rank that owns `own`.
+/// Returns the bytes for lists and messages of vertices whose distances become smaller. `own` describes the vertices of
+/// the rank.
 fn messages_bytes(own: VertexOwnership) -> u64 {
     NEARER * own.len() as u64
 }
 
-/// Returns the bytes that an exchange takes on a rank that owns `own`: what searches of rank 0 take in addition to its
-/// sorted rows and its trees. Other ranks have arrays of parents in place of trees.
+/// Returns the bytes of host memory that communication takes on a rank, if ranks run on `nodes` machines. `own`
+/// describes the vertices of the rank.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     RankExchange::bytes(own.ranks, nodes) + messages_bytes(own)
 }
 
 impl NearerExchange {
-    /// Opens links between the ranks. Collective.
+    /// Opens links between all ranks. Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -39,12 +40,12 @@ impl NearerExchange {
         Ok(NearerExchange { ranks, message: Vec::new() })
     }
 
-    /// Sends the vertices that became nearer here to all ranks, and lowers the distances of those that became nearer
-    /// elsewhere. Then calls `current` with all of these that this rank owns, and with their present distances.
-    /// Collective.
+    /// Sends the vertices in `here`, whose distances became smaller on this rank, to all ranks. Lowers the distances in
+    /// `sums` of the vertices that other ranks send. Then calls `current` with each sent vertex that this rank owns,
+    /// unless its distance became even smaller. Collective: all ranks must call it.
     ///
     /// # Errors
-    /// Errors of the exchange.
+    /// Communication errors.
     pub fn share_nearer<A: Arithmetic>(
         &mut self,
         sums: &[A::Cell],
@@ -55,7 +56,8 @@ impl NearerExchange {
         let words = here.iter().flatten().flat_map(|entry| [A::to_word(entry.sum), entry.vertex.into()]);
         self.message.extend(words);
         let own = self.ranks.ownership;
-        // A message arrives in pieces of any length, so the two words of an entry may be in different pieces.
+        // A message arrives in parts of any length, so the two words of a vertex and its distance may arrive
+        // separately.
         let mut open: Vec<Option<u64>> = vec![None; own.ranks];
         let mut arrived: Vec<NearerVertex<A::Sum>> = Vec::new();
         self.ranks.send_to_others(&self.message, |from, words| {
@@ -78,10 +80,11 @@ impl NearerExchange {
         Ok(())
     }
 
-    /// Gathers parents on rank 0. Each rank contributes those of the vertices that it owns. Collective.
+    /// Gathers the parents of all vertices on rank 0. Each rank sends the parents of the vertices that it owns.
+    /// Collective: all ranks must call it.
     ///
     /// # Errors
-    /// Errors of the exchange.
+    /// Communication errors.
     pub fn gather(&mut self, parents: &mut [u32]) -> Result<()> {
         let own = self.ranks.ownership;
         if own.rank == 0 {

@@ -1,9 +1,9 @@
-//! Searches by all ranks of a job. Each rank owns some of the vertices.
+//! Searches for shortest paths by all ranks of a job together. Each rank owns some of the vertices.
 //!
-//! A rank keeps the sorted rows of the vertices that it owns ([`super::cpu`]) and the distances of all vertices. It
-//! pushes and pulls along the edges of its own vertices only. After each round every rank sends the vertices that
-//! became nearer to all others, so that all have the same distances and take the same steps. Ranks own chunks of
-//! vertices in turn, as in breadth-first search. Parents go to rank 0 at the end.
+//! A rank keeps the sorted rows of the vertices that it owns ([`super::cpu`]), and the distances of all vertices. In a
+//! search, it relaxes only the edges of its own vertices. After each round, every rank sends the vertices whose
+//! distances became smaller to all other ranks. So all ranks have the same distances and take the same steps. Blocks of
+//! vertices go to the ranks in turn, as in breadth-first search. Rank 0 gets the parents at the end.
 
 pub(super) mod exchange;
 
@@ -19,18 +19,19 @@ use crate::failpoint;
 use crate::graph::ids::Vertex;
 use crate::memory::Buffer;
 
-/// A graph prepared for searches by all ranks together.
+/// A graph that is prepared for searches by all ranks together.
 pub struct RankedSearch<'a> {
     search: CpuSearch,
     exchange: NearerExchange,
-    /// The edges of all vertices. Rank 0 uses them at the end to find the parents on plateaus.
+    /// The edges of all vertices. Rank 0 needs them at the end of a search, for vertices that are reached only by edges
+    /// that add nothing.
     edges: WeightedEdges<'a>,
-    /// Parents of vertices on ranks other than 0, where the caller has no array for them.
+    /// Parents of vertices. Only ranks other than 0 use this array, because their callers have none.
     parents: Buffer<u32>,
 }
 
 impl<'a> RankedSearch<'a> {
-    /// Prepares a graph for searches with the weights and the method of a table. Collective.
+    /// Prepares a graph for searches with the weights and the method of a table. Collective: all ranks must call it.
     ///
     /// # Errors
     /// Errors of [`CpuSearch::new`].

@@ -1,4 +1,4 @@
-//! Several trees side by side, which are checked against one edge at a time.
+//! A batch of shortest-path trees, all of which are checked when an edge is read.
 
 use super::steps::PlateauSteps;
 use super::sum::TreeSum;
@@ -9,34 +9,36 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of vertices that a thread takes at a time in the final check.
+/// Number of vertices that a thread takes at a time in the check after the pass over all edges.
 const PART: usize = 1 << 14;
 
-/// One of the trees to check.
+/// One of the shortest-path trees to check.
 pub struct CheckedTree<'a> {
     /// Root of the search.
     pub root: u32,
     /// Parent of every vertex.
     pub parents: &'a [u32],
-    /// Steps of vertices on plateaus, if some parent has the distance of its child.
+    /// Steps of vertices within plateaus (vertices at the same distance, joined by edges that add nothing). `None` if
+    /// every parent is nearer than its child.
     pub steps: Option<PlateauSteps>,
 }
 
-/// Up to `W` trees to check.
+/// A batch of up to `W` shortest-path trees that are checked together.
 pub struct TreeBatch<'a, S, const W: usize> {
-    /// The trees, each with its parents.
+    /// The trees to check.
     pub trees: Vec<CheckedTree<'a>>,
-    /// Distances of every vertex in all trees, side by side.
+    /// For each vertex, its distances in all trees side by side.
     lines: &'a [[S; W]],
-    /// For each vertex a bit per tree, which is set once an edge from the parent adds up to the distance.
+    /// For each vertex a bit per tree. It is set once the check has seen a tight edge from the vertex's parent: the
+    /// parent's distance plus the weight is the distance of the vertex.
     met: Buffer<AtomicU32>,
 }
 
-/// Number of a tree, and a fault in it.
+/// The number of a tree, and a fault in that tree.
 pub type Wrong = (usize, PathFault);
 
 impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
-    /// Begins a check, with no edge seen.
+    /// Creates a batch for a check that has seen no edge yet. `lines` holds the distances of each vertex in all trees.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -45,17 +47,19 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         Ok(TreeBatch { trees, lines, met })
     }
 
-    /// Prefetches the distances of a vertex.
+    /// Prefetches the distances of vertex `v`.
     #[inline]
     pub fn fetch(&self, v: u32) {
         prefetch(self.lines, v as usize);
     }
 
-    /// Checks an edge from `from` to `to` against all trees. Returns a bit for each tree in which it leads from the
-    /// parent of `to`.
+    /// Checks an edge of the graph, from `from` to `to`, against all trees. Returns a bitmap of the trees in which
+    /// `from` is the parent of `to` and the edge is tight: the distance of `from` plus the weight is the distance of
+    /// `to`.
     ///
     /// # Errors
-    /// A fault in the first tree in which the edge makes a path shorter, or in which `from` should be the parent.
+    /// The fault in the first tree in which the edge gives a shorter path, or in which `from` should be the parent of
+    /// `to`.
     #[inline(always)]
     pub fn edge(&self, from: u32, to: u32, weight: u32) -> Result<u32, Wrong> {
         let (shorter, even) = compare(&self.lines[from as usize], &self.lines[to as usize], weight);
@@ -65,14 +69,14 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         if even == 0 { Ok(0) } else { self.even(from, to, even) }
     }
 
-    /// Returns a bit for each tree that reaches vertex `v`.
+    /// Returns a bitmap of the trees that reach vertex `v`.
     pub fn reached(&self, v: u32) -> u32 {
         let of = self.lines[v as usize].iter().take(self.trees.len()).enumerate();
         of.fold(0, |bits, (number, &distance)| bits | u32::from(distance != S::UNREACHED) << number)
     }
 
-    /// Compares `from` with the parents of `to` in the trees `even`, in which the edge between them adds up. Returns a
-    /// bit for each tree in which `from` is the parent.
+    /// Compares `from` with the parents of `to`. `even` is a bitmap of the trees in which the edge from `from` to `to`
+    /// is tight. Returns a bitmap of the trees in which `from` is the parent.
     #[inline]
     fn even(&self, from: u32, to: u32, even: u32) -> Result<u32, Wrong> {
         let (mut met, mut even) = (0, even & ((1 << self.trees.len()) - 1));
@@ -81,7 +85,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
             even &= even - 1;
             let tree = &self.trees[number];
             let parent = tree.parents[to as usize];
-            // The edges of unreached vertices always add up.
+            // Every edge between unreached vertices counts as tight.
             if parent == NONE || to == tree.root {
                 continue;
             }
@@ -94,12 +98,13 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         Ok(met)
     }
 
-    /// Returns true if `from` should be the parent of `to` in place of `parent`. The edge from `from` must add up.
+    /// Returns true if, in tree number `number`, `from` should be the parent of `to` in place of `parent`. The edge
+    /// from `from` to `to` must be tight.
     #[inline]
     fn comes_first(&self, number: usize, from: u32, to: u32, parent: u32) -> bool {
         let distance = |v: u32| self.lines[v as usize][number];
         match &self.trees[number].steps {
-            // Without plateaus all parents are nearer.
+            // Without plateaus, every parent is nearer than its child.
             None => from < parent && distance(from) < distance(to),
             Some(steps) => {
                 let is_nearer = distance(from) < distance(to);
@@ -111,7 +116,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         }
     }
 
-    /// Records the trees in which an edge from the parent of `v` was seen.
+    /// Records that an edge from the parent of `v` was seen, in the trees of the bitmap `bits`.
     #[inline]
     pub fn note(&self, v: u32, bits: u32) {
         let word = &self.met[v as usize];
@@ -120,7 +125,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         }
     }
 
-    /// Returns the fault of an edge that makes a path shorter in some tree.
+    /// Returns the fault of an edge that gives a shorter path in some tree, with the number of the tree.
     #[cold]
     fn shorter(&self, from: u32, to: u32, weight: u32) -> Wrong {
         let (above, heads) = (&self.lines[from as usize], &self.lines[to as usize]);
@@ -136,7 +141,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         (number, fault)
     }
 
-    /// Checks, after the pass over all edges, that an edge from every parent was seen.
+    /// Checks that an edge from every parent was seen. Call it after the pass over all edges.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -158,7 +163,8 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     }
 }
 
-/// Returns whether an edge makes a path shorter in some tree, and a bit for each tree in which it adds up.
+/// Compares the distances at the ends of an edge. Returns whether the edge gives a shorter path in any tree, and a
+/// bitmap of the trees in which the edge is tight.
 #[inline(always)]
 fn compare<S: TreeSum, const W: usize>(from: &[S; W], to: &[S; W], weight: u32) -> (bool, u32) {
     let (mut shorter, mut even) = (false, 0);

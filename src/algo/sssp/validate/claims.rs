@@ -1,4 +1,5 @@
-//! Checks of a tree by itself, without any edge: every vertex with a distance has a parent whose distance is no larger.
+//! Checks a shortest-path tree by itself, without any edge. Every vertex with a distance must have a parent whose
+//! distance is no larger.
 
 use super::PathFigures;
 use super::sum::TreeSum;
@@ -14,18 +15,18 @@ use std::sync::{Mutex, PoisonError};
 /// Number of vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// A tree with distances of one type.
+/// A shortest-path tree with distances of one type.
 #[derive(Clone, Copy)]
 pub(super) struct TypedTree<'a, S> {
     pub root: Vertex,
     pub parents: &'a [u32],
     pub distances: &'a [S],
-    /// True if some parent has the distance of its child.
+    /// Whether some parent has the same distance as its child.
     pub has_plateaus: bool,
 }
 
-/// Returns the figures of a tree, and whether some parent has the distance of its child. If a vertex contradicts the
-/// rules, returns the fault of the first one.
+/// Checks a tree without any edge. Returns its figures, and whether some parent has the same distance as its child. If
+/// vertices break a rule, returns the fault of the first one.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -82,7 +83,7 @@ pub(super) fn claims<S: TreeSum>(
 }
 
 impl<S: TreeSum> TypedTree<'_, S> {
-    /// Returns true if vertex `v` is reached, or the fault that it shows.
+    /// Returns whether vertex `v` is reached, or the fault that it shows.
     #[inline]
     fn claim(&self, v: usize) -> Result<bool, PathFault> {
         let (distance, parent, vertex) = (self.distances[v], self.parents[v], v as u32);
@@ -103,7 +104,7 @@ impl<S: TreeSum> TypedTree<'_, S> {
         }
     }
 
-    /// Returns the parent of a vertex if both have the same distance.
+    /// Returns the parent of vertex `v` if both have the same distance. Returns `None` for the root.
     #[inline]
     pub fn level_parent(&self, v: u32) -> Option<u32> {
         let parent = self.parents[v as usize];
@@ -112,7 +113,8 @@ impl<S: TreeSum> TypedTree<'_, S> {
     }
 }
 
-/// Copies the distances of up to `W` trees side by side into lines. Positions without a tree become unreached.
+/// Copies the distances of up to `W` trees into lines: one line per vertex, with its distances in all trees. `narrow`
+/// converts a distance. If there are fewer than `W` trees, the rest of each line becomes unreached.
 ///
 /// # Errors
 /// Errors of [`claims`].

@@ -1,14 +1,14 @@
-//! Checks trees of shortest paths against the rows of the graph, by the rules in `super::fault`. One pass over all
-//! edges checks several trees.
+//! Checks shortest-path trees against the rows of the graph, by the rules in `super::fault`. One pass over all edges
+//! checks several trees.
 //!
-//! The checks trust nothing that the search says. First they look at each tree by itself (`claims`): every vertex with
-//! a distance has a parent that is not farther, and where a parent has the distance of its child, parents lead on to
-//! one that is nearer (`steps`). Then one pass over the lower half of all rows visits each edge once (`rows`). For both
-//! ends of the edge it reads a line with the distances in all trees. It checks that no edge makes a path shorter, and
-//! that every parent has an edge whose weight adds up to the distance of the child. So there is a path of every
-//! distance, and no shorter one.
+//! The checks trust nothing that the search says. First they check each tree by itself (`claims`): every vertex with a
+//! distance has a parent that is not farther. If a parent has the same distance as its child, the chain of parents must
+//! lead to a nearer vertex (`steps`). Then one pass over the lower half of all rows visits each edge once (`rows`). For
+//! each end of an edge it reads a line, which has the distances of the vertex in all trees. The pass checks that no
+//! edge gives a shorter path. It also checks that each parent has an edge that gives the distance of the child. So each
+//! distance is the length of a path, and no path is shorter.
 //!
-//! For an edge that adds up, the pass also checks that the parent is the first of those that qualify.
+//! The pass also checks that each parent is the first possible one in the order of vertices.
 
 mod batch;
 mod claims;
@@ -33,14 +33,14 @@ use claims::{TypedTree, claims};
 use rows::RowPass;
 pub use sum::TreeSum;
 
-/// Distances and parents of one search, as [`super::search::Search`] writes them.
+/// A shortest-path tree to check: the distances and parents that a search wrote.
 #[derive(Clone, Copy)]
 pub struct PathTree<'a> {
     /// Root of the search.
     pub root: Vertex,
     /// Distance of every vertex.
     pub distances: &'a Distances,
-    /// Parent of every vertex; [`super::search::NONE`] for an unreached one.
+    /// Parent of every vertex; [`super::search::NONE`] for an unreached vertex.
     pub parents: &'a [u32],
 }
 
@@ -58,15 +58,15 @@ pub const MOST: usize = 16;
 /// Maximum number of trees in one pass if memory is short.
 const SOME: usize = 4;
 
-/// Returns the bytes of host memory for checking `trees` trees at once on a graph with `vertices` connected vertices.
-/// Assumes that distances are decimals or below 2^32, and that at most one tree has edges that add nothing. With less
-/// memory trees are checked in several passes, down to one tree a pass.
+/// Returns the bytes of host memory for checking `trees` trees in one pass, on a graph with `vertices` vertices that
+/// have an edge. Assumes that distances are decimals or below 2^32, and that at most one tree has edges that add
+/// nothing. With less memory the check takes several passes, down to one tree a pass.
 pub fn bytes(vertices: u64, trees: usize, weights: WeightSource) -> u64 {
     let lines = match trees {
         0 | 1 => 0,
         _ => 4 * width(trees) as u64,
     };
-    // Only whole weights above 0 are sure to add something.
+    // Decimals may be too small to change a sum. Whole weights above 0 always change it.
     let adds = match weights {
         WeightSource::Drawn(DrawnWeights::Unit) => true,
         WeightSource::Drawn(DrawnWeights::Whole { least, .. }) => least > 0,
@@ -79,27 +79,29 @@ fn width(trees: usize) -> usize {
     if trees > SOME { MOST } else { SOME }
 }
 
-/// The edges of a graph, each visited once, and the names of its vertices.
+/// A pass over the edges of a graph, read from rows or from the input. It visits each edge once. It also returns names
+/// of vertices for messages.
 pub trait EdgePass {
     /// Returns the number of vertices.
     fn vertices(&self) -> usize;
 
-    /// Checks all edges against trees. Returns a fault that an edge shows. The fault does not depend on the number of
-    /// threads.
+    /// Checks all edges against the trees of `batch`. Returns a fault if an edge shows one. The fault does not depend
+    /// on the number of threads.
     ///
     /// # Errors
-    /// Errors of reading; [`Error::Stopped`].
+    /// Read errors; [`Error::Stopped`].
     fn pass<S: TreeSum, const W: usize>(
         &self,
         batch: &TreeBatch<'_, S, W>,
         threads: usize,
     ) -> Result<Result<(), Wrong>>;
 
-    /// Returns the input's id of a vertex, for messages.
+    /// Returns the id of vertex `v` in the input, for messages.
     fn name(&self, v: u32) -> String;
 }
 
-/// Checks trees on a graph by `threads` threads. Returns the figures of each, in order.
+/// Checks shortest-path trees against the rows of a graph, with `threads` threads. Returns the figures of each tree, in
+/// order.
 ///
 /// # Errors
 /// [`Error::Validation`] for a tree that breaks a rule; [`Error::Limit`] if memory is too small for one tree;
@@ -114,10 +116,11 @@ pub fn validate(
     check(&RowPass::new(graph, weights, budget)?, trees, threads, budget)
 }
 
-/// Checks trees, which have distances of one type, against any source of edges.
+/// Checks shortest-path trees against any source of edges. All trees have distances of the same type. Returns the
+/// figures of each tree, in order.
 ///
 /// # Errors
-/// Errors of [`validate`] and of reading the edges.
+/// Errors of [`validate`]; errors of reading the edges.
 pub fn check<E: EdgePass>(
     edges: &E,
     trees: &[PathTree<'_>],
@@ -135,7 +138,7 @@ pub fn check<E: EdgePass>(
     Ok(figures)
 }
 
-/// Source of edges and resources for checks of trees, which may take several passes.
+/// Checks trees, in several passes if necessary. It has the source of edges, and resources.
 struct PathChecks<'a, E> {
     edges: &'a E,
     threads: usize,
@@ -150,7 +153,7 @@ impl<E: EdgePass> PathChecks<'_, E> {
             Distance::Decimal(_) => false,
         });
         let narrow: fn(u64) -> u32 = |sum| u32::try_from(sum).unwrap_or(u32::MAX);
-        // Longer paths are rare, so 64-bit distances are checked one tree a pass.
+        // Distances that need 64 bits are rare, so then each tree takes a pass of its own.
         self.together(&trees, is_narrow.then_some(narrow))?;
         Ok(figures)
     }
@@ -161,8 +164,8 @@ impl<E: EdgePass> PathChecks<'_, E> {
         Ok(figures)
     }
 
-    /// Checks trees against all edges in as few passes as memory allows. If distances can't be narrowed, each tree
-    /// takes a pass.
+    /// Checks trees against all edges, in as few passes as memory allows. `narrow` converts distances to a smaller
+    /// type. If `narrow` is `None`, each tree takes a pass of its own.
     fn together<S: TreeSum, N: TreeSum>(&self, trees: &[TypedTree<'_, S>], narrow: Option<fn(S) -> N>) -> Result<()> {
         let (first, ..) = match trees {
             [] => return Ok(()),
@@ -184,7 +187,8 @@ impl<E: EdgePass> PathChecks<'_, E> {
         }
     }
 
-    /// Checks each tree by itself.
+    /// Checks each tree by itself, without edges. `of` returns the distances of a tree, which have the same type in all
+    /// trees. Returns the trees with distances of this type, and their figures.
     fn each<'t, S: TreeSum>(
         &self,
         trees: &[PathTree<'t>],
@@ -205,7 +209,8 @@ impl<E: EdgePass> PathChecks<'_, E> {
         Ok((ofs, figures))
     }
 
-    /// Copies the distances of trees side by side, and checks the trees against all edges.
+    /// Copies the distances of a vertex in all trees side by side, so that one read gets them all. Then checks the
+    /// trees against all edges.
     fn copied<S: TreeSum, N: TreeSum, const W: usize>(
         &self,
         trees: &[TypedTree<'_, S>],
@@ -238,7 +243,7 @@ impl<E: EdgePass> PathChecks<'_, E> {
         batch.all_met(self.threads)?.map_err(wrong)
     }
 
-    /// Makes an error of a fault in the tree of `root`. The error names vertices by the input's ids.
+    /// Converts a fault in the tree of `root` into an error. The error names vertices by the ids of the input.
     fn to_error(&self, root: Vertex, fault: PathFault) -> Error {
         let name = |v: u32| self.edges.name(v);
         fault.of_source(&name(root.0), &name)

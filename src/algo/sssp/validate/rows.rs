@@ -1,4 +1,4 @@
-//! The pass over the rows of a graph.
+//! The pass over the rows of a prepared graph that checks shortest-path trees.
 
 use super::EdgePass;
 use super::batch::{TreeBatch, Wrong};
@@ -12,22 +12,22 @@ use crate::graph::direction::{Direction, Way};
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 
-/// How many entries ahead distances are prefetched.
+/// Prefetch distance, in entries of a row.
 const AHEAD: usize = 16;
-/// Number of entries whose weights are computed at a time.
+/// Number of entries whose weights are computed at a time, if weights are random.
 const MADE: usize = 1024;
 
-/// The edges of a graph, read from the lower half of its rows.
+/// The weighted edges of a prepared graph, read from the lower half of its rows.
 pub struct RowPass<'a> {
     graph: &'a Graph,
     weights: EdgeWeights,
 }
 
 impl<'a> RowPass<'a> {
-    /// Opens the ids from which weights are drawn, if they are random.
+    /// Opens the edges of a graph. If weights are random, opens the ids from which they are drawn.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`].
+    /// [`crate::Error::Limit`]; [`crate::Error::Corrupt`]; [`crate::Error::Io`].
     pub fn new(graph: &'a Graph, weights: WeightSource, budget: &Budget) -> Result<RowPass<'a>> {
         Ok(RowPass { graph, weights: EdgeWeights::open(graph, weights, budget)? })
     }
@@ -83,8 +83,9 @@ impl EdgePass for RowPass<'_> {
     }
 }
 
-/// Checks the edges of vertex `v` against all trees: as out-edges (`LEAVE`), as in-edges (`ENTER`), or as both. Returns
-/// a bit for each tree in which an edge from the parent of `v` was seen.
+/// Checks the edges between vertex `v` and its `neighbours` against all trees. `LEAVE` says whether edges lead from
+/// `v`, and `ENTER` whether edges lead to `v`. Returns a bitmap of the trees in which the check saw a tight edge from
+/// the parent of `v`.
 #[inline(always)]
 fn check_edges<S: TreeSum, const W: usize, const LEAVE: bool, const ENTER: bool>(
     batch: &TreeBatch<'_, S, W>,

@@ -1,8 +1,9 @@
-//! Steps of vertices on plateaus.
+//! Computes the steps of vertices within plateaus: vertices at the same distance that are joined by edges that add
+//! nothing.
 //!
-//! Edges that add nothing join vertices of equal distance. The root is at step 0, and so is a vertex whose parent is
-//! nearer to the root. Any other vertex is one step behind its parent, which has the same distance. Parents lead to the
-//! root exactly if every vertex has a step.
+//! The root is at step 0, and so is a vertex whose parent is nearer to the root. Any other vertex has the same distance
+//! as its parent. Its step is one more than the parent's step. Parents lead to the root exactly if every vertex has a
+//! step.
 
 use super::claims::TypedTree;
 use super::sum::TreeSum;
@@ -16,14 +17,14 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// Number of vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// The step of every vertex of a tree, plus 1.
+/// The step of every vertex of a tree within its plateau, plus 1.
 pub struct PlateauSteps(Buffer<AtomicU32>);
 
-/// Returns the step of every vertex of a tree. Distances must not grow from child to parent. If parents form a cycle,
-/// returns the fault of a vertex that leads into it.
+/// Computes the step of every vertex of a tree. No parent may have a larger distance than its child. If parents form a
+/// cycle, returns a fault with a vertex whose parents lead into the cycle.
 ///
 /// # Errors
-/// [`crate::Error::Limit`], [`crate::Error::Stopped`].
+/// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
 pub(super) fn steps<S: TreeSum>(
     tree: TypedTree<'_, S>,
     threads: usize,
@@ -38,13 +39,13 @@ pub(super) fn steps<S: TreeSum>(
     })
 }
 
-/// Follows parents of equal distance from `v` to a vertex whose step is known or 0, and sets the steps on the way.
-/// Returns false if the parents form a cycle.
+/// Follows parents of equal distance from `v` to a vertex whose step is known or 0. Sets the steps of all vertices on
+/// the way. Returns false if the parents form a cycle.
 fn step<S: TreeSum>(tree: TypedTree<'_, S>, v: u32, steps: &[AtomicU32]) -> bool {
     let known = |v: u32| steps[v as usize].load(Relaxed);
     let (mut at, mut behind) = (v, 0u32);
-    // Brent's cycle detection (1980): the walk meets the vertex `waiting` once that lies on the cycle and stays for as
-    // many steps as the cycle has.
+    // Brent's cycle detection (1980): `waiting` stays at a vertex for 1, 2, 4, ... steps. Once it is on a cycle for as
+    // many steps as the cycle has, the walk comes back to it.
     let (mut waiting, mut until) = (v, 1u32);
     let first = loop {
         if known(at) != 0 {
@@ -69,7 +70,7 @@ fn step<S: TreeSum>(tree: TypedTree<'_, S>, v: u32, steps: &[AtomicU32]) -> bool
 }
 
 impl PlateauSteps {
-    /// Returns the step of a vertex.
+    /// Returns the step of vertex `v` within its plateau. The step is 0 if `v` is the root or its parent is nearer.
     pub fn of(&self, v: u32) -> u32 {
         self.0[v as usize].load(Relaxed) - 1
     }

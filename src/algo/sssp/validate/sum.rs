@@ -1,21 +1,21 @@
-//! Distances that checks compare: wide and narrow whole numbers, and f32.
+//! Types of distances that checks compare: whole numbers of 32 or 64 bits, and f32.
 
 use crate::algo::sssp::distances::Distance;
 use crate::memory::Plain;
 
-/// A distance to which weights can be added.
+/// Type of the distances that a check compares. Weights can be added to them.
 pub trait TreeSum: Plain + Copy + PartialOrd + Default + Send + Sync {
     /// Distance of an unreached vertex; larger than any sum.
     const UNREACHED: Self;
 
-    /// Returns the sum of this distance and a weight, which is given as its stored bits. An unreached distance stays
-    /// unreached. A sum beyond the largest f32 becomes unreached.
+    /// Returns this distance plus a weight, which is given as its stored bits. An unreached distance stays unreached. A
+    /// sum beyond the largest f32 becomes unreached.
     fn plus(self, weight: u32) -> Self;
 
-    /// Returns the sum in the form of results.
+    /// Converts the distance into the form of results.
     fn distance(self) -> Distance;
 
-    /// Returns a weight in the form of a distance.
+    /// Converts a stored weight into the form of a distance.
     fn weight(weight: u32) -> Distance;
 }
 

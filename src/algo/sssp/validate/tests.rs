@@ -8,16 +8,16 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, VecDeque};
 
 const UNIFORM: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 1, most: 9, seed: 3 });
-/// Weights of which half are 0, so that half of all edges add nothing.
+/// Weights of 0 or 1, so that half of all edges add nothing.
 const ZEROS: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 0, most: 1, seed: 3 });
 const LARGE: WeightSource = WeightSource::Drawn(DrawnWeights::Whole { least: 1 << 31, most: u32::MAX, seed: 3 });
 const DECIMAL: WeightSource = WeightSource::Drawn(DrawnWeights::Decimal { least: 0.0, most: 1.0, seed: 3 });
-/// Weights among which the small ones are lost in sums with large ones.
+/// Tiny decimal weights. The smallest ones change nothing when they are added to larger ones.
 const ABSORBED: WeightSource = WeightSource::Drawn(DrawnWeights::Decimal { least: 0.0, most: 1e-38, seed: 3 });
 const UNIT: WeightSource = WeightSource::Drawn(DrawnWeights::Unit);
 const ALL: [WeightSource; 6] = [UNIFORM, ZEROS, LARGE, DECIMAL, ABSORBED, UNIT];
 
-/// A tree in the order of vertices.
+/// A right tree, in the order of vertices, which a test may then change.
 #[derive(Clone)]
 struct Known<S> {
     root: u32,
@@ -31,7 +31,7 @@ trait Paths {
 }
 
 impl Paths for Model {
-    /// Returns the weight of every edge, from tail to head.
+    /// Returns the weight of every edge, keyed by its tail and head.
     fn weights(&self, source: WeightSource) -> BTreeMap<(u32, u32), u32> {
         let WeightSource::Drawn(drawn) = source else { panic!("drawn") };
         let id = |v: u32| RawId(self.map.iter().position(|&vertex| vertex == v).unwrap() as u64);
@@ -40,7 +40,7 @@ impl Paths for Model {
         edges.map(|(u, v)| ((u, v), drawn.of(self.direction, ids[u as usize], ids[v as usize]))).collect()
     }
 
-    /// Finds distances by relaxing all edges until none changes, and parents directly by the rule.
+    /// Finds distances by relaxing all edges until none changes, and parents directly by their definition.
     fn shortest<S: TreeSum>(&self, root: u32, weights: &BTreeMap<(u32, u32), u32>) -> Known<S> {
         let mut distances = vec![S::UNREACHED; self.heads.len()];
         distances[root as usize] = S::default();
@@ -62,7 +62,7 @@ impl Paths for Model {
             let nearer = self.tails[v as usize].iter().find(|&&u| tight(u, v) && of(u) < of(v));
             parents[v as usize] = nearer.copied().unwrap_or(NONE);
         }
-        // Steps of vertices on plateaus.
+        // Find the steps of vertices on plateaus.
         let mut steps: BTreeMap<u32, u32> =
             (0..self.vertices()).filter(|&v| parents[v as usize] != NONE).map(|v| (v, 0)).collect();
         let mut queue: VecDeque<u32> = steps.keys().copied().collect();
@@ -114,7 +114,7 @@ fn is_decimal(source: WeightSource) -> bool {
     matches!(source, WeightSource::Drawn(DrawnWeights::Decimal { .. }))
 }
 
-/// A graph with the trees that are checked on it.
+/// A graph on which trees are checked, with its weights.
 struct Checked {
     model: Model,
     graph: Graph,
@@ -153,7 +153,7 @@ impl Checked {
         self.model.map[id as usize] as usize
     }
 
-    /// Returns the message about a tree that `change` breaks. The other trees of the check are right.
+    /// Returns the message of the check after `change` made one tree wrong. The other trees of the check are right.
     #[track_caller]
     fn said<S: IntoDistances>(&self, root: u32, change: impl Fn(&mut Known<S>)) -> String {
         let right = |root: u32| self.model.shortest::<S>(root, &self.weights);
@@ -198,7 +198,7 @@ proptest! {
         }
     }
 
-    /// Only one tree is right: any other parent and any other distance is refused.
+    /// Exactly one tree is right. The check refuses any other parent and any other distance.
     #[test]
     fn anything_else_is_refused(
         edges in prop::collection::vec((0u32..40, 0u32..40).prop_map(|(u, v)| [u, v]), 1..120),
@@ -268,13 +268,12 @@ fn each_kind_of_wrong_tree_is_reported() {
     assert_eq!(parent(3, 6), "the parent of vertex 3 is 6, but 2 qualifies and comes first");
     let unreached = checked.said::<u64>(0, |tree| (tree.parents[v(5)], tree.distances[v(5)]) = (NONE, u64::MAX));
     assert_eq!(unreached, "an edge leads from 4, which was reached, to 5, which was not");
-    // Vertex 5 is too near, so that 4 would be nearer as well.
+    // Vertex 5 gets the distance of its parent 4.
     let near = checked.said::<u64>(0, |tree| tree.distances[v(5)] = 4);
     assert_eq!(near, "no edge from 4, distance 4, to its child 5, distance 4, adds up to that");
 }
 
-/// Two paths of weight 0 from 1 to 3, on the plateau of the root, and a cycle beyond them. All vertices are at one
-/// distance.
+/// All edges have weight 0, so all vertices of the component are at distance 0. Two paths lead from 1 to 3.
 #[test]
 fn parents_on_plateaus_form_a_tree() {
     let nothing = WeightSource::Drawn(DrawnWeights::Whole { least: 0, most: 0, seed: 1 });
@@ -283,7 +282,7 @@ fn parents_on_plateaus_form_a_tree() {
     let parent = |id: u32, parent: u32| checked.said::<u64>(0, |tree| tree.parents[v(id)] = v(parent) as u32);
     assert_eq!(parent(4, 5), "the parents of vertex 4 go round in a cycle");
     assert_eq!(parent(3, 6), "the parent of vertex 3 is 6, but 2 qualifies and comes first");
-    // The path to 6 through 3 has two steps too many.
+    // The path to 6 through 3 is two steps longer than necessary.
     assert_eq!(parent(6, 3), "the parent of vertex 6 is 3, but 1 qualifies and comes first");
     let apart = checked.said::<u64>(0, |tree| {
         for (id, parent) in [(7, 8), (8, 7)] {

@@ -1,5 +1,5 @@
-//! Reads the columns of distances and parents of a source into the order of vertices. Refuses columns that no search
-//! writes.
+//! Reads the written distances and parents of a source into the order of vertices. Refuses values that no search can
+//! have written.
 
 use crate::algo::Results;
 use crate::algo::searches::differs;
@@ -13,20 +13,20 @@ use crate::memory::Buffer;
 use crate::prepare::relabel::ISOLATED;
 use crate::results::Value;
 
-/// The columns of a source.
+/// The distances and parents of a source, as read from its columns.
 pub(super) struct PathColumns {
-    /// Place of the source; `None` if the source has no edge.
+    /// Place of the source in the order of vertices, or `None` if it has no edge.
     pub root: Option<u32>,
     pub distances: Distances,
-    /// Place of each vertex's parent.
+    /// Parent of each vertex, as a place (a position in the order of vertices).
     pub parents: Buffer<u32>,
 }
 
 impl PathColumns {
-    /// Reads the columns of a source.
+    /// Reads the columns of `source`. `kind` is the type of the weights.
     ///
     /// # Errors
-    /// [`crate::Error::Validation`] for columns that no search writes; [`crate::Error::Limit`]; errors of reading.
+    /// [`crate::Error::Validation`] for columns that no search can have written; [`crate::Error::Limit`]; read errors.
     pub fn read(places: &Places, results: &Results<'_>, source: InputId, kind: WeightType) -> Result<PathColumns> {
         let vertices = places.vertices() as usize;
         let mut distances = Distances::new(kind, vertices, results.budget)?;
@@ -47,7 +47,8 @@ impl PathColumns {
     }
 }
 
-/// Reads both columns of a source into the order of places. Returns the place of the root.
+/// Reads the distances and the parents of `source` into the order of vertices. Returns the place of the root (its
+/// position in the order), or `None` if the root has no edge.
 fn read<T: Value + PartialEq + Copy>(
     places: &Places,
     results: &Results<'_>,

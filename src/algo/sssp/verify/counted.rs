@@ -1,4 +1,4 @@
-//! Compares the figures that a job reports with those of its columns.
+//! Compares the figures that a job reports about a source with its columns.
 
 use super::columns::PathColumns;
 use crate::algo::Results;
@@ -12,11 +12,12 @@ use crate::error::Result;
 use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
 
-/// Checks what a job reports of a source. `counted` is the number of the input's edges that leave reached vertices;
-/// without direction, of those with both ends reached. It is `None` if the edges were not counted.
+/// Checks the figures that a job reports about one source. `counted` is the number of input edges that leave reached
+/// vertices, or `None` if edges were not counted. In an undirected graph it is the number of edges with both ends
+/// reached.
 ///
 /// # Errors
-/// [`crate::Error::Validation`].
+/// [`crate::Error::Validation`] for a wrong figure.
 pub(super) fn agree(
     found: &SsspSource,
     tree: PathTree<'_>,
@@ -34,7 +35,7 @@ pub(super) fn agree(
     }
     let edges = match results.info.direction {
         Direction::Undirected => {
-            // Both ends of an edge are reached, or neither. Sums of decimals that become infinite are an exception.
+            // An edge has both ends reached or neither, unless a sum of decimals became infinite.
             let ends = places.degrees().iter().map(|(degree, first, end)| {
                 let reached = tree.parents[first as usize..end as usize].iter().filter(|&&parent| parent != NONE);
                 u64::from(degree) * reached.count() as u64
@@ -47,7 +48,7 @@ pub(super) fn agree(
             }
         }
         Direction::Directed => match counted {
-            // The job reports distinct edges.
+            // Repeated edges count once in the reported figure.
             Some(leaving) => {
                 let repeats = (results.info.edges - results.info.loops).saturating_sub(results.stored.edges);
                 leaving.saturating_sub(repeats)..=leaving
@@ -65,8 +66,7 @@ pub(super) fn agree(
     }
 }
 
-/// Returns true if a reported path is the path in the tree, from parent to child, and as long as the distance of its
-/// target.
+/// Returns true if a reported path is the path in the tree to its target, and its length is the distance of the target.
 fn is_path(path: &Path, tree: PathTree<'_>, places: &Places) -> bool {
     let place = |id: InputId| {
         let row = places.ids.row_of(id)?;
@@ -76,7 +76,7 @@ fn is_path(path: &Path, tree: PathTree<'_>, places: &Places) -> bool {
     let target = place(path.target).and_then(|target| Some((target, tree.distances.of(target)?)));
     let Some((mut at, length)) = target else { return *path == Path::none(path.target) };
     let Some(reported) = path.vertices.iter().map(|&id| place(id)).collect::<Option<Vec<u32>>>() else { return false };
-    // Parents lead to the root, which was checked before.
+    // The loop ends, because an earlier check made sure that parents lead to the root.
     let mut edges = 0;
     let mut above = at;
     while above != tree.root.0 {
@@ -97,10 +97,10 @@ fn is_path(path: &Path, tree: PathTree<'_>, places: &Places) -> bool {
     })
 }
 
-/// Checks what a job reports of a source without an edge.
+/// Checks the figures that a job reports about a source without an edge, which reaches only itself.
 ///
 /// # Errors
-/// [`crate::Error::Validation`].
+/// [`crate::Error::Validation`] if the source seems to have reached another vertex.
 pub(super) fn alone(reported: &SsspSource, columns: &PathColumns) -> Result<()> {
     let SsspSource { source, reached, edges, ref path, .. } = *reported;
     let is_path = |path: &Path| match path.target == source {

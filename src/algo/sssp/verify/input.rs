@@ -1,5 +1,5 @@
-//! The edges of the input with their weights, as edges between places of vertices. Repeated edges occur as often as in
-//! the input.
+//! Reads the weighted edges of the input, as edges between vertices in the order of degree. Repeated edges occur as
+//! often as in the input.
 
 use crate::algo::WeightSource;
 use crate::algo::searches::places::{EdgeCheck, Places};
@@ -10,22 +10,22 @@ use crate::graph::direction::Direction;
 use crate::graph::ids::RawId;
 use std::sync::{Mutex, PoisonError};
 
-/// The edges of an input.
+/// The weighted edges of an input, for a check of trees.
 pub(super) struct InputEdges<'a> {
     input: Input,
     weights: WeightSource,
     places: &'a Places,
     direction: Direction,
-    /// True if edges are counted.
+    /// Whether the edges of reached vertices are counted.
     counts: bool,
-    /// For each tree so far, the number of edges that leave reached vertices; without direction, of edges with both
-    /// ends reached.
+    /// For each tree so far, the number of edges that leave reached vertices. In an undirected graph, the number of
+    /// edges with both ends reached.
     counted: Mutex<Vec<u64>>,
 }
 
 impl<'a> InputEdges<'a> {
-    /// Returns the edges of an input. `kind` is the type of the weights if they come from the input. Edges are counted
-    /// if they have a direction, or if an edge may lead from a reached vertex to an unreached one (`may_leave`).
+    /// Opens the edges of an input. `kind` is the type of the weights if they come from the input. Edges are counted if
+    /// the graph is directed, or if an edge may lead from a reached vertex to an unreached one (`may_leave`).
     pub fn new(
         input: &Input,
         weights: WeightSource,
@@ -39,8 +39,8 @@ impl<'a> InputEdges<'a> {
         InputEdges { input, weights, places, direction, counts, counted: Mutex::default() }
     }
 
-    /// Returns for each tree the number of edges that leave reached vertices; without direction, of edges with both
-    /// ends reached. Empty if edges were not counted.
+    /// Returns, for each tree, the number of edges that leave reached vertices. In an undirected graph, it is the
+    /// number of edges with both ends reached. Returns an empty list if edges were not counted.
     pub fn counted(self) -> Vec<u64> {
         self.counted.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
@@ -74,12 +74,12 @@ impl EdgePass for InputEdges<'_> {
     }
 }
 
-/// Checks edges against trees, in one thread.
+/// Checks edges against shortest-path trees. Each thread has one.
 struct PathEdgeChecker<'a, 'h, S, const W: usize> {
     edges: &'a InputEdges<'a>,
     batch: &'a TreeBatch<'h, S, W>,
     counted: Vec<u64>,
-    /// The fault in the first tree that has one, with the ends of the first edge that shows it.
+    /// The fault in the first tree that has one, and the ends of the smallest edge that shows it.
     wrong: Option<(Wrong, [u32; 2])>,
 }
 

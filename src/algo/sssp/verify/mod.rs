@@ -1,9 +1,8 @@
-//! Checks results once more: the distances and parents in the written columns, against the edges of the input.
+//! Checks the results that a job has written: the columns of distances and parents, against the edges of the input.
 //!
-//! The checks do not trust the search. If the input still exists, they do not trust the prepared graph either. Places
-//! of vertices are computed again (`searches::places`). Columns are read in the order of these places (`columns`). All
-//! edges of the input with their weights (`input`) are checked against the columns, by the rules that the run itself
-//! checks (`super::validate`).
+//! The checks trust neither the search nor, if the input still exists, the prepared graph. They compute the order of
+//! vertices again (`searches::places`), and read columns in that order (`columns`). They compare all edges of the input
+//! (`input`) with the columns, by the same rules as the run itself (`super::validate`).
 
 mod columns;
 mod counted;
@@ -20,13 +19,13 @@ use crate::results::read;
 use columns::PathColumns;
 use input::InputEdges;
 
-/// Bytes of the buffers through which columns are read.
+/// Bytes of the buffers through which the two columns of a source are read.
 const READING: u64 = 2 * read::READING;
 
-/// Checks the columns of all sources against the edges.
+/// Checks the columns of all sources in `found` against the edges. Returns a sentence about the result.
 ///
 /// # Errors
-/// [`crate::Error::Validation`] for a wrong tree; errors of reading; a stop.
+/// [`crate::Error::Validation`] for a wrong tree; read errors; [`crate::Error::Stopped`].
 pub fn trees(
     edges: &EdgeSource<'_>,
     weights: WeightSource,
@@ -45,7 +44,7 @@ pub fn trees(
     let _reading = budget.reserve(reading.max(READING), "reading edges and results again")?;
     let places = Places::new(edges, results)?;
     let vertices = places.vertices();
-    // Bytes of the columns and of the lines in which they are checked.
+    // Host memory for the columns, and for the copies that are checked.
     let of_source = super::distances::Distances::bytes(kind, vertices) + 4 * vertices;
     let fits = |&trees: &usize| of_source * trees as u64 + validate::bytes(vertices, trees, weights) <= budget.free();
     let batch = (1..=validate::MOST).rev().find(fits).unwrap_or(1);
@@ -75,8 +74,8 @@ pub fn trees(
     ))
 }
 
-/// Checks trees against all edges. Returns their figures and, if edges of the input are counted, the number for each
-/// tree (see [`InputEdges::counted`]).
+/// Checks trees against all edges. Returns the figures of each tree. If edges of the input are counted, also returns
+/// the counts (see [`InputEdges::counted`]).
 fn check(
     edges: &EdgeSource<'_>,
     (weights, kind): (WeightSource, WeightType),

@@ -1,6 +1,6 @@
-//! Strategy `atomic`, the simple method, kept for comparison. Threads process vertices of the frontier and claim own
-//! neighbours by atomic minima. They append all other neighbours to the outgoing pairs, at places that they allocate by
-//! atomic additions. Nothing is pruned.
+//! Strategy `atomic`, a simple method that is kept for comparison. Threads claim neighbours of the frontier that this
+//! rank owns by atomic minima. They append all other neighbours to the pairs that are sent, at positions that atomic
+//! additions allocate. No repeats are dropped.
 
 use super::Candidates;
 use super::rows::Expansion;
@@ -18,7 +18,8 @@ use std::time::Instant;
 /// Number of frontier vertices that a thread takes at a time.
 const PART: usize = 64;
 
-/// Expands a piece: claims own vertices, and writes the candidates for other ranks to `pairs`.
+/// Expands a piece (a range of the frontier's edges). Claims the vertices that this rank owns, and writes the
+/// candidates for other ranks to `pairs`.
 pub(super) fn expand(
     expansion: &Expansion<'_>,
     ownership: &VertexOwnership,

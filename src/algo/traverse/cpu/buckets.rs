@@ -1,9 +1,9 @@
-//! Sorts the candidates of a wide step and drops repeats: a scatter by the upper bits of keys, then bins for the lower
-//! bits.
+//! Sorts candidates (neighbours of the frontier, with the vertices that reach them) and drops repeats. The upper bits
+//! of a candidate's key select a bucket. A bucket has a bin for each value of the lower bits.
 //!
-//! Candidates come in the order of the frontier. The scatter keeps this order, so the first candidate of a key has the
-//! smallest parent. The keys of a bucket fit a cache. Each has a bin that keeps its first parent, so the bins end up
-//! sorted and without repeats.
+//! Candidates come in the order of the frontier. Threads write them to buckets in this order, so the first candidate of
+//! a key has the smallest parent. The bin of a key keeps the first parent. Afterwards the bins of all buckets have the
+//! candidates sorted and without repeats. The bins of a bucket fit a cache.
 
 use super::rows::Expansion;
 use crate::algo::searches::ranks::VertexOwnership;
@@ -17,26 +17,26 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Base-2 logarithm of the maximum number of buckets. Their ends and one cache line of each stay in the second-level
-/// cache.
+/// Base-2 logarithm of the maximum number of buckets. One cache line of each bucket fits the second-level cache.
 const BUCKET_BITS: u32 = 10;
-/// A bucket with less than one candidate per this many keys is sorted by comparisons.
+/// If a bucket has fewer candidates than one per this many keys, its candidates are sorted by comparison.
 const SPARSE: usize = 8;
 
-/// Counters and bins with which all threads sort candidates.
+/// Counters and bins with which all threads sort candidates by their keys.
 pub(super) struct KeyBuckets {
-    /// Number of lower bits of a key: the bits that the bins of a bucket distinguish.
+    /// Number of lower bits of a key. They select the bin within a bucket.
     low: u32,
     buckets: usize,
-    /// For each thread and bucket, the number of candidates, then the place of the next one.
+    /// For each thread and bucket, first the number of candidates, then the position of the next candidate in the
+    /// output.
     places: Buffer<AtomicU32>,
-    /// For each thread, a bin for each key of a bucket.
+    /// For each thread, one bin for each key of a bucket.
     bins: Buffer<AtomicU32>,
-    /// For each bucket, the number of remaining candidates.
+    /// For each bucket, the number of candidates after repeats are dropped.
     left: Buffer<AtomicU32>,
 }
 
-/// Returns how `keys` keys are divided: the number of lower bits of a key, and the number of buckets.
+/// Divides `keys` keys into buckets. Returns the number of lower bits of a key, and the number of buckets.
 fn shape(keys: u64) -> (u32, usize) {
     let bits = 64 - keys.saturating_sub(1).leading_zeros();
     let low = bits.saturating_sub(BUCKET_BITS);
@@ -49,7 +49,7 @@ pub(super) fn bytes(keys: u64, threads: usize) -> u64 {
     4 * (threads as u64 * (2 * buckets as u64 + (1 << low)) + buckets as u64)
 }
 
-/// Keeps only the first pair of each key in sorted pairs. Returns how many remain.
+/// Keeps only the first pair of each key. `pairs` must be sorted. Returns how many pairs remain.
 pub(super) fn unique(pairs: &mut [u64]) -> usize {
     let mut count = 0;
     for at in 0..pairs.len() {
@@ -70,8 +70,9 @@ impl KeyBuckets {
         Ok(KeyBuckets { low, buckets, places, bins, left: zeroed(buckets)? })
     }
 
-    /// Writes the candidates of a piece to `pairs`, sorted by key and without repeats. Returns how many were dropped,
-    /// how many are for vertices of other ranks (including repeats), and how many remain.
+    /// Writes the candidates of a piece (a range of the frontier's edges) to `pairs`, sorted by key and without
+    /// repeats. Returns three counts: dropped candidates, candidates for vertices of other ranks (including repeats),
+    /// and remaining candidates.
     pub fn fill(
         &self,
         expansion: &Expansion<'_>,
@@ -129,13 +130,14 @@ impl KeyBuckets {
         &self.places[2 * thread * self.buckets..][..2 * self.buckets]
     }
 
-    /// Returns the key of a vertex. With a single rank it is the vertex itself.
+    /// Returns the key of a vertex. With a single rank the key is the vertex.
     #[inline(always)]
     fn key<const RANKED: bool>(ownership: &VertexOwnership, v: u32) -> u32 {
         if RANKED { ownership.key(v) } else { v }
     }
 
-    /// Counts the candidates of each bucket in a thread's share. Returns how many are for own vertices.
+    /// Counts the candidates of each bucket in a thread's share. Returns the number of candidates for vertices that
+    /// this rank owns.
     fn count<const RANKED: bool>(
         &self,
         expansion: &Expansion<'_>,
@@ -143,8 +145,8 @@ impl KeyBuckets {
         share: Range<u64>,
         thread: usize,
     ) -> u64 {
-        // Two alternating counters per bucket: consecutive candidates often have the same bucket, and each addition
-        // would wait for the previous one.
+        // Consecutive candidates often have the same bucket, and an addition waits for the previous one to the same
+        // counter. So each bucket has two counters, which are used in turn.
         let counts = self.places(thread);
         counts.iter().for_each(|count| count.store(0, Relaxed));
         let first = ownership.rank as u32 * ownership.stride;
@@ -159,7 +161,8 @@ impl KeyBuckets {
         own
     }
 
-    /// Converts the counts of all threads to places in the output. Returns the start of each bucket and the end of the last.
+    /// Converts the counts of all threads to positions in the output. Returns the start of each bucket and the end of
+    /// the last.
     fn place(&self, threads: usize) -> Vec<usize> {
         let mut next = 0u32;
         let mut starts = Vec::with_capacity(self.buckets + 1);
@@ -195,7 +198,7 @@ impl KeyBuckets {
         });
     }
 
-    /// Sorts the pairs of a bucket and drops repeats. Returns how many remain.
+    /// Sorts the pairs of a bucket and drops repeats. Returns how many pairs remain.
     fn unique(&self, pairs: &[AtomicU64], bucket: usize, thread: usize, scratch: &mut Vec<u64>) -> usize {
         let keys = 1 << self.low;
         if pairs.len() * SPARSE < keys {
@@ -210,7 +213,7 @@ impl KeyBuckets {
         for pair in pairs {
             let pair = pair.load(Relaxed);
             let bin = &bins[(pair >> 32) as usize & (keys - 1)];
-            // Parents are ascending, so the first is the smallest.
+            // Parents arrive in ascending order, so the minimum is the first.
             bin.store(bin.load(Relaxed).min(pair as u32), Relaxed);
         }
         let mut count = 0;

@@ -1,9 +1,10 @@
 //! A rank's part of a search on the threads of a process, with rows in memory or in mapped files.
 //!
-//! Narrow steps, from frontiers of few edges, run on one thread, which sorts the candidates and lists the vertices that
-//! it reaches. In other steps the threads scatter candidates by the upper bits of their keys into buckets that fit a
-//! cache (`buckets`). Each thread keeps the order of its candidates. The frontier is in order, so the first candidate
-//! of a key has the smallest parent. Without pruning (`atomic`), claims are atomic minima.
+//! A candidate is a neighbour of the frontier, with the vertex that reaches it. A narrow step, from a frontier of few
+//! edges, runs on one thread, which sorts the candidates. In other steps the threads distribute candidates over buckets
+//! by the upper bits of their keys (`buckets`). The keys of a bucket fit a cache. The frontier is in order, and the
+//! order of candidates is kept, so the first candidate of a key has the smallest parent. Strategy `atomic` drops no
+//! repeats, and claims vertices by atomic minima.
 
 mod atomic;
 mod buckets;
@@ -25,19 +26,19 @@ use std::ops::Range;
 use std::time::Instant;
 use update::Update;
 
-/// A step is narrow if its frontier has at most one edge per this many keys of a rank.
+/// A step is narrow if its frontier has at most one edge per this many vertices of a rank.
 const NARROW: u64 = 64;
-/// Smallest and largest number of edges to which this rule may limit a narrow step.
+/// Smallest and largest value of the maximum number of edges of a narrow step.
 const BOUNDS: [u64; 2] = [1 << 11, 1 << 14];
 
-/// Maximum number of entries of a piece.
+/// Maximum number of row entries of a piece (a range of the frontier's edges that is expanded at once).
 const MOST_PIECE: u64 = 1 << 28;
-/// Minimum number of entries of a piece.
+/// Minimum number of row entries of a piece.
 const LEAST_PIECE: u64 = 1 << 16;
 
-/// The candidates of a piece, as pairs of key and parent.
+/// The candidates of a piece (a range of the frontier's edges), as pairs of key and parent.
 struct Candidates {
-    /// Range of pairs for each rank. This rank's range is empty if it has already claimed its own vertices.
+    /// Range of the pairs to send to each rank. This rank's range is empty if it has already claimed its own vertices.
     to: Vec<Range<usize>>,
     /// Number of repeats that were dropped.
     pruned: u64,
@@ -55,27 +56,27 @@ pub struct CpuLevels<'a> {
     frontier: Expansion<'a>,
     buckets: KeyBuckets,
     piece: u64,
-    /// Whether the current step is narrow.
+    /// Whether the current step is narrow (has few edges).
     is_narrow: bool,
     /// Traffic of the current step.
     sent: Sent,
 }
 
-/// Returns the largest useful piece, in entries, for one of `ranks` ranks on a graph with `entries` entries in all
-/// rows.
+/// Returns the size of the largest useful piece (a range of the frontier's edges), for one of `ranks` ranks. Rows have
+/// `entries` entries in all.
 fn most_piece(entries: u64, ranks: usize) -> u64 {
     entries.div_ceil(ranks as u64).clamp(LEAST_PIECE, MOST_PIECE)
 }
 
-/// Returns the maximum and the minimum bytes that a search takes on rank 0 in addition to links, for a graph with
-/// `entries` entries in all rows.
+/// Returns the most and the least bytes that a search takes on rank 0, not counting links between ranks. Rows have
+/// `entries` entries in all.
 pub fn bytes(ownership: &VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let own = ownership.of_rank(0).len() as u64;
     let fixed = 12 * own + 8 + update::bytes(own, narrow_edges(ownership)) + buckets::bytes(ownership.keys(), threads);
     [most_piece(entries, ownership.ranks), LEAST_PIECE].map(|piece| fixed + 8 * piece)
 }
 
-/// Returns the maximum number of edges of a narrow step.
+/// Returns the maximum number of edges of a narrow step, which runs on one thread.
 fn narrow_edges(ownership: &VertexOwnership) -> u64 {
     (u64::from(ownership.stride) / NARROW).clamp(BOUNDS[0], BOUNDS[1])
 }
@@ -116,7 +117,8 @@ impl<'a> CpuLevels<'a> {
         })
     }
 
-    /// Expands a piece with the strategy of the table, or on one thread if the step is narrow.
+    /// Expands a piece (a range of the frontier's edges) with the strategy of the table, or on one thread if the step
+    /// is narrow.
     fn candidates(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Candidates> {
         if self.is_narrow {
             return Ok(self.narrow(piece, pairs, steps));
@@ -131,7 +133,7 @@ impl<'a> CpuLevels<'a> {
         Ok(Candidates { to: by_owner(&self.ownership, &pairs[..count]), pruned, away })
     }
 
-    /// Expands, sorts and prunes a piece on this thread.
+    /// Expands a piece on this thread, sorts the candidates, and drops repeats.
     fn narrow(&self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Candidates {
         let mut lapped = Instant::now();
         let (mut count, mut own) = (0, 0);
@@ -150,7 +152,7 @@ impl<'a> CpuLevels<'a> {
             lap(&mut lapped, &mut steps.sort);
             count = buckets::unique(found);
         } else if self.ownership.ranks > 1 {
-            // Nothing is pruned, but the candidates of one owner must be consecutive.
+            // Repeats stay, but the candidates of each owner must be consecutive.
             found.sort_unstable_by_key(|&pair| (pair >> 32) as u32 / self.ownership.stride);
         }
         let to = by_owner(&self.ownership, &pairs[..count]);

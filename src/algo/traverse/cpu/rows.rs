@@ -16,20 +16,20 @@ pub(super) struct Expansion<'a> {
     pub direction: Direction,
     /// The vertices of the frontier, ascending.
     pub vertices: Buffer<u32>,
-    /// Number of edges before each vertex of the frontier, and in total.
+    /// Number of edges before each vertex of the frontier; last, the number of all edges.
     pub offsets: Buffer<u64>,
     /// Number of vertices in the frontier.
     pub count: usize,
 }
 
 impl Expansion<'_> {
-    /// Returns the number of edges before each vertex of the frontier, and in total.
+    /// Returns the number of edges before each vertex of the frontier, followed by the number of all edges.
     pub fn offsets(&self) -> &[u64] {
         &self.offsets[..=self.count]
     }
 
-    /// Calls `visit` with the neighbour and the vertex of each frontier edge in the range `entries`. A binary search finds
-    /// the first edge.
+    /// Calls `visit` with the two ends of each edge in the range `entries` of the frontier's edges: first the
+    /// neighbour, then the vertex of the frontier. A binary search finds the first edge.
     #[inline(always)]
     pub fn each(&self, entries: Range<u64>, mut visit: impl FnMut(u32, u32)) {
         if entries.is_empty() {
@@ -49,7 +49,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// Returns the part of `range` that thread number `thread` of `threads` processes.
+    /// Returns the share of thread number `thread` of `threads`, if `range` is divided evenly among the threads.
     pub fn share(range: &Range<u64>, thread: usize, threads: usize) -> Range<u64> {
         let (length, threads) = (range.end - range.start, threads as u64);
         let at = |thread: u64| range.start + (u128::from(length) * u128::from(thread) / u128::from(threads)) as u64;
@@ -57,7 +57,7 @@ impl Expansion<'_> {
     }
 }
 
-/// Writes the sum of the degrees before each of `vertices` to `offsets`, and the total after them. Returns the total.
+/// Writes prefix sums of the degrees of `vertices` to `offsets`, followed by the total. Returns the total.
 pub(super) fn prefix_sum(
     vertices: &[u32],
     degree: impl Fn(u32) -> u64 + Sync,

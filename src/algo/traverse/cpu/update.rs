@@ -1,4 +1,5 @@
-//! State of the vertices that a rank owns: parents, the reached vertices, and the vertices that a step reaches.
+//! State of the vertices that a rank owns: their parents, which of them are reached, and which of them the current step
+//! reaches.
 
 use crate::algo::bfs::cpu::bitmap::ones;
 use crate::algo::bits::is_set;
@@ -8,7 +9,7 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, cells, populate, prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Minimum number of pairs for which several threads share the work.
+/// Minimum number of pairs for which several threads work together.
 const SHARED: usize = 1 << 15;
 /// Number of pairs that a thread takes at a time.
 const PART: usize = 1 << 12;
@@ -22,12 +23,12 @@ pub(super) struct Update {
     reached: Buffer<AtomicU64>,
     /// Bitmap of the vertices that the step reaches.
     new: Buffer<AtomicU64>,
-    /// Places of the vertices that a narrow step reaches.
+    /// Vertices that a narrow step reaches, as positions among the vertices of this rank.
     listed: Buffer<u32>,
     count: usize,
 }
 
-/// Returns the bytes of an [`Update`] for `own` vertices and narrow steps of at most `edges` edges.
+/// Returns the bytes of an [`Update`] for a rank that owns `own` vertices, if narrow steps have at most `edges` edges.
 pub(super) fn bytes(own: u64, edges: u64) -> u64 {
     4 * own + 2 * 8 * own.div_ceil(64) + 4 * edges
 }
@@ -48,13 +49,13 @@ impl Update {
         self.count = 0;
     }
 
-    /// Marks `root`, the own vertex at `place`, as reached.
+    /// Marks `root`, which is vertex number `place` of this rank, as reached.
     pub fn root(&mut self, place: usize, root: u32) {
         self.parents[place] = root;
         *self.reached[place / 64].get_mut() |= 1 << (place % 64);
     }
 
-    /// Returns the parents of the own vertices.
+    /// Returns the parents of the vertices that this rank owns.
     pub fn parents(&self) -> &[u32] {
         &self.parents
     }
@@ -64,7 +65,7 @@ impl Update {
         SharedClaims { parents: cells(&mut self.parents), reached: &self.reached, new: &self.new }
     }
 
-    /// Claims the own vertices in `pairs`. `first` is the key of the first own vertex.
+    /// Claims the vertices in `pairs`, all of which this rank owns. `first` is the key of the rank's first vertex.
     pub fn take(&mut self, pairs: &[u64], first: u32, is_narrow: bool, threads: usize) -> Result<()> {
         let place = |pair: u64| ((pair >> 32) as u32 - first) as usize;
         if is_narrow {
@@ -108,8 +109,8 @@ impl Update {
         })
     }
 
-    /// Marks the vertices that the step reached, and writes them to `frontier` in ascending order. `vertex` converts a
-    /// place to a vertex. Returns their number.
+    /// Marks the vertices that the step reached, and writes them to `frontier` in ascending order. `vertex` returns the
+    /// vertex with a number among the vertices of this rank. Returns the number of vertices reached.
     pub fn advance(
         &mut self,
         frontier: &mut [u32],
@@ -158,7 +159,7 @@ impl Update {
     }
 }
 
-/// State of own vertices that several threads can claim at once.
+/// State of a rank's vertices that several threads can claim at once.
 #[derive(Clone, Copy)]
 pub(super) struct SharedClaims<'a> {
     parents: &'a [AtomicU32],
@@ -167,7 +168,8 @@ pub(super) struct SharedClaims<'a> {
 }
 
 impl SharedClaims<'_> {
-    /// Claims the vertex at `place` for `parent`, unless it was reached before the step. The smallest parent is kept.
+    /// Claims this rank's vertex number `place` for `parent`, unless the vertex was reached before the step. Keeps the
+    /// smallest parent.
     #[inline(always)]
     pub fn claim(self, place: usize, parent: u32) {
         if is_set(self.reached, place as u32) {

@@ -1,5 +1,5 @@
-//! Measures the steps of a search on a GPU. Times are read when the host waits for the GPU anyway, because waiting for
-//! each step would take longer than many of the steps.
+//! Measures the steps of a search on a GPU. The times are read when the host waits for the GPU for another reason,
+//! because waiting for each step would take longer than many of the steps.
 
 use crate::algo::traverse::search::StepTimes;
 use crate::error::Result;
@@ -9,10 +9,10 @@ use std::time::Instant;
 /// Function that selects a field of [`StepTimes`].
 pub(super) type Step = fn(&mut StepTimes) -> &mut f64;
 
-/// Number of events in the queue from which on the host should wait before it queues more.
+/// Number of events in the queue at which the host should wait before it queues more work.
 const MANY: usize = 64;
 
-/// Events in a GPU queue: the start of a measurement, and the end of each step since then.
+/// Events in a GPU queue: the start of a measurement, and the end of each step after it.
 pub(super) struct StepClock {
     events: Vec<Event>,
     ends: Vec<Step>,
@@ -25,7 +25,7 @@ impl StepClock {
         StepClock { events: Vec::new(), ends: Vec::new(), begun: None }
     }
 
-    /// Starts the clock unless it is running. Work that is queued from now on belongs to the next step that ends.
+    /// Starts the clock unless it is running. Work that is queued after this call belongs to the next step that ends.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -37,7 +37,7 @@ impl StepClock {
         Ok(())
     }
 
-    /// Ends a step. All work queued since the previous end belongs to it.
+    /// Ends a step. All work that was queued since the end of the previous step belongs to this step.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -51,7 +51,8 @@ impl StepClock {
         self.ends.len() >= MANY
     }
 
-    /// Waits for the GPU, and adds the times since the start to `steps`. Time of the host is added to the last step.
+    /// Waits for the GPU, and adds the times of all steps since the start to `steps`. Time that the host spent in
+    /// addition is added to the last step.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

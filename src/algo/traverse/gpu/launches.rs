@@ -10,16 +10,16 @@ use crate::algo::traverse::options::Strategy;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Kernel, Queue, Scan, Workspace};
 
-/// Arrays in which the kernels of a step pass results to each other.
+/// Arrays through which the kernels of a step pass results to each other.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct StepArrays {
-    /// Number of candidates before each vertex of the frontier, and in total.
+    /// Number of candidates (edges) before each vertex of the frontier; last, the number of all candidates.
     pub offsets: DeviceSlice<u32>,
-    /// Number of newly reached vertices in each bitmap word; later their prefix sums.
+    /// Number of newly reached vertices in each bitmap word. Later the prefix sums of these numbers.
     pub words: DeviceSlice<u32>,
     pub scratch: DeviceSlice<u32>,
     pub sums: DeviceSlice<u64>,
-    /// End of each rank's pairs in the outbox.
+    /// End of each rank's pairs in the outbox (the array of pairs that other ranks read).
     pub ends: DeviceSlice<u32>,
 }
 
@@ -40,12 +40,12 @@ pub(super) struct Launches {
     strategy: Strategy,
     owned: Owned,
     arrays: StepArrays,
-    /// Maximum number of pairs that a rank processes at a time.
+    /// Maximum number of received pairs that this rank processes at a time.
     most_taken: u64,
 }
 
 impl Launches {
-    /// Loads the kernels of `workspace`, for pieces of `piece` candidates.
+    /// Loads the kernels of `workspace`. A piece (a range of the frontier's edges) has up to `piece` candidates.
     pub fn load(
         workspace: &Workspace,
         strategy: Strategy,
@@ -71,12 +71,12 @@ impl Launches {
             strategy,
             owned,
             arrays,
-            // Without repeats, there are at most as many pairs as vertices.
+            // After repeats are dropped, there are at most as many pairs as vertices.
             most_taken: if strategy == Strategy::Atomic { piece } else { piece.min(owned.own.into()) },
         })
     }
 
-    /// Returns the array that finally contains the pairs of a piece, grouped by rank.
+    /// Returns the array in which the pairs of a piece lie after all steps, grouped by rank.
     pub fn outbox_pairs(&self) -> DeviceSlice<u64> {
         match self.strategy {
             Strategy::Atomic => self.sorter.input(),
@@ -84,19 +84,19 @@ impl Launches {
         }
     }
 
-    /// Returns the addresses of this rank's outbox.
+    /// Returns the addresses of this rank's outbox, from which other ranks read pairs.
     pub fn outbox(&self) -> GpuOutbox {
         GpuOutbox { pairs: self.outbox_pairs().address(), ends: self.arrays.ends.address() }
     }
 
-    /// Queues the start of a search from the own vertex at `place`.
+    /// Queues the start of a search from `root`, which is vertex number `place` of this rank.
     pub fn begin(&self, queue: &Queue, place: u32, root: u32) -> Result<()> {
         // SAFETY: the arguments match the kernel's; the place belongs to an own vertex.
         unsafe { queue.launch(&self.begin, queue.grid(1), (self.owned, place, root)) }
     }
 
-    /// Queues prefix sums of the degrees of the frontier, which has `vertices` vertices. The sums are the numbers of
-    /// candidates before each vertex.
+    /// Queues prefix sums of the degrees of the frontier's vertices. Each sum is the number of candidates before a
+    /// vertex.
     pub fn number(&self, queue: &Queue, vertices: u32) -> Result<()> {
         if vertices == 0 {
             return Ok(());
@@ -107,23 +107,23 @@ impl Launches {
         self.scan.launch(queue, offsets, self.arrays.scratch)
     }
 
-    /// Queues the claims in `pairs`, all of which are for own vertices.
+    /// Queues the claims in `pairs`, all of which are for vertices of this rank.
     pub fn update(&self, queue: &Queue, pairs: DeviceSlice<u64>) -> Result<()> {
         let arguments = (self.owned, pairs.address(), pairs.len() as u32);
         // SAFETY: the arguments match the kernel's; all keys belong to own vertices.
         unsafe { queue.launch(&self.update, queue.grid(pairs.len()), arguments) }
     }
 
-    /// Queues the claims for this rank from an outbox, which may be its own or another rank's. Only the GPU knows how many
-    /// claims there are.
+    /// Queues the claims of this rank's vertices in an outbox of this rank or of another rank. Only the GPU knows the
+    /// number of claims.
     pub fn claim_from(&self, queue: &Queue, outbox: GpuOutbox) -> Result<()> {
         let arguments = (self.owned, outbox.pairs, outbox.ends);
         // SAFETY: the arguments match the kernel's; an outbox stays as it is until all ranks have read it, and ends within its memory.
         unsafe { queue.launch(&self.take, queue.grid(self.most_taken), arguments) }
     }
 
-    /// Queues the expansion of the candidates `first..end` of a frontier of `vertices` vertices, and the claims of own
-    /// vertices.
+    /// Queues the expansion of a piece: the candidates `first..end` of a frontier with `vertices` vertices. Also queues
+    /// the claims of this rank's vertices.
     pub fn expand(&self, queue: &Queue, clock: &mut StepClock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         match self.strategy {
             Strategy::Atomic => self.claim(queue, vertices, (first, end))?,
@@ -147,7 +147,7 @@ impl Launches {
         clock.end(queue, |steps| &mut steps.update)
     }
 
-    /// Queues claims of own vertices, and lists all other candidates by rank.
+    /// Queues claims of this rank's vertices, and writes all other candidates to the outbox, grouped by rank.
     fn claim(&self, queue: &Queue, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         let grid = queue.grid((end - first).into());
         let GpuOutbox { pairs, ends } = self.outbox();

@@ -7,30 +7,30 @@ use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
-/// All GPU arrays of a rank: for own vertices, and for a piece of candidates.
+/// All GPU arrays of a rank: arrays for the vertices that the rank owns, and arrays for a piece of candidates.
 pub(super) struct TraverseMemory {
-    /// Start of the row of each own vertex in `targets`, and the end of the last row.
+    /// Start of each row in `targets`, and the end of the last row. The rows are those of this rank's vertices.
     pub starts: DeviceSlice<u32>,
-    /// Neighbours in the rows of own vertices, one row after another.
+    /// Neighbours in the rows of this rank's vertices, one row after another.
     pub targets: DeviceSlice<u32>,
     pub frontier: DeviceSlice<u32>,
     pub parents: DeviceSlice<u32>,
-    /// Bitmaps of own vertices: one of vertices reached before the step, one of vertices that the step reaches.
+    /// Two bitmaps of this rank's vertices: vertices reached before the step, and vertices that the step reaches.
     pub bits: [DeviceSlice<u32>; 2],
     pub arrays: StepArrays,
     /// Pairs that arrived from the host.
     pub inbox: DeviceSlice<u64>,
-    /// The two arrays between which each pass of a sort moves pairs.
+    /// Two arrays of pairs. Each pass of a sort moves pairs from one array to the other.
     pub pairs: [DeviceSlice<u64>; 2],
-    /// Counts of each digit and tile, for sorting.
+    /// For each digit and tile (a run of pairs that a thread block sorts), a count.
     pub counts: DeviceSlice<u32>,
 }
 
 impl TraverseMemory {
-    /// Reserves the arrays in an arena.
+    /// Reserves the arrays in an arena (the GPU memory of a rank).
     ///
     /// # Errors
-    /// [`crate::Error::internal`] if the arena has less than `room` planned.
+    /// [`crate::Error::internal`] if the arena is smaller than `room` requires.
     pub fn take(arena: &mut Arena, room: &TraverseRoom, ownership: &VertexOwnership) -> Result<TraverseMemory> {
         let own = ownership.len() as u64;
         let sums = arena.take_planned(SUMS)?;
@@ -48,7 +48,7 @@ impl TraverseMemory {
         Ok(TraverseMemory { starts, targets, frontier, parents, bits, arrays, inbox, pairs, counts })
     }
 
-    /// Returns the rank's arrays as kernels see them.
+    /// Returns the rank's arrays in the form that kernels read.
     pub fn owned(&self, ownership: &VertexOwnership) -> Owned {
         let (reciprocal, shift) = ownership.division();
         let [reached, fresh] = self.bits.map(DeviceSlice::address);

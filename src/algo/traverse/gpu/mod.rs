@@ -1,10 +1,11 @@
 //! A rank's part of a search on its GPU. The kernels are in `kernels/traverse.cu`; this module launches them in order.
 //!
-//! The own rows are in GPU memory in one array, together with parents, bitmaps and the frontier. One thread per
-//! candidate writes a piece of candidates. The piece is sorted by keys in passes of 8 bits (`sort`), and repeats are
-//! dropped. Candidates for own vertices are claimed at once. The others are read by the GPUs of their owners (`peers`)
-//! or, if those can't access this GPU, go to the host and on from there. The host waits for the GPU once per level, and
-//! once more if there are other ranks.
+//! GPU memory has the rows of the vertices that the rank owns, in one array, and their parents, bitmaps and frontier. A
+//! *candidate* is a neighbour of the frontier. Candidates are processed piece by piece: threads write the candidates of
+//! a piece, one each. The candidates are sorted by key in passes of 8 bits (`sort`), and repeats are dropped.
+//! Candidates for vertices of this rank are claimed at once. The GPUs of other ranks read the others from this GPU's
+//! memory (`peers`). If they can't access it, the candidates go through the host. The host waits for the GPU once per
+//! level, and once more if there are other ranks.
 
 mod clock;
 mod launches;
@@ -47,7 +48,7 @@ const TEXT: &str = include_str!("../../../../kernels/traverse.cu");
 /// All GPU programs that a traversal launches.
 pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];
 
-/// Purpose of the memory, in error messages.
+/// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[traverse] on this graph";
 
 /// The vertices that a rank owns, and the state of a search on its GPU.
@@ -60,7 +61,7 @@ pub struct GpuLevels<'a> {
     direction: Direction,
     degrees: &'a [u32],
     piece: u64,
-    /// The outboxes of other ranks, if all GPUs can access each other's memory.
+    /// The outboxes of other ranks, from which this GPU reads pairs, if all GPUs can access each other's memory.
     outboxes: Option<PeerOutboxes<'a>>,
     /// Number of vertices of the frontier.
     vertices: u32,
@@ -72,11 +73,11 @@ pub struct GpuLevels<'a> {
 }
 
 impl<'a> GpuLevels<'a> {
-    /// Copies the rows of the own vertices to the GPU of `lease`.
+    /// Copies the rows of this rank's vertices to the GPU of `lease`.
     ///
     /// # Errors
-    /// [`Error::Limit`] naming the smallest limit that works, if GPU or host memory is too small; [`Error::Usage`] for more entries than a GPU takes;
-    /// [`Error::Lost`], errors of the graph; a stop.
+    /// [`Error::Limit`] if GPU or host memory is too small, with the smallest limit that works; [`Error::Usage`] for
+    /// more row entries than a GPU can index; [`Error::Lost`], errors of the graph; [`Error::Stopped`].
     pub fn new(
         EngineInput { graph, degrees, run, .. }: EngineInput<'a, '_>,
         ownership: VertexOwnership,
@@ -118,29 +119,29 @@ impl<'a> GpuLevels<'a> {
         })
     }
 
-    /// Exchanges the addresses of the outboxes of all ranks, if their GPUs can access each other's memory. Collective,
-    /// on ranks that have a GPU.
+    /// Exchanges the addresses of the outboxes of all ranks, if their GPUs can access each other's memory. An outbox is
+    /// an array of pairs that other ranks read. Collective, on ranks that have a GPU.
     pub fn join(&mut self, peers: &'a Peers) {
         let (arena, mine) = (self.gpu.workspace.arena.words(), self.launches.outbox());
         self.outboxes = peers.reachable().and_then(|memory| PeerOutboxes::join(memory, arena, mine));
     }
 
-    /// Limits the size of pieces that go through the host, so that their pairs take at most `bytes` bytes of host memory. A
-    /// piece keeps at least its minimum size.
+    /// Limits the size of pieces if pairs go through the host, so that the pairs of a piece take at most `bytes` bytes
+    /// of host memory. A piece keeps at least its minimum size.
     pub fn keep_within(&mut self, bytes: u64) {
         if self.host_pairs(self.piece) > 0 {
             self.piece = self.piece.min((bytes / 8).max(LEAST_PIECE));
         }
     }
 
-    /// Copies the pairs for other ranks to the same indices of `pairs` in host memory. Returns the range of each rank.
+    /// Copies the pairs for other ranks from the GPU to the same positions of `pairs`. Returns the range of each rank.
     fn copy_to_host(&self, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>> {
         let (queue, mut lapped) = (&self.gpu.workspace.queue, Instant::now());
         let mut ends = vec![0; self.ownership.ranks];
         queue.read(self.memory.arrays.ends, &mut ends)?;
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let mut to: Vec<_> = starts.zip(&ends).map(|(start, &end)| start as usize..end as usize).collect();
-        // Own vertices are already claimed.
+        // The pairs of this rank are already claimed.
         to[self.ownership.rank] = 0..0;
         for range in to.iter().filter(|range| !range.is_empty()) {
             let part = self.launches.outbox_pairs().part(range.start as u64..range.end as u64);

@@ -1,14 +1,15 @@
 //! The exchange between GPUs that can access each other's memory.
 //!
-//! The pairs of a piece stay where they were made, in the *outbox* of their rank, next to the ends of each rank's
-//! pairs. Once all outboxes are filled, each rank claims its own vertices by the pairs that its GPU reads from the
-//! outboxes of the others. Only the message that an outbox is filled goes through the host, and no rank needs memory
-//! for incoming pairs. An outbox is not refilled before all ranks have read it.
+//! A rank's pairs stay in its GPU memory, in an array that is called its *outbox*. They are grouped by the ranks that
+//! are to read them, and a second array has the end of each group. Once all outboxes are filled, the GPU of each rank
+//! reads its groups from the outboxes of other ranks, and claims the vertices in them. Only the message that an outbox
+//! is filled goes through the host. No rank needs memory for incoming pairs. An outbox is refilled only after all ranks
+//! have read it.
 
 use crate::gpu::{DeviceSlice, PeerMemory};
 use crate::memory::{bytes_of, numbers_of};
 
-/// An outbox: the addresses of its pairs and of the ends of each rank's pairs.
+/// Addresses of an outbox: of its pairs, and of the end of each rank's group of pairs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GpuOutbox {
     pub pairs: u64,
@@ -24,7 +25,8 @@ pub(super) struct PeerOutboxes<'a> {
 }
 
 impl<'a> PeerOutboxes<'a> {
-    /// Exchanges the addresses of the outboxes of all ranks; `mine` is in the `arena` of this rank. Collective.
+    /// Exchanges the addresses of the outboxes of all ranks. `mine` is the outbox of this rank, in its `arena`.
+    /// Collective: all ranks must call it.
     pub fn join(memory: PeerMemory<'a>, arena: DeviceSlice<u32>, mine: GpuOutbox) -> Option<PeerOutboxes<'a>> {
         let comm = memory.comm;
         let offsets = comm.all_gather(bytes_of(&[mine.pairs, mine.ends].map(|address| address - arena.address())));
@@ -33,7 +35,7 @@ impl<'a> PeerOutboxes<'a> {
             let address = |offset| memory.span(rank, offset, 0, arena).address();
             Some(GpuOutbox { pairs: address(pairs), ends: address(ends) })
         };
-        // Each rank starts with a different peer, so that not all read from the same one.
+        // Each rank starts with a different peer, so that not all ranks read from the same one.
         let others = (1..comm.ranks()).map(|turn| (comm.rank() + turn) % comm.ranks());
         Some(PeerOutboxes { all: others.map(outbox).collect::<Option<_>>()?, _memory: memory })
     }

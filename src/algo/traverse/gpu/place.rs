@@ -1,4 +1,4 @@
-//! Copies the rows of own vertices to a GPU, without gaps between them.
+//! Copies the rows of this rank's vertices to a GPU, without gaps between them.
 
 use super::room::MOST_ENTRIES;
 use crate::algo::searches::ranks::VertexOwnership;
@@ -10,7 +10,7 @@ use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Returns the start of the row of each own vertex, and the end of the last row.
+/// Returns the start of the row of each vertex that this rank owns, and the end of the last row.
 pub(super) fn starts(
     ownership: &VertexOwnership,
     degrees: &[u32],
@@ -31,12 +31,12 @@ pub(super) fn starts(
     Ok(starts)
 }
 
-/// The rows of own vertices, as they are numbered for the GPU.
+/// The rows of this rank's vertices, which the GPU stores without gaps.
 pub(super) struct OwnRows<'a> {
     pub rows: &'a Adjacency<'a>,
     pub ownership: &'a VertexOwnership,
     pub direction: Direction,
-    /// Start of the row of each own vertex, and the end of the last row.
+    /// Start of the row of each vertex that this rank owns, and the end of the last row.
     pub starts: &'a [u32],
 }
 
@@ -48,8 +48,8 @@ impl OwnRows<'_> {
         on_threads(lanes.iter_mut(), |lane| self.send(lane, to, &next))
     }
 
-    /// Copies pieces of the rows to the GPU until none is left. `next` is the first entry of the next piece to take; several
-    /// threads share it.
+    /// Copies parts of the rows to the GPU until none is left. `next` is the position of the next entry to copy, which
+    /// several threads share.
     fn send(&self, lane: &mut Lane<'_>, to: DeviceSlice<u32>, next: &AtomicU64) -> Result<()> {
         let piece = lane.slot_words() as u64;
         loop {
@@ -70,7 +70,7 @@ impl OwnRows<'_> {
         }
     }
 
-    /// Fills `slot` with row entries, starting with entry number `first`.
+    /// Fills the buffer `slot` with row entries, starting with entry number `first`.
     fn fill(&self, first: u32, mut slot: &mut [u32]) {
         let mut place = self.starts.partition_point(|&start| start <= first) - 1;
         let mut skip = (first - self.starts[place]) as usize;

@@ -1,52 +1,53 @@
-//! Sizes of the arrays that a traversal keeps in GPU memory. Plans and runs call the same functions.
+//! Sizes of the arrays that a traversal keeps in GPU memory. A plan and a run call the same functions.
 
 use super::TEXT;
 use crate::algo::traverse::levels::BATCH;
 use crate::gpu::{Scan, constant, slice_bytes};
 
-/// Number of pairs that a thread block sorts at a time.
+/// Number of pairs in a tile, which a thread block sorts at a time.
 pub(super) const TILE: u64 = (constant(TEXT, "TRAVERSE_THREADS") * constant(TEXT, "TRAVERSE_EACH")) as u64;
-/// Number of bits of a digit, by which a sorting pass orders keys.
+/// Number of bits of a digit. Each sorting pass orders pairs by one digit of their keys.
 pub(super) const DIGIT: u32 = constant(TEXT, "TRAVERSE_DIGIT");
 /// Number of values of a digit.
 pub(super) const DIGITS: u64 = 1 << DIGIT;
 
-/// Number of sums over a step that kernels add up.
+/// Number of sums per step that kernels compute.
 pub(super) const SUMS: u64 = 6;
-/// Maximum number of entries in the rows of own vertices. Kernels can't index more.
+/// Maximum number of entries in the rows of a rank's vertices. Kernels can't index more.
 pub(super) const MOST_ENTRIES: u64 = 1 << 31;
-/// Minimum number of entries of a piece.
+/// Minimum number of row entries of a piece (a range of the frontier's edges that is expanded at once).
 pub(super) const LEAST_PIECE: u64 = 1 << 14;
-/// Maximum number of entries of a piece.
+/// Maximum number of row entries of a piece.
 const MOST_PIECE: u64 = 1 << 30;
-/// Bytes per pair: its places in both arrays of a sort, plus its share of the counts.
+/// Bytes per pair: its elements in both arrays of a sort, and its share of the counts.
 const SLOT: u64 = 17;
 
 /// Sizes of the GPU arrays of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TraverseRoom {
     own: u64,
-    /// Number of entries in the rows of own vertices.
+    /// Number of entries in the rows of this rank's vertices.
     pub entries: u64,
     ranks: u64,
-    /// Number of entries of a piece.
+    /// Number of row entries of a piece.
     pub piece: u64,
 }
 
 impl TraverseRoom {
-    /// Returns the sizes for `own` own vertices with `entries` entries in their rows, with pieces of minimum size.
+    /// Returns the sizes for a rank that owns `own` vertices with `entries` entries in their rows. Pieces have the
+    /// minimum size.
     pub fn of(own: u64, entries: u64, ranks: usize) -> TraverseRoom {
         TraverseRoom { own, entries, ranks: ranks as u64, piece: LEAST_PIECE }
     }
 
-    /// Returns sizes with the largest useful piece for which all arrays fit `bytes` bytes.
+    /// Returns sizes with larger pieces. Pieces are as large as is useful, as long as all arrays fit `bytes` bytes.
     pub fn within(self, bytes: u64) -> TraverseRoom {
         let more = bytes.saturating_sub(self.bytes()) / SLOT / TILE * TILE;
         let useful = self.entries.next_multiple_of(TILE).clamp(LEAST_PIECE, MOST_PIECE);
         TraverseRoom { piece: (self.piece + more).min(useful), ..self }
     }
 
-    /// Returns the number of words of a bitmap of own vertices.
+    /// Returns the number of words of a bitmap of this rank's vertices.
     pub fn words(&self) -> u64 {
         self.own.div_ceil(32)
     }
@@ -81,9 +82,9 @@ pub fn least_bytes(own: u64, entries: u64, ranks: usize) -> u64 {
     TraverseRoom::of(own, entries, ranks).bytes()
 }
 
-/// Returns the maximum and the minimum bytes of host memory that a rank takes in addition to links. They are for the
-/// starts of rows while these are copied, for parents, and for pairs of other ranks. The rank has `gpu_memory` bytes of
-/// GPU memory, and owns `own` vertices with `entries` entries.
+/// Returns the most and the least bytes of host memory of a rank, not counting links between ranks. The bytes are for
+/// the starts of rows, for parents, and for pairs of other ranks. The rank has `gpu_memory` bytes of GPU memory. It
+/// owns `own` vertices with `entries` entries in their rows.
 pub fn host_bytes(own: u64, entries: u64, ranks: usize, gpu_memory: u64) -> [u64; 2] {
     let most = TraverseRoom::of(own, entries, ranks).within(gpu_memory).piece;
     [most, LEAST_PIECE].map(|piece| 8 * own + 4 + if ranks == 1 { 0 } else { 8 * piece })
@@ -106,7 +107,7 @@ mod tests {
                 }
             }
         }
-        // GPU memory does not determine how much the host needs: pieces are as small as host memory requires.
+        // The least host memory does not depend on GPU memory, because pieces can be small.
         let [most, fewest] = host_bytes(1 << 21, 1 << 26, 2, 40 << 30);
         assert_eq!(most - fewest, 8 * ((1 << 26) - LEAST_PIECE));
         assert_eq!(host_bytes(1 << 21, 1 << 26, 1, 40 << 30), [8 * (1 << 21) + 4; 2]);

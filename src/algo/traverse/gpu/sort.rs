@@ -1,5 +1,5 @@
-//! Sorts candidates on a GPU and drops repeats: a stable radix sort by keys in passes of 8 bits, then the first pair of
-//! each key.
+//! Sorts candidates (pairs of key and parent) on a GPU and drops repeats. A stable radix sort orders pairs by key in
+//! passes of 8 bits. Then the first pair of each key is kept.
 #![allow(unsafe_code)] // kernel launches
 
 use super::PROGRAM;
@@ -11,7 +11,7 @@ use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, Workspace};
 /// Number of threads per block; the kernels use the same number.
 const THREADS: u32 = 256;
 
-/// Kernels that sort the pairs of a piece, with the memory for them.
+/// Kernels that sort the pairs of a piece, and the arrays that they need.
 pub(super) struct PairSorter {
     count: Kernel,
     scatter: Kernel,
@@ -25,7 +25,7 @@ pub(super) struct PairSorter {
 }
 
 impl PairSorter {
-    /// Loads the kernels of `workspace`, for keys below `keys`.
+    /// Loads the kernels of `workspace`. All keys are below `keys`.
     pub fn load(
         workspace: &Workspace,
         pairs: [DeviceSlice<u64>; 2],
@@ -46,23 +46,23 @@ impl PairSorter {
         })
     }
 
-    /// Returns the array for unsorted pairs.
+    /// Returns the array for pairs before sorting.
     pub fn input(&self) -> DeviceSlice<u64> {
         self.pairs[0]
     }
 
-    /// Returns the array that contains the pairs after sorting and dropping repeats.
+    /// Returns the array for pairs after sorting and dropping repeats.
     pub fn output(&self) -> DeviceSlice<u64> {
         self.pairs[1 - self.sorted()]
     }
 
-    /// Returns the index of the array with the sorted pairs: each pass moves them from one array to the other.
+    /// Returns the index of the array that has the sorted pairs. Each pass moves pairs from one array to the other.
     fn sorted(&self) -> usize {
         self.passes as usize % 2
     }
 
-    /// Returns the number of tiles of `count` pairs, and a grid with one block per tile, or as many blocks as fill the
-    /// GPU.
+    /// Returns the number of tiles (parts of the array that a thread block sorts) for `count` pairs. Also returns a
+    /// grid with one block per tile, but at most as many blocks as fill the GPU.
     fn tiles(queue: &Queue, count: u32) -> (u32, Grid) {
         let tiles = u64::from(count).div_ceil(TILE) as u32;
         (tiles, queue.grid(u64::from(tiles) * u64::from(THREADS)))
@@ -106,8 +106,8 @@ impl PairSorter {
         unsafe { queue.launch(&self.unique, grid, arguments) }
     }
 
-    /// Writes to `ends` where the pairs of each rank end in [`Self::output`]. Reads their total number from `sums`, and adds
-    /// to `sums` how many pairs this rank has and how many it sends.
+    /// Writes the end of each rank's group of pairs in [`Self::output`] to `ends`. Reads the number of pairs from
+    /// `sums`. Adds the number of pairs for this rank's vertices, and the number of pairs to send, to `sums`.
     pub fn ends(
         &self,
         queue: &Queue,

@@ -1,6 +1,6 @@
 //! Counterpart of a struct in `kernels/traverse.cu`; the layouts must match.
 
-/// The vertices that a rank owns, as kernels see them: addresses in GPU memory and sizes.
+/// The vertices that a rank owns, in the form that kernels read: GPU addresses and sizes.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(super) struct Owned {

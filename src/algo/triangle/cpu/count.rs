@@ -1,4 +1,6 @@
-//! Counts a unit of work: all wedges of a partner block whose middle is a row of the front block.
+//! Counts triangles `a < b < c` on the CPU by units. A unit is a pair of blocks: the front block has the rows of the
+//! corners `b`, and the partner block has the rows of the corners `c`. Each pair of entries `a`, `b` of a row `c` is a
+//! wedge, which is tested for the edge from `a` to `b`.
 
 use crate::algo::triangle::cpu::groups::{EntrySorter, Groups};
 use crate::algo::triangle::cpu::hubs::{HubBits, RowBits};
@@ -13,53 +15,54 @@ use rayon::prelude::*;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Number of vertices in the hub corner. Its bits take 17 MB, which stays in a shared cache; twice as many vertices
-/// take 68 MB.
+/// Number of hubs, which are the vertices of highest degree. The bits of the edges between them take 17 MB, which stay
+/// in a shared cache; for twice as many hubs they take 68 MB.
 pub const HUBS: u32 = 1 << 14;
 
-/// Number of partner entries in a tile. Its heads (at most 16 MB) are read in random order, so they should stay in a
+/// Number of row entries in a tile, which is a range of rows of a partner block, unless the graph is large. The heads
+/// of a tile (the parts of its rows before an entry, at most 16 MB) are read in random order, so they should stay in a
 /// shared cache.
 const TILE_ENTRIES: u64 = 1 << 21;
-/// In a large graph a tile has at least one in this many of all entries, up to `MAX_TILE_ENTRIES`. Each tile goes
-/// through the rows of the fronts once, and in smaller tiles fewer entries share a row.
+/// Number of tiles (ranges of rows counted at a time) of a large graph, unless a tile would exceed `MAX_TILE_ENTRIES`.
+/// Each tile fetches the rows of the front blocks once, so smaller tiles fetch them more often.
 const TILES: u64 = 1 << 9;
-/// Number of entries of the largest tiles, which is that of the largest blocks.
+/// Maximum number of row entries in a tile. It equals the largest target size of a block.
 const MAX_TILE_ENTRIES: u64 = 1 << 24;
 
-/// Minimum sizes of tiles if memory is scarce. Tiles shrink to the first size, then the number of hubs shrinks, then
-/// tiles shrink further.
+/// Lower bounds of the entries in a tile and of the number of hubs, for scarce memory. Tiles shrink to the first size,
+/// then the number of hubs shrinks, then tiles shrink to the second size.
 const LEAST_TILES: [usize; 2] = [1 << 18, 1 << 15];
 const LEAST_HUBS: u32 = 1 << 11;
 
-/// Number of partner entries that a thread takes at a time in the hub corner.
+/// Number of row entries that a thread takes at a time to test wedges between hubs.
 const PART_ENTRIES: usize = 1 << 16;
 
-/// Settings of the count. They do not change its result.
+/// Settings of triangle counting on the CPU. They do not change its result.
 #[derive(Debug, Clone, Copy)]
 pub struct Settings {
     /// Number of threads, which come from rayon's current pool.
     pub threads: usize,
     /// Instruction set to use, if the CPU has it.
     pub isa: Isa,
-    /// Ids below this number are in the hub corner.
+    /// Number of hubs: vertices with ids below this number.
     pub hubs: u32,
-    /// Number of partner entries in a tile.
+    /// Number of row entries in a tile, the part of a partner block that is counted at a time.
     pub tile: usize,
 }
 
 impl Settings {
-    /// Returns the fastest settings for this CPU and a graph of `entries` entries.
+    /// Returns the fastest settings for this CPU and a graph of `entries` row entries.
     pub fn new(threads: usize, entries: u64) -> Settings {
         let tile = (entries / TILES).clamp(TILE_ENTRIES, MAX_TILE_ENTRIES).min(entries.max(1)) as usize;
         Settings { threads: threads.max(1), isa: Isa::detect(), hubs: HUBS, tile }
     }
 
-    /// Returns the fastest settings whose scratch memory takes at most half of `free` bytes, so that the rest is left
-    /// for rows of fronts. If there are none, returns the settings that need least memory.
+    /// Returns the fastest settings whose scratch memory takes at most half of `free` bytes. The other half is for
+    /// resident front blocks. If no settings fit, returns those that need least memory.
     pub fn within(threads: usize, entries: u64, vertices: u64, max_row: u64, free: u64) -> Settings {
         let mut settings = Settings::new(threads, entries);
         while Counter::scratch_bytes(&settings, vertices, max_row) > free / 2 {
-            // Up to a size, the bits of hubs save more time than the entries of a tile.
+            // Down to these sizes, memory for the bits of hubs saves more time than memory for larger tiles.
             match settings {
                 Settings { tile, .. } if tile > LEAST_TILES[0] => settings.tile = (tile / 2).max(LEAST_TILES[0]),
                 Settings { hubs, .. } if hubs > LEAST_HUBS => settings.hubs = (hubs / 2).max(LEAST_HUBS),
@@ -75,13 +78,13 @@ impl Settings {
     }
 }
 
-/// Maximum number of resident fronts; bounds the sums that a thread keeps for them.
+/// Maximum number of front blocks that are resident at a time. Each thread keeps one sum per front block.
 pub const MAX_FRONTS: usize = 1 << 10;
 
-/// Number of entries that a thread sorts at a time.
+/// Number of tile entries that a thread sorts at a time.
 const SORTED: usize = 1 << 15;
 
-/// Counts the units of one partner after another, with all threads on each.
+/// Counts triangles on the CPU, one partner block after another. All threads work on the same partner block.
 #[derive(Debug)]
 pub struct Counter {
     settings: Settings,
@@ -96,12 +99,12 @@ struct CountWorker {
     bits: RowBits,
     marks: Box<Marks>,
     sorter: EntrySorter,
-    /// One count per front.
+    /// Triangles and tested wedges so far, one count per front block.
     counts: Vec<PairCount>,
 }
 
 impl Counter {
-    /// Returns the bytes that a counter allocates for rows of at most `max_row` entries.
+    /// Returns the bytes of memory that a counter allocates for rows of at most `max_row` entries.
     pub fn scratch_bytes(settings: &Settings, vertices: u64, max_row: u64) -> u64 {
         let hubs = hub_limit(settings, vertices);
         let entries = settings.tile as u64 + max_row;
@@ -129,7 +132,8 @@ impl Counter {
         }
     }
 
-    /// Makes `fronts` resident for any number of partners. They are consecutive blocks, at most [`MAX_FRONTS`].
+    /// Makes the consecutive blocks `fronts` resident, to count any number of partner blocks with them. There are at
+    /// most [`MAX_FRONTS`].
     pub fn fronts<'c, 'f>(&'c mut self, fronts: Vec<Block<'f>>) -> Fronts<'c, 'f> {
         self.hubs.set(&fronts, self.settings.hubs);
         Fronts { counter: self, fronts }
@@ -140,7 +144,7 @@ fn hub_limit(settings: &Settings, vertices: u64) -> u32 {
     u64::from(settings.hubs).min(vertices) as u32
 }
 
-/// Resident front blocks, whose rows are the middles of the wedges to count.
+/// Resident front blocks. A triangle `a < b < c` is counted with the front block that has row `b`.
 #[derive(Debug)]
 pub struct Fronts<'c, 'f> {
     counter: &'c mut Counter,
@@ -148,10 +152,10 @@ pub struct Fronts<'c, 'f> {
 }
 
 impl Fronts<'_, '_> {
-    /// Counts the units of `partner`, limited to its tile, with each front that is `wanted`. Returns one count per
-    /// front; fronts that are not wanted have zeros. If `per_vertex` is given, each triangle is added to the counters of
-    /// its three corners, which are indexed by id. Returns `None` if `stop` returned true; it is called every few
-    /// milliseconds. The counters contain part of the units then.
+    /// Counts the triangles of the rows in `partner` with each front block that is `wanted`. Returns one count per
+    /// front block, which is zero if the block is not wanted. If `per_vertex` is given, each triangle is added to the
+    /// counters of its three corners, by id. `stop` is called every few milliseconds. If it returns true, the result is
+    /// `None`, and the counters include only some of the triangles.
     pub fn partner(
         &mut self,
         partner: Tile<'_>,
@@ -185,7 +189,7 @@ impl Fronts<'_, '_> {
         let (whole, partner) = (partner, partner.partner);
 
         if !hubs.rows().is_empty() {
-            // Small partners are divided into small parts, so that every thread has several.
+            // Small partner blocks are divided into small parts, so that every thread gets several.
             let parts = (whole.entries() / PART_ENTRIES).max(16 * settings.threads);
             let next = AtomicUsize::new(0);
             each(&mut workers, |worker, tally, pace| {
@@ -224,7 +228,7 @@ impl Fronts<'_, '_> {
     }
 }
 
-/// Returns the ids within `all` that are rows of wanted fronts, as ascending ranges.
+/// Returns the ids in `all` whose rows are in wanted front blocks, as ascending ranges.
 fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) -> Vec<Range<u32>> {
     let mut ids: Vec<Range<u32>> = Vec::new();
     for (front, _) in fronts.iter().zip(wanted).filter(|&(_, &wanted)| wanted) {
@@ -238,7 +242,7 @@ fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) -> Vec<Range<
     ids
 }
 
-/// Runs `work` on every worker. Returns `None` if any was stopped.
+/// Runs `work` on every worker. Returns `None` if any worker was stopped.
 fn each<'p, T: Tally>(
     workers: &mut [(&mut CountWorker, T, Pace<'p>)],
     work: impl Fn(&mut CountWorker, &mut T, &mut Pace<'p>) -> Option<()> + Sync,
@@ -247,7 +251,7 @@ fn each<'p, T: Tally>(
 }
 
 impl CountWorker {
-    /// Counts the wedges of the tile whose middle is a hub, and the triangles among them.
+    /// Counts the triangles `a < b < c` of the tile whose corner `b` is a hub, and the wedges tested for them.
     #[allow(clippy::too_many_arguments)]
     fn corner<T: Tally>(
         &mut self,
@@ -285,7 +289,7 @@ impl CountWorker {
     }
 }
 
-/// Returns the number of wedges of a row whose middles are its entries `low .. high`.
+/// Returns the number of wedges `a < b < c` of a row `c` whose `b` is one of the row's entries `low..high`.
 fn wedges(low: usize, high: usize) -> u64 {
     let below = |n: u64| n * n.saturating_sub(1) / 2;
     below(high as u64) - below(low as u64)

@@ -1,20 +1,21 @@
-//! Groups the entries of a tile by middle in two steps. First all threads distribute them to some thousand buckets of
-//! middles. Then the thread that takes a bucket sorts it by middle.
+//! Groups the entries of a tile (a range of rows) by id, in two steps. The id of an entry is the middle corner `b` of
+//! wedges `a < b < c`. First all threads distribute the entries to some thousand buckets, each for a range of ids. Then
+//! the thread that takes a bucket sorts it.
 //!
-//! A bucket is read by one thread and fits its caches, so neither step accesses memory at random. Rows of the fronts
-//! that do not occur cost nothing.
+//! A bucket is read by one thread and fits its caches, so neither step accesses memory at random. Rows of front blocks
+//! that are no entry of the tile cost nothing.
 
 use crate::algo::triangle::cpu::tile::{Tile, TileEntry};
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Maximum number of buckets: one cache line of each fits a second-level cache while they are filled.
+/// Maximum number of buckets. One cache line of each bucket fits a second-level cache while buckets are filled.
 const MAX_BUCKETS: usize = 1 << 12;
 
-/// Target number of entries per bucket. With fewer entries, going through buckets costs more than sorting.
+/// Target number of entries per bucket. With fewer entries, handling a bucket costs more than sorting it.
 const BUCKET_ENTRIES: usize = 1 << 9;
 
-/// Maximum range of middles that are sorted by counting.
+/// Largest range of ids for which entries are sorted by counting. Wider ranges are sorted by comparison.
 const MAX_COUNTED: usize = 1 << 16;
 
 /// The division of ids into buckets: 2^`mantissa` buckets for every doubling of the id, because entries and wedges are
@@ -44,25 +45,25 @@ impl BucketCut {
     }
 }
 
-/// The entries of a tile in buckets, shared by all threads.
+/// The entries of a tile, distributed to buckets by id. All threads share it.
 #[derive(Debug)]
 pub struct Groups {
     cut: BucketCut,
-    /// Entries by part of the tile's rows, and within a part by bucket.
+    /// The entries of the tile, ordered by part of the tile (one per thread), then by bucket.
     entries: Vec<TileEntry>,
     parts: Vec<TilePart>,
 }
 
 #[derive(Debug)]
 struct TilePart {
-    /// Start of the part's entries.
+    /// Index of the part's first entry among all entries of the tile.
     at: usize,
-    /// End of each bucket of the part, relative to `at`.
+    /// End of each bucket in the part, relative to `at`.
     ends: Vec<u32>,
 }
 
 impl Groups {
-    /// Returns the bytes for tiles of `entries` entries and `threads` threads.
+    /// Returns the bytes of memory for tiles of `entries` entries and `threads` threads.
     pub fn bytes(entries: u64, threads: usize) -> u64 {
         entries * size_of::<TileEntry>() as u64 + (threads * MAX_BUCKETS * size_of::<u32>()) as u64
     }
@@ -77,7 +78,8 @@ impl Groups {
         }
     }
 
-    /// Distributes the entries of `tile` that are in `ids`: ascending ranges, at least one.
+    /// Distributes the entries of `tile` whose ids are in `ids` to buckets. `ids` has at least one range, and its
+    /// ranges ascend.
     pub fn fill(&mut self, tile: Tile<'_>, ids: &[Range<u32>]) {
         let buckets = (tile.entries() / BUCKET_ENTRIES).clamp(1, MAX_BUCKETS);
         let cut = BucketCut::new(&(ids[0].start..ids[ids.len() - 1].end), buckets);
@@ -114,7 +116,7 @@ impl Groups {
         self.cut.buckets
     }
 
-    /// Returns the entries of a bucket, in several pieces.
+    /// Returns the entries of a bucket as one slice per part of the tile.
     pub fn bucket(&self, bucket: usize) -> impl Iterator<Item = &[TileEntry]> {
         self.parts.iter().map(move |part| {
             let start = if bucket == 0 { 0 } else { part.ends[bucket - 1] };
@@ -123,7 +125,7 @@ impl Groups {
     }
 }
 
-/// Sorts the entries of a bucket in batches, for one thread.
+/// Memory with which one thread sorts the entries of a bucket, at most `most` at a time.
 #[derive(Debug)]
 pub struct EntrySorter {
     most: usize,
@@ -133,20 +135,20 @@ pub struct EntrySorter {
 }
 
 impl EntrySorter {
-    /// Returns the bytes for batches of `most` entries.
+    /// Returns the bytes of memory for sorting `most` entries at a time.
     pub fn bytes(most: usize) -> u64 {
         (2 * most * size_of::<TileEntry>() + MAX_COUNTED.min(2 * most) * size_of::<u32>()) as u64
     }
 
-    /// Creates a sorter for batches of `most` entries, at least one.
+    /// Creates memory for sorting `most` entries at a time. `most` is at least 1.
     pub fn new(most: usize) -> EntrySorter {
         let entries = || Vec::with_capacity(most);
         let counts = Vec::with_capacity(MAX_COUNTED.min(2 * most));
         EntrySorter { most, entries: entries(), sorted: entries(), counts }
     }
 
-    /// Sorts the entries of all `pieces` by middle, in batches, and calls `take` with each batch. Returns `None` as
-    /// soon as `take` does.
+    /// Sorts the entries of all `pieces` by id, at most `most` at a time, and calls `take` with each sorted run.
+    /// Returns `None` as soon as `take` does.
     pub fn sorted<'a>(
         &mut self,
         pieces: impl Iterator<Item = &'a [TileEntry]>,
@@ -208,7 +210,7 @@ mod tests {
             let ids = start..start.saturating_add(len).max(start.saturating_add(1));
             prop_assume!(!ids.is_empty());
             let cut = BucketCut::new(&ids, most);
-            // With one mantissa bit there are at most 31 buckets and the two lowest ids; fewer are impossible.
+            // The coarsest division has a bucket for id 0 and one for each of the 32 powers of two.
             prop_assert!(cut.buckets <= most.max(33));
             prop_assert_eq!((cut.of(ids.start), cut.of(ids.end - 1)), (0, cut.buckets - 1));
             let id = ids.start + at % (ids.end - ids.start);

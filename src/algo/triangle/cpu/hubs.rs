@@ -1,4 +1,4 @@
-//! Bits of hubs: the corner of the oriented graph in which both ends are hubs, as a triangular bit matrix.
+//! The edges between hubs (the vertices of highest degree) as a triangular bit matrix, the *hub corner*.
 //!
 //! Hubs have most wedges. Rows among hubs are so dense that testing 512 wedges with one AND and one population count is
 //! much faster than lookups. This holds even if a chunk of 512 ids has a single entry, because either way one cache
@@ -7,7 +7,7 @@
 use crate::graph::csr::Block;
 use rayon::prelude::*;
 
-/// Number of ids per chunk.
+/// Number of vertex ids per chunk of bits.
 pub const CHUNK_IDS: u32 = 512;
 
 /// The bits of 512 consecutive ids: one cache line, one AVX-512 register.
@@ -15,7 +15,7 @@ pub const CHUNK_IDS: u32 = 512;
 #[repr(align(64))]
 pub struct Chunk(pub [u64; 8]);
 
-/// Rows of the front block that are hubs, as bits. Row `b` has chunks `0 ..= b / 512`.
+/// Rows of hubs in the resident front blocks, as bits. Row `b` has the chunks `0 ..= b / 512`, of 512 ids each.
 #[derive(Debug)]
 pub struct HubBits {
     first: u32,
@@ -23,14 +23,14 @@ pub struct HubBits {
     chunks: Vec<Chunk>,
 }
 
-/// Returns the number of chunks of all rows below `row`.
+/// Returns the number of chunks (of 512 bits) in all rows before `row`.
 fn chunks_below(row: u32) -> usize {
     let (group, within) = ((row / CHUNK_IDS) as usize, (row % CHUNK_IDS) as usize);
     CHUNK_IDS as usize * group * (group + 1) / 2 + within * (group + 1)
 }
 
 impl HubBits {
-    /// Returns the bytes of the matrix of rows `0 .. limit`, the most that a front block can have.
+    /// Returns the bytes of memory of a bit matrix with the rows `0..limit`.
     pub fn bytes(limit: u32) -> u64 {
         (chunks_below(limit) * size_of::<Chunk>()) as u64
     }
@@ -40,7 +40,7 @@ impl HubBits {
         HubBits { first: 0, end: 0, chunks: Vec::with_capacity(chunks_below(limit)) }
     }
 
-    /// Sets the bits of the rows of `fronts` (consecutive blocks) that are below `limit`.
+    /// Replaces the matrix by the rows below `limit` of the consecutive blocks `fronts`.
     pub fn set(&mut self, fronts: &[Block<'_>], limit: u32) {
         self.first = fronts.first().map_or(0, |front| front.first_row.min(limit));
         self.end = fronts.last().map_or(0, |front| front.end_row().min(limit));
@@ -50,7 +50,7 @@ impl HubBits {
         for front in fronts {
             let mut row = front.first_row;
             while row < front.end_row().min(limit) {
-                // All rows of a group have the same number of chunks.
+                // The 512 rows of a group have the same number of chunks.
                 let group = row / CHUNK_IDS;
                 let group_end = ((group + 1) * CHUNK_IDS).min(front.end_row()).min(limit);
                 let width = group as usize + 1;
@@ -85,17 +85,17 @@ fn set_bit(chunks: &mut [Chunk], id: u32) {
     chunk.0[(id % CHUNK_IDS / 64) as usize] |= 1 << (id % 64);
 }
 
-/// The hub entries of one row as bits, without empty chunks.
+/// Neighbours of one vertex that are hubs, as bits. Chunks of 512 ids without such a neighbour are left out.
 #[derive(Debug, Default)]
 pub struct RowBits {
-    /// Number of each chunk, ascending.
+    /// Numbers of the chunks that are not empty, ascending.
     pub places: Vec<u16>,
-    /// The bits, in the order of `places`.
+    /// The bits of the chunks that are not empty, in the order of `places`.
     pub chunks: Vec<Chunk>,
 }
 
 impl RowBits {
-    /// Returns the bytes for rows of hubs below `limit`.
+    /// Returns the bytes of memory for a row of hubs below `limit`.
     pub fn bytes(limit: u32) -> u64 {
         u64::from(limit.div_ceil(CHUNK_IDS)) * (size_of::<Chunk>() + size_of::<u16>()) as u64
     }
@@ -106,7 +106,7 @@ impl RowBits {
         RowBits { places: Vec::with_capacity(chunks), chunks: Vec::with_capacity(chunks) }
     }
 
-    /// Sets the bits of `hubs`, which is ascending.
+    /// Replaces the row by the bits of the ids `hubs`, which are ascending.
     #[inline]
     pub fn set(&mut self, hubs: &[u32]) {
         self.places.clear();

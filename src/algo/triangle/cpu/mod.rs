@@ -1,15 +1,16 @@
-//! Counts units on the CPU. A unit is the triangles of a pair of blocks; its wedges (paths of two edges) are tested for
-//! the edge that closes them.
+//! Counts triangles on the CPU by units. A unit is a pair of blocks: a front block, which stays in memory, and a
+//! partner block, which streams past it. The wedges of the unit (paths of two edges) are tested for the edge that
+//! closes them to a triangle.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `count` | a unit: all wedges of a pair of blocks |
+//! | `count` | the count of a unit: all wedges of a pair of blocks |
 //! | `tile` | parts of a partner block, and their entries |
-//! | `wedges`, `groups` | wedges grouped by their middle vertex, so that its row is marked once |
+//! | `wedges`, `groups` | wedges `a < b < c` grouped by `b`, so that row `b` is marked once |
 //! | `probe` | the inner loops, for three kinds of CPU |
 //! | `hubs` | the edges between hubs as a matrix of bits |
-//! | `tally` | what is added up: a total, or counts per vertex |
-//! | `pace` | asks from time to time whether to stop |
+//! | `tally` | the sums: a total, or counts per vertex |
+//! | `pace` | checks from time to time whether to stop |
 
 pub mod count;
 pub mod groups;
@@ -29,29 +30,31 @@ use crate::memory::{Budget, Reservation};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::AtomicU64;
 
-/// Number of turns that each of several ranks should have with the partners of its fronts.
+/// Number of work items that each of several ranks should get for each group of resident front blocks.
 const TURNS: usize = 16;
-/// Minimum number of entries of a part of a partner: rows of fronts are marked once for each part.
+/// Minimum number of row entries in a work item, which is a part of a partner block. The rows of the front blocks are
+/// marked once per work item.
 const LEAST_ITEM: usize = 1 << 20;
 
-/// The backend that counts on the CPU: all threads count the units of one partner after another.
+/// The backend that counts triangles on the CPU. All threads work on one partner block after another.
 pub struct Cpu<'a> {
     counter: Counter,
     pool: ThreadPool,
     per_vertex: Option<&'a [AtomicU64]>,
     stop: Stop<'a>,
-    /// Maximum bytes of fronts in memory: what is left of the budget, although mapped pages do not count.
+    /// Maximum bytes of resident front blocks. It is the free part of the budget, although mapped files do not count
+    /// against the budget.
     resident: u64,
     least_item: usize,
     _scratch: Reservation,
 }
 
 impl<'a> Cpu<'a> {
-    /// Prepares to count the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to
-    /// `per_vertex`, if given. `stop` returns the signal that ends the counting.
+    /// Prepares to count the triangles of `graph`, which has `vertices` vertices. Counts per vertex are added to
+    /// `per_vertex`, if given. `stop` returns the signal that ends the count, if there is one.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the scratch memory does not fit; [`Error::Io`] if no threads can be started.
+    /// [`Error::Limit`] if the scratch memory does not fit; [`Error::Internal`] if no threads can be started.
     pub fn new(
         graph: &Catalogue,
         vertices: u64,
@@ -70,26 +73,28 @@ impl<'a> Cpu<'a> {
         Ok(Cpu { counter, pool, per_vertex, stop, resident: budget.free(), least_item: LEAST_ITEM, _scratch: scratch })
     }
 
-    /// Changes the minimum size of parts of partners to `entries` entries.
+    /// Sets the minimum number of row entries in a work item.
     #[cfg(test)]
     pub(crate) fn with_least_item(self, entries: usize) -> Self {
         Cpu { least_item: entries, ..self }
     }
 
-    /// Returns the maximum bytes of resident fronts. Ranks that count together need the same value.
+    /// Returns a reference to the maximum bytes of resident front blocks. Ranks that count together must set it to the
+    /// same value.
     pub fn resident(&mut self) -> &mut u64 {
         &mut self.resident
     }
 }
 
-/// Returns the partners that pass the fronts, and the number of parts into which each is divided, with about the same
-/// number of entries. With several ranks each should get many turns, so if there are few blocks, partners are divided.
+/// Returns the partner blocks to count with the resident front blocks, and the number of parts into which each is
+/// divided. The parts, which have about the same number of entries, are the work items. If there are few partner
+/// blocks, they are divided so that each rank gets many items.
 fn items(work: &Work<'_>, least: usize) -> (Vec<usize>, usize) {
     let turns = if work.turns.ranks() == 1 { 1 } else { TURNS * work.turns.ranks() };
     let partners = work.fronts.start..work.graph.len();
     let at_least = turns.div_ceil(partners.len().max(1));
     let partners: Vec<_> = partners.filter(|&partner| work.wants_any(std::iter::once(partner))).collect();
-    // All partners have the same number of parts, so that ranks know where a partner ends.
+    // All partner blocks have the same number of parts, so that every rank can compute the block of an item.
     let entries = partners.iter().map(|&partner| work.graph.block(partner).targets.len()).max();
     (partners, at_least.min(entries.unwrap_or(0).div_ceil(least).max(1)))
 }
@@ -120,7 +125,7 @@ impl Backend for Cpu<'_> {
                 continue;
             }
             let counts = pool.install(|| fronts.partner(tile, &wanted, *per_vertex, &stopping));
-            // Release the pages of the partner to make room for the next.
+            // Release the pages of this partner block to make room for the next.
             if !work.fronts.contains(&partner) {
                 work.graph.release(partner);
             }

@@ -1,8 +1,8 @@
-//! Asks from time to time whether a count must stop.
+//! Checks from time to time whether a count must stop.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
-/// Calls `stop` from time to time: after some millions of steps, which take a few milliseconds.
+/// Counter of a thread's steps that calls `stop` after some millions of steps, which take a few milliseconds.
 pub struct Pace<'a> {
     work: usize,
     stop: &'a (dyn Fn() -> bool + Sync),
@@ -12,7 +12,7 @@ pub struct Pace<'a> {
 impl<'a> Pace<'a> {
     const STEPS: usize = 1 << 23;
 
-    /// Starts a thread's pace. `stopped` is set once `stop` has returned true on any thread.
+    /// Starts the counter of a thread. `stopped` is set once `stop` has returned true on any thread.
     pub fn new(stop: &'a (dyn Fn() -> bool + Sync), stopped: &'a AtomicBool) -> Pace<'a> {
         Pace { work: 0, stop, stopped }
     }

@@ -1,4 +1,4 @@
-//! The inner loops of triangle counting, for three instruction sets; the choice is made at run time.
+//! The inner loops of triangle counting, for three instruction sets. [`Isa::detect`] chooses one at run time.
 #![allow(unsafe_code)] // vector instructions, behind a check that the processor has them
 
 use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, Chunk, HubBits, RowBits};
@@ -6,20 +6,20 @@ use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, Chunk, HubBits, RowBits};
 /// Number of words of a [`Marks`] bitmap: 512 KiB, so that a thread's marks stay in its L2 cache.
 pub const MARK_WORDS: usize = 1 << 16;
 
-/// Ids below this can be marked.
+/// Number of ids that a [`Marks`] bitmap covers, from id 0 on.
 pub const MARK_IDS: u32 = (MARK_WORDS * 64) as u32;
 
 /// A bitmap with one bit for each id below [`MARK_IDS`].
 pub type Marks = [u64; MARK_WORDS];
 
-/// The instruction set of the inner loops. All give the same counts.
+/// An instruction set for the inner loops. Counts do not depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Isa {
     /// AVX-512 with population counts of vectors.
     Avx512,
     /// AVX2, with scalar population counts.
     Avx2,
-    /// The baseline of the target.
+    /// The baseline instructions of the target.
     Plain,
 }
 
@@ -57,12 +57,13 @@ impl Isa {
 pub struct Prober(Isa);
 
 impl Prober {
-    /// Uses `wanted` if the CPU has it, otherwise the best it has.
+    /// Uses `wanted` if the CPU has it, otherwise the best instruction set that it has.
     pub fn new(wanted: Isa) -> Prober {
         Prober(if wanted.is_available() { wanted } else { Isa::detect() })
     }
 
-    /// Returns Σ over `b` in `middles` of |row `b` ∩ `bits`|, by words of the hub matrix. `middles` is ascending.
+    /// For each `b` in `middles`, counts the hubs that are both in row `b` and in `bits`. Returns the sum. `middles`
+    /// ascends.
     #[inline]
     pub fn hub_rows(self, hubs: &HubBits, bits: &RowBits, middles: &[u32]) -> u64 {
         match self.0 {
@@ -76,7 +77,8 @@ impl Prober {
         }
     }
 
-    /// Returns how many ids of `head` are marked. All must be below [`MARK_IDS`], otherwise the count is wrong.
+    /// Returns how many ids in `head` have their bit set in `marks`. All ids must be below [`MARK_IDS`], otherwise the
+    /// count is wrong.
     #[inline]
     pub fn count_marked(self, marks: &Marks, head: &[u32]) -> u64 {
         match self.0 {
@@ -88,7 +90,7 @@ impl Prober {
     }
 }
 
-/// Prefetches the first cache lines of `head`, because heads are anywhere in the partner.
+/// Prefetches the first cache lines of `head`, the beginning of a row at a random address.
 #[inline]
 pub fn prefetch(head: &[u32]) {
     #[cfg(target_arch = "x86_64")]
@@ -103,8 +105,8 @@ pub fn prefetch(head: &[u32]) {
     let _ = head;
 }
 
-/// Returns true if `id`, which must be below [`MARK_IDS`], is marked. The mask costs nothing and avoids the bounds
-/// check.
+/// Returns true if the bit of `id`, which must be below [`MARK_IDS`], is set. Masking the word's index costs nothing
+/// and avoids the bounds check.
 #[inline(always)]
 pub fn is_marked(marks: &Marks, id: u32) -> bool {
     marks[(id >> 6) as usize & (MARK_WORDS - 1)] >> (id & 63) & 1 != 0
@@ -124,13 +126,14 @@ fn count_marked_plain(marks: &Marks, head: &[u32]) -> u64 {
 }
 
 #[cfg(target_arch = "x86_64")]
-// Without AVX2: with it, the compiler would vectorise the lookups and move each lane in and out separately.
+// AVX2 is left out, because the compiler would vectorise the lookups and move each vector element separately.
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 fn count_marked_bmi2(marks: &Marks, head: &[u32]) -> u64 {
     count_marked_plain(marks, head)
 }
 
-/// Calls `each` with every chunk of row `b` and the chunk of `bits` for the same ids, for all `b` of `middles`.
+/// For each `b` in `middles`, calls `each` with every chunk (512 bits) of row `b` for which `bits` has a chunk of the
+/// same ids, and with that chunk.
 #[inline(always)]
 fn each_chunk(hubs: &HubBits, bits: &RowBits, middles: &[u32], mut each: impl FnMut(&Chunk, &Chunk)) {
     let mut reach = 0;

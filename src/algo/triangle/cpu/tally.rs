@@ -1,23 +1,25 @@
-//! Sums that are made while wedges are tested: a total, or one count for each corner.
+//! Adds up the triangles that are found, in total or per vertex. A triangle `a < b < c` is a closed wedge: row `c` has
+//! the entries `a` and `b`, and row `b` has the entry `a`.
 
 use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, HubBits, RowBits};
 use crate::algo::triangle::cpu::probe::{Marks, Prober, is_marked};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Counts the closed wedges of a thread. Every method returns how many there were.
+/// Adds up the triangles (closed wedges) that a thread finds. Every method returns how many it found.
 pub trait Tally: Send {
-    /// Counts the wedges of row `c` whose `a` is in `bits` and whose `b` is in `middles`, ascending hubs.
+    /// Counts the triangles `a < b < c` of row `c` whose `a` is in `bits` and whose `b` is in `middles`, an ascending
+    /// list of hubs.
     fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, middles: &[u32], c: u32) -> u64;
 
-    /// Counts the wedges `a`, `b` of row `c` for all `a` of `head` that are marked. `c` is a closure because finding it
-    /// takes a search, which is only made if it is needed.
+    /// Counts the triangles `a < b < c` for each `a` in `head` whose bit is set in `marks`. `c` is a closure, because
+    /// finding the id takes a search that many calls do not need.
     fn marked(&mut self, prober: Prober, marks: &Marks, head: &[u32], b: u32, c: impl Fn() -> u32) -> u64;
 
     /// Counts the triangle `a`, `b`, `c`.
     fn triangle(&mut self, a: u32, b: u32, c: u32) -> u64;
 }
 
-/// Counts only the total.
+/// The tally that counts only the total number of triangles.
 #[derive(Debug, Clone, Copy)]
 pub struct Total;
 
@@ -38,8 +40,9 @@ impl Tally for Total {
     }
 }
 
-/// Adds one to each corner of each triangle. Hubs are corners so often that threads would contend for their counters.
-/// Each thread has its own counters for hubs, which are added to the shared ones when it is dropped.
+/// The tally that adds each triangle to the counters of its three corners. Hubs are corners so often that threads would
+/// contend for their counters. So each thread has its own counters for hubs, which are added to the shared counters
+/// when the tally is dropped.
 #[derive(Debug)]
 pub struct Corners<'a> {
     shared: &'a [AtomicU64],

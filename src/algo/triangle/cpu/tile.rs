@@ -1,27 +1,27 @@
-//! Tiles: the parts of a partner block whose wedges are counted at a time.
+//! Tiles. A tile is a range of rows of a partner block, whose wedges are counted at a time.
 
 use crate::graph::csr::Block;
 use std::ops::Range;
 
-/// An entry `b` of a row `c`, with the number of entries before it, each of which makes a wedge with it.
+/// An entry `b` of a row `c`. Each entry `a` before it in the row makes a wedge `a < b < c`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TileEntry {
-    /// The entry itself, a vertex id.
+    /// The entry: the id of vertex `b`.
     pub middle: u32,
-    /// Start of its row in the partner's targets.
+    /// Index in the block's targets at which row `c` starts.
     pub start: u32,
-    /// Number of entries before it in the row.
+    /// Number of entries before this one in the row.
     pub len: u32,
 }
 
-/// A range of rows of the partner.
+/// A range of rows of a partner block.
 #[derive(Debug, Clone, Copy)]
 pub struct Tile<'a> {
-    /// Block of the rows `c`.
+    /// The block to which the rows belong.
     pub partner: Block<'a>,
-    /// First local row of the tile.
+    /// Index in the block of the first row of the tile.
     pub first: usize,
-    /// One past the last local row of the tile.
+    /// Index in the block of the row after the last one of the tile.
     pub end: usize,
 }
 
@@ -31,12 +31,12 @@ impl<'a> Tile<'a> {
         Tile { partner, first: 0, end: partner.rows() }
     }
 
-    /// Returns the number of entries.
+    /// Returns the number of entries in the tile.
     pub fn entries(self) -> usize {
         (self.partner.offsets[self.end] - self.partner.offsets[self.first]) as usize
     }
 
-    /// Returns the `part`-th of `parts` tiles into which this tile divides, with about the same number of entries each.
+    /// Divides this tile into `parts` tiles with about the same number of entries, and returns number `part`.
     pub fn part(self, part: usize, parts: usize) -> Tile<'a> {
         let offsets = &self.partner.offsets[self.first..=self.end];
         let start = offsets[0] as usize;
@@ -48,7 +48,7 @@ impl<'a> Tile<'a> {
         Tile { first: cut(part), end, ..self }
     }
 
-    /// Calls `take` with each entry in `ids` (ascending ranges) that has other entries before it.
+    /// Calls `take` with each entry that is in `ids` (ascending ranges) and has other entries before it in its row.
     #[inline]
     pub fn each(self, ids: &[Range<u32>], mut take: impl FnMut(TileEntry)) {
         for local in self.first..self.end {
@@ -66,7 +66,7 @@ impl<'a> Tile<'a> {
     }
 }
 
-/// Returns the place of `id` in `row`, or where it would be inserted.
+/// Returns the index of `id` in the ascending `row`, or the index at which it would be inserted.
 #[inline]
 pub fn position(row: &[u32], id: u32) -> usize {
     match (row.first(), row.last()) {

@@ -1,6 +1,7 @@
-//! Tests wedges grouped by their middle: row `b` is marked in a bitmap, and the heads of all rows `c` that contain `b`
-//! (their entries before `b`) stream past it. Each wedge is tested once. Marking row `c` and streaming whole rows `b`
-//! would test several times as many. It needs the entries of the partner grouped by `b` (`groups`).
+//! Tests wedges `a < b < c`, grouped by `b`: row `b` is marked in a bitmap, and the heads of all rows `c` that contain
+//! `b` stream past it. A head is the part of row `c` before `b`. Each wedge is tested once. Marking row `c` and
+//! streaming whole rows `b` would test several times as many ids. The entries of the partner block must be grouped by
+//! `b` (`groups`).
 
 use crate::algo::triangle::cpu::pace::Pace;
 use crate::algo::triangle::cpu::probe::{MARK_IDS, MARK_WORDS, Marks, Prober, prefetch};
@@ -10,45 +11,46 @@ use crate::algo::triangle::units::PairCount;
 use crate::graph::csr::Block;
 use crate::memory::prefetch as prefetch_line;
 
-/// Prefetch distance, in heads.
+/// Prefetch distance, in row entries.
 const PREFETCH_DISTANCE: usize = 8;
 
-/// A row is searched instead of marked if it is this many times longer than what is looked up. Marking touches every id
-/// twice.
+/// A row is searched instead of marked if it is more than this many times as long as the list of ids to look up in it.
+/// Marking touches every id twice.
 const SEARCH: usize = 8;
 
-/// Creates the bitmap of one thread.
+/// Creates the bitmap of one thread, without marks.
 pub fn new_marks() -> Box<Marks> {
     let marks: Box<[u64]> = vec![0; MARK_WORDS].into_boxed_slice();
     let Ok(marks) = marks.try_into() else { unreachable!("made with that length") };
     marks
 }
 
-/// Everything with which one thread tests wedges.
+/// State of one thread that tests wedges.
 pub struct Tester<'a, 'p, T> {
     /// The inner loops, with the instruction set in use.
     pub prober: Prober,
-    /// Consecutive blocks of the rows `b`.
+    /// Consecutive front blocks, which have the rows of the corners `b`.
     pub fronts: &'a [Block<'a>],
-    /// Block of the rows `c`.
+    /// The partner block, which has the rows of the corners `c`.
     pub partner: Block<'a>,
-    /// Bitmap, initially without marks.
+    /// Bitmap of the ids in the marked row; initially empty.
     pub marks: &'a mut Marks,
-    /// Receives the closed wedges.
+    /// Adds up the closed wedges (triangles).
     pub tally: &'a mut T,
-    /// Results, one per front.
+    /// Triangles and tested wedges, one count per front block.
     pub counts: &'a mut [PairCount],
-    /// Checks whether to stop.
+    /// Checks from time to time whether to stop.
     pub pace: &'a mut Pace<'p>,
 }
 
 impl<T: Tally> Tester<'_, '_, T> {
-    /// Tests the wedges of `entries`, which are sorted by middle. Returns `None` if the work must stop.
+    /// Tests the wedges `a < b < c` whose corners `b` are the `entries`, sorted by id. Returns `None` if the work must
+    /// stop.
     pub fn test(&mut self, entries: &[TileEntry]) -> Option<()> {
         let targets = self.partner.targets;
         let head_of = |entry: &TileEntry| &targets[entry.start as usize..][..entry.len as usize];
         let [mut rows, mut near, mut far] = [FrontRows::at(self.fronts, entries); 3];
-        // Each line is prefetched in time, but only after its address has arrived.
+        // The offset of a row is prefetched long before the row, because the row's address is read from the offset.
         let mut ahead = |at: usize| {
             if let Some([before, entry]) = entries.get(at + 2 * PREFETCH_DISTANCE - 1..=at + 2 * PREFETCH_DISTANCE)
                 && before.middle != entry.middle
@@ -72,7 +74,7 @@ impl<T: Tally> Tester<'_, '_, T> {
             let same = entries[start..].iter().take_while(|entry| entry.middle == b);
             let (heads, ids) = same.fold((0, 0), |(heads, ids), entry| (heads + 1, ids + entry.len as usize));
             let mut closed = 0;
-            // If there is one head and one row, the shorter is marked. If many ids would be marked for a few lookups,
+            // With a single head, the shorter of head and row is marked. If many ids would be marked for a few lookups,
             // the row is searched instead.
             let search = SEARCH * ids < row.len();
             let swap = !search && heads == 1 && ids < row.len();
@@ -100,7 +102,7 @@ impl<T: Tally> Tester<'_, '_, T> {
     }
 }
 
-/// Finds rows of fronts, for ascending ids.
+/// Cursor over the front blocks that finds the rows of ascending ids.
 #[derive(Clone, Copy)]
 struct FrontRows<'a> {
     fronts: &'a [Block<'a>],
@@ -113,7 +115,7 @@ impl<'a> FrontRows<'a> {
         FrontRows { fronts, at: fronts.partition_point(|front| front.end_row() <= first) }
     }
 
-    /// Returns the front of row `b`, and the local row.
+    /// Returns the front block that has row `b`, and the index of the row in that block.
     #[inline]
     fn find(&mut self, b: u32) -> (Block<'a>, usize) {
         while self.fronts[self.at].end_row() <= b {
@@ -131,7 +133,8 @@ fn row_at(partner: Block<'_>, start: u32) -> u32 {
     partner.first_row + local as u32
 }
 
-/// Tests the ids of `head` by exponential search of each in `row`: most ids are low.
+/// Looks up each id of `head` in `row` by exponential search, because most ids are low. Returns the number of ids
+/// found, which is the number of triangles.
 fn searched<T: Tally>(head: &[u32], mut row: &[u32], b: u32, c: impl Fn() -> u32, tally: &mut T) -> u64 {
     let mut closed = 0;
     for &a in head {
@@ -150,7 +153,8 @@ fn searched<T: Tally>(head: &[u32], mut row: &[u32], b: u32, c: impl Fn() -> u32
     closed
 }
 
-/// Tests the ids of `stream` against the marks, and ids too high to be marked against `high`.
+/// Counts the ids of `stream` that are in the marked row, and returns the number of triangles. Ids too high for the
+/// bitmap are compared with `high`, the ids of the marked row that are too high.
 #[inline]
 fn streamed<T: Tally>(
     stream: &[u32],
@@ -173,7 +177,7 @@ fn streamed<T: Tally>(
     closed
 }
 
-/// Divides a row into the ids that can be marked and the others. All ids are below `end`.
+/// Splits a row into the ids that the bitmap covers and the ids that are too high for it. All ids are below `end`.
 #[inline]
 fn split(row: &[u32], end: u32) -> (&[u32], &[u32]) {
     match row.last() {

@@ -1,41 +1,44 @@
-//! Divides the arena among the resident front, the partners that stream past it, and their heads.
+//! Divides the arena (the GPU memory of a rank) among a front batch, the partner batches that stream past it, and their
+//! heads. A batch is a range of rows. A head is the part of a partner's row before an entry whose own row is in the
+//! front.
 
 use super::PAIR;
 use crate::gpu::{Scan, constant, slice_bytes};
 use crate::graph::catalogue::Catalogue;
 use crate::stream::{ResidentRows, RowBatch};
 
-/// Heads of one task.
+/// Maximum number of heads (parts of rows before an entry) that one task of a kernel tests.
 pub const CHUNK: u64 = constant(PAIR, "CHUNK") as u64;
-/// Rows with fewer heads are not worth a bitmap, unless they are too long for a hash table.
+/// Number of heads from which on a row of the front is marked in a bitmap. With fewer heads the row goes into a hash
+/// table, if it fits.
 pub const FEW_HEADS: u64 = constant(PAIR, "FEW_HEADS") as u64;
-/// Neighbours of the longest row that fits the hash table.
+/// Number of neighbours in the longest row that fits the hash table.
 pub const LONGEST_HASHED: u64 = constant(PAIR, "LONGEST_HASHED") as u64;
-/// Maximum number of partner blocks that are counted at once. Their counts are in shared memory, where six thread
-/// blocks should fit.
+/// Maximum number of partner blocks that a kernel counts at once. Each thread block keeps their counts in shared
+/// memory, where six thread blocks should fit.
 pub const MOST_PARTNERS: usize = 64;
 
-/// Upper bound of indices in kernels: they have 32 bits and may step beyond the end.
+/// Upper bound of indices in kernels. They have 32 bits and may step beyond the end of an array.
 const MOST: u64 = 1 << 31;
 
-/// Bytes for each purpose while a front is resident.
+/// Division of the arena while a front batch is resident.
 #[derive(Clone, Copy)]
 pub struct ArenaPlan {
-    /// Bytes for the front and the data of its rows.
+    /// Bytes for the front batch, and for the arrays with a value for each of its rows.
     pub front: u64,
-    /// Bytes for each slot of a partner batch.
+    /// Bytes for each slot, which is a buffer for one partner batch.
     pub slot: u64,
-    /// Bytes for heads.
+    /// Bytes for the heads of a partner batch, grouped by row of the front.
     heads: u64,
-    /// Bytes for tasks and counts.
+    /// Bytes for the kernels' tasks and counts.
     rest: u64,
 }
 
 impl ArenaPlan {
-    /// Divides `bytes` bytes for the blocks of `graph` from `first` on. If the blocks take at most half, they are the
-    /// only front, and no partner is copied in addition. Otherwise a front gets half, because the partners stream past
-    /// once for each front. (At scale 29, three eighths take as long and a quarter takes 3 % longer.) Heads take 8
-    /// bytes where entries take 4, twice.
+    /// Divides `bytes` bytes for the blocks of `graph` from `first` on. If these blocks take at most half, they are the
+    /// only front batch, and no partner batch is copied. Otherwise the front batch gets half, because all partners
+    /// stream past once per front batch. (At scale 29, three eighths take as long and a quarter takes 3 % longer.) The
+    /// heads get as much as both slots together: a head takes 8 bytes, and an entry in a slot takes 4.
     pub fn of(bytes: u64, graph: &Catalogue, first: usize) -> ArenaPlan {
         let sizes = (first..graph.len()).map(|b| graph.size(b));
         let (rows, entries) = sizes.fold((0, 0), |(rows, entries), size| (rows + size.rows, entries + size.entries));
@@ -48,24 +51,24 @@ impl ArenaPlan {
         ArenaPlan { front, slot, heads: other - 2 * slot, rest }
     }
 
-    /// Returns the least bytes in which any single row fits, for a graph whose longest row has `row` entries.
+    /// Returns the least bytes of an arena in which every share has room for a row of `row` entries.
     pub fn least_bytes(row: u64) -> u64 {
-        // The slots get the smallest share: 15/128 each.
+        // Each slot gets the smallest share: 15/128.
         ((4 * row + (64 << 10)) * 10).next_multiple_of(1 << 20)
     }
 
-    /// Returns true if `batch` can be the resident front.
+    /// Returns true if `batch` fits the share of the front batch.
     pub fn fits_front(self, batch: &RowBatch) -> bool {
         let bytes = front_bytes(batch.rows, batch.entries, batch.segments.len() as u64);
         bytes <= self.front && batch.entries < MOST && batch.rows < MOST
     }
 
-    /// Returns true if `batch` can stream past the front in a slot.
+    /// Returns true if `batch` fits a slot, so that it can stream past `front`.
     pub fn fits_partner(self, front: &RowBatch, batch: &RowBatch) -> bool {
         self.fits_resident(front, batch) && ResidentRows::slot_bytes(batch) <= self.slot
     }
 
-    /// Returns true if `batch`, which is in device memory as a part of the front, can be a partner of the front.
+    /// Returns true if `batch`, which is in GPU memory as a part of `front`, can be counted with `front`.
     pub fn fits_resident(self, front: &RowBatch, batch: &RowBatch) -> bool {
         let counts = slice_bytes::<u64>(2 * (front.segments.len() * batch.segments.len()) as u64);
         slice_bytes::<u64>(batch.entries) <= self.heads
@@ -81,8 +84,8 @@ fn front_bytes(rows: u64, entries: u64, segments: u64) -> u64 {
     by_row + slice_bytes::<u32>(entries) + slice_bytes::<u32>(segments) + slice_bytes::<u32>(4)
 }
 
-/// Returns the maximum number of tasks of a pair of batches. Rows with many heads have at least [`FEW_HEADS`]; rows too
-/// long for a hash table may have any number.
+/// Returns an upper bound of the kernel tasks for a pair of batches. A row of the front has tasks if it has
+/// [`FEW_HEADS`] heads or more, or if it is too long for a hash table.
 pub fn most_tasks(front: &RowBatch, partner: &RowBatch) -> u64 {
     let long = (front.entries / LONGEST_HASHED).min(partner.entries);
     partner.entries / FEW_HEADS + partner.entries / CHUNK + long + 1

@@ -1,10 +1,11 @@
-//! Counts units on a GPU. The method is described in `kernels/triangle.cu`; this module places the data and orders the
-//! steps.
+//! Counts units, which are pairs of a front block and a partner block, on a GPU. `kernels/triangle.cu` describes the
+//! method. This module places the data and orders the steps.
 //!
-//! A front stays in device memory while its partners [stream](crate::stream) past; the next one is copied while the
-//! current one is counted. For each pair of batches the heads are grouped by front row. Then one kernel counts the rows
-//! with many heads and another the rows with few (`pair`). Counts are returned by pairs of stored blocks, so that units
-//! do not depend on the batches.
+//! A front batch (rows of one or more blocks) stays in GPU memory while partner batches [stream](crate::stream) past.
+//! The next partner batch is copied while the current one is counted. For each pair of batches, the heads are grouped
+//! by row of the front. A head is the part of a partner's row before an entry whose own row is in the front. Then one
+//! kernel counts the rows with many heads and another the rows with few (`pair`). Counts are returned by pairs of
+//! stored blocks, so that units do not depend on the batches.
 
 mod arena_plan;
 mod pair;
@@ -30,7 +31,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-/// The program of triangle counting.
+/// The GPU program of triangle counting.
 static PROGRAM: ProgramSource = ProgramSource {
     name: "triangle.cu",
     text: TEXT,
@@ -45,28 +46,28 @@ const TEXT: &str = include_str!("../../../../kernels/triangle.cu");
 const MANY: &str = include_str!("../../../../kernels/triangle_many.cuh");
 const PAIR: &str = include_str!("../../../../kernels/triangle_pair.cuh");
 
-/// All programs that counting launches.
+/// All GPU programs that triangle counting launches.
 pub static PROGRAMS: [&ProgramSource; 2] = [&SCAN, &PROGRAM];
 
-/// Number of streamed partners in device memory at a time: one is counted, one is copied.
+/// Number of partner batches in GPU memory at a time: one is counted while the next is copied.
 const SLOTS: usize = 2;
 
-/// The backend that counts on a GPU.
+/// The backend that counts triangles on a GPU.
 pub struct Gpu<'a> {
     gpu: MutexGuard<'a, Workspace>,
     kernels: Kernels,
     per_vertex: Option<(&'a [AtomicU64], DeviceSlice<u64>)>,
     /// Location of each block in the memory of this GPU or of another rank's GPU.
     placement: Option<Placement>,
-    /// Relay through which ranks together copy fronts from the host.
+    /// Relay through which the ranks share the copying of front batches from the host.
     relay: Option<Relay<'a>>,
     stop: Stop<'a>,
     /// Total cache size of the GPUs of all ranks, in bytes.
     cache: u64,
     begun: Instant,
-    /// Total time in which the GPU was not waiting for batches.
+    /// Total time in which the GPU was not waiting for copies.
     busy: Duration,
-    /// Events that mark the ends of the interval being measured.
+    /// GPU events at the start and the end of the interval being measured.
     clock: [Event; 2],
 }
 
@@ -78,15 +79,16 @@ impl Drop for Gpu<'_> {
 }
 
 impl<'a> Gpu<'a> {
-    /// Returns the least bytes of GPU memory for counting: room for single rows of a graph whose longest row has `row`
-    /// entries, and, if requested, for the counts of `vertices` vertices.
+    /// Returns the least bytes of GPU memory for counting a graph whose longest row has `row` entries. With
+    /// `per_vertex`, they include the counts of `vertices` vertices.
     pub fn least_bytes(row: u64, vertices: u64, per_vertex: bool) -> u64 {
         let corners = if per_vertex { slice_bytes::<u64>(vertices) } else { 0 };
         corners + ArenaPlan::least_bytes(row)
     }
 
-    /// Returns true if a graph of this layout, with blocks of at most `sizes`, can be counted with `bytes` bytes left
-    /// in addition to the blocks. (Blocks on other ranks are not cut.)
+    /// Returns true if `bytes` bytes of GPU memory, in addition to the blocks, are enough to count a graph of this
+    /// layout. `sizes` are upper bounds of the block sizes. Blocks on other ranks are not divided, so each must fit
+    /// whole.
     pub fn counts(layout: &Layout, sizes: &[BlockSize], bytes: u64, per_vertex: bool) -> bool {
         let row = layout.longest_row();
         let small = sizes.iter().all(|size| size.entries < 1 << 31 && size.rows < 1 << 31);
@@ -94,8 +96,9 @@ impl<'a> Gpu<'a> {
         row <= LONGEST_HEAD && small && Self::least_bytes(longest, layout.rows(), per_vertex) <= bytes
     }
 
-    /// Prepares to count the blocks of `graph`, which has `vertices` vertices. Counts of vertices are added to
-    /// `per_vertex`, if given. `stop` returns the signal that ends the counting. [`Self::meet`] must be called next.
+    /// Prepares to count the triangles of `graph`, which has `vertices` vertices. Counts per vertex are added to
+    /// `per_vertex`, if given. `stop` returns the signal that ends the count, if there is one. [`Self::meet`] must be
+    /// called next.
     ///
     /// # Errors
     /// [`Error::Limit`] if GPU memory is too small, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
@@ -124,8 +127,9 @@ impl<'a> Gpu<'a> {
         Ok(Gpu { gpu, kernels, per_vertex, placement, relay: None, stop, cache, begun, busy: Duration::ZERO, clock })
     }
 
-    /// Places the blocks of `graph`, which has `vertices` vertices, once all ranks have a counter and before anything
-    /// is counted. `beside` is the memory of the other ranks, if their GPUs can access each other. Collective.
+    /// Chooses where the blocks of `graph` are kept, and reserves the counts of `vertices` vertices. It must be called
+    /// before counting, after all ranks have called [`Self::new`]. `beside` is the GPU memory of the other ranks, if
+    /// their GPUs can access each other. Collective.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Lost`], errors of reading blocks.
@@ -149,13 +153,13 @@ impl<'a> Gpu<'a> {
     }
 }
 
-/// Returns the maximum number of entries of blocks that are not cut. Rows count as three entries each, because they
-/// need offsets, ends of heads and their sums.
+/// Returns the size in entries of the largest block, for blocks that are not divided. Each row counts as three more
+/// entries, because it needs an offset, the end of its heads, and a sum.
 fn uncut(sizes: impl Iterator<Item = BlockSize>) -> u64 {
     sizes.map(|size| size.entries + 3 * size.rows).max().unwrap_or(0)
 }
 
-/// Returns the error for an arena without the room that was planned.
+/// Returns the error for GPU memory that turns out to be smaller than the plan needs.
 fn too_small(gpu: &Workspace) -> Error {
     Error::Limit {
         limit: "gpu_memory",
@@ -212,7 +216,7 @@ impl Gpu<'_> {
         let slots = (0..if outside.is_empty() { 0 } else { SLOTS }).map(|_| self.gpu.arena.take(plan.slot / 4));
         let slots = slots.collect::<Option<Vec<_>>>().ok_or_else(|| too_small(&self.gpu))?;
         let go_on = move || work.turns.go_on().and(stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason))));
-        // Nothing of the previous front is overwritten while other ranks copy it.
+        // Wait, so that nothing of the previous front batch is overwritten while other ranks copy it.
         self.relay.as_ref().map_or(Ok(()), |relay| relay.begin(&go_on))?;
         let blocks: Vec<u32> = batch.segments.iter().map(|segment| segment.first_row(graph)).collect();
         self.gpu.queue.write(&blocks, front.blocks)?;
@@ -241,21 +245,22 @@ impl Gpu<'_> {
     }
 }
 
-/// A front and the partners that pass it, as they arrive. Dropping it at the first error ends the loader.
+/// A front batch, and the partner batches as they arrive in GPU memory. Dropping it at the first error ends the loader
+/// thread.
 struct FrontPass<'p, 'w> {
     front: Front<'p>,
     counting: Counting<'p>,
     work: &'p Work<'w>,
     open: &'p mut Open,
     found: FoundParts<'p>,
-    /// Segments of the front that have not arrived yet.
+    /// Segments (parts of blocks) of the front batch that have not arrived in GPU memory yet.
     awaited: &'p [(&'p Segment, SegmentPlace)],
     arrived: Receiver<Result<Arrival>>,
 }
 
 impl FrontPass<'_, '_> {
-    /// Counts the partners within the front as soon as they have arrived. All their heads refer to rows before them,
-    /// which have arrived, too.
+    /// Counts the partner batches that are parts of the front batch, each as soon as it has arrived in GPU memory.
+    /// Their rows refer only to rows before them, which have arrived as well.
     fn count_inside(&mut self, partners: &[RowBatch]) -> Result<()> {
         let work = self.work;
         while let Some(partner) = partners.get(work.next(self.front.first_row, 0, 1)?) {
@@ -278,7 +283,7 @@ impl FrontPass<'_, '_> {
         Ok(())
     }
 
-    /// Waits until more of the front arrives.
+    /// Waits until more segments of the front batch have arrived in GPU memory.
     fn arrive(&mut self) -> Result<()> {
         let Arrival { copied, rows: Arriving::Resident(segments) } =
             self.arrived.recv().map_err(|_| peer_ended())??
@@ -291,7 +296,8 @@ impl FrontPass<'_, '_> {
         here.iter().try_for_each(|(segment, place)| self.counting.shift(segment, place.starts, place.entry))
     }
 
-    /// Counts the streamed partners as they arrive. Their slots go back to the loader through `empty`.
+    /// Counts the partner batches outside the front batch as they arrive. Their slots (buffers) go back to the loader
+    /// through `empty`.
     fn count_outside(&mut self, partners: &[RowBatch], empty: &Sender<DeviceSlice<u32>>) -> Result<()> {
         while let Ok(arrival) = self.arrived.recv() {
             let Arrival { copied, rows: Arriving::Passing(number, slot) } = arrival? else { return Err(peer_ended()) };
@@ -303,7 +309,7 @@ impl FrontPass<'_, '_> {
                 self.counting.count_heads(self.work, &self.front, segment, place.targets)?;
             }
             self.count(partner, resident)?;
-            // The receiver is gone once the last partner is in flight.
+            // The loader no longer receives once it has started the last copy.
             let _ = empty.send(slot);
         }
         Ok(())
@@ -314,7 +320,8 @@ impl FrontPass<'_, '_> {
         self.report(partner, &numbers)
     }
 
-    /// Reports triangles and probes of every pair of segments, front by front.
+    /// Reports the counts of every pair of a front segment and a partner segment. `numbers` has the triangles and the
+    /// tested wedges of each pair.
     fn report(&mut self, partner: &RowBatch, numbers: &[u64]) -> Result<()> {
         let Open { gathering, parts } = &mut *self.open;
         let mut numbers = numbers.chunks_exact(2);
@@ -341,13 +348,13 @@ impl FrontPass<'_, '_> {
     }
 }
 
-/// Returns the error for a thread whose peer has ended. The peer reports the cause.
+/// Returns the error for a channel whose other end has closed early. The thread at the other end reports the cause.
 fn peer_ended() -> Error {
     Error::Lost("copying to the GPU ended early".into())
 }
 
-/// Parts that are not reported yet. Counts at vertices can't be separated by unit, so parts wait until no unit is half
-/// counted.
+/// Counts of parts of units that are not reported yet. Counts per vertex can't be separated by unit, so parts wait
+/// until no unit is half counted.
 #[derive(Default)]
 struct Open {
     gathering: Gathering,

@@ -1,4 +1,5 @@
-//! Counts one partner batch against the resident front: the kernels, in order.
+//! Launches the kernels that count the triangles of the resident front batch with one partner batch. A batch is a range
+//! of rows. A head is the part of a partner's row before an entry whose own row is in the front.
 #![allow(unsafe_code)] // kernel launches
 
 use super::arena_plan::{LONGEST_HASHED, most_tasks};
@@ -12,12 +13,12 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Number of neighbours in the longest head.
+/// Maximum number of neighbours in a head, the part of a row before an entry.
 pub const LONGEST_HEAD: u64 = (1 << constant(PAIR, "LENGTH_BITS")) - 1;
 const MARK_BYTES: u32 = 4 * (constant(MANY, "EXACT") / 32 + constant(MANY, "FILTER_WORDS"));
 const TABLE_BYTES: u32 = 8 * 4 * 2 * LONGEST_HASHED as u32;
 const TALLY_BYTES: u32 = 16;
-/// Entries that a warp takes at a time, of any rows.
+/// Number of entries that a warp takes at a time, across row boundaries.
 const SCATTERED: u64 = constant(TEXT, "SCATTERED") as u64;
 
 /// The kernels of triangle counting.
@@ -32,7 +33,7 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    /// Loads the kernels that count in total, or, with `corners`, also per vertex.
+    /// Loads the kernels. With `corners`, they also count per vertex.
     pub fn load(gpu: &Workspace, corners: bool) -> Result<Kernels> {
         let kernel = |name| gpu.kernel(&super::PROGRAM, name);
         let (many, few) =
@@ -49,7 +50,7 @@ impl Kernels {
     }
 }
 
-/// Must match the kernels' `Rows`.
+/// The rows of a batch in the form that kernels take. The layout must match `Rows` in the kernels.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct DeviceRows {
@@ -61,7 +62,7 @@ struct DeviceRows {
 
 const _: () = assert!(size_of::<DeviceRows>() == 24, "the kernels have a static_assert of the same size");
 
-/// Must match the kernels' `Pair`.
+/// A front batch and a partner batch in the form that kernels take. The layout must match `Pair` in the kernels.
 #[repr(C)]
 #[derive(Clone, Copy)]
 struct Pair {
@@ -87,16 +88,16 @@ impl DeviceRows {
     }
 }
 
-/// A front batch in device memory, and the memory for counting it.
+/// A front batch in device memory, with the buffers for counting its triangles.
 pub struct Front<'p> {
     pub batch: &'p RowBatch,
     pub resident: ResidentRows,
     pub first_row: u32,
-    /// End of the heads of each row.
+    /// For each row of the front, the index in `heads` after the row's last head.
     pub ends: DeviceSlice<u32>,
     /// Scratch memory for the prefix sums of `ends`.
     pub sums: DeviceSlice<u32>,
-    /// First row of each block.
+    /// First row of each block of the front.
     pub blocks: DeviceSlice<u32>,
     pub heads: DeviceSlice<u64>,
     pub tasks: DeviceSlice<u64>,
@@ -106,7 +107,8 @@ pub struct Front<'p> {
 }
 
 impl<'p> Front<'p> {
-    /// Places a front in the arena, with room for any of `partners`. Returns `None` if there is not enough room.
+    /// Reserves memory in the arena for the front `batch`, and for counting it with any of `partners`. Returns `None`
+    /// if there is not enough room.
     pub fn place<'q>(
         gpu: &mut Workspace,
         graph: &Catalogue,
@@ -134,12 +136,12 @@ impl<'p> Front<'p> {
         })
     }
 
-    /// Returns the address of the head counts of the rows from `row` on.
+    /// Returns the device address of the number of heads of row `row`. The numbers of the next rows follow it.
     fn counts_from(&self, row: u32) -> u64 {
         self.ends.part(u64::from(row - self.first_row)..u64::MAX).address()
     }
 
-    /// Returns the ranges of the front's rows whose units with block `partner` are wanted.
+    /// Returns the ranges of the front's rows that still have to be counted with block `partner`.
     fn windows(&self, work: &Work<'_>, partner: usize) -> Vec<Range<u32>> {
         let mut windows: Vec<Range<u32>> = Vec::new();
         for segment in self.batch.segments.iter().filter(|segment| work.wants(segment.block, partner)) {
@@ -154,7 +156,7 @@ impl<'p> Front<'p> {
     }
 }
 
-/// The kernels and memory with which a pair of batches is counted.
+/// The queue, kernels and memory with which pairs of batches are counted.
 pub struct Counting<'c> {
     pub queue: &'c Queue,
     pub stop_flag: &'c mut StopFlag,
@@ -163,19 +165,19 @@ pub struct Counting<'c> {
     pub stop: Stop<'c>,
     /// Total time in which the GPU was not waiting for copies.
     pub busy: &'c mut Duration,
-    /// Events at which a batch had arrived, and at which it was counted.
+    /// GPU events that mark when a partner batch had arrived and when it was counted.
     pub clock: &'c mut [Event; 2],
 }
 
 impl Counting<'_> {
-    /// Makes everything queued from now on wait for copies in flight.
+    /// Makes the queue wait for the copies before the event `copied`, and marks when they had arrived.
     pub fn arrived(&mut self, copied: &Event) -> Result<()> {
         self.queue.after(copied)?;
         self.queue.mark(&self.clock[0])
     }
 
-    /// Shifts the row starts of a segment that was just copied. They are relative to their block; afterwards they are
-    /// relative to `entry`.
+    /// Shifts the row starts of a segment that was just copied. Before, they are relative to their block. Afterwards
+    /// they are indices into the batch, in which the entries of the segment begin at `entry`.
     pub fn shift(&self, segment: &Segment, starts: DeviceSlice<u32>, entry: u64) -> Result<()> {
         let base = (entry as u32).wrapping_sub(segment.entries.start as u32);
         if base == 0 {
@@ -183,11 +185,12 @@ impl Counting<'_> {
         }
         let grid = self.queue.grid(starts.len());
         let arguments = (starts.address(), starts.len() as u32, base);
-        // SAFETY: as the kernel declares them; the span is the segment's.
+        // SAFETY: the arguments are as the kernel declares them; the span is the segment's.
         unsafe { self.queue.launch(&self.kernels.shift_starts, grid, arguments) }
     }
 
-    /// Counts the heads of a partner segment, whose entries are `targets`, before every row of the front.
+    /// Counts, for every row of the front, how often it is an entry of a partner segment. `targets` are the segment's
+    /// entries.
     pub fn count_heads(
         &self,
         work: &Work<'_>,
@@ -199,13 +202,14 @@ impl Counting<'_> {
             let counts = front.counts_from(window.start);
             let arguments = (targets.address(), targets.len() as u32, window.start, window.end, counts);
             let grid = self.queue.grid(targets.len());
-            // SAFETY: as the kernel declares them; the window's rows are the front's.
+            // SAFETY: the arguments are as the kernel declares them; the window's rows are the front's.
             unsafe { self.queue.launch(&self.kernels.count_heads, grid, arguments)? };
         }
         Ok(())
     }
 
-    /// Groups the heads of a partner by their rows of the front, once all are counted.
+    /// Groups the heads of a partner batch (parts of its rows before an entry) by row of the front. The heads of all
+    /// its segments must be counted before.
     fn group_heads(
         &self,
         work: &Work<'_>,
@@ -224,7 +228,7 @@ impl Counting<'_> {
                 let arguments = (starts, rows as u32, entries, targets, low, high, i as u32, cursors, heads);
                 // One warp per `SCATTERED` entries.
                 let grid = self.queue.grid((segment.entries.len() as u64).div_ceil(SCATTERED) * 32);
-                // SAFETY: as the kernel declares them; there is room for a head for every entry.
+                // SAFETY: the arguments are as the kernel declares them; there is room for a head for every entry.
                 unsafe { self.queue.launch(scatter_heads, grid, arguments)? };
             }
             row += rows;
@@ -232,8 +236,8 @@ impl Counting<'_> {
         Ok(())
     }
 
-    /// Counts a partner batch whose heads were counted before. Returns triangles and probes of every pair of blocks,
-    /// front by front.
+    /// Counts the triangles of a partner batch whose heads were counted before. Returns the triangles and tested wedges
+    /// of every pair of blocks, ordered by front block.
     pub fn pair(
         &mut self,
         work: &Work<'_>,
@@ -267,7 +271,7 @@ impl Counting<'_> {
             Ok(Grid { blocks: kernel.blocks_at_once(THREADS, shared)?, threads: THREADS, shared })
         };
         let rows = self.queue.grid(front.batch.rows);
-        // SAFETY: arguments as the kernels declare them; all spans stay until the queue is finished.
+        // SAFETY: the arguments are as the kernels declare them; all spans stay until the queue is finished.
         unsafe {
             self.queue.launch(list_tasks, rows, (pair, front.tasks.address()))?;
             self.queue.launch(count_many, grid(count_many, many)?, (pair,))?;
@@ -284,7 +288,7 @@ impl Counting<'_> {
         Ok(numbers)
     }
 
-    /// Waits until a pair is counted, and sets the stop flag of the kernels on a signal.
+    /// Waits until the GPU has counted the pair of batches. Sets the stop flag of the kernels on a signal.
     fn wait(&mut self) -> Result<()> {
         while !self.clock[1].is_done()? {
             if (self.stop)().is_some() {
@@ -296,7 +300,7 @@ impl Counting<'_> {
     }
 }
 
-/// Adds the counts at each vertex to the counters on the host.
+/// Adds the GPU's counts per vertex to the counters on the host, and sets them to zero on the GPU.
 pub fn add_corners(queue: &Queue, corners: Option<(&[AtomicU64], DeviceSlice<u64>)>) -> Result<()> {
     const AT_ONCE: usize = 1 << 14;
     let Some((counts, span)) = corners else { return Ok(()) };

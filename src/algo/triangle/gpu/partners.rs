@@ -1,4 +1,4 @@
-//! Divides the partners of a front into batches, before anything is copied.
+//! Divides the partner blocks of a front batch into batches, before anything is copied to the GPU.
 
 use super::arena_plan::ArenaPlan;
 use crate::algo::triangle::units::Work;
@@ -6,49 +6,50 @@ use crate::stream::location::SegmentPlace;
 use crate::stream::{Cut, RowBatch, Segment, batches};
 use std::ops::Range;
 
-/// Number of turns that each of several ranks should have with the partners of a front. More turns balance the work
-/// better but mark the rows of the front more often. (At scale 29 four ranks take 1.16 s with 4 turns, 1.24 with 8, 1.5
-/// with 16, 2.4 with 32.)
+/// Number of partner batches that each of several ranks should count with a front batch. More batches balance the work
+/// better but mark the rows of the front more often. (At scale 29 four ranks take 1.16 s with 4 batches, 1.24 with 8,
+/// 1.5 with 16, 2.4 with 32.)
 const TURNS: u64 = 4;
 
-/// Size limits of partners within a front. The first has one in `EARLY` of the front's entries, or `LEAST_EARLY`
-/// entries if that is more. Each later one has as many entries as all before it together.
+/// Size limits of the partner batches within a front batch. The first may have one in `EARLY` of the front's entries,
+/// or `LEAST_EARLY` entries if that is more. Each later batch may have as many entries as all batches before it
+/// together.
 const EARLY: u64 = 32;
 const LEAST_EARLY: u64 = 8 << 20;
 
-/// If a partner fits the GPU's cache, all rows of the front but the first read it from there. Dividing partners so that
-/// they fit is worth it if it saves this many memory reads per additional marking of a row of the front. (At scale 29:
-/// 0.31 ps per read, 17 ns per row.)
+/// Number of memory reads that dividing a partner batch must save for each row of the front that it marks again. If a
+/// partner batch fits the GPU's cache, only the first row of the front reads it from memory. (At scale 29: 0.31 ps per
+/// read, 17 ns per row.)
 const WORTH: u64 = 55_000;
-/// Cost of one more partner (1 ms), as a number of marked rows.
+/// Cost of one more partner batch (1 ms), as a number of marked rows.
 const PARTNER: u64 = 60_000;
 
-/// The partners of a front.
+/// The partner batches of a front batch.
 pub(super) struct Partners {
-    /// Partners that are in device memory as parts of the front.
+    /// Batches that are in GPU memory as parts of the front batch.
     pub(super) inside: Vec<RowBatch>,
-    /// Partners that stream past the front.
+    /// Batches that are copied to GPU memory one after another.
     pub(super) outside: Vec<RowBatch>,
 }
 
-/// The sizes on which the division depends. They are the same on every rank.
+/// Data that determines how partner blocks are divided into batches. It is the same on every rank.
 pub(super) struct Cutting<'c, 'w> {
     pub(super) work: &'c Work<'w>,
     pub(super) front: &'c RowBatch,
     pub(super) plan: ArenaPlan,
     /// Total cache size of the GPUs of all ranks, in bytes.
     pub(super) cache: u64,
-    /// Whether the front comes from GPUs instead of the host.
+    /// Whether the front batch is copied from GPUs instead of the host.
     pub(super) from_gpus: bool,
-    /// Whether counts per vertex are requested. A stop can save those only if no unit is half counted.
+    /// Whether counts per vertex are requested. After a stop, they can be saved only if no unit is half counted.
     pub(super) per_vertex: bool,
 }
 
 impl Cutting<'_, '_> {
-    /// Divides all wanted partners. Returns `None` if a row does not fit.
+    /// Divides all partner blocks that still have to be counted into batches. Returns `None` if a row does not fit.
     pub(super) fn partners(&self) -> Option<Partners> {
         let fronts = &self.work.fronts;
-        // Partners within the front need no copy of their own.
+        // Partner blocks within the front batch need no copy of their own.
         let within = if self.front.is_whole() { fronts.clone() } else { fronts.start..fronts.start };
         let outside = within.end..self.work.graph.len();
         let inside = self.cut(within, |partner| {
@@ -64,7 +65,8 @@ impl Cutting<'_, '_> {
         Some(all.into_iter().filter(wanted).collect())
     }
 
-    /// Returns true if the partner leaves each rank many turns, or can't be divided further.
+    /// Returns true if the partner batch is so short that each rank gets several batches, or if it can't be divided
+    /// further.
     fn is_short(&self, partner: &RowBatch) -> bool {
         let graph = self.work.graph;
         let most = match self.work.turns.ranks() {
@@ -75,32 +77,33 @@ impl Cutting<'_, '_> {
         partner.entries <= most || uncut && partner.segments.len() == 1 && partner.is_whole()
     }
 
-    /// Returns true if the partner is short enough to be counted while the rest of the front is copied from the host.
+    /// Returns true if the partner batch is short enough to be counted while the rest of the front batch is copied from
+    /// the host.
     fn is_early(&self, partner: &RowBatch) -> bool {
         let before = partner.segments.first().map_or(0, |first| entry_in_front(self.front, first));
         let least = (self.front.entries / EARLY).max(LEAST_EARLY);
         self.from_gpus || partner.segments.len() == 1 || partner.entries <= before.max(least)
     }
 
-    /// Returns true if the partner fits the cache, or if dividing it so that it fits would not be worth it.
+    /// Returns true if the partner batch fits the GPU's cache, or if dividing it so that it fits would not be worth it.
     fn suits_cache(&self, partner: &RowBatch) -> bool {
         let (graph, entries) = (self.work.graph, self.cache / 4);
-        // Number of rows of the front that may have heads.
+        // Number of rows of the front that may be entries of the partner batch.
         let marked = u64::from(partner.first_row(graph)) + partner.rows - u64::from(self.front.first_row(graph));
         let is_worth_it = entries / 2 * (partner.entries / partner.rows.max(1)) > WORTH * (marked + PARTNER);
         partner.entries <= entries || partner.segments.len() == 1 || !is_worth_it
     }
 }
 
-/// Returns the entry of a front of whole blocks at which the rows of a segment begin.
+/// Returns the index in `front` of the first entry of `segment`. The front batch consists of whole blocks.
 pub(super) fn entry_in_front(front: &RowBatch, segment: &Segment) -> u64 {
     let before = front.segments.iter().take_while(|s| s.block < segment.block).map(|s| s.entries.len() as u64);
     before.sum::<u64>() + segment.entries.start as u64
 }
 
-/// Groups the segments of a front that are copied at once. A group has enough bytes to keep all threads busy, or an
-/// eighth of all bytes if that is more. It ends at the end of a partner within the front, which is counted while the
-/// next group is copied.
+/// Divides the segments of a front batch into groups that are copied one after another. A group has enough bytes to
+/// keep all threads busy, or an eighth of all bytes if that is more. It ends where a partner batch within the front
+/// ends, so that this batch is counted while the next group is copied.
 pub(super) fn steps<'s, 'b>(
     places: &'s [(&'b Segment, SegmentPlace)],
     inside: &[RowBatch],

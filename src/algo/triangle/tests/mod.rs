@@ -1,4 +1,4 @@
-//! Tests of counting.
+//! Tests of triangle counting.
 
 mod turns;
 
@@ -19,7 +19,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Rows of a graph whose vertices are numbered by descending degree, as in the store.
+/// Rows of a graph whose vertices are numbered by descending degree, as in stored graphs.
 pub(super) struct OrientedRows(Vec<Vec<u32>>);
 
 impl OrientedRows {
@@ -80,7 +80,8 @@ impl OrientedRows {
         blocks
     }
 
-    /// Stores the rows in block files of about `target` entries. Returns them with the counts of their units.
+    /// Stores the rows in block files of about `target` entries. Returns the files with the expected count of each pair
+    /// of blocks.
     pub(super) fn stored(&self, target: u64) -> (Catalogue, HashMap<u64, PairCount>, tempfile::TempDir) {
         let degree = self.0.iter().map(Vec::len).max().unwrap_or(0) as u32;
         let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, self.0.len() as u32)]), target);
@@ -96,7 +97,7 @@ impl OrientedRows {
         (graph, self.units(&cuts), folder)
     }
 
-    /// Counts each unit wedge by wedge, for blocks that have these ranges of rows.
+    /// Counts the triangles of each pair of blocks, wedge by wedge. `blocks` has the rows of each block.
     fn units(&self, blocks: &[Range<u32>]) -> HashMap<u64, PairCount> {
         let block_of = |v: u32| blocks.iter().position(|rows| rows.contains(&v)).expect("every row is in a block");
         let pairs = (0..blocks.len()).flat_map(|partner| (0..=partner).map(move |front| number(front, partner)));
@@ -180,7 +181,7 @@ fn closed_forms() {
 
 #[test]
 fn ids_too_high_to_be_marked() {
-    // Three rows far apart share entries beyond the marks, so these are found by merging.
+    // Three rows far apart share entries that are too high for the bitmap, so these entries are found by merging.
     let high = crate::algo::triangle::cpu::probe::MARK_IDS;
     let rows = [vec![high - 1, high, high + 2], vec![high - 1, high, high + 2, high + 4], vec![high + 2, high + 4]];
     let mut offsets = vec![0];
@@ -283,7 +284,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
-    /// Each unit has its own count, whichever fronts are resident together and whichever units an earlier run has left.
+    /// The count of a unit does not depend on which front blocks are resident together or which units an earlier run
+    /// has counted.
     #[test]
     fn units_have_their_own_wedges(
         (vertices, edges) in graph(),
@@ -361,7 +363,7 @@ fn fronts_fill_the_memory_that_is_left() {
         assert_eq!(found, expected);
         calls.push(call);
     }
-    // One front at a time; several at a time; all fronts with each partner.
+    // One front block at a time; several at a time; all front blocks with each partner block.
     assert!(calls[0] > calls[1] && calls[1] > calls[2] && calls[2] == graph.len(), "{calls:?}");
 }
 

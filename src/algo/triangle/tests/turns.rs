@@ -1,4 +1,4 @@
-//! Tests units that ranks count in parts, by turns.
+//! Tests that ranks which share work items count complete units, even if several ranks count parts of the same unit.
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::tests::OrientedRows;
@@ -7,11 +7,11 @@ use crate::memory::Budget;
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
-/// Turns of ranks that are threads.
+/// Hands out work items to threads that stand for ranks.
 pub(super) struct Taken {
     ranks: usize,
     lists: Mutex<HashMap<u64, u64>>,
-    /// Number of turns after which ranks must stop.
+    /// Number of work items after which ranks must stop.
     stop: u64,
 }
 
@@ -37,8 +37,8 @@ impl Turns for Taken {
     }
 }
 
-/// Ranks that take turns count each unit exactly once between them, however its parts are distributed, and leave no
-/// unit half counted when they stop.
+/// Ranks that share work items count each unit exactly once, however its parts are distributed. When they stop, no unit
+/// is left half counted.
 #[test]
 fn units_are_complete_however_parts_are_distributed() {
     // A single block, then several blocks, the last of which is shorter.

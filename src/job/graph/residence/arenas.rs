@@ -1,5 +1,5 @@
-//! GPU memory that preparation uses if ranks can reach each other's GPUs: the map from ids, and edges that wait for
-//! sorting.
+//! GPU memory that preparation uses if the ranks can reach each other's GPUs. This memory has the map from ids to
+//! vertices, and edges that wait to be sorted.
 
 use super::{LANES, PART};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::prepare::sort::gpu::Sorters;
 use std::ops::Range;
 use std::sync::MutexGuard;
 
-/// The GPU arenas of all ranks: that of this rank, and access to the others.
+/// The GPU memory (arena) of this rank, and access to the arenas of other ranks.
 pub(super) struct Arenas<'a> {
     rank: usize,
     pub(super) mine: DeviceSlice<u32>,
@@ -25,7 +25,7 @@ pub(super) struct Arenas<'a> {
 }
 
 impl Arenas<'_> {
-    /// Returns `words` words of the arena of `rank`, starting at byte `at`.
+    /// Returns `words` 32-bit words of the arena of `rank`, starting at byte `at`.
     pub(super) fn words(&self, rank: usize, at: u64, words: u64) -> DeviceSlice<u32> {
         match self.beside {
             Some(beside) if rank != self.rank => beside.span(rank, at, words, self.mine),
@@ -34,7 +34,7 @@ impl Arenas<'_> {
     }
 }
 
-/// Locks the GPU, if all ranks have one and can reach the others.
+/// Locks this rank's GPU, if every rank has a GPU and can reach the others. Returns it with access to all arenas.
 pub(super) fn gpus(context: &Context) -> Option<(MutexGuard<'_, Workspace>, Arenas<'_>)> {
     context.gpu.workspace()?;
     let beside = context.gpu.peers().reachable();
@@ -46,7 +46,7 @@ pub(super) fn gpus(context: &Context) -> Option<(MutexGuard<'_, Workspace>, Aren
     Some((workspace, arenas))
 }
 
-/// Reserves GPU memory for edges that wait for sorting: as much as the other work on the GPU leaves.
+/// Reserves GPU memory for edges that wait to be sorted, as much as other work on the GPU leaves free.
 ///
 /// # Errors
 /// [`crate::Error::Lost`].
@@ -57,7 +57,7 @@ pub(in crate::job::graph) fn device_lines(
     info: &InputInfo,
 ) -> Result<Option<DeviceLines>> {
     let (edges, ids) = (info.edges - info.loops, info.ids);
-    // The GPU stores ids in 32 bits, and only its own lines stay there.
+    // Only edges that a GPU has put in bins stay in GPU memory, and GPU code stores ids in 32 bits.
     let Some((mut workspace, arenas)) = gpus(context).filter(|_| ids < u32::MAX.into()) else { return Ok(None) };
     let (rank, ranks) = (context.comm.rank(), context.comm.ranks());
     let weighted = info.weights.is_some();
@@ -68,12 +68,13 @@ pub(in crate::job::graph) fn device_lines(
     let Assignment { layout, ref mine, .. } = *assignment;
     let (placing, rows) = (gpu_plan::ample_bytes(&workspace, bins, ids, each, weighted), layout.rows());
     let bins_here = bins.block_of.iter().filter(|&&block| mine[block]).count();
-    // Every lane of every rank ends each bin with a partly filled line, and shares differ from what was expected.
+    // Every lane (GPU queue) of every rank leaves a partly filled line of edges at the end of each bin. A sixteenth is
+    // added because ranks may get more edges than expected.
     let lanes = workspace.uploader.shape().0;
     let ends = lanes * ranks * bins_here;
     let part = if ranks > 1 { assignment.part } else { 1.0 };
     let expected = (edges as f64 * part * 17.0 / 16.0) as u64 / LINE as u64 + (ends + 64 * ranks) as u64;
-    // Rows that could stay resident take precedence over waiting edges, because rows are moved more often.
+    // Rows that could stay in GPU memory take precedence over waiting edges, because rows are moved more often.
     let here = (0..layout.blocks()).filter(|&b| mine[b]);
     let sizes = here.map(|b| BlockSize { rows: layout.block(b).len() as u64, entries: 0 });
     let home = Placement::bytes(sizes) + 4 * LINE as u64 * expected;
@@ -96,8 +97,8 @@ pub(in crate::job::graph) fn device_lines(
     Ok(Some(DeviceLines::new(&of_all, line_words(weighted), rank, queue)))
 }
 
-/// Returns true if ranks gather the map from ids on their GPUs, where it is used, instead of in host memory. Only
-/// jobs that store neither the graph nor results per vertex can do that; others need the map on the host.
+/// Returns true if ranks gather the map from ids to vertices in the memory of their GPUs instead of in host memory.
+/// Only jobs that store neither the graph nor results per vertex can do that; others need the map in host memory.
 pub(in crate::job::graph) fn maps_on_gpus(context: &Context) -> bool {
     context.gpu.peers().reachable().is_some()
         && !context.job.carries_weights()
@@ -106,8 +107,8 @@ pub(in crate::job::graph) fn maps_on_gpus(context: &Context) -> bool {
         && !context.job.needs_order()
 }
 
-/// Gathers the map on the GPUs. Returns `None` if the order is already complete or a GPU has too little memory; then
-/// every rank has the complete map on the host.
+/// Gathers the map from ids to vertices in the memory of all GPUs. Returns `None` if the order is already complete or
+/// a GPU has too little memory; then every rank has the complete map in host memory. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Lost`], and errors of storing the order.
@@ -135,7 +136,7 @@ pub(in crate::job::graph) fn map_on_gpus(
     let (mut workspace, arenas) = gpus(context).ok_or_else(nobody)?;
     let Workspace { arena, uploader, queue, .. } = &mut *workspace;
     arena.reset(0);
-    // The map must come first in every arena, because ranks compute its address from that.
+    // The map must be at the start of every arena, because ranks compute its address in other arenas from that.
     let map = arena.take_planned::<u32>(info.ids)?;
     arena.hold(map.bytes());
     let share = |rank| context.comm.share_of(rank, info.ids as usize);
@@ -154,7 +155,7 @@ pub(in crate::job::graph) fn map_on_gpus(
     Ok(Some(map))
 }
 
-/// Frees the GPU memory of waiting edges.
+/// Frees the GPU memory that was reserved for edges that wait to be sorted.
 pub(in crate::job::graph) fn clear_device_lines(context: &Context) {
     if let Some((mut workspace, _)) = gpus(context) {
         workspace.arena.let_go();

@@ -5,8 +5,8 @@ use crate::job::context::Context;
 use crate::job::state::key::key;
 use crate::memory::{Process, bytes_of, numbers_of};
 
-/// Returns the processes of all ranks if they can read each other's memory; an empty list for a single rank.
-/// Collective.
+/// Returns the processes of all ranks if they can read each other's memory, otherwise `None`. The list is empty for a
+/// single rank. Collective.
 pub(super) fn readable_ranks(context: &Context) -> Option<Vec<Process>> {
     if context.comm.ranks() == 1 {
         return Some(Vec::new());
@@ -33,7 +33,8 @@ pub(super) fn readable_ranks(context: &Context) -> Option<Vec<Process>> {
     ranks.filter(|_| reads)
 }
 
-/// Returns all blocks, cut to `sizes`: those of this rank, and the places of the others. Collective.
+/// Returns all blocks of the graph: the blocks of this rank, shortened to `sizes`, and the addresses of the other
+/// blocks in the processes of their ranks. Collective.
 pub(super) fn blocks_of_all(
     context: &Context,
     builders: &[u32],

@@ -1,7 +1,7 @@
-//! Graphs that stay in memory. Edges wait for sorting in GPU memory, as many as fit. If all rows fit there too, tasks
-//! compute on them where they were sorted. Otherwise rows stay in host memory, if there is enough of it, and ranks of
-//! a machine read each other's rows there. Nothing is stored in either case, so this is for jobs that do not keep
-//! their graph.
+//! Graphs that stay in memory, for jobs that do not keep their graph. As many edges as fit wait in GPU memory to be
+//! sorted. If all rows fit there too, tasks compute on them where they were sorted. Otherwise rows stay in host
+//! memory, if there is enough of it, and ranks of a machine read each other's rows there. Nothing is stored in either
+//! case.
 
 mod arenas;
 mod host_memory;
@@ -22,18 +22,19 @@ use crate::prepare::partition::Partition;
 use crate::prepare::partition::route::NOBODY;
 use crate::prepare::sort::gpu::{SortPlan, Sorters, resident};
 
-/// Number of lanes that is enough for full sorting speed when nothing passes through the host.
+/// Number of lanes (bins sorted at the same time) that gives full speed if nothing passes through the host.
 const LANES: usize = 8;
 
-/// With fewer lanes than these, and rows passing through the host, sorting is slower than on GPU and CPU together.
+/// Smallest number of lanes (bins sorted at the same time) with which the GPU alone should sort if rows pass through
+/// the host. With fewer lanes, GPU and CPU together are faster.
 const FEW_LANES: usize = 4;
 
-/// Divisor: rows may take this part of a GPU's memory, because tasks are faster with more of it. (With two GPUs,
-/// whose memory rows would have filled to two thirds, a graph of scale 29 took 1.93 s with resident rows and 1.75 s
-/// with rows from the host.)
+/// Rows may take at most 1/`PART` of a GPU's memory, because tasks are faster with more of it. (Measured with two
+/// GPUs whose memory rows would have filled to two thirds: a graph of scale 29 took 1.93 s with resident rows and
+/// 1.75 s with rows from the host.)
 const PART: u64 = 2;
 
-/// Where the rows of a graph stay after sorting, and the plan for sorting them.
+/// The place where the rows of a graph stay after sorting, and the plan for sorting them.
 pub(super) struct Residence {
     plan: SortPlan,
     place: Place,
@@ -42,24 +43,25 @@ pub(super) struct Residence {
 enum Place {
     /// In GPU memory.
     OnGpus(DeviceSlice<u32>),
-    /// In memory of this process: this rank's blocks, in order. The other blocks are in the processes of their ranks.
+    /// In host memory: the blocks of this rank in order, and the processes of the ranks that have the other blocks.
     InMemory(Vec<HostBlock>, Vec<Process>),
 }
 
-/// The blocks of a graph before sorting.
+/// The blocks of a graph before their bins are sorted.
 struct Unsorted<'a> {
     assignment: &'a Assignment<'a>,
     bins: &'a Bins,
-    /// Largest sizes of this rank's blocks; the sizes of other blocks are 0.
+    /// Upper bounds of the sizes of all blocks that this rank builds; 0 for blocks of other ranks.
     most: Vec<BlockSize>,
-    /// Largest sizes of the blocks of all ranks.
+    /// Upper bounds of the sizes of all blocks, of this rank and others.
     of_all: Vec<BlockSize>,
-    /// Number of lines of the longest bin.
+    /// Length of the longest bin, in lines (groups of edges that are stored together).
     longest: u64,
 }
 
-/// Determines where all rows fit so that GPUs compute on them without files: on the GPUs, else in host memory, else
-/// nowhere (`None`). Bins hold `pool` bytes of host memory. Collective.
+/// Decides where the rows stay after sorting so that GPUs compute on them without files: on the GPUs if all rows fit,
+/// otherwise in host memory. Returns `None` if the rows must be stored in files. Bins take `pool` bytes of host
+/// memory. Collective.
 pub(super) fn plan(
     context: &Context,
     is_resumed: bool,
@@ -67,7 +69,7 @@ pub(super) fn plan(
     assignment: &Assignment<'_>,
     (bins, partition, pool): (&Bins, &Partition<'_>, u64),
 ) -> Option<Residence> {
-    // Weights are in files next to blocks, so such a graph is stored.
+    // Weights are stored in files next to blocks, so a graph with weights is stored.
     let (mut workspace, _) = gpus(context).filter(|_| !context.job.carries_weights())?;
     let lines = partition.lines();
     let most = resident::most_sizes(assignment.layout, bins, &lines);
@@ -81,8 +83,8 @@ pub(super) fn plan(
     if packs(context, edges, assignment.layout) && all_are_new {
         return plan_for_packing(context, &unsorted, pool, &mut workspace);
     }
-    // A job that was interrupted may be interrupted again, so a resumed job stores its blocks. Whole rows are derived
-    // from blocks in files.
+    // A job that was interrupted may be interrupted again, so a resumed job stores its blocks. A job that needs the
+    // upper half also stores its blocks, because the upper half is derived from files.
     let wanted = !context.job.keep
         && !context.job.needs_upper()
         && assignment.layout.direction() == Direction::Undirected
@@ -92,7 +94,7 @@ pub(super) fn plan(
         .or_else(|| plan_in_memory(context, &unsorted, wanted, &mut workspace))
 }
 
-/// Plans for rows that stay on the GPUs, if all of them have room. Collective.
+/// Plans the sorting of rows that stay on the GPUs, if all GPUs have room. Collective.
 fn plan_on_gpus(
     context: &Context,
     Unsorted { assignment, bins, most, of_all, longest }: &Unsorted<'_>,
@@ -104,7 +106,7 @@ fn plan_on_gpus(
     workspace.arena.hold(0);
     workspace.arena.reset(0);
     let memory = workspace.arena.take::<u32>(bytes / 4).filter(|_| bytes <= workspace.arena.bytes() / PART);
-    // A test may take the memory away.
+    // Lets a test make the memory run out.
     let memory = memory.filter(|_| failpoint::hit("rows.gpu").is_ok());
     let plan = memory.and_then(|_| Sorters::plan_all(workspace, bins, layout.rows(), context.threads, *longest));
     let left = workspace.arena.bytes().saturating_sub(bytes);
@@ -114,13 +116,13 @@ fn plan_on_gpus(
     plan.zip(memory).filter(|_| stays).map(|(plan, memory)| Residence { plan, place: Place::OnGpus(memory) })
 }
 
-/// Returns true if the whole rows of a graph of `edges` edges are packed in host memory.
+/// Returns true if both halves of the rows of a graph with `edges` edges will be packed in host memory.
 pub(super) fn packs(context: &Context, edges: u64, layout: &Layout) -> bool {
     Packing::of(&context.machine(), &context.job, (edges, layout.rows(), layout.direction())).is_some()
 }
 
-/// Plans for rows that stay in host memory until they are packed there. Block by block they replace the bins that are
-/// sorted, so that the memory of the bins is nearly enough for both.
+/// Plans the sorting of rows that stay in host memory until they are packed there. Each sorted block takes the place
+/// of its bins, so bins and rows together need little more memory than the bins alone.
 fn plan_for_packing(
     context: &Context,
     Unsorted { assignment, bins, most, longest, .. }: &Unsorted<'_>,
@@ -138,8 +140,8 @@ fn plan_for_packing(
     fits.then_some(Residence { plan, place: Place::InMemory(blocks, Vec::new()) })
 }
 
-/// Plans for rows that stay in host memory, if there is room in addition to what sorting and tasks take, and ranks
-/// can read each other's memory. Either all ranks do this or none. Collective.
+/// Plans the sorting of rows that stay in host memory. The rows must fit next to the memory of sorting and tasks, and
+/// ranks must be able to read each other's memory. Either all ranks do this or none. Collective.
 fn plan_in_memory(
     context: &Context,
     Unsorted { assignment, bins, most, of_all, longest }: &Unsorted<'_>,
@@ -167,15 +169,16 @@ fn plan_in_memory(
     plan.zip(place).map(|(plan, place)| Residence { plan, place })
 }
 
-/// Returns the largest host memory, in bytes, that a task of the job takes in addition to resident rows. `None`
-/// unless the GPU computes all tasks on blocks of these sizes with `bytes` bytes of its memory left.
+/// Returns the largest host memory, in bytes, that a task of the job takes in addition to rows that stay in memory.
+/// Returns `None` if some task can't run on a GPU with `bytes` bytes left and blocks of these sizes.
 fn beside_rows(context: &Context, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
     let beside = context.job.tasks.iter().map(|task| task.beside_rows(layout, sizes, bytes));
     beside.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// Returns the bytes of blocks of these sizes on the rank that has most. Every rank reserves as much, because ranks
-/// split their batches by the memory left and must split them alike. Collective.
+/// Returns the bytes that blocks take on the rank that needs most; `mine` marks the blocks of this rank. Every rank
+/// reserves this number of bytes, because ranks split their batches by the memory left and must split them alike.
+/// Collective.
 fn most_resident(context: &Context, mine: &[bool], sizes: &[BlockSize]) -> u64 {
     let mine = sizes.iter().zip(mine).filter(|&(_, &mine)| mine);
     let mut bytes = [Placement::bytes(mine.map(|(&size, _)| size))];
@@ -183,11 +186,12 @@ fn most_resident(context: &Context, mine: &[bool], sizes: &[BlockSize]) -> u64 {
     bytes[0]
 }
 
-/// Sorts bins as planned. Returns the graph. Unless degrees are to be stored, also returns the degree summary and the
-/// degree sum of this rank's share of the vertices; otherwise adds degrees to those of `sorting`. Collective.
+/// Sorts the bins as planned, and returns the graph's blocks. If degrees will be stored, adds them to
+/// `sorting.degrees`. Otherwise also returns the summary and the sum of the degrees of this rank's share of the
+/// vertices. Collective.
 ///
 /// # Errors
-/// [`crate::Error::Lost`], and a stop.
+/// [`Error::Lost`], [`Error::Stopped`].
 pub(super) fn sort(
     context: &Context,
     Residence { plan, mut place }: Residence,

@@ -1,5 +1,6 @@
-//! Sorts bins on a GPU: the host copies a bin's lines to the GPU, and the GPU returns the bin's rows. If a bin does not
-//! fit the GPU because of many repeats, the CPU sorts it.
+//! Sorts bins on a GPU: the host copies a bin's edges to the GPU in lines (groups of 64 edges), and the GPU returns the
+//! bin's rows. A thread that sorts on the GPU has a lane, which is a GPU queue with pinned buffers, and sorts one bin
+//! at a time. If a bin does not fit the GPU because of many repeats, the CPU sorts it.
 #![allow(unsafe_code)] // kernel launches
 
 pub mod resident;
@@ -22,7 +23,7 @@ const RESULT_WORDS: usize = 4;
 pub struct SortPlan {
     lanes: usize,
     threads: usize,
-    /// Most lines of a bin. `rows` is the most rows of a bin.
+    /// Most lines (groups of 64 edges) of a bin. `rows` is the most rows of a bin.
     lines: u64,
     rows: u64,
     /// Number of rows of the graph if degrees are counted on the GPU, else 0.
@@ -38,10 +39,10 @@ impl SortPlan {
     }
 }
 
-/// The threads' sorters of bins, some of them on lanes of a GPU.
+/// The sorters of all threads. Some threads sort on a GPU, each with a lane (GPU queue), and the others on the CPU.
 pub struct Sorters<'w> {
     lanes: Vec<SortLane<'w>>,
-    /// Number of threads without a lane; they sort on the CPU.
+    /// Number of threads that sort on the CPU, because they have no lane (GPU queue).
     others: usize,
     degrees: DeviceSlice<u32>,
     weighted: bool,
@@ -89,11 +90,11 @@ struct SortedOnGpu {
     /// Number of edges with repeats. `distinct` is the number without repeats.
     edges: u32,
     distinct: u32,
-    /// Time that copying the lines to the GPU took.
+    /// Time that copying the edges to the GPU took.
     uploaded: Duration,
 }
 
-/// Sorter of bins of one thread, on its lane of the GPU.
+/// Sorter of one thread, which sorts bins with the thread's lane (GPU queue).
 struct SortLane<'w> {
     kernels: Arc<SortKernels>,
     lane: Lane<'w>,
@@ -104,21 +105,21 @@ struct SortLane<'w> {
     cpu: Box<dyn SortBin>,
     weighted: bool,
     /// Number of bins sorted on the GPU. `left` is the number sorted on the CPU, and `times` are the total times of
-    /// copying lines, of sorting, and of copying rows back.
+    /// copying edges, of sorting, and of copying rows back.
     bins: u32,
     left: u32,
     times: [Duration; 3],
 }
 
 impl<'w> Sorters<'w> {
-    /// Returns the bytes of GPU memory with which each of `lanes` lanes has room for any of the `bins`. A bin has up to
-    /// `lines` lines.
+    /// Returns the bytes of GPU memory with which each of `lanes` lanes (GPU queues) has room for any of the `bins`. A
+    /// bin has up to `lines` lines (groups of 64 edges).
     pub fn ample_bytes(bins: &Bins, rows: u64, lines: u64, lanes: usize, weighted: bool) -> u64 {
         slice_bytes::<u32>(rows) + lanes as u64 * SortRoom::bytes(lines, bins.most_rows(), weighted)
     }
 
-    /// Plans one or more lanes for bins of up to `most` lines of edges without weights, and memory for the degrees of
-    /// all rows. Returns `None` if that does not fit.
+    /// Plans one or more lanes (GPU queues) for bins of up to `most` lines (groups of 64 edges) without weights, and
+    /// memory for the degrees of all rows. Returns `None` if that does not fit.
     pub fn plan_all(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize, most: u64) -> Option<SortPlan> {
         let free = workspace.arena.free().saturating_sub(slice_bytes::<u32>(rows));
         let lanes = free / SortRoom::bytes(most.max(1), bins.most_rows(), false);
@@ -128,8 +129,8 @@ impl<'w> Sorters<'w> {
         (lanes > 0 && most < 1 << 24).then_some(plan)
     }
 
-    /// Starts sorting `bins` of a graph of `rows` rows with up to `threads` threads. The largest bin has `most` lines;
-    /// `weighted` says whether edges have weights. Returns `None` if memory is too small.
+    /// Starts sorting `bins` of a graph of `rows` rows with up to `threads` threads. The largest bin has `most` lines
+    /// (groups of 64 edges); `weighted` says whether edges have weights. Returns `None` if memory is too small.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -145,8 +146,8 @@ impl<'w> Sorters<'w> {
         gpu.begin("sort", plan, Sorters::new)
     }
 
-    /// Plans lanes for bins of up to `most` lines. If memory is scarce, it plans only for the lines that `bins` would
-    /// have without repeats. Returns `None` if that does not fit either.
+    /// Plans lanes (GPU queues) for bins of up to `most` lines (groups of 64 edges). If memory is scarce, it plans only
+    /// for the lines that `bins` would have without repeats. Returns `None` if that does not fit either.
     fn plan(
         workspace: &Workspace,
         bins: &Bins,
@@ -169,7 +170,8 @@ impl<'w> Sorters<'w> {
             SortPlan { lanes, threads, lines, rows: most_rows, degrees, weighted }
         };
         let plans: Vec<SortPlan> = choices.iter().map(plan).filter(|plan| plan.lanes > 0).collect();
-        // A lane for every thread is best. Counting degrees on the GPU is worth more than lanes beyond the fourth.
+        // A lane (GPU queue) for every thread is best. Counting degrees on the GPU is worth more than lanes beyond the
+        // fourth.
         let all = plans.iter().find(|plan| plan.lanes == most_lanes && (plan.degrees > 0 || rows == 0));
         let some = || plans.iter().rev().find(|plan| plan.degrees > 0 && plan.lanes >= most_lanes.min(4));
         let full = all.or_else(some);
@@ -177,7 +179,7 @@ impl<'w> Sorters<'w> {
         full.or(plans.last()).copied().filter(|_| index_fits)
     }
 
-    /// Allocates the planned memory in `workspace`, and makes a sorter for each lane.
+    /// Allocates the planned memory in `workspace`, and makes a sorter for each lane (GPU queue of one thread).
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -287,7 +289,8 @@ impl SortBin for &mut SortLane<'_> {
 }
 
 impl SortLane<'_> {
-    /// Sorts a bin, and leaves its rows in the lane's memory on the GPU. Returns `None` if the bin does not fit there.
+    /// Sorts a bin, and leaves its rows in the GPU memory of this lane (GPU queue). Returns `None` if the bin does not
+    /// fit there.
     fn sort_on_gpu(&mut self, bin: &BinReader<'_, '_>, first_row: u32, rows: usize) -> Result<Option<SortedOnGpu>> {
         let (lines, room) = (bin.lines(), self.room);
         if (lines * room.line_words) as u64 > room.lines.len() || rows as u64 + 1 > room.ends.len() {
@@ -319,7 +322,7 @@ impl SortLane<'_> {
         Ok(Some(SortedOnGpu { unit, edges, distinct, uploaded }))
     }
 
-    /// Copies the lines of a bin to the lane's memory on the GPU.
+    /// Copies the edges of a bin to the GPU memory of this lane (GPU queue).
     fn upload(&mut self, bin: &BinReader<'_, '_>) -> Result<()> {
         let SortLane { lane, room, scratch, .. } = self;
         let (mut sent, slot) = (0, lane.slot_words());
@@ -342,7 +345,8 @@ impl SortLane<'_> {
         self.gather_device_lines(bin, (sent / self.room.line_words as u64) as u32)
     }
 
-    /// Copies the bin's lines that lie on GPUs to the lane's memory, where the first becomes line `at`.
+    /// Copies the bin's lines (groups of edges) that are on GPUs to this lane's GPU memory, where the first becomes
+    /// line `at`.
     fn gather_device_lines(&mut self, bin: &BinReader<'_, '_>, mut at: u32) -> Result<()> {
         let SortLane { lane, room, kernels, .. } = self;
         let (runs, Some(device_lines)) = bin.device_runs() else { return Ok(()) };
@@ -373,8 +377,8 @@ impl SortLane<'_> {
         queue.fill(room.words, 0)?;
         let edges = queue.grid(u64::from(bin.line_count) * 32);
         let by_row = queue.grid(bin.rows.into());
-        // SAFETY: the arguments are as the kernels declare them. The lane's memory is for a bin of this size and used by this queue alone;
-        // degrees are only changed by atomics.
+        // SAFETY: the arguments are as the kernels declare them. The lane's memory is for a bin of this size and used
+        // by this queue alone; degrees are changed only by atomics.
         unsafe {
             queue.launch(&kernels.count_rows, edges, (bin,))?;
             kernels.scan.launch(queue, ends, room.sums)?;

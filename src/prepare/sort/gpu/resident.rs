@@ -12,7 +12,7 @@ use crate::prepare::partition::{LINE, Partition};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// The bins to sort, and the blocks to which they belong.
+/// The bins to sort, and the blocks to which the bins belong.
 #[derive(Clone, Copy)]
 pub struct Build<'a, 'p> {
     /// Bins of edges; all edges must be in them.
@@ -25,8 +25,8 @@ pub struct Build<'a, 'p> {
     pub wanted: &'a [bool],
 }
 
-/// Returns, for each block, its number of rows and an upper bound of its entries; `lines` has the number of lines of
-/// each bin.
+/// Returns, for each block, its number of rows and an upper bound of its entries; `lines` has the number of lines
+/// (groups of 64 edges) of each bin.
 pub fn most_sizes(layout: &Layout, bins: &Bins, lines: &[u64]) -> Vec<BlockSize> {
     let mut entries = vec![0; layout.blocks()];
     bins.block_of.iter().zip(lines).for_each(|(&block, lines)| entries[block] += lines * LINE as u64);
@@ -159,9 +159,9 @@ impl Sorters<'_> {
         Ok((DegreeSummary { max_degree: number(1), wedges }, number(0)))
     }
 
-    /// Sorts all bins of this rank. For each bin in order, `room` returns the place for its rows; it gets the number of
-    /// entries of each block so far, this bin included. Then `put` copies the rows there. Returns the number of entries
-    /// of each block.
+    /// Sorts all bins of this rank. For each bin in order, `room` returns the memory for the bin's rows; `room` gets
+    /// the number of entries of each block so far, this bin included. Then `put` copies the rows there. Returns the
+    /// number of entries of each block.
     fn in_order<R>(
         &mut self,
         build: Build<'_, '_>,
@@ -179,7 +179,7 @@ impl Sorters<'_> {
     }
 }
 
-/// State that all lanes share while they sort.
+/// State that all lanes (GPU queues of threads) share while they sort.
 struct SharedBins<'a, 'p, F> {
     build: Build<'a, 'p>,
     /// Indices of the bins of this rank.
@@ -194,17 +194,17 @@ struct BinTurn<F> {
     next: usize,
     /// Index of the block of the previous bin.
     last: Option<usize>,
-    /// For each block, the number of entries in its bins that have a position.
+    /// For each block, the number of entries (neighbours) in the bins that already have a position.
     entries: Vec<u64>,
     room: F,
 }
 
-/// A bin that has a position: its block, and the number of entries before it in the block.
+/// A bin that has a position: its block, and the number of the block's entries (neighbours) before the bin.
 struct PlacedBin {
     bin: usize,
     block: usize,
     before: u64,
-    /// Index of the previous block, if this is the first bin of a new block.
+    /// Index of the previous block, if this bin is the first of a new block.
     done: Option<usize>,
 }
 
@@ -233,7 +233,7 @@ impl<R, F: FnMut(&PlacedBin, &[u64]) -> R> SharedBins<'_, '_, F> {
     }
 
     /// Waits until the bins before `bin` have their positions, and then gives `bin` a position with room for `entries`
-    /// entries. Returns `None` if a lane has failed.
+    /// entries. Returns `None` if another thread has failed.
     fn place(&self, bin: usize, entries: u64) -> Option<(PlacedBin, R)> {
         let block = self.build.bins.block_of[bin];
         let is_turn = |turn: &BinTurn<F>| self.mine[turn.next] == bin;

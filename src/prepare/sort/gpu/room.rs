@@ -1,4 +1,4 @@
-//! The GPU memory in which a lane sorts a bin.
+//! The GPU memory in which a lane, which is the GPU queue of one thread, sorts a bin.
 
 use super::resident;
 use crate::error::Result;
@@ -8,11 +8,11 @@ use crate::prepare::partition::{LINE, line_words};
 /// Number of words for results. A summary of degrees must fit in them.
 const WORDS_OF_ROOM: u64 = 2 * resident::SUMS;
 
-/// GPU memory of one lane, in which it sorts one bin at a time.
+/// GPU memory in which one lane (GPU queue of one thread) sorts one bin at a time.
 #[derive(Clone, Copy)]
 pub(super) struct SortRoom {
     pub(super) lines: DeviceSlice<u32>,
-    /// Number of 32-bit words of a line.
+    /// Number of 32-bit words of a line (group of edges of the bin).
     pub(super) line_words: usize,
     pub(super) targets: DeviceSlice<u32>,
     /// Sorted neighbours, and then their weights if edges have weights.
@@ -28,7 +28,8 @@ pub(super) struct SortRoom {
 }
 
 impl SortRoom {
-    /// Returns the bytes of GPU memory that a lane takes to sort bins of up to `lines` lines and `rows` rows.
+    /// Returns the bytes of GPU memory that a lane (GPU queue) takes to sort bins of up to `lines` lines (groups of 64
+    /// edges) and `rows` rows.
     pub(super) fn bytes(lines: u64, rows: u64, weighted: bool) -> u64 {
         slices_bytes(lengths(lines, rows, weighted))
     }
@@ -41,7 +42,7 @@ impl SortRoom {
     }
 }
 
-/// Returns the number of words of each slice of a lane's memory.
+/// Returns the number of words of each slice of a lane's GPU memory.
 fn lengths(lines: u64, rows: u64, weighted: bool) -> [u64; 10] {
     let (entries, by_row) = (lines * LINE as u64 * entry_words(weighted), rows + 1);
     let (lines, sums) = (lines * line_words(weighted) as u64, Scan::scratch(by_row));

@@ -1,4 +1,5 @@
-//! Appends batches of entries of the lower half, in order, to the upper rows of a window in GPU memory.
+//! Appends batches of entries of the lower half, in order, to the upper rows of a window in GPU memory. A window is the
+//! range of rows that one pass builds.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::TransposeWork;
@@ -11,7 +12,7 @@ use crate::memory::{bytes_of, bytes_of_mut};
 use crate::prepare::gate::Gate;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// State that makes lanes append their batches in order.
+/// State that makes lanes (GPU queues of threads) append their batches in order.
 #[derive(Default)]
 struct AppendTurn {
     next: usize,
@@ -19,7 +20,7 @@ struct AppendTurn {
     last: Option<Event>,
 }
 
-/// Appends, in order, the batches that may have entries of the window.
+/// Appends, in order, the batches that may have entries of the window (the rows that this pass builds).
 pub(super) fn append(
     lanes: &mut [TransposeLane<'_>],
     kernels: &TransposeKernels,
@@ -41,8 +42,8 @@ pub(super) fn append(
                     queue.after(&last)?;
                 }
                 let arguments = (rows, slot.address(), batch.rows_len() as u32, batch.rows[0]);
-                // SAFETY: the arguments are as the kernel declares them. The slot belongs to this queue. Other queues
-                // use the window's rows before or after this launch.
+                // SAFETY: the arguments are as the kernel declares them. The slot (GPU buffer) belongs to this queue.
+                // Other queues use the window's rows before or after this launch.
                 unsafe { queue.launch(&kernels.append_entries, queue.grid(batch.len() as u64 / 4 + 1), arguments)? };
                 (turn.last, turn.next) = (Some(queue.record()?), number + 1);
                 Ok(())
@@ -64,8 +65,8 @@ pub(super) fn append(
     })
 }
 
-/// Returns the batches that may have entries of the window. Only rows of larger vertices list the vertices of the
-/// window.
+/// Returns the batches that may have entries of the window. Only rows of larger vertices list the vertices whose rows
+/// the window has.
 pub(super) fn batches_of<'t>(work: TransposeWork<'t, '_>, rows: WindowRows) -> &'t [Batch] {
     &work.batches[work.batches.partition_point(|batch| batch.rows[1] <= rows.first_row)..]
 }

@@ -1,5 +1,6 @@
-//! Builds the upper half on a GPU. Batches of the lower half are copied to the GPU and appended to the rows of a window
-//! there. The rows are then sorted, and copied back as a whole.
+//! Builds the upper half on a GPU. Batches of the lower half are copied to the GPU and appended there to the rows of a
+//! window, which is the range of rows that one pass builds. The rows are then sorted, and copied back as a whole. Each
+//! host thread has a lane: a GPU queue with slots (buffers for one batch each).
 //!
 //! A GPU moves entries in its own memory a hundred times faster than the host can copy them to it. Each window copies
 //! the lower half to the GPU once more, so a window has as many rows as fit. For E edges, 4·E bytes go to the GPU for
@@ -29,13 +30,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Slots for batches take at most one part in `PART` of the GPU's memory.
+/// Slots (buffers for one batch each) take at most 1/`PART` of the GPU's memory.
 const PART: u64 = 8;
 
-/// Number of words of the smallest useful slot of a lane.
+/// Number of words of the smallest useful slot (buffer for one batch).
 const LEAST_SLOT: u64 = 1 << 10;
 
-/// Most words of the rows of a window, because a position among them is a u32.
+/// Most words of the rows of a window, because the position of a word is a u32.
 const MOST_WORDS: u64 = u32::MAX as u64;
 
 /// Host version of the kernels' struct `Window`.
@@ -61,17 +62,17 @@ struct TransposeKernels {
     sort_rows: Kernel,
 }
 
-/// A thread's lane, with a slot of GPU memory for each slot of pinned memory.
+/// A thread's lane (GPU queue), with a GPU buffer for each of the lane's pinned buffers (slots).
 struct TransposeLane<'w> {
     lane: Lane<'w>,
     slots: Vec<DeviceSlice<u32>>,
 }
 
-/// The lanes, and the GPU memory for the rows of a window.
+/// The lanes (GPU queues of threads), and the GPU memory for the rows of a window.
 struct Transposer<'w> {
     kernels: TransposeKernels,
     lanes: Vec<TransposeLane<'w>>,
-    /// Number of words of a slot that are used.
+    /// Number of words that are used of each slot (buffer for one batch).
     slot: usize,
     rows: DeviceSlice<u32>,
     differs: DeviceSlice<u32>,
@@ -124,8 +125,8 @@ fn build_in(workspace: &mut Workspace, transpose: &Transpose<'_>, watch: &dyn Wa
 }
 
 impl<'w> Transposer<'w> {
-    /// Divides the GPU's memory among the lanes and the rows of a window. Returns `None` if it is too small for a
-    /// single lane.
+    /// Divides the GPU's memory among the lanes (GPU queues of threads) and the rows of a window. Returns `None` if the
+    /// memory is too small for a single lane.
     fn new(workspace: &'w mut Workspace) -> Result<Option<Self>> {
         let kernel = |name| workspace.kernel(&TRANSPOSE, name);
         let kernels = TransposeKernels {
@@ -139,7 +140,7 @@ impl<'w> Transposer<'w> {
         let room = arena.free() / PART;
         let slots = lanes.first().map_or(1, Lane::slots) as u64;
         let slot = lanes.first().map_or(0, Lane::slot_words) as u64;
-        // With little memory, slots are shorter. They do not become shorter still to have more lanes.
+        // With little memory, slots (buffers) are shorter. They do not become even shorter to make room for more lanes.
         let slot = slot.min(room / slots / 4);
         if slot < LEAST_SLOT {
             return Ok(None);
@@ -212,7 +213,7 @@ impl<'w> Transposer<'w> {
     }
 
     /// Copies the entries of a window, and their weights if edges have weights, from the GPU to their files. If there
-    /// are several blocks, they are written in parallel, each by one lane.
+    /// are several blocks, they are written in parallel, one block for each lane (thread).
     fn write(
         &mut self,
         work: TransposeWork<'_, '_>,
@@ -228,7 +229,7 @@ impl<'w> Transposer<'w> {
             let start = sum(bins.start..of.start);
             let range = start..start + sum(of.clone());
             let part = entries.part(range.clone());
-            // An append of no words begins the block even if it has no entries.
+            // Appending nothing begins the block even if it has no entries.
             files.append(of.start, &[], &[])?;
             let mut append = |targets: &[u32], weights: &[u32]| {
                 files.append(of.start, targets, weights)?;
@@ -260,8 +261,8 @@ impl<'w> Transposer<'w> {
     }
 }
 
-/// Runs `work` for every lane on a thread of its own, with a counter that all lanes share. When it returns, all work
-/// that the lanes queued on the GPU is done.
+/// Runs `work` for every lane (GPU queue) on its own thread, with a counter that all lanes share. When it returns, all
+/// work that the lanes queued on the GPU is done.
 fn on_all_lanes(
     lanes: &mut [TransposeLane<'_>],
     work: impl Fn(&mut TransposeLane<'_>, &AtomicUsize) -> Result<()> + Sync,

@@ -27,8 +27,8 @@ pub(super) fn place_weights(
             let slot = slots[lane.turn()];
             lane.send_slot(slot.part(0..(words + of_batch.len()) as u64))?;
             let arguments = (rows, weights.address(), slot.address(), batch.rows_len() as u32, batch.rows[0]);
-            // SAFETY: the arguments are as the kernel declares them. The slot belongs to this queue, and no two entries
-            // have the same position.
+            // SAFETY: the arguments are as the kernel declares them. The slot (GPU buffer) belongs to this queue, and
+            // no two entries have the same position.
             unsafe { lane.queue().launch(&kernels.place_weights, lane.queue().grid(batch.len() as u64), arguments)? };
             lane.pass()?;
             work.watch.advance(0)?;

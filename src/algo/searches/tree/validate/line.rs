@@ -1,12 +1,13 @@
-//! Comparisons of lines of marks. The loops have constant length and run over plain arrays, so the compiler turns them
-//! into vector instructions.
+//! Compares lines. A line has the levels of one vertex in all trees that are checked. Levels are stored as numbers
+//! called marks. The loops have constant length and run over plain arrays, so that the compiler makes vector
+//! instructions of them.
 
 use crate::algo::searches::tree::levels::Mark;
 
-/// Marks of one vertex in all trees.
+/// The marks (levels plus 1) of one vertex in all trees.
 pub(super) type Line<M, const W: usize> = [M; W];
 
-/// Direction of the edges of a row, as seen from its vertex.
+/// Direction of the edges in a row, as seen from the vertex of the row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EdgeWay {
     /// The edges have no direction.
@@ -17,8 +18,9 @@ pub(super) enum EdgeWay {
     Enter,
 }
 
-/// Raises `gap` to the difference of the levels at the ends of an edge. A difference above 1 breaks rule 3 or rule 4.
-/// An edge with a direction may lead down any number of levels, and may leave an unreached vertex.
+/// Raises `gap`, for each tree, to the difference of the levels at the ends of an edge. A difference above 1 breaks
+/// rule 3 or rule 4 of Graph500. A directed edge may lead to any smaller level and may leave an unreached vertex, so in
+/// both cases the difference counts as 0.
 #[inline(always)]
 pub(super) fn widen<M: Mark, const W: usize>(
     gap: &mut Line<M, W>,
@@ -37,21 +39,21 @@ pub(super) fn widen<M: Mark, const W: usize>(
     }
 }
 
-/// Returns the first tree in which levels are too far apart.
+/// Returns the number of the first tree in which `gap` exceeds 1, so that an edge joins levels that are too far apart.
 pub(super) fn too_wide<M: Mark, const W: usize>(gap: &Line<M, W>) -> Option<usize> {
     let next = M::of_level(0);
     gap.iter().position(|&gap| gap > next)
 }
 
-/// Returns the marks of parents: one less than the marks of their children, and 0 for the root and for unreached
-/// vertices.
+/// Returns the mark that a vertex's parent must have, for each tree: one less than the mark of the vertex. The result
+/// is 0 if the vertex is the root or unreached.
 #[inline(always)]
 pub(super) fn above<M: Mark, const W: usize>(own: &Line<M, W>) -> Line<M, W> {
     let step = M::of_level(0);
     std::array::from_fn(|place| if own[place] == M::UNREACHED { M::default() } else { own[place].less(step) })
 }
 
-/// Returns true if the two lines have the same mark in some tree. `line` must not contain 0.
+/// Returns true if two lines have the same mark in at least one tree. `line` must not contain 0.
 #[inline(always)]
 pub(super) fn meet<M: Mark, const W: usize>(line: &Line<M, W>, wanted: &Line<M, W>) -> bool {
     let mut met = false;
@@ -61,7 +63,7 @@ pub(super) fn meet<M: Mark, const W: usize>(line: &Line<M, W>, wanted: &Line<M, 
     met
 }
 
-/// Returns a bit for each tree in which the two lines have the same mark.
+/// Returns a bitmap of the trees in which two lines have the same mark.
 #[inline(always)]
 pub(super) fn meeting<M: Mark, const W: usize>(line: &Line<M, W>, wanted: &Line<M, W>) -> u64 {
     let same: [u8; W] = std::array::from_fn(|place| u8::from(line[place] == wanted[place]));
@@ -75,7 +77,7 @@ pub(super) fn meeting<M: Mark, const W: usize>(line: &Line<M, W>, wanted: &Line<
     rest.iter().enumerate().fold(all, |all, (place, &same)| all | u64::from(same) << place)
 }
 
-/// Returns true if some mark is not 0.
+/// Returns true if a mark in the line is not 0.
 #[inline(always)]
 pub(super) fn any<M: Mark, const W: usize>(line: &Line<M, W>) -> bool {
     line.iter().fold(false, |any, &mark| any | (mark != M::default()))

@@ -1,11 +1,11 @@
-//! Checks trees of searches against the rows of the graph, by the five rules of Graph500 (`super::fault`). One pass
+//! Checks breadth-first trees against the rows of the graph, by the five rules of Graph500 (`super::fault`). One pass
 //! over the rows checks up to 64 trees.
 //!
-//! The checks trust only the parents. They compute levels from the parents ([`super::levels`]). Then one pass over the
-//! lower half of all rows visits each edge once. For both ends it reads a line of at most 64 bytes with the levels in
-//! all trees, and compares the lines as vectors. The parent of a vertex must be the first neighbour in its row that is
-//! in the previous level. Nearly all parents come before their children in the order of vertices, so the upper half of
-//! rows is read for few vertices only.
+//! The checks trust only the parents, and compute levels from them ([`super::levels`]). Then one pass over the lower
+//! half of all rows visits each edge once. It reads a line of at most 64 bytes for each end, with the levels in all
+//! trees, and compares the two as vectors. The parent of a vertex must be the first neighbour in its row that is in the
+//! previous level. Nearly all parents come before their children in the order of vertices, so the upper half of rows is
+//! read for few vertices only.
 //!
 //! A tree that passes is a breadth-first tree. By rule 3 no level is larger than the distance from the root. No level
 //! is smaller, because the tree leads to the root by edges of the graph. By rule 4 no reachable vertex is missing.
@@ -33,32 +33,33 @@ pub struct TreeFigures {
     pub reached: u64,
     /// Largest level of a reached vertex.
     pub depth: u64,
-    /// Number of entries in the rows of reached vertices. Each edge between them counts at both ends; if edges have a
-    /// direction, at its tail.
+    /// Sum of the row lengths of reached vertices. In an undirected graph, each edge between them counts twice. In a
+    /// directed graph, it counts once, in the row of its tail.
     pub entries: u64,
 }
 
-/// Possible sizes of a vertex's line in bytes, in ascending order.
+/// Possible sizes of a line in bytes, ascending. A line holds the levels of a vertex in all trees.
 const LINES: [usize; 3] = [4, 16, 64];
 
-/// Returns the bytes of host memory for checking `trees` trees of depth `depth` at once, on a graph with `vertices`
-/// connected vertices. With less memory trees are checked in several passes, down to one tree a pass.
+/// Returns the bytes of host memory for checking `trees` trees of depth `depth` in one pass, on a graph with `vertices`
+/// vertices that have an edge. With less memory the check takes several passes, down to one tree a pass.
 pub fn bytes(vertices: u64, trees: usize, depth: u64) -> u64 {
     let mark = if depth <= u64::from(u8::DEEPEST) { 1 } else { 4 };
     vertices * line_bytes(trees.saturating_mul(mark)) as u64
 }
 
-/// Returns the size of a line for `marks` bytes of marks, or the largest size.
+/// Returns the size in bytes of the smallest line that holds `marks` bytes. If no line is large enough, returns the
+/// largest size.
 fn line_bytes(marks: usize) -> usize {
     LINES.into_iter().find(|&bytes| bytes >= marks).unwrap_or(LINES[2])
 }
 
-/// Checks trees by `threads` threads. Returns the figures of each, in order. The graph must have both halves of its
-/// rows.
+/// Checks breadth-first trees with `threads` threads. Returns the figures of each tree, in order. The graph must have
+/// both halves of its rows.
 ///
 /// # Errors
-/// [`Error::Validation`] for a tree that breaks a rule; [`Error::Limit`] if the lines of one tree do not fit;
-/// [`Error::Stopped`].
+/// [`Error::Validation`] for a tree that breaks a rule; [`Error::Limit`] if memory is too small for the lines of one
+/// tree; [`Error::Stopped`].
 pub fn validate(graph: &Graph, trees: &[Tree<'_>], threads: usize, budget: &Budget) -> Result<Vec<TreeFigures>> {
     let checks = TreeChecks { graph, trees, threads, budget };
     let mut figures = vec![TreeFigures::default(); trees.len()];
@@ -79,13 +80,13 @@ struct TreeChecks<'a> {
 /// Outcome of a pass over the rows.
 enum PassOutcome {
     Passed(Vec<TreeFigures>),
-    /// No tree was checked, because the flagged trees are too deep for their marks.
+    /// No tree was checked, because the levels of the flagged trees do not fit their marks.
     Deep(Vec<bool>),
 }
 
 impl TreeChecks<'_> {
-    /// Checks the trees with these numbers, with marks of `BYTES` bytes. Returns the trees that are too deep for such
-    /// marks.
+    /// Checks the trees `numbers` with marks of `BYTES` bytes, and writes their `figures`. Returns the trees whose
+    /// levels do not fit marks of that size.
     fn all<const BYTES: usize>(&self, mut numbers: Vec<usize>, figures: &mut [TreeFigures]) -> Result<Vec<usize>> {
         let mut deep = Vec::new();
         while !numbers.is_empty() {
@@ -113,7 +114,7 @@ impl TreeChecks<'_> {
         Ok(deep)
     }
 
-    /// Returns the size of a line in bytes: enough for `marks` bytes of marks, or as much as fits memory.
+    /// Returns the line size in bytes. It is enough for `marks` bytes, or as much as memory allows.
     fn line(&self, marks: usize) -> usize {
         let wanted = line_bytes(marks);
         let fits = |bytes: usize| self.graph.info.connected * bytes as u64 <= self.budget.free();

@@ -1,5 +1,5 @@
-//! The pass over rows. It checks every edge against the levels of its ends, and every parent against the row of its
-//! child.
+//! The pass over all rows that checks trees. It checks every edge against the levels of its ends, and every parent
+//! against the row of its child.
 
 use super::line::{EdgeWay, Line, above, any, meet, meeting, too_wide, widen};
 use super::sums::TreeSums;
@@ -15,12 +15,12 @@ use crate::memory::prefetch;
 use crate::prepare::prepared::Graph;
 use std::ops::Range;
 
-/// How many entries ahead lines are prefetched.
+/// Prefetch distance, in entries of a row.
 const AHEAD: usize = 16;
-/// Parents in a cache line.
+/// Number of parents in a cache line.
 const PARENTS: u32 = 16;
 
-/// One pass over the rows.
+/// A pass over the rows of a graph that checks several trees.
 pub(super) struct TreePass<'a, M, const W: usize> {
     direction: Direction,
     lower: &'a Catalogue,
@@ -29,16 +29,16 @@ pub(super) struct TreePass<'a, M, const W: usize> {
     lines: &'a [Line<M, W>],
 }
 
-/// A fault, and the number of its tree.
+/// The number of a tree, and a fault in that tree.
 type Wrong = (usize, TreeFault);
 
-/// The vertex of a row while the row is checked.
+/// State of the check of one row: the vertex of the row, with its levels in all trees.
 struct RowVertex<'l, M, const W: usize> {
     v: u32,
     row: u32,
     edges: EdgeWay,
     own: &'l Line<M, W>,
-    /// Marks of the parents that were not found in the row yet; 0 if none is expected.
+    /// For each tree, the mark of the vertex's parent. It becomes 0 once the parent is found in the row.
     wanted: Line<M, W>,
     gap: Line<M, W>,
 }
@@ -49,7 +49,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(TreePass { direction, lower, upper: graph.upper()?, trees, lines })
     }
 
-    /// Checks all rows. Returns the figures of each tree, or a fault.
+    /// Checks all rows with `threads` threads. Returns the figures of each tree, or a fault.
     pub fn run(self, threads: usize) -> Result<Result<Vec<TreeFigures>, Wrong>> {
         let found = check_rows(self.lower, threads, TreeSums::new, |part, sums| self.part(part, sums))?;
         Ok(found.map(|of_threads| {
@@ -63,7 +63,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         let mut fetched = 0;
         for local in part.rows.clone() {
             let v = self.direction.vertex(part.block.first_row + local as u32);
-            // The parents in 64 trees are more streams than a processor prefetches by itself.
+            // A processor can't prefetch the parents in 64 trees by itself: they are too many streams.
             let ahead = v / PARENTS + 2;
             if ahead != fetched {
                 fetched = ahead;
@@ -101,8 +101,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         if any(&vertex.wanted) { self.upper_half(&mut vertex) } else { Ok(()) }
     }
 
-    /// Compares the line of a vertex with the lines of its smaller neighbours, which are at `entries` of `targets`.
-    /// `edges` equals `vertex.edges`, as a constant for the compiler.
+    /// Compares the levels of a vertex with the levels of its smaller neighbours, `targets[entries]`. Also looks for
+    /// its parents there. `edges` equals `vertex.edges`, but the compiler sees a constant.
     #[inline(always)]
     fn lower_half(
         &self,
@@ -137,8 +137,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(())
     }
 
-    /// Looks for the remaining parents among the larger neighbours. The levels of larger neighbours are
-    /// compared in their own rows.
+    /// Looks for the remaining parents of a vertex among its larger neighbours. Does not compare levels, because the
+    /// row of the larger neighbour does so for the same edge.
     #[cold]
     fn upper_half(&self, vertex: &mut RowVertex<'_, M, W>) -> Result<(), Wrong> {
         for (tree, of) in self.trees.iter().enumerate() {
@@ -169,7 +169,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(())
     }
 
-    /// Handles a neighbour that is the first in the previous level in some trees, where it must be the parent.
+    /// Handles `w`, the first neighbour that is in the previous level in some trees. In these trees `w` must be the
+    /// parent.
     #[inline]
     fn met(&self, vertex: &mut RowVertex<'_, M, W>, w: u32, other: &Line<M, W>) -> Result<(), Wrong> {
         let mut trees = meeting(other, &vertex.wanted);
@@ -194,7 +195,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         }
     }
 
-    /// Returns the fault of the first edge whose ends have levels too far apart in a tree.
+    /// Returns the fault of the first edge in a row whose ends are too many levels apart in tree `tree`.
     #[cold]
     fn apart(&self, vertex: &RowVertex<'_, M, W>, tree: usize, targets: &[u32]) -> TreeFault {
         let own = (vertex.v, vertex.own[tree]);

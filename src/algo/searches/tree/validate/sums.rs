@@ -1,16 +1,16 @@
-//! Figures of trees, added up during the pass over rows.
+//! Adds up the figures of trees during the pass over rows.
 
 use super::TreeFigures;
 use super::line::{Line, meet};
 use crate::algo::searches::tree::levels::Mark;
 use crate::graph::direction::Direction;
 
-/// Sums over the vertices that a thread has checked.
+/// Sums over the vertices that one thread has checked, for each tree.
 pub(super) struct TreeSums<M, const W: usize> {
     reached: [u64; W],
     entries: [u64; W],
     deepest: Line<M, W>,
-    /// Number of vertices that all trees reach, and number of entries in their rows.
+    /// Number of vertices that all trees reach, and sum of their row lengths. The other sums leave these vertices out.
     by_all: (u64, u64),
 }
 
@@ -19,7 +19,7 @@ impl<M: Mark, const W: usize> TreeSums<M, W> {
         TreeSums { reached: [0; W], entries: [0; W], deepest: [M::default(); W], by_all: (0, 0) }
     }
 
-    /// Counts a vertex with `entries` entries in its row, in the trees that reach it.
+    /// Counts a vertex, with `entries` entries in its row, in the trees that reach it.
     #[inline]
     pub fn count(&mut self, own: &Line<M, W>, entries: u64) {
         for (deepest, &own) in self.deepest.iter_mut().zip(own) {

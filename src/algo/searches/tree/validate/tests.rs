@@ -13,7 +13,7 @@ trait Searches {
 }
 
 impl Searches for Model {
-    /// Finds levels and parents with a plain queue.
+    /// Finds levels and parents with a plain queue, as an independent answer.
     fn search(&self, root: u32) -> (Vec<Option<u32>>, Vec<u32>) {
         let mut levels = vec![None; self.heads.len()];
         let mut queue = VecDeque::from([root]);
@@ -84,12 +84,13 @@ proptest! {
     }
 }
 
-/// A number that looks random.
+/// Returns a number that looks random but follows from `i`.
 fn mixed(i: u32) -> u32 {
     (i.wrapping_mul(0x9e37_79b9) >> 7) ^ i.wrapping_mul(0x85eb_ca6b)
 }
 
-/// Paths whose depth is at, below and above what a byte holds, with vertices numbered in order and at random.
+/// Checks paths whose depth is at, below and above the largest level that fits a byte. Vertices are numbered along the
+/// path and at random.
 #[test]
 fn paths_may_be_deep() {
     for length in [1u32, 251, 252, 253, 254, 255, 256, 257, 3000, 70_000] {
@@ -105,7 +106,8 @@ fn paths_may_be_deep() {
     }
 }
 
-/// One batch has trees that need marks of one byte and of four, and memory suffices for some of them at a time.
+/// Checks a batch with trees that need marks of one byte and trees that need four. Memory is enough for only some of
+/// them at a time.
 #[test]
 fn deep_and_shallow_trees_are_checked_together() {
     let mut edges: Vec<[u32; 2]> = (0..900).map(|i| [i, i + 1]).collect();
@@ -135,7 +137,7 @@ fn bytes_are_those_of_whole_lines() {
     assert_eq!(bytes(100, 64, 1000), 6400);
 }
 
-/// A graph in which a tree is broken, to see what the checks say. The other trees of the batch are right.
+/// A graph on which one tree of a batch is made wrong, to see the message of the check. The other trees are right.
 struct Broken {
     model: Model,
     graph: Graph,
@@ -154,7 +156,7 @@ impl Broken {
         self.model.map[id as usize]
     }
 
-    /// Returns the error after `changes` gave vertices, named by ids, other parents.
+    /// Returns the message of the check after `changes`: pairs of a vertex and its wrong parent, by ids.
     #[track_caller]
     fn said(&self, root: u32, changes: &[(u32, Option<u32>)]) -> String {
         let root = self.vertex(root);
@@ -189,7 +191,8 @@ fn each_kind_of_wrong_parent_is_caught_by_its_rule() {
     assert_eq!(broken.said(0, &[(5, Some(5))]), rule(1, "the parents of vertex 5 go round in a cycle"));
     assert_eq!(broken.said(0, &[(5, Some(77))]), rule(1, "the parent of vertex 5 is 77, which is no vertex"));
     assert_eq!(broken.said(0, &[(4, None)]), rule(1, "the parent of vertex 5 is 4, which was not reached"));
-    // First a root in another component, then a vertex there whose parent is in this one.
+    // In the first check, 7 is a second root in another component. In the second check, 7 has a parent in this
+    // component.
     assert_eq!(broken.said(0, &[(7, Some(7)), (8, Some(7))]), rule(1, "the parents of vertex 7 go round in a cycle"));
     assert_eq!(broken.said(0, &[(7, Some(0)), (8, Some(7))]), rule(5, "no edge leads to vertex 7 from its parent 0"));
     assert_eq!(broken.said(0, &[(5, None)]), rule(4, "an edge leads from 4, which was reached, to 5, which was not"));
@@ -201,12 +204,13 @@ fn each_kind_of_wrong_parent_is_caught_by_its_rule() {
     );
 }
 
-/// A cycle of six vertices. A search from the hub 10 goes both ways, so a wrong tree may go too far one way.
+/// Checks a cycle of six vertices. A search from vertex 10 goes both ways round. A tree that goes too far one way is
+/// wrong.
 #[test]
 fn a_level_that_is_skipped_is_caught_by_rule_3() {
     let cycle = [[10, 11], [11, 12], [12, 13], [13, 14], [14, 15], [15, 10]];
     let broken = Broken::of(&cycle, Direction::Undirected);
-    // With 14 as its parent, 15 has level 5 next to the root.
+    // Vertex 15 is next to the root, but has level 5 because its parent is 14.
     let said = broken.said(10, &[(13, Some(12)), (14, Some(13)), (15, Some(14))]);
     assert_eq!(said, "source 10: an edge leads from 10, level 0, to 15, level 5 (rule 3 of Graph500)");
 }
@@ -236,7 +240,7 @@ fn direction_counts() {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 64, max_shrink_iters: 200, failure_persistence: None, ..ProptestConfig::default() })]
-    /// Only one tree is right: any other parent of any vertex is refused.
+    /// Exactly one tree is right. The check refuses any other parent of any vertex.
     #[test]
     fn any_other_parent_is_refused(
         edges in prop::collection::vec((0u32..60, 0u32..60).prop_map(|(u, v)| [u, v]), 1..200),

@@ -1,4 +1,5 @@
-//! Columns of parents and levels of several sources, read side by side for each vertex, in the order of places.
+//! Reads the columns of parents and levels of several sources. The values of a vertex for all sources lie side by side,
+//! in the order of vertices.
 
 use super::SourceChecked;
 use super::reader::{self, UNREACHED};
@@ -12,26 +13,27 @@ use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, PoisonError};
 
-/// Number of places that a thread takes at a time.
+/// Number of vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// The columns of some sources.
+/// The parents and levels of several sources, as read from their columns.
 pub(super) struct TreeColumns<'a> {
     pub places: &'a Places,
     pub sources: &'a [SourceChecked],
-    /// Place of each source; `None` for a source without an edge.
+    /// Root of each source's tree, as a place (a position in the order of vertices); `None` for a source without an
+    /// edge.
     pub roots: Vec<Option<u32>>,
-    /// Level of each vertex in each tree.
+    /// Level of each vertex, for all sources side by side.
     levels: Buffer<u32>,
-    /// Place of each vertex's parent in each tree.
+    /// Parent of each vertex, as a place, for all sources side by side.
     parents: Buffer<u32>,
 }
 
 impl<'a> TreeColumns<'a> {
-    /// Reads the columns of some sources. Checks that each vertex has both a level and a parent, or neither.
+    /// Reads the columns of `sources`. Checks that each vertex has both a level and a parent, or neither.
     ///
     /// # Errors
-    /// [`Error::Validation`] for columns that no search writes; [`Error::Limit`]; errors of reading.
+    /// [`Error::Validation`] for columns that no search can have written; [`Error::Limit`]; read errors.
     pub fn read(
         places: &'a Places,
         results: &Results<'_>,
@@ -62,27 +64,27 @@ impl<'a> TreeColumns<'a> {
         Ok(TreeColumns { places, sources, roots, levels, parents })
     }
 
-    /// Returns the levels of the vertex at a place, in all trees.
+    /// Returns the levels of the vertex at `place`, one for each source.
     #[inline]
     pub fn levels(&self, place: u32) -> &[u32] {
         let of = self.sources.len();
         &self.levels[place as usize * of..][..of]
     }
 
-    /// Returns the places of its parents, in all trees.
+    /// Returns the places of the parents of the vertex at `place`, one for each source.
     #[inline]
     pub fn parents(&self, place: u32) -> &[u32] {
         let of = self.sources.len();
         &self.parents[place as usize * of..][..of]
     }
 
-    /// Makes an error of a fault in tree number `number`.
+    /// Converts a fault in tree number `number` into an error.
     pub fn wrong(&self, number: usize, fault: TreeFault) -> Error {
         fault.of_source(&self.sources[number].output.source.to_string(), &|place| self.places.name(place))
     }
 
-    /// Checks that the level of each vertex is one more than its parent's, and that only the root has level 0. So
-    /// parents form no cycle.
+    /// Checks that the level of each vertex is one more than the level of its parent. Then parents form no cycle,
+    /// because only the root has level 0.
     ///
     /// # Errors
     /// [`Error::Validation`], [`Error::Stopped`].
@@ -92,7 +94,8 @@ impl<'a> TreeColumns<'a> {
         first.map_or(Ok(()), |(number, fault)| Err(self.wrong(number, fault)))
     }
 
-    /// Returns the first tree in which the level of `vertex` is not one more than its parent's.
+    /// Returns the first tree in which the level of `vertex` is not one more than the level of its parent, with the
+    /// fault.
     fn step(&self, vertex: u32) -> Option<(usize, TreeFault)> {
         let steps = self.levels(vertex).iter().zip(self.parents(vertex)).enumerate();
         steps.filter(|(_, (level, _))| **level != UNREACHED).find_map(|(number, (&level, &parent))| {

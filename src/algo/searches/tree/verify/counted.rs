@@ -1,5 +1,5 @@
-//! Last checks of trees, after a pass over all edges: an edge from every parent was seen, and the job reports the
-//! figures of its columns.
+//! The last checks of trees, after the pass over all edges. The pass must have seen the edge from every parent, and the
+//! reported figures must match the columns.
 
 use super::SourceChecked;
 use super::columns::TreeColumns;
@@ -13,10 +13,11 @@ use crate::graph::direction::Direction;
 use crate::process::signals;
 use std::ops::RangeInclusive;
 
-/// Checks that an edge from its parent to every vertex was seen, and compares the reported figures with the columns.
+/// Checks that the pass over the edges saw an edge from the parent of every vertex. Then compares the reported figures
+/// with the columns.
 ///
 /// # Errors
-/// [`crate::Error::Validation`].
+/// [`crate::Error::Validation`] if an edge is missing or a figure differs.
 pub(super) fn agree(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &PassResult) -> Result<()> {
     let mut wrong = seen.wrong;
     let mut figures: Vec<TreeCounts> = columns.sources.iter().map(TreeCounts::new).collect();
@@ -39,9 +40,9 @@ pub(super) fn agree(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &Pas
     }
     for (number, (figures, reported)) in figures.iter().zip(columns.sources).enumerate() {
         let edges = match results.info.direction {
-            // Both ends of an edge are reached, or neither.
+            // In an undirected graph, an edge has both ends reached, or neither.
             Direction::Undirected => figures.degrees / 2..=figures.degrees / 2,
-            // The job reports distinct edges.
+            // Repeated edges count once in the reported figure.
             Direction::Directed => seen.edges[number].saturating_sub(seen.repeats)..=seen.edges[number],
         };
         figures.check(reported, columns.roots[number].is_some(), &edges)?;
@@ -49,7 +50,7 @@ pub(super) fn agree(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &Pas
     Ok(())
 }
 
-/// Figures of a tree, counted in its columns.
+/// Figures of one tree, counted in its columns.
 struct TreeCounts {
     reached: u64,
     depth: u64,

@@ -1,4 +1,4 @@
-//! A pass over all edges, which checks each edge against several trees.
+//! The pass over all edges of the input or of prepared blocks. It checks each edge against several trees.
 
 use super::columns::TreeColumns;
 use super::reader::UNREACHED;
@@ -14,25 +14,25 @@ use crate::process::signals;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// How many entries of a row ahead levels are prefetched.
+/// Prefetch distance, in entries of a row.
 const AHEAD: usize = 8;
-/// Numbers in a cache line.
+/// Number of 32-bit values in a cache line.
 const LINE: usize = 16;
 
-/// What a pass over the edges found.
+/// Findings of the pass over the edges.
 pub(super) struct PassResult {
-    /// For each vertex a bit per tree, which is set once an edge from the parent to the vertex was seen.
+    /// For each vertex a bit per tree, which is set once the pass sees an edge from the parent to the vertex.
     parents: Buffer<AtomicU32>,
-    /// The first fault by the number of its tree, then by its rule.
+    /// The first fault, in the order of trees and then of rules.
     pub wrong: Option<(usize, TreeFault)>,
-    /// For each tree the number of edges that leave reached vertices, if edges have a direction.
+    /// For each tree, the number of edges that leave reached vertices. Counted only if the graph is directed.
     pub edges: Vec<u64>,
-    /// Upper bound of the number of repeats among the edges of the pass.
+    /// Upper bound of the number of repeated edges in the pass.
     pub repeats: u64,
 }
 
 impl PassResult {
-    /// Returns true if an edge from its parent to `vertex` was seen in a tree.
+    /// Returns true if the pass saw an edge from the parent of `vertex` in tree number `tree` to `vertex`.
     pub fn parent(&self, vertex: u32, tree: usize) -> bool {
         let bit = vertex as usize * self.edges.len() + tree;
         self.parents[bit / 32].load(Relaxed) >> (bit % 32) & 1 == 1
@@ -42,7 +42,7 @@ impl PassResult {
 /// Checks all edges against the trees of `columns`.
 ///
 /// # Errors
-/// Errors of reading; [`Error::Limit`](crate::error::Error::Limit); [`Error::Stopped`](crate::error::Error::Stopped).
+/// Read errors; [`Error::Limit`](crate::error::Error::Limit); [`Error::Stopped`](crate::error::Error::Stopped).
 pub(super) fn pass(
     edges: &EdgeSource<'_>,
     places: &Places,
@@ -70,7 +70,7 @@ pub(super) fn pass(
     Ok(PassResult { parents, wrong, edges, repeats })
 }
 
-/// Distributes the edges of all blocks among the checkers, a block at a time.
+/// Distributes the blocks of a graph among the checkers, each of which checks all edges of a block.
 fn blocks(graph: &Graph, checkers: &mut [TreeEdgeChecker<'_>]) -> Result<()> {
     let (parts, direction) = (Parts::new(graph.catalogue.len(), 1), graph.info.direction);
     let threads = checkers.len();
@@ -98,7 +98,7 @@ fn blocks(graph: &Graph, checkers: &mut [TreeEdgeChecker<'_>]) -> Result<()> {
     })
 }
 
-/// Checks edges against trees, in one thread.
+/// Checks edges against trees. Each thread has one.
 struct TreeEdgeChecker<'a> {
     columns: &'a TreeColumns<'a>,
     parents: &'a [AtomicU32],
@@ -112,7 +112,7 @@ impl<'a> TreeEdgeChecker<'a> {
         TreeEdgeChecker { columns, parents, direction, wrong: None, edges: vec![0; columns.sources.len()] }
     }
 
-    /// Checks one direction of an edge against the trees.
+    /// Checks an edge, in the direction from `from` to `to`, against all trees.
     #[inline]
     fn check_direction(&mut self, from: u32, to: u32) {
         let (levels, heads, parents) = (self.columns.levels(from), self.columns.levels(to), self.columns.parents(to));
@@ -136,7 +136,8 @@ impl<'a> TreeEdgeChecker<'a> {
         }
     }
 
-    /// Records the first fault that an edge shows.
+    /// Records the fault that the edge from `from` to `to` shows, unless an earlier one is recorded. Faults are ordered
+    /// by tree, then by rule.
     #[cold]
     fn note(&mut self, from: u32, to: u32) {
         let (levels, heads, parents) = (self.columns.levels(from), self.columns.levels(to), self.columns.parents(to));

@@ -1,9 +1,9 @@
-//! Checks results once more: the parents and levels in the written columns, against the edges of the input.
+//! Checks the results that a job has written: the columns of parents and levels, against the edges of the input.
 //!
-//! The checks do not trust the search. If the input still exists, they do not trust the prepared graph either. The
-//! order of vertices, which decides which parent is the first, is computed from degrees that are counted again
-//! (`searches::places`). Columns are read for as many sources as fit memory (`columns`). One pass over the edges checks
-//! all of these trees (`edges`), by the rules in `super::fault`.
+//! The checks trust neither the search nor, if the input still exists, the prepared graph. They count degrees again to
+//! compute the order of vertices, which decides which parent is the first (`searches::places`). They read the columns
+//! of as many sources as fit memory (`columns`). One pass over the edges checks all of these trees (`edges`), by the
+//! rules in `super::fault`.
 
 mod columns;
 mod counted;
@@ -18,38 +18,39 @@ use crate::results::read;
 use columns::TreeColumns;
 use serde::{Deserialize, Serialize};
 
-/// The result of one source.
+/// Result of the search from one source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceOutput {
-    /// The source's id in the input.
+    /// Id of the source in the input.
     pub source: InputId,
     /// Number of reached vertices, including the source.
     pub reached: u64,
     /// Largest level of a reached vertex.
     pub depth: u64,
-    /// Edges of the input between reached vertices. Repeats count, loops do not. In a directed graph, distinct edges
-    /// that leave reached vertices.
+    /// Number of input edges between reached vertices. Repeated edges count, loops do not. In a directed graph, the
+    /// number of distinct edges that leave reached vertices.
     pub edges: u64,
 }
 
-/// The result of one source, and what its details say of its levels.
+/// What the job reports about one source, for the check of its tree.
 pub(super) struct SourceChecked {
-    /// The result.
+    /// Result that the job reports for the source.
     pub output: SourceOutput,
-    /// Number of vertices of each level, beginning at the source. For a deep tree only the first levels.
+    /// Number of vertices in each level, beginning at the source. A deep tree has only its first levels here.
     pub frontiers: Vec<u64>,
 }
 
-/// Maximum number of sources in one pass. The levels of a vertex in all trees then fill a few cache lines.
+/// Maximum number of sources in one pass over the edges. For 64 sources, the levels of a vertex fill a few cache lines.
 const MOST: usize = 64;
 
-/// Bytes of the buffers through which a thread reads the columns of a source.
+/// Bytes of the buffers through which a thread reads the two columns of a source.
 const READING: u64 = 2 * read::READING;
 
-/// Checks the columns of all sources against the edges. `algorithm` is the name of the table.
+/// Checks the columns of all sources in `found` against the edges. `algorithm` is the name of the table. Returns a
+/// sentence about the result.
 ///
 /// # Errors
-/// [`crate::Error::Validation`] for a wrong tree; errors of reading; a stop.
+/// [`crate::Error::Validation`] for a wrong tree; read errors; [`crate::Error::Stopped`].
 pub(super) fn trees(
     algorithm: &'static str,
     edges: &EdgeSource<'_>,
@@ -63,7 +64,7 @@ pub(super) fn trees(
     };
     let _reading = budget.reserve(reading.max(READING * threads as u64), "reading edges and results again")?;
     let places = Places::new(edges, results)?;
-    // For every vertex, eight sources take a level and a parent of 4 bytes each, and together a byte of bits.
+    // Eight sources take 8 * (4 + 4) bytes a vertex for levels and parents, and 8 bits for seen edges.
     let of_eight = 65 * places.vertices().max(1);
     let batch = (budget.free().saturating_mul(8) / of_eight).clamp(1, MOST as u64) as usize;
     for sources in found.chunks(batch) {

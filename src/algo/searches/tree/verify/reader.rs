@@ -1,4 +1,4 @@
-//! Reads the columns of one source, and refuses what no search writes.
+//! Reads the parents and levels of one source, and refuses values that no search can have written.
 
 use crate::algo::Results;
 use crate::algo::searches::differs;
@@ -8,13 +8,13 @@ use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;
 
-/// Level of an unreached vertex. It exceeds every other level by more than 1.
+/// Stands for the level of an unreached vertex. It exceeds every level by more than 1.
 pub(super) const UNREACHED: u32 = 1 << 31;
-/// Parent of an unreached vertex, and of a root.
+/// Stands for the parent of an unreached vertex and of a root.
 pub(super) const NOBODY: u32 = ISOLATED;
 
-/// Reads the columns of a source, and calls `put` with the place, the level and the parent of every vertex. Returns the
-/// place of the root.
+/// Reads the columns of a source. Calls `put` with each vertex that has an edge, its level and its parent. Vertices are
+/// places (positions in the order of vertices). Returns the place of the root, or `None` if the root has no edge.
 pub(super) fn read(
     places: &Places,
     results: &Results<'_>,

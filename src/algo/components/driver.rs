@@ -1,0 +1,148 @@
+//! One trial: ranks join the blocks in rounds, and rank 0 counts sizes and writes the column.
+
+use super::forest::Forest;
+use super::output::ComponentsOutput;
+use crate::algo::team::{Parts, team};
+use crate::algo::{Run, Trial};
+use crate::comm::{Comm, agreed};
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::graph::ids::DenseId;
+use crate::memory::{Buffer, bytes_of};
+use crate::prepare::input_ids::IdList;
+use crate::prepare::order;
+use crate::prepare::prepared::Graph;
+use crate::process::signals;
+use crate::store::checkpoint::Saved;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Instant;
+
+/// Number of rows or vertices that a thread takes at a time.
+const PART: usize = 1 << 10;
+/// Number of parents that ranks exchange at a time.
+pub(super) const PIECE: usize = 1 << 18;
+
+/// Finds the components, or finishes what an earlier run began. Collective.
+///
+/// # Errors
+/// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Stopped`].
+pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsOutput, ()>> {
+    let (comm, total) = (run.comm, graph.catalogue.len() as u64);
+    let forest = Forest::new(graph.info.connected as usize, run.budget)?;
+    let mut checkpoint = run.units.checkpoint();
+    let saved = if comm.leads() { checkpoint.load()?.map(|saved| load(&saved, &forest)).transpose()? } else { None };
+    let (mut done, before) = agreed(comm, || Ok(saved.unwrap_or_default()))?;
+    run.progress.resume_at(done);
+    let started = Instant::now();
+    let seconds = || before + started.elapsed().as_secs_f64();
+    while done < total {
+        // A block that a stop cuts short is joined once more by the next run.
+        let is_whole = match join_block(graph, &forest, done + comm.rank() as u64, run.threads) {
+            Err(Error::Stopped(_)) => false,
+            joined => joined.map(|()| true)?,
+        };
+        failpoint::hit("components.unit").map_err(|e| Error::io("join a block", run.units.folder, e))?;
+        let wants = [!is_whole, signals::stop_requested().is_some(), comm.leads() && checkpoint.is_due()];
+        let mut wants = wants.map(u64::from);
+        comm.all_max(&mut wants);
+        let [is_cut, stops, is_due] = wants.map(|wanted| wanted > 0);
+        if !is_cut {
+            let round = (total - done).min(comm.ranks() as u64);
+            done += round;
+            run.progress.advance(round);
+        }
+        if stops || is_due || done == total {
+            gather(comm, &forest);
+        }
+        if comm.leads() && (stops || is_due || done == total && checkpoint.is_worth_it()) {
+            checkpoint.save(done, total, &[bytes_of(&[seconds().to_bits()]), bytes_of(forest.parents())])?;
+        }
+        if stops {
+            // The first rank that returns ends the job on all, so it waits for the rank that saves.
+            comm.barrier();
+            return Err(Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank")));
+        }
+    }
+    let (output, seconds) = agreed(comm, || {
+        let vertices = Parts::new(forest.parents().len(), PART);
+        let flatten = |part| {
+            forest.flatten(part);
+            signals::check()
+        };
+        team(run.threads, &|_| vertices.each(flatten))?;
+        let seconds = seconds();
+        Ok((report(graph, run, &forest.into_parents())?, seconds))
+    })?;
+    Ok(Trial { output, details: (), seconds })
+}
+
+/// Loads a forest. Returns the number of blocks that are joined in it, and the seconds that it took.
+fn load(saved: &Saved, forest: &Forest) -> Result<(u64, f64)> {
+    match (saved.words(0)?, saved.words_u32(1)?) {
+        (&[seconds], parents) if parents.len() == forest.parents().len() => {
+            forest.set(parents.iter().copied());
+            Ok((saved.done(), f64::from_bits(seconds)))
+        }
+        _ => Err(saved.other("not components of this graph")),
+    }
+}
+
+/// Joins trees along the edges of block `b`, if there is such a block.
+fn join_block(graph: &Graph, forest: &Forest, b: u64, threads: usize) -> Result<()> {
+    if b >= graph.catalogue.len() as u64 {
+        return Ok(());
+    }
+    let block = graph.catalogue.block(b as usize);
+    let rows = Parts::new(block.rows(), PART);
+    let join = |part| {
+        signals::check()?;
+        forest.join_rows(block, part, graph.info.direction);
+        Ok(())
+    };
+    team(threads, &|_| rows.each(join))?;
+    graph.catalogue.release(b as usize);
+    Ok(())
+}
+
+/// Joins the forests of all ranks on rank 0. Collective.
+fn gather(comm: &Comm, forest: &Forest) {
+    if comm.ranks() == 1 {
+        return;
+    }
+    for (piece, first) in forest.parents().chunks(PIECE).zip((0..).step_by(PIECE)) {
+        let mine: Vec<u32> = piece.iter().map(|parent| parent.load(Relaxed)).collect();
+        let mut next = vec![first; comm.ranks()];
+        comm.gather_each(&mine, |from, parents| {
+            for &parent in parents.iter().filter(|_| comm.leads()) {
+                forest.join(next[from], parent);
+                next[from] += 1;
+            }
+        });
+    }
+}
+
+/// Counts the sizes of the components, and writes the column if this is the last trial. Each root of `roots` is its own.
+fn report(graph: &Graph, run: &mut Run<'_>, roots: &[u32]) -> Result<ComponentsOutput> {
+    let mut of_roots: Buffer<u32> = run.budget.zeroed(roots.len(), "figures of components (4 bytes each)")?;
+    roots.iter().for_each(|&root| of_roots[root as usize] += 1);
+    let mut output = ComponentsOutput::default();
+    of_roots.iter().filter(|&&size| size > 0).for_each(|&size| output.add(size.into(), 1));
+    output.add(1, graph.info.rows() - graph.info.connected);
+    if !run.is_last {
+        return Ok(output);
+    }
+    // From here on the smallest dense ids are in place of the sizes.
+    of_roots.fill(u32::MAX);
+    let order = order::map(&graph.folder, graph.info.content)?;
+    for (id, &vertex) in (0..).zip(order.ids()?) {
+        // Isolated vertices are in no row.
+        if let Some(&root) = roots.get(vertex as usize) {
+            let smallest = &mut of_roots[root as usize];
+            *smallest = id.min(*smallest);
+        }
+    }
+    let ids = IdList::open(graph)?;
+    let component = |root: u32| ids.number(DenseId(of_roots[root as usize])) as i64;
+    run.columns.put_all("component", -1, |id| id as i64, |v| component(roots[v.index()]))?;
+    Ok(output)
+}

@@ -1,0 +1,154 @@
+//! A forest of vertices in which each tree is a component so far. All threads join trees at the same time.
+
+use crate::error::Result;
+use crate::graph::csr::Block;
+use crate::graph::direction::Direction;
+use crate::memory::{Budget, Buffer};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// A forest over the parents of vertices. A root is its own parent, and every other parent is smaller than its vertex.
+///
+/// The order of memory accesses does not matter: a parent that another thread has replaced meanwhile is still an
+/// ancestor.
+pub(super) struct Forest {
+    parents: Buffer<AtomicU32>,
+    /// Number of the first vertices that are known to be in the tree of vertex 0.
+    with_first: AtomicU32,
+}
+
+impl Forest {
+    /// Returns the bytes of memory that a forest of `vertices` vertices takes.
+    pub(super) fn bytes(vertices: u64) -> u64 {
+        4 * vertices
+    }
+
+    /// Makes a forest in which every vertex is a tree.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub(super) fn new(vertices: usize, budget: &Budget) -> Result<Forest> {
+        let parents = budget.zeroed(vertices, "components of vertices (4 bytes each)")?;
+        let forest = Forest { parents, with_first: AtomicU32::new(0) };
+        forest.set((0..).take(vertices));
+        Ok(forest)
+    }
+
+    /// Returns the parent of each vertex.
+    pub(super) fn parents(&self) -> &[AtomicU32] {
+        &self.parents
+    }
+
+    /// Sets the parents to those of another forest of the graph.
+    pub(super) fn set(&self, parents: impl Iterator<Item = u32>) {
+        self.parents.iter().zip(parents).for_each(|(slot, parent)| slot.store(parent, Relaxed));
+    }
+
+    /// Makes the root of each of `vertices` its parent.
+    pub(super) fn flatten(&self, vertices: Range<usize>) {
+        vertices.for_each(|v| self.parents[v].store(self.root(v as u32), Relaxed));
+    }
+
+    /// Returns the parent of each vertex. No thread may join trees any more.
+    pub(super) fn into_parents(self) -> Buffer<u32> {
+        self.parents.into_plain()
+    }
+
+    /// Returns the root of a vertex. Halves the path to it, so that long paths get short.
+    #[inline]
+    fn root(&self, mut v: u32) -> u32 {
+        loop {
+            let parent = self.parents[v as usize].load(Relaxed);
+            let above = self.parents[parent as usize].load(Relaxed);
+            if parent == above {
+                return parent;
+            }
+            self.parents[v as usize].store(above, Relaxed);
+            v = above;
+        }
+    }
+
+    /// Joins the trees of two vertices. The smaller root stays a root.
+    #[inline]
+    pub(super) fn join(&self, mut u: u32, mut v: u32) {
+        loop {
+            (u, v) = (self.root(u), self.root(v));
+            let (low, high) = (u.min(v), u.max(v));
+            // If another thread has joined `high` to a tree meanwhile, the roots are looked up again.
+            if low == high || self.parents[high as usize].compare_exchange(high, low, Relaxed, Relaxed).is_ok() {
+                return;
+            }
+        }
+    }
+
+    /// Joins trees along the edges of `rows` of a block of the lower half.
+    ///
+    /// Vertices of high degree come first in the order of vertices, and nearly all of them are in the tree of vertex 0.
+    /// Once a vertex is joined with one of the first vertices that are known to be there, its edges to others of these
+    /// join nothing. The neighbours in a row ascend, so these edges stand at the start of the row and are skipped unread.
+    /// In a graph with hubs they are nearly all edges.
+    pub(super) fn join_rows(&self, block: Block<'_>, rows: Range<usize>, direction: Direction) {
+        let known = self.with_first(direction.vertex(block.first_row + rows.start as u32));
+        for local in rows {
+            let v = direction.vertex(block.first_row + local as u32);
+            let row = block.row(local);
+            let (Some(&first), Some(&last)) = (row.first(), row.last()) else { continue };
+            self.join(v, first);
+            let joined = if last < known { row.len() } else { row.partition_point(|&u| u < known).max(1) };
+            row[joined..].iter().for_each(|&u| self.join(v, u));
+        }
+    }
+
+    /// Returns how many of the vertices before `end` are known to be in the tree of vertex 0, without a gap.
+    fn with_first(&self, end: u32) -> u32 {
+        let mut known = self.with_first.load(Relaxed);
+        // Vertex 0 is a root for ever, because no vertex is smaller.
+        while known < end && self.root(known) == 0 {
+            known += 1;
+        }
+        self.with_first.fetch_max(known, Relaxed);
+        known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algo::team::{Parts, team};
+
+    /// Joins all rows of a graph in parts of `part` rows, and returns the roots.
+    fn roots(rows: &[Vec<u32>], part: usize, threads: usize) -> Vec<u32> {
+        let mut offsets = vec![0];
+        rows.iter().for_each(|row| offsets.push(offsets[offsets.len() - 1] + row.len() as u32));
+        let targets = rows.concat();
+        let block = Block { first_row: 0, offsets: &offsets, targets: &targets };
+        let forest = Forest::new(rows.len(), &Budget::new(1 << 30, threads).unwrap()).unwrap();
+        let parts = Parts::new(rows.len(), part);
+        team(threads, &|_| {
+            parts.each(|rows| {
+                forest.join_rows(block, rows, Direction::Undirected);
+                Ok(())
+            })
+        })
+        .unwrap();
+        forest.flatten(0..rows.len());
+        forest.into_parents().to_vec()
+    }
+
+    /// Vertices 4 and 5 are a component of their own, and a path joins 2 to vertex 0 late.
+    #[test]
+    fn every_vertex_has_the_smallest_of_its_component_as_root() {
+        let rows = [vec![], vec![0], vec![], vec![2], vec![], vec![4], vec![1, 2], vec![0, 1, 2, 6], vec![]];
+        for part in [1, 2, 9] {
+            for threads in [1, 3] {
+                assert_eq!(roots(&rows, part, threads), [0, 0, 0, 0, 4, 4, 0, 0, 8], "{part} {threads}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_path_is_one_component() {
+        let rows: Vec<Vec<u32>> = (0..100_000u32).map(|v| v.checked_sub(1).into_iter().collect()).collect();
+        assert!(roots(&rows, 64, 4).iter().all(|&root| root == 0));
+    }
+}

@@ -1,0 +1,56 @@
+//! The result.
+
+use crate::results::about::About;
+use serde::{Deserialize, Serialize};
+
+/// Columns of the table.
+pub(super) const COLUMNS: &[About] =
+    &[About::new("component", "smallest id of a vertex in the weakly connected component", "-1: no vertex")];
+
+/// Maximum number of components whose sizes are listed.
+const LARGEST: usize = 10;
+
+/// The number of components and their sizes, in vertices. An isolated vertex is a component, too.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ComponentsOutput {
+    /// Number of components.
+    pub components: u64,
+    /// Sizes of the largest components, descending.
+    pub largest: Vec<u64>,
+    /// Number of components of a size from 2^i to 2^(i+1) - 1, for each i up to that of the largest component.
+    pub by_size: Vec<u64>,
+}
+
+impl ComponentsOutput {
+    /// Adds `components` components of `size` vertices each.
+    pub(super) fn add(&mut self, size: u64, components: u64) {
+        if components == 0 {
+            return;
+        }
+        let power = size.ilog2() as usize;
+        self.by_size.resize(self.by_size.len().max(power + 1), 0);
+        self.by_size[power] += components;
+        self.components += components;
+        let at = self.largest.partition_point(|&larger| larger >= size);
+        for _ in 0..components.min((LARGEST - at) as u64) {
+            self.largest.insert(at, size);
+        }
+        self.largest.truncate(LARGEST);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_counted_by_powers_of_two_and_the_largest_are_listed() {
+        let mut output = ComponentsOutput::default();
+        [(3, 1), (1, 1_000_000), (900, 1), (2, 8), (4, 1), (2, 1), (1, 3)]
+            .into_iter()
+            .for_each(|(size, components)| output.add(size, components));
+        assert_eq!(output.largest, [900, 4, 3, 2, 2, 2, 2, 2, 2, 2]);
+        assert_eq!(output.by_size, [1_000_003, 10, 1, 0, 0, 0, 0, 0, 0, 1]);
+        assert_eq!(output.components, 1_000_015);
+    }
+}

@@ -1,0 +1,122 @@
+//! The table `[components]`.
+
+use super::driver::PIECE;
+use super::forest::Forest;
+use super::output::{COLUMNS, ComponentsOutput};
+use super::{driver, verify};
+use crate::algo::searches::sentences::counted;
+use crate::algo::{
+    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
+};
+use crate::chart::Figure;
+use crate::error::{Error, Result};
+use crate::jobfile::{AnyKey, Diagnostics, Section};
+use crate::prepare::prepared::Graph;
+use crate::results::about::About;
+use serde::{Deserialize, Serialize};
+
+/// Options of the components: none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Components {}
+
+/// Nanoseconds of a thread for each entry of a row, for each row, and for each row of the column.
+const ENTRY: f64 = 0.5;
+const ROW: f64 = 20.0;
+const COLUMN: f64 = 20.0;
+/// File sizes on disk are multiples of a page.
+const PAGE: u64 = 4096;
+
+impl Algorithm for Components {
+    const NAME: &'static str = "components";
+    const ABOUT: &'static str = "finds weakly connected components";
+    const KEYS: &'static [&'static dyn AnyKey] = &[];
+    const COLUMNS: &'static [About] = COLUMNS;
+
+    type Input = Graph;
+    type Output = ComponentsOutput;
+    type Details = ();
+
+    fn parse(_: &Section<'_>, _: &mut Diagnostics) -> Option<Components> {
+        Some(Components {})
+    }
+
+    fn needs(&self) -> Needs {
+        // The lower halves of out-rows and in-rows have each edge once, like those of rows without direction.
+        Needs { order: true, direction: true, ..Needs::default() }
+    }
+
+    fn units(&self, blocks: u64) -> u64 {
+        blocks
+    }
+
+    fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+        let (forest, ranks, trials) = (Forest::bytes(graph.vertices), crew.ranks as u64, u64::from(crew.trials));
+        let pieces = if ranks > 1 { 4 * PIECE as u64 } else { 0 };
+        // A limit that is enough for a job is enough to verify its results.
+        let host_memory = (2 * forest + pieces).max(verify::bytes(graph.ids, crew.threads));
+        let ids = if graph.sparse { 8 * graph.rows + PAGE } else { 0 };
+        let joining = (ENTRY * graph.edges as f64 + ROW * graph.vertices as f64) / crew.all_threads();
+        Cost {
+            host_memory,
+            least_host_memory: host_memory,
+            disk: crew.format.row_bytes(8, 20) * graph.rows + 2 * PAGE + ids + (trials + 1) * (forest + PAGE),
+            exchange: trials * ranks * (ranks - 1) * forest,
+            cached: 0,
+            seconds: (f64::from(crew.trials) * joining + COLUMN * graph.rows as f64) / 1e9,
+            label: "components".into(),
+        }
+    }
+
+    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Components>> {
+        driver::find(graph, run)
+    }
+
+    fn verify(
+        &self,
+        results: &Results<'_>,
+        (output, ()): (&ComponentsOutput, &()),
+        verdict: &mut Verdict<'_>,
+    ) -> Result<()> {
+        match &results.edges {
+            _ if !results.done => verdict.skip("components", "no column is written yet: the job is not done"),
+            Err(why) => verdict.skip("components", format!("{why}; so they were not checked")),
+            Ok(edges) => verdict.note("components", verify::agree(output, edges, results)),
+        }
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&ComponentsOutput>) -> Result<String> {
+        let UnitsContent::Checkpoint(saved) = &units.content else {
+            return Err(Error::Validation(format!("{}: a journal", units.path.display())));
+        };
+        let parents = saved.words_u32(1)?;
+        if parents.len() as u64 != units.vertices || (0..).zip(parents).any(|(v, &parent)| parent > v) {
+            return Err(saved.other("not components of this graph"));
+        }
+        let roots = (0..).zip(parents).filter(|&(v, &parent)| parent == v).count();
+        Ok(format!("{roots} components of vertices with edges, after {} of {} blocks", saved.done(), units.total))
+    }
+
+    fn answer(&self, output: &ComponentsOutput, _: Option<&()>) -> Answer {
+        let largest = output.largest.first().copied().unwrap_or(0);
+        Answer {
+            main: format!("components {}", output.components),
+            more: format!("the largest has {}  found", counted(largest, "vertex", "vertices")),
+            block: None,
+        }
+    }
+
+    fn sentences(output: &ComponentsOutput) -> Vec<String> {
+        let components = counted(output.components, "weakly connected component", "weakly connected components");
+        let largest = counted(output.largest.first().copied().unwrap_or(0), "vertex", "vertices");
+        vec![format!("The graph has {components}; the largest has {largest}.")]
+    }
+
+    fn figures(output: &ComponentsOutput, (): &()) -> Vec<Figure> {
+        let of = |(power, &components): (u32, &u64)| {
+            (2f64.powi(power as i32), 2f64.powi(power as i32 + 1) - 1.0, components as f64)
+        };
+        let bins: Vec<_> = (0..).zip(&output.by_size).map(of).filter(|&(_, _, components)| components > 0.0).collect();
+        let caption = "Components by their number of vertices, both by logarithm.";
+        vec![Figure::distribution("Size of components", caption, "components", "vertices", &bins)]
+    }
+}

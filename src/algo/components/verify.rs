@@ -1,0 +1,82 @@
+//! Checks the result against components that are found once more: from the edges of the input in its own order, by the
+//! ids of the input, with a forest that is joined by one thread.
+
+use super::output::ComponentsOutput;
+use crate::algo::verify::reread::Ids;
+use crate::algo::{EdgeSource, Results};
+use crate::error::{Error, Result};
+use crate::memory::Buffer;
+use crate::results::read::READING;
+use std::sync::{Mutex, PoisonError};
+
+/// Number of edges that a thread collects before it waits for the forest.
+const BATCH: usize = 1 << 10;
+
+/// Returns the bytes of memory that a check by the blocks of a kept graph takes.
+pub(super) fn bytes(ids: u64, threads: usize) -> u64 {
+    8 * ids + scratch_bytes(threads)
+}
+
+fn scratch_bytes(threads: usize) -> u64 {
+    READING + (16 * BATCH * threads) as u64
+}
+
+/// Parents of the rows of a column. A root is the smallest row of its tree.
+struct RowForest(Buffer<u32>);
+
+impl RowForest {
+    fn root(&mut self, row: u64) -> u32 {
+        let mut row = row as u32;
+        while self.0[row as usize] != row {
+            self.0[row as usize] = self.0[self.0[row as usize] as usize];
+            row = self.0[row as usize];
+        }
+        row
+    }
+
+    fn join(&mut self, edges: &mut Vec<[u64; 2]>) {
+        for rows in edges.drain(..) {
+            let [u, v] = rows.map(|row| self.root(row));
+            self.0[u.max(v) as usize] = u.min(v);
+        }
+    }
+}
+
+/// Finds the components again, and compares sizes and the column. Returns a description of what was found.
+///
+/// # Errors
+/// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
+pub(super) fn agree(output: &ComponentsOutput, edges: &EdgeSource<'_>, results: &Results<'_>) -> Result<String> {
+    let (info, budget) = (results.info, results.budget);
+    let _reserved = budget.reserve(scratch_bytes(results.threads), "edges and a column")?;
+    let ids = Ids::open(results)?;
+    let mut forest = RowForest(budget.zeroed(info.ids as usize, "components to verify by (4 bytes for each id)")?);
+    forest.0.iter_mut().zip(0..).for_each(|(parent, row)| *parent = row);
+    let shared = Mutex::new(&mut forest);
+    let mut left = results.each_edge(edges, &ids, Vec::with_capacity(BATCH), |batch, ends| {
+        batch.push(ends);
+        if batch.len() == BATCH {
+            shared.lock().unwrap_or_else(PoisonError::into_inner).join(batch);
+        }
+        Ok(())
+    })?;
+    left.iter_mut().for_each(|batch| forest.join(batch));
+
+    let mut sizes: Buffer<u32> = budget.zeroed(info.ids as usize, "sizes of components (4 bytes for each id)")?;
+    for row in 0..info.ids {
+        let root = forest.root(row);
+        forest.0[row as usize] = root;
+        sizes[root as usize] += 1;
+    }
+    let mut found = ComponentsOutput::default();
+    sizes.iter().filter(|&&size| size > 0).for_each(|&size| found.add(size.into(), 1));
+    // Vertices that the input declares may have larger ids than those of all edges.
+    found.add(1, info.rows() - info.ids);
+    if *output != found {
+        return Err(Error::Validation(format!("{found:?} by the edges of {}, the job has {output:?}", edges.name())));
+    }
+    let smallest = |row: u64| forest.0.get(row as usize).map_or(row, |&root| root.into());
+    let what = (-1, "as smallest id of its component");
+    results.check_column("out/components/component", &ids, what, |row| ids.number(smallest(row)) as i64)?;
+    Ok(format!("{} components by the edges of {}, which have the same vertices", found.components, edges.name()))
+}

@@ -112,6 +112,7 @@ impl Model {
             degrees: Vec::new(),
             direction: self.direction,
             sparse: false,
+            names: false,
             checksum: 0,
             identity: 0,
             content: 7,

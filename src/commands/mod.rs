@@ -9,9 +9,11 @@ pub mod inspect;
 mod lists;
 pub mod report;
 mod run;
+mod strings;
 pub mod submit;
 
 use self::cli::{Cli, Command, ConvertArgs};
+use self::strings::Numbered;
 use crate::comm;
 use crate::convert::{self, Converted, StreamCopy, Target};
 use crate::error::{Error, Result};
@@ -88,13 +90,18 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     }
     let from = format_named(args.from.as_deref(), "--from")?;
     let format = output_format(&args.output, args.to.as_deref(), "--to")?;
-    let text = TextOptions { columns: args.columns.clone().unwrap_or_default(), skip_lines: args.skip_lines };
+    let (columns, ids) = (args.columns.clone().unwrap_or_default(), args.ids);
+    let text = TextOptions { columns, skip_lines: args.skip_lines, ids };
     let copy = Stream::of(&args.input).map(|stream| copied(&stream, from, &args.output)).transpose()?;
     let input = match &copy {
         Some(copy) => copy.input()?,
         None => job::input::find(std::slice::from_ref(&args.input), from, args.recursive)?,
     };
     let input = input.with_text(text)?;
+    convert::apart(&input, &args.output)?;
+    let numbered =
+        if input.has_names() { Some(Numbered::new(&input, &args.output, threads(args.threads))?) } else { None };
+    let input = numbered.iter().fold(input, |input, numbered| numbered.input(input));
     let done = shown("convert", input.bytes(), |watch, _| {
         let target = Target { format, weights: args.weights, memory: convert::MEMORY };
         warn_of_weights(&input, target, args.columns.is_none());
@@ -104,6 +111,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
         Some(copy) => copy.blame(e),
         None => e,
     })?;
+    numbered.iter().try_for_each(|numbered| numbered.write_list(&args.output))?;
     print_summary(&args.output, done);
     Ok(())
 }

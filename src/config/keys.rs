@@ -25,7 +25,7 @@ pub(super) mod job {
 pub(super) mod input {
     use super::Key;
     use super::MOST_SKIPPED;
-    use crate::formats::{AskedWeights, Columns};
+    use crate::formats::{AskedWeights, Columns, IdKind};
     use crate::graph::ids::FirstId;
 
     const NONE: &str = "none";
@@ -55,6 +55,11 @@ pub(super) mod input {
         "lines to skip at the top of each file of text",
         || None,
         |field, diagnostics| field.integer(0..=MOST_SKIPPED, diagnostics).map(Some),
+    );
+    pub const IDS: Key<IdKind> = Key::choice(
+        "ids",
+        &IdKind::NAMED,
+        "what the ids of text and Parquet are; strings are numbered in the order of their bytes, as `out/ids.txt` lists them",
     );
     pub const PREPARED: Key<()> =
         Key::of_field("prepared", ("a path", NONE), "the workdir of a job that kept its graph");

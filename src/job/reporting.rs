@@ -102,7 +102,11 @@ pub(crate) fn graph(subject: &Subject, kept: bool) -> Option<report::GraphReport
         max_degree: stored.summary.max_degree,
         blocks: stored.blocks,
         kept,
-        ids: if info.sparse { report::ResultOrder::Sorted } else { report::ResultOrder::Input },
+        ids: match (info.sparse, info.names) {
+            (true, _) => report::ResultOrder::Sorted,
+            (_, true) => report::ResultOrder::Strings,
+            _ => report::ResultOrder::Input,
+        },
         degrees: info.degrees.clone(),
     })
 }

@@ -135,7 +135,7 @@ impl AlgorithmStage {
             let folder = job.workdir.join("units");
             let meters = job.run.energy.then(|| gpu.meters());
             let is_prepared = matches!(job.input, InputSpec::Prepared(_));
-            let edges = || input::open(&job.input);
+            let edges = || input::of_graph(&job.input, graph);
             let mut run = Run {
                 comm,
                 threads: *threads,
@@ -153,6 +153,9 @@ impl AlgorithmStage {
                 ByInput::Graph(graph) => task.run(ByInput::Graph(graph.for_task(task.needs().direction)), &mut run),
                 list @ ByInput::List(_) => task.run(list, &mut run),
             }?;
+            if comm.leads() {
+                run.columns.put_names()?;
+            }
             let outputs = run.columns.into_written()?;
             let written = outputs.values().map(|output| output.bytes).sum();
             Ok(((outcome, outputs, devices.name()), Moved { read, written }))

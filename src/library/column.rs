@@ -1,7 +1,7 @@
 //! A value for each vertex of a graph.
 
 use crate::error::{Error, Result};
-use crate::graph::ids::{FirstId, RawId};
+use crate::graph::ids::FirstId;
 use crate::prepare::prepared::Graph;
 use crate::results::Value;
 use crate::results::mapped::MappedColumn;
@@ -39,7 +39,7 @@ impl IdList {
         let list = list.ok_or_else(|| Error::internal("open the list of ids", "there is none"))?;
         match first {
             FirstId(0) => list.body_as_u64().map(drop).map(|()| IdList::Stored(list)),
-            first => Ok(IdList::Owned(list.body_as_u64()?.iter().map(|&raw| first.input(RawId(raw)).0).collect())),
+            first => Ok(IdList::Owned(list.body_as_u64()?.iter().map(|&raw| raw.wrapping_add(first.0)).collect())),
         }
     }
 

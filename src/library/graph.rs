@@ -3,6 +3,7 @@
 use super::column::{Column, IdList, Ids, RowIds};
 use super::context::Context;
 use super::folder::TemporaryFolder;
+use super::labels::Labels;
 use super::source::{Pairs, Unweighted, Weight, WeightedPairs};
 use crate::algo::InputRef;
 use crate::config::{self, InputSpec};
@@ -14,7 +15,7 @@ use crate::graph::ids::InputId;
 use crate::job::input;
 use crate::job::session::Session;
 use crate::job::state::record::TaskRecord;
-use crate::prepare::prepared::InputInfo;
+use crate::prepare::prepared::{Graph as PreparedGraph, InputInfo};
 use crate::results::Value;
 use crate::results::mapped::MappedColumn;
 use serde::Serialize;
@@ -125,6 +126,11 @@ impl GraphBuilder {
         self.option("first_id", TomlValue::Integer(first.into()))
     }
 
+    /// Takes ids of text, CSV or Parquet for strings, such as names and words ([`Graph::labels`]). Digits are a string, too.
+    pub fn string_ids(self) -> GraphBuilder {
+        self.option("ids", TomlValue::String("string".into()))
+    }
+
     /// Sets how weights are read. The default is [`Weights::Auto`].
     pub fn weights(mut self, weights: Weights) -> GraphBuilder {
         self.weights = weights;
@@ -210,6 +216,7 @@ pub struct Graph {
     edges: u64,
     max_degree: u64,
     ids: RowIds,
+    labels: Option<Labels>,
     // Dropped in this order: the files go after those who use them.
     session: Mutex<Session>,
     _temporary: Option<TemporaryFolder>,
@@ -283,12 +290,14 @@ impl Graph {
             false => RowIds::Dense { first: info.rows_before() },
             true => RowIds::Sparse(Arc::new(IdList::of(session.input()?.graph(), info.first_id)?)),
         };
+        let labels = session.input()?.graph().map(PreparedGraph::names).transpose()?.flatten().map(Labels::new);
         Ok(Graph {
             context: context.clone(),
             info,
             edges,
             max_degree,
             ids,
+            labels,
             session: Mutex::new(session),
             _temporary: temporary,
         })
@@ -345,6 +354,12 @@ impl Graph {
         self.ids.sparse()
     }
 
+    /// Returns the strings of the vertices if the input has strings as ids. Ids are then the positions in their sorted
+    /// list.
+    pub fn labels(&self) -> Option<Labels> {
+        self.labels.clone()
+    }
+
     /// Returns the number of rows at the top of a column that are of no vertex: 1 if ids count from 1, otherwise 0.
     pub fn rows_before(&self) -> u64 {
         self.ids.rows_before()
@@ -361,7 +376,28 @@ impl Graph {
         };
         match has {
             true => Ok(Vertex(id)),
-            false => Err(crate::algo::sources::unknown(("vertex", InputId(id)), "", &self.info)),
+            false => Err(crate::algo::sources::unknown(("vertex", InputId::Number(id)), "", &self.info)),
+        }
+    }
+
+    /// Returns the vertex whose id in the input is this string.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) if the graph has none.
+    pub fn vertex_of(&self, label: &str) -> Result<Vertex> {
+        let found = self.labels.as_ref().and_then(|labels| labels.find(label));
+        found
+            .map(Vertex)
+            .ok_or_else(|| crate::algo::sources::unknown(("vertex", InputId::of_name(label)), "", &self.info))
+    }
+
+    /// Returns a vertex as the table of an algorithm names it.
+    pub(super) fn key(&self, Vertex(id): Vertex) -> Result<TomlValue> {
+        match &self.labels {
+            Some(labels) => labels.key(id),
+            None => i64::try_from(id).map(TomlValue::Integer).map_err(|_| {
+                Error::Usage(format!("vertex {id}: expected an id below 2^63 to begin at; number the vertices anew"))
+            }),
         }
     }
 

@@ -8,6 +8,7 @@
 //! | `context` | limits, device, progress and cancellation; one call at a time |
 //! | `graph`, `source` | a graph, and where its edges come from |
 //! | `column` | a value for each vertex, by its id in the input |
+//! | `labels` | ids that are strings |
 //! | `folder` | folders that are removed with what uses them |
 //! | `triangles`, `bfs`, `traverse`, `sssp`, `dfs`, `components`, `listrank` | the algorithms |
 //! | `job` | jobs from files and tables |
@@ -20,6 +21,7 @@ pub mod dfs;
 mod folder;
 mod graph;
 mod job;
+mod labels;
 pub mod listrank;
 mod source;
 pub mod sssp;
@@ -31,4 +33,5 @@ pub use column::{Column, Ids};
 pub use context::{Canceller, Context, ContextBuilder, Progress, Size};
 pub use graph::{Graph, GraphBuilder, Vertex};
 pub use job::{Job, JobBuilder, JobStatus, Plan, Report};
+pub use labels::Labels;
 pub use source::Weight;

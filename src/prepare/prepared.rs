@@ -1,6 +1,7 @@
 //! A prepared graph, with statistics of its input and of its stored blocks.
 
 use super::dictionary::{self, Dictionary};
+use super::names::NameList;
 use super::order;
 use super::weight_list::WeightValues;
 use crate::error::{Error, Result};
@@ -61,9 +62,12 @@ pub struct InputInfo {
     pub weights: Option<GraphWeights>,
     /// True if ids are sparse. They are then looked up in the file `graph/ids`.
     pub sparse: bool,
+    /// True if ids are strings. Raw ids are then places in the list of strings in the file `graph/names`.
+    #[serde(default)]
+    pub names: bool,
     /// Checksum of the input's bytes.
     pub checksum: u64,
-    /// Hash that identifies the input's files. It is the key of the file `graph/ids`.
+    /// Hash that identifies the input's files. It is the key of the files `graph/ids` and `graph/names`.
     pub identity: u64,
     /// Hash of the input's contents and of the settings with which it is read. All later stages depend on it.
     pub content: u64,
@@ -86,9 +90,10 @@ impl InputInfo {
         if self.sparse { 0 } else { self.first_id.0 }
     }
 
-    /// Returns the largest id of a vertex, in the form that users know; `None` if there is no vertex.
+    /// Returns the largest id of a vertex, in the form that users know; `None` if there is no vertex, or if
+    /// ids are strings.
     pub fn largest_id(&self) -> Option<InputId> {
-        self.largest.map(|largest| self.first_id.input(RawId(largest)))
+        self.largest.filter(|_| !self.names).map(|largest| self.first_id.input(RawId(largest)))
     }
 
     /// Returns the layout of the lower half of rows, for vertices with the degrees in `runs`.
@@ -238,6 +243,14 @@ impl Graph {
     /// [`Error::Corrupt`], [`Error::Io`].
     pub fn weight_values(&self) -> Result<WeightValues> {
         WeightValues::open(&self.folder, self.stored.weights)
+    }
+
+    /// Maps the sorted list of the input's strings; `None` if ids are numbers.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`].
+    pub fn names(&self) -> Result<Option<NameList>> {
+        self.info.names.then(|| NameList::open(&self.folder, self.info.identity)).transpose()
     }
 
     /// Maps the degrees of the simple graph, in the order of vertices.

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 type Edges = Vec<[u64; 2]>;
 
 fn options(columns: &str, skip_lines: Option<u64>) -> TextOptions {
-    TextOptions { columns: columns.parse().unwrap(), skip_lines }
+    TextOptions { columns: columns.parse().unwrap(), skip_lines, ..TextOptions::default() }
 }
 
 /// The edges, sorted.

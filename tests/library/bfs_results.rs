@@ -107,6 +107,7 @@ impl Case {
         let largest = occurring.last().map_or(0, |&id| id + 1);
         let ids: Vec<u64> = if sparse { occurring.into_iter().collect() } else { (0..largest.max(declared)).collect() };
         let mut info = InputInfo {
+            names: false,
             weights: None,
             edges: edges.len() as u64,
             loops: edges.iter().filter(|[u, v]| u == v).count() as u64,
@@ -201,7 +202,7 @@ impl Case {
         }
         let edges = edges.len() as u64;
         SourceTold {
-            source: InputId(source),
+            source: InputId::Number(source),
             reached: levels.iter().filter(|level| **level >= 0).count() as u64,
             depth: depth as u64,
             edges,
@@ -287,6 +288,7 @@ impl Case {
             StoreInfo { edges: 0, blocks: 0, degrees: false, summary: DegreeSummary::default(), weights: None };
         let options = options(told, true);
         let results = Results {
+            names: None,
             workdir: self.folder.path(),
             info: &self.info,
             stored: &stored,
@@ -535,6 +537,7 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
         let edges = Err("it is gone".to_owned());
         let options = options(&right, write);
         let results = Results {
+            names: None,
             workdir,
             info: &case.info,
             stored: &stored,

@@ -142,7 +142,7 @@ fn report(graph: &Graph, run: &mut Run<'_>, roots: &[u32]) -> Result<ComponentsO
         }
     }
     let ids = IdList::open(graph)?;
-    let component = |root: u32| ids.of(DenseId(of_roots[root as usize])).0 as i64;
-    run.columns.put_all("component", -1, |id| id.0 as i64, |v| component(roots[v.index()]))?;
+    let component = |root: u32| ids.number(DenseId(of_roots[root as usize])) as i64;
+    run.columns.put_all("component", -1, |id| id as i64, |v| component(roots[v.index()]))?;
     Ok(output)
 }

@@ -195,11 +195,11 @@ impl<'a> DfsSearch<'a> {
     fn write(&self, run: &mut Run<'_>) -> Result<()> {
         let DfsSearch { tree, own, ids, .. } = self;
         let number = |number: u32| if number == NONE { -1 } else { i64::from(number) };
-        let id = |v: u32| if v == NONE { -1 } else { ids.of(Vertex(v)).0 as i64 };
+        let id = |v: u32| if v == NONE { -1 } else { ids.number(Vertex(v)) as i64 };
         let mut put = |name: &str, own: Option<(InputId, i64)>, of: &dyn Fn(u32) -> i64| {
             run.columns.put_with_own(name, -1, own, |v| of(v.0))
         };
-        let itself = own.map(|own| (own, own.0 as i64));
+        let itself = own.map(|own| (own, ids.number_of(own) as i64));
         let zero = own.map(|own| (own, 0));
         put("parent", itself, &|v| id(tree.parent(v)))?;
         put("preorder", zero, &|v| number(tree.pre(v)))?;
@@ -220,7 +220,7 @@ impl<'a> DfsSearch<'a> {
                 let place = |post: u32| if post == NONE { -1 } else { i64::from(tree.left - 1 - post) };
                 put("topological", zero, &|v| place(tree.post(v)))
             }
-            Some(length) => run.columns.put_list("cycle", length, |place| cycle.vertex(place, ids).0 as i64),
+            Some(length) => run.columns.put_list("cycle", length, |place| cycle.number(place, ids) as i64),
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::graph::ids::Vertex;
 use crate::list::List;
 use crate::memory::Budget;
 use crate::prepare::input_ids::InputIds;
+use crate::prepare::names::lines::NameFile;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
 use crate::process::signals;
 use crate::results::{Output, OutputFormat, Value as Number, Values, column};
@@ -21,6 +22,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Number of rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;
@@ -65,6 +67,8 @@ pub struct Results<'a> {
     pub done: bool,
     /// The edges of the graph. If they are not available, a sentence that says why.
     pub edges: std::result::Result<EdgeSource<'a>, String>,
+    /// The ids of the input, if they are strings, as they stand in `out/ids.txt`.
+    pub names: Option<Arc<NameFile>>,
     /// Host memory for the checks.
     pub budget: &'a Budget,
     /// Threads for the checks.
@@ -91,7 +95,7 @@ impl Results<'_> {
         // Other files name the vertex of each row and have no rows before the first vertex.
         let before = if format == OutputFormat::Npy { self.info.rows_before() } else { 0 };
         let mut values =
-            column::<T>(&self.workdir.join(&file), ["id", name], before + self.info.rows(), |row| ids.id(row).0)?;
+            column::<T>(&self.workdir.join(&file), ["id", name], before + self.info.rows(), |row| ids.label(row))?;
         for row in 0..before {
             if let Some(value) = values.next().transpose()?.filter(|&value| value != missing) {
                 let what =

@@ -7,7 +7,7 @@ use generate::threads;
 pub use generate::*;
 pub use submit::{Scheduler, SubmitArgs};
 
-use crate::formats::{AskedWeights, Columns};
+use crate::formats::{AskedWeights, Columns, IdKind};
 use crate::process::log::Format as LogFormat;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -200,6 +200,10 @@ pub struct ConvertArgs {
     /// Lines to skip at the top of each text file, not counting comments
     #[arg(long, value_name = "LINES")]
     pub skip_lines: Option<u64>,
+    /// What the ids of text and Parquet are: number, or string. Strings are numbered in the order of their bytes, and
+    /// listed in OUTPUT.ids.txt
+    #[arg(long, default_value = "number", value_parser = IdKind::from_str)]
+    pub ids: IdKind,
     /// Threads; 0 for all cores of this process
     #[arg(long, default_value_t = 0, value_parser = threads)]
     pub threads: usize,

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | this file | the stage that prepares a graph from edges, by means of `vertex_order` and `blocks` |
 //! | `vertex_order` | `ingest` and `relabel`: the first pass over the edges, and the order of vertices |
-//! | `lists` | lists that number sparse ids, and weights of 64 bits |
+//! | `lists` | lists that number sparse ids and ids that are strings, and weights of 64 bits |
 //! | `named` | a check that the input has the vertices that the job's tables name |
 //! | `blocks`, `stored_blocks` | `partition` and `sort`: opening blocks, and finding missing blocks |
 //! | `assignment`, `build` | which rank builds which blocks, and building them |
@@ -41,6 +41,7 @@ use crate::error::{Error, Result};
 use crate::formats::{Input, InputCache};
 use crate::job::context::Context;
 use crate::job::input::{self, streams};
+use crate::job::ranks;
 use crate::job::run_record::RunRecord;
 use crate::job::stage::{Made, Stage};
 use crate::job::state::clean;
@@ -100,12 +101,24 @@ impl Stage for FromEdges {
     /// Prepares the graph, or opens it if it is already prepared. If the input only looked changed and all tasks are
     /// done, stops after the first pass.
     fn run(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<()> {
-        let input = &input::of_job(&context.job)?;
+        let input = input::of_job(&context.job)?;
+        let identity = input::version_key(&input, &context.job.input_keys)?;
+        let (input, names) = if input.has_names() {
+            ranks::check_input(&context.comm, &input.name(), identity)?;
+            let (input, names) = lists::number_strings(context, record, input, identity)?;
+            (input, Some(names))
+        } else {
+            (input, None)
+        };
+        let input = &input;
         let mut memory = input.cache_addresses(&context.budget)?;
         let cache = &input.cache(&mut memory, &context.budget)?;
-        let identity = input::version_key(input, &context.job.input_keys)?;
         let mut making = Making { input, cache, order: None, storing: None, graph: None };
-        let is_opened = VertexOrder { identity }.open_or_run(context, record, &mut making)?;
+        let is_opened = VertexOrder { identity, names_of: names.map(|names| names.list().checksum()) }.open_or_run(
+            context,
+            record,
+            &mut making,
+        )?;
         let (info, order) = making.take_order()?;
         if is_opened && info.sparse {
             lists::ensure_ids(context, record, input, identity)?;

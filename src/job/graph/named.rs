@@ -35,8 +35,8 @@ pub(crate) fn check(
     let named: Vec<Named> = context.job.tasks.iter().flat_map(|task| task.named()).collect();
     let dense: Vec<u32> =
         context.agreed(|| Ok(sources::dense(&named, folder, info)?.into_iter().map(|DenseId(id)| id).collect()))?;
-    // The list of sparse ids includes ids that only have loops.
-    if info.declared || info.sparse || dense.is_empty() {
+    // The lists of sparse ids and of strings include those that only have loops.
+    if info.declared || info.sparse || info.names || dense.is_empty() {
         return Ok(());
     }
     let mut without_degree: Vec<u64> = match order.map(Ordered::order) {

@@ -21,6 +21,7 @@ use crate::memory::Buffer;
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::ingest::{self, Ingest, Ingested};
 use crate::prepare::order;
+use crate::prepare::partition::changed;
 use crate::prepare::prepared::InputInfo;
 use crate::prepare::relabel::{self, relabel};
 use crate::process::progress::Unit;
@@ -29,6 +30,8 @@ use crate::process::progress::Unit;
 pub(super) struct VertexOrder {
     /// Key of the version of the input, and of how it is read.
     pub(super) identity: u64,
+    /// Checksum of the input from which string ids were numbered.
+    pub(super) names_of: Option<u64>,
 }
 
 impl Stage<Making<'_, '_>> for VertexOrder {
@@ -53,7 +56,8 @@ impl Stage<Making<'_, '_>> for VertexOrder {
         // All ranks have the same plan, so the leader alone logs its warnings.
         plan.maybe.iter().filter(|_| context.comm.leads()).for_each(|what| tracing::warn!("{what}"));
         cache.allow(plan.kept);
-        let (info, order) = Ordering { context, record, input, cache, identity: self.identity }
+        let VertexOrder { identity, names_of } = *self;
+        let (info, order) = Ordering { context, record, input, cache, identity, names_of }
             .run()
             .map_err(|e| limits::name_limit(&plan, e))?;
         making.order = Some((info, Some(order)));
@@ -84,6 +88,7 @@ struct Ordering<'s, 'm> {
     input: &'s Input,
     cache: &'s InputCache<'m>,
     identity: u64,
+    names_of: Option<u64>,
 }
 
 impl Ordering<'_, '_> {
@@ -95,6 +100,9 @@ impl Ordering<'_, '_> {
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
 
         let mut found = self.ingest(CacheUse::For(cache), None)?;
+        if self.names_of.is_some_and(|checksum| checksum != found.checksum) {
+            return Err(changed(&input.name()));
+        }
         let direction = context.job.direction();
         let reading = input::reading(input, &context.job.input_keys);
         let content_by = |direction, found: &Ingested| {
@@ -155,6 +163,7 @@ impl Ordering<'_, '_> {
             direction,
             weights,
             sparse,
+            names: input.has_names(),
             checksum: found.checksum,
             identity,
             content,

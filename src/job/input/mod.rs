@@ -13,7 +13,10 @@ use crate::graph::direction::Direction;
 use crate::job::state::key::key;
 use crate::job::state::workdir;
 use crate::list::ListSource;
+use crate::prepare::names::Names;
+use crate::prepare::prepared::Graph;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Opens the edges that a job names. A prepared graph is not accepted.
 ///
@@ -47,6 +50,22 @@ pub fn of_job(job: &Job) -> Result<Input> {
     job.check_first_id(input.counts_from_one(), &input.name())?;
     let input = if job.direction() == Direction::Directed { input.with_direction() } else { input };
     Ok(if job.carries_weights() { input.with_weights(job.input.weights().first()) } else { input })
+}
+
+/// Opens the edges that a job names, from which `graph` was made, if it was made. If their ids are strings, they have the
+/// numbers that they have in the graph.
+///
+/// # Errors
+/// Errors of [`open`]; [`Error::Corrupt`] and [`Error::Io`] of the list of strings.
+pub(crate) fn of_graph(spec: &InputSpec, graph: Option<&Graph>) -> Result<Input> {
+    let input = open(spec)?;
+    Ok(match graph.filter(|graph| graph.info.names) {
+        Some(Graph { folder, info, .. }) => {
+            let names = Names::open(folder, info.identity, input.name())?;
+            input.with_numbering(Arc::new(names))
+        }
+        None => input,
+    })
 }
 
 /// Opens the list that a job names.

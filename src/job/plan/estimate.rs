@@ -13,6 +13,7 @@ use crate::job::plan::speeds::TimeModel;
 use crate::job::plan::stage::{PlannedStage, StageKind, stacked};
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::memory_plan::{MemoryDemand, Sizes};
+use crate::prepare::names::Names;
 use crate::prepare::partition::{LINE, edge_bytes};
 use crate::prepare::weight_list::WeightCodes;
 use crate::prepare::{ingest, order, relabel};
@@ -124,7 +125,8 @@ impl JobSize<'_> {
         let least_ingest = samples + reading + ingest::degrees_bytes(self.graph.ids) + index;
         // The counters of each thread are as large as the limit allows.
         let ingest = own + least_ingest + ingest::counters_bytes(self.graph.ids, threads);
-        let dictionary = if self.may_be_sparse { reading + Dictionary::least_bytes(threads) } else { 0 };
+        let least = if input.has_names() { Names::least_bytes(threads) } else { Dictionary::least_bytes(threads) };
+        let dictionary = if self.may_be_sparse { reading + least } else { 0 };
         let least_relabel = 4 * self.graph.ids + relabel::scratch_bytes(threads, self.edges);
         let relabel = own + least_relabel;
         let may_keep = self.is_bound() && !self.graph.sparse;
@@ -141,9 +143,14 @@ impl JobSize<'_> {
         };
         let [least_partition, least_sort] = self.least;
 
-        // Bytes on the disk: `ids` for the list of sparse ids and small files, `order` for everything stored before
-        // the blocks, `blocks` for everything stored once the blocks are complete.
-        let ids = if self.graph.sparse { Dictionary::body_bytes(self.graph.ids) + 2 * PAGE } else { 0 } + SMALL_FILES;
+        // Bytes on the disk: `ids` for the list of sparse ids or of strings and small files, `order` for everything
+        // stored before the blocks, `blocks` for everything stored once the blocks are complete.
+        let text = input.most_text_bytes();
+        let ids = match self.graph.sparse {
+            true if input.has_names() => Names::stored_bytes(self.graph.ids, text),
+            true => Dictionary::body_bytes(self.graph.ids) + 2 * PAGE,
+            false => 0,
+        } + SMALL_FILES;
         let weights = if self.lists_weights { WeightCodes::body_bytes(self.edges) + 2 * PAGE } else { 0 };
         let order = order::body_bytes(self.graph.ids, self.runs) + 2 * PAGE + ids + weights;
         let packing = Packing::of(machine, job, (self.graph.edges, self.graph.vertices, self.graph.direction));
@@ -168,9 +175,12 @@ impl JobSize<'_> {
             // included in the smallest memory of ingest.
             let taken = own + reading;
             let free = machine.host_memory.saturating_sub(taken);
-            let memory = taken + Dictionary::build_bytes(2 * self.edges, threads, free);
-            let (disk, seconds) = (16 * self.edges + ids, crew.dictionary(self.edges));
-            stages.push(stage("dictionary", StageKind::Order, [memory, 0], disk, 0, seconds));
+            let (name, memory, runs) = match input.has_names() {
+                true => ("number", free, text + 20 * self.edges),
+                false => ("dictionary", Dictionary::build_bytes(2 * self.edges, threads, free), 16 * self.edges),
+            };
+            let seconds = crew.dictionary(self.edges);
+            stages.push(stage(name, StageKind::Order, [taken + memory, 0], runs + ids, 0, seconds));
         }
         let seconds = crew.ingest(self.edges, self.graph.ids, input.bytes(), input);
         let memory = [ingest + kept, least_ingest.max(dictionary)];

@@ -101,7 +101,9 @@ pub(crate) fn size_of<'r>(
     blocks: u64,
     degrees: &'r DegreeRuns,
 ) -> GraphSize<'r> {
-    let &InputInfo { connected: vertices, direction, ids, sparse, .. } = info;
+    let &InputInfo { connected: vertices, direction, ids, .. } = info;
+    // A list of strings is about as large as one of sparse ids.
+    let sparse = info.sparse || info.names;
     let longest_whole_row = u64::from(degrees.largest()).min(vertices.saturating_sub(1));
     let rows = info.rows();
     GraphSize {

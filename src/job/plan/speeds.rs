@@ -182,7 +182,7 @@ impl TimeModel {
     /// `exchange` bytes. The work depends on the size of the graph alone, so its amount is certain.
     pub(crate) fn of_preparing(&self, name: &str, seconds: f64, exchange: u64) -> Time {
         let label = match name {
-            "dictionary" | "ingest" | "partition" | "weights" => format!("{name} of {}", self.formats),
+            "dictionary" | "number" | "ingest" | "partition" | "weights" => format!("{name} of {}", self.formats),
             _ => name.to_owned(),
         };
         self.time(label, self.preparers.on_gpu, seconds + self.preparers.exchange(exchange), 1.0)

@@ -6,7 +6,7 @@ use crate::graph::ids::{FirstId, InputId};
 use crate::job::results::TaskResults;
 use crate::prepare::prepared::numbering;
 use crate::process::figures::{Figures, Spent};
-use crate::results::{IDS, Output};
+use crate::results::{IDS, NAMES, Output};
 use crate::store::regular;
 use crate::store::replace::replace;
 use serde::Serialize;
@@ -100,6 +100,8 @@ pub enum ResultOrder {
     Input,
     /// The sorted list of ids that occur: row `i` belongs to the `i`-th id of `out/ids.npy`.
     Sorted,
+    /// The sorted list of strings that occur: row `i` belongs to line `i`, from 0, of `out/ids.txt`.
+    Strings,
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
@@ -199,6 +201,9 @@ impl Report {
         if self.graph.as_ref().is_some_and(|graph| graph.ids == ResultOrder::Sorted) && workdir.join(IDS).is_file() {
             ids += "  ids sorted: results are in the order of out/ids.npy";
         }
+        if self.graph.as_ref().is_some_and(|graph| graph.ids == ResultOrder::Strings) && workdir.join(NAMES).is_file() {
+            ids += "  ids are strings: results are in the order of out/ids.txt";
+        }
         if let InputReport::Edges { counts_from_one, first_id, .. } = &self.input
             && let Some(numbering) = numbering(*counts_from_one, *first_id)
         {
@@ -255,7 +260,7 @@ mod tests {
                 vertices: 34,
                 isolated: 0,
                 with_edges: 34,
-                largest_id: Some(InputId(33)),
+                largest_id: Some(InputId::Number(33)),
                 edges: 78,
                 max_degree: 17,
                 blocks: 1,

@@ -22,8 +22,9 @@ use crate::job::state::manifest::Manifest;
 use crate::job::state::record::{ComputedOn, TaskRecord};
 use crate::job::status::JobPlace;
 use crate::memory::Budget;
+use crate::prepare::names::lines::NameFile;
 use crate::prepare::prepared::{Graph, InputInfo};
-use crate::results::Output;
+use crate::results::{NAMES, Output};
 use crate::store::checkpoint::Saved;
 use crate::store::journal::{self, distinct};
 use std::path::Path;
@@ -133,7 +134,17 @@ impl ResultCheck<'_> {
                 verdict.skip(name, OTHER_GRAPH)?;
                 continue;
             };
-            let input = self.input(manifest, info);
+            let names = match info.names.then(|| NameFile::open(&workdir.join(NAMES), info.ids, budget)).transpose() {
+                Ok(names) => names.map(Arc::new),
+                Err(e) => {
+                    verdict.note(name, Err(e))?;
+                    continue;
+                }
+            };
+            let input = self.input(manifest, info).map(|input| match &names {
+                Some(names) => input.with_numbering(names.clone()),
+                None => input,
+            });
             let edges = match (self.prepared, &input) {
                 (Some(graph), _) => {
                     let weights = stored.weights.filter(|_| task.needs().weights);
@@ -144,7 +155,7 @@ impl ResultCheck<'_> {
             };
             let info = &InputInfo { first_id: record.first_id, ..info.clone() };
             let (outputs, done) = (&record.outputs, record.done);
-            let results = Results { workdir, info, stored, outputs, done, edges, budget, threads };
+            let results = Results { workdir, info, stored, outputs, done, edges, names, budget, threads };
             task.verify(ByInput::Graph(&results), (found, &record.how), verdict)?;
         }
         Ok(())

@@ -16,6 +16,7 @@ use crate::job::state::manifest::Manifest;
 use crate::memory::Budget;
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::merge::{merge, merge_weighted};
+use crate::prepare::names::Names;
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo, UpperInfo};
 use crate::prepare::weight_list::WeightCodes;
@@ -69,6 +70,10 @@ pub(crate) fn stored_graph(
     if let Some(weights) = info.weights.filter(|weights| weights.kind.is_wide()) {
         let list = WeightCodes::open(&folder, weights, budget);
         verdict.note("graph/weights", list.map(|list| format!("whole; {} different weights", list.count())))?;
+    }
+    if info.names {
+        let names = Names::open(&folder, info.identity, info.source.clone());
+        verdict.note("graph/names", names.and_then(|names| names.check()))?;
     }
     let runs = order::read_runs(&folder, info.content);
     let Ok(runs) = &runs else {

@@ -110,7 +110,7 @@ fn a_folder_of_part_files_is_one_input_and_files_beside_them_are_none_of_it() {
 }
 
 fn with(name: &str, columns: Columns) -> Result<Input> {
-    open(&own(name))?.with_text(TextOptions { columns, skip_lines: None })
+    open(&own(name))?.with_text(TextOptions { columns, skip_lines: None, ..TextOptions::default() })
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn columns_are_chosen_by_name_and_by_number() {
             assert!(text.contains(found) && text.contains("; ") && !text.contains('\n'), "{text}");
         }
     }
-    let skip = TextOptions { columns: Columns::Auto, skip_lines: Some(1) };
+    let skip = TextOptions { columns: Columns::Auto, skip_lines: Some(1), ..TextOptions::default() };
     assert_eq!(open(&own("pandas")).unwrap().with_text(skip).unwrap_err().exit_code(), 2);
 }
 

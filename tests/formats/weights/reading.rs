@@ -142,7 +142,8 @@ fn the_shares_of_ranks_have_the_weights_of_their_edges() {
 fn columns_of_text_that_hold_the_weight() {
     let folder = Folder::new();
     let of = |name: &str, text: &str, columns: &str| {
-        let options = TextOptions { columns: columns.parse().expect("columns"), skip_lines: None };
+        let options =
+            TextOptions { columns: columns.parse().expect("columns"), skip_lines: None, ..TextOptions::default() };
         let input = open(&folder.write(name, text)).with_text(options).expect("text");
         let found = scan(&input.clone().with_weights(Weights::Find), 1).expect(text).1.weights;
         found.map(|found| (found, scan(&input.with_weights(F32), 1).expect(text).0))

@@ -38,11 +38,15 @@ impl ComponentCheck {
         let vertices = tree.vertices() as usize;
         let mut first: Buffer<u32> = budget.zeroed(vertices, "components to verify (4 bytes a vertex)")?;
         first.fill(NONE);
-        columns.each("component", columns.own.map_or(-1, |row| columns.places.ids.id(row).0 as i64), |v, value| {
-            let reached = tree.parent(v) != NONE;
-            first[v as usize] = columns.place(value, reached).unwrap_or(NONE);
-            if reached { first[v as usize] != NONE } else { value == -1 }
-        })?;
+        columns.each(
+            "component",
+            columns.own.map_or(-1, |row| columns.places.ids.number(row) as i64),
+            |v, value| {
+                let reached = tree.parent(v) != NONE;
+                first[v as usize] = columns.place(value, reached).unwrap_or(NONE);
+                if reached { first[v as usize] != NONE } else { value == -1 }
+            },
+        )?;
         let low: Buffer<AtomicU32> = budget.zeroed(vertices, "what vertices lead to (4 bytes each)")?;
         low.iter().for_each(|low| low.store(NONE, Relaxed));
         let places = match strong.cycle_length {

@@ -10,8 +10,9 @@ use crate::algo::edges::each_edge;
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results};
 use crate::error::Result;
+use crate::graph::ids::InputId;
 use crate::memory::{Budget, Buffer};
-use crate::results::column;
+use crate::results::{RowId, column};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The cycle in the columns, and which of its edges were seen in the graph.
@@ -45,10 +46,12 @@ impl CycleCheck {
         };
         let path = columns.results.workdir.join(file);
         let (mut first, mut last) = (NONE, NONE);
-        for (read, value) in (0u64..).zip(column::<i64>(&path, ["place", "cycle"], length, |place| place)?) {
+        for (read, value) in (0u64..).zip(column::<i64>(&path, ["place", "cycle"], length, RowId::Number)?) {
             let value = value?;
             let named = columns.places.ids.named(value, true);
-            if named.is_none() || strong.cycle.get(read as usize).is_some_and(|reported| Some(*reported) != named) {
+            let row = |id| columns.places.ids.row_of(id);
+            let is_other = |reported: &InputId| row(*reported) != named.and_then(row);
+            if named.is_none() || strong.cycle.get(read as usize).is_some_and(is_other) {
                 return Err(wrong(&format!(
                     "vertex {value} is at position {read} (from 0) of the cycle, where the report has another"
                 )));

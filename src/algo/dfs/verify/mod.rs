@@ -51,10 +51,11 @@ pub(super) fn verify(
         None => None,
         Some(source) => {
             let row = places.ids.row_of(source).ok_or_else(|| wrong("the source is not a vertex of the input"))?;
-            match columns.place(source.0 as i64, true) {
+            let number = places.ids.number(row) as i64;
+            match columns.place(number, true) {
                 None => {
                     columns.own = Some(row);
-                    return alone(&columns, source.0 as i64, found, edges);
+                    return alone(&columns, number, found, edges);
                 }
                 place => place,
             }

@@ -27,12 +27,12 @@ pub(super) fn read(
     let refuse = |rule: u32, what: String| Err(breaks(&source.to_string(), rule, &what));
     let root = places.ids.row_of(source).ok_or_else(|| differs(source, "no vertex of the input"))?;
     places.each_row(results, (algorithm, source), ("level", -1i32), |row, parent, level| {
-        let (name, vertex) = (places.ids.id(row), place(row));
+        let (name, vertex) = (places.ids.label(row), place(row));
         let parent_id = places.ids.named(parent, level >= 0);
         let is_root = row == root;
         let (level, above) = match (parent_id, u32::try_from(level)) {
             (None, _) if is_root => return Err(wrong(TreeFault::Root { parent: None })),
-            (Some(parent), _) if is_root && parent != source => {
+            (Some(parent), _) if is_root && places.ids.row_of(parent) != Some(root) => {
                 return refuse(1, format!("the parent of the root is {parent} and not the root"));
             }
             (Some(_), Ok(0)) if is_root => (0, NOBODY),

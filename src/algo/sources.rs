@@ -50,8 +50,8 @@ impl Sources {
         Some(Sources(ids))
     }
 
-    /// Returns the sources as [`Named`] vertices.
-    pub fn named(&self) -> Vec<Named> {
+    /// Returns the sources as [`NamedVertex`] vertices.
+    pub fn named_vertices(&self) -> Vec<NamedVertex> {
         self.0.iter().map(|&id| ("source", id)).collect()
     }
 
@@ -65,7 +65,7 @@ impl Sources {
 }
 
 /// A vertex that a table names: its role there, such as `source`, and its id.
-pub type Named = (&'static str, InputId);
+pub type NamedVertex = (&'static str, InputId);
 
 /// Returns the vertex of each id that a table names in the role `what`, or `None` for an id without edges. On a sparse
 /// graph it looks up ids in the list of those that occur.
@@ -77,7 +77,7 @@ pub fn vertices(ids: &[InputId], what: &'static str, graph: &Graph) -> Result<Ve
     let Graph { folder, info, .. } = graph;
     let order = order::map(folder, info.content)?;
     let map = order.ids()?;
-    let named: Vec<Named> = ids.iter().map(|&id| (what, id)).collect();
+    let named: Vec<NamedVertex> = ids.iter().map(|&id| (what, id)).collect();
     let vertex = |dense: DenseId| relabel::vertex(map, dense);
     Ok(dense(&named, folder, info)?.into_iter().map(vertex).collect())
 }
@@ -87,7 +87,7 @@ pub fn vertices(ids: &[InputId], what: &'static str, graph: &Graph) -> Result<Ve
 /// # Errors
 /// [`Error::Input`] for an id that the graph does not have; [`Error::Corrupt`] and [`Error::Io`] from reading the list
 /// of sparse ids.
-pub fn dense(named: &[Named], folder: &Path, info: &InputInfo) -> Result<Vec<DenseId>> {
+pub fn dense(named: &[NamedVertex], folder: &Path, info: &InputInfo) -> Result<Vec<DenseId>> {
     if named.is_empty() {
         return Ok(Vec::new());
     }
@@ -107,13 +107,13 @@ pub fn dense(named: &[Named], folder: &Path, info: &InputInfo) -> Result<Vec<Den
         (InputId::Name(name), Some(names)) => names.lines().find(name.text().as_bytes()).map(|row| DenseId(row as u32)),
         _ => None,
     };
-    let found = |&named: &Named| find(named.1).ok_or_else(|| unknown(named, "", info));
+    let found = |&named: &NamedVertex| find(named.1).ok_or_else(|| unknown(named, "", info));
     named.iter().map(found).collect()
 }
 
 /// Returns the error for a named vertex that the input does not have. `why` is empty, or continues a text such as "the
 /// source 3".
-pub fn unknown((what, id): Named, why: &str, info: &InputInfo) -> Error {
+pub fn unknown((what, id): NamedVertex, why: &str, info: &InputInfo) -> Error {
     let expected = match info.largest_id().filter(|_| !info.sparse && !info.names) {
         Some(largest) => format!("a vertex of {}, whose ids are {} to {largest}", info.source, info.first_id.0),
         None => format!("a vertex of {}", info.source),

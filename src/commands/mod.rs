@@ -18,8 +18,8 @@ use crate::comm;
 use crate::convert::{self, Converted, StreamCopy, Target};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
-use crate::formats::weights::Unread;
-use crate::formats::{AskedWeights, Format, Input, TextOptions, Watch};
+use crate::formats::weights::UnreadColumns;
+use crate::formats::{Format, Input, TextOptions, Watch, WeightsOption};
 use crate::job::context::Watched;
 use crate::job::plan::resources::threads;
 use crate::process::progress::{Progress, StageProgress, Unit};
@@ -98,7 +98,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
         None => job::input::find(std::slice::from_ref(&args.input), from, args.recursive)?,
     };
     let input = input.with_text(text)?;
-    convert::apart(&input, &args.output)?;
+    convert::refuse_overlap(&input, &args.output)?;
     let numbered =
         if input.has_names() { Some(Numbered::new(&input, &args.output, threads(args.threads))?) } else { None };
     let input = numbered.iter().fold(input, |input, numbered| numbered.input(input));
@@ -108,7 +108,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
         convert::convert_as(&input, &args.output, target, threads(args.threads), watch)
     });
     let done = done.map_err(|e| match &copy {
-        Some(copy) => copy.blame(e),
+        Some(copy) => copy.name_stream(e),
         None => e,
     })?;
     numbered.iter().try_for_each(|numbered| numbered.write_list(&args.output))?;
@@ -130,7 +130,7 @@ fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<Stream
 /// Warns about weights that the output format can't hold, and about columns that may be weights but are not read.
 fn warn_of_weights(input: &Input, target: Target, by_default: bool) {
     let Target { format, weights, .. } = target;
-    if weights != AskedWeights::Auto {
+    if weights != WeightsOption::Auto {
         return;
     }
     // Errors of a file are reported when it is read.
@@ -138,7 +138,7 @@ fn warn_of_weights(input: &Input, target: Target, by_default: bool) {
         Ok(true) if !format.writes_weights() => {
             tracing::warn!("{}: has weights, which {format} does not hold; they are left out", input.name());
         }
-        Ok(false) if by_default && let Some(Unread { found, remedy }) = input.unread() => {
+        Ok(false) if by_default && let Some(UnreadColumns { found, remedy }) = input.unread() => {
             tracing::warn!("{}: {found} are left out; {remedy}", input.name());
         }
         _ => {}

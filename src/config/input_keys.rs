@@ -38,7 +38,7 @@ impl InputKeys {
 
     /// Returns the keys of `[input]` that change how the input is read without showing in the opened input, each as
     /// `KEY = VALUE`.
-    pub fn beside_input(&self) -> impl Iterator<Item = String> {
+    pub fn reading_keys(&self) -> impl Iterator<Item = String> {
         let is_known = |key: &str| SOURCES.contains(&key) || KNOWN_FROM_INPUT.contains(&key);
         self.0.iter().filter(move |(key, _)| !is_known(key)).map(|(key, value)| format!("{key} = {value}"))
     }

@@ -8,7 +8,7 @@ use super::inline::InlineTable;
 use super::spec::{Device, Expect, InputSpec, Job, Limits, Output, Random, Run};
 use super::{InputKeys, keys, list, name, tables, weighted};
 use crate::algo::{ALGORITHMS, Task};
-use crate::formats::{AskedWeights, Columns, Format, IdKind, TextOptions};
+use crate::formats::{Columns, Format, IdKind, TextOptions, WeightsOption};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
 use crate::graph::direction::Direction;
 use crate::jobfile::diagnostics::Diagnostics;
@@ -222,7 +222,7 @@ fn check_weights_are_read(
 ) {
     let reads = |task: &&Arc<dyn Task>| task.needs().weights;
     if let Some(field) = keys::input::WEIGHTS.field(&Section::of(root, "input"))
-        && input.is_some_and(|input| input.weights() == AskedWeights::None)
+        && input.is_some_and(|input| input.weights() == WeightsOption::None)
         && let Some(task) = tasks.iter().find(reads)
     {
         let name = task.name();

@@ -20,7 +20,7 @@
 //! | `binary`, `graph500`, `metis` | the other parsers |
 //! | `arrays` | numpy files, and serialized graphs of the GAP Benchmark Suite |
 //! | `parquet` | Apache Parquet tables |
-//! | `contents`, `foreign` | detection of what a file contains if its first bytes do not match its format |
+//! | `contents`, `unsupported` | detection of what a file contains if its first bytes do not match its format |
 //! | `suspect` | detection of pairs whose type differs from what their file name says |
 //! | `weights` | the types of weights, and which numbers are valid weights |
 //! | `packing` | decompression |
@@ -29,7 +29,6 @@ mod arrays;
 mod binary;
 pub(crate) mod bytes;
 pub(crate) mod contents;
-pub mod foreign;
 mod format;
 mod gr;
 mod graph500;
@@ -51,6 +50,7 @@ mod scan;
 mod sink;
 mod suspect;
 mod text;
+pub mod unsupported;
 pub mod weights;
 
 pub(crate) use bytes::fault::{Fault, Stop};
@@ -62,7 +62,7 @@ pub(crate) use format::{ending, typed};
 pub(crate) use head::{Directions, HEAD, Head};
 pub use input::Input;
 pub use input::estimate::{largest_in, largest_of_arrays};
-pub use input::files::Look;
+pub use input::files::FileSearch;
 pub use input::generated::EdgeGenerator;
 pub use names::{FindNames, NameBatch};
 pub use options::{Columns, IdKind, TextOptions};
@@ -72,9 +72,9 @@ pub(crate) use pass::layout::{BodyLayout, FileHead};
 pub use pass::share::Share;
 pub(crate) use pass::state::ScanState;
 pub use scan::input_cache::{CacheUse, InputCache, Slab};
-pub use scan::seen::{Halves, Scan, Seen};
+pub use scan::share_result::{Halves, Scan, ShareResult};
 pub(crate) use sink::Sink;
-pub use weights::{AskedWeights, WeightType, Weights};
+pub use weights::{WeightType, Weights, WeightsOption};
 
 use crate::error::{Error, Result};
 use crate::process::signals;

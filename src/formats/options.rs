@@ -48,7 +48,7 @@ pub enum Columns {
 
 impl TextOptions {
     /// Returns true if files are read with these options as with the defaults.
-    pub fn say_nothing(&self) -> bool {
+    pub fn are_default(&self) -> bool {
         self.columns == Columns::Auto && self.skip_lines.unwrap_or(0) == 0 && self.ids == IdKind::Number
     }
 }

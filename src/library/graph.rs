@@ -1,15 +1,13 @@
 //! A graph, built once and used by many calls.
 
-use super::column::{Column, IdList, Ids, RowIds};
+use super::builder::{GraphBuilder, Pairs, Weight, WeightedPairs};
+use super::column::{Column, IdList, Ids, Labels, RowIds};
 use super::context::Context;
 use super::folder::TemporaryFolder;
-use super::labels::Labels;
-use super::source::{Pairs, Unweighted, Weight, WeightedPairs};
 use crate::algo::InputRef;
 use crate::config::{self, InputSpec};
 use crate::error::{Error, Result};
-use crate::formats::AskedWeights as Weights;
-use crate::formats::input::memory::{EdgeList, MemoryEdges};
+use crate::formats::WeightsOption as Weights;
 use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
 use crate::job::input;
@@ -42,161 +40,6 @@ impl fmt::Display for Vertex {
     }
 }
 
-/// Where the edges of a graph come from.
-#[derive(Clone)]
-enum Source {
-    /// Keys of `[input]` in a job file.
-    Keys(Table),
-    Memory(Arc<dyn EdgeList>),
-}
-
-/// Builds a [`Graph`].
-#[derive(Clone)]
-pub struct GraphBuilder {
-    source: Source,
-    paths: Vec<String>,
-    options: Table,
-    vertices: Option<u64>,
-    weights: Weights,
-    spill_to: Option<PathBuf>,
-}
-
-impl GraphBuilder {
-    /// Adds a file, a folder of files, or a pattern such as `edges/*.txt.gz`. All are read as one list of edges. The
-    /// format of a file follows from its ending, unless [`GraphBuilder::format`] names it.
-    pub fn input(mut self, path: impl AsRef<Path>) -> GraphBuilder {
-        self.paths.push(path.as_ref().to_string_lossy().into_owned());
-        self
-    }
-
-    /// Reads edges from memory. [`Graph::from_edges`] is shorter for vectors.
-    pub fn edges(mut self, edges: Arc<dyn EdgeList>) -> GraphBuilder {
-        self.source = Source::Memory(edges);
-        self
-    }
-
-    /// Generates a Kronecker (R-MAT) graph of 2^`scale` vertices and `edge_factor` edges a vertex, as Graph500 does.
-    pub fn kronecker(self, scale: u32, edge_factor: f64, seed: u64) -> GraphBuilder {
-        self.generated("kronecker", scale, edge_factor, seed)
-    }
-
-    /// Generates a graph of 2^`scale` vertices and `edge_factor` edges a vertex, with random ends.
-    pub fn uniform(self, scale: u32, edge_factor: f64, seed: u64) -> GraphBuilder {
-        self.generated("uniform", scale, edge_factor, seed)
-    }
-
-    fn generated(mut self, kind: &str, scale: u32, edge_factor: f64, seed: u64) -> GraphBuilder {
-        let mut of = Table::new();
-        of.insert("scale".into(), TomlValue::Integer(scale.into()));
-        of.insert("edge_factor".into(), TomlValue::Float(edge_factor));
-        of.insert("seed".into(), TomlValue::Integer(seed as i64));
-        self.source = Source::Keys(Table::from_iter([(kind.to_owned(), TomlValue::Table(of))]));
-        self
-    }
-
-    /// Names the format of the files: one of those that `gpugraph help input` lists, such as `text`, `mtx` or `u32`.
-    pub fn format(self, format: &str) -> GraphBuilder {
-        self.option("format", TomlValue::String(format.into()))
-    }
-
-    /// Names the columns of text or Parquet that have the ends of edges, and the weight if there is a third name.
-    pub fn columns(self, names: &[&str]) -> GraphBuilder {
-        let names = names.iter().map(|&name| TomlValue::String(name.into())).collect();
-        self.option("columns", TomlValue::Array(names))
-    }
-
-    /// Like [`GraphBuilder::columns`], by the numbers of the columns, which count from 1.
-    pub fn columns_at(self, numbers: &[u32]) -> GraphBuilder {
-        let numbers = numbers.iter().map(|&number| TomlValue::Integer(number.into())).collect();
-        self.option("columns", TomlValue::Array(numbers))
-    }
-
-    /// Skips lines at the top of each text file.
-    pub fn skip_lines(self, lines: u32) -> GraphBuilder {
-        self.option("skip_lines", TomlValue::Integer(lines.into()))
-    }
-
-    /// Keeps the direction of edges, for searches and shortest paths. Triangles ignore it.
-    pub fn directed(self, directed: bool) -> GraphBuilder {
-        self.option("directed", TomlValue::Boolean(directed))
-    }
-
-    /// Sets the id of the first vertex, 0 or 1, for formats that count from 1.
-    pub fn first_id(self, first: u32) -> GraphBuilder {
-        self.option("first_id", TomlValue::Integer(first.into()))
-    }
-
-    /// Takes ids of text, CSV or Parquet for strings, such as names and words ([`Graph::labels`]). Digits are a string, too.
-    pub fn string_ids(self) -> GraphBuilder {
-        self.option("ids", TomlValue::String("string".into()))
-    }
-
-    /// Sets how weights are read. The default is [`Weights::Auto`].
-    pub fn weights(mut self, weights: Weights) -> GraphBuilder {
-        self.weights = weights;
-        self
-    }
-
-    /// Sets the number of vertices of a graph from memory, if ids without edges are vertices, too.
-    pub fn vertices(mut self, vertices: u64) -> GraphBuilder {
-        self.vertices = Some(vertices);
-        self
-    }
-
-    /// Keeps the graph in this folder, which is a workdir as jobs have it. The next build with the same input finds it
-    /// there, [`Graph::open`] opens it without the input, and a build that is killed carries on. Without this, the
-    /// graph is in the context's temporary folder, and is removed when the graph is dropped.
-    pub fn spill_to(mut self, folder: impl Into<PathBuf>) -> GraphBuilder {
-        self.spill_to = Some(folder.into());
-        self
-    }
-
-    fn option(mut self, key: &str, value: TomlValue) -> GraphBuilder {
-        self.options.insert(key.into(), value);
-        self
-    }
-
-    /// Reads the edges and prepares the graph.
-    ///
-    /// # Errors
-    /// Those of a job: [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that exclude each other,
-    /// [`ErrorKind::Input`](crate::ErrorKind::Input) for edges that can't be read,
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) with the limit that is enough, and others.
-    pub fn build(self, context: &Context) -> Result<Graph> {
-        let GraphBuilder { source, paths, mut options, vertices, weights, spill_to } = self;
-        let given = match source {
-            Source::Memory(_) if !paths.is_empty() => {
-                return Err(Error::Usage("a graph from files and from memory: name one source".into()));
-            }
-            Source::Memory(edges) => {
-                let edges = if weights == Weights::None { Arc::new(Unweighted(edges)) } else { edges };
-                Some(InputSpec::Memory(MemoryEdges::new(edges, vertices)?))
-            }
-            Source::Keys(keys) => {
-                if vertices.is_some() {
-                    let why = "vertices are for edges in memory: files say how many vertices they have";
-                    return Err(Error::Usage(why.into()));
-                }
-                options.extend(keys);
-                None
-            }
-        };
-        if !paths.is_empty() {
-            options.insert("weights".into(), TomlValue::String(weights.name().into()));
-            options.insert("path".into(), TomlValue::Array(paths.into_iter().map(TomlValue::String).collect()));
-        }
-        let (temporary, workdir) = match spill_to {
-            Some(folder) => (None, folder),
-            None => {
-                let temporary = TemporaryFolder::new(context.folder())?;
-                let workdir = temporary.path().to_owned();
-                (Some(temporary), workdir)
-            }
-        };
-        Graph::open_session(context, options, given, weights, workdir, temporary)
-    }
-}
-
 /// A graph that is ready for algorithms.
 ///
 /// Loops and repeated edges are dropped. Edges lie in files that are mapped to memory: a graph that fits stays in the
@@ -225,9 +68,7 @@ pub struct Graph {
 impl Graph {
     /// Returns a builder without a source of edges.
     pub fn builder() -> GraphBuilder {
-        let source = Source::Keys(Table::new());
-        let (options, weights) = (Table::new(), Weights::default());
-        GraphBuilder { source, paths: Vec::new(), options, vertices: None, weights, spill_to: None }
+        GraphBuilder::default()
     }
 
     /// Builds an undirected graph from pairs of ids.
@@ -261,22 +102,22 @@ impl Graph {
         let temporary = TemporaryFolder::new(context.folder())?;
         let path = temporary.path().to_owned();
         let prepared = std::path::absolute(workdir.as_ref()).unwrap_or_else(|_| workdir.as_ref().to_owned());
-        let given = InputSpec::Prepared(prepared);
-        Graph::open_session(context, Table::new(), Some(given), Weights::Auto, path, Some(temporary))
+        let input_spec = InputSpec::Prepared(prepared);
+        Graph::open_session(context, Table::new(), Some(input_spec), Weights::Auto, path, Some(temporary))
     }
 
-    fn open_session(
+    pub(super) fn open_session(
         context: &Context,
         mut input: Table,
-        given: Option<InputSpec>,
+        input_spec: Option<InputSpec>,
         weights: Weights,
         workdir: PathBuf,
         temporary: Option<TemporaryFolder>,
     ) -> Result<Graph> {
-        if given.is_some() {
+        if input_spec.is_some() {
             input.retain(|key, _| key == "directed" || key == "first_id");
         }
-        let mut job = context.job("graph", &workdir, input, given)?;
+        let mut job = context.job("graph", &workdir, input, input_spec)?;
         job.keeps_weights = weights == Weights::Auto && !matches!(job.input, InputSpec::Prepared(_)) && {
             let input = input::open(&job.input)?;
             input.may_have_weights()?

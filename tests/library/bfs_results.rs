@@ -15,9 +15,9 @@ use gpugraph::internals::algo::sources::Sources;
 use gpugraph::internals::algo::verify::{Check, CheckOutcome};
 use gpugraph::internals::algo::{Algorithm, EdgeSource, Results, Verdict};
 use gpugraph::internals::error::Result;
-use gpugraph::internals::formats::{Edges, Input, Look, Unwatched, Visitor};
+use gpugraph::internals::formats::{Edges, FileSearch, Input, Unwatched, Visitor};
 use gpugraph::internals::graph::degrees::DegreeSummary;
-use gpugraph::internals::graph::direction::{Direction, Way};
+use gpugraph::internals::graph::direction::{Direction, EdgeDirection};
 use gpugraph::internals::graph::ids::{FirstId, InputId};
 use gpugraph::internals::graph::order::DegreeRuns;
 use gpugraph::internals::graph::stored;
@@ -142,7 +142,7 @@ impl Case {
 
     fn input(&self) -> Input {
         let name = if self.info.declared { "edges.mtx" } else { "edges.u64" };
-        Input::find(&[self.path(name)], None, Look::default()).expect("opened").with_direction()
+        Input::find(&[self.path(name)], None, FileSearch::default()).expect("opened").with_direction()
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -246,7 +246,7 @@ impl Case {
         for b in 0..layout.blocks() {
             let row = |row: u64| {
                 let v = direction.vertex(row as u32);
-                let all = if row as u32 == direction.row(v, Way::Out) { &self.heads } else { &self.tails };
+                let all = if row as u32 == direction.row(v, EdgeDirection::Out) { &self.heads } else { &self.tails };
                 let all = all.get(&self.order[v as usize].0).into_iter().flatten();
                 let smaller: BTreeSet<u32> = all.map(|id| places[id]).filter(|&w| w < v).collect();
                 smaller.into_iter().collect::<Vec<u32>>()

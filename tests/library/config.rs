@@ -9,7 +9,7 @@ use gpugraph::internals::algo::{self, Task};
 use gpugraph::internals::config::spec::{Random, Run};
 use gpugraph::internals::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits};
 use gpugraph::internals::error::Error;
-use gpugraph::internals::formats::{AskedWeights, TextOptions};
+use gpugraph::internals::formats::{TextOptions, WeightsOption};
 use gpugraph::internals::generate::{Shape, Ssca2, WeightedSpec};
 use gpugraph::internals::graph::ids::FirstId;
 use gpugraph::internals::results::OutputFormat;
@@ -89,7 +89,7 @@ fn defaults() {
                 format: None,
                 recursive: false,
                 text: TextOptions::default(),
-                weights: AskedWeights::Auto,
+                weights: WeightsOption::Auto,
             },
             directed: false,
             first_id: FirstId(0),
@@ -155,7 +155,7 @@ fn every_key() {
             format: Some("u64".into()),
             recursive: false,
             text: TextOptions::default(),
-            weights: AskedWeights::Auto,
+            weights: WeightsOption::Auto,
         }
     );
     assert_eq!(job.expect, Some(Expect { edges: 7000, ids: 90 }));
@@ -560,7 +560,7 @@ fn overrides() {
             format: None,
             recursive: false,
             text: TextOptions::default(),
-            weights: AskedWeights::Auto,
+            weights: WeightsOption::Auto,
         }
     );
     assert_eq!(job.limits, Limits { host_memory: Some(512 << 20), gpu_memory: None, threads: 2 });
@@ -575,8 +575,8 @@ fn weights_are_asked_for_of_files() {
         InputSpec::Files { weights, .. } => weights,
         other => panic!("{other:?}"),
     };
-    assert_eq!(of(""), AskedWeights::Auto);
-    for (_, asked) in AskedWeights::NAMED {
+    assert_eq!(of(""), WeightsOption::Auto);
+    for (_, asked) in WeightsOption::NAMED {
         assert_eq!(of(&format!("weights = '{asked}'")), asked);
     }
     assert_eq!(
@@ -604,7 +604,7 @@ fn an_override_names_another_source_of_edges() {
             format: None,
             recursive: false,
             text: TextOptions::default(),
-            weights: AskedWeights::Auto
+            weights: WeightsOption::Auto
         }
     );
     assert_eq!(job(kronecker, &["input.kronecker.scale=9"]).input, InputSpec::Kronecker(random(9, 5)));
@@ -617,7 +617,7 @@ fn an_override_names_another_source_of_edges() {
             format: Some("u32".into()),
             recursive: false,
             text: TextOptions::default(),
-            weights: AskedWeights::Auto,
+            weights: WeightsOption::Auto,
         }
     );
     assert_eq!(

@@ -46,7 +46,7 @@ impl RowForest {
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
-pub(super) fn agree(output: &ComponentsOutput, edges: &EdgeSource<'_>, results: &Results<'_>) -> Result<String> {
+pub(super) fn compare(output: &ComponentsOutput, edges: &EdgeSource<'_>, results: &Results<'_>) -> Result<String> {
     let (info, budget) = (results.info, results.budget);
     let _reserved = budget.reserve(scratch_bytes(results.threads), "edges and a column")?;
     let ids = Ids::open(results)?;

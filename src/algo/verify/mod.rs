@@ -164,7 +164,7 @@ impl Results<'_> {
                         part.block.row(local).iter().try_for_each(|&u| edge(state, [v, row(u)]))
                     })
                 };
-                check_rows(&graph.catalogue, self.threads, || state.clone(), of_part)?
+                check_rows(&graph.block_store, self.threads, || state.clone(), of_part)?
             }
         }
     }
@@ -258,20 +258,20 @@ impl fmt::Display for Check {
     }
 }
 
-type Tell<'a> = Box<dyn Fn(&Check) -> Result<()> + 'a>;
+type OnCheck<'a> = Box<dyn Fn(&Check) -> Result<()> + 'a>;
 
 /// The checks made so far. Each is passed to a callback as soon as it is recorded.
 pub struct Verdict<'a> {
     /// The checks in order.
     pub checks: Vec<Check>,
-    tell: Tell<'a>,
+    on_check: OnCheck<'a>,
     first: Option<Error>,
 }
 
 impl<'a> Verdict<'a> {
-    /// Creates a verdict without checks. `tell` is the callback, for example to print a check.
-    pub fn new(tell: impl Fn(&Check) -> Result<()> + 'a) -> Self {
-        Verdict { checks: Vec::new(), tell: Box::new(tell), first: None }
+    /// Creates a verdict without checks. `on_check` is the callback, for example to print a check.
+    pub fn new(on_check: impl Fn(&Check) -> Result<()> + 'a) -> Self {
+        Verdict { checks: Vec::new(), on_check: Box::new(on_check), first: None }
     }
 
     /// Records the check `what`. `found` describes the finding, or is the error that says what is wrong. A stop is
@@ -313,7 +313,7 @@ impl<'a> Verdict<'a> {
 
     fn add(&mut self, what: &str, outcome: CheckOutcome, found: String) -> Result<()> {
         let check = Check { what: what.to_owned(), outcome, found };
-        (self.tell)(&check)?;
+        (self.on_check)(&check)?;
         self.checks.push(check);
         Ok(())
     }

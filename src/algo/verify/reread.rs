@@ -99,7 +99,7 @@ impl Ids {
     ///
     /// # Errors
     /// None in practice.
-    pub fn unlisted(results: &Results<'_>) -> Result<Ids> {
+    pub fn without_columns(results: &Results<'_>) -> Result<Ids> {
         let list = if results.info.sparse { List::Unlisted } else { List::Dense };
         let (first_id, rows) = (results.info.first_id, results.info.rows());
         Ok(Ids {
@@ -170,7 +170,7 @@ impl Ids {
     }
 
     /// Records that some edge of the input has the id of this row.
-    fn see(&self, row: u64) {
+    fn mark(&self, row: u64) {
         if let Some(word) = self.seen.get(row as usize / 32) {
             let bit = 1 << (row % 32);
             if word.load(Relaxed) & bit == 0 {
@@ -180,7 +180,7 @@ impl Ids {
     }
 
     /// Returns the first id in [`List::Read`] or among strings that no edge has, or `None` if each id has an edge.
-    fn unseen(&self) -> Option<InputId> {
+    fn first_unused(&self) -> Option<InputId> {
         let rows = match (&self.list, &self.names) {
             (List::Read(ids), _) => ids.len(),
             (_, Some(_)) if !self.seen.is_empty() => self.rows as usize,
@@ -215,7 +215,7 @@ impl Tally {
         let rows = ends.map(|id| {
             let row = ids.row(id);
             match row {
-                Some(row) => ids.see(row),
+                Some(row) => ids.mark(row),
                 None => self.unknown = Some(id),
             }
             row
@@ -248,7 +248,7 @@ impl Tally {
         });
         let all = all.unwrap_or_default();
         let wrong = |what: String| Err(Error::Validation(what));
-        match (all.unknown.map(|raw| info.first_id.input(RawId(raw))), ids.unseen()) {
+        match (all.unknown.map(|raw| info.first_id.input(RawId(raw))), ids.first_unused()) {
             (Some(id), _) if info.sparse => {
                 return wrong(format!("{IDS}: {id} is an id of the input but missing here"));
             }

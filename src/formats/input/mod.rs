@@ -15,16 +15,16 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::formats::bytes::read;
-use crate::formats::foreign::format_of;
 use crate::formats::input::generated::EdgeGenerator;
 use crate::formats::part::TableSummary;
 use crate::formats::pass::state::CHUNK;
 use crate::formats::scan::run::run;
 use crate::formats::scan::{input_cache, packed, plain, records};
-use crate::formats::weights::{Unread, missing};
+use crate::formats::unsupported::format_of;
+use crate::formats::weights::{UnreadColumns, missing};
 use crate::formats::{
-    CacheUse, FindNames, Format, IdKind, InputCache, Look, Packing, Part, Scan, ScanState, Seen, Share, TextOptions,
-    UseOfDirection, Visitor, Watch, Weights, arrays, names, parquet, sink, text,
+    CacheUse, FileSearch, FindNames, Format, IdKind, InputCache, Packing, Part, Scan, ScanState, Share, ShareResult,
+    TextOptions, UseOfDirection, Visitor, Watch, Weights, arrays, names, parquet, sink, text,
 };
 use crate::memory::{Budget, Buffer, PER_THREAD, addresses_left};
 
@@ -58,7 +58,7 @@ impl Input {
     ///
     /// # Errors
     /// Bad input if a path has no files, a file can't be read or has no known extension, or subfolders should not be read.
-    pub fn find(paths: &[PathBuf], format: Option<Format>, look: Look<'_>) -> Result<Input> {
+    pub fn find(paths: &[PathBuf], format: Option<Format>, look: FileSearch<'_>) -> Result<Input> {
         let mut parts = Vec::new();
         for path in paths {
             for file in files::named(path, look)? {
@@ -200,7 +200,7 @@ impl Input {
     }
 
     /// Returns the numeric columns of the first file that are not read; `None` if its edges have weights.
-    pub fn unread(&self) -> Option<Unread> {
+    pub fn unread(&self) -> Option<UnreadColumns> {
         self.parts().first().and_then(|part| text::unread(part).or_else(|| parquet::unread(part)))
     }
 
@@ -349,7 +349,7 @@ impl Input {
         cache: CacheUse<'_, '_>,
         visitors: &mut [V],
         watch: &dyn Watch,
-    ) -> Result<Seen> {
+    ) -> Result<ShareResult> {
         self.scan_as(share, false, cache, visitors, watch)
     }
 
@@ -388,7 +388,7 @@ impl Input {
         cache: CacheUse<'_, '_>,
         visitors: &mut [V],
         watch: &dyn Watch,
-    ) -> Result<Seen> {
+    ) -> Result<ShareResult> {
         if visitors.is_empty() {
             return Err(Error::Usage("a scan needs at least one thread".into()));
         }
@@ -397,7 +397,7 @@ impl Input {
                 let (reading, threads) = ((self.chunk, self.weights), visitors.len());
                 let mut state = ScanState::new(parts, reading, (share, threads), ordered, watch);
                 state.numbering = self.numbering.clone();
-                run(state, cache, visitors).map(Seen::files)
+                run(state, cache, visitors).map(ShareResult::files)
             }
             EdgeSource::Generated(generator) if self.weights.is_read() && generator.weights().is_none() => {
                 Err(missing(&self.name, None))
@@ -431,14 +431,8 @@ impl Input {
                 let tables = parts.iter().filter_map(parquet::summary_of).collect();
                 let tables = TableSummary::scratch_bytes(tables, threads, plain::KEPT);
                 // METIS files need the first vertex of every chunk.
-                sinks
-                    + pieces
-                    + arrays
-                    + tables
-                    + ahead
-                    + unpacking * at_once as u64
-                    + 2 * hashes
-                    + PER_PART * parts.len() as u64
+                let of_parts = unpacking * at_once as u64 + 2 * hashes + PER_PART * parts.len() as u64;
+                sinks + pieces + arrays + tables + ahead + of_parts
             }
         }
     }

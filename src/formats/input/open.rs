@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::{At, Error, Result};
-use crate::formats::foreign::format_of;
+use crate::formats::unsupported::format_of;
 use crate::formats::{Format, IdKind, Packing, Part, TextOptions, arrays, contents, ending};
 
 /// Opens a file of an input, with the given packing or else the packing that its extension says.
@@ -58,7 +58,7 @@ pub(super) fn check_text(parts: &[Part], options: &TextOptions) -> Result<()> {
     };
     let other = match options.ids {
         IdKind::String => parts.iter().find(|part| !is_read(part)),
-        IdKind::Number => parts.first().filter(|_| !options.say_nothing() && !parts.iter().any(|part| is_read(&part))),
+        IdKind::Number => parts.first().filter(|_| !options.are_default() && !parts.iter().any(|part| is_read(&part))),
     };
     let Some(part) = other else { return Ok(()) };
     let what = match options {

@@ -16,7 +16,7 @@ use crate::formats::bytes::map::MappedFile;
 use crate::formats::bytes::tokens::excerpt;
 use crate::formats::names::LONGEST_NAME;
 use crate::formats::{Edges, Sink, Visitor};
-use crate::process::panics::caught;
+use crate::process::panics::catch_panic;
 
 /// Number of edges in a batch.
 pub(super) const BATCH: usize = 4096;
@@ -58,7 +58,7 @@ impl IdReader {
     /// Bad input if pages are damaged.
     fn take(&mut self, rows: usize) -> Result<(usize, usize)> {
         let levels = &mut self.levels;
-        let read = caught(|| match &mut self.numbers {
+        let read = catch_panic(|| match &mut self.numbers {
             IdNumbers::Of32(reader, numbers) => batch(reader, rows, levels, numbers),
             IdNumbers::Of64(reader, numbers) => batch(reader, rows, levels, numbers),
             IdNumbers::Strings(reader, names) => batch(reader, rows, levels, names),

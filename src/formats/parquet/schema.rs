@@ -34,8 +34,8 @@ pub(super) struct IdColumn {
 pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn; 2], [usize; 2])> {
     let fields: Vec<&Type> = schema.root_schema().get_fields().iter().map(AsRef::as_ref).collect();
     let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
-    let asked = &part.text.columns;
-    let found = match asked {
+    let requested = &part.text.columns;
+    let found = match requested {
         Columns::Auto => columns(&names),
         Columns::Names(wanted) => chosen(wanted, &names),
         Columns::Numbers(numbers) => {
@@ -50,19 +50,19 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
             })
         }
     };
-    if let (Columns::Auto, Some(ends), false) = (asked, found, part.use_of_direction == UseOfDirection::Dropped)
+    if let (Columns::Auto, Some(ends), false) = (requested, found, part.use_of_direction == UseOfDirection::Dropped)
         && is_direction_open(&names, ends)
     {
         let (expected, remedy) = DIRECTION;
         return Err(Error::input(&part.path, At::File, expected, listed(&fields), remedy));
     }
     let Some(EdgeColumns { u, v, .. }) = found else {
-        let expected = match asked {
+        let expected = match requested {
             Columns::Auto => {
                 "columns whose names say which are the ids (source and target, src and dst, from and to, u and v)"
                     .into()
             }
-            asked => format!("the columns {asked}, each once"),
+            requested => format!("the columns {requested}, each once"),
         };
         let two = fields.iter().filter(|field| signed(field).is_some()).map(|field| format!("{:?}", field.name()));
         let two = two.take(2).collect::<Vec<_>>();

@@ -227,7 +227,7 @@ pub(crate) fn refuse_empty(part: &Part) -> Result<()> {
 }
 
 /// The result of a thread's work. An error comes with its place.
-pub(crate) type Worked = Result<(), Box<(ErrorPlace, Error)>>;
+pub(crate) type WorkResult = Result<(), Box<(ErrorPlace, Error)>>;
 
 /// Returns the indices of the files for which `want` returns true.
 pub(crate) fn of_kind(parts: &[Part], want: impl Fn(&Part) -> bool) -> Vec<usize> {

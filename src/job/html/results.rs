@@ -1,8 +1,8 @@
 //! The sections about the result files, the input, the graph and the results.
 
 use super::page::PageSection;
-use super::seen::{Unfinished, WorkdirContents, results};
 use super::value::{cell, fields, label, number, properties, unit};
+use super::workdir_contents::{Unfinished, WorkdirContents, results};
 use crate::algo::{self, about_column};
 use crate::chart::Unit;
 use crate::chart::{Axis, Bars, Cell, Figure, Line, Marks, Style, Table, TableColumn};

@@ -7,7 +7,7 @@ pub mod streams;
 use crate::config::{Expect, InputKeys, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
-use crate::formats::{Format, Input, Look, Part, Weights};
+use crate::formats::{FileSearch, Format, Input, Part, Weights};
 use crate::generate::{Generator, Weighted};
 use crate::graph::direction::Direction;
 use crate::job::state::key::key;
@@ -91,7 +91,7 @@ pub fn list(spec: &InputSpec) -> Result<ListSource> {
 /// Errors of [`Input::find`].
 pub fn find(paths: &[PathBuf], format: Option<Format>, recursive: bool) -> Result<Input> {
     let own = |folder: &Path| folder.ends_with("gpugraph.work") || workdir::is_of_a_job(folder);
-    Input::find(paths, format, Look { recursive, own: &own })
+    Input::find(paths, format, FileSearch { recursive, own: &own })
 }
 
 /// Number of bytes of the input to read ahead: about as many as a fast disk reads while a GPU is opened.
@@ -167,6 +167,6 @@ pub(crate) fn reading(input: &Input, keys: &InputKeys) -> Vec<(String, u64)> {
             _ => runs.push((format, 1)),
         }
     }
-    runs.extend(keys.beside_input().map(|key| (key, 0)));
+    runs.extend(keys.reading_keys().map(|key| (key, 0)));
     runs
 }

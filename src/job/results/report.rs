@@ -5,7 +5,7 @@ use crate::graph::bins::Bin;
 use crate::graph::ids::{FirstId, InputId};
 use crate::job::results::TaskResults;
 use crate::prepare::prepared::numbering;
-use crate::process::figures::{Figures, Spent};
+use crate::process::measurements::{StageMeasurements, StageTotals};
 use crate::results::{IDS, NAMES, Output};
 use crate::store::regular;
 use crate::store::replace::replace;
@@ -109,7 +109,7 @@ pub enum ResultOrder {
 pub struct StageReport {
     pub name: &'static str,
     #[serde(flatten)]
-    pub figures: Figures,
+    pub figures: StageMeasurements,
     pub resumed: bool,
     /// Processor time of each rank in this run, in seconds; empty if an earlier run completed the stage.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -121,7 +121,7 @@ pub struct StageReport {
 
 /// Merges the parts of each stage. The measurements of a stage become totals over this run and all runs `before` it. A
 /// stage counts as resumed if this run did no part of it.
-pub(crate) fn in_all(parts: Vec<StageReport>, before: &Spent) -> Vec<StageReport> {
+pub(crate) fn in_all(parts: Vec<StageReport>, before: &StageTotals) -> Vec<StageReport> {
     let mut stages: Vec<StageReport> = Vec::new();
     for mut part in parts {
         if let Some(stage) = stages.iter_mut().find(|stage| stage.name == part.name) {

@@ -11,7 +11,7 @@ use super::columns::DfsColumns;
 use super::cycle::CycleCheck;
 use super::wrong;
 use crate::algo::dfs::fault::DfsFault;
-use crate::algo::dfs::output::{DfsOutput, StrongFound};
+use crate::algo::dfs::output::{DfsOutput, StrongComponents};
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::validate::TreeNumbers;
 use crate::error::Result;
@@ -34,7 +34,7 @@ impl ComponentCheck {
     ///
     /// # Errors
     /// [`crate::Error::Validation`] if the columns are impossible; [`crate::Error::Limit`]; read errors.
-    pub fn read(columns: &DfsColumns<'_>, tree: &DfsTree, strong: &StrongFound, budget: &Budget) -> Result<Self> {
+    pub fn read(columns: &DfsColumns<'_>, tree: &DfsTree, strong: &StrongComponents, budget: &Budget) -> Result<Self> {
         let vertices = tree.vertices() as usize;
         let mut first: Buffer<u32> = budget.zeroed(vertices, "components to verify (4 bytes a vertex)")?;
         first.fill(NONE);
@@ -80,11 +80,11 @@ impl ComponentCheck {
     ///
     /// # Errors
     /// [`crate::Error::Validation`].
-    pub fn agree(
+    pub fn compare(
         self,
         tree: &DfsTree,
         numbers: &TreeNumbers,
-        (found, strong): (&DfsOutput, &StrongFound),
+        (found, strong): (&DfsOutput, &StrongComponents),
         name: &dyn Fn(u32) -> String,
         budget: &Budget,
     ) -> Result<String> {

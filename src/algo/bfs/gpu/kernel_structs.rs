@@ -106,7 +106,7 @@ pub(super) struct LevelRecord {
 /// Counts that a GPU sends to another GPU at a barrier, and the number of the barrier.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Reported {
+pub(super) struct BarrierCounts {
     pub counts: [u64; 8],
     pub number: u64,
 }
@@ -114,8 +114,8 @@ pub(super) struct Reported {
 /// Barriers of all GPUs, in the memory of one GPU.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
-pub(super) struct Meeting {
-    pub reported: [[Reported; 2]; MOST_GPUS],
+pub(super) struct GpuBarriers {
+    pub reported: [[BarrierCounts; 2]; MOST_GPUS],
     pub passed: u64,
     pub part: [u64; 8],
     pub pieces: u64,
@@ -126,7 +126,7 @@ pub(super) struct Meeting {
 #[repr(C)]
 pub(super) struct PeerAddresses {
     pub reached: [[u64; 2]; MOST_GPUS],
-    pub meetings: [u64; MOST_GPUS],
+    pub barriers: [u64; MOST_GPUS],
     pub rank: u32,
     pub gpus: u32,
 }
@@ -147,9 +147,9 @@ unsafe impl Plain for BfsState {}
 // SAFETY: as above.
 unsafe impl Plain for LevelRecord {}
 // SAFETY: as above.
-unsafe impl Plain for Meeting {}
+unsafe impl Plain for GpuBarriers {}
 
 const _: () = assert!(size_of::<BfsGraph>() == 288 && size_of::<BfsArguments>() == 136);
 const _: () = assert!(size_of::<SpreadRows>() == 96 && size_of::<SpreadGraph>() == 288 + 2 * 96);
-const _: () = assert!(size_of::<Meeting>() == 1232 && size_of::<SharedSearch>() == 136 + 200);
+const _: () = assert!(size_of::<GpuBarriers>() == 1232 && size_of::<SharedSearch>() == 136 + 200);
 const _: () = assert!(size_of::<BfsState>() == 264 && size_of::<LevelRecord>() == 40);

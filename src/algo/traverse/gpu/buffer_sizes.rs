@@ -24,7 +24,7 @@ const SLOT: u64 = 17;
 
 /// Sizes of the GPU arrays of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct TraverseRoom {
+pub(super) struct TraverseBufferSizes {
     own: u64,
     /// Number of entries in the rows of this rank's vertices.
     pub entries: u64,
@@ -33,18 +33,18 @@ pub(super) struct TraverseRoom {
     pub piece: u64,
 }
 
-impl TraverseRoom {
+impl TraverseBufferSizes {
     /// Returns the sizes for a rank that owns `own` vertices with `entries` entries in their rows. Pieces have the
     /// minimum size.
-    pub fn of(own: u64, entries: u64, ranks: usize) -> TraverseRoom {
-        TraverseRoom { own, entries, ranks: ranks as u64, piece: LEAST_PIECE }
+    pub fn of(own: u64, entries: u64, ranks: usize) -> TraverseBufferSizes {
+        TraverseBufferSizes { own, entries, ranks: ranks as u64, piece: LEAST_PIECE }
     }
 
     /// Returns sizes with larger pieces. Pieces are as large as is useful, as long as all arrays fit `bytes` bytes.
-    pub fn within(self, bytes: u64) -> TraverseRoom {
+    pub fn within(self, bytes: u64) -> TraverseBufferSizes {
         let more = bytes.saturating_sub(self.bytes()) / SLOT / TILE * TILE;
         let useful = self.entries.next_multiple_of(TILE).clamp(LEAST_PIECE, MOST_PIECE);
-        TraverseRoom { piece: (self.piece + more).min(useful), ..self }
+        TraverseBufferSizes { piece: (self.piece + more).min(useful), ..self }
     }
 
     /// Returns the number of words of a bitmap of this rank's vertices.
@@ -79,14 +79,14 @@ impl TraverseRoom {
 
 /// Returns the least bytes of GPU memory for a rank that owns `own` vertices with `entries` entries in their rows.
 pub fn least_bytes(own: u64, entries: u64, ranks: usize) -> u64 {
-    TraverseRoom::of(own, entries, ranks).bytes()
+    TraverseBufferSizes::of(own, entries, ranks).bytes()
 }
 
 /// Returns the most and the least bytes of host memory of a rank, not counting links between ranks. The bytes are for
 /// the starts of rows, for parents, and for pairs of other ranks. The rank has `gpu_memory` bytes of GPU memory. It
 /// owns `own` vertices with `entries` entries in their rows.
 pub fn host_bytes(own: u64, entries: u64, ranks: usize, gpu_memory: u64) -> [u64; 2] {
-    let most = TraverseRoom::of(own, entries, ranks).within(gpu_memory).piece;
+    let most = TraverseBufferSizes::of(own, entries, ranks).within(gpu_memory).piece;
     [most, LEAST_PIECE].map(|piece| 8 * own + 4 + if ranks == 1 { 0 } else { 8 * piece })
 }
 
@@ -100,10 +100,10 @@ mod tests {
             for ranks in [1, 2] {
                 let least = least_bytes(own, entries, ranks);
                 for more in [0, 1 << 20, 100 << 20, 40 << 30] {
-                    let room = TraverseRoom::of(own, entries, ranks).within(least + more);
-                    assert!(room.bytes() <= least + more, "{own} {more}: {room:?}");
-                    let left = least + more - room.bytes();
-                    assert!(left < more / 16 + (1 << 16) || room.piece >= entries, "{own} {more}: {left} left");
+                    let sizes = TraverseBufferSizes::of(own, entries, ranks).within(least + more);
+                    assert!(sizes.bytes() <= least + more, "{own} {more}: {sizes:?}");
+                    let left = least + more - sizes.bytes();
+                    assert!(left < more / 16 + (1 << 16) || sizes.piece >= entries, "{own} {more}: {left} left");
                 }
             }
         }

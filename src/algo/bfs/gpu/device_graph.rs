@@ -1,15 +1,15 @@
 //! Makes a graph accessible to a GPU: the starts of rows, the rows and the first neighbours.
 #![allow(unsafe_code)] // kernel launches
 
+use super::buffer_sizes::{BOUNDS, BfsBufferSizes};
+use super::kernel_structs::{BfsGraph, MOST_HEADS, SpreadGraph, SpreadRows};
 use super::programs::{PACKED, PREPARE, SPREAD};
-use super::room::{BOUNDS, BfsRoom};
 use super::spread::{GpuMember, RowParts};
-use super::twins::{BfsGraph, MOST_HEADS, SpreadGraph, SpreadRows};
-use super::{Tuning, room};
-use crate::algo::searches::gpu::{GoOn, pin, place_starts, targets};
+use super::{Tuning, buffer_sizes};
+use crate::algo::searches::gpu::{CancelCheck, pin, place_starts, targets};
 use crate::error::{Error, Result};
 use crate::gpu::{CopySource, DeviceSlice, Kernel, Pinned, Workspace, slice_bytes};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::graph::direction::Direction;
 use crate::graph::packed::chunk::WORDS;
 use crate::memory::{Budget, bytes_of};
@@ -19,7 +19,7 @@ use std::ops::Range;
 
 /// A graph that a GPU can access.
 #[derive(Debug)]
-pub(super) struct BfsPlaced<'a> {
+pub(super) struct BfsDeviceGraph<'a> {
     /// The graph as kernels see it.
     pub graph: BfsGraph,
     /// Number of slots of all out-rows. A slot is one neighbour or, if rows are packed, one chunk of packed neighbours.
@@ -48,30 +48,30 @@ pub(super) enum RowsOnHost<'a> {
 /// Makes the rows of `halves` accessible to the GPU of `workspace`, and copies as many as fit into GPU memory. If rows
 /// are spread over GPUs, `member` is this GPU among them, and it gets only its part. `degrees` has the degrees of all
 /// vertices; only packed rows need them. Call [`look_ahead`] before a search.
-pub(super) fn place<'a>(
+pub(super) fn make_resident<'a>(
     workspace: &mut Workspace,
-    (halves, degrees): ([&'a Catalogue; 2], &[u32]),
-    room: &BfsRoom,
+    (halves, degrees): ([&'a BlockStore; 2], &[u32]),
+    sizes: &BfsBufferSizes,
     member: Option<GpuMember>,
     tuning: &Tuning,
     budget: &Budget,
-    go_on: GoOn<'_>,
-) -> Result<BfsPlaced<'a>> {
+    check_cancelled: CancelCheck<'_>,
+) -> Result<BfsDeviceGraph<'a>> {
     let direction = halves[0].layout.direction();
     let packed = [halves[0].packed(), halves[1].packed()];
     let is_packed = packed.iter().all(Option::is_some);
-    let entries = halves.map(Catalogue::edges);
+    let entries = halves.map(BlockStore::edges);
     let parts = member.map(|member| halves.map(|half| RowParts::of(half, member.gpus)));
     let own = |half: usize| match (&parts, member) {
         (Some(parts), Some(member)) => parts[half].entries(member.rank),
         _ => 0..entries[half],
     };
     let own = [own(0), own(1)];
-    let mut graph = BfsGraph { vertices: room.vertices as u32, shift: direction.shift(), ..BfsGraph::default() };
+    let mut graph = BfsGraph { vertices: sizes.vertices as u32, shift: direction.shift(), ..BfsGraph::default() };
     let mut starts = [DeviceSlice::default(); 2];
     for half in 0..2 {
-        starts[half] = workspace.arena.take_planned(room.rows + 1)?;
-        graph.halves[half] = place_starts(workspace, halves[half], starts[half], tuning.first_entry, go_on)?;
+        starts[half] = workspace.arena.take_planned(sizes.rows + 1)?;
+        graph.halves[half] = place_starts(workspace, halves[half], starts[half], tuning.first_entry, check_cancelled)?;
     }
     if is_packed {
         bound_packed(degrees, &mut graph)
@@ -79,10 +79,10 @@ pub(super) fn place<'a>(
         bound(workspace, &mut graph)?
     }
     let many: DeviceSlice<u32> =
-        workspace.arena.take(graph.many.into()).ok_or_else(|| too_small(workspace, room, &graph))?;
-    let first: DeviceSlice<u32> = workspace.arena.take_planned(room.vertices)?;
-    let few: DeviceSlice<u8> = workspace.arena.take_planned(room.vertices)?;
-    let mut placed = BfsPlaced {
+        workspace.arena.take(graph.many.into()).ok_or_else(|| too_small(workspace, sizes, &graph))?;
+    let first: DeviceSlice<u32> = workspace.arena.take_planned(sizes.vertices)?;
+    let few: DeviceSlice<u8> = workspace.arena.take_planned(sizes.vertices)?;
+    let mut placed = BfsDeviceGraph {
         graph,
         slots: match packed {
             [Some(lower), Some(upper)] => lower.chunks() + upper.chunks(),
@@ -116,11 +116,11 @@ pub(super) fn place<'a>(
         let targets = if stay { None } else { workspace.arena.take::<u32>(own.end - own.start) };
         let address = match targets {
             Some(targets) => {
-                upload(workspace, halves[half], own.clone(), targets, go_on)?;
+                upload(workspace, halves[half], own.clone(), targets, check_cancelled)?;
                 targets.address().wrapping_sub(4 * own.start)
             }
             None => {
-                let rows = pin(workspace, halves[half], budget, go_on)?;
+                let rows = pin(workspace, halves[half], budget, check_cancelled)?;
                 let address = rows.address();
                 placed.on_host.push(RowsOnHost::Pinned(rows));
                 address
@@ -151,8 +151,8 @@ fn bound_packed(degrees: &[u32], graph: &mut BfsGraph) {
         let last = degrees.par_iter().with_min_len(1 << 16).position_last(|&degree| u64::from(degree) >= least);
         last.map_or(0, |last| last as u32 + 1)
     };
-    graph.tail = u64::from(upto(2)).next_multiple_of(room::CHUNK).min(graph.vertices.into()) as u32;
-    graph.many = upto(room::MANY);
+    graph.tail = u64::from(upto(2)).next_multiple_of(buffer_sizes::CHUNK).min(graph.vertices.into()) as u32;
+    graph.many = upto(buffer_sizes::MANY);
     for (k, wide) in (0u64..).zip(&mut graph.wide) {
         *wide = upto(2 + 4 * k);
     }
@@ -170,7 +170,7 @@ fn bound(workspace: &mut Workspace, graph: &mut BfsGraph) -> Result<()> {
     unsafe { queue.launch(&kernel, queue.grid(vertices), (*graph, bounds.address()))? };
     let mut found = [0; BOUNDS as usize];
     queue.read(bounds, &mut found)?;
-    graph.tail = u64::from(found[0]).next_multiple_of(room::CHUNK).min(vertices) as u32;
+    graph.tail = u64::from(found[0]).next_multiple_of(buffer_sizes::CHUNK).min(vertices) as u32;
     graph.many = found[1];
     graph.wide.copy_from_slice(&found[2..]);
     Ok(())
@@ -179,10 +179,10 @@ fn bound(workspace: &mut Workspace, graph: &mut BfsGraph) -> Result<()> {
 /// Copies a range of a half's entries, `wanted`, to the GPU.
 fn upload(
     workspace: &mut Workspace,
-    graph: &Catalogue,
+    graph: &BlockStore,
     wanted: Range<u64>,
     to: DeviceSlice<u32>,
-    go_on: GoOn<'_>,
+    check_cancelled: CancelCheck<'_>,
 ) -> Result<()> {
     let parts = targets(graph).filter_map(|(b, before, entries)| {
         let (from, end) = (wanted.start.max(before), wanted.end.min(before + entries));
@@ -193,14 +193,14 @@ fn upload(
         })
     });
     let parts: Vec<(CopySource<'_>, DeviceSlice<u8>)> = parts.collect();
-    workspace.uploader.upload(&parts, go_on)?.wait()
+    workspace.uploader.upload(&parts, check_cancelled)?.wait()
 }
 
 /// Fills the arrays of first neighbours. Counts the leaves (vertices with one edge) next to each vertex. Rows must be
 /// in place, on all GPUs if they are spread. `scratch` has one word per vertex.
 pub(super) fn look_ahead(
     workspace: &Workspace,
-    placed: &BfsPlaced<'_>,
+    placed: &BfsDeviceGraph<'_>,
     spread: Option<[SpreadRows; 2]>,
     scratch: DeviceSlice<u32>,
 ) -> Result<()> {
@@ -232,9 +232,9 @@ pub(super) fn look_ahead(
 }
 
 /// Returns the error for a graph with so many vertices of large degree that their leaf counts do not fit GPU memory.
-fn too_small(workspace: &Workspace, room: &BfsRoom, graph: &BfsGraph) -> Error {
-    let needed = room.bytes(graph.many.into());
-    match workspace.arena.holds(needed, super::PURPOSE) {
+fn too_small(workspace: &Workspace, sizes: &BfsBufferSizes, graph: &BfsGraph) -> Error {
+    let needed = sizes.bytes(graph.many.into());
+    match workspace.arena.check_size(needed, super::PURPOSE) {
         Err(e) => e,
         Ok(()) => Error::internal("place a graph on the GPU", "less room than planned"),
     }

@@ -14,7 +14,7 @@ const NAMED: usize = 6;
 /// How the weights of an input are read: `[input] weights`, `convert --weights`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum AskedWeights {
+pub enum WeightsOption {
     /// Weights are read in the type that they have in the input. If the input has none, none are read.
     #[default]
     Auto,
@@ -30,30 +30,30 @@ pub enum AskedWeights {
     F64,
 }
 
-impl AskedWeights {
+impl WeightsOption {
     /// All values with their names in job files and on the command line; the first is the default.
-    pub const NAMED: [(&'static str, AskedWeights); 6] = [
-        ("auto", AskedWeights::Auto),
-        ("none", AskedWeights::None),
-        ("u32", AskedWeights::U32),
-        ("u64", AskedWeights::U64),
-        ("f32", AskedWeights::F32),
-        ("f64", AskedWeights::F64),
+    pub const NAMED: [(&'static str, WeightsOption); 6] = [
+        ("auto", WeightsOption::Auto),
+        ("none", WeightsOption::None),
+        ("u32", WeightsOption::U32),
+        ("u64", WeightsOption::U64),
+        ("f32", WeightsOption::F32),
+        ("f64", WeightsOption::F64),
     ];
 
     /// Returns the name in job files and on the command line.
     pub fn name(self) -> &'static str {
-        Self::NAMED.iter().find(|(_, asked)| *asked == self).map_or("", |(name, _)| name)
+        Self::NAMED.iter().find(|(_, option)| *option == self).map_or("", |(name, _)| name)
     }
 
     /// Returns the type that the user names, if any.
     pub fn named(self) -> Option<WeightType> {
         match self {
-            AskedWeights::Auto | AskedWeights::None => None,
-            AskedWeights::U32 => Some(WeightType::U32),
-            AskedWeights::U64 => Some(WeightType::U64),
-            AskedWeights::F32 => Some(WeightType::F32),
-            AskedWeights::F64 => Some(WeightType::F64),
+            WeightsOption::Auto | WeightsOption::None => None,
+            WeightsOption::U32 => Some(WeightType::U32),
+            WeightsOption::U64 => Some(WeightType::U64),
+            WeightsOption::F32 => Some(WeightType::F32),
+            WeightsOption::F64 => Some(WeightType::F64),
         }
     }
 
@@ -61,7 +61,7 @@ impl AskedWeights {
     #[doc(hidden)]
     pub fn first(self) -> Weights {
         match self {
-            AskedWeights::None => Weights::Skip,
+            WeightsOption::None => Weights::Skip,
             _ => self.named().map_or(Weights::Find, Weights::Read),
         }
     }
@@ -81,21 +81,21 @@ impl AskedWeights {
         match (self.named(), found) {
             (Some(_), None) if edges > 0 => Err(missing()),
             (Some(kind), _) => Ok(Some(kind)),
-            (None, found) => Ok(found.filter(|_| self != AskedWeights::None)),
+            (None, found) => Ok(found.filter(|_| self != WeightsOption::None)),
         }
     }
 }
 
-impl FromStr for AskedWeights {
+impl FromStr for WeightsOption {
     type Err = String;
 
     fn from_str(name: &str) -> Result<Self, String> {
-        let named = AskedWeights::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, asked)| asked);
+        let named = WeightsOption::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, option)| option);
         named.ok_or_else(|| format!("unknown weights {name:?}: one of auto, none, u32, u64, f32, f64"))
     }
 }
 
-impl fmt::Display for AskedWeights {
+impl fmt::Display for WeightsOption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -103,9 +103,9 @@ impl fmt::Display for AskedWeights {
 
 /// Returns the error for an input without weights, if the user asks for them. `unread` are columns that may be the
 /// weights.
-pub fn missing(name: &str, unread: Option<&Unread>) -> Error {
+pub fn missing(name: &str, unread: Option<&UnreadColumns>) -> Error {
     let (but, remedy) = match unread {
-        Some(Unread { found, remedy }) => (format!(", but {found}"), remedy.as_str()),
+        Some(UnreadColumns { found, remedy }) => (format!(", but {found}"), remedy.as_str()),
         None => (String::new(), "name a file that has them"),
     };
     Error::Usage(format!(
@@ -116,19 +116,19 @@ pub fn missing(name: &str, unread: Option<&Unread>) -> Error {
 
 /// Numeric columns of a file that are read neither as ids nor as weights.
 #[derive(Debug, Clone)]
-pub struct Unread {
+pub struct UnreadColumns {
     /// The columns as a message names them, such as `numbers in the column "length"`.
     pub found: String,
     /// The options that read one of these columns as the weight.
     pub remedy: String,
 }
 
-impl Unread {
+impl UnreadColumns {
     /// Describes the columns with these names. `remedy` names the options that read one of these columns as the weight.
-    pub(crate) fn of(names: &[String], remedy: String) -> Unread {
+    pub(crate) fn of(names: &[String], remedy: String) -> UnreadColumns {
         let more = if names.len() > NAMED { format!(" and {} more", names.len() - NAMED) } else { String::new() };
         let columns = if names.len() == 1 { "column" } else { "columns" };
         let named = names[..names.len().min(NAMED)].join(", ");
-        Unread { found: format!("numbers in the {columns} {named}{more}"), remedy }
+        UnreadColumns { found: format!("numbers in the {columns} {named}{more}"), remedy }
     }
 }

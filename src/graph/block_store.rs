@@ -16,19 +16,19 @@ use std::path::Path;
 
 /// The blocks of one half of a graph, in the order of their rows.
 #[derive(Debug)]
-pub struct Catalogue {
+pub struct BlockStore {
     /// Division of the rows into blocks.
     pub layout: Layout,
     /// Size of each block.
     sizes: Vec<BlockSize>,
     first_rows: Vec<u32>,
-    blocks: BlockStorage,
+    blocks: Backing,
     /// Weights of each block; empty if edges have no weights or no task reads them.
     weights: Vec<StoredWeights>,
 }
 
 #[derive(Debug)]
-enum BlockStorage {
+enum Backing {
     InFiles(Vec<StoredBlock>),
     InMemory {
         blocks: Vec<MemoryBlock>,
@@ -41,7 +41,7 @@ enum BlockStorage {
     Packed(PackedRows),
 }
 
-impl Catalogue {
+impl BlockStore {
     /// Opens all blocks of one half of a graph, whose files are in `folder`. `key` is the key of the graph.
     ///
     /// # Errors
@@ -50,11 +50,11 @@ impl Catalogue {
         let blocks = (0..layout.blocks()).map(|b| StoredBlock::open(folder, key, half, &layout, b));
         let blocks = blocks.collect::<Result<Vec<_>>>()?;
         let sizes = blocks.iter().map(|block| size_of(block.block())).collect();
-        Ok(Catalogue::of(layout, sizes, BlockStorage::InFiles(blocks)))
+        Ok(BlockStore::of(layout, sizes, Backing::InFiles(blocks)))
     }
 
-    fn of(layout: Layout, sizes: Vec<BlockSize>, blocks: BlockStorage) -> Self {
-        Catalogue { first_rows: first_rows(&layout), sizes, blocks, layout, weights: Vec::new() }
+    fn of(layout: Layout, sizes: Vec<BlockSize>, blocks: Backing) -> Self {
+        BlockStore { first_rows: first_rows(&layout), sizes, blocks, layout, weights: Vec::new() }
     }
 
     /// Opens the weights of all blocks, unless `weights` is `None`. The blocks must be in files in `folder`.
@@ -68,10 +68,10 @@ impl Catalogue {
         Ok(self)
     }
 
-    /// Makes a catalogue of `blocks` that are only in host memory; `sizes` are their sizes. If `alone` is true, all are
+    /// Makes a store of `blocks` that are only in host memory; `sizes` are their sizes. If `alone` is true, all are
     /// in this process. Otherwise some are in other processes of this machine.
     pub fn in_memory(layout: Layout, sizes: Vec<BlockSize>, blocks: Vec<MemoryBlock>, alone: bool) -> Self {
-        Catalogue::of(layout, sizes, BlockStorage::InMemory { blocks, alone, reserved: None })
+        BlockStore::of(layout, sizes, Backing::InMemory { blocks, alone, reserved: None })
     }
 
     /// Reserves memory for the blocks, if they are in host memory and were allocated without a reservation.
@@ -80,7 +80,7 @@ impl Catalogue {
     /// [`crate::Error::Limit`].
     pub fn reserve(&mut self, budget: &Budget) -> Result<()> {
         let bytes = self.sizes.iter().map(|size| HostBlock::bytes(size.rows, size.entries)).sum();
-        if let BlockStorage::InMemory { reserved, .. } = &mut self.blocks {
+        if let Backing::InMemory { reserved, .. } = &mut self.blocks {
             *reserved = Some(budget.reserve(bytes, "rows that stay in memory")?);
         }
         Ok(())
@@ -88,24 +88,24 @@ impl Catalogue {
 
     /// Whether the blocks are in the host memory of this process or others, and not packed.
     pub fn is_in_memory(&self) -> bool {
-        matches!(self.blocks, BlockStorage::InMemory { .. })
+        matches!(self.blocks, Backing::InMemory { .. })
     }
 
-    /// Makes a catalogue of blocks that are only in GPU memory; `sizes` are their sizes, and `placement` says where
+    /// Makes a store of blocks that are only in GPU memory; `sizes` are their sizes, and `placement` says where
     /// they are.
     pub fn on_gpus(layout: Layout, sizes: Vec<BlockSize>, placement: Placement) -> Self {
-        Catalogue::of(layout, sizes, BlockStorage::OnGpus(placement))
+        BlockStore::of(layout, sizes, Backing::OnGpus(placement))
     }
 
-    /// Makes a catalogue of packed rows, which are only in host memory.
+    /// Makes a store of packed rows, which are only in host memory.
     pub fn of_packed(layout: Layout, rows: PackedRows) -> Self {
-        Catalogue::of(layout, rows.sizes(), BlockStorage::Packed(rows))
+        BlockStore::of(layout, rows.sizes(), Backing::Packed(rows))
     }
 
     /// Takes out the blocks in the memory of this process, and the reservation for blocks that were allocated without
-    /// one. Afterwards only sizes can be read from the catalogue.
+    /// one. Afterwards only sizes can be read from the store.
     pub fn take_blocks(&mut self) -> (Vec<HostBlock>, Option<Reservation>) {
-        let BlockStorage::InMemory { blocks, reserved, .. } = &mut self.blocks else { return Default::default() };
+        let Backing::InMemory { blocks, reserved, .. } = &mut self.blocks else { return Default::default() };
         let local = |block| match block {
             MemoryBlock::Local(block) => Some(block),
             MemoryBlock::Remote(_) => None,
@@ -116,7 +116,7 @@ impl Catalogue {
     /// Returns the packed rows; `None` if the rows are not packed.
     pub fn packed(&self) -> Option<&PackedRows> {
         match &self.blocks {
-            BlockStorage::Packed(rows) => Some(rows),
+            Backing::Packed(rows) => Some(rows),
             _ => None,
         }
     }
@@ -124,7 +124,7 @@ impl Catalogue {
     /// Returns where in GPU memory the blocks are; `None` if they are not on GPUs.
     pub fn placement(&self) -> Option<&Placement> {
         match &self.blocks {
-            BlockStorage::OnGpus(placement) => Some(placement),
+            Backing::OnGpus(placement) => Some(placement),
             _ => None,
         }
     }
@@ -133,9 +133,9 @@ impl Catalogue {
     /// is the same on all ranks.
     pub fn is_local(&self) -> bool {
         match self.blocks {
-            BlockStorage::InFiles(_) => true,
-            BlockStorage::InMemory { alone, .. } => alone,
-            BlockStorage::OnGpus(_) | BlockStorage::Packed(_) => false,
+            Backing::InFiles(_) => true,
+            Backing::InMemory { alone, .. } => alone,
+            Backing::OnGpus(_) | Backing::Packed(_) => false,
         }
     }
 
@@ -202,7 +202,7 @@ impl Catalogue {
     /// Returns the location of block `b`. The blocks must be in files or unpacked in host memory.
     pub fn location(&self, b: usize) -> BlockLocation<'_> {
         match &self.blocks {
-            BlockStorage::InMemory { blocks, .. } => match &blocks[b] {
+            Backing::InMemory { blocks, .. } => match &blocks[b] {
                 MemoryBlock::Local(block) => BlockLocation::Local(block.block()),
                 &MemoryBlock::Remote(lent) => BlockLocation::Remote(lent),
             },
@@ -213,7 +213,7 @@ impl Catalogue {
     /// Returns a view of a range of rows of block `b`; `rows` counts from the block's first row. If rows are packed,
     /// they are unpacked into `unpacked`. The graph must be local or packed.
     pub fn part<'u>(&'u self, b: usize, rows: Range<usize>, unpacked: &'u mut Unpacked) -> Block<'u> {
-        let BlockStorage::Packed(packed) = &self.blocks else {
+        let Backing::Packed(packed) = &self.blocks else {
             let block = self.block(b);
             let first_row = block.first_row + rows.start as u32;
             return Block { first_row, offsets: &block.offsets[rows.start..=rows.end], ..block };
@@ -241,7 +241,7 @@ impl Catalogue {
     /// Whether row `row` contains the neighbour `neighbour`. The graph must be local or packed.
     pub fn lists(&self, row: u32, neighbour: u32) -> bool {
         match &self.blocks {
-            BlockStorage::Packed(packed) => {
+            Backing::Packed(packed) => {
                 let b = self.layout.block_of(row);
                 packed.block(b).contains((row - self.first_rows[b]) as usize, neighbour)
             }
@@ -297,7 +297,7 @@ impl Catalogue {
 
     fn stored(&self) -> &[StoredBlock] {
         match &self.blocks {
-            BlockStorage::InFiles(blocks) => blocks,
+            Backing::InFiles(blocks) => blocks,
             _ => &[],
         }
     }
@@ -332,10 +332,10 @@ impl Catalogue {
     }
 }
 
-impl Drop for Catalogue {
+impl Drop for BlockStore {
     /// Frees the blocks on all threads at once, because unmapping gigabytes takes time.
     fn drop(&mut self) {
-        if let BlockStorage::InMemory { blocks, .. } = &mut self.blocks {
+        if let Backing::InMemory { blocks, .. } = &mut self.blocks {
             std::mem::take(blocks).into_par_iter().for_each(drop);
         }
     }

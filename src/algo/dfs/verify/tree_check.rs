@@ -11,7 +11,7 @@ use crate::algo::row_parts::check_rows;
 use crate::algo::searches::places::{EdgeCheck, Places};
 use crate::algo::team::first;
 use crate::error::Result;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -29,7 +29,7 @@ pub(super) struct TreeCheck<'a> {
     /// The children of all vertices, in the order in which they were reached.
     children: Buffer<u32>,
     /// Bitmap of vertices: set if an edge from the parent was seen.
-    met: Buffer<AtomicU32>,
+    seen: Buffer<AtomicU32>,
     /// Biconnected components, if articulation points and bridges were computed.
     pub blocks: Option<BlockCheck>,
     /// Counts of tree edges in the input, if an edge that the input repeats is not a bridge.
@@ -73,7 +73,7 @@ impl<'a> TreeCheck<'a> {
             direction,
             first,
             children,
-            met: budget.zeroed(vertices / 32 + 1, "bits of parents")?,
+            seen: budget.zeroed(vertices / 32 + 1, "bits of parents")?,
             blocks: None,
             repeats: None,
             components: None,
@@ -95,14 +95,15 @@ impl<'a> TreeCheck<'a> {
             }
             EdgeSource::Blocks(graph) => {
                 let found = check_rows(
-                    &graph.catalogue,
+                    &graph.block_store,
                     threads,
                     || (),
                     |part, ()| {
                         part.rows.clone().try_for_each(|local| {
                             let row = part.block.first_row + local as u32;
                             let v = self.direction.vertex(row);
-                            let enters = self.direction == Direction::Directed && row == self.direction.row(v, Way::In);
+                            let enters = self.direction == Direction::Directed
+                                && row == self.direction.row(v, EdgeDirection::In);
                             let mut neighbours = part.block.row(local).iter();
                             neighbours.try_for_each(|&w| self.edge(if enters { [w, v] } else { [v, w] }))
                         })
@@ -117,13 +118,13 @@ impl<'a> TreeCheck<'a> {
         if let Some(repeats) = &self.repeats {
             repeats.note(self.tree, u, v);
         }
-        self.lead(u, v)?;
-        if self.direction == Direction::Undirected { self.lead(v, u) } else { Ok(()) }
+        self.check_edge(u, v)?;
+        if self.direction == Direction::Undirected { self.check_edge(v, u) } else { Ok(()) }
     }
 
     /// Checks the tree against the edge `from` → `to`.
     #[inline]
-    fn lead(&self, from: u32, to: u32) -> Result<(), DfsFault> {
+    fn check_edge(&self, from: u32, to: u32) -> Result<(), DfsFault> {
         let [own, pre] = [from, to].map(|v| self.tree.pre(v));
         if let Some(components) = self.components.as_ref().filter(|_| own != NONE && pre != NONE) {
             components.edge(self.tree, from, to)?;
@@ -141,7 +142,7 @@ impl<'a> TreeCheck<'a> {
         let above = children.partition_point(|&child| self.tree.pre(child) <= pre);
         let mut before = above.wrapping_sub(1);
         if self.tree.parent(to) == from {
-            self.met[to as usize / 32].fetch_or(1 << (to % 32), Relaxed);
+            self.seen[to as usize / 32].fetch_or(1 << (to % 32), Relaxed);
             before = before.wrapping_sub(1);
         } else if let Some(blocks) = &self.blocks {
             blocks.join(self.tree, from, to);
@@ -156,11 +157,11 @@ impl<'a> TreeCheck<'a> {
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if the system can't start a thread.
-    pub fn all_met(&self, threads: usize) -> Result<Result<(), DfsFault>> {
+    pub fn check_all_seen(&self, threads: usize) -> Result<Result<(), DfsFault>> {
         let lacks = |&v: &u32| {
             let parent = self.tree.parent(v);
-            let is_met = self.met[v as usize / 32].load(Relaxed) >> (v % 32) & 1 == 1;
-            parent != NONE && parent != v && !is_met
+            let is_seen = self.seen[v as usize / 32].load(Relaxed) >> (v % 32) & 1 == 1;
+            parent != NONE && parent != v && !is_seen
         };
         let find = |part: Range<usize>| part.map(|v| v as u32).find(lacks);
         let wrong = first(threads, self.tree.vertices() as usize, PART, find)?;

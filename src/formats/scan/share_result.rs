@@ -49,7 +49,7 @@ pub enum Halves {
 
 /// The results of a scan of a share. Combined over all shares, they give the [`Scan`] of the whole input.
 #[derive(Debug)]
-pub struct Seen {
+pub struct ShareResult {
     parts: Vec<(Part, Option<FileHead>)>,
     /// The number of threads of the scan.
     threads: usize,
@@ -70,9 +70,9 @@ pub struct Seen {
     checksum: Option<u64>,
 }
 
-impl Seen {
+impl ShareResult {
     /// Returns the results of a pass over files.
-    pub(crate) fn files(state: ScanState<'_>) -> Seen {
+    pub(crate) fn files(state: ScanState<'_>) -> ShareResult {
         // The two halves of a balance are summed separately, so that sums over shares do not overflow.
         let seen = &state.seen;
         let of_parts = |number: fn(&PartState) -> u64| seen.iter().map(number);
@@ -90,7 +90,7 @@ impl Seen {
         let declared = declared.map_or(0, |n| n.saturating_add(1));
         let most = [declared, state.found.into_inner(), word_of_place(&rounded)];
         let (threads, weights_hashes) = (state.threads, state.weights_hashes.len());
-        Seen { parts, threads, sums, weights_hashes, most, weights: state.weights, rounded, checksum: None }
+        ShareResult { parts, threads, sums, weights_hashes, most, weights: state.weights, rounded, checksum: None }
     }
 
     /// Returns the results for a generator that made `edges` edges, with weights of type `found` if `weights` says that
@@ -100,11 +100,11 @@ impl Seen {
         declared: Option<u64>,
         checksum: u64,
         (weights, found): (Weights, Option<WeightType>),
-    ) -> Seen {
+    ) -> ShareResult {
         let found = found.filter(|_| weights.is_wanted());
         let most = [declared.map_or(0, |n| n.saturating_add(1)), word_of(found), 0];
         let (parts, checksum) = (Vec::new(), Some(checksum));
-        Seen { parts, threads: 0, sums: vec![edges], weights_hashes: 0, most, weights, rounded: None, checksum }
+        ShareResult { parts, threads: 0, sums: vec![edges], weights_hashes: 0, most, weights, rounded: None, checksum }
     }
 
     /// Returns the numbers that the caller must sum over all shares.

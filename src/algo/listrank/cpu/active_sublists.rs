@@ -13,7 +13,7 @@ use crate::error::Result;
 const IN_FLIGHT: usize = 48;
 /// Number of sublists that a thread takes from the shared counter at a time.
 const PART: usize = 64;
-/// Number of steps of all sublists in flight between two calls of `go_on`.
+/// Number of steps of all sublists in flight between two calls of `check_cancelled`.
 const ROUNDS: u32 = 1 << 12;
 
 /// A visitor that receives the elements of each sublist in order, from the first to the last.
@@ -41,23 +41,23 @@ pub trait SublistVisitor<I: Index>: Sync {
 /// `taken`, which counts the sublists that were started.
 ///
 /// # Errors
-/// Errors of `go_on`.
+/// Errors of `check_cancelled`.
 pub fn walk_sublists<I: Index, V: SublistVisitor<I>>(
     rulers: Rulers,
     head: I,
     visit: &V,
     threads: usize,
     taken: Option<&AtomicU64>,
-    go_on: &(dyn Fn() -> Result<()> + Sync),
+    check_cancelled: &(dyn Fn() -> Result<()> + Sync),
 ) -> Result<()> {
     let own = !rulers.contains(head.at());
     let sublists = rulers.blocks() + usize::from(own);
     let parts = taken.map_or_else(|| Parts::new(sublists, PART), |taken| Parts::shared(taken, sublists, PART));
-    team(threads, &|_| Flight::new(rulers, head, &parts, visit).run(go_on))
+    team(threads, &|_| ActiveSublists::new(rulers, head, &parts, visit).run(check_cancelled))
 }
 
 /// The sublists that one thread is walking.
-struct Flight<'a, I: Index, V: SublistVisitor<I>> {
+struct ActiveSublists<'a, I: Index, V: SublistVisitor<I>> {
     rulers: Rulers,
     head: I,
     parts: &'a Parts<'a>,
@@ -69,10 +69,10 @@ struct Flight<'a, I: Index, V: SublistVisitor<I>> {
     live: usize,
 }
 
-impl<'a, I: Index, V: SublistVisitor<I>> Flight<'a, I, V> {
+impl<'a, I: Index, V: SublistVisitor<I>> ActiveSublists<'a, I, V> {
     fn new(rulers: Rulers, head: I, parts: &'a Parts<'a>, visit: &'a V) -> Self {
         let states = [V::State::default(); IN_FLIGHT];
-        Flight { rulers, head, parts, taken: 0..0, visit, at: [0; IN_FLIGHT], states, live: 0 }
+        ActiveSublists { rulers, head, parts, taken: 0..0, visit, at: [0; IN_FLIGHT], states, live: 0 }
     }
 
     /// Returns the next sublist and its first element.
@@ -99,14 +99,14 @@ impl<'a, I: Index, V: SublistVisitor<I>> Flight<'a, I, V> {
         true
     }
 
-    fn run(&mut self, go_on: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+    fn run(&mut self, check_cancelled: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
         while self.live < IN_FLIGHT && self.begin(self.live) {
             self.live += 1;
         }
         let mut rounds = 0_u32;
         while self.live > 0 {
             if rounds.is_multiple_of(ROUNDS) {
-                go_on()?;
+                check_cancelled()?;
             }
             rounds = rounds.wrapping_add(1);
             self.round();

@@ -1,7 +1,7 @@
 //! Computes the sizes of the GPU memory of a search. Plans and runs call the same functions.
 
+use super::kernel_structs::SsspState;
 use super::programs::SSSP;
-use super::twins::SsspState;
 use crate::gpu::{constant, slice_bytes};
 use crate::graph::direction::Direction;
 
@@ -25,7 +25,7 @@ const CROSSINGS: u64 = 16;
 
 /// Sizes of the GPU memory of a search, apart from rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SsspRoom {
+pub(super) struct SsspBufferSizes {
     pub vertices: u64,
     /// Number of rows.
     pub rows: u64,
@@ -34,14 +34,14 @@ pub(super) struct SsspRoom {
     pub piled: u64,
 }
 
-impl SsspRoom {
+impl SsspBufferSizes {
     /// Chooses the sizes for a graph of `vertices` vertices.
-    pub fn of(vertices: u64, direction: Direction) -> SsspRoom {
+    pub fn of(vertices: u64, direction: Direction) -> SsspBufferSizes {
         let wanted = (vertices / 8 + 8).max(LEAST_QUEUED.min(2 * vertices)).max(32);
         let queued = wanted.min(MOST_QUEUED);
         // An entry of a queue takes as much memory as two entries of a pile. Other methods use queues and piles as one
         // array, which must have three words for each vertex and 64 more.
-        SsspRoom { vertices, rows: direction.rows(vertices), queued, piled: 2 * wanted + 2 * (wanted - queued) }
+        SsspBufferSizes { vertices, rows: direction.rows(vertices), queued, piled: 2 * wanted + 2 * (wanted - queued) }
     }
 
     /// Returns the bytes of GPU memory that stay in use between searches: the state, the positions of rows, and bounds.
@@ -77,7 +77,7 @@ impl SsspRoom {
 /// Returns the least GPU memory, in bytes, with which a graph of `vertices` vertices can be searched. Rows then stay in
 /// host memory.
 pub fn least_bytes(vertices: u64, direction: Direction) -> u64 {
-    SsspRoom::of(vertices, direction).bytes()
+    SsspBufferSizes::of(vertices, direction).bytes()
 }
 
 /// Returns the bytes of pinned host memory for the rows of `edges` edges, or 0 if they fit GPU memory of `gpu_memory`
@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn queues_and_piles_hold_the_arrays_of_other_methods() {
         for vertices in [1, 100, 1 << 15, 1 << 26, (1 << 26) + 9, u64::from(u32::MAX)] {
-            let SsspRoom { queued, piled, .. } = SsspRoom::of(vertices, Direction::Undirected);
+            let SsspBufferSizes { queued, piled, .. } = SsspBufferSizes::of(vertices, Direction::Undirected);
             assert!(2 * (24 * queued + 12 * piled) >= 4 * (3 * vertices + 64), "{vertices}");
             assert!(queued <= MOST_QUEUED && piled <= u64::from(u32::MAX), "{vertices}");
         }

@@ -10,7 +10,7 @@ const WORDS_OF_ROOM: u64 = 2 * resident::SUMS;
 
 /// GPU memory in which one lane (GPU queue of one thread) sorts one bin at a time.
 #[derive(Clone, Copy)]
-pub(super) struct SortRoom {
+pub(super) struct SortBuffers {
     pub(super) lines: DeviceSlice<u32>,
     /// Number of 32-bit words of a line (group of edges of the bin).
     pub(super) line_words: usize,
@@ -27,18 +27,18 @@ pub(super) struct SortRoom {
     pub(super) words: DeviceSlice<u32>,
 }
 
-impl SortRoom {
+impl SortBuffers {
     /// Returns the bytes of GPU memory that a lane (GPU queue) takes to sort bins of up to `lines` lines (groups of 64
     /// edges) and `rows` rows.
     pub(super) fn bytes(lines: u64, rows: u64, weighted: bool) -> u64 {
         slices_bytes(lengths(lines, rows, weighted))
     }
 
-    pub(super) fn take(arena: &mut Arena, lines: u64, rows: u64, weighted: bool) -> Result<SortRoom> {
+    pub(super) fn take(arena: &mut Arena, lines: u64, rows: u64, weighted: bool) -> Result<SortBuffers> {
         let [lines, targets, out, sums, words, ends, lengths, starts, warp_rows, block_rows] =
             arena.take_all(lengths(lines, rows, weighted))?;
         let line_words = line_words(weighted);
-        Ok(SortRoom { lines, line_words, targets, out, ends, lengths, starts, warp_rows, block_rows, sums, words })
+        Ok(SortBuffers { lines, line_words, targets, out, ends, lengths, starts, warp_rows, block_rows, sums, words })
     }
 }
 

@@ -2,17 +2,17 @@
 //! ascending weight.
 #![allow(unsafe_code)] // kernel launches
 
+use super::buffer_sizes::{BOUNDS, SsspBufferSizes, THREADS};
+use super::buffer_sizes::{HEAD_BYTES, LEAST_PIECE};
 use super::host_rows::{self, HostRows};
-use super::room::{BOUNDS, SsspRoom, THREADS};
-use super::room::{HEAD_BYTES, LEAST_PIECE};
-use super::twins::{RowPlacing, SsspGraph};
+use super::kernel_structs::{RowPlacing, SsspGraph};
 use super::{PREPARE, Tuning, Weights};
 use crate::algo::searches::gpu::{join_starts, place_starts, targets};
 use crate::algo::sssp::weights::WeightScale;
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::gpu::{CopySource, DeviceSlice, Grid, Pinned, Workspace, on_threads, slice_bytes};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::{Budget, bytes_of};
@@ -21,7 +21,7 @@ use crate::stream::copies_from_host;
 
 /// A weighted graph that a GPU can read.
 #[derive(Debug)]
-pub(super) struct SsspPlaced {
+pub(super) struct SsspDeviceGraph {
     /// The graph in the form that kernels use.
     pub graph: SsspGraph,
     /// Number of entries in all rows.
@@ -41,31 +41,31 @@ pub(super) struct SsspPlaced {
 
 /// Copies the rows of both halves to the GPU of `workspace`, joined into whole rows and sorted by weight. Before it
 /// returns, frees temporary memory in the arena (the GPU memory of a rank).
-pub(super) fn place(
+pub(super) fn make_resident(
     workspace: &mut Workspace,
-    halves: [&Catalogue; 2],
-    room: &SsspRoom,
+    halves: [&BlockStore; 2],
+    sizes: &SsspBufferSizes,
     weights: &Weights<'_>,
     tuning: &Tuning,
     budget: &Budget,
-) -> Result<SsspPlaced> {
+) -> Result<SsspDeviceGraph> {
     let entries: u64 = halves.iter().map(|half| half.edges()).sum();
-    let starts: DeviceSlice<u32> = workspace.arena.take_planned(room.rows + 1)?;
+    let starts: DeviceSlice<u32> = workspace.arena.take_planned(sizes.rows + 1)?;
     let bounds: DeviceSlice<u64> = workspace.arena.take_planned(BOUNDS)?;
     // Copying rows and searching use the remaining memory, but not at the same time.
-    let rest = room.working().max(room.placing(LEAST_PIECE));
+    let rest = sizes.working().max(sizes.placing(LEAST_PIECE));
     let (values, pinned) = place_values(workspace, weights.scale(), rest, tuning, budget)?;
     let fits = slice_bytes::<u64>(entries) + rest <= workspace.arena.free() && !tuning.rows_on_host;
     if !fits {
-        let mut placed = place_on_host(workspace, (halves, starts, bounds), room, weights, tuning, budget)?;
+        let mut placed = place_on_host(workspace, (halves, starts, bounds), sizes, weights, tuning, budget)?;
         (placed.graph.values, placed._values) = (values, pinned);
         return Ok(placed);
     }
     let edges: DeviceSlice<u64> = workspace.arena.take_planned(entries)?;
     let mark = workspace.arena.mark();
-    let own = [workspace.arena.take_planned(room.rows + 1)?, workspace.arena.take_planned(room.rows + 1)?];
+    let own = [workspace.arena.take_planned(sizes.rows + 1)?, workspace.arena.take_planned(sizes.rows + 1)?];
     let (mut graph, [over_few, over_middle, longest]) =
-        outline(workspace, halves, (own, starts), bounds, room, tuning)?;
+        outline(workspace, halves, (own, starts), bounds, sizes, tuning)?;
     graph.rows.entries = edges.address().wrapping_sub(8 * tuning.first_entry);
     graph.values = values;
     fill(workspace, halves, own, &graph, weights, tuning)?;
@@ -73,12 +73,12 @@ pub(super) fn place(
     let (least, most, mean) = summarize(workspace, edges, (scale.kind, values), bounds)?;
     let rows = |vertices: u32| u64::from(vertices) << graph.shift;
     if least != most {
-        sort(workspace, &graph, [room.rows, rows(over_few), rows(over_middle)], bounds)?;
+        sort(workspace, &graph, [sizes.rows, rows(over_few), rows(over_middle)], bounds)?;
     }
     workspace.queue.finish()?;
     workspace.arena.reset(mark);
     let [lightest, heaviest] = [least, most].map(|weight| scale.bits(weight));
-    Ok(SsspPlaced { graph, entries, lightest, heaviest, mean, longest, on_host: None, _values: pinned })
+    Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, mean, longest, on_host: None, _values: pinned })
 }
 
 /// Copies the list of weights of 64 bits to the GPU if it fits, beside `rest` bytes for other uses. Otherwise copies it
@@ -110,17 +110,17 @@ fn place_values(
 /// is the length of the longest row.
 fn outline(
     workspace: &mut Workspace,
-    halves: [&Catalogue; 2],
+    halves: [&BlockStore; 2],
     (own, starts): ([DeviceSlice<u32>; 2], DeviceSlice<u32>),
     bounds: DeviceSlice<u64>,
-    room: &SsspRoom,
+    sizes: &SsspBufferSizes,
     tuning: &Tuning,
 ) -> Result<(SsspGraph, [u32; 3])> {
     // The position of a whole row is the sum of its positions in both halves.
     place_starts(workspace, halves[0], own[0], tuning.first_entry, &signals::check)?;
     place_starts(workspace, halves[1], own[1], 0, &signals::check)?;
     let shift = halves[0].layout.direction().shift();
-    let mut graph = SsspGraph { vertices: room.vertices as u32, shift, ..SsspGraph::default() };
+    let mut graph = SsspGraph { vertices: sizes.vertices as u32, shift, ..SsspGraph::default() };
     graph.rows = join_starts(workspace, own, starts, tuning.first_entry)?;
     let [tail, many, others @ ..] = bound(workspace, &graph, bounds)?;
     (graph.tail, graph.many) = (tail, many);
@@ -130,20 +130,20 @@ fn outline(
 /// Copies the rows to pinned host memory, and the first edges of as many vertices as fit to the GPU.
 fn place_on_host(
     workspace: &mut Workspace,
-    (halves, starts, bounds): ([&Catalogue; 2], DeviceSlice<u32>, DeviceSlice<u64>),
-    room: &SsspRoom,
+    (halves, starts, bounds): ([&BlockStore; 2], DeviceSlice<u32>, DeviceSlice<u64>),
+    sizes: &SsspBufferSizes,
     weights: &Weights<'_>,
     tuning: &Tuning,
     budget: &Budget,
-) -> Result<SsspPlaced> {
-    let rest = room.working().max(room.placing(LEAST_PIECE));
-    let headed = (workspace.arena.free().saturating_sub(rest) / HEAD_BYTES).saturating_sub(8).min(room.vertices);
+) -> Result<SsspDeviceGraph> {
+    let rest = sizes.working().max(sizes.placing(LEAST_PIECE));
+    let headed = (workspace.arena.free().saturating_sub(rest) / HEAD_BYTES).saturating_sub(8).min(sizes.vertices);
     let heads: DeviceSlice<u64> = workspace.arena.take_planned(headed * HEAD_BYTES / 8)?;
     let mark = workspace.arena.mark();
-    let own = [workspace.arena.take_planned(room.rows + 1)?, workspace.arena.take_planned(room.rows + 1)?];
-    let (mut graph, [_, _, longest]) = outline(workspace, halves, (own, starts), bounds, room, tuning)?;
+    let own = [workspace.arena.take_planned(sizes.rows + 1)?, workspace.arena.take_planned(sizes.rows + 1)?];
+    let (mut graph, [_, _, longest]) = outline(workspace, halves, (own, starts), bounds, sizes, tuning)?;
     workspace.arena.reset(mark);
-    let HostRows { rows, weights: (least, most, sum) } = host_rows::place(workspace, halves, weights, budget)?;
+    let HostRows { rows, weights: (least, most, sum) } = host_rows::pin(workspace, halves, weights, budget)?;
     graph.rows.entries = rows.address().wrapping_sub(8 * tuning.first_entry);
     (graph.heads, graph.headed) = (heads.address(), (headed as u32).min(graph.tail));
     let queue = &workspace.queue;
@@ -155,7 +155,7 @@ fn place_on_host(
     let entries: u64 = halves.iter().map(|half| half.edges()).sum();
     let mean = sum / entries.max(1) as f64;
     let [lightest, heaviest] = [least, most].map(|weight| weights.scale().bits(weight));
-    Ok(SsspPlaced { graph, entries, lightest, heaviest, mean, longest, on_host: Some(rows), _values: None })
+    Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, mean, longest, on_host: Some(rows), _values: None })
 }
 
 /// Finds bounds in the order of vertices, which is by descending degree. The first bound separates vertices with more
@@ -175,7 +175,7 @@ fn bound(workspace: &Workspace, graph: &SsspGraph, bounds: DeviceSlice<u64>) -> 
 /// Copies the neighbours in both halves to the GPU as whole rows, with their weights.
 fn fill(
     workspace: &mut Workspace,
-    halves: [&Catalogue; 2],
+    halves: [&BlockStore; 2],
     own: [DeviceSlice<u32>; 2],
     graph: &SsspGraph,
     weights: &Weights<'_>,

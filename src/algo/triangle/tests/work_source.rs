@@ -2,7 +2,7 @@
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::tests::OrientedRows;
-use crate::algo::triangle::units::{self, Gathering, Part, Turns};
+use crate::algo::triangle::units::{self, Part, PartialUnits, WorkSource};
 use crate::memory::Budget;
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -21,7 +21,7 @@ impl Taken {
     }
 }
 
-impl Turns for Taken {
+impl WorkSource for Taken {
     fn ranks(&self) -> usize {
         self.ranks
     }
@@ -55,8 +55,8 @@ fn units_by_three_ranks(target: u64, stop: u64) {
     let rows = OrientedRows::new(3001, &edges);
     let (graph, expected, _folder) = rows.stored(target);
     assert_eq!(graph.len() == 1, target == u64::MAX);
-    let turns = Taken::new(3, stop);
-    let reported = Mutex::new((Gathering::default(), Vec::new(), HashMap::new()));
+    let work_source = Taken::new(3, stop);
+    let reported = Mutex::new((PartialUnits::default(), Vec::new(), HashMap::new()));
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
@@ -70,7 +70,7 @@ fn units_by_three_ranks(target: u64, stop: u64) {
                     Ok(())
                 };
                 let none = HashSet::new();
-                units::run(&graph, &none, &mut cpu, &turns, take, &mut || Ok(())).expect("nothing stops it");
+                units::run(&graph, &none, &mut cpu, &work_source, take, &mut || Ok(())).expect("nothing stops it");
             });
         }
     });

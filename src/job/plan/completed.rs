@@ -11,7 +11,7 @@ use crate::prepare::prepared::{StoreInfo, UpperInfo};
 
 /// The parts of a job that earlier runs completed, or that this run completed before its plan is made.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Done {
+pub(crate) struct CompletedWork {
     /// True if the order of vertices is done.
     order: bool,
     /// True if all blocks are stored or not needed.
@@ -23,12 +23,12 @@ pub(crate) struct Done {
     tasks: Vec<bool>,
 }
 
-impl Done {
+impl CompletedWork {
     /// Returns which parts of `job` are done on a graph or list with these contents, according to the manifest.
     ///
     /// # Errors
     /// None occur in practice; see [`task_key`].
-    pub(crate) fn of(job: &Job, manifest: &Manifest, contents: Contents) -> Result<Done> {
+    pub(crate) fn of(job: &Job, manifest: &Manifest, contents: Contents) -> Result<CompletedWork> {
         let Contents { edges: content, weights, .. } = contents;
         let mut tasks = Vec::new();
         for task in &job.tasks {
@@ -44,7 +44,7 @@ impl Done {
         let upper = upper.is_some_and(|upper| !job.upper_has_weights() || upper.weights == weights);
         let of_merged = weights.map(merged_weights).transpose()?;
         let merged = merged.is_some_and(|merged| !job.merged_has_weights() || merged.weights == of_merged);
-        Ok(Done {
+        Ok(CompletedWork {
             order: true,
             blocks: there || nothing_to_do,
             upper: there && upper || nothing_to_do,
@@ -54,14 +54,14 @@ impl Done {
     }
 
     /// Returns a copy of this state in which the blocks and the rows derived from them count as missing.
-    pub(crate) fn without_blocks(self) -> Done {
-        Done { blocks: false, upper: false, merged: false, ..self }
+    pub(crate) fn without_blocks(self) -> CompletedWork {
+        CompletedWork { blocks: false, upper: false, merged: false, ..self }
     }
 
     /// Returns a copy of this state for a workdir that lacks the order of vertices. The order counts as done only if
     /// the blocks are done, because nothing else needs it.
-    pub(crate) fn without_order(self) -> Done {
-        Done { order: self.blocks, ..self }
+    pub(crate) fn without_order(self) -> CompletedWork {
+        CompletedWork { order: self.blocks, ..self }
     }
 
     /// Sets `done` to true in each of `stages` that is done, otherwise to false.

@@ -17,29 +17,33 @@ const AWAKE: u32 = 64;
 
 /// Back-off for waiting in rounds of messages. It first polls without pause, and then waits like [`Backoff`]. It omits
 /// the first phase if the machine has more ranks than cores, or if other programs keep the cores busy.
-pub(super) struct Waiting {
+pub(super) struct RoundBackoff {
     spins: u32,
     polls: u32,
     backoff: Backoff,
 }
 
-impl Waiting {
+impl RoundBackoff {
     /// Makes a back-off for polling shared memory, on a machine with `local_ranks` ranks.
-    pub(super) fn in_memory(local_ranks: usize) -> Waiting {
-        Waiting::after(SPINS, local_ranks)
+    pub(super) fn in_memory(local_ranks: usize) -> RoundBackoff {
+        RoundBackoff::after(SPINS, local_ranks)
     }
 
     /// Makes a back-off for polling MPI, on a machine with `local_ranks` ranks.
-    pub(super) fn for_messages(local_ranks: usize) -> Waiting {
-        Waiting::after(CALLS, local_ranks)
+    pub(super) fn for_messages(local_ranks: usize) -> RoundBackoff {
+        RoundBackoff::after(CALLS, local_ranks)
     }
 
-    fn after(spins: u32, local_ranks: usize) -> Waiting {
-        Waiting { spins: if local_ranks <= cores_at_hand() { spins } else { 0 }, polls: 0, backoff: Backoff::default() }
+    fn after(spins: u32, local_ranks: usize) -> RoundBackoff {
+        RoundBackoff {
+            spins: if local_ranks <= cores_at_hand() { spins } else { 0 },
+            polls: 0,
+            backoff: Backoff::default(),
+        }
     }
 
     /// Makes later waits poll longer before they yield the core, unless there are more ranks than cores.
-    pub(super) fn stay_awake(&mut self) {
+    pub(super) fn poll_longer(&mut self) {
         self.spins *= AWAKE;
     }
 

@@ -12,23 +12,23 @@ use super::os::start_writeback;
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 
-/// An open file for work in progress. Its bytes are durable after [`Placed::sync`], and its name after
+/// An open file for work in progress. Its bytes are durable after [`DiskArray::sync`], and its name after
 /// [`sync_folder`](super::replace::sync_folder).
 #[derive(Debug)]
-pub struct Placed {
+pub struct DiskArray {
     file: File,
     path: PathBuf,
     /// True if this process has written to the file since opening it.
     written: AtomicBool,
 }
 
-impl Placed {
+impl DiskArray {
     /// Opens or creates a file and sets its length to `bytes`. Bytes beyond that are cut off, and missing bytes are
     /// zeros.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
-    pub fn create(path: PathBuf, bytes: u64) -> Result<Placed> {
+    pub fn create(path: PathBuf, bytes: u64) -> Result<DiskArray> {
         let make = || {
             failpoint::hit("placed.create")?;
             let file = regular::open_to_write(File::options().read(true).create(true).truncate(false), &path)?;
@@ -36,7 +36,7 @@ impl Placed {
             Ok(file)
         };
         match make() {
-            Ok(file) => Ok(Placed { file, path, written: AtomicBool::new(false) }),
+            Ok(file) => Ok(DiskArray { file, path, written: AtomicBool::new(false) }),
             Err(e) => Err(Error::io("create", path, e)),
         }
     }
@@ -45,12 +45,12 @@ impl Placed {
     ///
     /// # Errors
     /// [`Error::Corrupt`] if the file is missing or shorter; [`Error::Io`].
-    pub fn open(path: PathBuf, bytes: u64) -> Result<Placed> {
+    pub fn open(path: PathBuf, bytes: u64) -> Result<DiskArray> {
         let file = match regular::open_to_write(File::options().read(true), &path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Err(too_short(&path, bytes, 0)),
             other => other.map_err(|e| Error::io("open", &path, e))?,
         };
-        let placed = Placed { file, path, written: AtomicBool::new(false) };
+        let placed = DiskArray { file, path, written: AtomicBool::new(false) };
         match placed.bytes()? {
             found if found < bytes => Err(too_short(&placed.path, bytes, found)),
             _ => Ok(placed),
@@ -122,17 +122,17 @@ mod tests {
     fn bytes_are_at_their_offsets_and_missing_bytes_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("p");
-        assert_eq!(Placed::open(path.clone(), 0).unwrap_err().exit_code(), 4);
-        let file = Placed::create(path.clone(), 4).unwrap();
+        assert_eq!(DiskArray::open(path.clone(), 0).unwrap_err().exit_code(), 4);
+        let file = DiskArray::create(path.clone(), 4).unwrap();
         file.write(b"cd", 6).unwrap();
         file.write(b"ab", 4).unwrap();
         file.sync().unwrap();
         sync_folder(&path).unwrap();
         let mut bytes = [1; 8];
-        Placed::open(path.clone(), 8).unwrap().read(&mut bytes, 0).unwrap();
+        DiskArray::open(path.clone(), 8).unwrap().read(&mut bytes, 0).unwrap();
         assert_eq!(&bytes, b"\0\0\0\0abcd");
-        assert_eq!(Placed::open(path.clone(), 9).unwrap_err().exit_code(), 4);
-        assert_eq!(Placed::create(path.clone(), 5).unwrap().bytes().unwrap(), 5);
+        assert_eq!(DiskArray::open(path.clone(), 9).unwrap_err().exit_code(), 4);
+        assert_eq!(DiskArray::create(path.clone(), 5).unwrap().bytes().unwrap(), 5);
         for _ in 0..2 {
             remove_file(&path).unwrap();
         }

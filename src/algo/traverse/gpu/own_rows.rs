@@ -1,11 +1,11 @@
 //! Copies the rows of this rank's vertices to a GPU, without gaps between them.
 
-use super::room::MOST_ENTRIES;
+use super::buffer_sizes::MOST_ENTRIES;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Lane, Workspace, on_threads};
 use crate::graph::adjacency::Adjacency;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,13 +20,13 @@ pub(super) fn starts(
     let own = ownership.len();
     let mut starts: Buffer<u32> = budget.zeroed(own + 1, "starts of rows (4 bytes a vertex)")?;
     let mut before = 0u64;
-    for place in 0..own {
-        let v = ownership.vertex(place as u32);
-        before += u64::from(degrees[direction.row(v, Way::Out) as usize]);
+    for local_index in 0..own {
+        let v = ownership.vertex(local_index as u32);
+        before += u64::from(degrees[direction.row(v, EdgeDirection::Out) as usize]);
         if before > MOST_ENTRIES {
             return Err(super::too_many(before));
         }
-        starts[place + 1] = before as u32;
+        starts[local_index + 1] = before as u32;
     }
     Ok(starts)
 }
@@ -72,17 +72,17 @@ impl OwnRows<'_> {
 
     /// Fills the buffer `slot` with row entries, starting with entry number `first`.
     fn fill(&self, first: u32, mut slot: &mut [u32]) {
-        let mut place = self.starts.partition_point(|&start| start <= first) - 1;
-        let mut skip = (first - self.starts[place]) as usize;
+        let mut local_index = self.starts.partition_point(|&start| start <= first) - 1;
+        let mut skip = (first - self.starts[local_index]) as usize;
         while !slot.is_empty() {
-            let v = self.ownership.vertex(place as u32);
-            for part in self.rows.row_from(self.direction.row(v, Way::Out), skip) {
+            let v = self.ownership.vertex(local_index as u32);
+            for part in self.rows.row_from(self.direction.row(v, EdgeDirection::Out), skip) {
                 let some = part.len().min(slot.len());
                 let (now, later) = slot.split_at_mut(some);
                 now.copy_from_slice(&part[..some]);
                 slot = later;
             }
-            (place, skip) = (place + 1, 0);
+            (local_index, skip) = (local_index + 1, 0);
         }
     }
 }

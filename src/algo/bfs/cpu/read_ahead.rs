@@ -13,24 +13,24 @@ const ROWS: usize = 1 << 8;
 
 /// State of the read-ahead: how far ahead of the current vertex rows were requested.
 #[derive(Debug, Default)]
-pub struct Ahead {
+pub struct ReadAhead {
     /// List index of the first vertex whose row was not requested yet.
     next: usize,
     /// Number of row entries requested but not yet processed.
     entries: u64,
 }
 
-impl Ahead {
+impl ReadAhead {
     /// Requests the rows that are needed soon. Call it before the row of the vertex at list index `at` is processed,
     /// and increase `at` by one from call to call. Does nothing if rows are in memory.
     #[inline]
-    pub fn go(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {
+    pub fn advance(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {
         if graph.on_disk {
-            self.ask(graph, listed, at);
+            self.prefetch(graph, listed, at);
         }
     }
 
-    fn ask(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {
+    fn prefetch(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {
         let until = listed.len().min(at + ROWS);
         while self.next < until && (self.next == at || self.entries < ENTRIES) {
             let v = listed[self.next].load(Relaxed);

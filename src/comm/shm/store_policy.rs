@@ -21,21 +21,21 @@ const RECENT: usize = 3;
 
 /// Chooses the way of writing for one reader, from the recent costs of both ways.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Stores {
+pub(super) struct StorePolicy {
     /// Costs of the last copies by each way, in picoseconds per KiB; zero where there was no copy.
     costs: [[u64; RECENT]; 2],
     /// Number of copies made by each way.
     copies: [usize; 2],
 }
 
-impl Stores {
+impl StorePolicy {
     /// Copies bytes to shared memory by the way of writing that seems faster. Both slices must have the same length.
     pub(super) fn copy(&mut self, to: &mut [u8], from: &[u8]) {
         if from.len() < LONG {
             return to.copy_from_slice(from);
         }
         let trial = (self.copies[0] + self.copies[1] + 1).is_multiple_of(TRIAL_INTERVAL);
-        let past = self.past_is_better() != trial;
+        let past = self.prefers_streaming() != trial;
         let start = Instant::now();
         if past {
             copy_past_caches(to, from);
@@ -48,7 +48,7 @@ impl Stores {
     /// Returns true if stores to the cache cost more than three times as much as stores past it, or if a cost is
     /// unknown. The factor favours stores to the cache, because they save the reader an access to memory, which the
     /// writer's time does not show.
-    fn past_is_better(&self) -> bool {
+    fn prefers_streaming(&self) -> bool {
         let [cached, past] = self.costs.map(|costs| costs.into_iter().fold(u64::MAX, u64::min));
         past == 0 || cached / 3 > past
     }
@@ -114,23 +114,23 @@ mod tests {
 
     #[test]
     fn the_way_past_the_caches_is_taken_while_the_other_is_far_slower() {
-        let mut stores = Stores::default();
+        let mut stores = StorePolicy::default();
         (0..RECENT).for_each(|_| stores.record_cost(true, 62_000));
-        assert!(!stores.past_is_better(), "nothing is known of the other");
+        assert!(!stores.prefers_streaming(), "nothing is known of the other");
         (0..RECENT).for_each(|_| stores.record_cost(false, 430_000));
-        assert!(stores.past_is_better());
+        assert!(stores.prefers_streaming());
         stores.record_cost(false, 90_000);
-        assert!(!stores.past_is_better(), "the reader gains more than the writer loses");
+        assert!(!stores.prefers_streaming(), "the reader gains more than the writer loses");
         stores.record_cost(false, 1_000_000_000);
-        assert!(!stores.past_is_better(), "one interrupted copy says nothing");
+        assert!(!stores.prefers_streaming(), "one interrupted copy says nothing");
         (0..RECENT).for_each(|_| stores.record_cost(false, 430_000));
-        assert!(stores.past_is_better(), "cores have moved");
+        assert!(stores.prefers_streaming(), "cores have moved");
     }
 
     #[test]
     fn bytes_arrive_by_either_way() {
         let source: Vec<u8> = (0..LONG as u32).map(|at| (at % 251) as u8).collect();
-        let mut stores = Stores::default();
+        let mut stores = StorePolicy::default();
         for number in 0..TRIAL_INTERVAL + 10 {
             let mut target = vec![0u8; source.len() + 2];
             let from = number % 2;

@@ -21,16 +21,16 @@ type Sources<'s, T> = [(&'s <T as SearchTask>::SourceOutput, &'s <T as SearchTas
 ///
 /// # Errors
 /// [`Error::Validation`] for the first impossible or inconsistent figure.
-pub fn agree<T: SearchTask>(
+pub fn check<T: SearchTask>(
     table: &T,
     info: &InputInfo,
     (output, details): (&SearchOutput<T::SourceOutput>, &SearchDetails<T::SourceDetails>),
     sources: &Sources<'_, T>,
 ) -> Result<String> {
     for &(source, details) in sources {
-        is_possible(T::figures(source), details.speed(), info).and_then(|()| T::agree(source, details))?;
+        is_possible(T::figures(source), details.speed(), info).and_then(|()| T::check_source(source, details))?;
     }
-    agree_together(table, info, (output, details))?;
+    check_totals(table, info, (output, details))?;
     let edges = sources.iter().map(|(source, _)| u128::from(T::figures(source).edges)).sum::<u128>();
     Ok(format!("the figures of {} agree: {edges} edges in all", sources.len()))
 }
@@ -54,7 +54,7 @@ fn is_possible(figures: SourceFigures, Speed { seconds, teps }: Speed, info: &In
 
 /// Checks that the results have the sources that the table asks for, and that reported means and statistics follow from
 /// the figures of the sources.
-fn agree_together<T: SearchTask>(
+fn check_totals<T: SearchTask>(
     table: &T,
     info: &InputInfo,
     (output, details): (&SearchOutput<T::SourceOutput>, &SearchDetails<T::SourceDetails>),

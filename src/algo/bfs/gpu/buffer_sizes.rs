@@ -1,7 +1,7 @@
 //! Sizes of the arrays that a search keeps in GPU memory. A plan and a run call the same functions.
 
+use super::kernel_structs::{BfsState, LevelRecord, MOST_HEADS};
 use super::programs::BFS;
-use super::twins::{BfsState, LevelRecord, MOST_HEADS};
 use crate::gpu::{constant, slice_bytes};
 use crate::graph::direction::Direction;
 
@@ -26,7 +26,7 @@ const _: () = assert!(LEAST_QUEUED >= 2 * constant(BFS.1, "BFS_NARROW") as u64);
 
 /// Sizes of the arrays that a search always needs in GPU memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BfsRoom {
+pub(super) struct BfsBufferSizes {
     pub vertices: u64,
     /// Number of rows in a half.
     pub rows: u64,
@@ -35,11 +35,11 @@ pub(super) struct BfsRoom {
     pub records: u32,
 }
 
-impl BfsRoom {
+impl BfsBufferSizes {
     /// Returns the sizes for a graph of `vertices` vertices.
-    pub fn of(vertices: u64, direction: Direction) -> BfsRoom {
+    pub fn of(vertices: u64, direction: Direction) -> BfsBufferSizes {
         let capacity = (vertices / 8).max(SMALL_QUEUED.min(2 * vertices)).clamp(LEAST_QUEUED, MOST_QUEUED);
-        BfsRoom { vertices, rows: direction.rows(vertices), capacity, records: RECORDS }
+        BfsBufferSizes { vertices, rows: direction.rows(vertices), capacity, records: RECORDS }
     }
 
     /// Returns the number of words of a bitmap of vertices.
@@ -65,7 +65,7 @@ pub(super) const BOUNDS: u64 = MOST_HEADS as u64 + 3;
 /// Returns the smallest GPU memory, in bytes, that suffices to search a graph of `vertices` vertices with `entries`
 /// entries per half. With so little memory rows stay in host memory.
 pub fn least_bytes(vertices: u64, entries: u64, direction: Direction) -> u64 {
-    BfsRoom::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
+    BfsBufferSizes::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
 }
 
 /// Returns the most and the least bytes of host memory for rows that do not fit GPU memory. Each of `gpus` GPUs has

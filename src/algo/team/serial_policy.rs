@@ -28,7 +28,7 @@ const ALONE: [u32; 2] = [64, 1 << 16];
 
 /// Measures the rounds of a search and decides which rounds one thread does alone. Only the first thread of the team
 /// uses it.
-pub struct Narrow {
+pub struct SerialPolicy {
     /// Number of threads per core, rounded up. The time of a barrier grows in proportion to it.
     share: u64,
     /// Estimated seconds per edge of a round by one thread, near the median of the measurements.
@@ -57,14 +57,14 @@ struct Round {
     begun: Instant,
 }
 
-impl Narrow {
+impl SerialPolicy {
     /// Begins to measure the rounds of a search by `threads` threads.
-    pub fn new(threads: usize) -> Narrow {
-        Narrow::of(threads.div_ceil(cores_at_hand()) as u64)
+    pub fn new(threads: usize) -> SerialPolicy {
+        SerialPolicy::of(threads.div_ceil(cores_at_hand()) as u64)
     }
 
-    fn of(share: u64) -> Narrow {
-        Narrow { share, of_edge: None, together: Window::default(), alone: 0, next: ALONE[0], round: None }
+    fn of(share: u64) -> SerialPolicy {
+        SerialPolicy { share, of_edge: None, together: Window::default(), alone: 0, next: ALONE[0], round: None }
     }
 
     /// Returns the number of edges from which on all threads take part in a round.
@@ -89,12 +89,12 @@ impl Narrow {
         }
         let now = Instant::now();
         if let Some(round) = self.round.take() {
-            self.took(round.edges, round.is_alone, (now - round.begun).as_secs_f64());
+            self.record_round(round.edges, round.is_alone, (now - round.begun).as_secs_f64());
         }
         self.round = is_timed.then_some(Round { edges, is_alone, begun: now });
     }
 
-    fn took(&mut self, edges: u64, is_alone: bool, seconds: f64) {
+    fn record_round(&mut self, edges: u64, is_alone: bool, seconds: f64) {
         if is_alone {
             let sample = seconds / edges as f64;
             // The estimate changes by a fixed factor, because a single sample may be far off: a thread may lose its
@@ -126,11 +126,11 @@ mod tests {
 
     /// Simulates `count` rounds of `edges` edges. `seconds` holds the time of a round by one thread and by all threads.
     /// Returns the number of rounds that one thread did alone.
-    fn rounds(narrow: &mut Narrow, count: u32, edges: u64, seconds: [f64; 2]) -> u32 {
+    fn rounds(policy: &mut SerialPolicy, count: u32, edges: u64, seconds: [f64; 2]) -> u32 {
         let mut alone = 0;
         for _ in 0..count {
-            let is_alone = edges < narrow.bound();
-            narrow.took(edges, is_alone, seconds[usize::from(!is_alone)]);
+            let is_alone = edges < policy.bound();
+            policy.record_round(edges, is_alone, seconds[usize::from(!is_alone)]);
             alone += u32::from(is_alone);
         }
         alone
@@ -138,38 +138,41 @@ mod tests {
 
     #[test]
     fn the_faster_side_does_the_rounds() {
-        let mut narrow = Narrow::of(1);
-        assert_eq!(rounds(&mut narrow, 100, LEAST - 1, [1e-5, 1.0]), 100);
+        let mut policy = SerialPolicy::of(1);
+        assert_eq!(rounds(&mut policy, 100, LEAST - 1, [1e-5, 1.0]), 100);
         // All threads are faster, then equally fast, then ever slower.
-        assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);
-        assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 1e-5]), 0);
-        let alone = rounds(&mut narrow, 10_000, LEAST, [1e-5, 1e-3]);
+        assert_eq!(rounds(&mut policy, 1000, LEAST, [1e-5, 5e-6]), 0);
+        assert_eq!(rounds(&mut policy, 1000, LEAST, [1e-5, 1e-5]), 0);
+        let alone = rounds(&mut policy, 10_000, LEAST, [1e-5, 1e-3]);
         assert!((9980..10_000).contains(&alone), "{alone}");
         // All threads are fast again. This is noticed once one thread has done its rounds.
-        rounds(&mut narrow, ALONE[1], LEAST, [1e-5, 5e-6]);
-        assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);
+        rounds(&mut policy, ALONE[1], LEAST, [1e-5, 5e-6]);
+        assert_eq!(rounds(&mut policy, 1000, LEAST, [1e-5, 5e-6]), 0);
         // All threads do rounds with many edges, however long these take.
-        assert_eq!(rounds(&mut narrow, 100, MOST, [1e-5, 1.0]), 0);
+        assert_eq!(rounds(&mut policy, 100, MOST, [1e-5, 1.0]), 0);
         // There are four threads on each core.
-        assert_eq!([4 * LEAST - 1, 4 * LEAST].map(|edges| rounds(&mut Narrow::of(4), 9, edges, [1e-5, 5e-6])), [9, 0]);
+        assert_eq!(
+            [4 * LEAST - 1, 4 * LEAST].map(|edges| rounds(&mut SerialPolicy::of(4), 9, edges, [1e-5, 5e-6])),
+            [9, 0]
+        );
     }
 
     #[test]
     fn one_thread_is_timed_if_rounds_are_wide_from_the_first() {
-        let mut narrow = Narrow::of(1);
-        assert_eq!(rounds(&mut narrow, 1000, 2 * LEAST, [1e-5, 5e-6]), TRIAL);
-        let mut narrow = Narrow::of(1);
-        assert!(rounds(&mut narrow, 1000, 2 * LEAST, [1e-5, 1e-3]) > 900);
+        let mut policy = SerialPolicy::of(1);
+        assert_eq!(rounds(&mut policy, 1000, 2 * LEAST, [1e-5, 5e-6]), TRIAL);
+        let mut policy = SerialPolicy::of(1);
+        assert!(rounds(&mut policy, 1000, 2 * LEAST, [1e-5, 1e-3]) > 900);
     }
 
     #[test]
     fn a_round_without_a_core_changes_little() {
-        let mut narrow = Narrow::of(1);
-        rounds(&mut narrow, 100, LEAST - 1, [1e-5, 1.0]);
-        narrow.took(LEAST - 1, true, 1.0);
-        assert_eq!(rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]), 0);
-        narrow.took(LEAST, false, 3e-3);
-        let alone = rounds(&mut narrow, 1000, LEAST, [1e-5, 5e-6]);
+        let mut policy = SerialPolicy::of(1);
+        rounds(&mut policy, 100, LEAST - 1, [1e-5, 1.0]);
+        policy.record_round(LEAST - 1, true, 1.0);
+        assert_eq!(rounds(&mut policy, 1000, LEAST, [1e-5, 5e-6]), 0);
+        policy.record_round(LEAST, false, 3e-3);
+        let alone = rounds(&mut policy, 1000, LEAST, [1e-5, 5e-6]);
         assert_eq!(alone, ALONE[0]);
     }
 }

@@ -33,7 +33,7 @@ pub enum GpuMethod {
 
 /// Sizes of the memory that a method needs to rank a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct RankingRoom {
+pub(super) struct RankingBufferSizes {
     pub method: GpuMethod,
     /// Base-2 logarithm of the spacing of splitters, in elements.
     pub shift: u32,
@@ -45,21 +45,21 @@ pub(super) struct RankingRoom {
     pub extra: u64,
 }
 
-impl RankingRoom {
+impl RankingBufferSizes {
     /// Plans memory for `n` elements with one splitter in 2^`shift` elements, or a wider spacing if the part numbers
     /// would not fit. Returns `None` if the method can't rank so many elements.
-    pub fn of<I: Index>(n: u64, method: GpuMethod, shift: u32) -> Option<RankingRoom> {
+    pub fn of<I: Index>(n: u64, method: GpuMethod, shift: u32) -> Option<RankingBufferSizes> {
         match method {
             GpuMethod::Wyllie => (n <= MOST_NARROW && I::BITS == 32).then(|| {
                 // The 64-bit words take twice as much memory as the successors. The last words overlap the successors.
                 let extra = slice_bytes::<u32>(n);
-                RankingRoom { method, shift: 0, sublists: 0, parts: 0, extra }
+                RankingBufferSizes { method, shift: 0, sublists: 0, parts: 0, extra }
             }),
             GpuMethod::RulingSet => (shift..=WIDEST.max(shift)).find_map(|shift| {
                 let sublists = n.div_ceil(1 << shift) + 1;
                 let parts = sublists + (n >> PART_BITS);
                 let extra = slice_bytes::<u64>(parts) + slice_bytes::<I>(parts);
-                (parts <= most_numbers::<I>()).then_some(RankingRoom { method, shift, sublists, parts, extra })
+                (parts <= most_numbers::<I>()).then_some(RankingBufferSizes { method, shift, sublists, parts, extra })
             }),
         }
     }
@@ -99,15 +99,15 @@ fn cycle_bytes(n: u64) -> u64 {
 /// Returns the size in bytes of an index for ranking a list of `n` elements on a GPU: 4 if all numbers of `method` fit
 /// 32 bits, else 8.
 pub fn index_bytes(n: u64, method: GpuMethod) -> u64 {
-    if RankingRoom::of::<u32>(n, method, spacing(n)).is_some() { 4 } else { 8 }
+    if RankingBufferSizes::of::<u32>(n, method, spacing(n)).is_some() { 4 } else { 8 }
 }
 
 /// Returns the least bytes of GPU memory for ranking a list of `n` elements with indices of [`index_bytes`]; `None` if
 /// the method can't rank so many elements.
 pub fn least_bytes(n: u64, method: GpuMethod) -> Option<u64> {
     match index_bytes(n, method) {
-        4 => Some(RankingRoom::of::<u32>(n, method, spacing(n))?.bytes::<u32>(n)),
-        _ => Some(RankingRoom::of::<u64>(n, method, spacing(n))?.bytes::<u64>(n)),
+        4 => Some(RankingBufferSizes::of::<u32>(n, method, spacing(n))?.bytes::<u32>(n)),
+        _ => Some(RankingBufferSizes::of::<u64>(n, method, spacing(n))?.bytes::<u64>(n)),
     }
 }
 
@@ -135,8 +135,8 @@ mod tests {
     fn part_numbers_fit_next_to_offsets() {
         assert_eq!([MANY - 1, MANY].map(spacing), [6, 8]);
         for n in [1u64 << 31, 4_000_000_000] {
-            let room = RankingRoom::of::<u32>(n, GpuMethod::RulingSet, spacing(n)).expect("wider spacing");
-            assert!(room.shift > spacing(n) && room.parts <= 1 << 24, "{room:?}");
+            let sizes = RankingBufferSizes::of::<u32>(n, GpuMethod::RulingSet, spacing(n)).expect("wider spacing");
+            assert!(sizes.shift > spacing(n) && sizes.parts <= 1 << 24, "{sizes:?}");
         }
         // The longest lists have more parts than 24 bits can number.
         assert_eq!([4_000_000_000, MOST_NARROW, 1 << 32].map(|n| index_bytes(n, GpuMethod::RulingSet)), [4, 8, 8]);

@@ -10,7 +10,7 @@ use crate::formats::{Format, Packing, Part, READS_PARQUET, ending, typed};
 
 /// An unsupported format.
 #[derive(Debug)]
-pub(super) struct Foreign {
+pub(super) struct UnsupportedFormat {
     /// Name of the format in messages.
     pub name: &'static str,
     /// File name extensions, none of which belongs to a supported format.
@@ -29,20 +29,20 @@ pub(super) struct Foreign {
 /// The byte order mark with which some programs begin text in UTF-8.
 pub(crate) const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Default values of a [`Foreign`]: its first bytes are distinctive, and its files can be converted.
-const KNOWN: Foreign =
-    Foreign { name: "", endings: &[], begins: |_| false, distinctive: true, advice: "convert it", line: "" };
+/// Default values of an [`UnsupportedFormat`]: its first bytes are distinctive, and its files can be converted.
+const KNOWN: UnsupportedFormat =
+    UnsupportedFormat { name: "", endings: &[], begins: |_| false, distinctive: true, advice: "convert it", line: "" };
 
 /// All unsupported formats that are recognised. `tests/formats/foreign.rs` runs every command whose tool is installed.
-const ALL: [Foreign; 17] = [
-    Foreign {
+const ALL: [UnsupportedFormat; 17] = [
+    UnsupportedFormat {
         name: "a pointer of Git LFS, which stands for a file that is not here",
         begins: |start| start.starts_with(b"version https://git-lfs.github.com/spec/"),
         advice: "fetch that file within a clone of its repository",
         line: "git lfs pull",
         ..KNOWN
     },
-    Foreign {
+    UnsupportedFormat {
         name: "GraphML",
         endings: &["graphml"],
         begins: |start| is_xml_of(start, b"<graphml"),
@@ -50,7 +50,7 @@ const ALL: [Foreign; 17] = [
                n.write_edgelist(n.convert_node_labels_to_integers(n.read_graphml('IN')), 'IN.txt', data=False)\"",
         ..KNOWN
     },
-    Foreign {
+    UnsupportedFormat {
         name: "GEXF",
         endings: &["gexf"],
         begins: |start| is_xml_of(start, b"<gexf"),
@@ -58,7 +58,7 @@ const ALL: [Foreign; 17] = [
                n.write_edgelist(n.convert_node_labels_to_integers(n.read_gexf('IN')), 'IN.txt', data=False)\"",
         ..KNOWN
     },
-    Foreign {
+    UnsupportedFormat {
         name: "a page of HTML or XML",
         endings: &["html", "htm", "xml"],
         begins: is_page,
@@ -66,7 +66,7 @@ const ALL: [Foreign; 17] = [
         line: "curl -fL -o IN URL",
         ..KNOWN
     },
-    Foreign {
+    UnsupportedFormat {
         name: "GML",
         endings: &["gml"],
         begins: is_gml,
@@ -74,7 +74,7 @@ const ALL: [Foreign; 17] = [
                n.write_edgelist(n.convert_node_labels_to_integers(n.read_gml('IN', label='id')), 'IN.txt', data=False)\"",
         ..KNOWN
     },
-    Foreign {
+    UnsupportedFormat {
         name: "Pajek's format",
         endings: &["net", "paj"],
         begins: |start| [&b"*vertices"[..], b"*network"].iter().any(|word| begins_with(start, word)),
@@ -82,7 +82,7 @@ const ALL: [Foreign; 17] = [
                k~/list$/{for(i=2;i<=NF;i++)print $1,$i}' IN > IN.txt",
         ..KNOWN
     },
-    Foreign {
+    UnsupportedFormat {
         name: "Ligra's adjacency",
         endings: &["adj"],
         begins: |start| [&b"adjacencygraph"[..], b"weightedadjacencygraph"].iter().any(|word| begins_with(start, word)),
@@ -90,7 +90,7 @@ const ALL: [Foreign; 17] = [
                NR>3+n&&NR<=3+n+m{e=NR-4-n;while(u+1<n&&o[u+1]<=e)u++;print u+0,$1}' IN > IN.txt",
         ..KNOWN
     },
-    Foreign {
+    UnsupportedFormat {
         name: "Graphviz's DOT",
         endings: &["dot", "gv"],
         begins: is_dot,
@@ -98,14 +98,14 @@ const ALL: [Foreign; 17] = [
         line: "gvpr 'E{printf(\"%s %s\\n\", tail.name, head.name)}' IN > IN.txt",
         ..KNOWN
     },
-    Foreign {
+    UnsupportedFormat {
         name: "DIMACS's format of colorings",
         endings: &["col", "clq"],
         begins: is_coloring,
         line: "awk '$1==\"e\"{print $2,$3}' IN > IN.txt",
         ..KNOWN
     },
-    Foreign {
+    UnsupportedFormat {
         name: "WebGraph's BV",
         endings: &["properties", "offsets", "obl"],
         // The files do not all begin with the same bytes; see `is_webgraph`.
@@ -114,16 +114,16 @@ const ALL: [Foreign; 17] = [
         line: "webgraph to arcs BASE > BASE.txt",
         ..KNOWN
     },
-    Foreign {
+    UnsupportedFormat {
         name: "a part of a Graphalytics graph that has no edges",
-        // The properties file has an extension that WebGraph also uses; see `Foreign::by_name`.
+        // The properties file has an extension that WebGraph also uses; see `UnsupportedFormat::by_name`.
         endings: &["v"],
         distinctive: false,
         advice: "name the file of its edges alone, with directed = true if its properties say so",
         line: "BASE.e",
         ..KNOWN
     },
-    Foreign {
+    UnsupportedFormat {
         name: "HDF5",
         endings: &["h5", "hdf5", "hdf", "h5ad"],
         begins: |start| start.starts_with(b"\x89HDF\r\n\x1a\n"),
@@ -131,7 +131,7 @@ const ALL: [Foreign; 17] = [
         line: "python3 -c \"import h5py, numpy; numpy.save('IN.npy', h5py.File('IN')['edges'][()])\"",
         ..KNOWN
     },
-    Foreign {
+    UnsupportedFormat {
         name: "lines of JSON",
         endings: &["jsonl", "ndjson"],
         begins: is_json_lines,
@@ -141,7 +141,7 @@ const ALL: [Foreign; 17] = [
                [print(*(n.setdefault(x, len(n)) for x in ([a['source'], a['target']] if isinstance(a, dict) else a[:2]))) \
                for a in map(json.loads, open('IN'))]\" > IN.txt",
     },
-    Foreign {
+    UnsupportedFormat {
         name: "JSON",
         endings: &["json"],
         begins: is_json,
@@ -152,7 +152,7 @@ const ALL: [Foreign; 17] = [
                [print(*(n.setdefault(x, len(n)) for x in ([a['source'], a['target']] if isinstance(a, dict) else a[:2]))) \
                for a in e]\" > IN.txt",
     },
-    Foreign {
+    UnsupportedFormat {
         name: "a pickle of Python",
         endings: &["pkl", "pickle", "gpickle"],
         begins: |start| matches!(start, [0x80, 2..=5, ..]),
@@ -161,7 +161,7 @@ const ALL: [Foreign; 17] = [
         line: "python3 -c \"import pickle, networkx as n; \
                n.write_edgelist(n.convert_node_labels_to_integers(pickle.load(open('IN', 'rb'))), 'IN.txt', data=False)\"",
     },
-    Foreign {
+    UnsupportedFormat {
         name: "a tar archive",
         endings: &["tar", "tgz", "tbz2", "txz"],
         begins: |start| start.get(257..262) == Some(b"ustar"),
@@ -169,7 +169,7 @@ const ALL: [Foreign; 17] = [
         line: "mkdir IN.d && tar -xf IN -C IN.d",
         ..KNOWN
     },
-    Foreign {
+    UnsupportedFormat {
         name: "a zip archive",
         endings: &["zip"],
         begins: |start| matches!(start, [b'P', b'K', 3, 4, 10 | 20 | 45, 0, ..]),
@@ -179,38 +179,38 @@ const ALL: [Foreign; 17] = [
     },
 ];
 
-impl Foreign {
+impl UnsupportedFormat {
     /// Returns the unsupported format that a file's extension belongs to.
-    pub(super) fn by_name(path: &Path) -> Option<&'static Foreign> {
+    pub(super) fn by_name(path: &Path) -> Option<&'static UnsupportedFormat> {
         let ending = ending(path)?;
         let has_edges = ending == "properties" && path.with_extension("e").exists();
-        Foreign::by_ending(if has_edges { "v" } else { &ending })
+        UnsupportedFormat::by_ending(if has_edges { "v" } else { &ending })
     }
 
-    fn by_ending(ending: &str) -> Option<&'static Foreign> {
+    fn by_ending(ending: &str) -> Option<&'static UnsupportedFormat> {
         ALL.iter().find(|kind| kind.endings.contains(&ending))
     }
 
     /// Returns the unsupported format that a file's first bytes belong to, regardless of its name.
-    pub(super) fn of(start: &[u8]) -> Option<&'static Foreign> {
+    pub(super) fn of(start: &[u8]) -> Option<&'static UnsupportedFormat> {
         let start = start.strip_prefix(MARK).unwrap_or(start);
         ALL.iter().find(|kind| (kind.begins)(start))
     }
 
     /// Returns the unsupported format that a file's first bytes belong to. `None` if its name or the user's options
     /// explain these bytes.
-    pub(super) fn by_bytes(part: &Part, start: &[u8]) -> Option<&'static Foreign> {
+    pub(super) fn by_bytes(part: &Part, start: &[u8]) -> Option<&'static UnsupportedFormat> {
         if part.format == Format::Npz && start.starts_with(b"PK") {
             return None;
         }
         if part.format == Format::Metis && is_webgraph(&part.path, start) {
-            return Foreign::by_ending("properties");
+            return UnsupportedFormat::by_ending("properties");
         }
         // Pairs may begin with any bytes, and skipped lines with any words. So the user is believed who names a format
         // of pairs, or skips lines.
         let (binary, skips) = (part.format.record().is_some(), part.text.skip_lines.unwrap_or(0) > 0);
         let believed = if binary { part.named } else { skips };
-        Foreign::of(start).filter(|kind| !believed && (!binary || kind.distinctive))
+        UnsupportedFormat::of(start).filter(|kind| !believed && (!binary || kind.distinctive))
     }
 
     /// Returns the advice for the file at `path`. It ends with a command, which unpacks the file first if it is packed.
@@ -241,7 +241,7 @@ pub fn format_of(path: &Path, named: Option<Format>) -> Result<Format> {
         return Err(Error::input(path, At::File, "a format that this build reads", "Parquet", parquet_remedy(path)));
     }
     format.ok_or_else(|| {
-        if let Some(kind) = Foreign::by_name(path) {
+        if let Some(kind) = UnsupportedFormat::by_name(path) {
             let remedy = kind.remedy(path, Packing::of(path));
             return Error::input(path, At::File, "a format that is read", kind.name, remedy);
         }

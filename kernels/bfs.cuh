@@ -1,6 +1,6 @@
 // Definitions that the parts of breadth-first search share: the graph, the state of a search, and queues.
 //
-// src/algo/bfs/gpu/twins.rs declares the same structs.
+// src/algo/bfs/gpu/kernel_structs.rs declares the same structs.
 #pragma once
 #include "grid_barrier.cuh"
 #include "rows.cuh"
@@ -148,15 +148,15 @@ struct Record {
 
 #ifdef BFS_PEERS
 // What a GPU sends to another at a barrier of all GPUs: its part of the counts, followed by the number of the barrier.
-struct Told {
+struct BarrierCounts {
     Counts counts;
     u64 number;
 };
 
 // The state of barriers of all GPUs, in the memory of one GPU.
-struct Meeting {
+struct GpuBarriers {
     // What the other GPUs sent at the last barrier with an even number and at the last with an odd number.
-    Told told[BFS_MOST_GPUS][2];
+    BarrierCounts reported[BFS_MOST_GPUS][2];
     // The last barrier that blocks of this GPU may leave.
     u64 passed;
     // This GPU's part of the counts.
@@ -169,11 +169,11 @@ struct Meeting {
 struct Peers {
     // Bitmaps and barrier states of each GPU.
     u32* reached[BFS_MOST_GPUS][2];
-    Meeting* meetings[BFS_MOST_GPUS];
+    GpuBarriers* barriers[BFS_MOST_GPUS];
     // The number of this GPU, and the number of GPUs.
     u32 rank, gpus;
 };
-static_assert(sizeof(Meeting) == 1232 && sizeof(Peers) == 200, "as their twins");
+static_assert(sizeof(GpuBarriers) == 1232 && sizeof(Peers) == 200, "as in kernel_structs.rs");
 #endif
 
 struct Search {
@@ -207,7 +207,7 @@ static_assert(sizeof(Search) == 136 + sizeof(Peers), "as its twin");
 #else
 static_assert(sizeof(Search) == 136, "as its twin");
 #endif
-static_assert(sizeof(State) == 264 && sizeof(Record) == 40, "as their twins");
+static_assert(sizeof(State) == 264 && sizeof(Record) == 40, "as in kernel_structs.rs");
 
 // The rest of a row: the slots that remain of the lower half, and later those of the upper half.
 struct Rest {

@@ -52,30 +52,30 @@ constexpr u32 COUNTS = sizeof(Counts) / sizeof(u64);
 // One thread calls this after all blocks have arrived. Returns false if another GPU does not arrive.
 __device__ inline bool meet_gpus(const Search& s, u64 number, Counts* sum) {
     const Peers& peers = s.peers;
-    Meeting* mine = peers.meetings[peers.rank];
+    GpuBarriers* mine = peers.barriers[peers.rank];
     u64* part = reinterpret_cast<u64*>(&mine->part);
     for (u32 gpu = 0; gpu < peers.gpus; gpu++) {
         if (gpu == peers.rank) continue;
-        u64* told = reinterpret_cast<u64*>(&peers.meetings[gpu]->told[peers.rank][number & 1].counts);
-        for (u32 k = 0; k < COUNTS; k++) told[k] = fresh(part + k);
+        u64* slot = reinterpret_cast<u64*>(&peers.barriers[gpu]->reported[peers.rank][number & 1].counts);
+        for (u32 k = 0; k < COUNTS; k++) slot[k] = fresh(part + k);
     }
     // Everything that this GPU wrote must be visible before the number is.
     __threadfence_system();
     for (u32 gpu = 0; gpu < peers.gpus; gpu++) {
         if (gpu == peers.rank) continue;
-        volatile u64* told = &peers.meetings[gpu]->told[peers.rank][number & 1].number;
-        *told = number;
+        volatile u64* slot = &peers.barriers[gpu]->reported[peers.rank][number & 1].number;
+        *slot = number;
     }
     for (u32 gpu = 0; gpu < peers.gpus; gpu++) {
         if (gpu == peers.rank) continue;
-        if (!wait_for<true>(&s.state->barrier, &mine->told[gpu][number & 1].number, number)) return false;
+        if (!wait_for<true>(&s.state->barrier, &mine->reported[gpu][number & 1].number, number)) return false;
     }
     __threadfence_system();
     mine->pieces = fresh(&mine->part.pieces);
     for (u32 k = 0; k < COUNTS; k++) {
         u64 all = fresh(part + k);
         for (u32 gpu = 0; gpu < peers.gpus; gpu++) {
-            if (gpu != peers.rank) all += fresh(reinterpret_cast<u64*>(&mine->told[gpu][number & 1].counts) + k);
+            if (gpu != peers.rank) all += fresh(reinterpret_cast<u64*>(&mine->reported[gpu][number & 1].counts) + k);
         }
         if (sum) reinterpret_cast<u64*>(sum)[k] = fresh(reinterpret_cast<u64*>(sum) + k) + all;
         part[k] = 0;
@@ -100,7 +100,7 @@ __device__ inline bool barrier_of_all(const Search& s, GridBarrier* barrier, Scr
             __threadfence_system();
             whole = meet_gpus(s, scratch.passed, s.state->counts + (scratch.at.step + 1) % 3);
         } else {
-            whole = wait_for(barrier, &s.peers.meetings[s.peers.rank]->passed, scratch.passed);
+            whole = wait_for(barrier, &s.peers.barriers[s.peers.rank]->passed, scratch.passed);
         }
         __threadfence_system();
     }
@@ -113,13 +113,13 @@ __device__ inline bool begin_bottom_up(const Search& s, GridBarrier* barrier, Sc
 }
 
 // Returns the counts to which a bottom-up step adds.
-__device__ inline Counts* next_counts(const Search& s, const Scratch&) { return &s.peers.meetings[s.peers.rank]->part; }
+__device__ inline Counts* next_counts(const Search& s, const Scratch&) { return &s.peers.barriers[s.peers.rank]->part; }
 
 // Returns the number of pieces of rows that this GPU's warps have left to all warps.
-__device__ inline u64 own_pieces(const Search& s, const Counts*) { return fresh(&s.peers.meetings[s.peers.rank]->pieces); }
+__device__ inline u64 own_pieces(const Search& s, const Counts*) { return fresh(&s.peers.barriers[s.peers.rank]->pieces); }
 
 __device__ inline void join_peers(const Search& s, Scratch& scratch) {
-    scratch.passed = fresh(&s.peers.meetings[s.peers.rank]->passed);
+    scratch.passed = fresh(&s.peers.barriers[s.peers.rank]->passed);
 }
 
 #else

@@ -1,6 +1,6 @@
 // Definitions that the parts of a search for shortest paths share: kinds of distances, the graph, the state of a search, and queues.
 //
-// src/algo/sssp/gpu/twins.rs declares the same structs.
+// src/algo/sssp/gpu/kernel_structs.rs declares the same structs.
 #pragma once
 #include "grid_barrier.cuh"
 #include "rows.cuh"

@@ -12,7 +12,7 @@
 //
 // The baseline (Harish and Narayanan 2007) visits every vertex in every round. A mask has the vertices whose distances became smaller.
 //
-// src/algo/sssp/gpu/twins.rs declares the same structs.
+// src/algo/sssp/gpu/kernel_structs.rs declares the same structs.
 #pragma once
 #include "sssp.cuh"
 

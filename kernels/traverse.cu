@@ -13,7 +13,7 @@ constexpr u32 TRAVERSE_DIGIT = 8;
 constexpr u32 DIGITS = 1u << TRAVERSE_DIGIT;
 static_assert(DIGITS == TRAVERSE_THREADS, "a thread has a digit");
 
-// The own vertices of a rank; src/algo/traverse/gpu/twins.rs declares the same struct.
+// The own vertices of a rank; src/algo/traverse/gpu/kernel_structs.rs declares the same struct.
 struct Owned {
     // `starts` has where each row begins in `targets`, and the end of the last. `offsets` has the degrees of the frontier, which are then
     // replaced by the number of candidates before each vertex.

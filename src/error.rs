@@ -370,7 +370,7 @@ impl Error {
 
     /// If this is an input error about the file `spooled`, to which a stream was copied, names the stream instead of
     /// the copy.
-    pub fn came_by(self, spooled: &Path, stream: &str) -> Self {
+    pub fn name_stream(self, spooled: &Path, stream: &str) -> Self {
         match self {
             Error::Input { path, at, expected, found, remedy } if path == spooled => {
                 Error::Input { path: stream.into(), at, expected, found, remedy }
@@ -389,7 +389,7 @@ impl Error {
     }
 
     /// Adds advice to an error about a corrupt file in `workdir`: run the job of that workdir again.
-    pub fn kept_in(self, workdir: &Path) -> Self {
+    pub fn advise_rerun(self, workdir: &Path) -> Self {
         match self {
             Error::Corrupt { path, at, what, .. } if path.starts_with(workdir) => {
                 Error::Corrupt { path, at, what, keeper: Some(workdir.to_owned()) }

@@ -6,10 +6,11 @@
 //! - `GPUGRAPH_FAILPOINTS="store.fsync=3:kill;unit.done=1:enospc"` acts at the third hit of `store.fsync` and at the
 //!   first of `unit.done`. Actions: `kill` (SIGKILL to itself), `stop` (SIGTERM to itself), `enospc` and `eio` (the
 //!   call returns that error), `panic`, `sleep(MS)`, and `short` (the read or write moves only one byte; see [`clip`]).
+//! - `GPUGRAPH_NAME_HASH_BITS=N` leaves N bits of the hashes of strings, so that different strings have one hash.
 //! - `GPUGRAPH_FAILPOINTS_COUNT=FILE` keeps a line `NAME HITS` for each place in FILE, so that a test can enumerate
 //!   them all. The file is rewritten at each hit rather than at exit, so that a killed process leaves its counts, too.
 
-pub use imp::{clip, hit};
+pub use imp::{clip, hit, weakened};
 
 #[cfg(not(feature = "testing"))]
 mod imp {
@@ -26,6 +27,12 @@ mod imp {
     #[inline(always)]
     pub fn clip(_name: &str, len: usize) -> usize {
         len
+    }
+
+    /// Returns the hash of a string, as it is in this build.
+    #[inline(always)]
+    pub fn weakened(hash: u64) -> u64 {
+        hash
     }
 }
 
@@ -128,6 +135,16 @@ mod imp {
     /// a hit.
     pub fn clip(name: &str, len: usize) -> usize {
         if count(name) == Some(Action::Short) { len.min(1) } else { len }
+    }
+
+    /// Returns the upper bits of the hash of a string: as many as `GPUGRAPH_NAME_HASH_BITS` says, or all.
+    pub fn weakened(hash: u64) -> u64 {
+        static KEPT: OnceLock<u64> = OnceLock::new();
+        hash & KEPT.get_or_init(|| {
+            let bits = std::env::var("GPUGRAPH_NAME_HASH_BITS").ok();
+            let bits = bits.map(|bits| bits.parse::<u32>().expect("GPUGRAPH_NAME_HASH_BITS"));
+            bits.map_or(u64::MAX, |bits| !u64::MAX.checked_shr(bits).unwrap_or(0))
+        })
     }
 }
 

@@ -87,10 +87,10 @@ pub use commands::{main, main_of};
 pub use config::Device;
 pub use error::{Error, ErrorKind, Result};
 pub use formats::input::memory::EdgeList;
-pub use formats::{AskedWeights as Weights, WeightType};
+pub use formats::{WeightType, WeightsOption as Weights};
 pub use library::{
-    Canceller, Column, Context, ContextBuilder, Graph, GraphBuilder, Ids, Job, JobBuilder, JobStatus, Plan, Progress,
-    Report, Size, Vertex, Weight, bfs, components, dfs, listrank, sssp, traverse, triangles,
+    Canceller, Column, Context, ContextBuilder, Graph, GraphBuilder, Ids, Job, JobBuilder, JobStatus, Labels, Plan,
+    Progress, Report, Size, Vertex, Weight, bfs, components, dfs, listrank, sssp, traverse, triangles,
 };
 pub use list::memory::SuccessorList;
 pub use results::Value;

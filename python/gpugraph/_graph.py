@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _gpugraph
@@ -48,6 +48,7 @@ class Graph:
         format: Format of the files, as ``gpugraph help input`` lists them.
         skip_lines: Lines at the top of each text file that are left out.
         first_id: 0 or 1, the id of the first vertex, for formats that count from 1.
+        ids: ``"string"`` takes the ids of text, CSV or Parquet files for strings, such as names. They become labels.
         workdir: Folder in which the graph is kept, so that :meth:`open` opens it later. By default it is in the context's
             temporary folder and removed with the graph.
         context: What calls may use of the machine.
@@ -71,6 +72,7 @@ class Graph:
         format: Optional[str] = None,
         skip_lines: Optional[int] = None,
         first_id: Optional[int] = None,
+        ids: str = "number",
         workdir: Optional[PathLike] = None,
         context: Optional[Context] = None,
     ) -> None:
@@ -81,12 +83,14 @@ class Graph:
                 raise UsageError("vertices are for edges in memory: files say how many vertices they have")
             if not isinstance(weights, str):
                 raise UsageError('weights of a file: expected "auto", "none", "u32", "u64", "f32" or "f64", found an array')
-            options = dict(format=format, columns=columns, skip_lines=skip_lines, first_id=first_id, weights=weights)
+            options = dict(format=format, columns=columns, skip_lines=skip_lines, first_id=first_id, weights=weights, ids=ids)
             paths: list[str] = [os.fspath(path) for path in (data if isinstance(data, list) else [data])]
             native = _gpugraph.Graph.from_files(context._opened(), paths, options, bool(directed), folder)
             self._adopt(native, context, None)
             return
-        for name, value in [("format", format), ("skip_lines", skip_lines), ("first_id", first_id)]:
+        strings = None if ids == "number" else ids
+        for_files = [("format", format), ("skip_lines", skip_lines), ("first_id", first_id), ("ids", strings)]
+        for name, value in for_files:
             if value is not None:
                 raise UsageError(f"{name} is for files, found edges in memory: leave it out")
         edges = edges_of(data, columns, weights)
@@ -161,13 +165,11 @@ class Graph:
 
     def _adopt(self, native: _gpugraph.Graph, context: Context, labels: Optional[NDArray[Any]]) -> None:
         self._native: Optional[_gpugraph.Graph] = native
-        self._labels = labels
-        self._numbers: Optional[dict[Any, int]] = None
         figures = native.figures()
         vertices, self._edges, self._isolated, self._loops, self._duplicates, self._max_degree, before = figures
         self._vertices = vertices
         self._is_directed, self._is_weighted = native.is_directed(), native.is_weighted()
-        self._rows = Rows(vertices + before, before, native.ids(), labels)
+        self._rows = Rows(vertices + before, before, native.ids(), native.labels() if labels is None else labels)
         context._graphs.add(self)
 
     def _opened(self) -> _gpugraph.Graph:
@@ -239,22 +241,18 @@ class Graph:
             row = int(self._rows.sparse.searchsorted(vertex))
             if row < len(self._rows.sparse) and self._rows.sparse[row] == vertex:
                 return row
-        elif self._labels is None:
+        elif not self._rows.has_labels:
             if self._rows.before <= vertex < self._rows.count:
                 return int(vertex)
-        elif vertex in self._by_label():
-            return self._by_label()[vertex]
+        else:
+            found = self._rows.find(vertex)
+            if found is not None:
+                return found
         raise InputError(f"vertex {vertex!r}: expected one of the graph's {self._vertices} vertices; check the id")
-
-    def _by_label(self) -> dict[Any, int]:
-        if self._numbers is None:
-            labels: Iterable[Any] = () if self._labels is None else self._labels.tolist()
-            self._numbers = {label: number for number, label in enumerate(labels)}
-        return self._numbers
 
     def _id(self, vertex: Any) -> int:
         """Returns the id by which the library knows a vertex."""
-        if self._labels is not None:
+        if self._rows.has_labels:
             return self.row(vertex)
         if isinstance(vertex, bool) or not hasattr(vertex, "__index__"):
             raise UsageError(f"source: expected the id of a vertex, a whole number, found {vertex!r}")

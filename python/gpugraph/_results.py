@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Optional
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy as np
+
+from . import _gpugraph
+from ._sources import object_array
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -13,34 +16,55 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
 class Rows:
-    """The ids of rows."""
+    """The ids of rows: numbers from ``before`` on, those in ``sparse``, or labels.
 
-    #: Number of rows.
-    count: int
-    #: Rows at the top that are of no vertex: 1 if ids count from 1.
-    before: int = 0
-    #: The id of each row if ids are sparse.
-    sparse: Optional[NDArray[np.uint64]] = None
-    #: The label of each row if the caller's vertices are not numbers from 0.
-    labels: Optional[NDArray[Any]] = None
+    ``count`` is the number of rows, and ``before`` of those at the top that are of no vertex: 1 if ids count from 1.
+    ``labels`` are an array, or the strings that a graph keeps, which become an array when it is first asked for.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        before: int = 0,
+        sparse: Optional[NDArray[np.uint64]] = None,
+        labels: Union[NDArray[Any], _gpugraph.Labels, None] = None,
+    ) -> None:
+        self.count, self.before, self.sparse = count, before, sparse
+        self.has_labels = labels is not None
+        self._labels = labels
+        self._numbers: Optional[dict[Any, int]] = None
+
+    def labels(self) -> NDArray[Any]:
+        """Returns the label of each row, if there are labels."""
+        if isinstance(self._labels, _gpugraph.Labels):
+            self._labels = object_array(self._labels.all())
+        assert self._labels is not None
+        return self._labels
+
+    def find(self, label: Any) -> Optional[int]:
+        """Returns the row of a label, if there are labels; None if there is no such row."""
+        if isinstance(self._labels, _gpugraph.Labels):
+            return self._labels.find(label.encode("utf-8", "surrogateescape")) if isinstance(label, str) else None
+        if self._numbers is None:
+            self._numbers = {label: number for number, label in enumerate(self.labels().tolist())}
+        return self._numbers.get(label)
 
     def ids(self) -> NDArray[Any]:
         """Returns the id or label of each row, without those of no vertex."""
-        if self.labels is not None:
-            return self.labels
+        if self.has_labels:
+            return self.labels()
         if self.sparse is not None:
             return self.sparse
         return np.arange(self.before, max(self.count, self.before), dtype=np.uint64)
 
     def of(self, values: NDArray[Any]) -> NDArray[Any]:
         """Returns the ids or labels of vertices. A vertex that is none, -1, gets None if there are labels."""
-        if self.labels is None:
+        if not self.has_labels:
             return values
         found = np.full(len(values), None, dtype=object)
         known = values >= 0
-        found[known] = self.labels[values[known]]
+        found[known] = self.labels()[values[known]]
         return found
 
 

@@ -8,7 +8,7 @@ use gpugraph::sssp::{Distances, EdgeWeights};
 use gpugraph::{GraphBuilder, Weights, bfs, dfs, sssp, triangles};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyBytes, PyTuple};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -17,6 +17,23 @@ use std::sync::Arc;
 pub struct Graph {
     graph: OfProcess<gpugraph::Graph>,
     context: Py<Context>,
+}
+
+/// The strings of the vertices of a graph.
+#[pyclass(frozen, module = "gpugraph._gpugraph")]
+pub struct Labels(gpugraph::Labels);
+
+#[pymethods]
+impl Labels {
+    /// All strings in order. Bytes that are no UTF-8 are escaped as by `os.fsdecode`.
+    fn all<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.0.iter().map(|label| PyBytes::new(py, label).call_method1("decode", ("utf-8", "surrogateescape"))).collect()
+    }
+
+    /// The number of the vertex with this string; None if there is none.
+    fn find(&self, label: &[u8]) -> Option<u64> {
+        self.0.find(label)
+    }
 }
 
 /// Names or numbers of columns of a text file.
@@ -39,6 +56,8 @@ struct FileOptions {
     first_id: Option<u32>,
     #[pyo3(item)]
     weights: String,
+    #[pyo3(item)]
+    ids: String,
 }
 
 fn built(
@@ -75,6 +94,13 @@ impl Graph {
     ) -> PyResult<Graph> {
         let weights = options.weights.parse::<Weights>().map_err(|why| errors::usage(py, &why))?;
         let mut builder = paths.iter().fold(gpugraph::Graph::builder(), GraphBuilder::input).weights(weights);
+        builder = match options.ids.as_str() {
+            "number" => builder,
+            "string" => builder.string_ids(),
+            other => {
+                return Err(errors::usage(py, &format!("ids: expected \"number\" or \"string\", found {other:?}")));
+            }
+        };
         if let Some(format) = &options.format {
             builder = builder.format(format);
         }
@@ -153,6 +179,11 @@ impl Graph {
 
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.graph.ids().map(|ids| lent::<u64, _>(py, ids)).transpose()
+    }
+
+    /// The strings of the vertices, if the input has strings as ids.
+    fn labels(&self) -> Option<Labels> {
+        self.graph.labels().map(Labels)
     }
 
     /// Triangles, wedges, transitivity and seconds.

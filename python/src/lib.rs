@@ -37,6 +37,7 @@ fn _gpugraph(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_class::<context::Context>()?;
     module.add_class::<graph::Graph>()?;
+    module.add_class::<graph::Labels>()?;
     module.add_function(wrap_pyfunction!(listrank::rank, module)?)?;
     module.add_function(wrap_pyfunction!(listrank::rank_file, module)?)?;
     module.add_class::<job::Job>()

@@ -104,6 +104,39 @@ def test_distances_are_those_of_python(context: gpugraph.Context) -> None:
         assert paths.distances.dtype == (np.float64 if weights.dtype == np.float64 else np.uint64)
 
 
+def test_strings_in_files_are_labels(tmp_path: Path, context: gpugraph.Context) -> None:
+    random = np.random.default_rng(6)
+    names = [f"név {number}" for number in range(60)]
+    weights = random.random(len(EDGES)).tolist()
+    file = tmp_path / "roads.csv"
+    lines = [f'"{names[u]}",{names[v]},{weight!r}\n' for (u, v), weight in zip(EDGES, weights)]
+    file.write_text("from,to,length\n" + "".join(lines), encoding="utf-8")
+    expected = nx.Graph()
+    for (u, v), weight in zip(EDGES, weights):
+        u, v = names[u], names[v]
+        if not expected.has_edge(u, v) or weight < expected[u][v]["weight"]:
+            expected.add_edge(u, v, weight=weight)
+    with gpugraph.Context() as own:
+        graph = gpugraph.Graph(file, ids="string", columns=["from", "to", "length"], weights="f64", context=own)
+        start = names[EDGES[0][0]]
+        assert graph.row(start) == sorted(expected).index(start)
+        paths = graph.sssp(start, validate=True)
+        triangles = graph.triangles()
+        for absent in ("nobody", 3, None):
+            with pytest.raises(gpugraph.errors.InputError):
+                graph.bfs(absent)
+    # Results know their labels after the graph is closed.
+    assert paths.to_dict() == nx.single_source_dijkstra_path_length(expected, start)
+    expected.remove_edges_from(nx.selfloop_edges(expected))
+    assert triangles.to_dict() == nx.triangles(expected)
+    frame = paths.to_pandas()
+    assert sorted(frame.index if frame.index.dtype == object else frame["id"]) == sorted(expected)
+    with pytest.raises(gpugraph.errors.UsageError):
+        gpugraph.Graph(PAIRS, ids="string")
+    with pytest.raises(gpugraph.errors.UsageError):
+        gpugraph.Graph(file, ids="words")
+
+
 def test_lists_files_matrices_and_tables(tmp_path: Path, context: gpugraph.Context) -> None:
     check(gpugraph.Graph(EDGES, context=context))
     file = tmp_path / "edges.txt"

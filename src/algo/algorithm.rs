@@ -1,9 +1,9 @@
 //! The trait that every algorithm implements.
 
-use super::cost::{Cost, Crew};
+use super::cost::{Cost, RankResources};
 use super::input::{Input, ResultsOf, SizeOf};
 use super::run::Run;
-use super::sources::Named;
+use super::sources::NamedVertex;
 use super::verify::{StoredUnits, Verdict};
 use crate::chart::Figure;
 use crate::error::Result;
@@ -52,7 +52,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     }
 
     /// Returns the vertices that the table names. If the input lacks one, the job is refused before rows are made.
-    fn named(&self) -> Vec<Named> {
+    fn named_vertices(&self) -> Vec<NamedVertex> {
         Vec::new()
     }
 
@@ -79,7 +79,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     /// Returns the host memory in bytes that the algorithm needs while a GPU computes on rows that stay in memory and
     /// never become files. The rows themselves are not counted. `sizes` are upper bounds of the blocks' sizes, and
     /// `bytes` is the GPU memory left for the algorithm. Returns `None` if the algorithm can't compute this way.
-    fn beside_rows(&self, _layout: &Layout, _sizes: &[BlockSize], _bytes: u64) -> Option<u64> {
+    fn extra_host_bytes(&self, _layout: &Layout, _sizes: &[BlockSize], _bytes: u64) -> Option<u64> {
         None
     }
 
@@ -91,7 +91,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
 
     /// Returns the memory, disk space, exchange and time that the algorithm takes on an input of size `size`. The
     /// result is an upper bound if `size` is one.
-    fn cost(&self, size: SizeOf<'_, '_, Self::Input>, crew: &Crew) -> Cost;
+    fn cost(&self, size: SizeOf<'_, '_, Self::Input>, resources: &RankResources) -> Cost;
 
     /// Computes one trial, or finishes the trial that an earlier run began. Collective: all ranks must call it.
     ///

@@ -75,7 +75,7 @@ impl GraphSize<'_> {
 /// The ranks that compute a task, and the resources of each. Every node has the same number of ranks, and every rank the
 /// same number of threads.
 #[derive(Debug, Clone, Copy)]
-pub struct Crew {
+pub struct RankResources {
     /// Number of ranks that share the work.
     pub ranks: usize,
     /// Number of nodes on which the ranks run.
@@ -96,7 +96,7 @@ pub struct Crew {
     pub format: OutputFormat,
 }
 
-impl Crew {
+impl RankResources {
     /// Returns the number of threads of all ranks together.
     pub fn all_threads(&self) -> f64 {
         (self.ranks * self.threads) as f64

@@ -29,7 +29,7 @@ pub struct Lease<'a> {
 }
 
 /// The chosen device, with the engine that was prepared for it.
-pub enum Chosen<G, C> {
+pub enum ChosenDevice<G, C> {
     /// This rank computes on its GPU, with this engine.
     Gpu(G),
     /// All ranks compute on their CPUs, with this engine.
@@ -60,7 +60,7 @@ impl<'a> Devices<'a> {
         is_local: bool,
         gpu: impl FnOnce(Lease<'a>) -> Result<G>,
         cpu: impl FnOnce() -> Result<C>,
-    ) -> Result<Chosen<G, C>> {
+    ) -> Result<ChosenDevice<G, C>> {
         let comm = self.comm;
         let workspace = self.workspace.map(|workspace| workspace.lock().unwrap_or_else(PoisonError::into_inner));
         let some = comm.any(workspace.is_some());
@@ -87,16 +87,16 @@ impl<'a> Devices<'a> {
                 return Err(gpu.and_then(Result::err).unwrap_or_else(why));
             }
             drop(gpu);
-            return cpu().map(Chosen::Cpu);
+            return cpu().map(ChosenDevice::Cpu);
         }
         let reports = reports_for_node(comm, gpu.is_none());
         match gpu {
-            Some(gpu) => gpu.map(Chosen::Gpu),
+            Some(gpu) => gpu.map(ChosenDevice::Gpu),
             None => {
                 if reports {
                     tracing::warn!("no GPU on {}: computing is left to the ranks that have one", host::name());
                 }
-                Ok(Chosen::Nothing)
+                Ok(ChosenDevice::Nothing)
             }
         }
     }

@@ -45,8 +45,8 @@ pub mod verify;
 pub mod weights;
 
 pub use algorithm::{Algorithm, Answer, Needs, Trial, TrialOf};
-pub use cost::{Cost, Crew, GraphSize, ListSize};
-pub use device::{Chosen, Devices, Lease};
+pub use cost::{Cost, GraphSize, ListSize, RankResources};
+pub use device::{ChosenDevice, Devices, Lease};
 pub use input::{ByInput, InputRef, SizeRef};
 pub use run::Run;
 pub use task::{Entry, Outcome, Task};

@@ -1,8 +1,8 @@
 //! Graphs for tests: as sets of neighbours, and as rows in memory.
 
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::graph::degrees::DegreeSummary;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::graph::half::Half;
 use crate::graph::host_block::{HostBlock, MemoryBlock};
 use crate::graph::ids::FirstId;
@@ -65,11 +65,11 @@ impl Model {
     }
 
     /// Makes the rows of a half in memory, in blocks of about `target` entries.
-    fn half(&self, half: Half, target: u64) -> Catalogue {
+    fn half(&self, half: Half, target: u64) -> BlockStore {
         let layout = Layout::of_half(&self.runs, target, half, self.direction);
         let row = |row: u64| {
             let v = self.direction.vertex(row as u32);
-            let all = if row as u32 == self.direction.row(v, Way::Out) { &self.heads } else { &self.tails };
+            let all = if row as u32 == self.direction.row(v, EdgeDirection::Out) { &self.heads } else { &self.tails };
             let keeps = move |w: &&u32| if half == Half::Lower { **w < v } else { **w > v };
             all[v as usize].iter().filter(keeps).copied().collect::<Vec<u32>>()
         };
@@ -89,18 +89,18 @@ impl Model {
             sizes.push(BlockSize { rows: rows.len() as u64, entries });
             blocks.push(MemoryBlock::Local(block));
         }
-        Catalogue::in_memory(layout, sizes, blocks, true)
+        BlockStore::in_memory(layout, sizes, blocks, true)
     }
 
     pub fn graph(&self, folder: &Path, target: u64) -> Graph {
-        let catalogue = self.half(Half::Lower, target);
+        let block_store = self.half(Half::Lower, target);
         let ids = self.map.len() as u64;
         let info = InputInfo {
             weights: None,
-            edges: catalogue.edges(),
+            edges: block_store.edges(),
             loops: 0,
             first_loop: None,
-            distinct_at_most: catalogue.edges(),
+            distinct_at_most: block_store.edges(),
             vertices: ids,
             declared: false,
             largest: None,
@@ -112,21 +112,22 @@ impl Model {
             degrees: Vec::new(),
             direction: self.direction,
             sparse: false,
+            names: false,
             checksum: 0,
             identity: 0,
             content: 7,
             bytes: 0,
             source: "a test".into(),
         };
-        let blocks = catalogue.len() as u64;
+        let blocks = block_store.len() as u64;
         let stored = StoreInfo {
-            edges: catalogue.edges(),
+            edges: block_store.edges(),
             blocks,
             degrees: false,
             summary: DegreeSummary::default(),
             weights: None,
         };
-        let mut graph = Graph::new(folder.to_owned(), info, stored, catalogue);
+        let mut graph = Graph::new(folder.to_owned(), info, stored, block_store);
         graph.set_upper(self.half(Half::Upper, target)).unwrap();
         graph
     }

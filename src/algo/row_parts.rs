@@ -2,7 +2,7 @@
 
 use super::team::{Parts, gathered};
 use crate::error::Result;
-use crate::graph::catalogue::{Catalogue, Unpacked};
+use crate::graph::block_store::{BlockStore, Unpacked};
 use crate::graph::csr::Block;
 use crate::process::signals;
 use std::ops::Range;
@@ -28,7 +28,7 @@ pub struct RowPart<'a> {
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
 pub fn check_rows<S: Send, F: Send>(
-    rows: &Catalogue,
+    rows: &BlockStore,
     threads: usize,
     state: impl Fn() -> S + Sync,
     work: impl Fn(&RowPart<'_>, &mut S) -> Result<(), F> + Sync,

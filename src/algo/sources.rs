@@ -4,6 +4,7 @@ use crate::error::{At, Error, Result};
 use crate::graph::ids::{DenseId, FirstId, InputId, RawId, Vertex};
 use crate::jobfile::{Diagnostics, Field, Key};
 use crate::prepare::dictionary::{self, Dictionary};
+use crate::prepare::names::NameList;
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, InputInfo};
 use crate::prepare::relabel;
@@ -22,7 +23,7 @@ pub struct Sources(pub Vec<InputId>);
 /// The key `sources`, which several tables have.
 pub const SOURCES: Key<Sources> = Key::new(
     "sources",
-    ("an id, or a list such as [1, 5]", "none"),
+    ("an id, or a list such as [1, 5] or [\"one\", \"two\"]", "none"),
     "sources by the input's ids, in place of `roots`",
     Sources::default,
     Sources::read,
@@ -31,7 +32,7 @@ pub const SOURCES: Key<Sources> = Key::new(
 impl Sources {
     /// Reads a list of ids, and refuses an id that occurs twice.
     fn read(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Sources> {
-        let ids: Vec<InputId> = field.integers::<u64>(0..=u64::MAX, diagnostics)?.into_iter().map(InputId).collect();
+        let ids = field.ids(diagnostics)?;
         if ids.is_empty() {
             field.error("expected a vertex to begin at, such as [1], found none", diagnostics);
             return None;
@@ -49,8 +50,8 @@ impl Sources {
         Some(Sources(ids))
     }
 
-    /// Returns the sources as [`Named`] vertices.
-    pub fn named(&self) -> Vec<Named> {
+    /// Returns the sources as [`NamedVertex`] vertices.
+    pub fn named_vertices(&self) -> Vec<NamedVertex> {
         self.0.iter().map(|&id| ("source", id)).collect()
     }
 
@@ -64,7 +65,7 @@ impl Sources {
 }
 
 /// A vertex that a table names: its role there, such as `source`, and its id.
-pub type Named = (&'static str, InputId);
+pub type NamedVertex = (&'static str, InputId);
 
 /// Returns the vertex of each id that a table names in the role `what`, or `None` for an id without edges. On a sparse
 /// graph it looks up ids in the list of those that occur.
@@ -76,7 +77,7 @@ pub fn vertices(ids: &[InputId], what: &'static str, graph: &Graph) -> Result<Ve
     let Graph { folder, info, .. } = graph;
     let order = order::map(folder, info.content)?;
     let map = order.ids()?;
-    let named: Vec<Named> = ids.iter().map(|&id| (what, id)).collect();
+    let named: Vec<NamedVertex> = ids.iter().map(|&id| (what, id)).collect();
     let vertex = |dense: DenseId| relabel::vertex(map, dense);
     Ok(dense(&named, folder, info)?.into_iter().map(vertex).collect())
 }
@@ -86,7 +87,7 @@ pub fn vertices(ids: &[InputId], what: &'static str, graph: &Graph) -> Result<Ve
 /// # Errors
 /// [`Error::Input`] for an id that the graph does not have; [`Error::Corrupt`] and [`Error::Io`] from reading the list
 /// of sparse ids.
-pub fn dense(named: &[Named], folder: &Path, info: &InputInfo) -> Result<Vec<DenseId>> {
+pub fn dense(named: &[NamedVertex], folder: &Path, info: &InputInfo) -> Result<Vec<DenseId>> {
     if named.is_empty() {
         return Ok(Vec::new());
     }
@@ -97,22 +98,35 @@ pub fn dense(named: &[Named], folder: &Path, info: &InputInfo) -> Result<Vec<Den
         // A header may declare more vertices than fit 32-bit ids. The vertices beyond have no edge.
         None => (id < info.vertices).then(|| DenseId(u32::try_from(id).unwrap_or(u32::MAX))),
     };
-    let found = |&named: &Named| info.first_id.raw(named.1).and_then(dense).ok_or_else(|| unknown(named, "", info));
+    let names = match info.names {
+        true => Some(NameList::open(folder, info.identity)?),
+        false => None,
+    };
+    let find = |id: InputId| match (id, &names) {
+        (InputId::Number(number), None) => info.first_id.raw(number).and_then(dense),
+        (InputId::Name(name), Some(names)) => names.lines().find(name.text().as_bytes()).map(|row| DenseId(row as u32)),
+        _ => None,
+    };
+    let found = |&named: &NamedVertex| find(named.1).ok_or_else(|| unknown(named, "", info));
     named.iter().map(found).collect()
 }
 
 /// Returns the error for a named vertex that the input does not have. `why` is empty, or continues a text such as "the
 /// source 3".
-pub fn unknown((what, id): Named, why: &str, info: &InputInfo) -> Error {
-    let expected = match info.largest_id().filter(|_| !info.sparse) {
+pub fn unknown((what, id): NamedVertex, why: &str, info: &InputInfo) -> Error {
+    let expected = match info.largest_id().filter(|_| !info.sparse && !info.names) {
         Some(largest) => format!("a vertex of {}, whose ids are {} to {largest}", info.source, info.first_id.0),
         None => format!("a vertex of {}", info.source),
     };
     let remedy = match (info.counts_from_one, info.first_id) {
-        (false, _) => format!("{what}s are ids as the input has them"),
-        (true, FirstId(0)) if id.0 > 0 => format!(
+        _ if info.names && matches!(id, InputId::Number(_)) => {
+            format!("ids are strings here: write \"{id}\" with quotes")
+        }
+        _ if !info.names && matches!(id, InputId::Name(_)) => "ids are numbers here: write them without quotes".into(),
+        (false, _) => "ids are those of the input".to_owned(),
+        (true, FirstId(0)) if let InputId::Number(number @ 1..) = id => format!(
             "ids count from 0 here: node {id} of the file is {}; or set first_id = 1 in [input] to keep the ids of the file",
-            id.0 - 1
+            number - 1
         ),
         (true, FirstId(0)) => "ids count from 0 here".to_owned(),
         (true, _) => "ids count from 1 here, as in the file (first_id = 1 in [input])".to_owned(),

@@ -1,10 +1,10 @@
 //! Tasks of a job, and entries of the registry. Both stand for algorithms without their types.
 
 use super::algorithm::{Algorithm, Answer, Needs};
-use super::cost::{Cost, Crew};
+use super::cost::{Cost, RankResources};
 use super::input::{ByInput, Input, InputRef, ResultsRef, SizeRef};
 use super::run::Run;
-use super::sources::Named;
+use super::sources::NamedVertex;
 use super::verify::{StoredUnits, Verdict};
 use crate::chart::Figure;
 use crate::error::{Error, Result};
@@ -32,8 +32,8 @@ pub trait Task: Debug + Send + Sync {
     fn table(&self) -> Value;
     /// Calls [`Algorithm::needs`].
     fn needs(&self) -> Needs;
-    /// Calls [`Algorithm::named`].
-    fn named(&self) -> Vec<Named>;
+    /// Calls [`Algorithm::named_vertices`].
+    fn named_vertices(&self) -> Vec<NamedVertex>;
     /// Calls [`Algorithm::refuses`].
     fn refuses(&self, direction: Direction) -> Option<&'static str>;
     /// Calls [`Algorithm::programs`].
@@ -42,12 +42,12 @@ pub trait Task: Debug + Send + Sync {
     fn units(&self, size: u64) -> u64;
     /// Calls [`Algorithm::least_gpu_memory`].
     fn least_gpu_memory(&self, size: SizeRef<'_, '_>, ranks: usize) -> Option<u64>;
-    /// Calls [`Algorithm::beside_rows`].
-    fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64>;
+    /// Calls [`Algorithm::extra_host_bytes`].
+    fn extra_host_bytes(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64>;
     /// Calls [`Algorithm::takes_packed`].
     fn takes_packed(&self, vertices: u64, edges: u64, bytes: u64) -> bool;
     /// Calls [`Algorithm::cost`]. Returns the default cost for an input of the other kind.
-    fn cost(&self, size: SizeRef<'_, '_>, crew: &Crew) -> Cost;
+    fn cost(&self, size: SizeRef<'_, '_>, resources: &RankResources) -> Cost;
     /// Calls [`Algorithm::run`]. Collective: all ranks must call it.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ pub trait Task: Debug + Send + Sync {
     /// Errors of [`Algorithm::verify_units`].
     fn verify_units(&self, units: &StoredUnits<'_>, found: Option<&Value>) -> Result<String>;
     /// Calls [`Algorithm::answer`]. The answer is a question mark if another version wrote the result.
-    fn answer(&self, found: &Value, how: &Value) -> Answer;
+    fn answer(&self, found: &Value, details: &Value) -> Answer;
     /// Calls [`Algorithm::figures_so_far`].
     fn figures_so_far(&self, units: &[Record], total: u64) -> Vec<Figure>;
 }
@@ -113,8 +113,8 @@ impl<A: Algorithm> Task for Erased<A> {
         self.0.needs()
     }
 
-    fn named(&self) -> Vec<Named> {
-        self.0.named()
+    fn named_vertices(&self) -> Vec<NamedVertex> {
+        self.0.named_vertices()
     }
 
     fn refuses(&self, direction: Direction) -> Option<&'static str> {
@@ -133,16 +133,16 @@ impl<A: Algorithm> Task for Erased<A> {
         self.0.least_gpu_memory(A::Input::pick(size)?, ranks)
     }
 
-    fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
-        self.0.beside_rows(layout, sizes, bytes)
+    fn extra_host_bytes(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
+        self.0.extra_host_bytes(layout, sizes, bytes)
     }
 
     fn takes_packed(&self, vertices: u64, edges: u64, bytes: u64) -> bool {
         self.0.takes_packed(vertices, edges, bytes)
     }
 
-    fn cost(&self, size: SizeRef<'_, '_>, crew: &Crew) -> Cost {
-        A::Input::pick(size).map(|size| self.0.cost(size, crew)).unwrap_or_default()
+    fn cost(&self, size: SizeRef<'_, '_>, resources: &RankResources) -> Cost {
+        A::Input::pick(size).map(|size| self.0.cost(size, resources)).unwrap_or_default()
     }
 
     fn run(&self, input: InputRef<'_>, run: &mut Run<'_>) -> Result<Outcome> {
@@ -153,10 +153,10 @@ impl<A: Algorithm> Task for Erased<A> {
     fn verify(
         &self,
         results: ResultsRef<'_, '_>,
-        (found, how): (&Value, &Value),
+        (found, details): (&Value, &Value),
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
-        match trial::<A>(found, how) {
+        match trial::<A>(found, details) {
             Ok((output, details)) => self.0.verify(of_kind::<A, _, _>(results)?, (&output, &details), verdict),
             Err(e) => verdict.note(A::NAME, Err(e)),
         }
@@ -166,9 +166,9 @@ impl<A: Algorithm> Task for Erased<A> {
         self.0.verify_units(units, found.map(output::<A>).transpose()?.as_ref())
     }
 
-    fn answer(&self, found: &Value, how: &Value) -> Answer {
+    fn answer(&self, found: &Value, details: &Value) -> Answer {
         match output::<A>(found) {
-            Ok(output) => self.0.answer(&output, read(how, A::NAME, "details are").ok().as_ref()),
+            Ok(output) => self.0.answer(&output, read(details, A::NAME, "details are").ok().as_ref()),
             Err(_) => Answer { main: format!("{} ?", A::NAME), more: "done".into(), block: None },
         }
     }
@@ -192,8 +192,8 @@ fn output<A: Algorithm>(found: &Value) -> Result<A::Output> {
 }
 
 /// Parses a result and its details from the manifest.
-fn trial<A: Algorithm>(found: &Value, how: &Value) -> Result<(A::Output, A::Details)> {
-    Ok((output::<A>(found)?, read(how, A::NAME, "details are")?))
+fn trial<A: Algorithm>(found: &Value, details: &Value) -> Result<(A::Output, A::Details)> {
+    Ok((output::<A>(found)?, read(details, A::NAME, "details are")?))
 }
 
 /// Parses a result, or the details of a result, from the manifest.

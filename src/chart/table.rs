@@ -172,7 +172,7 @@ impl Table {
 
     /// Joins tables with the same rows side by side. The first column, which names the rows, is taken from the first
     /// table only.
-    pub fn beside<'a>(tables: impl Iterator<Item = &'a Table>) -> Table {
+    pub fn side_by_side<'a>(tables: impl Iterator<Item = &'a Table>) -> Table {
         let mut all = Table::default();
         for table in tables {
             let skipped = usize::from(!all.columns.is_empty());

@@ -96,12 +96,12 @@ pub fn end_with(error: &Error) -> ! {
                 // Print the error first, because a launcher that is asked to stop may not leave the other ranks enough
                 // time.
                 report(comm, error);
-                comm.into_iter().for_each(|comm| comm.meet(STOP_WAIT, &|| ()));
+                comm.into_iter().for_each(|comm| comm.barrier_within(STOP_WAIT, &|| ()));
                 leave();
             }
             (Error::Stopped(_), _) => {
                 // After this barrier rank 0 is about to end the job.
-                comm.into_iter().for_each(|comm| comm.meet(SAVE_WAIT - STOP_WAIT, &watch));
+                comm.into_iter().for_each(|comm| comm.barrier_within(SAVE_WAIT - STOP_WAIT, &watch));
                 wait(STOP_WAIT, &watch);
                 if ending {
                     leave();

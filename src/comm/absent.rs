@@ -30,7 +30,7 @@ impl Ranks {
         }
     }
 
-    pub(super) fn place(&self) -> &RankPosition {
+    pub(super) fn position(&self) -> &RankPosition {
         match *self {}
     }
 
@@ -42,7 +42,7 @@ impl Ranks {
         match *self {}
     }
 
-    pub(super) fn meet(&self, _at_most: Duration, _meanwhile: &dyn Fn()) {
+    pub(super) fn barrier_within(&self, _at_most: Duration, _meanwhile: &dyn Fn()) {
         match *self {}
     }
 

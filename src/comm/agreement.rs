@@ -11,12 +11,12 @@ use serde::de::DeserializeOwned;
 ///
 /// # Errors
 /// Errors of `decide`.
-pub fn agreed<T: Serialize + DeserializeOwned>(comm: &Comm, decide: impl FnOnce() -> Result<T>) -> Result<T> {
+pub fn on_leader<T: Serialize + DeserializeOwned>(comm: &Comm, decide: impl FnOnce() -> Result<T>) -> Result<T> {
     if comm.ranks() == 1 {
         return decide();
     }
     let wrong = |e| Error::internal("send a decision to other ranks", e);
-    if comm.leads() {
+    if comm.is_leader() {
         let decided = decide()?;
         comm.broadcast(serde_json::to_vec(&decided).map_err(wrong)?);
         Ok(decided)

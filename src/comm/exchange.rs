@@ -163,7 +163,7 @@ impl<'a> Outbox<'a> {
 }
 
 /// Runs the exchange of a job of one rank, which sends messages only to itself.
-pub(super) fn alone<T>(
+pub(super) fn run_single<T>(
     limits: MessageLimits,
     work: impl FnOnce(&Outbox<'_>) -> Result<T>,
     take: TakeMessage<'_>,
@@ -175,13 +175,13 @@ pub(super) fn alone<T>(
 
 /// Runs the exchange on one of several ranks, with one thread for the work and several threads that take messages.
 /// Messages go through shared memory if all ranks share some, else through MPI.
-pub(super) fn among<T: Send>(
+pub(super) fn run_among<T: Send>(
     ranks: &Ranks,
     limits: MessageLimits,
     work: impl FnOnce(&Outbox<'_>) -> Result<T> + Send,
     take: TakeMessage<'_>,
 ) -> Result<(T, ExchangeTraffic)> {
-    let (started, place) = (Instant::now(), ranks.place());
+    let (started, place) = (Instant::now(), ranks.position());
     let carrier: Box<dyn Carrier + '_> = match Rings::open(ranks, limits.ring(place.ranks)) {
         Some(rings) => Box::new(rings),
         None => ranks.pool(limits)?,

@@ -1,6 +1,6 @@
 //! Trait for sending the messages of rounds, either through shared memory or through MPI.
 
-use super::waiting::Waiting;
+use super::round_backoff::RoundBackoff;
 
 /// Number of 64-bit words that each rank sends to all ranks in [`super::Rounds::gather`].
 pub(super) const NUMBERS: usize = 7;
@@ -21,7 +21,7 @@ pub(super) struct Arrived<'a> {
 /// are buffers for one message each.
 pub(super) trait LinkSlots: Send {
     /// Returns the maximum number of bytes in a message.
-    fn room(&self) -> usize;
+    fn capacity(&self) -> usize;
 
     /// Writes `bytes` into the next message to rank `to`, from byte `at` of the message on. Returns false if no slot is
     /// free for the message.
@@ -39,12 +39,12 @@ pub(super) trait LinkSlots: Send {
 
     /// Returns true if all messages of this rank are sent without further calls to MPI. After a round the rank may
     /// compute for a long time without calling MPI.
-    fn settled(&mut self) -> bool {
+    fn all_sent(&mut self) -> bool {
         true
     }
 
     /// Returns the numbers of every rank, indexed by rank. Collective.
-    fn gather_numbers(&mut self, mine: RankNumbers, waiting: &mut Waiting) -> Vec<RankNumbers>;
+    fn gather_numbers(&mut self, mine: RankNumbers, backoff: &mut RoundBackoff) -> Vec<RankNumbers>;
 
     /// Closes the links. After a failure (`failed`) messages may still be in flight.
     fn close(&mut self, _failed: bool) {}

@@ -20,17 +20,17 @@ mod carrier;
 mod exchange;
 mod launch;
 mod link_slots;
+mod round_backoff;
 mod rounds;
 mod share;
 mod shared_number;
 mod shm;
 #[cfg(test)]
 mod tests;
-mod waiting;
 mod work_stealing;
 
 pub use abort::{end_with, report_panics};
-pub use agreement::{agreed, is_first_of, reports_for_node};
+pub use agreement::{is_first_of, on_leader, reports_for_node};
 pub use exchange::{ExchangeTraffic, MessageLimits, Outbox};
 pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shorten_start};
 pub use rounds::{Round, Rounds};
@@ -95,7 +95,7 @@ impl Comm {
     }
 
     /// Returns the communicator of a process that works by itself, whatever started it.
-    pub fn alone() -> Comm {
+    pub fn single() -> Comm {
         Comm::Solo
     }
 
@@ -138,7 +138,7 @@ impl Comm {
     pub fn rank(&self) -> usize {
         match self {
             Comm::Solo => 0,
-            Comm::Mpi(ranks) => ranks.place().rank,
+            Comm::Mpi(ranks) => ranks.position().rank,
         }
     }
 
@@ -146,12 +146,12 @@ impl Comm {
     pub fn ranks(&self) -> usize {
         match self {
             Comm::Solo => 1,
-            Comm::Mpi(ranks) => ranks.place().ranks,
+            Comm::Mpi(ranks) => ranks.position().ranks,
         }
     }
 
     /// Returns true on rank 0, which writes the files that a job has only once.
-    pub fn leads(&self) -> bool {
+    pub fn is_leader(&self) -> bool {
         self.rank() == 0
     }
 
@@ -159,7 +159,7 @@ impl Comm {
     pub fn local_rank(&self) -> usize {
         match self {
             Comm::Solo => 0,
-            Comm::Mpi(ranks) => ranks.place().local_rank,
+            Comm::Mpi(ranks) => ranks.position().local_rank,
         }
     }
 
@@ -167,7 +167,7 @@ impl Comm {
     pub fn local_ranks(&self) -> usize {
         match self {
             Comm::Solo => 1,
-            Comm::Mpi(ranks) => ranks.place().local_ranks,
+            Comm::Mpi(ranks) => ranks.position().local_ranks,
         }
     }
 
@@ -175,7 +175,7 @@ impl Comm {
     pub fn nodes(&self) -> usize {
         match self {
             Comm::Solo => 1,
-            Comm::Mpi(ranks) => ranks.place().nodes,
+            Comm::Mpi(ranks) => ranks.position().nodes,
         }
     }
 
@@ -348,8 +348,8 @@ impl Comm {
     ) -> Result<(T, ExchangeTraffic)> {
         let limits = limits.checked()?;
         match self {
-            Comm::Solo => exchange::alone(limits, work, &take),
-            Comm::Mpi(ranks) => exchange::among(ranks, limits, work, &take),
+            Comm::Solo => exchange::run_single(limits, work, &take),
+            Comm::Mpi(ranks) => exchange::run_among(ranks, limits, work, &take),
         }
     }
 
@@ -412,9 +412,9 @@ impl Comm {
 
     /// Waits until every rank has called this function, but at most `at_most`. Calls `meanwhile` again and again while
     /// it waits. It is only for ending a job: no collective operation may follow.
-    fn meet(&self, at_most: std::time::Duration, meanwhile: &dyn Fn()) {
+    fn barrier_within(&self, at_most: std::time::Duration, meanwhile: &dyn Fn()) {
         if let Comm::Mpi(ranks) = self {
-            ranks.meet(at_most, meanwhile);
+            ranks.barrier_within(at_most, meanwhile);
         }
     }
 

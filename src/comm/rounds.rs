@@ -3,15 +3,15 @@
 //!
 //! In a round, every rank may send words to every rank. The round ends on a rank when the rank has received all words
 //! that any rank sent to it. Ranks are never more than one round apart. A rank that waits for others polls for some 50
-//! µs (3 ms after [`Rounds::stay_awake`]), then yields its core, then sleeps for up to a millisecond at a time. Without
-//! shared memory it polls only a few times, because each poll is a call to MPI. A signal does not end a wait: the rank
-//! that notices the signal ends the job.
+//! µs (3 ms after [`Rounds::poll_longer`]), then yields its core, then sleeps for up to a millisecond at a time.
+//! Without shared memory it polls only a few times, because each poll is a call to MPI. A signal does not end a wait:
+//! the rank that notices the signal ends the job.
 #![allow(unsafe_code)] // a view of words as numbers
 
 use super::link_slots::{Arrived, LinkSlots, RankNumbers};
 use super::mpi::Ranks;
+use super::round_backoff::RoundBackoff;
 use super::shm::RingLinks;
-use super::waiting::Waiting;
 use crate::error::{Error, Result};
 use crate::memory::{Number, bytes_of};
 use crate::process::traffic;
@@ -31,29 +31,29 @@ struct RoundLinks {
     slots: Box<dyn LinkSlots>,
     /// For each rank, the number of bytes written so far to the next message to it.
     filled: Vec<usize>,
-    waiting: Waiting,
+    backoff: RoundBackoff,
 }
 
 impl RoundLinks {
     fn open(ranks: &Arc<Ranks>, link: usize) -> RoundLinks {
-        let (link, place) = (link.clamp(LINK_BYTES[0], LINK_BYTES[1]), ranks.place());
-        let (slots, waiting): (Box<dyn LinkSlots>, _) = match RingLinks::open(ranks, link) {
-            Some(links) => (Box::new(links), Waiting::in_memory(place.local_ranks)),
-            None => (ranks.windows(link), Waiting::for_messages(place.local_ranks)),
+        let (link, place) = (link.clamp(LINK_BYTES[0], LINK_BYTES[1]), ranks.position());
+        let (slots, backoff): (Box<dyn LinkSlots>, _) = match RingLinks::open(ranks, link) {
+            Some(links) => (Box::new(links), RoundBackoff::in_memory(place.local_ranks)),
+            None => (ranks.windows(link), RoundBackoff::for_messages(place.local_ranks)),
         };
-        RoundLinks { slots, filled: vec![0; place.ranks], waiting }
+        RoundLinks { slots, filled: vec![0; place.ranks], backoff }
     }
 
     /// Writes words to the next message to rank `to`, as many as it has room for, and sends it once it is full.
     /// Returns the number of words written.
     fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
-        let (room, filled) = (self.slots.room(), &mut self.filled[to]);
-        let count = ((room - *filled) / size_of::<T>()).min(words.len());
+        let (capacity, filled) = (self.slots.capacity(), &mut self.filled[to]);
+        let count = ((capacity - *filled) / size_of::<T>()).min(words.len());
         if count == 0 || !self.slots.write(to, *filled, bytes_of(&words[..count])) {
             return 0;
         }
         *filled += count * size_of::<T>();
-        if *filled + size_of::<T>() > room {
+        if *filled + size_of::<T>() > capacity {
             self.slots.publish(to, std::mem::take(filled), false);
         }
         count
@@ -86,9 +86,9 @@ impl RoundLinks {
     /// Takes a step of the back-off, unless there was progress (`moved`).
     fn wait_unless(&mut self, moved: bool) {
         if moved {
-            self.waiting.reset();
+            self.backoff.reset();
         } else {
-            self.waiting.take();
+            self.backoff.take();
         }
     }
 }
@@ -137,8 +137,8 @@ impl Rounds {
     /// Makes every later wait poll for some milliseconds before it yields the core, if each rank of the machine has a
     /// core. It is for ranks that wait while their GPUs compute. A rank that sleeps would wake too late to keep up with
     /// the others.
-    pub fn stay_awake(&mut self) {
-        self.links.iter_mut().for_each(|links| links.waiting.stay_awake());
+    pub fn poll_longer(&mut self) {
+        self.links.iter_mut().for_each(|links| links.backoff.poll_longer());
     }
 
     /// Begins a round of messages whose words have 4 or 8 bytes. If the returned [`Round`] is dropped before it is
@@ -186,9 +186,9 @@ impl Rounds {
         self.begin_operation()?;
         let lines = match &mut self.links {
             None => vec![mine],
-            Some(RoundLinks { slots, waiting, .. }) => {
-                waiting.reset();
-                slots.gather_numbers(mine, waiting)
+            Some(RoundLinks { slots, backoff, .. }) => {
+                backoff.reset();
+                slots.gather_numbers(mine, backoff)
             }
         };
         self.unfinished = false;
@@ -303,8 +303,8 @@ impl<T: Number> Round<'_, T> {
             }
             moved |= rounds.pull(take)?;
             let Some(links) = &mut rounds.links else { break };
-            if rounds.open_to.is_empty() && rounds.open_from.is_empty() && links.slots.settled() {
-                links.waiting.reset();
+            if rounds.open_to.is_empty() && rounds.open_from.is_empty() && links.slots.all_sent() {
+                links.backoff.reset();
                 break;
             }
             links.wait_unless(moved);

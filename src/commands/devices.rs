@@ -40,7 +40,7 @@ pub struct Mpi {
 }
 
 /// Detects the devices of this machine. It never fails: missing parts are described in the result.
-pub fn look() -> MachineDevices {
+pub fn detect() -> MachineDevices {
     let memory = host::memory();
     MachineDevices {
         host: host::name(),
@@ -104,7 +104,7 @@ impl fmt::Display for MachineDevices {
 mod tests {
     #[test]
     fn every_part_is_reported_on_any_machine() {
-        let devices = super::look();
+        let devices = super::detect();
         assert!(devices.cores > 0 && devices.memory > 0);
         assert!(!devices.cuda.gpus.is_empty() || !devices.cuda.missing.is_empty());
         let text = devices.to_string();

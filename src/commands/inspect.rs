@@ -1,7 +1,7 @@
 //! The commands that inspect jobs and machines without running anything (plan, status, verify, devices), and clean
 //! and man.
 
-use super::cli::{CleanArgs, Cli, DevicesArgs, LookArgs, PlanArgs};
+use super::cli::{CleanArgs, Cli, DevicesArgs, InspectArgs, PlanArgs};
 use crate::algo::Verdict;
 use crate::error::{Error, Result};
 use crate::job::plan::resources::Resources;
@@ -32,15 +32,15 @@ pub fn plan(args: &PlanArgs) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Usage`] for a mistake, or if no job has run there; [`Error::Corrupt`] for a damaged manifest.
-pub fn status(args: &LookArgs) -> Result<()> {
-    print(&status::look(&JobPlace::of(&args.place, &args.set)?)?, args.json)
+pub fn status(args: &InspectArgs) -> Result<()> {
+    print(&status::read_status(&JobPlace::of(&args.place, &args.set)?)?, args.json)
 }
 
 /// `gpugraph verify`: prints a line for each check. A failed check does not stop the others.
 ///
 /// # Errors
 /// The error of the first failed check: [`Error::Corrupt`] or [`Error::Validation`].
-pub fn verify(args: &LookArgs) -> Result<()> {
+pub fn verify(args: &InspectArgs) -> Result<()> {
     let place = JobPlace::of(&args.place, &args.set)?;
     let mut verdict = Verdict::new(|check| if args.json { Ok(()) } else { print(check, false) });
     verify::verify(&place, &mut verdict)?;
@@ -53,7 +53,7 @@ pub fn verify(args: &LookArgs) -> Result<()> {
 /// # Errors
 /// [`Error::Io`] if stdout can't be written.
 pub fn devices(args: &DevicesArgs) -> Result<()> {
-    print(&crate::commands::devices::look(), args.json)
+    print(&crate::commands::devices::detect(), args.json)
 }
 
 /// `gpugraph clean`: removes files of a workdir that can be rebuilt, and prints which.

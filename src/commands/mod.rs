@@ -9,15 +9,17 @@ pub mod inspect;
 mod lists;
 pub mod report;
 mod run;
+mod strings;
 pub mod submit;
 
 use self::cli::{Cli, Command, ConvertArgs};
+use self::strings::Numbered;
 use crate::comm;
 use crate::convert::{self, Converted, StreamCopy, Target};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
-use crate::formats::weights::Unread;
-use crate::formats::{AskedWeights, Format, Input, TextOptions, Watch};
+use crate::formats::weights::UnreadColumns;
+use crate::formats::{Format, Input, TextOptions, Watch, WeightsOption};
 use crate::job::context::Watched;
 use crate::job::plan::resources::threads;
 use crate::process::progress::{Progress, StageProgress, Unit};
@@ -88,22 +90,28 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     }
     let from = format_named(args.from.as_deref(), "--from")?;
     let format = output_format(&args.output, args.to.as_deref(), "--to")?;
-    let text = TextOptions { columns: args.columns.clone().unwrap_or_default(), skip_lines: args.skip_lines };
+    let (columns, ids) = (args.columns.clone().unwrap_or_default(), args.ids);
+    let text = TextOptions { columns, skip_lines: args.skip_lines, ids };
     let copy = Stream::of(&args.input).map(|stream| copied(&stream, from, &args.output)).transpose()?;
     let input = match &copy {
         Some(copy) => copy.input()?,
         None => job::input::find(std::slice::from_ref(&args.input), from, args.recursive)?,
     };
     let input = input.with_text(text)?;
+    convert::refuse_overlap(&input, &args.output)?;
+    let numbered =
+        if input.has_names() { Some(Numbered::new(&input, &args.output, threads(args.threads))?) } else { None };
+    let input = numbered.iter().fold(input, |input, numbered| numbered.input(input));
     let done = shown("convert", input.bytes(), |watch, _| {
         let target = Target { format, weights: args.weights, memory: convert::MEMORY };
         warn_of_weights(&input, target, args.columns.is_none());
         convert::convert_as(&input, &args.output, target, threads(args.threads), watch)
     });
     let done = done.map_err(|e| match &copy {
-        Some(copy) => copy.blame(e),
+        Some(copy) => copy.name_stream(e),
         None => e,
     })?;
+    numbered.iter().try_for_each(|numbered| numbered.write_list(&args.output))?;
     print_summary(&args.output, done);
     Ok(())
 }
@@ -122,7 +130,7 @@ fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<Stream
 /// Warns about weights that the output format can't hold, and about columns that may be weights but are not read.
 fn warn_of_weights(input: &Input, target: Target, by_default: bool) {
     let Target { format, weights, .. } = target;
-    if weights != AskedWeights::Auto {
+    if weights != WeightsOption::Auto {
         return;
     }
     // Errors of a file are reported when it is read.
@@ -130,7 +138,7 @@ fn warn_of_weights(input: &Input, target: Target, by_default: bool) {
         Ok(true) if !format.writes_weights() => {
             tracing::warn!("{}: has weights, which {format} does not hold; they are left out", input.name());
         }
-        Ok(false) if by_default && let Some(Unread { found, remedy }) = input.unread() => {
+        Ok(false) if by_default && let Some(UnreadColumns { found, remedy }) = input.unread() => {
             tracing::warn!("{}: {found} are left out; {remedy}", input.name());
         }
         _ => {}

@@ -65,7 +65,7 @@ fn pictures(page: &Page, folder: &Path) -> Result<()> {
 /// side by side, because each of them has a row for each run.
 fn csv(page: &Page, workdirs: usize) -> String {
     match page.sections.first().filter(|_| workdirs > 1) {
-        Some(section) => Table::beside(section.tables.iter().map(|(_, table)| table)).csv(),
+        Some(section) => Table::side_by_side(section.tables.iter().map(|(_, table)| table)).csv(),
         None => page.csv(),
     }
 }

@@ -28,7 +28,7 @@ pub unsafe fn run(args: &RunArgs) -> Result<()> {
     {
         // SAFETY: as above; since then only a file was read.
         unsafe {
-            gpu::see_one(job.run.gpu, local_rank);
+            gpu::restrict_to_one(job.run.gpu, local_rank);
             gpu::shorten_start(comm::launched_local_ranks().unwrap_or(1));
         }
     }
@@ -36,12 +36,12 @@ pub unsafe fn run(args: &RunArgs) -> Result<()> {
     job.iter().filter(|_| several).for_each(|job| device::wake(job, !comm::launched_later()));
     let started = Instant::now();
     let comm = Comm::open()?;
-    log::init(args.log_format, args.quiet, comm.leads());
+    log::init(args.log_format, args.quiet, comm.is_leader());
     tracing::debug!(ranks = comm.ranks(), seconds = started.elapsed().as_secs_f64(), "ranks have met");
     let job = job?;
     let workdir = job.workdir.clone();
     let report = job::run::run(job, StartOptions { fresh: args.fresh, wait: args.wait }, &comm)?;
-    if comm.leads() {
+    if comm.is_leader() {
         // The answer is in report.json already, so a closed stdout is no reason to fail.
         let _ = stdout::print(report.answer(&workdir));
     }

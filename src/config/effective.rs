@@ -11,9 +11,9 @@ pub(super) fn text(root: &TomlTable, overrides: &[String], diagnostics: &Diagnos
         return diagnostics.text(0).to_owned();
     }
     let mut text = String::new();
-    for given in overrides {
+    for setting in overrides {
         // The override is quoted, because a line break in it would end the comment.
-        text.push_str(&format!("# --set {}\n", quoted(given)));
+        text.push_str(&format!("# --set {}\n", quoted(setting)));
     }
     for entry in &root.entries {
         let Some(table) = entry.node.as_table() else { continue };

@@ -11,7 +11,8 @@ pub(super) const SOURCES: [&str; 9] =
 
 /// Keys whose effect shows in the opened input, so that their text does not matter: format and columns of each file,
 /// weights, direction and first id. For example, `format = "u32"` adds nothing for a file that ends in `.u32`.
-const KNOWN_FROM_INPUT: [&str; 7] = ["format", "weights", "columns", "skip_lines", "recursive", "directed", "first_id"];
+const KNOWN_FROM_INPUT: [&str; 8] =
+    ["format", "weights", "columns", "skip_lines", "ids", "recursive", "directed", "first_id"];
 
 /// Keys of `[input]` on which no result depends.
 const PLAN_KEYS: [&str; 1] = ["expect"];
@@ -37,7 +38,7 @@ impl InputKeys {
 
     /// Returns the keys of `[input]` that change how the input is read without showing in the opened input, each as
     /// `KEY = VALUE`.
-    pub fn beside_input(&self) -> impl Iterator<Item = String> {
+    pub fn reading_keys(&self) -> impl Iterator<Item = String> {
         let is_known = |key: &str| SOURCES.contains(&key) || KNOWN_FROM_INPUT.contains(&key);
         self.0.iter().filter(move |(key, _)| !is_known(key)).map(|(key, value)| format!("{key} = {value}"))
     }

@@ -25,7 +25,7 @@ pub(super) mod job {
 pub(super) mod input {
     use super::Key;
     use super::MOST_SKIPPED;
-    use crate::formats::{AskedWeights, Columns};
+    use crate::formats::{Columns, IdKind, WeightsOption};
     use crate::graph::ids::FirstId;
 
     const NONE: &str = "none";
@@ -40,8 +40,8 @@ pub(super) mod input {
         ("u32 | u64 | text | mtx | metis | gr | graph500 | npy | npz | sg | wsg | parquet | auto", "\"auto\""),
         "format of the files; auto goes by the ending",
     );
-    pub const WEIGHTS: Key<AskedWeights> =
-        Key::choice("weights", &AskedWeights::NAMED, "type of the weights to read; auto is as the file has them");
+    pub const WEIGHTS: Key<WeightsOption> =
+        Key::choice("weights", &WeightsOption::NAMED, "type of the weights to read; auto is as the file has them");
     pub const COLUMNS: Key<Columns> = Key::new(
         "columns",
         ("[2, 3] | [2, 3, 4] | [\"src\", \"dst\"] | auto", "\"auto\""),
@@ -55,6 +55,11 @@ pub(super) mod input {
         "lines to skip at the top of each file of text",
         || None,
         |field, diagnostics| field.integer(0..=MOST_SKIPPED, diagnostics).map(Some),
+    );
+    pub const IDS: Key<IdKind> = Key::choice(
+        "ids",
+        &IdKind::NAMED,
+        "what the ids of text and Parquet are; strings are numbered in the order of their bytes, as `out/ids.txt` lists them",
     );
     pub const PREPARED: Key<()> =
         Key::of_field("prepared", ("a path", NONE), "the workdir of a job that kept its graph");

@@ -49,7 +49,7 @@ pub(super) fn input(
     formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format))));
     let format_field = section.get("format");
     let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
-    let of_graphs = GRAPH_KEYS.into_iter().chain(weighted::KINDS).chain(["skip_lines", "weights"]);
+    let of_graphs = GRAPH_KEYS.into_iter().chain(weighted::KINDS).chain(["skip_lines", "ids", "weights"]);
     for field in of_graphs.filter_map(|key| section.get(key)) {
         field.refuse("is for graphs, and this job ranks a list", diagnostics);
     }

@@ -99,7 +99,7 @@ fn supersede(root: &mut TomlTable, source: usize, keys: &[(&str, TextSpan)]) {
         ruled_out.extend(SOURCES.iter().filter(|key| **key != named));
         // Options for files, and the expected size, apply only to `path`.
         ruled_out.extend(
-            ["format", "columns", "skip_lines", "weights", "recursive", "expect"]
+            ["format", "columns", "skip_lines", "ids", "weights", "recursive", "expect"]
                 .into_iter()
                 .filter(|_| named != "path"),
         );

@@ -11,7 +11,7 @@ use super::InputKeys;
 use crate::algo::{Needs, Task};
 use crate::error::{Error, Result};
 use crate::formats::input::memory::MemoryEdges;
-use crate::formats::{AskedWeights, TextOptions};
+use crate::formats::{TextOptions, WeightsOption};
 use crate::generate::WeightedSpec;
 use crate::graph::direction::Direction;
 use crate::graph::ids::FirstId;
@@ -147,7 +147,7 @@ pub enum InputSpec {
         text: TextOptions,
         /// `weights`: the type of the weights to read for tasks that need weights.
         #[serde(default)]
-        weights: AskedWeights,
+        weights: WeightsOption,
     },
     /// `prepared`: the workdir of a job that kept its graph.
     Prepared(PathBuf),
@@ -178,12 +178,12 @@ impl InputSpec {
         matches!(self, InputSpec::ListFile { .. } | InputSpec::List(_) | InputSpec::MemoryList(_))
     }
 
-    /// Returns the type of the weights to read for tasks that need weights; [`AskedWeights::Auto`] if the input is not
+    /// Returns the type of the weights to read for tasks that need weights; [`WeightsOption::Auto`] if the input is not
     /// a set of files.
-    pub fn weights(&self) -> AskedWeights {
+    pub fn weights(&self) -> WeightsOption {
         match self {
             InputSpec::Files { weights, .. } => *weights,
-            _ => AskedWeights::Auto,
+            _ => WeightsOption::Auto,
         }
     }
 

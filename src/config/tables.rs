@@ -35,6 +35,7 @@ const JOB_TABLES: [TableInfo; 5] = [
             &input::WEIGHTS,
             &input::COLUMNS,
             &input::SKIP_LINES,
+            &input::IDS,
             &input::PREPARED,
             &input::KRONECKER,
             &input::UNIFORM,

@@ -8,7 +8,7 @@ use super::inline::InlineTable;
 use super::spec::{Device, Expect, InputSpec, Job, Limits, Output, Random, Run};
 use super::{InputKeys, keys, list, name, tables, weighted};
 use crate::algo::{ALGORITHMS, Task};
-use crate::formats::{AskedWeights, Columns, Format, TextOptions};
+use crate::formats::{Columns, Format, IdKind, TextOptions, WeightsOption};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
 use crate::graph::direction::Direction;
 use crate::jobfile::diagnostics::Diagnostics;
@@ -144,8 +144,12 @@ fn input(root: &TomlTable, environment: Environment<'_>, diagnostics: &mut Diagn
             other.refuse(&format!("and {first} ({at}) exclude each other: a job has one of them"), diagnostics);
         }
         let of_files = [keys::input::COLUMNS.field(&section), keys::input::SKIP_LINES.field(&section)];
-        let of_files =
-            of_files.into_iter().chain([format_field, weights_field, keys::input::RECURSIVE.field(&section)]);
+        let of_files = of_files.into_iter().chain([
+            keys::input::IDS.field(&section),
+            format_field,
+            weights_field,
+            keys::input::RECURSIVE.field(&section),
+        ]);
         for field in of_files.flatten().filter(|_| sources.iter().all(|(key, _)| *key != "path")) {
             field.refuse(&format!("is for input.path, and this job has {}", first.name), diagnostics);
         }
@@ -218,7 +222,7 @@ fn check_weights_are_read(
 ) {
     let reads = |task: &&Arc<dyn Task>| task.needs().weights;
     if let Some(field) = keys::input::WEIGHTS.field(&Section::of(root, "input"))
-        && input.is_some_and(|input| input.weights() == AskedWeights::None)
+        && input.is_some_and(|input| input.weights() == WeightsOption::None)
         && let Some(task) = tasks.iter().find(reads)
     {
         let name = task.name();
@@ -230,14 +234,17 @@ fn check_weights_are_read(
 /// `columns`.
 fn text(section: &Section<'_>, format: Option<&str>, diagnostics: &mut Diagnostics) -> TextOptions {
     let (columns, skip_lines) = (keys::input::COLUMNS.field(section), keys::input::SKIP_LINES.field(section));
+    let ids = keys::input::IDS.field(section);
     let options = TextOptions {
         columns: keys::input::COLUMNS.read_or_default(section, diagnostics),
         skip_lines: keys::input::SKIP_LINES.read_or_default(section, diagnostics),
+        ids: keys::input::IDS.read_or_default(section, diagnostics),
     };
     if let Some(format) = format.filter(|format| *format != Format::Text.name()) {
         let columns = columns.filter(|_| options.columns != Columns::Auto && format != Format::Parquet.name());
         let skip_lines = skip_lines.filter(|_| options.skip_lines.unwrap_or(0) > 0);
-        for (field, what) in [(columns, "text and Parquet"), (skip_lines, "text")] {
+        let ids = ids.filter(|_| options.ids == IdKind::String && format != Format::Parquet.name());
+        for (field, what) in [(columns, "text and Parquet"), (ids, "text and Parquet"), (skip_lines, "text")] {
             if let Some(field) = field {
                 field.refuse(&format!("is for {what}, and input.format is \"{format}\""), diagnostics);
             }

@@ -37,7 +37,7 @@ pub fn write_list(
     threads: usize,
     watch: &dyn Watch,
 ) -> Result<WrittenList> {
-    apart(source, out)?;
+    refuse_overlap(source, out)?;
     let elements = source.length_watched(threads, watch)?;
     if format == ListFormat::I32 && elements > MAX_NARROW {
         let expected = format!("at most {MAX_NARROW} elements for i32");
@@ -90,7 +90,7 @@ fn in_order(
 }
 
 /// Refuses an output that is the file of the input, under any name.
-fn apart(source: &ListSource, out: &Path) -> Result<()> {
+fn refuse_overlap(source: &ListSource, out: &Path) -> Result<()> {
     let id = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
     match (source.path(), id(&target(out)?)) {
         (Some(path), Some(there)) if id(path) == Some(there) => {

@@ -35,7 +35,7 @@ mod writing;
 use std::path::Path;
 
 use crate::error::{Error, Result};
-use crate::formats::{AskedWeights, Format, Input, UseOfDirection, Watch, WeightType, Weights};
+use crate::formats::{Format, Input, UseOfDirection, Watch, WeightType, Weights, WeightsOption};
 use crate::process::host;
 use crate::size;
 use crate::store::replace::target;
@@ -91,7 +91,7 @@ pub fn room_for(out: &Path, bytes: u64) -> Result<()> {
 ///
 /// # Errors
 /// [`Error::Usage`], and the errors of [`writable`].
-pub fn apart(input: &Input, out: &Path) -> Result<()> {
+pub fn refuse_overlap(input: &Input, out: &Path) -> Result<()> {
     let target = target(out)?;
     match input.naming(&target) {
         Some(named) => {
@@ -107,9 +107,9 @@ pub fn apart(input: &Input, out: &Path) -> Result<()> {
 pub struct Target {
     /// The format of the file.
     pub format: Format,
-    /// The weights to write, if the format can store weights. With [`AskedWeights::Auto`] they are the weights of the
+    /// The weights to write, if the format can store weights. With [`WeightsOption::Auto`] they are the weights of the
     /// input.
-    pub weights: AskedWeights,
+    pub weights: WeightsOption,
     /// Memory in bytes for the lists of METIS, see [`MEMORY`].
     pub memory: u64,
 }
@@ -123,7 +123,7 @@ pub struct Target {
 /// Bad input, including ids and weights that the format can't store; an error if the file can't be written; and any
 /// error that the watch returns.
 pub fn convert(input: &Input, out: &Path, format: Format, threads: usize, watch: &dyn Watch) -> Result<Converted> {
-    convert_as(input, out, Target { format, weights: AskedWeights::Auto, memory: MEMORY }, threads, watch)
+    convert_as(input, out, Target { format, weights: WeightsOption::Auto, memory: MEMORY }, threads, watch)
 }
 
 /// Like [`convert`], with the chosen weights, and with `target.memory` bytes for the lists of METIS. With less memory
@@ -141,7 +141,7 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
             "{out}: gpugraph reads {format} but can't write it; choose npy, or another format"
         )));
     }
-    apart(input, out)?;
+    refuse_overlap(input, out)?;
     // METIS has no direction.
     let of_direction = if format == Format::Metis { UseOfDirection::Dropped } else { UseOfDirection::Written };
     let input = &input.clone().with_chunk(CHUNK).with_use_of_direction(of_direction);

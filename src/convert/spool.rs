@@ -39,7 +39,7 @@ impl StreamCopy {
         };
         let copied = stream.open()?.copy_to(&copy._locked, &mut |_| (), &|| watch.advance(0), &full)?;
         if copied.bytes == 0 {
-            return Err(stream.nothing_came());
+            return Err(stream.empty_stream_error());
         }
         copy.packing = match copied.packing {
             // The name decides, so that a stream is refused if its name says that it is packed and it is not.
@@ -54,12 +54,12 @@ impl StreamCopy {
     /// # Errors
     /// Bad input if the bytes are not in the format.
     pub fn input(&self) -> Result<Input> {
-        Input::spooled(&self.path, self.format, self.packing, self.name.clone()).map_err(|e| self.blame(e))
+        Input::spooled(&self.path, self.format, self.packing, self.name.clone()).map_err(|e| self.name_stream(e))
     }
 
     /// Turns an error about the copy into an error about the stream that was copied.
-    pub fn blame(&self, error: Error) -> Error {
-        error.came_by(&self.path, &self.name)
+    pub fn name_stream(&self, error: Error) -> Error {
+        error.name_stream(&self.path, &self.name)
     }
 }
 

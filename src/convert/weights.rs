@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::counts::{HeaderCounts, count};
 use crate::error::{Error, Result};
 use crate::formats::part::weights_path;
-use crate::formats::{AskedWeights, Format, Input, Packing, Watch, WeightType, Weights};
+use crate::formats::{Format, Input, Packing, Watch, WeightType, Weights, WeightsOption};
 
 /// Returns the type of the weights to write, and the counts of a pass over the edges if one was made to find the type.
 ///
@@ -16,12 +16,12 @@ use crate::formats::{AskedWeights, Format, Input, Packing, Watch, WeightType, We
 pub(super) fn decide(
     input: &Input,
     out: &Path,
-    (format, asked): (Format, AskedWeights),
+    (format, weights_option): (Format, WeightsOption),
     threads: usize,
     watch: &dyn Watch,
 ) -> Result<(Option<WeightType>, Option<HeaderCounts>)> {
     if !format.writes_weights() {
-        return match asked.named() {
+        return match weights_option.named() {
             None => Ok((None, None)),
             Some(_) => {
                 let out = out.display();
@@ -31,8 +31,8 @@ pub(super) fn decide(
             }
         };
     }
-    let may_have = asked != AskedWeights::None && input.may_have_weights()?;
-    match asked.named() {
+    let may_have = weights_option != WeightsOption::None && input.may_have_weights()?;
+    match weights_option.named() {
         Some(kind) if may_have => Ok((Some(kind), None)),
         Some(_) => Err(input.lacks_weights()),
         None if may_have => {
@@ -55,7 +55,7 @@ pub(super) fn weights_file(input: &Input, out: &Path, format: Format, weights: b
     let path = weights_path(out, Packing::of(out));
     let id = |path: &Path| path.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
     let there = id(&path);
-    let is_read = |beside: PathBuf| there.is_some() && id(&beside) == there;
+    let is_read = |sibling: PathBuf| there.is_some() && id(&sibling) == there;
     if input.parts().iter().filter_map(|part| part.weights_path()).any(is_read) {
         return Err(Error::Usage(format!(
             "{}: has the weights of the input; write to a file with another name",

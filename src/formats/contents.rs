@@ -5,10 +5,10 @@ use std::path::Path;
 
 use crate::error::{At, Error};
 use crate::formats::bytes::tokens::{excerpt, has_lone_return, lone_return};
-pub(crate) use crate::formats::foreign::MARK;
-use crate::formats::foreign::{Foreign, parquet_remedy};
 use crate::formats::format::packed_ending;
 use crate::formats::packing::{self, Decoder};
+pub(crate) use crate::formats::unsupported::MARK;
+use crate::formats::unsupported::{UnsupportedFormat, parquet_remedy};
 use crate::formats::{Fault, Format, HEAD, Packing, Part, typed};
 
 /// The first and the last bytes of a Parquet file.
@@ -120,7 +120,9 @@ pub(crate) fn of_another_kind(path: &Path, packing: Packing, start: &[u8]) -> Op
         );
         return Some(("an array of numpy".into(), remedy));
     }
-    Foreign::of(start).filter(|kind| kind.distinctive).map(|kind| (kind.name.into(), kind.remedy(path, packing)))
+    UnsupportedFormat::of(start)
+        .filter(|kind| kind.distinctive)
+        .map(|kind| (kind.name.into(), kind.remedy(path, packing)))
 }
 
 fn in_utf_8(encoding: &str) -> String {
@@ -128,7 +130,7 @@ fn in_utf_8(encoding: &str) -> String {
 }
 
 /// Returns the error for a file whose first bytes contradict its format or packing; `None` if they fit.
-pub(super) fn instead(part: &Part) -> Option<Error> {
+pub(super) fn wrong_format_error(part: &Part) -> Option<Error> {
     let (path, packing) = (&part.path, part.packing);
     let another = || another(part, &start_of(path, packing)).map(|fault| fault.at(path, At::File));
     not_packed(path, packing).or_else(another)
@@ -144,7 +146,7 @@ pub(crate) fn not_packed(path: &Path, packing: Packing) -> Option<Error> {
     let bare = whole.strip_suffix(end).unwrap_or("OUT");
     let plain = || format!("take {end} off its name: mv {whole} {bare}");
     let (found, remedy) = match packing::of_bytes(&start) {
-        Packing::Plain => match Foreign::of(&start) {
+        Packing::Plain => match UnsupportedFormat::of(&start) {
             Some(kind) => (kind.name.into(), kind.remedy(path, Packing::Plain)),
             None if wide_encoding(&start).is_some() || is_printed(&start) => {
                 ("text that is not packed".into(), plain())
@@ -202,7 +204,7 @@ pub(super) fn another(part: &Part, prefix: &[u8]) -> Option<Fault> {
     if packing != Packing::Plain && !believed {
         return fault(&stream(packing), renamed(&part.path, packing));
     }
-    if let Some(kind) = Foreign::by_bytes(part, start) {
+    if let Some(kind) = UnsupportedFormat::by_bytes(part, start) {
         return fault(kind.name, kind.remedy(&part.path, part.packing));
     }
     (!format.is_lines() && is_text(start)).then(|| {

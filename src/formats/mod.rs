@@ -13,13 +13,14 @@
 //! | `part`, `options` | a file of an input, and how its lines and columns are read |
 //! | `scan` | the pass: chunks of plain files, blocks of packed ones; the cache for the next pass; its result |
 //! | `pass` | what the threads of a pass share: the layout of each file, and the share of a rank |
+//! | `names` | ids that are strings |
 //! | `sink`, `head` | where parsers put edges; what a header says |
 //! | `bytes` | mapped files, files that are read, and the numbers and lines in them |
 //! | `text` | detection of how a text file is laid out; the parsers of lines, which `mtx` and `gr` use, too |
 //! | `binary`, `graph500`, `metis` | the other parsers |
 //! | `arrays` | numpy files, and serialized graphs of the GAP Benchmark Suite |
 //! | `parquet` | Apache Parquet tables |
-//! | `contents`, `foreign` | detection of what a file contains if its first bytes do not match its format |
+//! | `contents`, `unsupported` | detection of what a file contains if its first bytes do not match its format |
 //! | `suspect` | detection of pairs whose type differs from what their file name says |
 //! | `weights` | the types of weights, and which numbers are valid weights |
 //! | `packing` | decompression |
@@ -28,7 +29,6 @@ mod arrays;
 mod binary;
 pub(crate) mod bytes;
 pub(crate) mod contents;
-pub mod foreign;
 mod format;
 mod gr;
 mod graph500;
@@ -36,6 +36,7 @@ mod head;
 pub mod input;
 mod metis;
 mod mtx;
+pub mod names;
 mod options;
 pub(crate) mod packing;
 #[cfg(feature = "parquet")]
@@ -49,6 +50,7 @@ mod scan;
 mod sink;
 mod suspect;
 mod text;
+pub mod unsupported;
 pub mod weights;
 
 pub(crate) use bytes::fault::{Fault, Stop};
@@ -60,20 +62,21 @@ pub(crate) use format::{ending, typed};
 pub(crate) use head::{Directions, HEAD, Head};
 pub use input::Input;
 pub use input::estimate::{largest_in, largest_of_arrays};
-pub use input::files::Look;
+pub use input::files::FileSearch;
 pub use input::generated::EdgeGenerator;
-pub use options::{Columns, TextOptions};
+pub use names::{FindNames, NameBatch};
+pub use options::{Columns, IdKind, TextOptions};
 pub use part::Part;
 pub(crate) use part::UseOfDirection;
 pub(crate) use pass::layout::{BodyLayout, FileHead};
 pub use pass::share::Share;
 pub(crate) use pass::state::ScanState;
 pub use scan::input_cache::{CacheUse, InputCache, Slab};
-pub use scan::seen::{Halves, Scan, Seen};
+pub use scan::share_result::{Halves, Scan, ShareResult};
 pub(crate) use sink::Sink;
-pub use weights::{AskedWeights, WeightType, Weights};
+pub use weights::{WeightType, Weights, WeightsOption};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::process::signals;
 
 /// Whether this build reads Parquet.
@@ -125,6 +128,14 @@ pub trait Visitor: Send {
     /// [`WeightType::words`] words, the lower half first.
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()>;
 
+    /// Processes a batch of edges whose ids are strings, in a pass that has no numbers for them.
+    ///
+    /// # Errors
+    /// An internal error, unless the visitor takes strings.
+    fn visit_names(&mut self, _names: &NameBatch) -> Result<()> {
+        Err(Error::internal("read edges", "their ids are strings without numbers"))
+    }
+
     /// Called when this visitor has visited all edges of chunk `chunk` (a range of a file, or of its unpacked bytes).
     /// In [`Input::scan_ordered`] chunks are numbered from 0 without gaps in the order of the input, and threads take
     /// them in that order. So a visitor that waits here for its turn can restore the order of the input.
@@ -140,6 +151,10 @@ pub trait Visitor: Send {
 impl<V: Visitor + ?Sized> Visitor for &mut V {
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
         (**self).visit(edges, weights)
+    }
+
+    fn visit_names(&mut self, names: &NameBatch) -> Result<()> {
+        (**self).visit_names(names)
     }
 
     fn chunk_done(&mut self, chunk: u64) -> Result<()> {

@@ -18,6 +18,19 @@ pub struct TextOptions {
     /// Number of lines to skip at the top of each file, not counting comments and blank lines. With `None` no line is
     /// skipped, and a first line that looks like counts is refused.
     pub skip_lines: Option<u64>,
+    /// What the ids are.
+    pub ids: IdKind,
+}
+
+/// What the ids of text and tables are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IdKind {
+    /// Whole numbers.
+    #[default]
+    Number,
+    /// Strings, which are numbered in the order of their bytes.
+    String,
 }
 
 /// The columns of the two ids and, optionally, of the weight.
@@ -35,9 +48,14 @@ pub enum Columns {
 
 impl TextOptions {
     /// Returns true if files are read with these options as with the defaults.
-    pub fn say_nothing(&self) -> bool {
-        self.columns == Columns::Auto && self.skip_lines.unwrap_or(0) == 0
+    pub fn are_default(&self) -> bool {
+        self.columns == Columns::Auto && self.skip_lines.unwrap_or(0) == 0 && self.ids == IdKind::Number
     }
+}
+
+impl IdKind {
+    /// The values of `[input] ids` and `convert --ids`.
+    pub const NAMED: [(&'static str, IdKind); 2] = [("number", IdKind::Number), ("string", IdKind::String)];
 }
 
 impl Columns {
@@ -81,6 +99,15 @@ fn distinct<T: PartialEq>(columns: &[T]) -> Result<(), String> {
         2 | 3 if !twice => Ok(()),
         2 | 3 => Err("the same column is given twice".into()),
         count => Err(format!("expected the columns of two ids and perhaps that of a weight, found {count}")),
+    }
+}
+
+impl FromStr for IdKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let kind = IdKind::NAMED.into_iter().find(|(name, _)| *name == text).map(|(_, kind)| kind);
+        kind.ok_or_else(|| "expected number or string".into())
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use crate::error::{At, Error, Result};
 use crate::formats::format::ending;
 use crate::formats::packing::Decoder;
-use crate::formats::{Format, Packing, TextOptions};
+use crate::formats::{Format, IdKind, Packing, TextOptions};
 
 /// A file of an input.
 #[derive(Debug, Clone)]
@@ -169,8 +169,9 @@ impl Part {
     /// because the same bytes give other edges if they are read in another way.
     pub fn reading(&self) -> String {
         let name = self.format.name();
+        let ids = if self.text.ids == IdKind::String { " ids string" } else { "" };
         if self.format == Format::Parquet {
-            return format!("{name} columns {}", self.text.columns);
+            return format!("{name} columns {}{ids}", self.text.columns);
         }
         // The numbers are versions of the reader. Version 2 of npz reads csc matrices by columns; version 3 of text
         // reads triples.
@@ -178,7 +179,7 @@ impl Part {
             Format::Npz => format!("{name} 2"),
             Format::Text => {
                 let skip = self.text.skip_lines.unwrap_or(0);
-                format!("{name} 3 columns {} skip_lines {skip}", self.text.columns)
+                format!("{name} 3 columns {} skip_lines {skip}{ids}", self.text.columns)
             }
             _ => name.into(),
         }

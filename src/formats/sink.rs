@@ -1,11 +1,12 @@
 //! Gathers the edges of a parser into batches for a visitor, and counts them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::formats::bytes::tokens::excerpt;
 use crate::formats::weights::{Mistake, NONE_LACKING, Weight};
-use crate::formats::{Edges, Fault, Stop, Visitor, WeightType, Weights};
+use crate::formats::{Edges, Fault, FindNames, NameBatch, Stop, Visitor, WeightType, Weights};
 
 /// Number of edges in a batch of a text format. A batch takes 64 KiB with 64-bit ids or 32 KiB with 32-bit ids, so it
 /// stays in the L2 cache.
@@ -29,6 +30,11 @@ pub(crate) struct Sink<'v, V: Visitor> {
     /// The error for the first integer weight that f32 can't represent exactly. Whether the weights are f32 is known
     /// only after all were seen.
     rounded: Option<Stop>,
+    /// The gathered ids that are strings, and the numbers of a batch of them.
+    names: NameBatch,
+    numbers: Vec<u32>,
+    /// The numbering of strings; `None` in a pass that hands the strings themselves over.
+    numbering: Option<Arc<dyn FindNames>>,
 }
 
 /// Counts of the edges that were handed to the visitor.
@@ -47,7 +53,14 @@ impl<'v, V: Visitor> Sink<'v, V> {
     pub fn new(visitor: &'v mut V, reading: Weights) -> Self {
         let (wide, narrow) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         let (weights, counted) = (Vec::new(), EdgeCounts::default());
-        Sink { visitor, wide, narrow, reading, weights, counted, rounded: None }
+        let (names, numbers) = (NameBatch::default(), Vec::new());
+        Sink { visitor, wide, narrow, reading, weights, counted, rounded: None, names, numbers, numbering: None }
+    }
+
+    /// Sets the numbering of ids that are strings.
+    pub fn with_numbering(mut self, numbering: Option<Arc<dyn FindNames>>) -> Self {
+        self.numbering = numbering;
+        self
     }
 
     /// Adds one edge with its weight. `refused` makes the error for an invalid weight.
@@ -62,6 +75,16 @@ impl<'v, V: Visitor> Sink<'v, V> {
         weight: Weight<'_>,
         refused: impl Fn(Mistake) -> E,
     ) -> Result<(), E> {
+        self.weigh(weight, refused)?;
+        Ok(self.push(u, v)?)
+    }
+
+    /// Takes the weight of the edge that is added next. `refused` makes the error for an invalid weight.
+    ///
+    /// # Errors
+    /// The error for the weight.
+    #[inline]
+    fn weigh<E: Into<Stop>>(&mut self, weight: Weight<'_>, refused: impl Fn(Mistake) -> E) -> Result<(), E> {
         let (bits, found) = self.reading.take(weight).map_err(&refused)?;
         self.counted.weighted += 1;
         self.counted.weights = self.counted.weights.max(Some(found.kind()));
@@ -77,7 +100,7 @@ impl<'v, V: Visitor> Sink<'v, V> {
             }
             Weights::Find | Weights::Skip => {}
         }
-        Ok(self.push(u, v)?)
+        Ok(())
     }
 
     /// Adds the edge of the line that starts at offset `line` of `data`. `weight` is the range of the edge's weight; it
@@ -90,15 +113,48 @@ impl<'v, V: Visitor> Sink<'v, V> {
         (u, v): (u64, u64),
         weight: Range<usize>,
     ) -> Result<(), Stop> {
+        self.weigh_line(data, line, weight)?;
+        Ok(self.push(u, v)?)
+    }
+
+    /// Takes the weight of the line at `line` in `data`, for the edge that is added next. `weight` is its range, empty if
+    /// the line has none.
+    #[inline]
+    pub fn weigh_line(&mut self, data: &[u8], line: usize, weight: Range<usize>) -> Result<(), Stop> {
         if weight.is_empty() {
             return match self.reading {
                 Weights::Read(_) => {
                     Err(Fault::new(line, "a weight for every edge", excerpt(data, line), NONE_LACKING).into())
                 }
-                Weights::Skip | Weights::Find => Ok(self.push(u, v)?),
+                Weights::Skip | Weights::Find => Ok(()),
             };
         }
-        self.push_weighted(u, v, Weight::Text(&data[weight]), |mistake| mistake.fault(line, excerpt(data, line)).into())
+        self.weigh(Weight::Text(&data[weight]), |mistake| mistake.fault(line, excerpt(data, line)).into())
+    }
+
+    /// Adds one edge whose ids are strings.
+    #[inline]
+    pub fn push_names(&mut self, u: &[u8], v: &[u8]) -> Result<()> {
+        self.names.push(u);
+        self.names.push(v);
+        if self.names.is_full() { self.flush_names() } else { Ok(()) }
+    }
+
+    /// Hands the gathered strings to the visitor, as numbers if there is a numbering.
+    fn flush_names(&mut self) -> Result<()> {
+        self.counted.edges += self.names.len() as u64 / 2;
+        let result = match &self.numbering {
+            None => self.visitor.visit_names(&self.names),
+            Some(numbering) => {
+                numbering.find(&self.names, &mut self.numbers)?;
+                self.narrow.clear();
+                self.narrow.extend(self.numbers.chunks_exact(2).map(|ends| [ends[0], ends[1]]));
+                self.visitor.visit(Edges::Narrow(&self.narrow), &self.weights)
+            }
+        };
+        self.names.clear();
+        self.weights.clear();
+        result
     }
 
     /// Returns the error for the first integer weight since the last call that f32 can't represent exactly; `None` if
@@ -122,6 +178,9 @@ impl<'v, V: Visitor> Sink<'v, V> {
 
     /// Hands the gathered edges to the visitor, as 32-bit pairs if all ids fit.
     pub fn flush(&mut self) -> Result<()> {
+        if self.names.len() > 0 {
+            return self.flush_names();
+        }
         if self.wide.is_empty() {
             return Ok(());
         }

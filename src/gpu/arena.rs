@@ -60,7 +60,7 @@ impl Arena {
                     // The largest possible allocation may be smaller than the free memory.
                     bytes = whole_pieces(free.min(bytes / 8 * 7)).max(least);
                 }
-                Err(e) => return Err(device.lost("allocate memory", e)),
+                Err(e) => return Err(device.driver_error("allocate memory", e)),
             }
         }
     }
@@ -115,7 +115,7 @@ impl Arena {
     ///
     /// # Errors
     /// [`Error::Limit`], which names the memory limit that `least` bytes need.
-    pub fn holds(&self, least: u64, purpose: &str) -> Result<()> {
+    pub fn check_size(&self, least: u64, purpose: &str) -> Result<()> {
         if self.bytes >= least {
             return Ok(());
         }
@@ -132,20 +132,20 @@ impl Arena {
         self.used
     }
 
-    /// Frees the slices that were taken from the start of the arena since `mark`. Bytes that [`Self::hold`] protects
+    /// Frees the slices that were taken from the start of the arena since `mark`. Bytes that [`Self::protect`] protects
     /// are not freed. Freed slices must not be used any more.
     pub fn reset(&mut self, mark: u64) {
         self.used = mark.clamp(self.held, self.used);
         self.report_use();
     }
 
-    /// Protects the first `bytes` bytes from [`Self::reset`], until [`Self::let_go`] is called.
-    pub fn hold(&mut self, bytes: u64) {
+    /// Protects the first `bytes` bytes from [`Self::reset`], until [`Self::release_protected`] is called.
+    pub fn protect(&mut self, bytes: u64) {
         self.held = bytes.next_multiple_of(ALIGN).min(self.used);
     }
 
-    /// Takes `bytes` bytes from the end of the arena, which [`Self::let_go`] frees. Returns their byte offset and the
-    /// slice; `None` if there is not enough room.
+    /// Takes `bytes` bytes from the end of the arena, which [`Self::release_protected`] frees. Returns their byte
+    /// offset and the slice; `None` if there is not enough room.
     pub fn take_last(&mut self, bytes: u64) -> Option<(u64, DeviceSlice<u8>)> {
         let rounded = slice_bytes::<u8>(bytes);
         if rounded > self.free() {
@@ -158,8 +158,8 @@ impl Arena {
         Some((at, DeviceSlice { start: self.start + at, len: bytes, element: PhantomData }))
     }
 
-    /// Frees the slices that were taken from the end of the arena, and ends the effect of [`Self::hold`].
-    pub fn let_go(&mut self) {
+    /// Frees the slices that were taken from the end of the arena, and ends the effect of [`Self::protect`].
+    pub fn release_protected(&mut self) {
         (self.held, self.last) = (0, 0);
         self.report_use();
     }

@@ -45,7 +45,7 @@ struct OpenDevice {
     /// Bytes that all processes used on the GPU right after this process made its context.
     before: u64,
     peak: AtomicU64,
-    beside: AtomicU64,
+    driver_bytes: AtomicU64,
 }
 
 impl Device {
@@ -91,7 +91,7 @@ impl Device {
             limit,
             before,
             peak: 0.into(),
-            beside: 0.into(),
+            driver_bytes: 0.into(),
         };
         Ok(Device(Arc::new(inner)))
     }
@@ -128,8 +128,8 @@ impl Device {
 
     /// Estimates the bytes of GPU memory that the driver took for kernels and queues. Arena and context are not
     /// included.
-    pub fn beside(&self) -> u64 {
-        self.0.beside.load(Ordering::Relaxed)
+    pub fn driver_bytes(&self) -> u64 {
+        self.0.driver_bytes.load(Ordering::Relaxed)
     }
 
     pub(super) fn context(&self) -> &Arc<CudaContext> {
@@ -138,7 +138,7 @@ impl Device {
 
     /// Makes the GPU usable by the calling thread, which may not have used it before.
     pub(super) fn bind(&self) -> Result<()> {
-        self.0.context.bind_to_thread().map_err(|e| self.lost("attach a thread", e))
+        self.0.context.bind_to_thread().map_err(|e| self.driver_error("attach a thread", e))
     }
 
     /// Returns the number of bytes that are free on the GPU; 0 if it does not answer.
@@ -151,13 +151,13 @@ impl Device {
         self.0.peak.fetch_max(bytes, Ordering::Relaxed);
         if let Ok((free, total)) = self.0.context.mem_get_info() {
             let used = ((total - free) as u64).saturating_sub(self.0.before);
-            self.0.beside.fetch_max(used.saturating_sub(bytes), Ordering::Relaxed);
+            self.0.driver_bytes.fetch_max(used.saturating_sub(bytes), Ordering::Relaxed);
         }
     }
 
     /// Converts an error of the driver: to [`Error::GpuFull`] if memory is lacking, else to [`Error::Lost`]. After such an
     /// error the context can't be used any more, but files on the disk can.
-    pub(super) fn lost(&self, doing: &str, error: DriverError) -> Error {
+    pub(super) fn driver_error(&self, doing: &str, error: DriverError) -> Error {
         failed(&self.0.gpu, Some(self), doing, error)
     }
 

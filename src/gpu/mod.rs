@@ -34,14 +34,14 @@ pub use device::{Device, at_least, whole_pieces};
 pub use driver::{free_memory, load, probe};
 pub use energy::GpuMeter;
 pub use lane::{Lane, on_threads};
-pub use peer::{ArenaName, PeerMemory, Peers, arena_name};
+pub use peer::{IpcHandle, PeerMemory, Peers, ipc_handle};
 pub use program::Kernel;
 pub use queue::{Event, Grid, Queue, THREADS};
 pub use scan::{PROGRAM as SCAN, Scan};
 pub use source::{COMMON, ProgramSource, cache, constant};
 pub use staging::{CopySource, Pinned, StopFlag, Uploader};
 pub use users::default_limit;
-pub use visible::{see_one, shorten_start, visible_gpu};
+pub use visible::{restrict_to_one, shorten_start, visible_gpu};
 pub use workspace::{StartTurn, Workspace};
 
 use serde::Serialize;

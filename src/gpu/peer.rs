@@ -16,19 +16,19 @@ const HANDLE_BYTES: usize = 64;
 
 /// IPC handle by which other processes of this machine open an arena (the GPU memory of a process). It is empty if the
 /// driver has no IPC handles.
-pub type ArenaName = Vec<u8>;
+pub type IpcHandle = Vec<u8>;
 
 /// Returns the IPC handle by which other processes open an arena.
-pub fn arena_name(arena: &Arena) -> ArenaName {
+pub fn ipc_handle(arena: &Arena) -> IpcHandle {
     let mut handle = sys::CUipcMemHandle { reserved: [0; HANDLE_BYTES] };
     if arena.device().context().bind_to_thread().is_err() {
-        return ArenaName::new();
+        return IpcHandle::new();
     }
     // SAFETY: the address belongs to an allocation of this process; only `handle` is written.
     let done = unsafe { sys::cuIpcGetMemHandle(&mut handle, arena.address()) };
     match done.result() {
         Ok(()) => handle.reserved.iter().map(|&byte| byte as u8).collect(),
-        Err(_) => ArenaName::new(),
+        Err(_) => IpcHandle::new(),
     }
 }
 
@@ -70,15 +70,15 @@ impl Drop for Peer {
     }
 }
 
-/// Connection to the GPU memory of the other ranks. [`Self::meet`] makes the memory reachable.
+/// Connection to the GPU memory of the other ranks. [`Self::connect`] makes the memory reachable.
 pub struct Peers {
     comm: Comm,
     handles: Option<Arc<Handles>>,
     /// This rank's GPU and the IPC handle of its arena.
-    mine: OnceLock<(Device, ArenaName)>,
+    mine: OnceLock<(Device, IpcHandle)>,
     /// Background thread that opens the arena of every other rank as soon as the rank's IPC handle is published.
     opening: Mutex<Option<JoinHandle<Option<Vec<Peer>>>>>,
-    met: OnceLock<Option<Vec<Peer>>>,
+    connected: OnceLock<Option<Vec<Peer>>>,
 }
 
 impl Peers {
@@ -90,13 +90,13 @@ impl Peers {
             ranks: comm.ranks(),
             abandoned: AtomicBool::new(false),
         });
-        let (mine, met) = (OnceLock::new(), OnceLock::new());
-        Peers { comm, handles: handles.map(Arc::new), mine, opening: Mutex::new(None), met }
+        let (mine, connected) = (OnceLock::new(), OnceLock::new());
+        Peers { comm, handles: handles.map(Arc::new), mine, opening: Mutex::new(None), connected }
     }
 
     /// Publishes the IPC handle of this rank's arena, if the rank has a GPU. If ranks share memory, a background thread
     /// begins to open the other ranks' arenas, because opening takes a while. Each rank must call this once.
-    pub fn begin(&self, mine: Option<(&Device, &ArenaName)>) {
+    pub fn begin(&self, mine: Option<(&Device, &IpcHandle)>) {
         mine.into_iter().for_each(|(device, name)| drop(self.mine.set((device.clone(), name.clone()))));
         let Some(handles) = &self.handles else { return };
         handles.publish(mine.map_or(&[], |(_, name)| name));
@@ -115,8 +115,8 @@ impl Peers {
     /// Waits until all ranks have opened each other's arenas. If all ranks have GPUs of one machine, they can then
     /// reach each other's memory. The first call is collective and must follow [`Self::begin`] on every rank. Later
     /// calls do nothing.
-    pub fn meet(&self) {
-        self.met.get_or_init(|| {
+    pub fn connect(&self) {
+        self.connected.get_or_init(|| {
             if self.comm.ranks() == 1 || self.comm.nodes() > 1 {
                 return None;
             }
@@ -139,15 +139,15 @@ impl Peers {
         });
     }
 
-    /// Returns true if [`Self::meet`] was called.
-    pub fn have_met(&self) -> bool {
-        self.met.get().is_some()
+    /// Returns true if [`Self::connect`] was called.
+    pub fn is_connected(&self) -> bool {
+        self.connected.get().is_some()
     }
 
-    /// Returns the GPU memory of the other ranks. Returns `None` before [`Self::meet`], in a job of one rank, or if any
-    /// rank can't reach another rank's memory.
+    /// Returns the GPU memory of the other ranks. Returns `None` before [`Self::connect`], in a job of one rank, or if
+    /// any rank can't reach another rank's memory.
     pub fn reachable(&self) -> Option<PeerMemory<'_>> {
-        let peers = self.met.get()?.as_deref()?;
+        let peers = self.connected.get()?.as_deref()?;
         Some(PeerMemory { comm: &self.comm, peers })
     }
 
@@ -161,7 +161,7 @@ impl Drop for Peers {
     fn drop(&mut self) {
         self.handles.iter().for_each(|handles| handles.abandoned.store(true, Relaxed));
         let opening = self.opening.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        // A rank that needs the opened arenas has called `meet` already.
+        // A rank that needs the opened arenas has called `connect` already.
         let _ = opening.map(JoinHandle::join);
     }
 }
@@ -192,8 +192,8 @@ impl Handles {
 
     /// Waits until a rank has published the IPC handle of its arena, and returns the handle.
     fn wait_for(&self, rank: usize) -> Option<[u8; HANDLE_BYTES]> {
-        let go_on = || if self.abandoned.load(Relaxed) { Err(()) } else { Ok(()) };
-        let published = self.counters.wait(rank, 0, 1, go_on).ok()?;
+        let check_cancelled = || if self.abandoned.load(Relaxed) { Err(()) } else { Ok(()) };
+        let published = self.counters.wait(rank, 0, 1, check_cancelled).ok()?;
         let mut name = [0; HANDLE_BYTES];
         for (at, word) in name.as_chunks_mut::<8>().0.iter_mut().enumerate() {
             *word = self.counters.read(rank, 1 + at).to_le_bytes();

@@ -53,7 +53,7 @@ impl Program {
                 {
                     tracing::debug!("kernels are not cached: {e}");
                 }
-                load(image).map_err(|e| device.lost("load its kernels", e))?
+                load(image).map_err(|e| device.driver_error("load its kernels", e))?
             }
         };
         Ok(Program { device: device.clone(), module })
@@ -73,7 +73,7 @@ impl Program {
     /// [`Error::Lost`] if the program has no such kernel.
     pub fn kernel(&self, name: &'static str) -> Result<Kernel> {
         self.device.bind()?;
-        let function = self.module.load_function(name).map_err(|e| self.device.lost(name, e))?;
+        let function = self.module.load_function(name).map_err(|e| self.device.driver_error(name, e))?;
         Ok(Kernel { name, function, device: self.device.clone() })
     }
 }
@@ -90,7 +90,7 @@ impl Kernel {
     /// # Errors
     /// [`Error::Lost`].
     pub fn allow_shared(&mut self, bytes: u32) -> Result<bool> {
-        let lost = |e| self.device.lost(self.name, e);
+        let lost = |e| self.device.driver_error(self.name, e);
         let fixed = self.function.get_attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES).map_err(lost)?;
         let is_room = u64::from(bytes) + fixed as u64 <= u64::from(self.device.shared_memory());
         if is_room {
@@ -107,7 +107,7 @@ impl Kernel {
     /// [`Error::Lost`].
     pub fn blocks_at_once(&self, threads: u32, shared: u32) -> Result<u32> {
         let each = self.function.occupancy_max_active_blocks_per_multiprocessor(threads, shared as usize, None);
-        Ok(each.map_err(|e| self.device.lost(self.name, e))?.max(1) * self.device.multiprocessors())
+        Ok(each.map_err(|e| self.device.driver_error(self.name, e))?.max(1) * self.device.multiprocessors())
     }
 
     pub(super) fn function(&self) -> driver_sys::CUfunction {
@@ -118,7 +118,7 @@ impl Kernel {
 /// Returns the compiler options with which NVRTC compiles for a device.
 fn options(device: &Device) -> Result<[String; 2]> {
     let (major, minor) =
-        device.context().compute_capability().map_err(|e| device.lost("report its compute capability", e))?;
+        device.context().compute_capability().map_err(|e| device.driver_error("report its compute capability", e))?;
     Ok([format!("--gpu-architecture=sm_{major}{minor}"), "--std=c++17".into()])
 }
 

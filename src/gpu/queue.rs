@@ -75,7 +75,7 @@ impl Queue {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn new(device: &Device) -> Result<Queue> {
-        let stream = device.context().new_stream().map_err(|e| device.lost("create a queue", e))?;
+        let stream = device.context().new_stream().map_err(|e| device.driver_error("create a queue", e))?;
         Ok(Queue { device: device.clone(), stream })
     }
 
@@ -126,7 +126,7 @@ impl Queue {
         let (blocks, threads, stream) = ((grid.blocks, 1, 1), (grid.threads, 1, 1), self.stream.cu_stream());
         // SAFETY: the caller's promise.
         unsafe { launch(kernel.function(), blocks, threads, grid.shared, stream, &mut arguments.pointers()) }
-            .map_err(|e| self.device.lost(kernel.name(), e))
+            .map_err(|e| self.device.driver_error(kernel.name(), e))
     }
 
     /// Queues a fill that sets every byte of `span` to `byte`.
@@ -140,7 +140,7 @@ impl Queue {
         }
         // SAFETY: a slice lies in its arena, and queues order the use of the arena.
         unsafe { result::memset_d8_async(span.address(), byte, span.bytes() as usize, self.stream.cu_stream()) }
-            .map_err(|e| self.device.lost("fill memory", e))
+            .map_err(|e| self.device.driver_error("fill memory", e))
     }
 
     /// Queues a copy from host memory to GPU memory.
@@ -155,7 +155,7 @@ impl Queue {
         self.device.bind()?;
         // SAFETY: `to` is at least as long; the caller promises the rest.
         unsafe { result::memcpy_htod_async(to.address(), from, self.stream.cu_stream()) }
-            .map_err(|e| self.device.lost("copy to it", e))
+            .map_err(|e| self.device.driver_error("copy to it", e))
     }
 
     /// Queues a copy from GPU memory to host memory.
@@ -170,7 +170,7 @@ impl Queue {
         self.device.bind()?;
         // SAFETY: `from` is at least as long; the caller promises the rest.
         unsafe { result::memcpy_dtoh_async(to, from.address(), self.stream.cu_stream()) }
-            .map_err(|e| self.device.lost("copy from it", e))
+            .map_err(|e| self.device.driver_error("copy from it", e))
     }
 
     /// Queues a copy of all of `from` to `to`. Both are GPU memory, possibly on different GPUs.
@@ -184,7 +184,7 @@ impl Queue {
         unsafe {
             result::memcpy_dtod_async(to.address(), from.address(), from.bytes() as usize, self.stream.cu_stream())
         }
-        .map_err(|e| self.device.lost("copy within GPU memory", e))
+        .map_err(|e| self.device.driver_error("copy within GPU memory", e))
     }
 
     /// Copies elements to GPU memory after all queued work, and waits until the copy is done.
@@ -224,7 +224,7 @@ impl Queue {
     }
 
     fn record_with(&self, flags: Option<CUevent_flags>) -> Result<Event> {
-        let event = self.stream.record_event(flags).map_err(|e| self.device.lost("record an event", e))?;
+        let event = self.stream.record_event(flags).map_err(|e| self.device.driver_error("record an event", e))?;
         Ok(Event { device: self.device.clone(), event })
     }
 
@@ -233,7 +233,7 @@ impl Queue {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn mark(&self, event: &Event) -> Result<()> {
-        event.event.record(&self.stream).map_err(|e| self.device.lost("record an event", e))
+        event.event.record(&self.stream).map_err(|e| self.device.driver_error("record an event", e))
     }
 
     /// Makes work that is queued from now on begin only after `event`.
@@ -241,7 +241,7 @@ impl Queue {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub fn after(&self, event: &Event) -> Result<()> {
-        self.stream.wait(&event.event).map_err(|e| self.device.lost("wait for an event", e))
+        self.stream.wait(&event.event).map_err(|e| self.device.driver_error("wait for an event", e))
     }
 
     /// Waits until all queued work is done.
@@ -249,7 +249,7 @@ impl Queue {
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
     pub fn finish(&self) -> Result<()> {
-        self.stream.synchronize().map_err(|e| self.device.lost("compute", e))
+        self.stream.synchronize().map_err(|e| self.device.driver_error("compute", e))
     }
 }
 
@@ -260,7 +260,7 @@ impl Event {
     /// [`crate::Error::Lost`] if anything failed on the device.
     pub fn is_done(&self) -> Result<bool> {
         self.device.bind()?;
-        self.event.try_is_complete().map_err(|e| self.device.lost("compute", e))
+        self.event.try_is_complete().map_err(|e| self.device.driver_error("compute", e))
     }
 
     /// Returns the time from this event to the event `later`. Both must come from [`Queue::record_timed`], and both
@@ -269,7 +269,7 @@ impl Event {
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
     pub fn until(&self, later: &Event) -> Result<Duration> {
-        let milliseconds = self.event.elapsed_ms(&later.event).map_err(|e| self.device.lost("compute", e))?;
+        let milliseconds = self.event.elapsed_ms(&later.event).map_err(|e| self.device.driver_error("compute", e))?;
         Ok(Duration::from_secs_f32((milliseconds / 1000.0).max(0.0)))
     }
 
@@ -278,6 +278,6 @@ impl Event {
     /// # Errors
     /// [`crate::Error::Lost`] if anything failed on the device.
     pub fn wait(&self) -> Result<()> {
-        self.event.synchronize().map_err(|e| self.device.lost("compute", e))
+        self.event.synchronize().map_err(|e| self.device.driver_error("compute", e))
     }
 }

@@ -85,7 +85,7 @@ fn register(device: &Device, memory: &[u8], budget: &Budget) -> Result<()> {
             needed: format!("{} that the system lets the GPU pin", crate::size::show(memory.len() as u64)),
             purpose: "copies to and from the GPU".into(),
         },
-        _ => device.lost("pin memory", e),
+        _ => device.driver_error("pin memory", e),
     })
 }
 
@@ -280,14 +280,15 @@ impl Uploader {
     }
 
     /// Copies each source in `parts` to its destination. Returns once all host memory has been read. The returned event
-    /// is done when all copies are done. Calls `go_on` from time to time; an error of `go_on` ends the copy.
+    /// is done when all copies are done. Calls `check_cancelled` from time to time; an error of `check_cancelled` ends
+    /// the copy.
     ///
     /// # Errors
-    /// Errors of `go_on`, and [`Error::Lost`].
+    /// Errors of `check_cancelled`, and [`Error::Lost`].
     pub fn upload(
         &mut self,
         parts: &[(CopySource<'_>, DeviceSlice<u8>)],
-        go_on: &(dyn Fn() -> Result<()> + Sync),
+        check_cancelled: &(dyn Fn() -> Result<()> + Sync),
     ) -> Result<Event> {
         // Pieces are half a pinned buffer, so that all threads get some even for a small source.
         let slot = self.slot as u64 / 2;
@@ -306,7 +307,7 @@ impl Uploader {
         let busy = copiers.len();
         let queues = &self.queues[..self.queues.len().min(UPLOAD_QUEUES)];
         let work = |(i, (copier, memory)): (usize, (&mut Copier, &mut [u8]))| {
-            copier.copy(&queues[i % queues.len()], memory, slot as usize, &pieces, &next, go_on)
+            copier.copy(&queues[i % queues.len()], memory, slot as usize, &pieces, &next, check_cancelled)
         };
         // All threads end before the first error is returned.
         let copiers = copiers.into_par_iter().with_max_len(1).enumerate();
@@ -347,12 +348,12 @@ impl Copier {
         slot: usize,
         pieces: &[(CopySource<'_>, DeviceSlice<u8>)],
         next: &AtomicUsize,
-        go_on: &(dyn Fn() -> Result<()> + Sync),
+        check_cancelled: &(dyn Fn() -> Result<()> + Sync),
     ) -> Result<()> {
         for turn in (0..SLOTS).cycle() {
             let Some(&(piece, to)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
             let (copied, slot) = (&self.copied[turn], &mut memory[turn * slot..][..piece.len() as usize]);
-            go_on()?;
+            check_cancelled()?;
             copied.wait()?;
             piece.read(slot)?;
             // SAFETY: the slot is not touched until `copied` is done, and not unpinned until the queue is finished.

@@ -29,7 +29,7 @@ static VISIBLE: OnceLock<VisibleGpu> = OnceLock::new();
 ///
 /// # Safety
 /// No other thread may run yet, and CUDA must not have been started.
-pub unsafe fn see_one(wanted: Option<u32>, local_rank: usize) {
+pub unsafe fn restrict_to_one(wanted: Option<u32>, local_rank: usize) {
     let names = match std::env::var(VARIABLE) {
         Ok(list) => listed(&list),
         Err(std::env::VarError::NotPresent) => (0..devices()).map(|index| index.to_string()).collect(),
@@ -53,7 +53,7 @@ const MANY_RANKS: usize = 3;
 /// 0.3 s to end. Sorting, which queues many small kernels, takes longer: 0.28 s rather than 0.19 s at scale 29.
 ///
 /// # Safety
-/// The same conditions as for [`see_one`].
+/// The same conditions as for [`restrict_to_one`].
 pub unsafe fn shorten_start(local_ranks: usize) {
     let (name, enough) = CONNECTIONS;
     if local_ranks >= MANY_RANKS && std::env::var_os(name).is_none() {
@@ -62,7 +62,7 @@ pub unsafe fn shorten_start(local_ranks: usize) {
     }
 }
 
-/// Returns the GPU that [`see_one`] chose, if it chose one.
+/// Returns the GPU that [`restrict_to_one`] chose, if it chose one.
 pub fn visible_gpu() -> Option<VisibleGpu> {
     VISIBLE.get().copied()
 }

@@ -1,6 +1,6 @@
 //! Random access to the whole rows of a graph. A table finds the block of a row in constant time.
 
-use super::catalogue::Catalogue;
+use super::block_store::BlockStore;
 use super::csr::Block;
 use crate::memory::random_access;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::ops::Range;
 /// Upper bound of the number of ranges in the table that finds the block of a row.
 const HINTS: u32 = 1 << 12;
 
-/// Index of the whole rows of a graph. Both halves of the graph must [be local](Catalogue::is_local).
+/// Index of the whole rows of a graph. Both halves of the graph must [be local](BlockStore::is_local).
 pub struct Adjacency<'a> {
     lower: IndexedRows<'a>,
     upper: IndexedRows<'a>,
@@ -26,7 +26,7 @@ struct IndexedRows<'a> {
 
 impl<'a> Adjacency<'a> {
     /// Makes the index of a graph's rows from its two halves.
-    pub fn new(lower: &'a Catalogue, upper: &'a Catalogue) -> Adjacency<'a> {
+    pub fn new(lower: &'a BlockStore, upper: &'a BlockStore) -> Adjacency<'a> {
         Adjacency { lower: IndexedRows::new(lower), upper: IndexedRows::new(upper) }
     }
 
@@ -62,8 +62,8 @@ impl<'a> Adjacency<'a> {
 }
 
 impl<'a> IndexedRows<'a> {
-    fn new(catalogue: &'a Catalogue) -> IndexedRows<'a> {
-        let blocks: Vec<Block<'a>> = (0..catalogue.len()).map(|b| catalogue.block(b)).collect();
+    fn new(block_store: &'a BlockStore) -> IndexedRows<'a> {
+        let blocks: Vec<Block<'a>> = (0..block_store.len()).map(|b| block_store.block(b)).collect();
         let ends: Vec<u32> = blocks.iter().map(Block::end_row).collect();
         let rows = ends.last().copied().unwrap_or(0);
         let shift = rows.div_ceil(HINTS).next_power_of_two().ilog2();

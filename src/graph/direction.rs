@@ -19,7 +19,7 @@ pub enum Direction {
 
 /// One of the two rows of a vertex in a directed graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum EdgeDirection {
     /// Edges that leave the vertex.
     Out,
     /// Edges that enter the vertex.
@@ -54,10 +54,10 @@ impl Direction {
     /// Returns the row of vertex `v` that lists its edges in direction `way`. In an undirected graph, `v` has only one
     /// row.
     #[inline]
-    pub fn row(self, v: u32, way: Way) -> u32 {
+    pub fn row(self, v: u32, way: EdgeDirection) -> u32 {
         match self {
             Direction::Undirected => v,
-            Direction::Directed => 2 * v + u32::from(way == Way::In),
+            Direction::Directed => 2 * v + u32::from(way == EdgeDirection::In),
         }
     }
 
@@ -86,11 +86,11 @@ mod tests {
     fn an_edge_is_in_a_row_of_either_end() {
         for direction in [Direction::Undirected, Direction::Directed] {
             let (tail, head) = (5, 9);
-            let (out, into) = (direction.row(tail, Way::Out), direction.row(head, Way::In));
+            let (out, into) = (direction.row(tail, EdgeDirection::Out), direction.row(head, EdgeDirection::In));
             assert_eq!([direction.vertex(out), direction.vertex(into)], [tail, head]);
             assert_eq!([direction.opposite(out, head), direction.opposite(into, tail)], [into, out]);
         }
-        assert_ne!(Direction::Directed.row(3, Way::Out), Direction::Directed.row(3, Way::In));
+        assert_ne!(Direction::Directed.row(3, EdgeDirection::Out), Direction::Directed.row(3, EdgeDirection::In));
         assert_eq!(Direction::Directed.rows(7), 14);
     }
 }

@@ -2,20 +2,34 @@
 //!
 //! A reader delivers edges between [`RawId`]s. Ingest maps raw ids to [`DenseId`]s, and the degree order maps dense ids
 //! to [`Vertex`]es, which number rows and blocks. Users know a vertex by its [`InputId`], which is the raw id plus the
-//! [`FirstId`] of the job. Results have a row for each dense id, labelled with the input's id. Slices of many ids are
+//! [`FirstId`] of the job, or a string. Results have a row for each dense id, labelled with the input's id. Slices of many ids are
 //! slices of plain integers; their docs say which ids they contain.
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::{Mutex, PoisonError};
 
 /// An id as a reader delivers it. Readers of formats that count from 1 subtract 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RawId(pub u64);
 
-/// An id as users write it in a job file and find it in results.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct InputId(pub u64);
+/// An id as users write it in a job file and find it in results: a number, or a string if the input has strings. If the
+/// input has strings, a number is the place of a string in their sorted list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum InputId {
+    /// A number.
+    Number(u64),
+    /// A string.
+    Name(VertexName),
+}
+
+/// A string that a user or a result names. All equal strings are one, and they stay in memory to the end of the process;
+/// there are few.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VertexName(&'static str);
 
 /// Setting `first_id` of `[input]`: the id of the vertex whose raw id is 0. It is 0, or 1 if results keep the ids of a
 /// file that counts from 1.
@@ -36,13 +50,41 @@ impl FirstId {
     /// Converts a raw id to the id by which users know the vertex.
     #[inline]
     pub fn input(self, RawId(raw): RawId) -> InputId {
-        InputId(raw.wrapping_add(self.0))
+        InputId::Number(raw.wrapping_add(self.0))
     }
 
-    /// Converts the id by which users know a vertex to its raw id. Returns `None` for an id below the first.
+    /// Converts the number by which users know a vertex to its raw id. Returns `None` for a number below the first.
     #[inline]
-    pub fn raw(self, InputId(id): InputId) -> Option<RawId> {
-        id.checked_sub(self.0).map(RawId)
+    pub fn raw(self, number: u64) -> Option<RawId> {
+        number.checked_sub(self.0).map(RawId)
+    }
+}
+
+impl VertexName {
+    /// Returns the string.
+    pub fn text(self) -> &'static str {
+        self.0
+    }
+}
+
+impl InputId {
+    /// Returns the id that is the string `name`.
+    pub fn of_name(name: &str) -> InputId {
+        static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = names.get(name).copied();
+        let name = known.unwrap_or_else(|| {
+            let name: &'static str = name.to_owned().leak();
+            names.insert(name);
+            name
+        });
+        InputId::Name(VertexName(name))
+    }
+
+    /// Returns the id of a vertex whose string has these bytes, and the number `number`. Bytes that are no text can't be
+    /// named, so the number stands for them.
+    pub fn of_bytes(name: &[u8], number: u64) -> InputId {
+        std::str::from_utf8(name).map_or(InputId::Number(number), InputId::of_name)
     }
 }
 
@@ -74,6 +116,33 @@ impl Vertex {
 
 impl fmt::Display for InputId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            InputId::Number(number) => number.fmt(f),
+            InputId::Name(name) => name.0.fmt(f),
+        }
+    }
+}
+
+impl fmt::Debug for VertexName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+impl Serialize for InputId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            InputId::Number(number) => number.serialize(serializer),
+            InputId::Name(name) => name.0.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for InputId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        let number = || value.as_u64().map(InputId::Number);
+        let id = value.as_str().map(InputId::of_name).or_else(number);
+        id.ok_or_else(|| D::Error::custom(format!("expected an id, found {value}")))
     }
 }

@@ -1,7 +1,7 @@
 //! The graph: the order of vertices, and blocks of rows with their layout and storage.
 //!
-//! A graph is stored as compressed sparse rows (CSR), in blocks of consecutive rows. [`catalogue`] has all blocks of a
-//! graph; tasks read it.
+//! A graph is stored as compressed sparse rows (CSR), in blocks of consecutive rows. [`block_store`] has all blocks of
+//! a graph; tasks read it.
 //!
 //! | module | contents |
 //! |---|---|
@@ -10,13 +10,13 @@
 //! | `layout`, `likely` | where blocks begin, from the degrees of vertices or from expected degrees |
 //! | `csr` | a view of one block, in a file or in memory |
 //! | `stored`, `host_block`, `placement`, `packed` | blocks in files, in host memory, in GPU memory, and packed |
-//! | `catalogue`, `adjacency` | all blocks, and random access to whole rows |
+//! | `block_store`, `adjacency` | all blocks, and random access to whole rows |
 //! | `weights` | weights of edges |
 //! | `bins` | histogram of degrees for the report |
 
 pub mod adjacency;
 pub mod bins;
-pub mod catalogue;
+pub mod block_store;
 pub mod csr;
 pub mod degrees;
 pub mod direction;
@@ -31,10 +31,10 @@ pub mod placement;
 pub mod stored;
 pub mod weights;
 
-pub use catalogue::{BlockLocation, Catalogue};
+pub use block_store::{BlockLocation, BlockStore};
 pub use csr::Block;
 pub use degrees::{DegreeCounter, DegreeSummary, Degrees};
-pub use direction::{Direction, Way};
+pub use direction::{Direction, EdgeDirection};
 pub use half::Half;
 pub use host_block::{HostBlock, MemoryBlock, RemoteBlock};
 pub use ids::{DenseId, FirstId, InputId, RawId, Vertex};

@@ -1,6 +1,6 @@
 //! The context that stages work in: the job, its ranks, threads, memory and GPU.
 
-use crate::comm::{Comm, WorkStealing, agreed};
+use crate::comm::{Comm, WorkStealing, on_leader};
 use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::formats::Watch;
@@ -64,9 +64,9 @@ impl Context {
         check_addresses(limit)?;
         let budget = Budget::new(limit, threads)?;
         let comm_memory = CommMemory::agreed(comm, threads, limit);
-        let standing = budget.reserve(comm_memory.standing(), "MPI and what ranks do together")?;
+        let standing = budget.reserve(comm_memory.permanent_bytes(), "MPI and what ranks do together")?;
         if comm.ranks() > 1 {
-            let [mpi, all] = [comm.own_bytes(), comm_memory.standing()];
+            let [mpi, all] = [comm.own_bytes(), comm_memory.permanent_bytes()];
             tracing::debug!(mpi, all, messages = comm_memory.messages(), messages = ?comm_memory.messages, "memory of ranks");
         }
         let stealing = WorkStealing::open(comm);
@@ -83,8 +83,8 @@ impl Context {
     ///
     /// # Errors
     /// Errors of `decide`.
-    pub fn agreed<T: Serialize + DeserializeOwned>(&self, decide: impl FnOnce() -> Result<T>) -> Result<T> {
-        agreed(&self.comm, decide)
+    pub fn on_leader<T: Serialize + DeserializeOwned>(&self, decide: impl FnOnce() -> Result<T>) -> Result<T> {
+        on_leader(&self.comm, decide)
     }
 
     /// Starts to open the job's GPU in the background, unless it computes on the CPU. Collective.

@@ -4,7 +4,7 @@ use crate::algo::energy::Meters;
 use crate::comm::{Comm, SharedCounters, reports_for_node};
 use crate::config::{Device as Asked, GpuSharing, InputSpec, Job};
 use crate::error::{Error, Result};
-use crate::gpu::{self, ArenaName, Device, GpuMeter, Peers, ProgramSource, StartTurn, Workspace};
+use crate::gpu::{self, Device, GpuMeter, IpcHandle, Peers, ProgramSource, StartTurn, Workspace};
 use crate::job::plan::resources::{GpuResources, named, pinned};
 use crate::job::ranks;
 use crate::memory::{Budget, Reservation};
@@ -24,7 +24,7 @@ struct OpenGpu {
     /// Host memory in bytes that the GPU's driver takes, in addition to the buffers pinned for copies.
     driver: u64,
     /// IPC handle of the arena, through which other ranks read it.
-    name: ArenaName,
+    name: IpcHandle,
     _driver: Reservation,
 }
 
@@ -131,7 +131,7 @@ impl GpuSession {
         if job.run.device == Asked::Cpu {
             return Ok(());
         }
-        if self.peers.have_met() {
+        if self.peers.is_connected() {
             return self.load_programs(job, budget);
         }
         let comm = &self.comm;
@@ -152,7 +152,7 @@ impl GpuSession {
             let reserved = budget.reserve(driver, "the GPU's driver")?;
             Ok(OpenGpu {
                 device: workspace.device.clone(),
-                name: gpu::arena_name(&workspace.arena),
+                name: gpu::ipc_handle(&workspace.arena),
                 workspace: Mutex::new(workspace),
                 driver: free.saturating_sub(budget.free()).saturating_sub(pinned(threads, budget.limit())),
                 _driver: reserved,
@@ -175,9 +175,9 @@ impl GpuSession {
     ///
     /// # Errors
     /// The reason why the GPU can't be used, for `run.device = "gpu"`. For `"auto"` the reason is only a warning, which
-    /// [`Self::meet`] logs.
+    /// [`Self::connect_peers`] logs.
     pub fn wait(&mut self) -> Result<()> {
-        if self.opening.is_none() && self.peers.have_met() {
+        if self.opening.is_none() && self.peers.is_connected() {
             return Ok(());
         }
         let join = |thread: JoinHandle<_>| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -189,14 +189,14 @@ impl GpuSession {
         }
         self.peers.begin(self.opened.as_ref().map(|used| (&used.device, &used.name)));
         if self.comm.ranks() == 1 {
-            self.meet();
+            self.connect_peers();
         }
         Ok(())
     }
 
     /// Logs which ranks have no GPU, and connects the GPUs of all ranks. Later calls do nothing. Collective.
-    pub fn meet(&self) {
-        if self.peers.have_met() {
+    pub fn connect_peers(&self) {
+        if self.peers.is_connected() {
             return;
         }
         // The reason may differ between nodes, but not between the ranks of a node. One rank of each node reports it.
@@ -209,7 +209,7 @@ impl GpuSession {
             Some(e) => tracing::warn!("computing on the CPU: {e}"),
             None => {}
         }
-        self.peers.meet();
+        self.peers.connect();
     }
 
     /// Returns access to the GPU memory of other ranks.
@@ -270,7 +270,7 @@ impl GpuSession {
     /// Returns three amounts of GPU memory in bytes: the limit, the peak in use, and what the driver took in addition
     /// to its context. All are 0 without a GPU.
     pub fn memory(&self) -> [u64; 3] {
-        let memory = |used: &OpenGpu| [used.device.limit(), used.device.peak(), used.device.beside()];
+        let memory = |used: &OpenGpu| [used.device.limit(), used.device.peak(), used.device.driver_bytes()];
         self.opened.as_ref().map_or([0; 3], memory)
     }
 }
@@ -303,7 +303,7 @@ fn gpu_share(job: &Job, comm: &Comm) -> Result<(Option<u32>, Option<u64>)> {
     // If the process sees only one GPU, the launcher chose that GPU for this rank.
     let turn = gpu::visible_gpu().map_or(comm.local_rank() % gpus, |seen| seen.index as usize);
     let gpu = job.run.gpu.unwrap_or(turn as u32);
-    let sharers = if job.run.gpu.is_some() { ranks } else { sharers(ranks, turn, gpus) };
+    let sharers = if job.run.gpu.is_some() { ranks } else { ranks_per_gpu(ranks, turn, gpus) };
     if sharers == 1 {
         return Ok((Some(gpu), limit));
     }
@@ -322,7 +322,7 @@ fn gpu_share(job: &Job, comm: &Comm) -> Result<(Option<u32>, Option<u64>)> {
 /// Returns how many ranks use the GPU with index `turn`, if `ranks` ranks of a machine take `gpus` GPUs round robin.
 /// `turn` may be `ranks` or more, because a launcher also counts ranks in other containers of the machine, which have
 /// other host names.
-fn sharers(ranks: usize, turn: usize, gpus: usize) -> usize {
+fn ranks_per_gpu(ranks: usize, turn: usize, gpus: usize) -> usize {
     ranks.saturating_sub(turn).div_ceil(gpus).max(1)
 }
 
@@ -332,11 +332,11 @@ mod tests {
 
     #[test]
     fn ranks_share_gpus_if_there_are_more_ranks_than_gpus() {
-        let of_each = |ranks, gpus| (0..gpus).map(|turn| sharers(ranks, turn, gpus)).collect::<Vec<_>>();
+        let of_each = |ranks, gpus| (0..gpus).map(|turn| ranks_per_gpu(ranks, turn, gpus)).collect::<Vec<_>>();
         assert_eq!((of_each(2, 1), of_each(3, 2), of_each(8, 4)), (vec![2], vec![2, 1], vec![2; 4]));
         // Four ranks of one launcher in two containers, each with its own host name: the third is not among the first
         // two.
-        assert_eq!([2, 3].map(|turn| sharers(2, turn, 4)), [1, 1]);
+        assert_eq!([2, 3].map(|turn| ranks_per_gpu(2, turn, 4)), [1, 1]);
     }
 
     #[test]

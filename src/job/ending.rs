@@ -8,7 +8,7 @@ use crate::job::input::streams;
 use crate::job::results::report::Report;
 use crate::job::run_record::RunRecord;
 use crate::job::state::manifest::Manifest;
-use crate::process::figures::Spent;
+use crate::process::measurements::StageTotals;
 use std::path::Path;
 
 /// How a run ended.
@@ -57,7 +57,7 @@ impl RunEnding {
     }
 
     /// Writes `report.html` to the workdir, unless the existing page is still right or there is nothing to show.
-    pub(crate) fn leave_page(&self, workdir: &Path) {
+    pub(crate) fn write_page(&self, workdir: &Path) {
         let stays = match self {
             RunEnding::Worked(_) => false,
             RunEnding::NothingToDo(_) => workdir.join(html::FILE).is_file(),
@@ -77,18 +77,18 @@ pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Repo
         Ok(report) if record.is_changed => RunEnding::Worked(Box::new(report)),
         Ok(report) => RunEnding::NothingToDo(Box::new(report)),
         Err(e) => {
-            let e = if let InputSpec::Prepared(other) = &job.input { e.kept_in(other) } else { e };
-            RunEnding::of_error(streams::came_by(e, &job.workdir, &record.manifest))
+            let e = if let InputSpec::Prepared(other) = &job.input { e.advise_rerun(other) } else { e };
+            RunEnding::of_error(streams::name_streams_in_error(e, &job.workdir, &record.manifest))
         }
     };
     record.progress.metrics().end(&ending.error().map_or_else(|| "finished".into(), ToString::to_string));
-    let spent = Spent { gpu_memory_peak: gpu.memory()[1], ..record.progress.spent() };
+    let spent = StageTotals { gpu_memory_peak: gpu.memory()[1], ..record.progress.spent() };
     record.manifest.close(record.seconds(), &spent);
     record.manifest.ended(ending.error());
     if ending.error().is_none() {
         streams::done_with(&mut record.manifest);
     }
-    let saved = if comm.leads() { save(&ending, &job.workdir, record) } else { Ok(()) };
+    let saved = if comm.is_leader() { save(&ending, &job.workdir, record) } else { Ok(()) };
     if ending.error().is_some() {
         return ending;
     }

@@ -7,8 +7,8 @@ use crate::job::input::{self, occupied};
 use crate::job::plan::{self, limits};
 use crate::job::ranks;
 use crate::job::run_record::RunRecord;
-use crate::job::stage::{Made, Stage};
-use crate::job::state::finished::{Subject, tasks_are_done};
+use crate::job::stage::{Stage, StageResults};
+use crate::job::state::finished::{FinishedInput, tasks_are_done};
 use crate::job::state::record::Contents;
 use crate::list::List;
 
@@ -16,23 +16,28 @@ use crate::list::List;
 pub(crate) struct OpenedList;
 
 impl Stage for OpenedList {
-    fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
+    fn open(
+        &mut self,
+        context: &mut Context,
+        record: &mut RunRecord,
+        stage_results: &mut StageResults,
+    ) -> Result<bool> {
         let list = List::open(input::list(&context.job.input)?, context.threads)?;
         ranks::check_input(&context.comm, &list.source.name(), list.identity)?;
         let (job, manifest) = (&context.job, &record.manifest);
-        if context.agreed(|| tasks_are_done(job, manifest, Contents::of_list(list.identity)))? {
+        if context.on_leader(|| tasks_are_done(job, manifest, Contents::of_list(list.identity)))? {
             tracing::info!("this job is done already; --fresh runs it again");
-            made.finished = Some(Subject::of_list(&list));
+            stage_results.finished = Some(FinishedInput::of_list(&list));
             return Ok(true);
         }
         occupied::check_content(job, manifest, list.identity, None)?;
         context.begin_gpu()?;
         context.gpu.wait()?;
-        context.gpu.meet();
+        context.gpu.connect_peers();
         let plan = plan::list::plan(&context.job, &context.machine(), &list, &record.manifest)?;
         limits::refuse(&plan)?;
         record.follow(plan.stages.clone());
-        (made.input, made.plan) = (Some(ByInput::List(list)), Some(plan));
+        (stage_results.input, stage_results.plan) = (Some(ByInput::List(list)), Some(plan));
         Ok(true)
     }
 }

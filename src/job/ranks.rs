@@ -1,6 +1,6 @@
 //! Checks that ranks agree before they share a job, and divides a machine among its ranks.
 
-use crate::comm::{Comm, agreed};
+use crate::comm::{Comm, on_leader};
 use crate::config::Job;
 use crate::error::{Error, Result};
 use crate::job::plan::resources;
@@ -95,7 +95,7 @@ pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
     }
     let token = workdir.join("ranks.token");
     let text = format!("{}:{}:{:?}", host::name(), std::process::id(), std::time::SystemTime::now());
-    let text = agreed(comm, || {
+    let text = on_leader(comm, || {
         regular::create(&token)
             .and_then(|mut file| file.write_all(text.as_bytes()))
             .map_err(|e| Error::io("write", &token, e))?;
@@ -104,11 +104,11 @@ pub(crate) fn check_shared(workdir: &Path, comm: &Comm) -> Result<()> {
     let patience = if os::is_local(workdir) { OUT_OF_REACH } else { OUT_OF_SIGHT };
     let seen = wait_for(patience, || regular::read(&token).ok().filter(|found| found == text.as_bytes())).is_some();
     let all = gathered(comm, &seen)?;
-    if comm.leads() {
+    if comm.is_leader() {
         let _ = std::fs::remove_file(&token);
     }
     let Some((rank, (host, _))) = all.iter().enumerate().find(|(_, (_, seen))| !seen) else { return Ok(()) };
-    if !comm.leads() {
+    if !comm.is_leader() {
         // The leader reports the error and ends all ranks.
         comm.barrier();
     }

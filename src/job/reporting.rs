@@ -6,14 +6,14 @@ use crate::job::device;
 use crate::job::results::TaskResults;
 use crate::job::results::report::{self, Report};
 use crate::job::run_record::RunRecord;
-use crate::job::state::finished::{Finished, Subject};
+use crate::job::state::finished::{Finished, FinishedInput};
 use crate::process::host;
 
 /// Writes the report of a run. If the run did nothing, keeps the report of the run that did the work. Collective.
 ///
 /// # Errors
 /// Errors of the disk.
-pub(crate) fn report(context: &Context, record: &mut RunRecord, subject: &Subject) -> Result<Report> {
+pub(crate) fn report(context: &Context, record: &mut RunRecord, finished_input: &FinishedInput) -> Result<Report> {
     let seconds = record.seconds();
     let host = report::HostReport {
         name: host::name(),
@@ -38,15 +38,15 @@ pub(crate) fn report(context: &Context, record: &mut RunRecord, subject: &Subjec
         ranks: context.comm.ranks(),
         device: device_name(context, record).into(),
         limits: report::LimitsReport { host_memory, host_memory_peak, gpu_memory, gpu_memory_peak, gpu_memory_beside },
-        input: input(subject),
-        graph: graph(subject, context.job.keep),
+        input: input(finished_input),
+        graph: graph(finished_input, context.job.keep),
         stages: report::in_all(stages, before),
         seconds,
         seconds_total: record.manifest.seconds + seconds,
         resumes: record.manifest.resumes,
         results: TaskResults::of(&record.manifest, context.job.run.trials as usize, &context.job.tasks),
     };
-    if context.comm.leads() {
+    if context.comm.is_leader() {
         // If nothing was done, the report of the run that did the work stays.
         let name = "report.json";
         let path = context.job.workdir.join(name);
@@ -59,7 +59,7 @@ pub(crate) fn report(context: &Context, record: &mut RunRecord, subject: &Subjec
         record.note_change();
         let output = report.save(&context.job.workdir)?;
         record.manifest.outputs.insert("report.json".into(), output);
-        if let Subject::Graph(finished) = subject {
+        if let FinishedInput::Graph(finished) = finished_input {
             record.manifest.set_content(finished.info.content, &context.job.input_keys);
         }
     }
@@ -67,9 +67,9 @@ pub(crate) fn report(context: &Context, record: &mut RunRecord, subject: &Subjec
 }
 
 /// Returns the input section of the report.
-pub(crate) fn input(subject: &Subject) -> report::InputReport {
-    match subject {
-        Subject::Graph(finished) => {
+pub(crate) fn input(finished_input: &FinishedInput) -> report::InputReport {
+    match finished_input {
+        FinishedInput::Graph(finished) => {
             let Finished { info, stored } = &**finished;
             report::InputReport::Edges {
                 path: info.source.clone(),
@@ -82,7 +82,7 @@ pub(crate) fn input(subject: &Subject) -> report::InputReport {
                 counts_from_one: info.counts_from_one,
             }
         }
-        Subject::List { source, bytes, length } => {
+        FinishedInput::List { source, bytes, length } => {
             report::InputReport::List { path: source.clone(), bytes: *bytes, elements: *length }
         }
     }
@@ -90,8 +90,8 @@ pub(crate) fn input(subject: &Subject) -> report::InputReport {
 
 /// Returns the graph section of the report, unless the input is a list. `kept` says whether the graph stays in the
 /// workdir.
-pub(crate) fn graph(subject: &Subject, kept: bool) -> Option<report::GraphReport> {
-    let Subject::Graph(finished) = subject else { return None };
+pub(crate) fn graph(finished_input: &FinishedInput, kept: bool) -> Option<report::GraphReport> {
+    let FinishedInput::Graph(finished) = finished_input else { return None };
     let Finished { info, stored } = &**finished;
     Some(report::GraphReport {
         vertices: info.vertices,
@@ -102,7 +102,11 @@ pub(crate) fn graph(subject: &Subject, kept: bool) -> Option<report::GraphReport
         max_degree: stored.summary.max_degree,
         blocks: stored.blocks,
         kept,
-        ids: if info.sparse { report::ResultOrder::Sorted } else { report::ResultOrder::Input },
+        ids: match (info.sparse, info.names) {
+            (true, _) => report::ResultOrder::Sorted,
+            (_, true) => report::ResultOrder::Strings,
+            _ => report::ResultOrder::Input,
+        },
         degrees: info.degrees.clone(),
     })
 }

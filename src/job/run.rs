@@ -8,9 +8,9 @@ use crate::job::ending::{self, RunEnding};
 use crate::job::results::report::Report;
 use crate::job::run_record::RunRecord;
 use crate::job::session;
-use crate::job::stage::{Made, Stage};
+use crate::job::stage::{Stage, StageResults};
 use crate::job::start;
-use crate::job::state::finished::Subject;
+use crate::job::state::finished::FinishedInput;
 use crate::job::state::lock::Lock;
 use crate::job::tasks::{AlgorithmStage, OtherResults};
 use crate::job::{ranks, reporting};
@@ -33,7 +33,7 @@ pub fn run(job: Job, options: StartOptions, comm: &Comm) -> Result<Report> {
         tracing::warn!("going on on the CPU: {e}");
         ending = attempt(job, StartOptions::default(), comm, started, &mut lock);
     }
-    lock.iter().for_each(|lock| ending.leave_page(lock.workdir()));
+    lock.iter().for_each(|lock| ending.write_page(lock.workdir()));
     ending.into_result()
 }
 
@@ -52,10 +52,10 @@ fn attempt(job: Job, options: StartOptions, comm: &Comm, started: Instant, lock:
         Ok(run) => run,
         Err(e) => return RunEnding::of_error(e),
     };
-    let subject = go_through(&mut context, &mut record);
+    let finished_input = run_stages(&mut context, &mut record);
     // A stopped run also has stages whose times are known.
     record.remember_speeds();
-    let result = subject.and_then(|subject| reporting::report(&context, &mut record, &subject));
+    let result = finished_input.and_then(|finished_input| reporting::report(&context, &mut record, &finished_input));
     ending::close(context, record, result)
 }
 
@@ -71,16 +71,16 @@ fn stages(job: &Job) -> Vec<Box<dyn Stage + Send>> {
 
 /// Opens or runs one stage after the other, and removes files that the job does not keep. Returns the input for the
 /// report. Collective.
-fn go_through(context: &mut Context, record: &mut RunRecord) -> Result<Subject> {
-    let (mut stages, mut made) = (stages(&context.job), Made::default());
+fn run_stages(context: &mut Context, record: &mut RunRecord) -> Result<FinishedInput> {
+    let (mut stages, mut stage_results) = (stages(&context.job), StageResults::default());
     for stage in &mut stages {
-        if made.finished.is_some() {
-            stage.skip(context, record, &made);
+        if stage_results.finished.is_some() {
+            stage.skip(context, record, &stage_results);
         } else {
-            stage.open_or_run(context, record, &mut made)?;
+            stage.open_or_run(context, record, &mut stage_results)?;
         }
     }
-    let subject = made.into_subject()?;
+    let finished_input = stage_results.into_finished_input()?;
     if context.job.keep {
         context.syncer.wait()?;
     }
@@ -89,5 +89,5 @@ fn go_through(context: &mut Context, record: &mut RunRecord) -> Result<Subject> 
     for stage in stages.iter_mut().filter(|_| !context.job.keep) {
         stage.remove(context, record)?;
     }
-    Ok(subject)
+    Ok(finished_input)
 }

@@ -7,9 +7,9 @@ use crate::job::plan::speeds;
 use crate::job::plan::stage::PlannedStage;
 use crate::job::results::report::StageReport;
 use crate::job::state::manifest::Manifest;
-use crate::job::state::order_writer::Ordered;
-use crate::process::figures::Figures;
+use crate::job::state::order_writer::OrderWriter;
 use crate::process::gpu_use;
+use crate::process::measurements::StageMeasurements;
 use crate::process::progress::{Progress, StageProgress, Unit};
 use crate::store::os;
 use serde::Serialize;
@@ -18,7 +18,7 @@ use std::time::Instant;
 
 /// Bytes that this rank read and wrote in a stage.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Moved {
+pub struct IoBytes {
     /// Bytes read.
     pub read: u64,
     /// Bytes written.
@@ -56,8 +56,8 @@ impl RunRecord {
         let Context { job, comm, budget, threads, .. } = context;
         let progress = Progress::new(job.run.log_interval);
         progress.set_memory_limit(budget.limit());
-        progress.metrics().set_crew(comm.ranks(), *threads, budget.limit());
-        let workdir = comm.leads().then(|| job.workdir.clone());
+        progress.metrics().set_resources(comm.ranks(), *threads, budget.limit());
+        let workdir = comm.is_leader().then(|| job.workdir.clone());
         if let Some(workdir) = &workdir {
             progress.set_run(workdir, manifest.runs, started);
             progress.metrics().begin(workdir, started);
@@ -103,7 +103,7 @@ impl RunRecord {
         name: &'static str,
         total: u64,
         unit: Unit,
-        work: impl FnOnce(&StageProgress) -> Result<(T, Moved)>,
+        work: impl FnOnce(&StageProgress) -> Result<(T, IoBytes)>,
     ) -> Result<T> {
         self.note_change();
         if std::mem::take(&mut self.is_unsaved) {
@@ -111,14 +111,14 @@ impl RunRecord {
         }
         self.record_gpu(context);
         let progress = self.progress.stage(name, total, unit);
-        self.progress.metrics().look();
+        self.progress.metrics().end_sample();
         let (before, computed) = (os::processor_time(), gpu_use::busy());
         let (value, moved) = work(&progress)?;
         self.record_gpu(context);
         let end = progress.finish();
         let comm = &context.comm;
         let (ranks, rank) = (comm.ranks(), comm.rank());
-        self.progress.metrics().look();
+        self.progress.metrics().end_sample();
         // After the bytes read and written come the processor times of all ranks, then their GPU times.
         let (mut sums, mut most) = (vec![0; 2 + 2 * ranks], [end.peak_memory]);
         (sums[0], sums[1]) = (moved.read, moved.written);
@@ -131,7 +131,7 @@ impl RunRecord {
         let (cpu_seconds, gpu_seconds) = (seconds[..ranks].to_vec(), seconds[ranks..].to_vec());
         // The list is empty if no GPU reported a time, because the time can't be read or the CPU did all the work.
         let gpu_seconds = if gpu_seconds.iter().any(|&time| time > 0.0) { gpu_seconds } else { Vec::new() };
-        let figures = Figures { seconds: end.seconds, read, written, host_memory_peak };
+        let figures = StageMeasurements { seconds: end.seconds, read, written, host_memory_peak };
         self.progress.add_spent(name, &figures);
         self.stages.push(StageReport { name, figures, resumed: false, cpu_seconds, gpu_seconds });
         Ok(value)
@@ -153,7 +153,7 @@ impl RunRecord {
     ///
     /// # Errors
     /// [`crate::Error::Io`] if the system allows no more threads.
-    pub fn store_order(&mut self, order: &mut Ordered, content: u64) -> Result<()> {
+    pub fn store_order(&mut self, order: &mut OrderWriter, content: u64) -> Result<()> {
         let Some(workdir) = self.workdir.clone() else { return Ok(()) };
         let manifest = self.manifest_so_far().clone();
         order.store(content, manifest, &workdir)
@@ -182,7 +182,7 @@ impl RunRecord {
     }
 
     /// Returns the measurements of the last execution of stage `name` in this run.
-    pub fn figures_of(&self, name: &str) -> Figures {
+    pub fn figures_of(&self, name: &str) -> StageMeasurements {
         self.stages.iter().rev().find(|stage| stage.name == name).map(|stage| stage.figures.clone()).unwrap_or_default()
     }
 

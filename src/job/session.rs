@@ -14,7 +14,7 @@ use crate::job::graph::{Derived, FromEdges, named};
 use crate::job::list::OpenedList;
 use crate::job::plan::{Plan, limits};
 use crate::job::run_record::RunRecord;
-use crate::job::stage::{Made, Stage};
+use crate::job::stage::{Stage, StageResults};
 use crate::job::start::{self, StartOptions};
 use crate::job::state::kept;
 use crate::job::state::lock::Lock;
@@ -29,7 +29,7 @@ use std::time::Instant;
 pub(crate) struct Session {
     context: Context,
     record: RunRecord,
-    made: Made,
+    stage_results: StageResults,
     /// The stages of the input. The first has opened it, and keeps the graph of another workdir from being removed; the
     /// others derive rows, for tasks that need them.
     stages: Vec<Box<dyn Stage + Send>>,
@@ -44,19 +44,19 @@ impl Session {
     /// # Errors
     /// Errors of a run of the job.
     pub(crate) fn open(job: Job, gpu: &mut Option<GpuSession>, observer: Option<Observer>) -> Result<Session> {
-        let comm = Comm::alone();
+        let comm = Comm::single();
         let mut lock = None;
         let (mut context, mut record) = start::start(job, StartOptions::default(), &comm, Instant::now(), &mut lock)?;
         if let Some(observer) = observer {
             record.progress.observe(observer);
         }
-        lend(&mut context, gpu);
+        swap_gpu(&mut context, gpu);
         let mut stages = input_stages(&context.job.input);
-        let mut made = Made::default();
-        let opened = stages[0].open_or_run(&mut context, &mut record, &mut made);
-        lend(&mut context, gpu);
+        let mut stage_results = StageResults::default();
+        let opened = stages[0].open_or_run(&mut context, &mut record, &mut stage_results);
+        swap_gpu(&mut context, gpu);
         opened?;
-        Ok(Session { context, record, made, stages, _lock: lock })
+        Ok(Session { context, record, stage_results, stages, _lock: lock })
     }
 
     /// Returns the graph or list.
@@ -64,7 +64,7 @@ impl Session {
     /// # Errors
     /// None occur in practice.
     pub(crate) fn input(&self) -> Result<InputRef<'_>> {
-        self.made.input()
+        self.stage_results.input()
     }
 
     /// Returns the workdir.
@@ -79,19 +79,19 @@ impl Session {
     pub(crate) fn compute(&mut self, task: Arc<dyn Task>, gpu: &mut Option<GpuSession>) -> Result<&TaskRecord> {
         let name = task.name();
         self.context.job.tasks = vec![Arc::clone(&task)];
-        lend(&mut self.context, gpu);
+        swap_gpu(&mut self.context, gpu);
         let computed = self.run(task);
-        lend(&mut self.context, gpu);
+        swap_gpu(&mut self.context, gpu);
         self.context.job.tasks.clear();
         computed?;
         self.record.manifest.tasks.get(name).ok_or_else(|| crate::Error::internal("find the record of a task", name))
     }
 
     fn run(&mut self, task: Arc<dyn Task>) -> Result<()> {
-        let Session { context, record, made, stages, .. } = self;
+        let Session { context, record, stage_results, stages, .. } = self;
         let mut task = AlgorithmStage(task);
-        if made.input()?.graph().is_some() {
-            let graph = made.graph()?;
+        if stage_results.input()?.graph().is_some() {
+            let graph = stage_results.graph()?;
             kept::check_weights(graph, &context.job, &context.job.workdir)?;
             named::check(context, record, &graph.info, &graph.folder, None, None)?;
             context.begin_gpu()?;
@@ -103,11 +103,11 @@ impl Session {
             context.gpu.wait()?;
         }
         for stage in &mut stages[1..] {
-            if !stage.steps(&context.job, made).is_empty() {
-                stage.open_or_run(context, record, made)?;
+            if !stage.steps(&context.job, stage_results).is_empty() {
+                stage.open_or_run(context, record, stage_results)?;
             }
         }
-        task.open_or_run(context, record, made).map(drop)
+        task.open_or_run(context, record, stage_results).map(drop)
     }
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn input_stages(input: &InputSpec) -> Vec<Box<dyn Stage + Send>> {
 }
 
 /// Exchanges the GPU of the context and the GPU that the caller keeps, if it has one.
-fn lend(context: &mut Context, gpu: &mut Option<GpuSession>) {
+fn swap_gpu(context: &mut Context, gpu: &mut Option<GpuSession>) {
     match gpu {
         Some(gpu) => std::mem::swap(&mut context.gpu, gpu),
         None => *gpu = Some(std::mem::replace(&mut context.gpu, GpuSession::new(&context.job, &context.comm))),

@@ -7,13 +7,13 @@ use crate::graph::direction::Direction;
 use crate::job::context::Context;
 use crate::job::plan::{Plan, limits};
 use crate::job::run_record::RunRecord;
-use crate::job::state::finished::{Finished, Subject};
+use crate::job::state::finished::{Finished, FinishedInput};
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 
 /// A part of a job. Its result is opened if an earlier run stored it, and otherwise made. `M` collects the results of
 /// all stages. The methods are collective: all ranks call them together.
-pub(crate) trait Stage<M = Made> {
+pub(crate) trait Stage<M = StageResults> {
     /// Returns the names of the stage's steps in the report and the manifest, in order. The list is empty if no table
     /// of the job needs the stage.
     fn steps(&self, _job: &Job, _made: &M) -> Vec<&'static str> {
@@ -24,7 +24,7 @@ pub(crate) trait Stage<M = Made> {
     ///
     /// # Errors
     /// Errors of the input, of limits and of the disk; [`Error::Stopped`].
-    fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut M) -> Result<bool>;
+    fn open(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut M) -> Result<bool>;
 
     /// Makes the missing parts of the result. The default does nothing, for stages that only open their result.
     ///
@@ -43,20 +43,20 @@ pub(crate) trait Stage<M = Made> {
     }
 
     /// Adds the steps of the stage to the report, as completed by an earlier run.
-    fn skip(&self, context: &Context, record: &mut RunRecord, made: &M) {
-        self.steps(&context.job, made).into_iter().for_each(|name| record.skipped(name));
+    fn skip(&self, context: &Context, record: &mut RunRecord, stage_results: &M) {
+        self.steps(&context.job, stage_results).into_iter().for_each(|name| record.skipped(name));
     }
 
     /// Opens the stored result if nothing of it is missing, otherwise runs the stage. Returns true if it was opened.
     ///
     /// # Errors
     /// Errors of [`Self::open`] and [`Self::run`].
-    fn open_or_run(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut M) -> Result<bool> {
-        let is_opened = self.open(context, record, made)?;
+    fn open_or_run(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut M) -> Result<bool> {
+        let is_opened = self.open(context, record, stage_results)?;
         if is_opened {
-            self.skip(context, record, made);
+            self.skip(context, record, stage_results);
         } else {
-            self.run(context, record, made)?;
+            self.run(context, record, stage_results)?;
         }
         Ok(is_opened)
     }
@@ -64,17 +64,17 @@ pub(crate) trait Stage<M = Made> {
 
 /// The results of a job's stages so far.
 #[derive(Default)]
-pub(crate) struct Made {
+pub(crate) struct StageResults {
     /// The graph or list that tasks compute on.
     pub(crate) input: Option<ByInput<Box<Graph>, List>>,
     /// The plan of the job, if a stage made one. Error messages name the limit in the plan that is enough for all
     /// tasks.
     pub(crate) plan: Option<Plan>,
     /// The input of the job, if an earlier run already did everything.
-    pub(crate) finished: Option<Subject>,
+    pub(crate) finished: Option<FinishedInput>,
 }
 
-impl Made {
+impl StageResults {
     /// Returns the graph that the stages made.
     ///
     /// # Errors
@@ -113,17 +113,17 @@ impl Made {
     ///
     /// # Errors
     /// [`Error::internal`] if no stage opened the input.
-    pub(crate) fn into_subject(self) -> Result<Subject> {
+    pub(crate) fn into_finished_input(self) -> Result<FinishedInput> {
         match (self.finished, self.input) {
-            (Some(subject), _) => Ok(subject),
+            (Some(finished_input), _) => Ok(finished_input),
             (None, Some(ByInput::Graph(graph))) => {
-                let Graph { info, stored, catalogue, upper, merged, .. } = *graph;
+                let Graph { info, stored, block_store, upper, merged, .. } = *graph;
                 // Freeing gigabytes takes a while.
-                let free = move || drop((catalogue, upper, merged));
+                let free = move || drop((block_store, upper, merged));
                 let _ = std::thread::Builder::new().name("graph".into()).spawn(free);
-                Ok(Subject::Graph(Box::new(Finished { info, stored })))
+                Ok(FinishedInput::Graph(Box::new(Finished { info, stored })))
             }
-            (None, Some(ByInput::List(list))) => Ok(Subject::of_list(&list)),
+            (None, Some(ByInput::List(list))) => Ok(FinishedInput::of_list(&list)),
             (None, None) => Err(Error::internal("report the input", "no stage opened it")),
         }
     }

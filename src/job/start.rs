@@ -1,7 +1,7 @@
 //! Starts a run: locks the workdir, takes over the state that earlier runs left there, and copies streams of the
 //! input.
 
-use crate::comm::{Comm, agreed};
+use crate::comm::{Comm, on_leader};
 use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::graph::direction::Direction;
@@ -15,8 +15,8 @@ use crate::job::state::lock::{Lock, Reader};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::{clean, workdir};
 use crate::prepare::prepared::InputInfo;
-use crate::process::figures::Spent;
 use crate::process::log;
+use crate::process::measurements::StageTotals;
 use crate::process::status_file::Status;
 use crate::store::replace::{remove_leftovers, remove_leftovers_below};
 use std::path::Path;
@@ -44,9 +44,9 @@ pub(crate) fn start(
     lock: &mut Option<Lock>,
 ) -> Result<(Context, RunRecord)> {
     let mut done = None;
-    let manifest = agreed(comm, || {
+    let manifest = on_leader(comm, || {
         let manifest;
-        (manifest, done) = lock_and_take_up(&job, options, lock)?;
+        (manifest, done) = lock_and_adopt(&job, options, lock)?;
         Ok(manifest)
     })?;
     ranks::check_shared(&job.workdir, comm)?;
@@ -54,16 +54,16 @@ pub(crate) fn start(
     let mut job = streams::replaced(job, &manifest);
     let before = manifest.last::<InputInfo>("relabel");
     job.keeps_direction = before.is_some_and(|info| info.direction == Direction::Directed);
-    if !comm.leads() {
+    if !comm.is_leader() {
         log::attach(&job.workdir)?;
     }
     let context = match Context::new(&job, comm) {
         Ok(context) => context,
         Err(e) => {
             let e = for_all_stages(e, &job, comm);
-            if comm.leads() && done.is_none() {
+            if comm.is_leader() && done.is_none() {
                 let mut manifest = manifest;
-                manifest.close(started.elapsed().as_secs_f64(), &Spent::default());
+                manifest.close(started.elapsed().as_secs_f64(), &StageTotals::default());
                 manifest.ended(Some(&e));
                 manifest.save(&job.workdir)?;
             }
@@ -71,7 +71,7 @@ pub(crate) fn start(
         }
     };
     let (files, opens) = (matches!(job.input, InputSpec::Files { .. }), job.run.device != Device::Cpu);
-    if files && opens && comm.leads() && manifest.stages.is_empty() {
+    if files && opens && comm.is_leader() && manifest.stages.is_empty() {
         input::read_ahead(&job.input);
     }
     let record = RunRecord::new(&context, manifest, done, started);
@@ -88,7 +88,7 @@ fn for_all_stages(e: Error, job: &Job, comm: &Comm) -> Error {
 }
 
 /// Locks the workdir unless this process has the lock, and takes over its manifest.
-fn lock_and_take_up(job: &Job, options: StartOptions, lock: &mut Option<Lock>) -> Result<(Manifest, Option<Manifest>)> {
+fn lock_and_adopt(job: &Job, options: StartOptions, lock: &mut Option<Lock>) -> Result<(Manifest, Option<Manifest>)> {
     let StartOptions { fresh, wait } = options;
     workdir::check(job)?;
     let lock = match lock {
@@ -99,12 +99,12 @@ fn lock_and_take_up(job: &Job, options: StartOptions, lock: &mut Option<Lock>) -
         // The graph will be removed, now or when the job is done.
         Reader::refuse(lock.workdir())?;
     }
-    take_up(job, lock, fresh)
+    adopt(job, lock, fresh)
 }
 
 /// Takes over the workdir of the job as its only writer. Returns its manifest, and the previous manifest if the job
 /// was already done.
-fn take_up(job: &Job, lock: &Lock, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
+fn adopt(job: &Job, lock: &Lock, fresh: bool) -> Result<(Manifest, Option<Manifest>)> {
     let workdir = lock.workdir();
     if fresh {
         clean::everything(workdir)?;
@@ -118,7 +118,7 @@ fn take_up(job: &Job, lock: &Lock, fresh: bool) -> Result<(Manifest, Option<Mani
     let done = before.clone().filter(|before| before.stopped.is_none());
     let mut manifest = before.unwrap_or_default();
     let resumed = manifest.stopped.is_some();
-    let input = take_up_streams(job, lock, &mut manifest, done.as_ref())?;
+    let input = adopt_streams(job, lock, &mut manifest, done.as_ref())?;
     if manifest.has_results() && manifest.job != job.name {
         let (other, workdir) = (&manifest.job, workdir.display());
         tracing::warn!(
@@ -143,7 +143,7 @@ fn take_up(job: &Job, lock: &Lock, fresh: bool) -> Result<(Manifest, Option<Mani
 
 /// Copies the streams of the input, if it has some, and returns the input as files with absolute paths. Returns an
 /// error if the job would replace the results of another input.
-fn take_up_streams(job: &Job, lock: &Lock, manifest: &mut Manifest, done: Option<&Manifest>) -> Result<InputSpec> {
+fn adopt_streams(job: &Job, lock: &Lock, manifest: &mut Manifest, done: Option<&Manifest>) -> Result<InputSpec> {
     let workdir = lock.workdir();
     let said = streams::is_streamed(&job.input) && done.is_none();
     if said {
@@ -157,7 +157,7 @@ fn take_up_streams(job: &Job, lock: &Lock, manifest: &mut Manifest, done: Option
         checked.map(|()| input)
     });
     taken.map_err(|e| {
-        let e = streams::came_by(e, workdir, manifest);
+        let e = streams::name_streams_in_error(e, workdir, manifest);
         if said {
             manifest.ended(Some(&e));
         }

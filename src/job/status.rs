@@ -150,7 +150,7 @@ impl JobPlace {
 
     /// Returns the name in the job file if `manifest` belongs to a job with another name, whose results the user did
     /// not ask for.
-    pub fn asked(&self, manifest: &Manifest) -> Option<&str> {
+    pub fn name_in_job_file(&self, manifest: &Manifest) -> Option<&str> {
         let job = self.job.as_ref().filter(|job| job.name != manifest.job)?;
         Some(&job.name)
     }
@@ -179,7 +179,7 @@ fn table_values(table: &str, keys: &[[String; 2]], side: usize) -> String {
 ///
 /// # Errors
 /// [`Error::Usage`] if no job has run there, [`Error::Corrupt`] if the manifest is damaged.
-pub fn look(place: &JobPlace) -> Result<JobStatus> {
+pub fn read_status(place: &JobPlace) -> Result<JobStatus> {
     let workdir = &place.workdir;
     let manifest = place.manifest()?;
     let owner = Lock::owner(workdir);
@@ -201,7 +201,7 @@ pub fn look(place: &JobPlace) -> Result<JobStatus> {
         progress: progress(workdir, &manifest, units.as_ref()),
         workdir: workdir.clone(),
         job: manifest.job.clone(),
-        asked: place.asked(&manifest).map(str::to_owned),
+        asked: place.name_in_job_file(&manifest).map(str::to_owned),
         differs: place.differences(&manifest).into_iter().map(|(_, both)| both).collect(),
         state,
         silent_seconds: silent_seconds.filter(|_| running),

@@ -6,8 +6,8 @@ use crate::config::{Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::job::context::Context;
 use crate::job::input;
-use crate::job::run_record::{Moved, RunRecord};
-use crate::job::stage::{Made, Stage};
+use crate::job::run_record::{IoBytes, RunRecord};
+use crate::job::stage::{Stage, StageResults};
 use crate::job::state::manifest::Manifest;
 use crate::job::state::record::{ComputedOn, Contents, ResultOrigin, TaskRecord, task_key};
 use crate::process::progress::Unit;
@@ -30,7 +30,7 @@ fn contents(input: InputRef<'_>) -> Contents {
 fn units(input: InputRef<'_>, task: &dyn Task) -> (u64, Unit) {
     match input {
         ByInput::Graph(graph) => {
-            let blocks = graph.for_task(task.needs().direction).catalogue.len();
+            let blocks = graph.for_task(task.needs().direction).block_store.len();
             (task.units(blocks as u64), Unit::Units)
         }
         ByInput::List(list) => (task.units(list.length), Unit::Elements),
@@ -40,7 +40,7 @@ fn units(input: InputRef<'_>, task: &dyn Task) -> (u64, Unit) {
 /// Returns the bytes of an input that a trial reads.
 fn bytes(input: InputRef<'_>) -> u64 {
     match input {
-        ByInput::Graph(graph) => graph.catalogue.bytes() + graph.catalogue.weights_bytes(),
+        ByInput::Graph(graph) => graph.block_store.bytes() + graph.block_store.weights_bytes(),
         ByInput::List(list) => list.source.bytes(),
     }
 }
@@ -49,24 +49,29 @@ fn bytes(input: InputRef<'_>) -> u64 {
 pub(crate) struct AlgorithmStage(pub(crate) Arc<dyn Task>);
 
 impl Stage for AlgorithmStage {
-    fn steps(&self, _: &Job, _: &Made) -> Vec<&'static str> {
+    fn steps(&self, _: &Job, _: &StageResults) -> Vec<&'static str> {
         vec![self.0.name()]
     }
 
     /// Returns true if all results are there. If so, removes the task's journals and checkpoints, because nothing
     /// would read or repair them any more.
-    fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
+    fn open(
+        &mut self,
+        context: &mut Context,
+        record: &mut RunRecord,
+        stage_results: &mut StageResults,
+    ) -> Result<bool> {
         let task = &*self.0;
-        let key = task_key(task, contents(made.input()?))?;
-        let is_done = context.agreed(|| Ok(record.manifest.is_done(&context.job, task, key)))?;
-        if is_done && context.comm.leads() {
+        let key = task_key(task, contents(stage_results.input()?))?;
+        let is_done = context.on_leader(|| Ok(record.manifest.is_done(&context.job, task, key)))?;
+        if is_done && context.comm.is_leader() {
             remove_units(&context.job, task.name())?;
         }
         Ok(is_done)
     }
 
-    fn run(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<()> {
-        self.run_trials(context, record, made.input()?).map_err(|e| made.name_limit(e))
+    fn run(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut StageResults) -> Result<()> {
+        self.run_trials(context, record, stage_results.input()?).map_err(|e| stage_results.name_limit(e))
     }
 }
 
@@ -91,7 +96,7 @@ impl AlgorithmStage {
         let trials = context.job.run.trials;
         let first = (of_task.seconds.len() as u32).min(trials - 1);
         let has_units = |trial| units_of(&context.job, |of, number| (of, number) == (name, trial)).next().is_some();
-        if goes_on && context.comm.leads() && !has_units(first) {
+        if goes_on && context.comm.is_leader() && !has_units(first) {
             tracing::info!("{name} starts from the beginning: the run before ended before it saved anything");
         }
         record.save()?;
@@ -129,13 +134,13 @@ impl AlgorithmStage {
         let (graph, construction) = (input.graph(), record.seconds_of_stages());
         let (units, unit) = units(input, task);
         record.stage(context, name, units, unit, |progress| {
-            let read = if comm.leads() { bytes(input) } else { 0 };
+            let read = if comm.is_leader() { bytes(input) } else { 0 };
             progress.reads(read);
             let devices = Devices::new(comm, gpu.workspace(), gpu.peers(), job.run.device == Device::Auto);
             let folder = job.workdir.join("units");
             let meters = job.run.energy.then(|| gpu.meters());
             let is_prepared = matches!(job.input, InputSpec::Prepared(_));
-            let edges = || input::open(&job.input);
+            let edges = || input::of_graph(&job.input, graph);
             let mut run = Run {
                 comm,
                 threads: *threads,
@@ -153,9 +158,12 @@ impl AlgorithmStage {
                 ByInput::Graph(graph) => task.run(ByInput::Graph(graph.for_task(task.needs().direction)), &mut run),
                 list @ ByInput::List(_) => task.run(list, &mut run),
             }?;
+            if comm.is_leader() {
+                run.columns.put_names()?;
+            }
             let outputs = run.columns.into_written()?;
             let written = outputs.values().map(|output| output.bytes).sum();
-            Ok(((outcome, outputs, devices.name()), Moved { read, written }))
+            Ok(((outcome, outputs, devices.name()), IoBytes { read, written }))
         })
     }
 }
@@ -181,8 +189,13 @@ pub(crate) struct OtherResults;
 impl Stage for OtherResults {
     /// Removes the records and files of tasks on another graph or with another first id. Also removes unfinished
     /// tasks with another table. A finished task with another table is replaced later, when the job runs that task.
-    fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
-        let (manifest, contents) = (&mut record.manifest, contents(made.input()?));
+    fn open(
+        &mut self,
+        context: &mut Context,
+        record: &mut RunRecord,
+        stage_results: &mut StageResults,
+    ) -> Result<bool> {
+        let (manifest, contents) = (&mut record.manifest, contents(stage_results.input()?));
         let of_job = context.job.tasks.iter().map(|task| task_key(&**task, contents));
         let keys: Vec<u64> = of_job.collect::<Result<_>>()?;
         let is_begun = |record: &TaskRecord| !record.done && !keys.iter().any(|&key| record.is_of(key));
@@ -195,7 +208,7 @@ impl Stage for OtherResults {
             forget_files(context, manifest, &name)?;
             manifest.tasks.remove(&name);
             if is_begun {
-                context.agreed(|| remove_unlisted(&context.job.workdir, manifest, &name))?;
+                context.on_leader(|| remove_unlisted(&context.job.workdir, manifest, &name))?;
             }
         }
         Ok(true)
@@ -226,7 +239,7 @@ fn forget_files(context: &Context, manifest: &mut Manifest, name: &str) -> Resul
     let removed = record.outputs.keys().filter(|file| !kept.contains(file));
     let workdir = &context.job.workdir;
     let out = workdir.join("out");
-    context.agreed(|| removed.into_iter().try_for_each(|file| remove_output(&workdir.join(file), &out)))?;
+    context.on_leader(|| removed.into_iter().try_for_each(|file| remove_output(&workdir.join(file), &out)))?;
     if let Some(record) = manifest.tasks.get_mut(name) {
         record.outputs.clear();
     }

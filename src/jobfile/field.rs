@@ -10,10 +10,13 @@ use super::expand::Environment;
 use super::tree::{TomlEntry, TomlNode, TomlTable, TomlValue};
 use super::{advice, duration, expand};
 use crate::formats::Columns;
+use crate::graph::ids::InputId;
 use crate::quote::clip;
 use crate::size;
 
 const COLUMNS: &str = "columns, such as [2, 3], [2, 3, 4], [\"src\", \"dst\"] or \"auto\"";
+
+const ID: &str = "an id, such as 17 or \"name\"";
 
 /// A table of the job file, which may be absent.
 pub struct Section<'t> {
@@ -91,29 +94,28 @@ impl<'t> Field<'t> {
         self.expected(&format!("a whole number from {} to {}", range.start(), range.end()), diagnostics)
     }
 
-    /// Reads an array of integers in `range`. A single number counts as an array of one.
-    pub fn integers<T>(&self, range: RangeInclusive<T>, diagnostics: &mut Diagnostics) -> Option<Vec<T>>
-    where
-        T: TryFrom<i128> + PartialOrd + std::fmt::Display,
-    {
+    /// Reads the id of a vertex: a whole number or a string.
+    pub fn id(&self, diagnostics: &mut Diagnostics) -> Option<InputId> {
+        id(&self.entry.node).or_else(|| self.expected(ID, diagnostics))
+    }
+
+    /// Reads a list of ids; a single id counts as a list of one.
+    pub fn ids(&self, diagnostics: &mut Diagnostics) -> Option<Vec<InputId>> {
         let nodes = match &self.entry.node.value {
             TomlValue::Array(nodes) => nodes.as_slice(),
             _ => std::slice::from_ref(&self.entry.node),
         };
-        let number = |node: &TomlNode| match node.value {
-            TomlValue::Integer(integer) => T::try_from(integer).ok().filter(|integer| range.contains(integer)),
-            _ => None,
-        };
         let one = |node: &TomlNode| {
-            let number = number(node);
-            if number.is_none() {
-                let (from, to, found) = (range.start(), range.end(), found(node, diagnostics));
-                let message = format!("expected whole numbers from {from} to {to}, such as [1, 2], found {found}");
-                diagnostics.error(&node.place, format!("{}: {message}", self.name));
+            let id = id(node);
+            if id.is_none() {
+                let found = found(node, diagnostics);
+                diagnostics.error(&node.place, format!("{}: expected {ID}, found {found}", self.name));
             }
-            number
+            id
         };
-        nodes.iter().map(one).collect()
+        // Every mistake is reported, so the list is read to its end.
+        let ids: Vec<Option<InputId>> = nodes.iter().map(one).collect();
+        ids.into_iter().collect()
     }
 
     /// Returns true if the value is a table.
@@ -312,6 +314,14 @@ impl<'t> Field<'t> {
 }
 
 /// Returns the string of a node, if it is one.
+fn id(node: &TomlNode) -> Option<InputId> {
+    match &node.value {
+        TomlValue::Integer(number) => u64::try_from(*number).ok().map(InputId::Number),
+        TomlValue::String(name) => Some(InputId::of_name(name)),
+        _ => None,
+    }
+}
+
 fn string(node: &TomlNode) -> Option<&str> {
     match &node.value {
         TomlValue::String(text) => Some(text),

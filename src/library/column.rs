@@ -1,7 +1,8 @@
 //! A value for each vertex of a graph.
 
 use crate::error::{Error, Result};
-use crate::graph::ids::{FirstId, RawId};
+use crate::graph::ids::FirstId;
+use crate::prepare::names::NameList;
 use crate::prepare::prepared::Graph;
 use crate::results::Value;
 use crate::results::mapped::MappedColumn;
@@ -11,6 +12,7 @@ use std::io::{BufWriter, Write};
 use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
+use toml::Value as TomlValue;
 
 /// The ids of a column's rows.
 #[derive(Debug, Clone)]
@@ -39,7 +41,7 @@ impl IdList {
         let list = list.ok_or_else(|| Error::internal("open the list of ids", "there is none"))?;
         match first {
             FirstId(0) => list.body_as_u64().map(drop).map(|()| IdList::Stored(list)),
-            first => Ok(IdList::Owned(list.body_as_u64()?.iter().map(|&raw| first.input(RawId(raw)).0).collect())),
+            first => Ok(IdList::Owned(list.body_as_u64()?.iter().map(|&raw| raw.wrapping_add(first.0)).collect())),
         }
     }
 
@@ -73,6 +75,42 @@ impl RowIds {
     /// Returns the number of rows before that of the first vertex.
     pub(super) fn rows_before(&self) -> u64 {
         if let RowIds::Dense { first } = self { *first } else { 0 }
+    }
+}
+
+/// The strings that are the ids of a graph's vertices, in ascending order of their bytes. The vertex of the string at
+/// position `i` has the id `i`. Clones are cheap.
+#[derive(Debug, Clone)]
+pub struct Labels(Arc<NameList>);
+
+impl Labels {
+    pub(super) fn new(names: NameList) -> Labels {
+        Labels(Arc::new(names))
+    }
+
+    /// Returns the string of the vertex with this id; `None` if there is no such vertex.
+    pub fn get(&self, id: u64) -> Option<&[u8]> {
+        self.0.lines().get(id)
+    }
+
+    /// Returns the id of the vertex with this string; `None` if there is no such vertex.
+    pub fn find(&self, label: impl AsRef<[u8]>) -> Option<u64> {
+        self.0.lines().find(label.as_ref())
+    }
+
+    /// Returns the strings in order.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.lines().iter()
+    }
+
+    /// Returns the string of a vertex as the table of an algorithm names it.
+    pub(super) fn key(&self, id: u64) -> Result<TomlValue> {
+        let label = self.get(id).unwrap_or_default();
+        let text = std::str::from_utf8(label).map_err(|_| {
+            let found = String::from_utf8_lossy(label);
+            Error::Usage(format!("vertex {id}: expected an id in UTF-8, found {found:?}; number the vertices instead"))
+        });
+        text.map(|text| TomlValue::String(text.into()))
     }
 }
 

@@ -205,11 +205,11 @@ impl Context {
     }
 
     /// Returns a job without tasks in `workdir`, with the limits and the device of this context. `input` is its table
-    /// `[input]`; `given` takes the place of a source there.
+    /// `[input]`; `input_spec` takes the place of a source there.
     ///
     /// # Errors
     /// [`Error::Usage`] for mistakes in `input`.
-    pub(super) fn job(&self, name: &str, workdir: &Path, input: Table, given: Option<InputSpec>) -> Result<Job> {
+    pub(super) fn job(&self, name: &str, workdir: &Path, input: Table, input_spec: Option<InputSpec>) -> Result<Job> {
         let settings = &self.0.settings;
         let mut of_job = Table::new();
         of_job.insert("name".into(), Value::String(name.into()));
@@ -228,7 +228,7 @@ impl Context {
         }
         let tables = [("job", of_job), ("input", input), ("limits", limits), ("run", run)];
         let tables = tables.map(|(name, table)| (name.to_owned(), Value::Table(table)));
-        config::of_text(name, Table::from_iter(tables).to_string(), &[], given)
+        config::of_text(name, Table::from_iter(tables).to_string(), &[], input_spec)
     }
 }
 

@@ -37,7 +37,7 @@ fn components<S: serde::Serializer>(_: &bool, serializer: S) -> std::result::Res
 #[derive(Serialize)]
 struct Table<'o> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    source: Option<u64>,
+    source: Option<toml::Value>,
     forest: bool,
     #[serde(flatten)]
     options: &'o Options,
@@ -65,7 +65,8 @@ pub struct Tree {
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
 /// disk.
 pub fn search(graph: &Graph, source: Option<Vertex>, options: &Options, context: &Context) -> Result<Tree> {
-    let table = Table { source: source.map(Vertex::id), forest: source.is_none(), options };
+    let table =
+        Table { source: source.map(|source| graph.key(source)).transpose()?, forest: source.is_none(), options };
     let found: Computed<'_, DfsOutput> = graph.compute(context, "dfs", &table)?;
     let seconds = found.seconds();
     let (articulation, components) = (options.articulation, options.components);

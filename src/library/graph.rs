@@ -1,20 +1,19 @@
 //! A graph, built once and used by many calls.
 
-use super::column::{Column, IdList, Ids, RowIds};
+use super::builder::{GraphBuilder, Pairs, Weight, WeightedPairs};
+use super::column::{Column, IdList, Ids, Labels, RowIds};
 use super::context::Context;
 use super::folder::TemporaryFolder;
-use super::source::{Pairs, Unweighted, Weight, WeightedPairs};
 use crate::algo::InputRef;
 use crate::config::{self, InputSpec};
 use crate::error::{Error, Result};
-use crate::formats::AskedWeights as Weights;
-use crate::formats::input::memory::{EdgeList, MemoryEdges};
+use crate::formats::WeightsOption as Weights;
 use crate::graph::direction::Direction;
 use crate::graph::ids::InputId;
 use crate::job::input;
 use crate::job::session::Session;
 use crate::job::state::record::TaskRecord;
-use crate::prepare::prepared::InputInfo;
+use crate::prepare::prepared::{Graph as PreparedGraph, InputInfo};
 use crate::results::Value;
 use crate::results::mapped::MappedColumn;
 use serde::Serialize;
@@ -41,163 +40,6 @@ impl fmt::Display for Vertex {
     }
 }
 
-/// Where the edges of a graph come from.
-#[derive(Clone)]
-enum Source {
-    /// Keys of `[input]` in a job file.
-    Keys(Table),
-    Memory(Arc<dyn EdgeList>),
-}
-
-/// Builds a [`Graph`].
-#[derive(Clone)]
-pub struct GraphBuilder {
-    source: Source,
-    paths: Vec<String>,
-    options: Table,
-    vertices: Option<u64>,
-    weights: Weights,
-    spill_to: Option<PathBuf>,
-}
-
-impl GraphBuilder {
-    /// Adds a file, a folder of files, or a pattern such as `edges/*.txt.gz`. All are read as one list of edges. The
-    /// format of a file follows from its ending, unless [`GraphBuilder::format`] names it.
-    pub fn input(mut self, path: impl AsRef<Path>) -> GraphBuilder {
-        self.paths.push(path.as_ref().to_string_lossy().into_owned());
-        self
-    }
-
-    /// Reads edges from memory. [`Graph::from_edges`] is shorter for vectors.
-    pub fn edges(mut self, edges: Arc<dyn EdgeList>) -> GraphBuilder {
-        self.source = Source::Memory(edges);
-        self
-    }
-
-    /// Generates a Kronecker (R-MAT) graph of 2^`scale` vertices and `edge_factor` edges a vertex, as Graph500 does.
-    pub fn kronecker(self, scale: u32, edge_factor: f64, seed: u64) -> GraphBuilder {
-        self.generated("kronecker", scale, edge_factor, seed)
-    }
-
-    /// Generates a graph of 2^`scale` vertices and `edge_factor` edges a vertex, with random ends.
-    pub fn uniform(self, scale: u32, edge_factor: f64, seed: u64) -> GraphBuilder {
-        self.generated("uniform", scale, edge_factor, seed)
-    }
-
-    fn generated(mut self, kind: &str, scale: u32, edge_factor: f64, seed: u64) -> GraphBuilder {
-        let mut of = Table::new();
-        of.insert("scale".into(), TomlValue::Integer(scale.into()));
-        of.insert("edge_factor".into(), TomlValue::Float(edge_factor));
-        of.insert("seed".into(), TomlValue::Integer(seed as i64));
-        self.source = Source::Keys(Table::from_iter([(kind.to_owned(), TomlValue::Table(of))]));
-        self
-    }
-
-    /// Names the format of the files: one of those that `gpugraph help input` lists, such as `text`, `mtx` or `u32`.
-    pub fn format(self, format: &str) -> GraphBuilder {
-        self.option("format", TomlValue::String(format.into()))
-    }
-
-    /// Names the columns of text or Parquet that have the ends of edges, and the weight if there is a third name.
-    pub fn columns(self, names: &[&str]) -> GraphBuilder {
-        let names = names.iter().map(|&name| TomlValue::String(name.into())).collect();
-        self.option("columns", TomlValue::Array(names))
-    }
-
-    /// Like [`GraphBuilder::columns`], by the numbers of the columns, which count from 1.
-    pub fn columns_at(self, numbers: &[u32]) -> GraphBuilder {
-        let numbers = numbers.iter().map(|&number| TomlValue::Integer(number.into())).collect();
-        self.option("columns", TomlValue::Array(numbers))
-    }
-
-    /// Skips lines at the top of each text file.
-    pub fn skip_lines(self, lines: u32) -> GraphBuilder {
-        self.option("skip_lines", TomlValue::Integer(lines.into()))
-    }
-
-    /// Keeps the direction of edges, for searches and shortest paths. Triangles ignore it.
-    pub fn directed(self, directed: bool) -> GraphBuilder {
-        self.option("directed", TomlValue::Boolean(directed))
-    }
-
-    /// Sets the id of the first vertex, 0 or 1, for formats that count from 1.
-    pub fn first_id(self, first: u32) -> GraphBuilder {
-        self.option("first_id", TomlValue::Integer(first.into()))
-    }
-
-    /// Sets how weights are read. The default is [`Weights::Auto`]. Weights in memory keep their type; if another one is
-    /// named, [`Self::build`] refuses them.
-    pub fn weights(mut self, weights: Weights) -> GraphBuilder {
-        self.weights = weights;
-        self
-    }
-
-    /// Sets the number of vertices of a graph from memory, if ids without edges are vertices, too.
-    pub fn vertices(mut self, vertices: u64) -> GraphBuilder {
-        self.vertices = Some(vertices);
-        self
-    }
-
-    /// Keeps the graph in this folder, which is a workdir as jobs have it. The next build with the same input finds it
-    /// there, [`Graph::open`] opens it without the input, and a build that is killed carries on. Without this, the
-    /// graph is in the context's temporary folder, and is removed when the graph is dropped.
-    pub fn spill_to(mut self, folder: impl Into<PathBuf>) -> GraphBuilder {
-        self.spill_to = Some(folder.into());
-        self
-    }
-
-    fn option(mut self, key: &str, value: TomlValue) -> GraphBuilder {
-        self.options.insert(key.into(), value);
-        self
-    }
-
-    /// Reads the edges and prepares the graph.
-    ///
-    /// # Errors
-    /// Those of a job: [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that exclude each other,
-    /// [`ErrorKind::Input`](crate::ErrorKind::Input) for edges that can't be read,
-    /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) with the limit that is enough, and others.
-    pub fn build(self, context: &Context) -> Result<Graph> {
-        let GraphBuilder { source, paths, mut options, vertices, mut weights, spill_to } = self;
-        let given = match source {
-            Source::Memory(_) if !paths.is_empty() => {
-                return Err(Error::Usage("a graph from files and from memory: name one source".into()));
-            }
-            Source::Memory(edges) => {
-                if let Some(expected) = weights.named().filter(|&named| edges.weights() != Some(named)) {
-                    let found = edges.weights().map_or("none", WeightType::name);
-                    let why = format!("weights in memory: expected {expected}, found {found}; convert them before");
-                    return Err(Error::Usage(why));
-                }
-                weights = if weights == Weights::None { Weights::None } else { Weights::Auto };
-                let edges = if weights == Weights::None { Arc::new(Unweighted(edges)) } else { edges };
-                Some(InputSpec::Memory(MemoryEdges::new(edges, vertices)?))
-            }
-            Source::Keys(keys) => {
-                if vertices.is_some() {
-                    let why = "vertices are for edges in memory: files say how many vertices they have";
-                    return Err(Error::Usage(why.into()));
-                }
-                options.extend(keys);
-                None
-            }
-        };
-        if !paths.is_empty() {
-            options.insert("weights".into(), TomlValue::String(weights.name().into()));
-            options.insert("path".into(), TomlValue::Array(paths.into_iter().map(TomlValue::String).collect()));
-        }
-        let (temporary, workdir) = match spill_to {
-            Some(folder) => (None, folder),
-            None => {
-                let temporary = TemporaryFolder::new(context.folder())?;
-                let workdir = temporary.path().to_owned();
-                (Some(temporary), workdir)
-            }
-        };
-        Graph::open_session(context, options, given, weights, workdir, temporary)
-    }
-}
-
 /// A graph that is ready for algorithms.
 ///
 /// Loops and repeated edges are dropped. Edges lie in files that are mapped to memory: a graph that fits stays in the
@@ -217,6 +59,7 @@ pub struct Graph {
     edges: u64,
     max_degree: u64,
     ids: RowIds,
+    labels: Option<Labels>,
     // Dropped in this order: the files go after those who use them.
     session: Mutex<Session>,
     _temporary: Option<TemporaryFolder>,
@@ -225,9 +68,7 @@ pub struct Graph {
 impl Graph {
     /// Returns a builder without a source of edges.
     pub fn builder() -> GraphBuilder {
-        let source = Source::Keys(Table::new());
-        let (options, weights) = (Table::new(), Weights::default());
-        GraphBuilder { source, paths: Vec::new(), options, vertices: None, weights, spill_to: None }
+        GraphBuilder::default()
     }
 
     /// Builds an undirected graph from pairs of ids.
@@ -261,22 +102,22 @@ impl Graph {
         let temporary = TemporaryFolder::new(context.folder())?;
         let path = temporary.path().to_owned();
         let prepared = std::path::absolute(workdir.as_ref()).unwrap_or_else(|_| workdir.as_ref().to_owned());
-        let given = InputSpec::Prepared(prepared);
-        Graph::open_session(context, Table::new(), Some(given), Weights::Auto, path, Some(temporary))
+        let input_spec = InputSpec::Prepared(prepared);
+        Graph::open_session(context, Table::new(), Some(input_spec), Weights::Auto, path, Some(temporary))
     }
 
-    fn open_session(
+    pub(super) fn open_session(
         context: &Context,
         mut input: Table,
-        given: Option<InputSpec>,
+        input_spec: Option<InputSpec>,
         weights: Weights,
         workdir: PathBuf,
         temporary: Option<TemporaryFolder>,
     ) -> Result<Graph> {
-        if given.is_some() {
+        if input_spec.is_some() {
             input.retain(|key, _| key == "directed" || key == "first_id");
         }
-        let mut job = context.job("graph", &workdir, input, given)?;
+        let mut job = context.job("graph", &workdir, input, input_spec)?;
         job.keeps_weights = weights == Weights::Auto && !matches!(job.input, InputSpec::Prepared(_)) && {
             let input = input::open(&job.input)?;
             input.may_have_weights()?
@@ -290,12 +131,14 @@ impl Graph {
             false => RowIds::Dense { first: info.rows_before() },
             true => RowIds::Sparse(Arc::new(IdList::of(session.input()?.graph(), info.first_id)?)),
         };
+        let labels = session.input()?.graph().map(PreparedGraph::names).transpose()?.flatten().map(Labels::new);
         Ok(Graph {
             context: context.clone(),
             info,
             edges,
             max_degree,
             ids,
+            labels,
             session: Mutex::new(session),
             _temporary: temporary,
         })
@@ -352,6 +195,12 @@ impl Graph {
         self.ids.sparse()
     }
 
+    /// Returns the strings of the vertices if the input has strings as ids. Ids are then the positions in their sorted
+    /// list.
+    pub fn labels(&self) -> Option<Labels> {
+        self.labels.clone()
+    }
+
     /// Returns the number of rows at the top of a column that are of no vertex: 1 if ids count from 1, otherwise 0.
     pub fn rows_before(&self) -> u64 {
         self.ids.rows_before()
@@ -368,7 +217,28 @@ impl Graph {
         };
         match has {
             true => Ok(Vertex(id)),
-            false => Err(crate::algo::sources::unknown(("vertex", InputId(id)), "", &self.info)),
+            false => Err(crate::algo::sources::unknown(("vertex", InputId::Number(id)), "", &self.info)),
+        }
+    }
+
+    /// Returns the vertex whose id in the input is this string.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Input`](crate::ErrorKind::Input) if the graph has none.
+    pub fn vertex_of(&self, label: &str) -> Result<Vertex> {
+        let found = self.labels.as_ref().and_then(|labels| labels.find(label));
+        found
+            .map(Vertex)
+            .ok_or_else(|| crate::algo::sources::unknown(("vertex", InputId::of_name(label)), "", &self.info))
+    }
+
+    /// Returns a vertex as the table of an algorithm names it.
+    pub(super) fn key(&self, Vertex(id): Vertex) -> Result<TomlValue> {
+        match &self.labels {
+            Some(labels) => labels.key(id),
+            None => i64::try_from(id).map(TomlValue::Integer).map_err(|_| {
+                Error::Usage(format!("vertex {id}: expected an id below 2^63 to begin at; number the vertices anew"))
+            }),
         }
     }
 

@@ -138,7 +138,7 @@ impl Job {
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it never ran.
     pub fn status(&self) -> Result<JobStatus> {
         let place = JobPlace { workdir: self.job.workdir.clone(), job: Some(self.job.clone()) };
-        Ok(JobStatus(status::look(&place)?))
+        Ok(JobStatus(status::read_status(&place)?))
     }
 }
 

@@ -14,7 +14,6 @@ use super::column::{Column, RowIds};
 use super::context::Context;
 use super::folder::TemporaryFolder;
 use super::graph::table_text;
-use super::source::Successors;
 use crate::algo::listrank::ListRankOutput;
 pub use crate::algo::listrank::{Method, RankOrder as Order};
 use crate::config::{self, InputSpec};
@@ -105,4 +104,17 @@ fn run(list: InputSpec, options: &Options, context: &Context) -> Result<Ranks> {
     })?;
     let ranks = Column::open(&folder.path().join("out/rank.npy"), &RowIds::Dense { first: 0 })?;
     Ok(Ranks { output, seconds, ranks, _folder: folder })
+}
+
+/// A list in a vector.
+struct Successors(Vec<i64>);
+
+impl SuccessorList for Successors {
+    fn elements(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read(&self, first: u64, out: &mut [i64]) {
+        out.copy_from_slice(&self.0[first as usize..][..out.len()]);
+    }
 }

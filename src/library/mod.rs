@@ -6,13 +6,14 @@
 //! | file | has |
 //! |---|---|
 //! | `context` | limits, device, progress and cancellation; one call at a time |
-//! | `graph`, `source` | a graph, and where its edges come from |
-//! | `column` | a value for each vertex, by its id in the input |
+//! | `graph`, `builder` | a graph, and where its edges come from |
+//! | `column` | a value for each vertex, by its id in the input; ids that are sparse or strings |
 //! | `folder` | folders that are removed with what uses them |
 //! | `triangles`, `bfs`, `traverse`, `sssp`, `dfs`, `components`, `listrank` | the algorithms |
 //! | `job` | jobs from files and tables |
 
 pub mod bfs;
+mod builder;
 mod column;
 pub mod components;
 mod context;
@@ -21,14 +22,13 @@ mod folder;
 mod graph;
 mod job;
 pub mod listrank;
-mod source;
 pub mod sssp;
 pub mod traverse;
 mod tree;
 pub mod triangles;
 
-pub use column::{Column, Ids};
+pub use builder::{GraphBuilder, Weight};
+pub use column::{Column, Ids, Labels};
 pub use context::{Canceller, Context, ContextBuilder, Progress, Size};
-pub use graph::{Graph, GraphBuilder, Vertex};
+pub use graph::{Graph, Vertex};
 pub use job::{Job, JobBuilder, JobStatus, Plan, Report};
-pub use source::Weight;

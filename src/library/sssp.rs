@@ -103,7 +103,7 @@ pub struct Paths {
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Validation`](crate::ErrorKind::Validation),
 /// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the disk and the device.
 pub fn search(graph: &Graph, source: Vertex, options: &Options, context: &Context) -> Result<Paths> {
-    let found: Computed<'_, SsspOutput> = graph.compute(context, "sssp", &FromOne::new(source, options))?;
+    let found: Computed<'_, SsspOutput> = graph.compute(context, "sssp", &FromOne::new(graph, source, options)?)?;
     let seconds = found.details::<Timed>()?.seconds();
     let reached = one(&found.output)?.reached;
     let column = |name: &str| format!("sssp/{source}/{name}");

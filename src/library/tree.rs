@@ -8,6 +8,7 @@ use crate::algo::searches::tree::verify::SourceOutput;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use toml::Value;
 
 /// The breadth-first tree of one source.
 #[derive(Debug, Clone)]
@@ -24,15 +25,17 @@ pub struct Tree {
 /// Keys of a table that searches from one vertex and keeps its tree.
 #[derive(Serialize)]
 pub(super) struct FromOne<'o, O> {
-    sources: [u64; 1],
+    sources: [Value; 1],
     write: bool,
     #[serde(flatten)]
     options: &'o O,
 }
 
 impl<'o, O> FromOne<'o, O> {
-    pub(super) fn new(source: Vertex, options: &'o O) -> FromOne<'o, O> {
-        FromOne { sources: [source.id()], write: true, options }
+    /// # Errors
+    /// [`Error::Usage`] if the source's id is a string that is not UTF-8.
+    pub(super) fn new(graph: &Graph, source: Vertex, options: &'o O) -> Result<FromOne<'o, O>> {
+        Ok(FromOne { sources: [graph.key(source)?], write: true, options })
     }
 }
 
@@ -63,7 +66,7 @@ impl Tree {
         context: &Context,
     ) -> Result<Tree> {
         let found: Computed<'_, SearchOutput<SourceOutput>> =
-            graph.compute(context, algorithm, &FromOne::new(source, options))?;
+            graph.compute(context, algorithm, &FromOne::new(graph, source, options)?)?;
         let seconds = found.details::<Timed>()?.seconds();
         let SourceOutput { reached, depth, edges, .. } = *one(&found.output)?;
         let column = |name: &str| format!("{algorithm}/{source}/{name}");

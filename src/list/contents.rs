@@ -16,7 +16,7 @@ const KINDS: [(ListFormat, bool, char); 4] = [
 ];
 
 /// Returns the error for a file of `bytes` bytes that can't be read in `format`, if it contains something else.
-pub(super) fn instead(path: &Path, format: ListFormat, packing: Packing, bytes: u64) -> Option<Error> {
+pub(super) fn wrong_format_error(path: &Path, format: ListFormat, packing: Packing, bytes: u64) -> Option<Error> {
     let start = contents::start_of(path, packing);
     let expected = format!("a list ({format})");
     if let Some((found, remedy)) = contents::of_another_kind(path, packing, &start) {

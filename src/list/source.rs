@@ -248,7 +248,7 @@ impl ListFile {
     fn explained(&self, error: Error) -> Error {
         match error {
             Error::Input { .. } => {
-                contents::instead(&self.path, self.format, self.packing, self.bytes).unwrap_or(error)
+                contents::wrong_format_error(&self.path, self.format, self.packing, self.bytes).unwrap_or(error)
             }
             error => error,
         }

@@ -100,7 +100,7 @@ impl Budget {
     /// Returns the free bytes for a caller that is about to take all free memory. `taken` is the memory that the
     /// process uses now, in bytes. If `taken` exceeds all reservations, for example because of a GPU driver, the excess
     /// does not count as free.
-    pub fn free_beside(&self, taken: u64) -> u64 {
+    pub fn free_excluding(&self, taken: u64) -> u64 {
         self.limit().saturating_sub(self.0.used.load(Ordering::Relaxed).max(taken))
     }
 
@@ -139,8 +139,8 @@ impl Budget {
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= account.limit);
         account.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).map(drop).map_err(|used| {
             // A larger limit also sets more memory aside for the process.
-            let beside = used.saturating_add(bytes).saturating_sub(own_bytes(account.limit, account.threads));
-            self.too_small(limit_leaving(beside, account.threads), purpose)
+            let other_bytes = used.saturating_add(bytes).saturating_sub(own_bytes(account.limit, account.threads));
+            self.too_small(limit_leaving(other_bytes, account.threads), purpose)
         })
     }
 

@@ -97,7 +97,7 @@ impl Dictionary {
 /// Visitor that replaces the ids of edges by dense ids and passes the edges on. Without a dictionary, it passes edges
 /// on unchanged.
 #[derive(Debug)]
-pub struct Numbered<'d, V> {
+pub struct DenseIdVisitor<'d, V> {
     dictionary: Option<&'d Dictionary>,
     source: &'d str,
     /// Visitor to which the edges are passed on.
@@ -105,11 +105,11 @@ pub struct Numbered<'d, V> {
     batch: Vec<[u32; 2]>,
 }
 
-impl<'d, V> Numbered<'d, V> {
+impl<'d, V> DenseIdVisitor<'d, V> {
     /// Makes a visitor that looks ids up in `dictionary`, and passes the edges on to `inner`. `source` names the input
     /// in errors.
     pub fn new(dictionary: Option<&'d Dictionary>, source: &'d str, inner: V) -> Self {
-        Numbered { dictionary, source, inner, batch: Vec::new() }
+        DenseIdVisitor { dictionary, source, inner, batch: Vec::new() }
     }
 
     fn look_up<T: Copy + Into<u64>>(&mut self, dictionary: &Dictionary, edges: &[[T; 2]]) -> Result<()> {
@@ -124,7 +124,7 @@ impl<'d, V> Numbered<'d, V> {
     }
 }
 
-impl<V: Visitor> Visitor for Numbered<'_, V> {
+impl<V: Visitor> Visitor for DenseIdVisitor<'_, V> {
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
         let Some(dictionary) = self.dictionary else { return self.inner.visit(edges, weights) };
         match edges {

@@ -1,5 +1,6 @@
 //! Maps vertices to their ids in the input, for results and for algorithms that depend on these ids.
 
+use super::names::NameList;
 use super::order;
 use super::prepared::Graph;
 use crate::error::{At, Error, Result};
@@ -11,6 +12,8 @@ use crate::store::map::{Mapped, as_u64};
 pub struct IdList {
     /// Sorted raw ids, if the input's ids are sparse.
     list: Option<Mapped>,
+    /// Sorted strings, if the input's ids are strings.
+    names: Option<Box<NameList>>,
     first_id: FirstId,
 }
 
@@ -27,7 +30,7 @@ impl IdList {
             let what = format!("{} bytes, but the vertex order has {ids} ids", list.body().len());
             return Err(Error::corrupt(list.path(), At::File, what));
         }
-        Ok(IdList { list, first_id: graph.info.first_id })
+        Ok(IdList { list, names: graph.names()?.map(Box::new), first_id: graph.info.first_id })
     }
 
     fn sparse(&self) -> Option<&[u64]> {
@@ -35,9 +38,14 @@ impl IdList {
     }
 
     /// Returns the id, as users know it, that belongs to the dense id `dense`.
-    #[inline]
     pub fn of(&self, dense: DenseId) -> InputId {
-        self.first_id.input(self.raw(dense))
+        shown(self.names.as_deref(), self.number(dense))
+    }
+
+    /// Returns the number that stands for the dense id `dense` in columns of ids.
+    #[inline]
+    pub fn number(&self, dense: DenseId) -> u64 {
+        self.raw(dense).0.wrapping_add(self.first_id.0)
     }
 
     #[inline]
@@ -78,9 +86,22 @@ impl InputIds {
     }
 
     /// Returns the id by which users know `vertex`.
-    #[inline]
     pub fn of(&self, vertex: Vertex) -> InputId {
         self.of_dense(self.dense(vertex))
+    }
+
+    /// Returns the number that stands for `vertex` in columns of ids.
+    #[inline]
+    pub fn number(&self, vertex: Vertex) -> u64 {
+        self.list.number(self.dense(vertex))
+    }
+
+    /// Returns the number that stands for a vertex with this id in columns of ids.
+    pub fn number_of(&self, id: InputId) -> u64 {
+        match id {
+            InputId::Number(number) => number,
+            InputId::Name(_) => self.find(id).map_or(u64::MAX, |dense| self.list.number(dense)),
+        }
     }
 
     /// Returns the dense id of `vertex`.
@@ -90,7 +111,6 @@ impl InputIds {
     }
 
     /// Returns the id by which users know the vertex with the dense id `dense`.
-    #[inline]
     pub fn of_dense(&self, dense: DenseId) -> InputId {
         self.list.of(dense)
     }
@@ -104,8 +124,21 @@ impl InputIds {
     /// Returns the dense id of the vertex that users know as `id`. Returns `None` for an id that the input cannot have.
     /// The vertex may have no edge.
     pub fn find(&self, id: InputId) -> Option<DenseId> {
-        self.list.first_id.raw(id)?.dense(self.list.sparse())
+        match id {
+            InputId::Number(number) => self.list.first_id.raw(number)?.dense(self.list.sparse()),
+            InputId::Name(name) => {
+                let row = self.list.names.as_ref()?.lines().find(name.text().as_bytes())?;
+                Some(DenseId(row as u32))
+            }
+        }
     }
+}
+
+/// Returns the id by which users know the vertex that has the number `number` in columns of ids. `names` are the strings
+/// of the input, if its ids are strings.
+pub fn shown(names: Option<&NameList>, number: u64) -> InputId {
+    let name = names.and_then(|names| names.lines().get(number));
+    name.map_or(InputId::Number(number), |name| InputId::of_bytes(name, number))
 }
 
 /// Returns the id by which users know vertex `v`, for messages. It searches the map of all ids, which is fast enough

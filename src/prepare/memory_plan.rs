@@ -152,7 +152,7 @@ pub struct Sizes {
     /// Number of words of the pool that are needed before the input is read: one chunk for every bin.
     pub start: usize,
     /// Bytes that partitioning (first) and sorting (second) take in addition to the pool.
-    pub beside: [u64; 2],
+    pub fixed: [u64; 2],
     /// Most bytes that partitioning takes, including the map and the pool.
     pub partitioning: u64,
     /// Most bytes that sorting takes, including the pool.
@@ -194,14 +194,14 @@ impl MemoryDemand {
     /// sorting.
     pub fn least(&self, shape: &LayoutShape) -> [u64; 2] {
         let bins = shape.bins * self.chunk_bytes(*CHUNK.start());
-        [self.partitioning(shape), self.sorting(shape, 0, *CHUNK.start(), true)].map(|beside| beside + bins)
+        [self.partitioning(shape), self.sorting(shape, 0, *CHUNK.start(), true)].map(|fixed| fixed + bins)
     }
 }
 
 /// Sources of the memory of the pool of chunks, if a part of the input is cached in memory. Once the edges in a cached
 /// part of the input are in their bins, bins take over its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pooled {
+pub struct PoolSources {
     /// Number of words that are allocated for the pool.
     pub own: usize,
     /// Number of words that are taken over from cached parts of the input.
@@ -233,7 +233,7 @@ impl Sizes {
                 in_flight: IN_FLIGHT[in_flight],
                 spill,
                 start: (count * chunk) as usize * words,
-                beside: [partitioning, sorting].map(|bytes| bytes + pool / chunk * PER_CHUNK),
+                fixed: [partitioning, sorting].map(|bytes| bytes + pool / chunk * PER_CHUNK),
                 partitioning: partitioning + memory,
                 sorting: sorting + memory,
             }
@@ -249,16 +249,16 @@ impl Sizes {
         let chunks =
             || std::iter::successors(Some(chunk_for(lines)), |chunk| Some(chunk / 2)).take_while(|c| CHUNK.contains(c));
         for (in_flight, chunk) in (0..=most_in_flight).rev().flat_map(|n| chunks().map(move |chunk| (n, chunk))) {
-            let beside = partitioning.max(needs.sorting(&shape, in_flight, chunk, false));
-            let room = free.saturating_sub(beside) / needs.chunk_bytes(chunk) * chunk;
+            let fixed = partitioning.max(needs.sorting(&shape, in_flight, chunk, false));
+            let room = free.saturating_sub(fixed) / needs.chunk_bytes(chunk) * chunk;
             if room >= pool_for(lines_of(needs.likely), chunk) {
                 return Ok(made(chunk, room.min(pool_for(lines, chunk)), in_flight, 0));
             }
         }
-        let beside = |in_flight, chunk| partitioning.max(needs.sorting(&shape, in_flight, chunk, true));
+        let fixed = |in_flight, chunk| partitioning.max(needs.sorting(&shape, in_flight, chunk, true));
         // If memory is scarce, more memory for bins is worth more than another block in flight.
-        let in_flight = usize::from(threads > 1 && beside(1, *CHUNK.end()) <= free / 2);
-        let room = |chunk: u64| (free - beside(in_flight, chunk).min(free)) / needs.chunk_bytes(chunk) * chunk;
+        let in_flight = usize::from(threads > 1 && fixed(1, *CHUNK.end()) <= free / 2);
+        let room = |chunk: u64| (free - fixed(in_flight, chunk).min(free)) / needs.chunk_bytes(chunk) * chunk;
         let mut chunk = chunk_for(lines.min(room(*CHUNK.start())));
         // Reading spilled chunks back takes memory as well.
         while chunk > *CHUNK.start() && room(chunk) < count * chunk {
@@ -288,13 +288,13 @@ impl Sizes {
     pub fn with_cached(&self, cached: u64, threads: usize, slab: u64) -> u64 {
         let chunk = (4 * self.chunk * self.line) as u64;
         let pool = 4 * self.pool as u64 + cached / slab.max(1) * (slab % chunk) + slab;
-        let [partitioning, sorting] = self.beside;
+        let [partitioning, sorting] = self.fixed;
         (partitioning + pool.max(cached + self.at_start(threads, slab) + slab)).max(sorting + pool)
     }
 
     /// Returns the sources of the pool's memory if `free` bytes, which include the memory of `cache`, are available.
     /// Drops parts of the input from `cache` until everything fits.
-    pub fn pooled(&self, cache: &InputCache<'_>, threads: usize, free: u64) -> Pooled {
+    pub fn pooled(&self, cache: &InputCache<'_>, threads: usize, free: u64) -> PoolSources {
         let slab = cache.slab_bytes();
         while cache.chunks() > 0 {
             if let Some(pooled) = self.pool_of(cache.spare(), cache.chunks(), threads, slab, free) {
@@ -303,13 +303,13 @@ impl Sizes {
             cache.release_one();
         }
         cache.release_all();
-        Pooled { own: self.pool, adopted: 0 }
+        PoolSources { own: self.pool, adopted: 0 }
     }
 
     /// Returns the sources of the pool's memory if the cache of the input has `chunks` full and `spare` empty slabs of
     /// `slab` bytes. Returns `None` if they do not fit into `free` bytes.
-    fn pool_of(&self, spare: usize, chunks: usize, threads: usize, slab: u64, free: u64) -> Option<Pooled> {
-        let [partitioning, sorting] = self.beside.map(|beside| free.saturating_sub(beside));
+    fn pool_of(&self, spare: usize, chunks: usize, threads: usize, slab: u64, free: u64) -> Option<PoolSources> {
+        let [partitioning, sorting] = self.fixed.map(|fixed| free.saturating_sub(fixed));
         let (chunk, start) = (self.chunk * self.line, (self.at_start(threads, slab) / 4) as usize);
         let usable = slab as usize / 4 / chunk * chunk;
         let rest = start.saturating_sub(spare * usable).max(self.pool.saturating_sub((spare + chunks) * usable));
@@ -320,7 +320,7 @@ impl Sizes {
         }
         let wanted = self.pool.saturating_sub(own + spare * usable).div_ceil(usable.max(1));
         let most = ((sorting - first) / slab) as usize;
-        Some(Pooled { own, adopted: (spare + wanted.min(most)) * slab as usize / 4 })
+        Some(PoolSources { own, adopted: (spare + wanted.min(most)) * slab as usize / 4 })
     }
 }
 
@@ -378,8 +378,8 @@ mod tests {
             let needs = MemoryDemand { edges, likely: edges, ids: rows, reading: 1 << 20, messages: 0, threads: 2, weighted };
             let Ok(sizes) = Sizes::new(LayoutShape::at_most(edges, rows, Direction::Undirected), needs, free) else { return Ok(()) };
             let held = |slabs: usize| slabs as u64 * slab;
-            if let Some(Pooled { own, adopted }) = sizes.pool_of(spare, chunks, 2, slab, free) {
-                let [partitioning, sorting] = sizes.beside;
+            if let Some(PoolSources { own, adopted }) = sizes.pool_of(spare, chunks, 2, slab, free) {
+                let [partitioning, sorting] = sizes.fixed;
                 prop_assert!(partitioning + 4 * own as u64 + held(spare + chunks) <= free, "{sizes:?}");
                 prop_assert!(sorting + 4 * (own + adopted) as u64 <= free, "{sizes:?}");
                 prop_assert!(partitioning + 4 * own as u64 + held(spare + chunks) <= sizes.with_cached(held(spare + chunks), 2, slab));

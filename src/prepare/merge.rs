@@ -8,7 +8,7 @@ use super::blocks::{BlockFiles, BuiltBlocks};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::formats::Watch;
-use crate::graph::{Catalogue, DegreeCounter, Degrees, Direction, Half, Layout, RowRange, Way, stored};
+use crate::graph::{BlockStore, DegreeCounter, Degrees, Direction, EdgeDirection, Half, Layout, RowRange, stored};
 use crate::memory::Budget;
 use rayon::prelude::*;
 use std::cmp::Ordering::{Equal, Greater, Less};
@@ -16,7 +16,7 @@ use std::cmp::Ordering::{Equal, Greater, Less};
 /// Builds the blocks of the undirected version of a graph, whose rows have all neighbours of a vertex.
 pub struct Merge<'a> {
     /// Lower half of a directed graph; all its blocks must be local to this rank.
-    pub arcs: &'a Catalogue,
+    pub arcs: &'a BlockStore,
     /// True for each block that must be built.
     pub wanted: &'a [bool],
     /// Array that receives the degrees of the rows in the blocks that are built.
@@ -79,7 +79,7 @@ impl Merge<'_> {
         let mut lengths = Vec::with_capacity((rows.end - rows.start) as usize);
         let mut targets = Vec::with_capacity(bound as usize);
         let mut weights = Vec::with_capacity(if weighted { bound as usize } else { 0 });
-        let first = |vertex: u64| Direction::Directed.row(vertex as u32, Way::Out);
+        let first = |vertex: u64| Direction::Directed.row(vertex as u32, EdgeDirection::Out);
         let arcs = first(rows.start)..first(rows.end);
         let mut read = 0;
         let mut ends = |of: [&[u32]; 2], length: usize| {

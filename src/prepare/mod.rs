@@ -9,7 +9,8 @@
 //! merge      out-rows and in-rows → rows of all neighbours    if a task ignores the direction of a directed graph
 //! ```
 //!
-//! Sparse 64-bit ids take one more pass first (`dictionary`), and so do weights of 64 bits (`weight_list`). Preparation takes 4 bytes of memory for each id, in
+//! Sparse 64-bit ids and ids that are strings take one more pass first (`dictionary`, `names`), and so do weights of
+//! 64 bits (`weight_list`). Preparation takes 4 bytes of memory for each id, in
 //! addition to the memory for bins. Edges that do not fit the bins' memory are spilled to a file. No step depends on
 //! job files or stages, and results do not depend on devices or ranks. A [GPU](gpu::PrepareGpu) does steps in place of
 //! the CPU, if its memory is large enough.
@@ -22,6 +23,7 @@ pub mod ingest;
 pub mod input_ids;
 pub mod memory_plan;
 pub mod merge;
+pub mod names;
 pub mod order;
 pub mod partition;
 pub mod prepared;

@@ -21,17 +21,17 @@ pub fn body_bytes(ids: u64, runs: u64) -> u64 {
 }
 
 /// Writes the file of the vertex order: two u64 (the numbers of runs and of ids), then each run as (degree, number of
-/// vertices) in u32, then the map in u32. Stops as soon as `go_on` returns false.
+/// vertices) in u32, then the map in u32. Stops as soon as `keep_going` returns false.
 ///
 /// # Errors
-/// [`Error::DiskFull`], [`Error::Io`]; [`Error::Stopped`] if `go_on` returned false.
-pub fn write(folder: &Path, key: u64, order: &Relabelled, go_on: &dyn Fn() -> bool) -> Result<Pending> {
+/// [`Error::DiskFull`], [`Error::Io`]; [`Error::Stopped`] if `keep_going` returned false.
+pub fn write(folder: &Path, key: u64, order: &Relabelled, keep_going: &dyn Fn() -> bool) -> Result<Pending> {
     let mut file = NewFile::create(&path(folder), ORDER, key)?;
     let runs: Vec<u32> = order.runs.iter().flat_map(|(degree, first, end)| [degree, (end - first) as u32]).collect();
     file.write(bytes_of(&[runs.len() as u64 / 2, order.map.len() as u64]))?;
     file.write(bytes_of(&runs))?;
     for part in order.map.chunks(4 << 20) {
-        if !go_on() {
+        if !keep_going() {
             return Err(Error::Stopped("the end of the job"));
         }
         file.write(bytes_of(part))?;

@@ -1,12 +1,13 @@
 //! A prepared graph, with statistics of its input and of its stored blocks.
 
 use super::dictionary::{self, Dictionary};
+use super::names::NameList;
 use super::order;
 use super::weight_list::WeightValues;
 use crate::error::{Error, Result};
 use crate::graph::bins::Bin;
 use crate::graph::{
-    Catalogue, DegreeRuns, DegreeSummary, Direction, FirstId, GraphWeights, Half, HalfPacked, InputId, Layout, Packer,
+    BlockStore, DegreeRuns, DegreeSummary, Direction, FirstId, GraphWeights, Half, HalfPacked, InputId, Layout, Packer,
     RawId, degrees, pack_half,
 };
 use crate::memory::Budget;
@@ -61,9 +62,12 @@ pub struct InputInfo {
     pub weights: Option<GraphWeights>,
     /// True if ids are sparse. They are then looked up in the file `graph/ids`.
     pub sparse: bool,
+    /// True if ids are strings. Raw ids are then places in the list of strings in the file `graph/names`.
+    #[serde(default)]
+    pub names: bool,
     /// Checksum of the input's bytes.
     pub checksum: u64,
-    /// Hash that identifies the input's files. It is the key of the file `graph/ids`.
+    /// Hash that identifies the input's files. It is the key of the files `graph/ids` and `graph/names`.
     pub identity: u64,
     /// Hash of the input's contents and of the settings with which it is read. All later stages depend on it.
     pub content: u64,
@@ -86,9 +90,10 @@ impl InputInfo {
         if self.sparse { 0 } else { self.first_id.0 }
     }
 
-    /// Returns the largest id of a vertex, in the form that users know; `None` if there is no vertex.
+    /// Returns the largest id of a vertex, in the form that users know; `None` if there is no vertex, or if
+    /// ids are strings.
     pub fn largest_id(&self) -> Option<InputId> {
-        self.largest.map(|largest| self.first_id.input(RawId(largest)))
+        self.largest.filter(|_| !self.names).map(|largest| self.first_id.input(RawId(largest)))
     }
 
     /// Returns the layout of the lower half of rows, for vertices with the degrees in `runs`.
@@ -153,11 +158,11 @@ pub struct Graph {
     /// Statistics of the stored blocks.
     pub stored: StoreInfo,
     /// The blocks of the lower half of rows.
-    pub catalogue: Catalogue,
+    pub block_store: BlockStore,
     /// Folder and key of the files of rows and degrees.
     rows: RowFiles,
     /// The blocks of the upper half of rows, if a task needs it.
-    pub(crate) upper: Option<Box<Catalogue>>,
+    pub(crate) upper: Option<Box<BlockStore>>,
     /// The undirected version of a directed graph, if a task ignores direction.
     pub(crate) merged: Option<Box<Graph>>,
 }
@@ -188,7 +193,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Internal`] if no task of the job has said that it needs the upper half.
-    pub fn upper(&self) -> Result<&Catalogue> {
+    pub fn upper(&self) -> Result<&BlockStore> {
         self.upper.as_deref().ok_or_else(|| Error::internal("read whole rows", "no task needs the upper half"))
     }
 
@@ -196,7 +201,7 @@ impl Graph {
     ///
     /// # Errors
     /// [`Error::Corrupt`] if `upper` has another number of edges than the lower half.
-    pub(crate) fn set_upper(&mut self, upper: Catalogue) -> Result<()> {
+    pub(crate) fn set_upper(&mut self, upper: BlockStore) -> Result<()> {
         if upper.edges() != self.stored.edges {
             let found = format!("{} edges in the upper half, {} in the lower", upper.edges(), self.stored.edges);
             return Err(Error::corrupt(&self.folder, crate::error::At::File, found));
@@ -211,12 +216,13 @@ impl Graph {
     /// # Errors
     /// A stop, or [`Error::Limit`]. If packing has begun, the lower half is returned with the error, and the graph has
     /// no rows any more.
-    pub(crate) fn pack(&mut self, upper: Catalogue, budget: &Budget) -> Result<(), (Error, Option<Box<HalfPacked>>)> {
-        let packer = Packer::new(self.catalogue.len(), budget).map_err(|e| (e, None))?;
-        let layout = self.catalogue.layout.clone();
-        let lower = std::mem::replace(&mut self.catalogue, Catalogue::in_memory(layout, Vec::new(), Vec::new(), true));
+    pub(crate) fn pack(&mut self, upper: BlockStore, budget: &Budget) -> Result<(), (Error, Option<Box<HalfPacked>>)> {
+        let packer = Packer::new(self.block_store.len(), budget).map_err(|e| (e, None))?;
+        let layout = self.block_store.layout.clone();
+        let lower =
+            std::mem::replace(&mut self.block_store, BlockStore::in_memory(layout, Vec::new(), Vec::new(), true));
         match pack_half(lower, packer, signals::check) {
-            Ok(lower) => self.catalogue = lower,
+            Ok(lower) => self.block_store = lower,
             Err((e, begun)) => return Err((e, Some(begun))),
         }
         self.set_upper(upper).map_err(|e| (e, None))
@@ -240,6 +246,14 @@ impl Graph {
         WeightValues::open(&self.folder, self.stored.weights)
     }
 
+    /// Maps the sorted list of the input's strings; `None` if ids are numbers.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`].
+    pub fn names(&self) -> Result<Option<NameList>> {
+        self.info.names.then(|| NameList::open(&self.folder, self.info.identity)).transpose()
+    }
+
     /// Maps the degrees of the simple graph, in the order of vertices.
     ///
     /// # Errors
@@ -261,19 +275,19 @@ impl Graph {
         weights: Option<GraphWeights>,
     ) -> Result<Self> {
         let folder = workdir.join("graph");
-        let catalogue = Catalogue::open(&folder, info.content, Half::Lower, layout)?;
-        let catalogue = catalogue.with_weights(&folder, Half::Lower, weights)?;
-        if catalogue.edges() != stored.edges {
-            let found = format!("{} edges in its blocks, but {} in the manifest", catalogue.edges(), stored.edges);
+        let block_store = BlockStore::open(&folder, info.content, Half::Lower, layout)?;
+        let block_store = block_store.with_weights(&folder, Half::Lower, weights)?;
+        if block_store.edges() != stored.edges {
+            let found = format!("{} edges in its blocks, but {} in the manifest", block_store.edges(), stored.edges);
             return Err(Error::corrupt(&folder, crate::error::At::File, found));
         }
-        Ok(Graph::new(folder, info, stored, catalogue))
+        Ok(Graph::new(folder, info, stored, block_store))
     }
 
-    /// Makes a graph from the blocks in `catalogue`, whose files are in `folder`.
-    pub(crate) fn new(folder: PathBuf, info: InputInfo, stored: StoreInfo, catalogue: Catalogue) -> Self {
+    /// Makes a graph from the blocks in `block_store`, whose files are in `folder`.
+    pub(crate) fn new(folder: PathBuf, info: InputInfo, stored: StoreInfo, block_store: BlockStore) -> Self {
         let rows = RowFiles { folder: folder.clone(), key: info.content };
-        Graph { folder, info, stored, catalogue, rows, upper: None, merged: None }
+        Graph { folder, info, stored, block_store, rows, upper: None, merged: None }
     }
 
     /// Opens the undirected version of this graph. Its files are at `rows`, and its blocks have the layout `layout`;
@@ -288,12 +302,12 @@ impl Graph {
         weights: Option<GraphWeights>,
     ) -> Result<Graph> {
         let blocks = layout.blocks() as u64;
-        let catalogue = Catalogue::open(&rows.folder, rows.key, Half::Lower, layout)?;
-        let catalogue = catalogue.with_weights(&rows.folder, Half::Lower, weights)?;
+        let block_store = BlockStore::open(&rows.folder, rows.key, Half::Lower, layout)?;
+        let block_store = block_store.with_weights(&rows.folder, Half::Lower, weights)?;
         let summary = DegreeSummary::of(degrees::open(&rows.folder, rows.key)?.body_as_u32()?);
-        let stored = StoreInfo { edges: catalogue.edges(), blocks, degrees: true, weights, summary };
+        let stored = StoreInfo { edges: block_store.edges(), blocks, degrees: true, weights, summary };
         let info = InputInfo { direction: Direction::Undirected, ..self.info.clone() };
-        Ok(Graph { rows, ..Graph::new(self.folder.clone(), info, stored, catalogue) })
+        Ok(Graph { rows, ..Graph::new(self.folder.clone(), info, stored, block_store) })
     }
 
     /// Returns the graph that a task computes on: the undirected version if there is one and `takes_direction` is

@@ -33,7 +33,7 @@ impl EdgeSample {
 
     /// Adds the edge {`u`, `v`} if its hash is small enough.
     #[inline]
-    pub fn see(&mut self, u: u64, v: u64) {
+    pub fn insert(&mut self, u: u64, v: u64) {
         self.take(hash(u.min(v), u.max(v)));
     }
 
@@ -123,8 +123,8 @@ mod tests {
     fn small_inputs_are_counted_exactly() {
         let mut s = EdgeSample::new(1000);
         for i in 0..1000 {
-            s.see(i % 50, 1000 + i % 70);
-            s.see(1000 + i % 70, i % 50);
+            s.insert(i % 50, 1000 + i % 70);
+            s.insert(1000 + i % 70, i % 50);
         }
         assert_eq!(s.distinct_at_most(), 350);
     }
@@ -135,7 +135,7 @@ mod tests {
             let distinct = 3_000_000;
             let mut parts = [EdgeSample::new(distinct), EdgeSample::new(distinct)];
             for i in 0..distinct * repeats {
-                parts[(i % 2) as usize].see(i % distinct, 7 * (i % distinct) + 1);
+                parts[(i % 2) as usize].insert(i % distinct, 7 * (i % distinct) + 1);
             }
             let [mut a, b] = parts;
             a.merge(b);

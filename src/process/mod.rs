@@ -7,7 +7,7 @@
 //! | `log`, `progress`, `bars`, `status_file` | log lines, progress on a terminal, `status.json` for other shells |
 //! | `backoff` | exponential back-off of polls, which leaves cores to others |
 //! | `metrics` | use of resources over time, in `metrics.json` for the report |
-//! | `figures` | measurements of a stage: seconds, bytes and peaks |
+//! | `measurements` | measurements of a stage: seconds, bytes and peaks |
 //! | `disk`, `energy`, `gpu_use`, `traffic` | counters from which measurements are made |
 //! | `formatting` | numbers formatted for people |
 
@@ -16,11 +16,11 @@ pub mod bars;
 mod bus_errors;
 pub mod disk;
 pub mod energy;
-pub mod figures;
 pub mod formatting;
 pub mod gpu_use;
 pub mod host;
 pub mod log;
+pub mod measurements;
 pub mod metrics;
 pub mod panics;
 pub mod progress;

@@ -7,7 +7,8 @@ thread_local! {
     static CATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is in a call of [`caught`]. The panic hook then neither prints the panic nor ends other ranks.
+/// Whether this thread is in a call of [`catch_panic`]. The panic hook then neither prints the panic nor ends other
+/// ranks.
 pub fn are_caught() -> bool {
     CATCHING.get()
 }
@@ -18,7 +19,7 @@ pub fn are_caught() -> bool {
 /// # Errors
 /// The panic's message, in one line.
 #[cfg_attr(not(feature = "parquet"), allow(dead_code, reason = "only the library of Parquet panics"))]
-pub fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+pub fn catch_panic<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     let before = CATCHING.replace(true);
     let done = catch_unwind(AssertUnwindSafe(call));
     CATCHING.set(before);
@@ -38,11 +39,11 @@ mod tests {
 
     #[test]
     fn a_panic_is_a_sentence() {
-        assert_eq!(caught(|| 7), Ok(7));
+        assert_eq!(catch_panic(|| 7), Ok(7));
         // `resume_unwind` panics without printing a message.
-        assert_eq!(caught(|| -> u8 { resume_unwind(Box::new("of\n  7")) }), Err("of 7".into()));
-        assert_eq!(caught(|| -> u8 { resume_unwind(Box::new("of\n  8".to_owned())) }), Err("of 8".into()));
+        assert_eq!(catch_panic(|| -> u8 { resume_unwind(Box::new("of\n  7")) }), Err("of 7".into()));
+        assert_eq!(catch_panic(|| -> u8 { resume_unwind(Box::new("of\n  8".to_owned())) }), Err("of 8".into()));
         assert!(!are_caught());
-        assert_eq!(caught(are_caught), Ok(true));
+        assert_eq!(catch_panic(are_caught), Ok(true));
     }
 }

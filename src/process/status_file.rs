@@ -3,8 +3,8 @@
 use crate::store::regular;
 use std::path::Path;
 
-use super::figures::Spent;
 use super::formatting::Unit;
+use super::measurements::StageTotals;
 
 /// Contents of `status.json`.
 #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -37,7 +37,7 @@ pub struct Status {
     pub seconds: f64,
     /// Measurements of the run's stages so far.
     #[serde(default)]
-    pub spent: Spent,
+    pub spent: StageTotals,
     /// Host on which rank 0 runs.
     pub host: String,
     /// Process id of rank 0 on that host.

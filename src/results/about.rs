@@ -25,7 +25,7 @@ impl About {
     );
     /// Level of a vertex in a breadth-first search.
     pub const LEVEL: About = About::new("level", "edges on the way from the source", NOT_REACHED);
-    /// Ids of the rows, for a graph with sparse ids.
+    /// Ids of the rows, for a graph with sparse ids or with strings as ids.
     pub const IDS: About =
         About::new("ids", "id in the input, sorted: row i of every other column is of the id in row i", "none");
 

@@ -107,7 +107,7 @@ impl<T: Value> Column<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::column as read_back;
+    use crate::results::{RowId, column as read_back};
 
     #[test]
     fn values_are_read_back_and_an_incomplete_column_is_an_error() {
@@ -120,7 +120,7 @@ mod tests {
             assert!(!to.exists(), "it has its name at the end");
             let (_, output) = column.finish().unwrap();
             assert!(output.is_of(&to));
-            let read: Vec<i64> = read_back(&to, ["id", "a"], 5, |row| row).unwrap().map(Result::unwrap).collect();
+            let read: Vec<i64> = read_back(&to, ["id", "a"], 5, RowId::Number).unwrap().map(Result::unwrap).collect();
             assert_eq!(read, [3, -1, i64::MAX, 0, 7]);
             let short = Column::<i64>::create("b".into(), &folder.path().join("b"), format, ["id", "b"], 1).unwrap();
             assert!(short.finish().is_err());
@@ -140,7 +140,7 @@ mod tests {
             }
             let (_, output) = column.finish().unwrap();
             assert!(output.is_of(&to));
-            let read = read_back(&to, ["id", "a"], 2 * rows, |row| row).unwrap().map(Result::unwrap);
+            let read = read_back(&to, ["id", "a"], 2 * rows, RowId::Number).unwrap().map(Result::unwrap);
             assert_eq!(read.zip(0..).find(|&(value, row): &(i64, i64)| value != 3 * row), None);
         }
     }

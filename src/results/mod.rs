@@ -17,14 +17,35 @@ pub mod write;
 
 pub use column::Column;
 pub use file::Output;
-pub use read::{Values, column};
+pub use read::{RowId, Values, column};
 pub use value::Value;
 pub use write::Columns;
 
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 
 /// Path in the workdir of the list of the input's sparse ids, which gives the order of the rows in results.
 pub const IDS: &str = "out/ids.npy";
+
+/// Path of the list of the input's strings, a line each, which gives the order of the rows in results.
+pub const NAMES: &str = "out/ids.txt";
+
+/// Returns a string as a field of CSV: in quotes if it would otherwise not be read back.
+pub fn csv_field(name: &[u8]) -> Cow<'_, [u8]> {
+    let is_plain = !name.iter().any(|c| matches!(c, b',' | b'"' | b'\r')) && name.trim_ascii().len() == name.len();
+    if is_plain {
+        return Cow::Borrowed(name);
+    }
+    let mut quoted = vec![b'"'];
+    for &c in name {
+        quoted.push(c);
+        if c == b'"' {
+            quoted.push(c);
+        }
+    }
+    quoted.push(b'"');
+    Cow::Owned(quoted)
+}
 
 /// `[output] format`: the format of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]

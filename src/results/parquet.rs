@@ -19,6 +19,8 @@ pub const MAGIC: &[u8; 4] = b"PAR1";
 const GROUP: u64 = 1 << 20;
 /// Number of numbers in a page.
 const PAGE: u64 = 1 << 17;
+/// Number of strings in a page. A string has up to 64 KiB, and a page is made in memory.
+pub const PAGE_OF_NAMES: u64 = 1 << 10;
 /// The format's number of values that are stored as they are.
 const PLAIN: i32 = 0;
 /// Key of the [`Layout`] in the footer.
@@ -179,6 +181,22 @@ pub fn write_numbers<T: Value>(file: &mut ResultFile, rows: u64, mut values: imp
     Ok(())
 }
 
+/// Writes a column of strings; returns what it has.
+///
+/// # Errors
+/// The errors of writing to the file.
+pub fn write_names<'n>(file: &mut ResultFile, names: impl Iterator<Item = &'n [u8]>) -> Result<IdColumn> {
+    let mut pages = NamePages::new();
+    for name in names {
+        if let Some(page) = pages.push(name) {
+            file.write(&page)?;
+        }
+    }
+    let (last, column) = pages.finish();
+    file.write(&last)?;
+    Ok(column)
+}
+
 /// Writes the footer of a table whose ids are written.
 ///
 /// # Errors
@@ -205,6 +223,51 @@ pub fn header_at(row: u64, rows: u64, width: u64) -> Option<Vec<u8>> {
         let numbers = PAGE.min(rows - row);
         page_header(numbers, numbers * width)
     })
+}
+
+/// The pages of a column of strings.
+#[derive(Default)]
+pub struct NamePages {
+    page: Vec<u8>,
+    in_page: u64,
+    row: u64,
+    is_text: bool,
+    groups: Vec<u64>,
+}
+
+impl NamePages {
+    /// Begins a column.
+    pub fn new() -> NamePages {
+        NamePages { is_text: true, ..NamePages::default() }
+    }
+
+    /// Adds a string; returns the bytes of a page if it is full.
+    pub fn push(&mut self, name: &[u8]) -> Option<Vec<u8>> {
+        if self.row.is_multiple_of(GROUP) {
+            self.groups.push(0);
+        }
+        self.page.extend((name.len() as u32).to_le_bytes());
+        self.page.extend(name);
+        self.is_text &= std::str::from_utf8(name).is_ok();
+        (self.in_page, self.row) = (self.in_page + 1, self.row + 1);
+        (self.in_page == PAGE_OF_NAMES).then(|| self.take())
+    }
+
+    /// Returns the bytes of the last page, and what the column has.
+    pub fn finish(mut self) -> (Vec<u8>, IdColumn) {
+        let last = if self.in_page > 0 { self.take() } else { Vec::new() };
+        (last, IdColumn::Names { is_text: self.is_text, groups: self.groups })
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        let mut page = page_header(self.in_page, self.page.len() as u64);
+        page.append(&mut self.page);
+        self.in_page = 0;
+        if let Some(group) = self.groups.last_mut() {
+            *group += page.len() as u64;
+        }
+        page
+    }
 }
 
 /// Returns the header of a page with `values` values that take `bytes` bytes.

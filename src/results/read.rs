@@ -2,10 +2,12 @@
 //! layout or length.
 
 use super::column::npy_header;
-use super::parquet::{self, FOOTER_END, Layout};
-use super::{OutputFormat, Value};
+use super::parquet::{self, FOOTER_END, Layout, NamePages};
+use super::{OutputFormat, Value, csv_field};
 use crate::error::{Error, Result};
+use crate::formats::names::LONGEST_NAME;
 use crate::store::regular;
+use std::fmt;
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::marker::PhantomData;
@@ -13,14 +15,41 @@ use std::path::{Path, PathBuf};
 
 /// Number of bytes that are read from a column at a time.
 const BUFFER: usize = 1 << 16;
-/// Maximum length in bytes of a line of text: an id, a comma and a number.
-const LINE: u64 = 64;
+/// Maximum length in bytes of a line of text: an id, a comma and a number. An id that is a string may have each of its
+/// bytes doubled.
+const LINE: u64 = 2 * LONGEST_NAME as u64 + 64;
 
-/// Number of ids of a table that are compared at a time.
-const COMPARED: u64 = 1 << 10;
+/// Number of ids of a table that are compared at a time: a page of strings, or a part of one of numbers.
+const COMPARED: u64 = parquet::PAGE_OF_NAMES;
 
 /// Memory in bytes that reading one column needs.
 pub const READING: u64 = 2 * BUFFER as u64;
+
+/// The id at the start of a line of text.
+pub enum RowId<'a> {
+    /// A number.
+    Number(u64),
+    /// A string.
+    Name(&'a [u8]),
+}
+
+impl RowId<'_> {
+    fn is_shown_as(&self, text: &[u8]) -> bool {
+        match self {
+            RowId::Number(number) => std::str::from_utf8(text).is_ok_and(|text| text.parse() == Ok(*number)),
+            RowId::Name(name) => *csv_field(name) == *text,
+        }
+    }
+}
+
+impl fmt::Display for RowId<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RowId::Number(number) => number.fmt(f),
+            RowId::Name(name) => String::from_utf8_lossy(name).fmt(f),
+        }
+    }
+}
 
 /// Iterator over the values of a column, in the order of its rows.
 pub type Values<'p, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'p>;
@@ -35,7 +64,7 @@ pub fn column<'p, T: Value + 'p>(
     path: &Path,
     [key, name]: [&str; 2],
     rows: u64,
-    id: impl Fn(u64) -> u64 + Send + 'p,
+    id: impl Fn(u64) -> RowId<'p> + Send + 'p,
 ) -> Result<Values<'p, T>> {
     let file = regular::open(path).map_err(|e| Error::io("read", path, e))?;
     let file = BufReader::with_capacity(BUFFER, file);
@@ -66,7 +95,7 @@ struct ColumnReader<T, F> {
     of: PhantomData<fn() -> T>,
 }
 
-impl<T: Value, F: Fn(u64) -> u64> ColumnReader<T, F> {
+impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
     fn wrong(&self, what: &str) -> Error {
         Error::Validation(format!("{}: {what}", self.path.display()))
     }
@@ -119,8 +148,14 @@ impl<T: Value, F: Fn(u64) -> u64> ColumnReader<T, F> {
         let mut matches = is_next(&mut self.file, &header).map_err(failed)?;
         if row.is_multiple_of(COMPARED) {
             self.line.clear();
-            let compared = row..rows.min(row + COMPARED);
-            parquet::append_numbers(&mut self.line, row, rows, compared.map(&self.id));
+            let mut names = NamePages::new();
+            for row in row..rows.min(row + COMPARED) {
+                match (self.id)(row) {
+                    RowId::Number(id) => parquet::append_numbers(&mut self.line, row, rows, std::iter::once(id)),
+                    RowId::Name(name) => self.line.extend(names.push(name).unwrap_or_default()),
+                }
+            }
+            self.line.extend(names.finish().0);
             matches &= is_next(ids, &self.line).map_err(failed)?;
         }
         if !matches {
@@ -147,10 +182,13 @@ impl<T: Value, F: Fn(u64) -> u64> ColumnReader<T, F> {
         if self.file.by_ref().take(LINE).read_until(b'\n', &mut self.line).map_err(failed)? == 0 {
             return Ok(None);
         }
-        let fields = std::str::from_utf8(&self.line).ok().and_then(|line| line.strip_suffix('\n')?.split_once(','));
+        let line = self.line.strip_suffix(b"\n");
+        // A string may have commas, and a number has none.
+        let fields = line.and_then(|line| line.iter().rposition(|c| *c == b',').map(|comma| line.split_at(comma)));
         let id = (self.id)(self.row);
-        match fields.map(|(shown, value)| (shown.parse::<u64>(), value.parse::<T>())) {
-            Some((Ok(shown), Ok(value))) if shown == id => Ok(Some(value)),
+        let value = |value: &[u8]| std::str::from_utf8(&value[1..]).ok()?.parse::<T>().ok();
+        match fields.map(|(shown, of)| (id.is_shown_as(shown), value(of))) {
+            Some((true, Some(value))) => Ok(Some(value)),
             _ => Err(self.wrong(&format!(
                 "line {} is {:?}, not a number of {id}",
                 self.row + 2,
@@ -160,7 +198,7 @@ impl<T: Value, F: Fn(u64) -> u64> ColumnReader<T, F> {
     }
 }
 
-impl<T: Value, F: Fn(u64) -> u64> Iterator for ColumnReader<T, F> {
+impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> Iterator for ColumnReader<T, F> {
     type Item = Result<T>;
 
     fn next(&mut self) -> Option<Result<T>> {
@@ -197,7 +235,7 @@ mod tests {
     use crate::results::Column;
 
     fn read<T: Value>(path: &Path, rows: u64) -> Result<Vec<T>> {
-        column(path, ["id", "a"], rows, |row| 7 * row)?.collect()
+        column(path, ["id", "a"], rows, |row| RowId::Number(7 * row))?.collect()
     }
 
     #[test]
@@ -208,13 +246,13 @@ mod tests {
         let mut column = Column::create("a".into(), &path, OutputFormat::Parquet, ["id", "a"], 3).unwrap();
         column.push(3, 1, |rows| values[rows.start as usize..rows.end as usize].iter().copied()).unwrap();
         column.finish().unwrap();
-        let read = |rows| super::column::<i64>(&path, ["id", "a"], rows, |row| row)?.collect::<Result<Vec<i64>>>();
+        let read = |rows| super::column::<i64>(&path, ["id", "a"], rows, RowId::Number)?.collect::<Result<Vec<i64>>>();
         assert_eq!(read(3).unwrap(), values);
         assert_eq!(read(2).unwrap_err().exit_code(), 8);
         for (key, name) in [("id", "b"), ("place", "a")] {
-            assert!(super::column::<i64>(&path, [key, name], 3, |row| row).is_err());
+            assert!(super::column::<i64>(&path, [key, name], 3, RowId::Number).is_err());
         }
-        assert!(super::column::<u64>(&path, ["id", "a"], 3, |row| row).is_err());
+        assert!(super::column::<u64>(&path, ["id", "a"], 3, RowId::Number).is_err());
         let bytes = std::fs::read(&path).unwrap();
         for at in 0..bytes.len() {
             for other in [bytes[at] ^ 1, bytes[at] ^ 0x80] {

@@ -6,9 +6,10 @@
 use super::column::{Column, npy_header};
 use super::file::{Output, ResultFile, make};
 use super::parquet::{self, IdColumn, Layout};
-use super::{IDS, OutputFormat, Value};
+use super::{IDS, NAMES, OutputFormat, Value, csv_field};
 use crate::error::{Error, Result};
-use crate::graph::ids::{DenseId, InputId, RawId, Vertex};
+use crate::graph::ids::{DenseId, InputId, Vertex};
+use crate::prepare::names::NameList;
 use crate::prepare::order::{self, MappedOrder};
 use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
@@ -25,6 +26,7 @@ pub struct Columns<'a> {
     algorithm: &'static str,
     order: Option<MappedOrder>,
     ids: Option<Mapped>,
+    names: Option<NameList>,
     table: Option<OpenTable>,
     written: BTreeMap<String, Output>,
 }
@@ -47,7 +49,17 @@ impl<'a> Columns<'a> {
         graph: Option<&'a Graph>,
         algorithm: &'static str,
     ) -> Columns<'a> {
-        Columns { workdir, format, graph, algorithm, order: None, ids: None, table: None, written: BTreeMap::new() }
+        Columns {
+            workdir,
+            format,
+            graph,
+            algorithm,
+            order: None,
+            ids: None,
+            names: None,
+            table: None,
+            written: BTreeMap::new(),
+        }
     }
 
     /// Writes the column `out/NAME.npy` or `.csv`, or the column of `out/ALGORITHM.parquet`. `of` returns the value of a vertex, and `isolated` is the value of
@@ -68,7 +80,7 @@ impl<'a> Columns<'a> {
         &mut self,
         name: &str,
         missing: T,
-        isolated: impl Fn(InputId) -> T,
+        isolated: impl Fn(u64) -> T,
         of: impl Fn(Vertex) -> T,
     ) -> Result<()> {
         self.column(&format!("out/{}/{name}", self.algorithm), name, (missing, Some(&isolated)), of)
@@ -103,6 +115,7 @@ impl<'a> Columns<'a> {
         own: Option<T>,
         of: impl Fn(Vertex) -> T,
     ) -> Result<()> {
+        self.open()?;
         let path = format!("{}/{name}", self.folder_of(source));
         self.column_with_own(&path, name, (isolated, own.map(|own| (source, own))), of)
     }
@@ -135,8 +148,25 @@ impl<'a> Columns<'a> {
         Ok(true)
     }
 
+    /// Returns the folder of a source, which is named by its number: a string may be no name of a file.
     fn folder_of(&self, source: InputId) -> String {
-        format!("out/{}/{source}", self.algorithm)
+        format!("out/{}/{}", self.algorithm, self.number_of(source).unwrap_or_default())
+    }
+
+    /// Returns the number that stands for a vertex; `None` if it is a string that the input does not have.
+    fn number_of(&self, id: InputId) -> Option<u64> {
+        match id {
+            InputId::Number(number) => Some(number),
+            InputId::Name(name) => self.names.as_ref()?.lines().find(name.text().as_bytes()),
+        }
+    }
+
+    /// Writes the list of the input's ids, if they are strings. Results without a column have it, too.
+    ///
+    /// # Errors
+    /// The errors of [`Self::put`].
+    pub fn put_names(&mut self) -> Result<()> {
+        if self.graph.is_some_and(|graph| graph.info.names) { self.open().map(drop) } else { Ok(()) }
     }
 
     /// Begins the column `out/NAME` of a list with `rows` elements. The caller then appends the values in
@@ -195,9 +225,11 @@ impl<'a> Columns<'a> {
         (isolated, own): (T, Option<(InputId, T)>),
         of: impl Fn(Vertex) -> T,
     ) -> Result<()> {
+        self.open()?;
+        let own = own.and_then(|(source, own)| Some((self.number_of(source)?, own)));
         match own {
             Some((source, own)) => {
-                let value = |id| if id == source { own } else { isolated };
+                let value = |number| if number == source { own } else { isolated };
                 self.column(path, name, (isolated, Some(&value)), of)
             }
             None => self.column(path, name, (isolated, None), of),
@@ -210,7 +242,7 @@ impl<'a> Columns<'a> {
         &mut self,
         path: &str,
         name: &str,
-        (missing, isolated): (T, Option<&dyn Fn(InputId) -> T>),
+        (missing, isolated): (T, Option<&dyn Fn(u64) -> T>),
         of: impl Fn(Vertex) -> T,
     ) -> Result<()> {
         let graph = self.open()?;
@@ -221,10 +253,11 @@ impl<'a> Columns<'a> {
         // Rows beyond the last id have no vertex.
         let dense = |row: u64| u32::try_from(row).ok().map(DenseId);
         let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
-        let id = |row: u64| first_id.input(RawId(sparse.and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row)));
+        let number =
+            |row: u64| sparse.and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row).wrapping_add(first_id.0);
         let value = |row: u64| match dense(row).and_then(|id| relabel::vertex(map, id)) {
             Some(vertex) => of(vertex),
-            None => isolated.map_or(missing, |isolated| isolated(id(row))),
+            None => isolated.map_or(missing, |isolated| isolated(number(row))),
         };
         if let Some(mut table) = table {
             parquet::write_numbers(&mut table.file, rows, (0..rows).map(value))?;
@@ -245,7 +278,13 @@ impl<'a> Columns<'a> {
             }
             OutputFormat::Csv | OutputFormat::Parquet => make(&to, 0, |out| {
                 writeln!(out, "id,{name}")?;
-                (0..rows).try_for_each(|row| writeln!(out, "{},{}", id(row), value(row).shown()))
+                if let Some(names) = &self.names {
+                    return (0..).zip(names.lines().iter()).try_for_each(|(row, name)| {
+                        out.write_all(&csv_field(name))?;
+                        writeln!(out, ",{}", value(row).shown())
+                    });
+                }
+                (0..rows).try_for_each(|row| writeln!(out, "{},{}", number(row), value(row).shown()))
             })?,
         };
         self.written.insert(file, output);
@@ -274,13 +313,18 @@ impl<'a> Columns<'a> {
         let Some(OpenTable { path, mut file, columns }) = self.table.take() else { return Ok(()) };
         let info = &self.open()?.info;
         let (rows, key) = (info.rows(), "id".into());
-        let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
-        let id = |row: u64| info.first_id.input(RawId(sparse.map_or(row, |ids| ids[row as usize]))).0;
-        // Other columns have vertices as signed numbers, so ids are signed unless one of them is too large for that.
-        let is_signed = i64::try_from(rows.checked_sub(1).map_or(0, id)).is_ok();
-        let descr = if is_signed { i64::DESCR } else { u64::DESCR };
-        parquet::write_numbers(&mut file, rows, (0..rows).map(id))?;
-        parquet::write_footer(&mut file, &Layout { rows, columns, key, ids: IdColumn::Numbers(descr.into()) })?;
+        let ids = match &self.names {
+            Some(names) => parquet::write_names(&mut file, names.lines().iter())?,
+            None => {
+                let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
+                let id = |row: u64| sparse.map_or(row, |ids| ids[row as usize]).wrapping_add(info.first_id.0);
+                parquet::write_numbers(&mut file, rows, (0..rows).map(id))?;
+                // Other columns have vertices as signed numbers. So ids are signed, too, unless one is too large.
+                let is_signed = i64::try_from(rows.checked_sub(1).map_or(0, id)).is_ok();
+                IdColumn::Numbers(if is_signed { i64::DESCR } else { u64::DESCR }.into())
+            }
+        };
+        parquet::write_footer(&mut file, &Layout { rows, columns, key, ids })?;
         self.written.insert(path, file.finish(0)?);
         Ok(())
     }
@@ -298,9 +342,15 @@ impl<'a> Columns<'a> {
             let ids = as_u64(file.body()).unwrap_or_default();
             let to = self.workdir.join(IDS);
             make_folder_of(&to)?;
-            let ids = ids.iter().map(|&raw| info.first_id.input(RawId(raw)).0);
+            let ids = ids.iter().map(|&raw| raw.wrapping_add(info.first_id.0));
             self.written.insert(IDS.into(), npy(&to, info.rows(), ids, 0)?);
             self.ids = Some(file);
+        }
+        if let Some(list) = graph.names()? {
+            let to = self.workdir.join(NAMES);
+            make_folder_of(&to)?;
+            self.written.insert(NAMES.into(), make(&to, 0, |out| out.write_all(list.lines().text()))?);
+            self.names = Some(list);
         }
         Ok(graph)
     }

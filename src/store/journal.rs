@@ -146,7 +146,7 @@ impl Journal {
             make_folder_of(path)?;
             replace(path, &header(KIND, key))?;
         }
-        let Peek { records, end, .. } = records.unwrap_or_default();
+        let JournalContents { records, end, .. } = records.unwrap_or_default();
         let file = regular::open_to_write(&mut OpenOptions::new(), path).map_err(|e| Error::io("open", path, e))?;
         let found = file.metadata().map_err(|e| Error::io("look at", path, e))?.len();
         if found > end {
@@ -204,7 +204,7 @@ impl Journal {
 
 /// The contents of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Peek {
+pub struct JournalContents {
     /// Complete records from the start, duplicates included.
     pub records: Vec<Record>,
     /// Byte offset of the first damaged record, if there is one.
@@ -215,9 +215,9 @@ pub struct Peek {
     end: u64,
 }
 
-impl Default for Peek {
+impl Default for JournalContents {
     fn default() -> Self {
-        Peek { records: Vec::new(), damaged_at: None, torn: 0, end: FRAME_BYTES as u64 }
+        JournalContents { records: Vec::new(), damaged_at: None, torn: 0, end: FRAME_BYTES as u64 }
     }
 }
 
@@ -225,7 +225,7 @@ impl Default for Peek {
 ///
 /// # Errors
 /// [`Error::Corrupt`] if the header is damaged or has another key; [`Error::Io`].
-pub fn peek(path: &Path, key: u64) -> Result<Peek> {
+pub fn peek(path: &Path, key: u64) -> Result<JournalContents> {
     let bytes = regular::read(path).map_err(|e| Error::io("read", path, e))?;
     let header = bytes.first_chunk::<FRAME_BYTES>().ok_or_else(|| {
         Error::corrupt(path, At::Byte(bytes.len() as u64), format!("{} bytes are too few for a journal", bytes.len()))
@@ -235,8 +235,8 @@ pub fn peek(path: &Path, key: u64) -> Result<Peek> {
 }
 
 /// Reads the records of a journal whose header has been checked.
-fn read(bytes: &[u8], key: u64) -> Peek {
-    let mut found = Peek::default();
+fn read(bytes: &[u8], key: u64) -> JournalContents {
+    let mut found = JournalContents::default();
     loop {
         let at = found.end;
         match bytes.get(at as usize..).filter(|rest| !rest.is_empty()).map(|rest| Record::decode(rest, key, at)) {
@@ -245,8 +245,8 @@ fn read(bytes: &[u8], key: u64) -> Peek {
                 found.end += Record::bytes(record.result.len() as u64);
                 found.records.push(record);
             }
-            Some(DecodedRecord::Torn) => return Peek { torn: bytes.len() as u64 - at, ..found },
-            Some(DecodedRecord::Damaged) => return Peek { damaged_at: Some(at), ..found },
+            Some(DecodedRecord::Torn) => return JournalContents { torn: bytes.len() as u64 - at, ..found },
+            Some(DecodedRecord::Damaged) => return JournalContents { damaged_at: Some(at), ..found },
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Cuts the rows of a graph into batches that fit a device's memory. A batch is as many whole blocks as fit, or a part
 //! of one block.
 
-use crate::graph::{BlockSize, Catalogue};
+use crate::graph::{BlockSize, BlockStore};
 use std::ops::Range;
 
 /// Consecutive rows of a block, or consecutive entries (neighbours) of one row.
@@ -20,7 +20,7 @@ pub struct Segment {
 
 impl Segment {
     /// Returns the segment's first row, as a row number of the graph.
-    pub fn first_row(&self, graph: &Catalogue) -> u32 {
+    pub fn first_row(&self, graph: &BlockStore) -> u32 {
         graph.first_row(self.block) + self.rows.start as u32
     }
 }
@@ -57,7 +57,7 @@ impl RowBatch {
     }
 
     /// Returns the batch's first row, as a row number of the graph; 0 for an empty batch.
-    pub fn first_row(&self, graph: &Catalogue) -> u32 {
+    pub fn first_row(&self, graph: &BlockStore) -> u32 {
         self.segments.first().map_or(0, |segment| segment.first_row(graph))
     }
 
@@ -77,10 +77,10 @@ pub enum Cut {
 }
 
 /// Cuts the blocks `blocks` of `graph` into the largest batches that `fits` accepts. Returns `None` if the smallest
-/// part that `cut` allows does not fit. If the graph is [not local](Catalogue::is_local), blocks stay whole. If `fits`
+/// part that `cut` allows does not fit. If the graph is [not local](BlockStore::is_local), blocks stay whole. If `fits`
 /// accepts a batch, it must also accept it with fewer rows or entries.
 pub fn batches(
-    graph: &Catalogue,
+    graph: &BlockStore,
     blocks: Range<usize>,
     cut: Cut,
     fits: impl Fn(&RowBatch) -> bool,
@@ -114,7 +114,7 @@ pub fn batches(
 }
 
 /// Cuts one block, which does not fit as a whole, into batches. Returns `None` if even the smallest part does not fit.
-fn cut_block(graph: &Catalogue, block: usize, cut: Cut, fits: &impl Fn(&RowBatch) -> bool) -> Option<Vec<RowBatch>> {
+fn cut_block(graph: &BlockStore, block: usize, cut: Cut, fits: &impl Fn(&RowBatch) -> bool) -> Option<Vec<RowBatch>> {
     let offsets = graph.block(block).offsets;
     let rows = offsets.len() - 1;
     let of_rows = |rows: Range<usize>| {
@@ -170,7 +170,7 @@ mod tests {
 
     /// Makes a graph of `rows.len()` rows in blocks of about `target` entries. Row `v` has `rows[v]` entries, but at
     /// most `v`.
-    fn graph(rows: &[u32], target: u64) -> Catalogue {
+    fn graph(rows: &[u32], target: u64) -> BlockStore {
         let folder = tempfile::tempdir().expect("a folder");
         let degree = rows.iter().copied().max().unwrap_or(0).max(1);
         let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, rows.len() as u32)]), target);
@@ -181,10 +181,10 @@ mod tests {
             let _ = stored::write(folder.path(), 1, &layout, b, &[(&lengths, &targets)]).expect("written");
         }
         // The blocks stay mapped when the folder is removed.
-        Catalogue::open(folder.path(), 1, Half::Lower, layout).expect("whole")
+        BlockStore::open(folder.path(), 1, Half::Lower, layout).expect("whole")
     }
 
-    fn row(graph: &Catalogue, block: usize, at: usize) -> Segment {
+    fn row(graph: &BlockStore, block: usize, at: usize) -> Segment {
         let offsets = graph.block(block).offsets;
         Segment {
             block,
@@ -196,7 +196,7 @@ mod tests {
 
     /// Checks that batches contain every row once and in order, and that each batch is as large as fits: whole blocks,
     /// or a part of one block.
-    fn check(graph: &Catalogue, blocks: Range<usize>, fits: impl Fn(&RowBatch) -> bool) -> Result<(), TestCaseError> {
+    fn check(graph: &BlockStore, blocks: Range<usize>, fits: impl Fn(&RowBatch) -> bool) -> Result<(), TestCaseError> {
         let rows = blocks.clone().flat_map(|b| (0..graph.block(b).rows()).map(move |at| (b, at)));
         let mut rows = rows.collect::<Vec<_>>().into_iter().peekable();
         let alone = |&(b, at): &(usize, usize)| fits(&RowBatch::of(row(graph, b, at)));
@@ -270,7 +270,7 @@ mod tests {
 
     /// Checks that batches cut between entries contain every entry once and in order, and that only a row that does not
     /// fit alone is split.
-    fn check_split(graph: &Catalogue, most: u64) -> Result<(), TestCaseError> {
+    fn check_split(graph: &BlockStore, most: u64) -> Result<(), TestCaseError> {
         let fits = |batch: &RowBatch| batch.rows + batch.entries <= most;
         let all = batches(graph, 0..graph.len(), Cut::Entries, fits);
         let all = all.ok_or_else(|| TestCaseError::fail("a row and one entry fit"))?;

@@ -2,13 +2,13 @@
 //! which follow each other in slots (buffers). The loader runs on its own thread, while another thread works on the
 //! batches.
 
-use super::GoOn;
+use super::CancelCheck;
 use super::batch::{RowBatch, Segment};
 use super::location::SegmentPlace;
 use super::relay::Relay;
 use crate::error::Result;
 use crate::gpu::{CopySource, DeviceSlice, Event, Uploader, slice_bytes};
-use crate::graph::{Catalogue, Placement};
+use crate::graph::{BlockStore, Placement};
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::Instant;
 
@@ -69,7 +69,7 @@ pub type ResidentStep<'s, 'b> = &'s [(&'b Segment, SegmentPlace)];
 /// Copies batches to device memory while another thread works on batches that have arrived.
 pub struct Loader<'l, 'r> {
     /// Graph whose rows are loaded.
-    pub graph: &'l Catalogue,
+    pub graph: &'l BlockStore,
     /// Addresses of the graph's blocks on GPUs; `None` if blocks come from the host.
     pub placement: Option<&'l Placement>,
     /// Relay through which all ranks load the resident batch together, and the GPU memory (arena) to which the batch is
@@ -88,9 +88,9 @@ pub struct Loader<'l, 'r> {
 impl Loader<'_, '_> {
     /// Copies the resident batch in the steps `resident`, then the batches of `passing` whose numbers `next` returns.
     /// Ends when all are sent or the receiver of the arrivals is gone.
-    pub fn run(mut self, resident: &[ResidentStep<'_, '_>], passing: &[RowBatch], go_on: GoOn<'_>) {
+    pub fn run(mut self, resident: &[ResidentStep<'_, '_>], passing: &[RowBatch], check_cancelled: CancelCheck<'_>) {
         for step in resident {
-            if !self.load(step.iter().map(|(segment, place)| (*segment, place)), Arriving::Resident, go_on) {
+            if !self.load(step.iter().map(|(segment, place)| (*segment, place)), Arriving::Resident, check_cancelled) {
                 return;
             }
         }
@@ -117,7 +117,7 @@ impl Loader<'_, '_> {
             let batch = &passing[number];
             let places: Vec<_> = ResidentRows::in_slot(slot, batch).segments(batch).collect();
             let segments = places.iter().map(|(segment, place)| (*segment, place));
-            if !self.load(segments, |_| Arriving::Passing(number, slot), go_on) {
+            if !self.load(segments, |_| Arriving::Passing(number, slot), check_cancelled) {
                 return;
             }
         }
@@ -129,7 +129,7 @@ impl Loader<'_, '_> {
         &mut self,
         places: impl Iterator<Item = (&'i Segment, &'i SegmentPlace)>,
         arriving: impl FnOnce(usize) -> Arriving,
-        go_on: GoOn<'_>,
+        check_cancelled: CancelCheck<'_>,
     ) -> bool {
         let started = Instant::now();
         let copies: Vec<_> = places.map(|(segment, place)| place.copies(self.graph, self.placement, segment)).collect();
@@ -139,9 +139,9 @@ impl Loader<'_, '_> {
                 // GPU.
                 let (starts, targets): (Vec<(CopySource<'_>, _)>, Vec<_>) =
                     copies.iter().map(|&[starts, targets]| (starts, targets)).unzip();
-                relay.bring(self.uploader, *arena, starts, &targets, go_on)
+                relay.copy_step(self.uploader, *arena, starts, &targets, check_cancelled)
             }
-            None => self.uploader.upload(copies.as_flattened(), go_on),
+            None => self.uploader.upload(copies.as_flattened(), check_cancelled),
         };
         tracing::debug!(blocks = copies.len(), seconds = started.elapsed().as_secs_f64(), "copied");
         let failed = copied.is_err();

@@ -2,7 +2,7 @@
 
 use super::batch::Segment;
 use crate::gpu::{CopySource, DeviceSlice};
-use crate::graph::{BlockLocation, Catalogue, DeviceBlock, Placement, RemoteBlock};
+use crate::graph::{BlockLocation, BlockStore, DeviceBlock, Placement, RemoteBlock};
 use crate::memory::bytes_of;
 
 /// Destination of a segment of rows in device memory.
@@ -21,7 +21,7 @@ impl SegmentPlace {
     /// or the host if there is no `placement`.
     pub(super) fn copies<'g>(
         &self,
-        graph: &'g Catalogue,
+        graph: &'g BlockStore,
         placement: Option<&Placement>,
         segment: &Segment,
     ) -> [(CopySource<'g>, DeviceSlice<u8>); 2] {
@@ -40,7 +40,7 @@ impl SegmentPlace {
 /// offsets from row `row` on to `offsets`; the second copies its targets from entry `entry` on to `targets`. The block
 /// must be in a file, in this process or in another process of this machine.
 pub fn copies_from_host<'g>(
-    graph: &'g Catalogue,
+    graph: &'g BlockStore,
     block: usize,
     (row, offsets): (u64, DeviceSlice<u32>),
     (entry, targets): (u64, DeviceSlice<u32>),

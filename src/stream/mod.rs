@@ -25,4 +25,4 @@ pub use location::copies_from_host;
 pub use relay::Relay;
 
 /// Callback that is called regularly while copying or waiting. An error ends the work.
-pub type GoOn<'a> = &'a (dyn Fn() -> crate::error::Result<()> + Sync);
+pub type CancelCheck<'a> = &'a (dyn Fn() -> crate::error::Result<()> + Sync);

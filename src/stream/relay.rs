@@ -2,7 +2,7 @@
 //! from the host to its GPU, and the other parts from the other ranks' GPUs. Ranks share the link from the host, so the
 //! batch crosses this link once rather than once for each rank.
 
-use super::GoOn;
+use super::CancelCheck;
 use crate::comm::SharedCounters;
 use crate::error::Result;
 use crate::gpu::{CopySource, DeviceSlice, Event, PeerMemory, Uploader};
@@ -33,9 +33,9 @@ impl<'a> Relay<'a> {
     /// Waits until no rank needs this rank's part of the previous batch any more.
     ///
     /// # Errors
-    /// The error of `go_on`.
-    pub fn begin(&self, go_on: GoOn<'_>) -> Result<()> {
-        self.others().try_for_each(|rank| self.wait(rank, FROM_RANKS, go_on))
+    /// The error of `check_cancelled`.
+    pub fn begin(&self, check_cancelled: CancelCheck<'_>) -> Result<()> {
+        self.others().try_for_each(|rank| self.wait(rank, FROM_RANKS, check_cancelled))
     }
 
     /// Copies the parts of one step to their addresses in this rank's `arena` (GPU memory), like [`Uploader::upload`].
@@ -43,14 +43,14 @@ impl<'a> Relay<'a> {
     /// unchanged in the arena until [`Self::end`].
     ///
     /// # Errors
-    /// The error of `go_on`, [`crate::Error::Lost`], and errors of reading.
-    pub fn bring(
+    /// The error of `check_cancelled`, [`crate::Error::Lost`], and errors of reading.
+    pub fn copy_step(
         &mut self,
         uploader: &mut Uploader,
         arena: DeviceSlice<u32>,
         own: Vec<(CopySource<'_>, DeviceSlice<u8>)>,
         parts: &[(CopySource<'_>, DeviceSlice<u8>)],
-        go_on: GoOn<'_>,
+        check_cancelled: CancelCheck<'_>,
     ) -> Result<Event> {
         let comm = self.peers.comm;
         let all: u64 = parts.iter().map(|(_, to)| to.len()).sum();
@@ -59,18 +59,18 @@ impl<'a> Relay<'a> {
             false => all / comm.ranks() as u64 * (rank as u64 + 1) / GRAIN * GRAIN,
         };
         let of = |rank: usize| within(parts, if rank == 0 { 0 } else { end(rank - 1) }, end(rank));
-        uploader.upload(&[own, of(comm.rank())].concat(), go_on)?.wait()?;
+        uploader.upload(&[own, of(comm.rank())].concat(), check_cancelled)?.wait()?;
         self.steps += 1;
         self.counters.publish(FROM_HOST, self.steps);
         let mut theirs = Vec::new();
         for rank in self.others() {
-            self.wait(rank, FROM_HOST, go_on)?;
+            self.wait(rank, FROM_HOST, check_cancelled)?;
             theirs.extend(of(rank).into_iter().map(|(_, to)| {
                 let from = self.peers.span(rank, to.address() - arena.address(), to.len() / 4, arena);
                 (CopySource::Gpu(from.as_bytes()), to)
             }));
         }
-        uploader.upload(&theirs, go_on)
+        uploader.upload(&theirs, check_cancelled)
     }
 
     /// Reports to the other ranks that all steps of a batch have arrived on this rank.
@@ -85,8 +85,8 @@ impl<'a> Relay<'a> {
 
     /// Waits until the counter `which` of `rank` has reached the steps of this rank. If `rank` is gone, this waits
     /// until the job is ended.
-    fn wait(&self, rank: usize, which: usize, go_on: GoOn<'_>) -> Result<()> {
-        self.counters.wait(rank, which, self.steps, go_on).map(drop)
+    fn wait(&self, rank: usize, which: usize, check_cancelled: CancelCheck<'_>) -> Result<()> {
+        self.counters.wait(rank, which, self.steps, check_cancelled).map(drop)
     }
 }
 

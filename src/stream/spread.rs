@@ -5,7 +5,7 @@
 use super::location::copies_from_host;
 use crate::error::Result;
 use crate::gpu::{PeerMemory, Workspace};
-use crate::graph::{BlockSize, Catalogue, DeviceBlock, Placement, assign_ranks};
+use crate::graph::{BlockSize, BlockStore, DeviceBlock, Placement, assign_ranks};
 use std::time::Instant;
 
 /// The blocks on a GPU may take at most 1/`PART` of its memory.
@@ -17,7 +17,7 @@ const PART: u64 = 3;
 ///
 /// # Errors
 /// [`crate::Error::Lost`], and errors of reading blocks.
-pub fn spread(gpu: &mut Workspace, graph: &Catalogue, least: u64, peers: PeerMemory<'_>) -> Result<Option<Placement>> {
+pub fn spread(gpu: &mut Workspace, graph: &BlockStore, least: u64, peers: PeerMemory<'_>) -> Result<Option<Placement>> {
     let comm = peers.comm;
     let sizes: Vec<BlockSize> = (0..graph.len()).map(|block| graph.size(block)).collect();
     let parts: Vec<f64> = sizes.iter().map(|&size| Placement::bytes([size].into_iter()) as f64).collect();

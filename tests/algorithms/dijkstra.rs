@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::fmt::Debug;
 use std::path::Path;
 
-use gpugraph::internals::formats::{Edges, Format, Input, Look, Unwatched, Visitor, WeightType, Weights};
+use gpugraph::internals::formats::{Edges, FileSearch, Format, Input, Unwatched, Visitor, WeightType, Weights};
 use serde_json::{Value, json};
 
 use crate::oracle::{Graph, Known, drawn_hash};
@@ -151,7 +151,7 @@ impl Weighted {
 
     /// Reads a file in a format.
     pub fn read_as(path: &Path, format: Option<Format>) -> (Weighted, Option<WeightType>) {
-        let input = Input::find(&[path.to_owned()], format, Look::default()).expect("open");
+        let input = Input::find(&[path.to_owned()], format, FileSearch::default()).expect("open");
         let found = input.clone().with_weights(Weights::Find).scan(&mut [Weighted::default()], &Unwatched);
         let kind = found.expect("read").weights;
         let mut all = [Weighted::default()];

@@ -3,7 +3,7 @@
 
 use crate::gather::Gather;
 use gpugraph::internals::error::Result;
-use gpugraph::internals::formats::{Edges, Format, Input, Look, Share, Unwatched, Visitor};
+use gpugraph::internals::formats::{Edges, FileSearch, Format, Input, Share, Unwatched, Visitor};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ fn own(name: &str) -> PathBuf {
 
 fn scan(path: &Path, chunk: usize, threads: usize) -> Result<(Vec<[u64; 2]>, Option<u64>, u64)> {
     let mut visitors: Vec<Gather> = (0..threads).map(|_| Gather(vec![])).collect();
-    let input = Input::find(&[path.to_owned()], None, Look::default())?.with_chunk(chunk);
+    let input = Input::find(&[path.to_owned()], None, FileSearch::default())?.with_chunk(chunk);
     let scan = input.scan(&mut visitors, &Unwatched)?;
     let mut edges: Vec<_> = visitors.into_iter().flat_map(|v| v.0).collect();
     edges.sort_unstable();
@@ -95,7 +95,7 @@ fn every_array_is_the_graph_that_was_saved() {
             }
         }
         assert_eq!(scan(&path, 8 << 20, 3).unwrap(), whole, "{name}");
-        let input = Input::find(&[path], None, Look::default()).unwrap();
+        let input = Input::find(&[path], None, FileSearch::default()).unwrap();
         assert_eq!(input.estimate_edges().unwrap(), want.len() as u64, "{name}");
     }
 }
@@ -103,7 +103,7 @@ fn every_array_is_the_graph_that_was_saved() {
 #[test]
 fn ranks_share_what_can_be_shared_and_every_edge_comes_to_one() {
     for name in AS_IT_STANDS.into_iter().chain(BOTH_WAYS).chain(DIRECTED) {
-        let input = Input::find(&[own(name)], None, Look::default()).unwrap().with_chunk(64);
+        let input = Input::find(&[own(name)], None, FileSearch::default()).unwrap().with_chunk(64);
         let mut edges = Vec::new();
         for rank in 0..3 {
             let mut visitors = [Gather(vec![]), Gather(vec![])];
@@ -228,7 +228,7 @@ fn any_byte_that_is_changed_gives_a_graph_or_an_error_and_never_a_panic() {
                 _ => changed[at] ^= 1 << (state % 8),
             }
             std::fs::write(&path, &changed).unwrap();
-            let plan = Input::find(std::slice::from_ref(&path), None, Look::default())
+            let plan = Input::find(std::slice::from_ref(&path), None, FileSearch::default())
                 .and_then(|input| input.estimate_edges());
             assert!(plan.is_ok_and(|edges| edges <= 1040 * contents.len() as u64), "{name}: an estimate");
             match scan(&path, 64, 2) {
@@ -281,7 +281,7 @@ fn hostile_headers_allocate_nothing() {
 #[test]
 fn edges_are_written_as_an_array_and_read_back() {
     let folder = tempfile::tempdir().unwrap();
-    let input = Input::find(&[own("../karate.txt")], None, Look::default()).unwrap();
+    let input = Input::find(&[own("../karate.txt")], None, FileSearch::default()).unwrap();
     let out = folder.path().join("a.npy");
     let done = gpugraph::internals::convert::convert(&input, &out, Format::Npy, 2, &Unwatched).unwrap();
     assert_eq!((done.written, done.bytes), (78, 128 + 78 * 8));
@@ -291,7 +291,7 @@ fn edges_are_written_as_an_array_and_read_back() {
     assert_eq!(found, original);
     let wide = folder.path().join("b.u64");
     std::fs::write(&wide, [1u64 << 40, 5].map(u64::to_le_bytes).concat()).unwrap();
-    let input = Input::find(&[wide], None, Look::default()).unwrap();
+    let input = Input::find(&[wide], None, FileSearch::default()).unwrap();
     gpugraph::internals::convert::convert(&input, &out, Format::Npy, 2, &Unwatched).unwrap();
     assert_eq!(scan(&out, 64, 1).unwrap().0, [[1 << 40, 5]]);
     for format in [Format::Npz, Format::Sg, Format::Wsg] {
@@ -319,7 +319,7 @@ fn pairs_of_32_bits_are_handed_over_where_they_lie() {
         bytes.extend((0..2 * count).flat_map(|id: u32| id.to_le_bytes()));
         std::fs::write(&path, bytes).unwrap();
         let mut visitors = [Batches(0)];
-        Input::find(&[path], None, Look::default()).unwrap().scan(&mut visitors, &Unwatched).unwrap();
+        Input::find(&[path], None, FileSearch::default()).unwrap().scan(&mut visitors, &Unwatched).unwrap();
         assert!(visitors[0].0 < 8, "{name}: {} batches, not one a piece", visitors[0].0);
     }
 }
@@ -331,6 +331,6 @@ fn a_file_of_proc_is_not_taken_for_empty() {
         println!("SKIPPED: no /proc");
         return;
     }
-    let error = Input::find(&[path.to_owned()], Some(Format::Text), Look::default()).unwrap_err();
+    let error = Input::find(&[path.to_owned()], Some(Format::Text), FileSearch::default()).unwrap_err();
     assert!(error.exit_code() == 3 && error.to_string().contains("cat /proc/self/status >"), "{error}");
 }

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 
 use gpugraph::internals::convert::{Converted, Target, convert, convert_as};
 use gpugraph::internals::error::{Error, Result};
-use gpugraph::internals::formats::foreign::format_of;
-use gpugraph::internals::formats::{AskedWeights, Format, Input, Look, TextOptions, Unwatched, Watch};
+use gpugraph::internals::formats::unsupported::format_of;
+use gpugraph::internals::formats::{FileSearch, Format, Input, TextOptions, Unwatched, Watch, WeightsOption};
 use proptest::prelude::*;
 
 /// Of which every line of text is an edge: no first edge is taken for the number of lines that follow.
 fn open(path: &Path) -> Input {
     let text = TextOptions { skip_lines: Some(0), ..TextOptions::default() };
-    Input::find(&[path.to_owned()], None, Look::default()).unwrap().with_text(text).unwrap()
+    Input::find(&[path.to_owned()], None, FileSearch::default()).unwrap().with_text(text).unwrap()
 }
 
 /// In the order of the file.
@@ -33,7 +33,7 @@ fn to(input: &Path, out: &Path) -> Result<Converted> {
 
 /// METIS with this memory for its lists.
 fn metis(memory: u64) -> Target {
-    Target { format: Format::Metis, weights: AskedWeights::Auto, memory }
+    Target { format: Format::Metis, weights: WeightsOption::Auto, memory }
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn larger_than_a_chunk_in_order_and_the_same_for_all_threads() {
         convert(&open(&path(name)), &path("back.u64"), Format::U64, 3, &Unwatched).unwrap();
         assert_eq!(edges(&path("back.u64")), list, "{name}");
     }
-    let both = Input::find(&[path("b.txt.gz"), path("c.u64.zst"), path("a.u32")], None, Look::default()).unwrap();
+    let both = Input::find(&[path("b.txt.gz"), path("c.u64.zst"), path("a.u32")], None, FileSearch::default()).unwrap();
     convert(&both, &path("all.u64"), Format::U64, 2, &Unwatched).unwrap();
     let three: Vec<[u64; 2]> = [list.as_slice(); 3].concat();
     assert_eq!(edges(&path("all.u64")), three);

@@ -1,7 +1,7 @@
 //! Generators: their streams never change, any piece of them can be made alone, and they have the shape they should.
 
 use crate::gather::Gather;
-use gpugraph::internals::formats::{EdgeGenerator, Format, Input, Look, Unwatched};
+use gpugraph::internals::formats::{EdgeGenerator, FileSearch, Format, Input, Unwatched};
 use gpugraph::internals::generate::{self, Generator, Product};
 
 fn kronecker(scale: u32, factor: f64, seed: u64) -> Generator {
@@ -18,7 +18,7 @@ fn product(a: &[[u64; 2]], b: &[[u64; 2]]) -> gpugraph::Result<Product> {
     let [a, b] = [("a.u64", a), ("b.u64", b)].map(|(name, edges)| {
         let path = folder.path().join(name);
         std::fs::write(&path, edges.iter().flatten().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>()).unwrap();
-        Input::find(&[path], None, Look::default()).unwrap()
+        Input::find(&[path], None, FileSearch::default()).unwrap()
     });
     Product::read(&a, &b, &Unwatched)
 }
@@ -243,7 +243,7 @@ fn files_are_the_same_for_any_number_of_threads() {
             written.sort();
             assert_eq!(written[0], written[2], "{generator} {name}");
             let mut visitors = [Gather(vec![])];
-            Input::find(&[path], None, Look::default()).unwrap().scan(&mut visitors, &Unwatched).unwrap();
+            Input::find(&[path], None, FileSearch::default()).unwrap().scan(&mut visitors, &Unwatched).unwrap();
             assert_eq!(visitors[0].0, all(&generator), "in order, as one thread reads one file");
         }
     }
@@ -253,7 +253,7 @@ fn files_are_the_same_for_any_number_of_threads() {
 #[test]
 fn a_product_of_known_graphs() {
     let Some(folder) = crate::support::reference_graphs() else { return };
-    let open = |name: &str| Input::find(&[folder.join("snap").join(name)], None, Look::default()).unwrap();
+    let open = |name: &str| Input::find(&[folder.join("snap").join(name)], None, FileSearch::default()).unwrap();
     let product = Product::read(&open("email-Eu-core.txt.gz"), &open("ca-AstroPh.txt.gz"), &Unwatched).unwrap();
     assert_eq!(product.edges(), 2 * 16_064 * 198_050);
     assert!(product.vertices() < 1 << 32);

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use crate::gather::Gather;
 use gpugraph::internals::error::Result;
-use gpugraph::internals::formats::{CacheUse, Edges, Input, Look, Scan, Share, TextOptions, Unwatched, Visitor};
+use gpugraph::internals::formats::{CacheUse, Edges, FileSearch, Input, Scan, Share, TextOptions, Unwatched, Visitor};
 use gpugraph::internals::memory::Budget;
 use proptest::prelude::*;
 
@@ -51,7 +51,7 @@ fn write(path: &Path, edges: &[[u64; 2]], format: &str) {
 
 /// Whether a file that was taken out of the page cache really is: not so where the "disk" is memory itself.
 fn cold(path: &Path) -> bool {
-    let input = Input::find(&[path.to_owned()], None, Look::default()).unwrap().with_chunk(CHUNK);
+    let input = Input::find(&[path.to_owned()], None, FileSearch::default()).unwrap().with_chunk(CHUNK);
     let budget = Budget::new(1 << 30, 1).unwrap();
     let mut memory = input.cache_addresses(&budget).unwrap();
     let kept = input.cache(&mut memory, &budget).unwrap();
@@ -86,7 +86,7 @@ proptest! {
             }
             expected.sort_unstable();
             let text = TextOptions { skip_lines: Some(0), ..TextOptions::default() };
-            let input = Input::find(&paths, None, Look::default()).unwrap().with_text(text).unwrap().with_chunk(CHUNK);
+            let input = Input::find(&paths, None, FileSearch::default()).unwrap().with_text(text).unwrap().with_chunk(CHUNK);
             let budget = Budget::new(1 << 30, threads).unwrap();
             let free = budget.free();
             let (edges, scan) = pass(&input, CacheUse::Nothing, threads).unwrap();
@@ -141,7 +141,7 @@ fn a_cold_file_is_kept_and_a_warm_one_is_not() {
         if warm {
             std::fs::read(&path).unwrap();
         }
-        let input = Input::find(std::slice::from_ref(&path), None, Look::default()).unwrap().with_chunk(CHUNK);
+        let input = Input::find(std::slice::from_ref(&path), None, FileSearch::default()).unwrap().with_chunk(CHUNK);
         let budget = Budget::new(1 << 30, 3).unwrap();
         let mut memory = input.cache_addresses(&budget).unwrap();
         let kept = input.cache(&mut memory, &budget).unwrap();
@@ -173,7 +173,8 @@ fn a_file_that_shrinks_while_it_is_read_is_an_error() {
         for keep in [false, true] {
             write(&path, &vec![[1, 2]; 100_000], "u32");
             chill(&path);
-            let input = Input::find(std::slice::from_ref(&path), None, Look::default()).unwrap().with_chunk(CHUNK);
+            let input =
+                Input::find(std::slice::from_ref(&path), None, FileSearch::default()).unwrap().with_chunk(CHUNK);
             let budget = Budget::new(1 << 30, 1).unwrap();
             let mut memory = input.cache_addresses(&budget).unwrap();
             let kept = input.cache(&mut memory, &budget).unwrap();

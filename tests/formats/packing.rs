@@ -2,7 +2,7 @@
 
 use crate::gather::Gather;
 use gpugraph::internals::error::{Error, Result};
-use gpugraph::internals::formats::{Format, Input, Look, Unwatched};
+use gpugraph::internals::formats::{FileSearch, Format, Input, Unwatched};
 use std::io::Write;
 use std::path::Path;
 
@@ -33,7 +33,7 @@ const KINDS: [(&str, Pack); 4] = [("gz", gzip), ("zst", zstandard), ("bz2", bzip
 
 fn scan(path: &Path, chunk: usize, threads: usize) -> Result<(Vec<[u64; 2]>, u64)> {
     let mut visitors: Vec<Gather> = (0..threads).map(|_| Gather(vec![])).collect();
-    let input = Input::find(&[path.to_owned()], None, Look::default())?.with_chunk(chunk);
+    let input = Input::find(&[path.to_owned()], None, FileSearch::default())?.with_chunk(chunk);
     let scan = input.scan(&mut visitors, &Unwatched)?;
     let mut edges: Vec<_> = visitors.into_iter().flat_map(|v| v.0).collect();
     edges.sort_unstable();
@@ -67,7 +67,7 @@ fn every_kind_of_one_or_several_streams() {
             let (a, b) = body.split_at(100_003);
             std::fs::write(&path, [pack(a), pack(b""), pack(b)].concat()).unwrap();
             assert!(scan(&path, 8 << 20, 2).unwrap().0 == want, "{format}.{kind} of three streams");
-            let input = Input::find(&[path], None, Look::default()).unwrap();
+            let input = Input::find(&[path], None, FileSearch::default()).unwrap();
             let about = input.estimate_edges().unwrap();
             assert!((10_000..90_000).contains(&about), "{format}.{kind}: {about}");
         }
@@ -147,7 +147,7 @@ fn packed_pairs_without_the_ending_are_no_graph_of_the_packed_bytes() {
                 "{kind}: {error}"
             );
             // It is pairs all the same if its format is named.
-            let named = Input::find(&[path], Some(format.parse().unwrap()), Look::default()).unwrap();
+            let named = Input::find(&[path], Some(format.parse().unwrap()), FileSearch::default()).unwrap();
             let mut visitors = [Gather(vec![])];
             assert!(named.scan(&mut visitors, &Unwatched).is_ok(), "{kind}");
         }
@@ -172,7 +172,7 @@ fn converting_packs_as_the_name_says() {
     let [(_, text), ..] = bodies(&want);
     let path = folder.path().join("a.txt");
     std::fs::write(&path, text).unwrap();
-    let input = Input::find(&[path], None, Look::default()).unwrap();
+    let input = Input::find(&[path], None, FileSearch::default()).unwrap();
     for (kind, _) in KINDS {
         let out = folder.path().join(format!("b.u64.{kind}"));
         gpugraph::internals::convert::convert(&input, &out, Format::U64, 2, &Unwatched).unwrap();

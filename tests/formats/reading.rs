@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::own;
 use crate::support::reference_graphs;
 use gpugraph::internals::error::{Error, Result};
-use gpugraph::internals::formats::{Edges, Format, Input, Look, Scan, Unwatched, Visitor, Watch};
+use gpugraph::internals::formats::{Edges, FileSearch, Format, Input, Scan, Unwatched, Visitor, Watch};
 
 /// Keeps what it gets.
 #[derive(Default)]
@@ -39,7 +39,7 @@ fn read(input: &Input, threads: usize) -> Result<(Vec<[u64; 2]>, Scan)> {
 }
 
 fn open(path: &Path) -> Input {
-    Input::find(&[path.to_owned()], None, Look::default()).unwrap()
+    Input::find(&[path.to_owned()], None, FileSearch::default()).unwrap()
 }
 
 fn edges(path: &Path) -> Vec<[u64; 2]> {
@@ -54,7 +54,7 @@ fn simple(edges: &[[u64; 2]]) -> Vec<[u64; 2]> {
 }
 
 fn error(path: &Path, format: Option<Format>) -> Error {
-    match Input::find(&[path.to_owned()], format, Look::default()).and_then(|input| read(&input, 2)) {
+    match Input::find(&[path.to_owned()], format, FileSearch::default()).and_then(|input| read(&input, 2)) {
         Ok((edges, _)) => panic!("{} was read: {} edges", path.display(), edges.len()),
         Err(error) => error,
     }
@@ -196,7 +196,7 @@ fn several_files_are_read_as_one() {
         want.extend(if *as_it_stands { EDGES.to_vec() } else { both_ways(&EDGES) });
     }
     want.sort_unstable();
-    let input = Input::find(&[folder.path().to_owned()], None, Look::default()).unwrap();
+    let input = Input::find(&[folder.path().to_owned()], None, FileSearch::default()).unwrap();
     assert_eq!(input.parts().len(), SMALL.len());
     let one = read(&input, 1).unwrap();
     assert_eq!(one.0, want);
@@ -210,7 +210,7 @@ fn several_files_are_read_as_one() {
     assert_eq!(ordered[0].edges, want);
     // a swapped pair of parts is another input
     std::fs::rename(folder.path().join("00.small.txt"), folder.path().join("99.small.txt")).unwrap();
-    let swapped = Input::find(&[folder.path().to_owned()], None, Look::default()).unwrap();
+    let swapped = Input::find(&[folder.path().to_owned()], None, FileSearch::default()).unwrap();
     assert_ne!(read(&swapped, 2).unwrap().1.checksum, one.1.checksum);
     assert_ne!(swapped.identity().unwrap(), input.clone().identity().unwrap_or(0));
 }
@@ -455,7 +455,7 @@ fn damaged_packed_files() {
         let reference = edges(&own(name));
         for length in 0..whole.len() {
             std::fs::write(&path, &whole[..length]).unwrap();
-            match Input::find(std::slice::from_ref(&path), None, Look::default())
+            match Input::find(std::slice::from_ref(&path), None, FileSearch::default())
                 .and_then(|input| read(&input, 1 + length % 2))
             {
                 Err(error) => {
@@ -473,7 +473,7 @@ fn damaged_packed_files() {
             std::fs::write(&path, &bytes).unwrap();
             // header fields such as the time may change without harm; anything else is found out
             if let Ok((edges, _)) =
-                Input::find(std::slice::from_ref(&path), None, Look::default()).and_then(|input| read(&input, 2))
+                Input::find(std::slice::from_ref(&path), None, FileSearch::default()).and_then(|input| read(&input, 2))
             {
                 assert_eq!(edges, reference, "{name} flipped at {flip}");
             }

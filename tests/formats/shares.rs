@@ -6,11 +6,11 @@ use crate::gather::Gather;
 use crate::own;
 use gpugraph::internals::comm::WorkStealing;
 use gpugraph::internals::error::{Error, Result};
-use gpugraph::internals::formats::{CacheUse, Input, Look, Scan, Share, Unwatched};
+use gpugraph::internals::formats::{CacheUse, FileSearch, Input, Scan, Share, Unwatched};
 use gpugraph::internals::generate::Generator;
 
 fn open(path: &Path) -> Input {
-    Input::find(&[path.to_owned()], None, Look::default()).unwrap()
+    Input::find(&[path.to_owned()], None, FileSearch::default()).unwrap()
 }
 
 fn sorted(visitors: Vec<Gather>) -> Vec<[u64; 2]> {
@@ -59,7 +59,7 @@ fn by_helpers(input: &Input, stealing: &[WorkStealing], threads: usize) -> Resul
 }
 
 /// What each rank finds once the numbers of all are one.
-fn one(edges: Vec<Vec<[u64; 2]>>, mut seen: Vec<gpugraph::internals::formats::Seen>) -> Seen {
+fn one(edges: Vec<Vec<[u64; 2]>>, mut seen: Vec<gpugraph::internals::formats::ShareResult>) -> Seen {
     let mut sums = vec![0; seen[0].sums().len()];
     let mut most = vec![0; seen[0].most().len()];
     for seen in &mut seen {
@@ -68,7 +68,7 @@ fn one(edges: Vec<Vec<[u64; 2]>>, mut seen: Vec<gpugraph::internals::formats::Se
         sums.iter_mut().zip(seen.sums()).for_each(|(sum, one)| *sum += *one);
         most.iter_mut().zip(seen.most()).for_each(|(most, one)| *most = (*most).max(*one));
     }
-    let finish = |mut seen: gpugraph::internals::formats::Seen| {
+    let finish = |mut seen: gpugraph::internals::formats::ShareResult| {
         seen.sums().copy_from_slice(&sums);
         seen.most().copy_from_slice(&most);
         seen.finish()
@@ -122,7 +122,7 @@ fn shares_of_every_format_in_tiny_chunks_are_the_whole() {
     }
     // As parts of one input, plain and packed.
     for chunk in [5, 13, 1 << 20] {
-        let input = Input::find(&names, None, Look::default()).unwrap().with_chunk(chunk);
+        let input = Input::find(&names, None, FileSearch::default()).unwrap().with_chunk(chunk);
         agree(&format!("all in chunks of {chunk}"), &input, [1, 2, 3, 8, 40], 2);
     }
 }

@@ -9,7 +9,7 @@ use std::time::Instant;
 use gpugraph::internals::convert::write_list;
 use gpugraph::internals::error::Result;
 use gpugraph::internals::formats::{
-    EdgeGenerator, Edges, Format, Input, Look, Unwatched, Visitor, WeightType, Weights,
+    EdgeGenerator, Edges, FileSearch, Format, Input, Unwatched, Visitor, WeightType, Weights,
 };
 use gpugraph::internals::generate::Generator;
 use gpugraph::internals::list::{Generated, Kind, ListFormat, ListSource};
@@ -51,7 +51,7 @@ fn scan(name: &str, path: &Path, bytes: u64, threads: usize) {
 }
 
 fn scan_as(name: &str, path: &Path, bytes: u64, threads: usize, weights: Weights) {
-    let input = Input::find(&[path.to_owned()], None, Look::default()).unwrap().with_weights(weights);
+    let input = Input::find(&[path.to_owned()], None, FileSearch::default()).unwrap().with_weights(weights);
     median(name, bytes as f64 / 1e6, "MB/s", || {
         let mut visitors: Vec<Sum> = (0..threads).map(|_| Sum(0)).collect();
         input.scan(&mut visitors, &Unwatched).unwrap();
@@ -167,7 +167,7 @@ fn lists() {
 fn files() {
     for name in std::env::var("GPUGRAPH_SPEED_FILES").unwrap_or_default().split(',').filter(|name| !name.is_empty()) {
         let path = Path::new(name);
-        let input = Input::find(&[path.to_owned()], None, Look::default()).unwrap();
+        let input = Input::find(&[path.to_owned()], None, FileSearch::default()).unwrap();
         scan(&format!("{name}, of its bytes"), path, input.bytes(), 1);
         median(&format!("{name}, of its edges"), input.estimate_edges().unwrap() as f64 / 1e6, "M edges/s", || {
             input.scan(&mut [Sum(0)], &Unwatched).unwrap();

@@ -2,12 +2,12 @@
 
 use crate::gather::Gather;
 use gpugraph::internals::error::Result;
-use gpugraph::internals::formats::{Format, Input, Look, Unwatched};
+use gpugraph::internals::formats::{FileSearch, Format, Input, Unwatched};
 use std::path::{Path, PathBuf};
 
 fn edges(path: &Path, format: Option<Format>) -> Result<Vec<[u64; 2]>> {
     let mut visitors = [Gather(vec![])];
-    Input::find(&[path.to_owned()], format, Look::default())?.scan(&mut visitors, &Unwatched)?;
+    Input::find(&[path.to_owned()], format, FileSearch::default())?.scan(&mut visitors, &Unwatched)?;
     let [Gather(mut edges)] = visitors;
     edges.sort_unstable();
     Ok(edges)

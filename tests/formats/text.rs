@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use crate::gather::Gather;
 use crate::support::{Place, reference_graphs, triangles};
 use gpugraph::internals::error::Error;
-use gpugraph::internals::formats::{CacheUse, Format, Input, Look, Share, TextOptions, Unwatched};
+use gpugraph::internals::formats::{CacheUse, FileSearch, Format, Input, Share, TextOptions, Unwatched};
 use proptest::prelude::*;
 
 type Edges = Vec<[u64; 2]>;
 
 fn options(columns: &str, skip_lines: Option<u64>) -> TextOptions {
-    TextOptions { columns: columns.parse().unwrap(), skip_lines }
+    TextOptions { columns: columns.parse().unwrap(), skip_lines, ..TextOptions::default() }
 }
 
 /// The edges, sorted.
@@ -53,7 +53,7 @@ impl Case {
     }
 
     fn input(&self, named: Option<Format>, options: &TextOptions) -> Input {
-        Input::find(std::slice::from_ref(&self.path), named, Look::default())
+        Input::find(std::slice::from_ref(&self.path), named, FileSearch::default())
             .unwrap()
             .with_text(options.clone())
             .unwrap()
@@ -163,7 +163,7 @@ fn knowledge_graphs_lead_from_head_to_tail_and_arcs_say_what_they_do() {
     let place = Place::new();
     let input = |columns: &str| {
         let path = place.write("a.csv", "head,tail\n1,2\n");
-        Input::find(&[path], None, Look::default()).unwrap().with_text(options(columns, None)).unwrap()
+        Input::find(&[path], None, FileSearch::default()).unwrap().with_text(options(columns, None)).unwrap()
     };
     assert_eq!(scan(&input("auto"), 1).unwrap().len(), 1);
     for (columns, want) in [("head,tail", [[1, 2]]), ("tail,head", [[2, 1]])] {

@@ -3,7 +3,7 @@
 use crate::gather::Gather;
 use gpugraph::internals::convert;
 use gpugraph::internals::formats::{
-    EdgeGenerator, Edges, Format, Input, Look, Unwatched, Visitor, WeightType, Weights,
+    EdgeGenerator, Edges, FileSearch, Format, Input, Unwatched, Visitor, WeightType, Weights,
 };
 use gpugraph::internals::generate::{self, Generator, Shape, Ssca2, Weighted, WeightedSpec};
 use std::collections::{BTreeSet, HashMap};
@@ -214,7 +214,7 @@ fn files_have_the_weights_and_are_the_same_for_any_number_of_threads() {
             });
             assert!(written[0] == written[1], "{generator} {name}");
             let kind = if format == Format::Graph500 { WeightType::F32 } else { WeightType::U32 };
-            let input = Input::find(&[path], None, Look::default()).unwrap().with_weights(Weights::Read(kind));
+            let input = Input::find(&[path], None, FileSearch::default()).unwrap().with_weights(Weights::Read(kind));
             let mut visitors = [Weighed(vec![])];
             let scan = input.scan(&mut visitors, &Unwatched).unwrap();
             let whole = |(edge, weight): &([u64; 2], u32)| match kind {
@@ -228,7 +228,7 @@ fn files_have_the_weights_and_are_the_same_for_any_number_of_threads() {
         let path = folder.path().join("a.u64");
         convert::convert(&Input::generated(generator.clone()), &path, Format::U64, 2, &Unwatched).unwrap();
         let mut visitors = [Gather(vec![])];
-        Input::find(&[path], None, Look::default()).unwrap().scan(&mut visitors, &Unwatched).unwrap();
+        Input::find(&[path], None, FileSearch::default()).unwrap().scan(&mut visitors, &Unwatched).unwrap();
         assert!(visitors[0].0.iter().eq(known.iter().map(|(edge, _)| edge)), "{generator}");
     }
 }

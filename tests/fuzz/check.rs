@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use gpugraph::internals::formats::{Format, Input, Look, Unwatched};
+use gpugraph::internals::formats::{FileSearch, Format, Input, Unwatched};
 
 use crate::corpus::{self, File};
 use crate::gather::Gather;
@@ -176,7 +176,7 @@ fn agree(wanted: Option<reader::Reading>, found: Outcome) -> Result<End, String>
 /// Edges in order and declared vertices, or the message without the name of the file; an error if it is not as messages are to be.
 fn outcome(path: &Path, format: Option<Format>, chunk: usize, threads: usize) -> Result<Outcome, String> {
     let mut visitors: Vec<Gather> = (0..threads).map(|_| Gather(vec![])).collect();
-    let scanned = Input::find(&[path.to_owned()], format, Look::default()).and_then(|input| {
+    let scanned = Input::find(&[path.to_owned()], format, FileSearch::default()).and_then(|input| {
         let input = input.with_chunk(chunk);
         input.estimate_edges()?;
         input.scan(&mut visitors, &Unwatched)

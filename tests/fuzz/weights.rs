@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use gpugraph::internals::error::{Error, Result};
-use gpugraph::internals::formats::{Edges, Format, Input, Look, Scan, Unwatched, Visitor, WeightType, Weights};
+use gpugraph::internals::formats::{Edges, FileSearch, Format, Input, Scan, Unwatched, Visitor, WeightType, Weights};
 
 /// Edges with the bits of their weights, which are 0 where none are handed over.
 #[derive(Default)]
@@ -29,7 +29,7 @@ impl Visitor for Weighted {
 type Scanned = Result<(Vec<(u64, u64, u64)>, Scan)>;
 
 fn scan(path: &Path, format: Option<Format>, weights: Weights, (chunk, threads): (usize, usize)) -> Scanned {
-    let input = Input::find(&[path.to_owned()], format, Look::default())?.with_chunk(chunk).with_weights(weights);
+    let input = Input::find(&[path.to_owned()], format, FileSearch::default())?.with_chunk(chunk).with_weights(weights);
     let mut visitors: Vec<_> = (0..threads).map(|_| Weighted::default()).collect();
     let scan = input.scan(&mut visitors, &Unwatched)?;
     let mut edges: Vec<_> = visitors.into_iter().flat_map(|visitor| visitor.0).collect();

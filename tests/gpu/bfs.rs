@@ -8,7 +8,7 @@ use gpugraph::internals::algo::Lease;
 use gpugraph::internals::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, host_bytes, least_bytes};
 use gpugraph::internals::algo::bfs::search::{Search, Step, Switch};
 use gpugraph::internals::gpu::Workspace;
-use gpugraph::internals::graph::catalogue::Catalogue;
+use gpugraph::internals::graph::block_store::BlockStore;
 use gpugraph::internals::graph::direction::Direction;
 use gpugraph::internals::graph::ids::Vertex;
 use gpugraph::internals::memory::Budget;
@@ -18,7 +18,7 @@ use crate::rows::Rows;
 use crate::support::{Dice, random_edges};
 use crate::workspace::{self, budget};
 
-fn go_on() -> Result<(), Error> {
+fn check_cancelled() -> Result<(), Error> {
     Ok(())
 }
 
@@ -50,12 +50,12 @@ fn tunings() -> Vec<(&'static str, Tuning)> {
 fn open<'a>(
     gpu: &'a Mutex<Workspace>,
     rows: &Rows,
-    halves: &'a [Catalogue; 2],
+    halves: &'a [BlockStore; 2],
     tuning: Tuning,
 ) -> Result<GpuSearch<'a>, Error> {
     let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
     let degrees: Vec<u32> = rows.all.iter().map(|row| row.len() as u32).collect();
-    GpuSearch::with_tuning((halves.each_ref(), &degrees), lease, tuning, &budget(), &go_on, None)
+    GpuSearch::with_tuning((halves.each_ref(), &degrees), lease, tuning, &budget(), &check_cancelled, None)
 }
 
 /// Searches from all roots by each of these; the ways that levels went.
@@ -219,8 +219,9 @@ fn the_least_memory_does_and_less_is_refused() {
             let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
             let halves = [&rows.halves[0], &rows.halves[1]];
             let scarce = Budget::new(gpugraph::internals::memory::limit_leaving(4 * entries, 1), 1).expect("room");
-            let error =
-                GpuSearch::with_tuning((halves, &[]), lease, small(), &scarce, &go_on, None).err().expect("too little");
+            let error = GpuSearch::with_tuning((halves, &[]), lease, small(), &scarce, &check_cancelled, None)
+                .err()
+                .expect("too little");
             assert!(matches!(error, Error::Limit { limit: "host_memory", .. }), "{error}");
             if direction == Direction::Undirected {
                 trim(least / 2);
@@ -236,14 +237,15 @@ fn a_search_is_stopped_between_launches_and_begun_again() {
     on_gpu("bfs::a_search_is_stopped_between_launches_and_begun_again", |gpu| {
         let rows = Rows::new(&(0..50).map(|v| [v, v + 1]).collect::<Vec<_>>(), Direction::Undirected);
         let left = AtomicI64::new(i64::MAX);
-        let go_on = || match left.fetch_sub(1, Ordering::Relaxed) {
+        let check_cancelled = || match left.fetch_sub(1, Ordering::Relaxed) {
             1.. => Ok(()),
             _ => Err(Error::Stopped("SIGTERM")),
         };
         let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
         let tuning = Tuning { records: 3, ..small() };
         let halves = [&rows.halves[0], &rows.halves[1]];
-        let mut search = GpuSearch::with_tuning((halves, &[]), lease, tuning, &budget(), &go_on, None).expect("room");
+        let mut search =
+            GpuSearch::with_tuning((halves, &[]), lease, tuning, &budget(), &check_cancelled, None).expect("room");
         let mut parents = vec![0; rows.vertices()];
         let root = rows.place[&0];
         for launches in [0, 1, 4] {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use gpugraph::internals::algo::bfs::gpu::Tuning;
-use gpugraph::internals::algo::bfs::search::{BfsSearched, NONE, Step, Switch};
+use gpugraph::internals::algo::bfs::search::{BfsStats, NONE, Step, Switch};
 use gpugraph::internals::graph::direction;
 
 use crate::rows::Rows;
@@ -15,7 +15,7 @@ impl Rows {
         levels[root as usize] = Some(0);
         let mut queue = VecDeque::from([root]);
         while let Some(v) = queue.pop_front() {
-            for &w in self.row(v, direction::Way::Out) {
+            for &w in self.row(v, direction::EdgeDirection::Out) {
                 if levels[w as usize].is_none() {
                     levels[w as usize] = levels[v as usize].map(|level| level + 1);
                     queue.push_back(w);
@@ -27,7 +27,7 @@ impl Rows {
             Some(0) => v,
             Some(level) => {
                 let above = |w: &&u32| levels[**w as usize] == Some(level - 1);
-                *self.row(v, direction::Way::In).iter().find(above).expect("a parent")
+                *self.row(v, direction::EdgeDirection::In).iter().find(above).expect("a parent")
             }
         };
         let parents = (0..self.vertices() as u32).map(parent).collect();
@@ -36,7 +36,7 @@ impl Rows {
 
     /// Holds what a GPU found against the plain search.
     #[track_caller]
-    pub fn check(&self, root: u32, found: &BfsSearched, parents: &[u32], what: &str) {
+    pub fn check(&self, root: u32, found: &BfsStats, parents: &[u32], what: &str) {
         let (levels, known) = self.search(root);
         for (v, (found, known)) in parents.iter().zip(&known).enumerate() {
             assert_eq!(found, known, "{what}: parent of {v} in a search from {root}");
@@ -50,10 +50,11 @@ impl Rows {
             let frontier: Vec<usize> = (0..levels.len()).filter(|&v| levels[v] == Some(level)).collect();
             assert_eq!(told.frontier, frontier.len() as u64, "{what}: level {level}");
             // Vertices of one edge are left out until the end.
-            let edges: u64 = frontier.iter().map(|&v| length(v, direction::Way::Out)).sum();
-            let single = frontier.iter().filter(|&&v| level > 0 && length(v, direction::Way::Out) == 1).count() as u64;
+            let edges: u64 = frontier.iter().map(|&v| length(v, direction::EdgeDirection::Out)).sum();
+            let single =
+                frontier.iter().filter(|&&v| level > 0 && length(v, direction::EdgeDirection::Out) == 1).count() as u64;
             let unreached = (0..levels.len()).filter(|&v| levels[v].is_none_or(|l| l > level));
-            let most: u64 = unreached.map(|v| length(v, direction::Way::In)).sum();
+            let most: u64 = unreached.map(|v| length(v, direction::EdgeDirection::In)).sum();
             match told.direction {
                 Step::TopDown => assert!((edges - single..=edges).contains(&told.edges_checked), "{what}: {told:?}"),
                 Step::BottomUp => {

@@ -48,7 +48,7 @@ impl Any for u64 {
     }
 }
 
-fn go_on() -> Result<(), Error> {
+fn check_cancelled() -> Result<(), Error> {
     Ok(())
 }
 
@@ -69,20 +69,20 @@ fn fill<I: Any>(list: &mut ListOnGpu<'_, I>, next: &[u32]) {
         assert!(first as usize + slot.len() <= next.len());
         Ok(())
     };
-    list.fill(&source, &go_on).expect("filled");
+    list.fill(&source, &check_cancelled).expect("filled");
 }
 
 /// The ranks, or the faults.
 fn rank<I: Any>(gpu: &mut Workspace, next: &[u32], method: Method, settings: Settings) -> Result<Vec<u64>, Vec<Fault>> {
     let mut list = open::<I>(gpu, next.len() as u64, method, settings);
     fill(&mut list, next);
-    let faults = list.check(&go_on).expect("looked at");
+    let faults = list.check(&check_cancelled).expect("looked at");
     if !faults.is_empty() {
-        assert!(list.rank(&go_on).is_err(), "what has faults is not ranked");
+        assert!(list.rank(&check_cancelled).is_err(), "what has faults is not ranked");
         return Err(faults);
     }
     // In place of an element of the cycle, the fault has the number of elements before it.
-    if let Some(in_list) = list.rank(&go_on).expect("ranked") {
+    if let Some(in_list) = list.rank(&check_cancelled).expect("ranked") {
         return Err(vec![Fault::Cycle { element: Some(in_list) }]);
     }
     let ranks = Mutex::new(vec![u64::MAX; next.len()]);
@@ -94,7 +94,7 @@ fn rank<I: Any>(gpu: &mut Workspace, next: &[u32], method: Method, settings: Set
         }
         Ok(())
     };
-    list.fetch(&take, &go_on).expect("fetched");
+    list.fetch(&take, &check_cancelled).expect("fetched");
     Ok(ranks.into_inner().expect("no panic"))
 }
 
@@ -247,16 +247,16 @@ fn cycle_of<I: Any>(gpu: &mut Workspace, next: &[u32], method: Method, settings:
     let mut list = open::<I>(gpu, next.len() as u64, method, settings);
     for _ in 0..2 {
         fill(&mut list, next);
-        assert_eq!(list.check(&go_on).expect("looked at"), []);
-        let found = list.cycle(&go_on).expect("looked for");
-        let ranked = list.rank(&go_on).expect("ranked");
+        assert_eq!(list.check(&check_cancelled).expect("looked at"), []);
+        let found = list.cycle(&check_cancelled).expect("looked for");
+        let ranked = list.rank(&check_cancelled).expect("ranked");
         assert_eq!(ranked.is_some(), found.is_some());
-        assert!(list.cycle(&go_on).is_err(), "the successors are gone");
+        assert!(list.cycle(&check_cancelled).is_err(), "the successors are gone");
         found?;
     }
     fill(&mut list, next);
-    list.check(&go_on).expect("looked at");
-    list.cycle(&go_on).expect("looked for")
+    list.check(&check_cancelled).expect("looked at");
+    list.cycle(&check_cancelled).expect("looked for")
 }
 
 #[test]
@@ -296,16 +296,16 @@ fn errors_of_others_end_a_phase() {
             slot.copy_from_slice(&next[first as usize..][..slot.len()]);
             if first > 0 { Err(Error::Usage("no more".into())) } else { Ok(()) }
         };
-        assert!(matches!(list.fill(&source, &go_on), Err(Error::Usage(_))));
+        assert!(matches!(list.fill(&source, &check_cancelled), Err(Error::Usage(_))));
         assert!(matches!(list.fill(&source, &stop), Err(Error::Stopped(_))));
         fill(&mut list, &next);
-        assert!(list.rank(&go_on).is_err(), "it was not checked");
+        assert!(list.rank(&check_cancelled).is_err(), "it was not checked");
         assert!(matches!(list.check(&stop), Err(Error::Stopped(_))));
-        assert_eq!(list.check(&go_on).expect("looked at"), []);
+        assert_eq!(list.check(&check_cancelled).expect("looked at"), []);
         assert_eq!(list.head(), Some(order[0].into()));
-        assert_eq!(list.rank(&go_on).expect("ranked"), None);
+        assert_eq!(list.rank(&check_cancelled).expect("ranked"), None);
         let take = |_: u64, _: &[u32]| Err(Error::Usage("no more".into()));
-        assert!(matches!(list.fetch(&take, &go_on), Err(Error::Usage(_))));
+        assert!(matches!(list.fetch(&take, &check_cancelled), Err(Error::Usage(_))));
         assert!(matches!(list.fetch(&|_, _| Ok(()), &stop), Err(Error::Stopped(_))));
     });
 }

@@ -37,20 +37,20 @@ fn an_arena_gives_out_from_both_ends() {
         // Whoever resets the rest leaves the end as it is, and what is held.
         arena.reset(0);
         assert_eq!((arena.mark(), arena.free()), (0, 1024));
-        arena.let_go();
+        arena.release_protected();
         assert_eq!(arena.free(), 1 << 20);
         arena.take::<u32>(1024).expect("room");
-        arena.hold(2048);
+        arena.protect(2048);
         arena.reset(0);
         assert_eq!(arena.mark(), 2048);
         arena.reset(3000);
         assert_eq!(arena.mark(), 2048, "no reset gives anything out");
         let next = arena.take::<u8>(1).expect("room");
         assert_eq!(bytes(arena, next), 2048..2049);
-        arena.hold(1 << 19);
+        arena.protect(1 << 19);
         arena.reset(0);
         assert_eq!(arena.mark(), 2048 + 256, "no more is held than is given out");
-        arena.let_go();
+        arena.release_protected();
         arena.reset(0);
         assert_eq!((arena.mark(), arena.free()), (0, 1 << 20));
     });
@@ -76,7 +76,7 @@ fn parts_of_an_arena_never_overlap() {
                     start.retain(|part: &std::ops::Range<u64>| part.end <= kept);
                 }
                 1 => {
-                    arena.let_go();
+                    arena.release_protected();
                     (held, end) = (0, Vec::new());
                     if dice.below(8) == 0 {
                         arena.trim(arena.bytes() - dice.below(1000));
@@ -84,7 +84,7 @@ fn parts_of_an_arena_never_overlap() {
                 }
                 2 => {
                     held = start.get(dice.below(4) as usize).map_or(0, |part| part.end.next_multiple_of(256));
-                    arena.hold(held);
+                    arena.protect(held);
                 }
                 3 => arena.trim(arena.bytes() - dice.below(1000)),
                 4..=33 => match arena.take::<u8>(len) {

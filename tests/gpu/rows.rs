@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpugraph::internals::formats::WeightType;
-use gpugraph::internals::graph::catalogue::Catalogue;
+use gpugraph::internals::graph::block_store::BlockStore;
 use gpugraph::internals::graph::direction::{self, Direction};
 use gpugraph::internals::graph::half::Half;
 use gpugraph::internals::graph::layout::Layout;
@@ -24,9 +24,9 @@ pub struct Rows {
     pub all: Vec<BTreeSet<u32>>,
     /// Vertices by the numbers of the edges.
     pub place: BTreeMap<u32, u32>,
-    pub halves: [Catalogue; 2],
+    pub halves: [BlockStore; 2],
     /// The same packed, without direction and weights.
-    pub packed: Option<[Catalogue; 2]>,
+    pub packed: Option<[BlockStore; 2]>,
     _folder: tempfile::TempDir,
 }
 
@@ -91,12 +91,12 @@ impl Rows {
                 let _ = file.finish().expect("written");
             }
             let weights = weights.map(|(kind, _)| GraphWeights { kind, checksum: 0, key: KEY, list: 0 });
-            let open = Catalogue::open(folder.path(), KEY, half, layout).expect("whole");
+            let open = BlockStore::open(folder.path(), KEY, half, layout).expect("whole");
             open.with_weights(folder.path(), half, weights).expect("whole")
         };
         let halves = || [half(Half::Lower), half(Half::Upper)];
         let budget = Budget::new(64 << 20, 1).expect("room");
-        let packed = |half: Catalogue| {
+        let packed = |half: BlockStore| {
             let packer = Packer::new(half.len(), &budget).expect("addresses");
             pack_half(half, packer, || Ok(())).map_err(|(e, _)| e).expect("room")
         };
@@ -109,7 +109,7 @@ impl Rows {
         self.place.len()
     }
 
-    pub fn row(&self, v: u32, way: direction::Way) -> &BTreeSet<u32> {
+    pub fn row(&self, v: u32, way: direction::EdgeDirection) -> &BTreeSet<u32> {
         &self.all[self.direction.row(v, way) as usize]
     }
 }

@@ -7,11 +7,11 @@ use gpugraph::Error;
 use gpugraph::internals::algo::Lease;
 use gpugraph::internals::algo::sssp::gpu::{GpuSearch, PROGRAMS, Tuning, Weights};
 use gpugraph::internals::algo::sssp::options::Method;
-use gpugraph::internals::algo::sssp::search::{NONE, Search, ShortestPathTree, SsspSearched};
+use gpugraph::internals::algo::sssp::search::{NONE, Search, ShortestPathTree, SsspStats};
 use gpugraph::internals::algo::sssp::{Distance, Distances, WeightScale};
 use gpugraph::internals::formats::WeightType;
 use gpugraph::internals::gpu::Workspace;
-use gpugraph::internals::graph::direction::{Direction, Way};
+use gpugraph::internals::graph::direction::{Direction, EdgeDirection};
 use gpugraph::internals::graph::ids::{RawId, Vertex};
 use gpugraph::internals::graph::weights::drawn::DrawnWeights;
 
@@ -96,7 +96,7 @@ impl Weighted {
         rows.all.iter().enumerate().map(of_row).collect()
     }
 
-    fn edges(&self, v: u32, way: Way) -> impl Iterator<Item = (u32, u32)> {
+    fn edges(&self, v: u32, way: EdgeDirection) -> impl Iterator<Item = (u32, u32)> {
         let row = self.rows.direction.row(v, way) as usize;
         self.rows.all[row].iter().copied().zip(self.weights[row].iter().copied())
     }
@@ -111,7 +111,7 @@ impl Weighted {
             if distances[v as usize] < distance {
                 continue;
             }
-            for (w, weight) in self.edges(v, Way::Out) {
+            for (w, weight) in self.edges(v, EdgeDirection::Out) {
                 let sum = self.sum(distance, weight);
                 if sum < distances[w as usize] {
                     distances[w as usize] = sum;
@@ -124,7 +124,7 @@ impl Weighted {
         let tight = |v: u32| {
             let distances = &distances;
             let own = distances[v as usize];
-            self.edges(v, Way::In).filter(move |&(u, weight)| {
+            self.edges(v, EdgeDirection::In).filter(move |&(u, weight)| {
                 let before = distances[u as usize];
                 before != u64::MAX && self.sum(before, weight) == own
             })
@@ -164,7 +164,7 @@ impl Weighted {
 
     /// Searches from all roots in each of these ways.
     #[track_caller]
-    fn check(&self, gpu: &Mutex<Workspace>, roots: &[u32], tunings: &[(&str, Method, Tuning)]) -> Vec<SsspSearched> {
+    fn check(&self, gpu: &Mutex<Workspace>, roots: &[u32], tunings: &[(&str, Method, Tuning)]) -> Vec<SsspStats> {
         let mut all = Vec::new();
         let known: Vec<_> = roots.iter().map(|&root| self.search(root)).collect();
         for (what, method, tuning) in tunings {

@@ -38,7 +38,7 @@ const CORNERS: (&str, &str) = ("triangle", "per_vertex = true");
 const ROOTS: &str = "roots = 2\nwrite = true";
 
 /// At least one for each key. Those of a key whose value changes no answer are there as well: they must not be refused for nothing.
-const CASES: [Case; 50] = [
+const CASES: [Case; 51] = [
     case("input", "path", "'a.txt'", "'b.txt'", &[BFS]),
     case("input", "format", "", "'u64'", &[("input", "path = 'a.bin'"), CORNERS]),
     case("input", "format", "", "'text'", &[TEXT, CORNERS]),
@@ -46,6 +46,7 @@ const CASES: [Case; 50] = [
     case("input", "columns", "[1, 2, 3]", "[1, 2, 4]", &[TEXT, WEIGHTS, SSSP]),
     case("input", "columns", "", "[2, 1]", &[TEXT, ("input", "directed = true"), BFS]),
     case("input", "skip_lines", "", "3", &[TEXT, CORNERS]),
+    case("input", "ids", "", "'string'", &[TEXT, CORNERS]),
     case("input", "recursive", "true", "", &[("input", "path = 'parts'"), CORNERS]),
     case("input", "directed", "", "true", &[TEXT, BFS, TRAVERSE]),
     case("input", "directed", "true", "false", &[TEXT, WEIGHTS, SSSP, CORNERS]),

@@ -19,6 +19,7 @@ mod printing;
 mod readme;
 mod resume;
 mod streams;
+mod strings;
 mod submit;
 mod whole_rows;
 mod workdir;

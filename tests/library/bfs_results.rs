@@ -15,9 +15,9 @@ use gpugraph::internals::algo::sources::Sources;
 use gpugraph::internals::algo::verify::{Check, CheckOutcome};
 use gpugraph::internals::algo::{Algorithm, EdgeSource, Results, Verdict};
 use gpugraph::internals::error::Result;
-use gpugraph::internals::formats::{Edges, Input, Look, Unwatched, Visitor};
+use gpugraph::internals::formats::{Edges, FileSearch, Input, Unwatched, Visitor};
 use gpugraph::internals::graph::degrees::DegreeSummary;
-use gpugraph::internals::graph::direction::{Direction, Way};
+use gpugraph::internals::graph::direction::{Direction, EdgeDirection};
 use gpugraph::internals::graph::ids::{FirstId, InputId};
 use gpugraph::internals::graph::order::DegreeRuns;
 use gpugraph::internals::graph::stored;
@@ -107,6 +107,7 @@ impl Case {
         let largest = occurring.last().map_or(0, |&id| id + 1);
         let ids: Vec<u64> = if sparse { occurring.into_iter().collect() } else { (0..largest.max(declared)).collect() };
         let mut info = InputInfo {
+            names: false,
             weights: None,
             edges: edges.len() as u64,
             loops: edges.iter().filter(|[u, v]| u == v).count() as u64,
@@ -141,7 +142,7 @@ impl Case {
 
     fn input(&self) -> Input {
         let name = if self.info.declared { "edges.mtx" } else { "edges.u64" };
-        Input::find(&[self.path(name)], None, Look::default()).expect("opened").with_direction()
+        Input::find(&[self.path(name)], None, FileSearch::default()).expect("opened").with_direction()
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -201,7 +202,7 @@ impl Case {
         }
         let edges = edges.len() as u64;
         SourceTold {
-            source: InputId(source),
+            source: InputId::Number(source),
             reached: levels.iter().filter(|level| **level >= 0).count() as u64,
             depth: depth as u64,
             edges,
@@ -245,7 +246,7 @@ impl Case {
         for b in 0..layout.blocks() {
             let row = |row: u64| {
                 let v = direction.vertex(row as u32);
-                let all = if row as u32 == direction.row(v, Way::Out) { &self.heads } else { &self.tails };
+                let all = if row as u32 == direction.row(v, EdgeDirection::Out) { &self.heads } else { &self.tails };
                 let all = all.get(&self.order[v as usize].0).into_iter().flatten();
                 let smaller: BTreeSet<u32> = all.map(|id| places[id]).filter(|&w| w < v).collect();
                 smaller.into_iter().collect::<Vec<u32>>()
@@ -287,6 +288,7 @@ impl Case {
             StoreInfo { edges: 0, blocks: 0, degrees: false, summary: DegreeSummary::default(), weights: None };
         let options = options(told, true);
         let results = Results {
+            names: None,
             workdir: self.folder.path(),
             info: &self.info,
             stored: &stored,
@@ -535,6 +537,7 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
         let edges = Err("it is gone".to_owned());
         let options = options(&right, write);
         let results = Results {
+            names: None,
             workdir,
             info: &case.info,
             stored: &stored,

@@ -9,7 +9,7 @@ use gpugraph::internals::algo::{self, Task};
 use gpugraph::internals::config::spec::{Random, Run};
 use gpugraph::internals::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits};
 use gpugraph::internals::error::Error;
-use gpugraph::internals::formats::{AskedWeights, TextOptions};
+use gpugraph::internals::formats::{TextOptions, WeightsOption};
 use gpugraph::internals::generate::{Shape, Ssca2, WeightedSpec};
 use gpugraph::internals::graph::ids::FirstId;
 use gpugraph::internals::results::OutputFormat;
@@ -89,7 +89,7 @@ fn defaults() {
                 format: None,
                 recursive: false,
                 text: TextOptions::default(),
-                weights: AskedWeights::Auto,
+                weights: WeightsOption::Auto,
             },
             directed: false,
             first_id: FirstId(0),
@@ -155,7 +155,7 @@ fn every_key() {
             format: Some("u64".into()),
             recursive: false,
             text: TextOptions::default(),
-            weights: AskedWeights::Auto,
+            weights: WeightsOption::Auto,
         }
     );
     assert_eq!(job.expect, Some(Expect { edges: 7000, ids: 90 }));
@@ -500,11 +500,7 @@ fn each_kind_of_mistake() {
         ("bfs", "roots = 3\nsources = [1]", "bfs.roots: a table has roots or sources, not both"),
         ("bfs", "sources = [7, 7]", "bfs.sources: 7 occurs twice"),
         ("bfs", "sources = []", "bfs.sources: expected a vertex to begin at, such as [1], found none"),
-        (
-            "bfs",
-            "sources = [7, -1]",
-            "bfs.sources: expected whole numbers from 0 to 18446744073709551615, such as [1, 2], found -1",
-        ),
+        ("bfs", "sources = [7, -1]", "bfs.sources: expected an id, such as 17 or \"name\", found -1"),
         ("bfs", "alpha = 0", "bfs.alpha: expected a number above 0 and at most 1000000000, found 0"),
         ("bfs", "root = 1", "unknown key 'root' in [bfs]; did you mean 'roots'?"),
     ] {
@@ -564,7 +560,7 @@ fn overrides() {
             format: None,
             recursive: false,
             text: TextOptions::default(),
-            weights: AskedWeights::Auto,
+            weights: WeightsOption::Auto,
         }
     );
     assert_eq!(job.limits, Limits { host_memory: Some(512 << 20), gpu_memory: None, threads: 2 });
@@ -579,8 +575,8 @@ fn weights_are_asked_for_of_files() {
         InputSpec::Files { weights, .. } => weights,
         other => panic!("{other:?}"),
     };
-    assert_eq!(of(""), AskedWeights::Auto);
-    for (_, asked) in AskedWeights::NAMED {
+    assert_eq!(of(""), WeightsOption::Auto);
+    for (_, asked) in WeightsOption::NAMED {
         assert_eq!(of(&format!("weights = '{asked}'")), asked);
     }
     assert_eq!(
@@ -608,7 +604,7 @@ fn an_override_names_another_source_of_edges() {
             format: None,
             recursive: false,
             text: TextOptions::default(),
-            weights: AskedWeights::Auto
+            weights: WeightsOption::Auto
         }
     );
     assert_eq!(job(kronecker, &["input.kronecker.scale=9"]).input, InputSpec::Kronecker(random(9, 5)));
@@ -621,7 +617,7 @@ fn an_override_names_another_source_of_edges() {
             format: Some("u32".into()),
             recursive: false,
             text: TextOptions::default(),
-            weights: AskedWeights::Auto,
+            weights: WeightsOption::Auto,
         }
     );
     assert_eq!(

@@ -167,6 +167,49 @@ fn shortest_paths_are_those_of_dijkstra_by_every_type_of_weights() {
 }
 
 #[test]
+fn strings_are_ids_of_files() {
+    let (context, folder) = (context(), tempfile::tempdir().unwrap());
+    let file = folder.path().join("follows.csv");
+    std::fs::write(&file, "who,whom\nmax,ann\nann,zoe\nbob,zoe\n\"a b\",bob\n10,9\n").unwrap();
+    let build = |builder: gpugraph::GraphBuilder| builder.columns(&["who", "whom"]).string_ids().build(&context);
+    let graph = build(Graph::builder().input(&file)).unwrap();
+    let labels = graph.labels().unwrap();
+    let names = ["10", "9", "a b", "ann", "bob", "max", "zoe"];
+    assert!(labels.iter().eq(names.iter().map(|name| name.as_bytes())));
+    assert!(
+        (0..).zip(names).all(|(id, name)| labels.find(name) == Some(id) && labels.get(id) == Some(name.as_bytes()))
+    );
+    assert_eq!((labels.find("nobody"), labels.get(7), labels.find("")), (None, None, None));
+    let source = graph.vertex_of("max").unwrap();
+    assert_eq!(source, graph.vertex(5).unwrap());
+    let tree = bfs::search(&graph, source, &bfs::Options::default(), &context).unwrap();
+    assert_eq!(tree.levels()[..], [-1, -1, 4, 1, 3, 0, 2]);
+    tree.validate(&graph, &context).unwrap();
+    let deep = dfs::search(&graph, Some(source), &dfs::Options::default(), &context).unwrap();
+    assert_eq!(deep.parents()[..], [-1, -1, 4, 5, 6, 5, 3]);
+    assert_eq!(kind(graph.vertex_of("nobody")), ErrorKind::Input);
+    // The strings are there with the graph, and after it.
+    let kept = folder.path().join("kept");
+    drop(build(Graph::builder().input(&file).spill_to(&kept)).unwrap());
+    let again = Graph::open(&kept, &context).unwrap();
+    let labels = again.labels().unwrap();
+    assert_eq!(triangles::totals(&again, &context).unwrap().triangles, 0);
+    drop((graph, again));
+    assert_eq!(labels.get(6), Some(&b"zoe"[..]));
+    // Bytes that are no UTF-8 are ids, but name no source.
+    let latin = folder.path().join("latin.csv");
+    std::fs::write(&latin, b"who,whom\ncaf\xe9,tea\n").unwrap();
+    let graph = build(Graph::builder().input(&latin)).unwrap();
+    assert_eq!(graph.labels().unwrap().find(b"caf\xe9"), Some(0));
+    let search = |id| bfs::search(&graph, graph.vertex(id).unwrap(), &bfs::Options::default(), &context);
+    assert_eq!(kind(search(0)), ErrorKind::Usage);
+    assert_eq!(search(1).unwrap().levels()[..], [1, 0]);
+    let numbers = Graph::from_edges([(0, 1)], &context).unwrap();
+    assert!(numbers.labels().is_none());
+    assert_eq!(kind(numbers.vertex_of("0")), ErrorKind::Input);
+}
+
+#[test]
 fn sparse_ids_are_found_and_files_give_what_memory_gives() {
     let context = context();
     let ids = [7, 1 << 40, u64::MAX - 1, 1 << 63, 12];

@@ -54,9 +54,11 @@ fn weights_in_memory_are_not_converted() {
     for weights in [Weights::U32, Weights::U64, Weights::F32] {
         assert_eq!(build(weights).err().map(|error| error.kind()), Some(ErrorKind::Usage), "{weights}");
     }
-    for (weights, expected) in
-        [(Weights::Auto, Some(WeightType::F64)), (Weights::F64, Some(WeightType::F64)), (Weights::None, None)]
-    {
-        assert_eq!(build(weights).expect("a graph").weight_type(), expected, "{weights}");
+    for weights in [Weights::Auto, Weights::F64] {
+        let graph = build(weights).expect("a graph");
+        let paths = sssp::search(&graph, graph.vertex(0).expect("a vertex"), &sssp::Options::default(), &context);
+        let distances = paths.expect("paths").distances().clone();
+        assert!(matches!(distances, Distances::Double(distances) if distances[..] == [0.0, 0.1]), "{weights}");
     }
+    assert!(!build(Weights::None).expect("a graph").is_weighted());
 }

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 
 use gpugraph::internals::comm::{Comm, MessageLimits, Outbox};
-use gpugraph::internals::formats::{CacheUse, Input, Look, TextOptions, Unwatched, WeightType, Weights};
-use gpugraph::internals::graph::catalogue::Catalogue;
+use gpugraph::internals::formats::{CacheUse, FileSearch, Input, TextOptions, Unwatched, WeightType, Weights};
+use gpugraph::internals::graph::block_store::BlockStore;
 use gpugraph::internals::graph::degrees::{DegreeSummary, Degrees};
 use gpugraph::internals::graph::direction::Direction;
 use gpugraph::internals::graph::half::Half;
@@ -38,7 +38,7 @@ fn roomy(threads: usize) -> Budget {
 fn input(folder: &Path, edges: &[[u64; 2]]) -> Input {
     let path = folder.join("edges.u64");
     fs::write(&path, edges.iter().flatten().flat_map(|id| id.to_le_bytes()).collect::<Vec<u8>>()).expect("write");
-    Input::find(&[path], None, Look::default()).expect("open").with_chunk(512)
+    Input::find(&[path], None, FileSearch::default()).expect("open").with_chunk(512)
 }
 
 /// The same as text, with weights, which are read.
@@ -48,7 +48,7 @@ fn weighted(folder: &Path, edges: &[[u64; 2]]) -> Input {
     fs::write(&path, edges.iter().enumerate().map(line).collect::<String>()).expect("write");
     let text = TextOptions { skip_lines: Some(0), ..TextOptions::default() };
     let input =
-        Input::find(&[path], None, Look::default()).expect("open").with_text(text).expect("text").with_chunk(512);
+        Input::find(&[path], None, FileSearch::default()).expect("open").with_text(text).expect("text").with_chunk(512);
     if edges.is_empty() { input } else { input.with_weights(Weights::Read(WeightType::U32)) }
 }
 
@@ -59,7 +59,8 @@ fn weight(place: usize) -> u32 {
 
 fn first(input: &Input, threads: usize, budget: &Budget) -> gpugraph::internals::error::Result<Ingested> {
     let (cache, comm) = (CacheUse::Nothing, &Comm::Solo);
-    Ingest { input, cache, dictionary: None, threads, budget, comm, stealing: None, meet: &|| () }.run(None, &Unwatched)
+    Ingest { input, cache, dictionary: None, threads, budget, comm, stealing: None, connect_gpus: &|| () }
+        .run(None, &Unwatched)
 }
 
 fn first_pass(input: &Input, threads: usize) -> Ingested {
@@ -178,18 +179,18 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Row>, Vec<u32>, bool)
     };
     let built = builder.build(sorters(threads, weighted), &Unwatched).expect("build");
     syncer.wait().expect("synced");
-    let catalogue = Catalogue::open(folder, KEY, Half::Lower, layout).expect("open");
-    let catalogue = catalogue.with_weights(folder, Half::Lower, weighted.then_some(WEIGHTS)).expect("open");
-    catalogue.verify(|| Ok(())).expect("whole");
-    assert_eq!(built.entries, catalogue.edges());
+    let block_store = BlockStore::open(folder, KEY, Half::Lower, layout).expect("open");
+    let block_store = block_store.with_weights(folder, Half::Lower, weighted.then_some(WEIGHTS)).expect("open");
+    block_store.verify(|| Ok(())).expect("whole");
+    assert_eq!(built.entries, block_store.edges());
     let mut rows = Vec::new();
-    for b in 0..catalogue.len() {
-        let block = catalogue.block(b);
+    for b in 0..block_store.len() {
+        let block = block_store.block(b);
         assert_eq!(block.first_row as usize, rows.len());
         rows.extend((0..block.rows()).map(|r| block.row(r).iter().map(|&v| (v, 0)).collect::<Row>()));
     }
     if weighted {
-        let all: Vec<(u32, Row)> = catalogue
+        let all: Vec<(u32, Row)> = block_store
             .weighted_rows(0..rows.len() as u32)
             .map(|(v, targets, weights)| (v, targets.iter().copied().zip(weights.iter().copied()).collect()))
             .collect();
@@ -197,7 +198,7 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Row>, Vec<u32>, bool)
             all.iter().zip(&rows).all(|((_, with), row)| with.iter().map(|(v, _)| v).eq(row.iter().map(|(v, _)| v)))
         );
         for (v, row) in &all {
-            let (targets, weights) = catalogue.weighted_row(*v);
+            let (targets, weights) = block_store.weighted_row(*v);
             assert!(targets.iter().copied().zip(weights.iter().copied()).eq(row.iter().copied()));
         }
         rows = all.into_iter().map(|(_, row)| row).collect();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use gpugraph::internals::error::Result;
 use gpugraph::internals::formats::{Unwatched, Watch, WeightType};
-use gpugraph::internals::graph::catalogue::Catalogue;
+use gpugraph::internals::graph::block_store::BlockStore;
 use gpugraph::internals::graph::direction::Direction;
 use gpugraph::internals::graph::half::Half;
 use gpugraph::internals::graph::layout::Layout;
@@ -82,7 +82,7 @@ impl Rows {
     }
 
     /// The lower half in files of blocks of about `target` entries, with weights.
-    fn stored(&self, folder: &Path, target: u64) -> Catalogue {
+    fn stored(&self, folder: &Path, target: u64) -> BlockStore {
         let layout = Layout::of_half(&self.runs, target, Half::Lower, self.direction);
         for b in 0..layout.blocks() {
             let span = layout.block(b).rows;
@@ -98,7 +98,7 @@ impl Rows {
             file.append(&weights).expect("room");
             let _ = file.finish().expect("written");
         }
-        let lower = Catalogue::open(folder, KEY, Half::Lower, layout).expect("whole");
+        let lower = BlockStore::open(folder, KEY, Half::Lower, layout).expect("whole");
         lower.with_weights(folder, Half::Lower, Some(WEIGHTS)).expect("whole")
     }
 }
@@ -112,11 +112,11 @@ struct How {
 }
 
 const ROOMY: How =
-    How { target: 1 << 20, bin: 1 << 12, memory: TransposeMemory { batch: 4096, makers: 2, window: 1 << 24 } };
+    How { target: 1 << 20, bin: 1 << 12, memory: TransposeMemory { batch: 4096, row_builders: 2, window: 1 << 24 } };
 
 fn transpose(
     folder: &Path,
-    lower: &Catalogue,
+    lower: &BlockStore,
     degrees: &[u32],
     runs: &DegreeRuns,
     how: How,
@@ -168,7 +168,7 @@ fn check_rows(known: &Rows, how: How, weighted: bool) -> u64 {
     let done = transpose(folder.path(), &lower, &known.degrees(), &known.runs, how, weighted).expect("transposed");
     assert_eq!(done.entries, lower.edges(), "{how:?}");
     let layout = Layout::of_half(&known.runs, how.target, Half::Upper, known.direction);
-    let upper = Catalogue::open(folder.path(), KEY, Half::Upper, layout).expect("whole");
+    let upper = BlockStore::open(folder.path(), KEY, Half::Upper, layout).expect("whole");
     let upper = upper.with_weights(folder.path(), Half::Upper, weighted.then_some(WEIGHTS)).expect("whole");
     upper.verify(|| Ok(())).expect("rows ascend");
     assert_eq!((upper.edges(), done.bytes), (lower.edges(), upper.bytes() + upper.weights_bytes()), "{how:?}");
@@ -205,9 +205,13 @@ fn check_rows(known: &Rows, how: How, weighted: bool) -> u64 {
 }
 
 fn some_how() -> impl Strategy<Value = How> {
-    (1u64..4000, 1u64..2000, 1usize..3000, 1usize..5, 1u64..60_000).prop_map(|(target, bin, batch, makers, window)| {
-        How { target, bin, memory: TransposeMemory { batch, makers, window } }
-    })
+    (1u64..4000, 1u64..2000, 1usize..3000, 1usize..5, 1u64..60_000).prop_map(
+        |(target, bin, batch, row_builders, window)| How {
+            target,
+            bin,
+            memory: TransposeMemory { batch, row_builders, window },
+        },
+    )
 }
 
 proptest! {
@@ -232,11 +236,11 @@ fn rows_of_hubs_may_be_longer_than_anything() {
     edges.extend((3..leaves).step_by(2).map(|v| [0, v]));
     edges.extend((3..20_000).map(|v| [v, v + 1]));
     for (window, at_least) in [(1 << 19, 2), (50_000, 7), (1 << 30, 1)] {
-        let memory = TransposeMemory { batch: 1000, makers: 3, window };
+        let memory = TransposeMemory { batch: 1000, row_builders: 3, window };
         let passes = check(&edges, How { target: 1 << 16, bin: 1 << 12, memory });
         assert!(passes >= at_least, "{passes} passes with {window} bytes");
     }
-    let memory = TransposeMemory { batch: 1 << 20, makers: 1, window: 1 << 30 };
+    let memory = TransposeMemory { batch: 1 << 20, row_builders: 1, window: 1 << 30 };
     check(&edges, How { target: 1 << 24, bin: 1 << 20, memory });
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use gpugraph::internals::error::Result;
-use gpugraph::internals::formats::{Edges, Input, Look, TextOptions, Unwatched, Visitor, WeightType, Weights};
+use gpugraph::internals::formats::{Edges, FileSearch, Input, TextOptions, Unwatched, Visitor, WeightType, Weights};
 use gpugraph::internals::graph::weights::stored::GraphWeights;
 use gpugraph::internals::memory::{Budget, limit_leaving};
 use gpugraph::internals::prepare::weight_list::{Coded, WeightCodes, WeightValues};
@@ -33,7 +33,7 @@ fn check(kind: WeightType, weights: &[(String, u64)], budget: &dyn Fn(&Input) ->
     let lines = weights.iter().enumerate().map(|(nth, (text, _))| format!("{nth} 0 {text}\n"));
     fs::write(&path, lines.collect::<String>()).expect("written");
     let text = TextOptions { skip_lines: Some(0), ..TextOptions::default() };
-    let input = Input::find(&[path], None, Look::default()).expect("open").with_text(text).expect("text");
+    let input = Input::find(&[path], None, FileSearch::default()).expect("open").with_text(text).expect("text");
     let input = input.with_chunk(1 << 16).with_weights(Weights::Read(kind));
     let budget = &budget(&input);
     let of = GraphWeights { kind, checksum: 0, key: 5, list: 6 };

@@ -3,11 +3,11 @@
 use std::sync::Mutex;
 
 use gpugraph::internals::algo::Lease;
-use gpugraph::internals::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, together};
+use gpugraph::internals::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, peer_access};
 use gpugraph::internals::algo::bfs::search::{Search, Step, Switch};
 use gpugraph::internals::comm::Comm;
 use gpugraph::internals::error::Result;
-use gpugraph::internals::gpu::{Peers, Workspace, arena_name};
+use gpugraph::internals::gpu::{Peers, Workspace, ipc_handle};
 use gpugraph::internals::graph::direction::Direction;
 use gpugraph::internals::graph::ids::Vertex;
 use gpugraph::internals::memory::Budget;
@@ -60,8 +60,8 @@ pub fn search(comm: &Comm) -> Result<()> {
     let budget = Budget::new(64 << 20, 1)?;
     let workspace = Workspace::open(Some(comm.rank() as u32), Some(MEMORY), 1, &PROGRAMS, &budget, &())?;
     let peers = Peers::new(comm.clone());
-    peers.begin(Some((&workspace.device, &arena_name(&workspace.arena))));
-    peers.meet();
+    peers.begin(Some((&workspace.device, &ipc_handle(&workspace.arena))));
+    peers.connect();
     let gpu = Mutex::new(workspace);
     let mut graphs = shapes();
     graphs.extend([("random", random_edges(2000, 12_000)), ("sparse", random_edges(1500, 1250))]);
@@ -96,21 +96,21 @@ fn from_all(
     tuning: Tuning,
     what: &str,
 ) -> Vec<Step> {
-    let go_on = || Ok(());
+    let check_cancelled = || Ok(());
     let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
     let halves = rows.halves.each_ref();
-    let beside = together(peers, &lease.workspace, halves);
-    assert!(beside.is_some(), "{what}");
+    let access = peer_access(peers, &lease.workspace, halves);
+    assert!(access.is_some(), "{what}");
     let budget = Budget::new(64 << 20, 1).expect("room");
-    let search = GpuSearch::with_tuning((halves, &[]), lease, tuning, &budget, &go_on, beside);
+    let search = GpuSearch::with_tuning((halves, &[]), lease, tuning, &budget, &check_cancelled, access);
     let mut search = search.expect("room");
     assert!(search.is_shared());
     let mut ways = Vec::new();
     for &root in roots {
-        let mut parents = vec![7; if peers.comm().leads() { rows.vertices() } else { 0 }];
+        let mut parents = vec![7; if peers.comm().is_leader() { rows.vertices() } else { 0 }];
         let found = search.search(Vertex(root), &mut parents).expect("searched");
         assert!(found.seconds > 0.0);
-        if peers.comm().leads() {
+        if peers.comm().is_leader() {
             rows.check(root, &found, &parents, what);
         }
         ways.extend(found.levels.iter().map(|level| level.direction));

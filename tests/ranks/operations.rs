@@ -27,7 +27,7 @@ fn bytes(rank: usize, len: usize) -> Vec<u8> {
 
 fn broadcast(comm: &Comm, len: usize) {
     // What others give does not matter, its length neither.
-    let mine = if comm.leads() { bytes(0, len) } else { bytes(9, comm.rank() * 3) };
+    let mine = if comm.is_leader() { bytes(0, len) } else { bytes(9, comm.rank() * 3) };
     assert_eq!(comm.broadcast(mine), bytes(0, len));
 }
 
@@ -88,7 +88,7 @@ fn shares(comm: &Comm, len: usize) {
 fn to_leader(comm: &Comm, len: usize) {
     let mut values = counts(comm.rank(), len);
     comm.reduce_to_root(&mut values);
-    if comm.leads() {
+    if comm.is_leader() {
         let expected = |at| (0..comm.ranks()).map(|rank| counts(rank, len)[at]).sum();
         // Each of the others' columns anew would take the square of the length.
         let some: Vec<usize> = (0..len).step_by((len / 50).max(1)).collect();
@@ -123,12 +123,12 @@ pub fn large(comm: &Comm) {
     let mut values = vec![comm.rank() as u64 + 1; len];
     values[len - 1] = u64::MAX - 1;
     comm.reduce_to_root(&mut values);
-    if comm.leads() {
+    if comm.is_leader() {
         let ranks = comm.ranks() as u64;
         assert!(values[..len - 1].iter().all(|&value| value == ranks * (ranks + 1) / 2));
         assert_eq!(values[len - 1], if ranks == 1 { u64::MAX - 1 } else { u64::MAX });
     }
-    assert_eq!(comm.broadcast(bytes(0, if comm.leads() { len } else { 0 })), bytes(0, len));
+    assert_eq!(comm.broadcast(bytes(0, if comm.is_leader() { len } else { 0 })), bytes(0, len));
     gather(comm, len);
 }
 

@@ -57,7 +57,7 @@ fn run() -> Result<()> {
         "one-usage" if comm.rank() == last => return Err(Error::Usage("only here".into())),
         "stopped" => {
             // The leader is the last to be done with saving.
-            if comm.leads() {
+            if comm.is_leader() {
                 std::thread::sleep(Duration::from_secs(1));
                 eprintln!("saved");
             }

@@ -4,7 +4,7 @@
 use crate::algo::bfs::{cpu, gpu, ranks};
 use crate::algo::searches::SearchCost;
 use crate::algo::searches::ranks::VertexOwnership;
-use crate::algo::{Crew, GraphSize};
+use crate::algo::{GraphSize, RankResources};
 
 /// Time of one thread per vertex of a search, in nanoseconds.
 const SEARCH: f64 = 5.0;
@@ -16,22 +16,25 @@ const STEPS: u64 = 3;
 const CLAIMED: u64 = 8;
 
 /// Returns the estimated cost of the searches of the table named `label` on a graph of size `graph`.
-pub fn of(label: &str, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
+pub fn of(label: &str, graph: &GraphSize<'_>, resources: &RankResources) -> SearchCost {
     let vertices = graph.vertices;
     let entries = graph.entries();
-    let own = VertexOwnership::blocks(vertices as usize, 0, crew.ranks);
-    let bytes = match crew.ranks {
-        _ if crew.on_gpu => on_gpu(graph, crew),
-        1 => cpu::bytes(own, entries, crew.threads),
-        _ => ranks::bytes(own, entries, crew.threads, crew.nodes),
+    let own = VertexOwnership::blocks(vertices as usize, 0, resources.ranks);
+    let bytes = match resources.ranks {
+        _ if resources.on_gpu => on_gpu(graph, resources),
+        1 => cpu::bytes(own, entries, resources.threads),
+        _ => ranks::bytes(own, entries, resources.threads, resources.nodes),
     };
-    let each =
-        if crew.on_gpu { SEARCH_ON_GPU * vertices as f64 } else { SEARCH * vertices as f64 / crew.all_threads() };
+    let each = if resources.on_gpu {
+        SEARCH_ON_GPU * vertices as f64
+    } else {
+        SEARCH * vertices as f64 / resources.all_threads()
+    };
     SearchCost {
         bytes,
         file: 0,
         cached: graph.rows_bytes(false),
-        sent: sent(vertices, crew.ranks as u64),
+        sent: sent(vertices, resources.ranks as u64),
         nanoseconds: [0.0, each],
         label: label.into(),
     }
@@ -39,10 +42,10 @@ pub fn of(label: &str, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
 
 /// Returns the maximum and the minimum bytes of host memory for rows that do not fit the GPUs. Both are 0 if the memory
 /// of the GPUs is unknown.
-fn on_gpu(graph: &GraphSize<'_>, crew: &Crew) -> [u64; 2] {
+fn on_gpu(graph: &GraphSize<'_>, resources: &RankResources) -> [u64; 2] {
     // GPUs of different nodes can't access each other.
-    let gpus = if crew.nodes == 1 { crew.ranks as u64 } else { 1 };
-    match (crew.gpu_memory, crew.packed) {
+    let gpus = if resources.nodes == 1 { resources.ranks as u64 } else { 1 };
+    match (resources.gpu_memory, resources.packed) {
         (0, _) => [0; 2],
         (_, Some(packed)) => [packed; 2],
         (bytes, None) => gpu::host_bytes(graph.vertices, graph.edges, graph.direction, bytes, gpus),

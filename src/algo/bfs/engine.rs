@@ -4,7 +4,7 @@ use crate::algo::Lease;
 use crate::algo::bfs::cpu::{self, CpuSearch, WalkOptions};
 use crate::algo::bfs::gpu::{self, GpuSearch};
 use crate::algo::bfs::ranks::RankedSearch;
-use crate::algo::bfs::search::{BfsSearched, Switch};
+use crate::algo::bfs::search::{BfsStats, Switch};
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
@@ -14,17 +14,17 @@ use crate::process::signals;
 ///
 /// # Errors
 /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of the graph.
-pub fn choose<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], BfsSearched>> {
+pub fn choose<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], BfsStats>> {
     let EngineInput { graph, run, .. } = input;
     let comm = run.comm;
-    let leads = comm.leads();
+    let leads = comm.is_leader();
     // If GPUs can't search together, one GPU is faster than the CPUs of many ranks. The other ranks take part only in
     // this decision.
     let on_gpu = |lease: Lease<'a>| {
-        let together = gpu::together(run.devices.peers, &lease.workspace, [&graph.catalogue, graph.upper()?]);
+        let peer_access = gpu::peer_access(run.devices.peers, &lease.workspace, [&graph.block_store, graph.upper()?]);
         let switch = switch(switches, gpu::SWITCH);
-        let searches = leads || together.is_some();
-        let search = searches.then(|| GpuSearch::new(graph, lease, switch, run.budget, &signals::check, together));
+        let searches = leads || peer_access.is_some();
+        let search = searches.then(|| GpuSearch::new(graph, lease, switch, run.budget, &signals::check, peer_access));
         search.transpose()
     };
     let on_cpu = || on_cpu(switches, input);
@@ -40,9 +40,9 @@ fn switch([alpha, beta]: Switches, otherwise: Switch) -> Switch {
 }
 
 /// Prepares a search on the CPUs of all ranks. Collective: all ranks must call it.
-fn on_cpu<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], BfsSearched>> {
+fn on_cpu<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], BfsStats>> {
     let EngineInput { graph, run, .. } = input;
-    let bytes = (graph.catalogue.bytes() + graph.upper()?.bytes()) / run.comm.ranks() as u64;
+    let bytes = (graph.block_store.bytes() + graph.upper()?.bytes()) / run.comm.ranks() as u64;
     // All ranks must use the same options.
     let on_disk = run.comm.any(bytes > run.budget.free());
     let otherwise = if on_disk { cpu::ON_DISK } else { cpu::IN_MEMORY };

@@ -1,8 +1,8 @@
 //! Details of `[bfs]` searches, for the report.
 
-use super::search::{BfsLevel, BfsSearched, Step};
+use super::search::{BfsLevel, BfsStats, Step};
 use crate::algo::searches::results::{LevelFigures, SourceDetails, Speed};
-use crate::algo::searches::tree::LevelSearched;
+use crate::algo::searches::tree::LevelStats;
 use serde::{Deserialize, Serialize};
 
 /// Details of the search from one source.
@@ -35,11 +35,11 @@ impl SourceDetails for BfsDetails {
     }
 }
 
-impl LevelSearched for BfsSearched {
+impl LevelStats for BfsStats {
     type Details = BfsDetails;
 
-    fn alone() -> BfsSearched {
-        BfsSearched { reached: 1, ..BfsSearched::default() }
+    fn isolated() -> BfsStats {
+        BfsStats { reached: 1, ..BfsStats::default() }
     }
 
     fn reached_and_depth(&self) -> (u64, u64) {

@@ -16,7 +16,7 @@ pub struct Switch {
 
 /// Statistics of one search: its levels and its duration.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct BfsSearched {
+pub struct BfsStats {
     /// Number of vertices reached, including the root.
     pub reached: u64,
     /// Level of the vertices that are farthest from the root.
@@ -39,7 +39,7 @@ pub struct RankTraffic {
     pub sent_bytes: u64,
 }
 
-impl BfsSearched {
+impl BfsStats {
     /// Adds the next level to the totals. Also adds it to the list of levels, unless the list is full.
     pub fn note(&mut self, level: BfsLevel) {
         self.depth += u64::from(self.reached > 0);

@@ -1,10 +1,10 @@
 //! Connects the table `[bfs]` to the driver of searches.
 
 use super::options::{ALPHA, BETA, KEYS};
-use super::search::BfsSearched;
+use super::search::BfsStats;
 use super::{Bfs, cost, engine, gpu};
 use crate::algo::searches::{EngineInput, EngineOf, Options, SearchCost, SearchTable};
-use crate::algo::{Crew, GraphSize};
+use crate::algo::{GraphSize, RankResources};
 use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
@@ -17,7 +17,7 @@ impl SearchTable for Bfs {
     const KEYS: &'static [&'static dyn AnyKey] = KEYS;
 
     type Tree = Buffer<u32>;
-    type Searched = BfsSearched;
+    type Stats = BfsStats;
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Bfs> {
         let options = Options::parse(table, diagnostics);
@@ -41,8 +41,8 @@ impl SearchTable for Bfs {
         gpu::least_bytes(vertices, edges, Direction::Undirected) <= bytes
     }
 
-    fn search_cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
-        cost::of("bfs", graph, crew)
+    fn search_cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> SearchCost {
+        cost::of("bfs", graph, resources)
     }
 
     fn engine<'a>(&self, input: EngineInput<'a, '_>) -> Result<EngineOf<'a, Bfs>> {

@@ -4,7 +4,7 @@ use super::forest::Forest;
 use super::output::ComponentsOutput;
 use crate::algo::team::{Parts, team};
 use crate::algo::{Run, Trial};
-use crate::comm::{Comm, agreed};
+use crate::comm::{Comm, on_leader};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::ids::DenseId;
@@ -27,11 +27,12 @@ pub(super) const PIECE: usize = 1 << 18;
 /// # Errors
 /// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Stopped`].
 pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsOutput, ()>> {
-    let (comm, total) = (run.comm, graph.catalogue.len() as u64);
+    let (comm, total) = (run.comm, graph.block_store.len() as u64);
     let forest = Forest::new(graph.info.connected as usize, run.budget)?;
     let mut checkpoint = run.units.checkpoint();
-    let saved = if comm.leads() { checkpoint.load()?.map(|saved| load(&saved, &forest)).transpose()? } else { None };
-    let (mut done, before) = agreed(comm, || Ok(saved.unwrap_or_default()))?;
+    let saved =
+        if comm.is_leader() { checkpoint.load()?.map(|saved| load(&saved, &forest)).transpose()? } else { None };
+    let (mut done, before) = on_leader(comm, || Ok(saved.unwrap_or_default()))?;
     run.progress.resume_at(done);
     let started = Instant::now();
     let seconds = || before + started.elapsed().as_secs_f64();
@@ -42,7 +43,7 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
             joined => joined.map(|()| true)?,
         };
         failpoint::hit("components.unit").map_err(|e| Error::io("join a block", run.units.folder, e))?;
-        let wants = [!is_whole, signals::stop_requested().is_some(), comm.leads() && checkpoint.is_due()];
+        let wants = [!is_whole, signals::stop_requested().is_some(), comm.is_leader() && checkpoint.is_due()];
         let mut wants = wants.map(u64::from);
         comm.all_max(&mut wants);
         let [is_cut, stops, is_due] = wants.map(|wanted| wanted > 0);
@@ -54,7 +55,7 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
         if stops || is_due || done == total {
             gather(comm, &forest);
         }
-        if comm.leads() && (stops || is_due || done == total && checkpoint.is_worth_it()) {
+        if comm.is_leader() && (stops || is_due || done == total && checkpoint.is_worth_it()) {
             checkpoint.save(done, total, &[bytes_of(&[seconds().to_bits()]), bytes_of(forest.parents())])?;
         }
         if stops {
@@ -63,7 +64,7 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
             return Err(Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank")));
         }
     }
-    let (output, seconds) = agreed(comm, || {
+    let (output, seconds) = on_leader(comm, || {
         let vertices = Parts::new(forest.parents().len(), PART);
         let flatten = |part| {
             forest.flatten(part);
@@ -89,10 +90,10 @@ fn load(saved: &Saved, forest: &Forest) -> Result<(u64, f64)> {
 
 /// Joins trees along the edges of block `b`, if there is such a block.
 fn join_block(graph: &Graph, forest: &Forest, b: u64, threads: usize) -> Result<()> {
-    if b >= graph.catalogue.len() as u64 {
+    if b >= graph.block_store.len() as u64 {
         return Ok(());
     }
-    let block = graph.catalogue.block(b as usize);
+    let block = graph.block_store.block(b as usize);
     let rows = Parts::new(block.rows(), PART);
     let join = |part| {
         signals::check()?;
@@ -100,7 +101,7 @@ fn join_block(graph: &Graph, forest: &Forest, b: u64, threads: usize) -> Result<
         Ok(())
     };
     team(threads, &|_| rows.each(join))?;
-    graph.catalogue.release(b as usize);
+    graph.block_store.release(b as usize);
     Ok(())
 }
 
@@ -113,7 +114,7 @@ fn gather(comm: &Comm, forest: &Forest) {
         let mine: Vec<u32> = piece.iter().map(|parent| parent.load(Relaxed)).collect();
         let mut next = vec![first; comm.ranks()];
         comm.gather_each(&mine, |from, parents| {
-            for &parent in parents.iter().filter(|_| comm.leads()) {
+            for &parent in parents.iter().filter(|_| comm.is_leader()) {
                 forest.join(next[from], parent);
                 next[from] += 1;
             }
@@ -142,7 +143,7 @@ fn report(graph: &Graph, run: &mut Run<'_>, roots: &[u32]) -> Result<ComponentsO
         }
     }
     let ids = IdList::open(graph)?;
-    let component = |root: u32| ids.of(DenseId(of_roots[root as usize])).0 as i64;
-    run.columns.put_all("component", -1, |id| id.0 as i64, |v| component(roots[v.index()]))?;
+    let component = |root: u32| ids.number(DenseId(of_roots[root as usize])) as i64;
+    run.columns.put_all("component", -1, |id| id as i64, |v| component(roots[v.index()]))?;
     Ok(output)
 }

@@ -6,7 +6,7 @@ use super::output::{COLUMNS, ComponentsOutput};
 use super::{driver, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::{
-    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
 };
 use crate::chart::Figure;
 use crate::error::{Error, Result};
@@ -49,20 +49,21 @@ impl Algorithm for Components {
         blocks
     }
 
-    fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
-        let (forest, ranks, trials) = (Forest::bytes(graph.vertices), crew.ranks as u64, u64::from(crew.trials));
+    fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+        let (forest, ranks, trials) =
+            (Forest::bytes(graph.vertices), resources.ranks as u64, u64::from(resources.trials));
         let pieces = if ranks > 1 { 4 * PIECE as u64 } else { 0 };
         // A limit that is enough for a job is enough to verify its results.
-        let host_memory = (2 * forest + pieces).max(verify::bytes(graph.ids, crew.threads));
+        let host_memory = (2 * forest + pieces).max(verify::bytes(graph.ids, resources.threads));
         let ids = if graph.sparse { 8 * graph.rows + PAGE } else { 0 };
-        let joining = (ENTRY * graph.edges as f64 + ROW * graph.vertices as f64) / crew.all_threads();
+        let joining = (ENTRY * graph.edges as f64 + ROW * graph.vertices as f64) / resources.all_threads();
         Cost {
             host_memory,
             least_host_memory: host_memory,
-            disk: crew.format.row_bytes(8, 20) * graph.rows + 2 * PAGE + ids + (trials + 1) * (forest + PAGE),
+            disk: resources.format.row_bytes(8, 20) * graph.rows + 2 * PAGE + ids + (trials + 1) * (forest + PAGE),
             exchange: trials * ranks * (ranks - 1) * forest,
             cached: 0,
-            seconds: (f64::from(crew.trials) * joining + COLUMN * graph.rows as f64) / 1e9,
+            seconds: (f64::from(resources.trials) * joining + COLUMN * graph.rows as f64) / 1e9,
             label: "components".into(),
         }
     }
@@ -80,7 +81,7 @@ impl Algorithm for Components {
         match &results.edges {
             _ if !results.done => verdict.skip("components", "no column is written yet: the job is not done"),
             Err(why) => verdict.skip("components", format!("{why}; so they were not checked")),
-            Ok(edges) => verdict.note("components", verify::agree(output, edges, results)),
+            Ok(edges) => verdict.note("components", verify::compare(output, edges, results)),
         }
     }
 

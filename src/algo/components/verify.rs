@@ -46,7 +46,7 @@ impl RowForest {
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
-pub(super) fn agree(output: &ComponentsOutput, edges: &EdgeSource<'_>, results: &Results<'_>) -> Result<String> {
+pub(super) fn compare(output: &ComponentsOutput, edges: &EdgeSource<'_>, results: &Results<'_>) -> Result<String> {
     let (info, budget) = (results.info, results.budget);
     let _reserved = budget.reserve(scratch_bytes(results.threads), "edges and a column")?;
     let ids = Ids::open(results)?;
@@ -77,6 +77,6 @@ pub(super) fn agree(output: &ComponentsOutput, edges: &EdgeSource<'_>, results: 
     }
     let smallest = |row: u64| forest.0.get(row as usize).map_or(row, |&root| root.into());
     let what = (-1, "as smallest id of its component");
-    results.check_column("out/components/component", &ids, what, |row| ids.id(smallest(row)).0 as i64)?;
+    results.check_column("out/components/component", &ids, what, |row| ids.number(smallest(row)) as i64)?;
     Ok(format!("{} components by the edges of {}, which have the same vertices", found.components, edges.name()))
 }

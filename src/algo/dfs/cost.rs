@@ -6,7 +6,7 @@ use super::derived::strong::Strong;
 use super::pairs::PairCounts;
 use super::validate;
 use super::walk::DfsWalk;
-use crate::algo::{Cost, Crew, GraphSize};
+use crate::algo::{Cost, GraphSize, RankResources};
 use crate::prepare::input_ids::InputIds;
 
 /// Nanoseconds per row entry of one thread that searches, and of one thread that checks the tree.
@@ -22,7 +22,7 @@ const DIGITS: u64 = 20;
 const PAGE: u64 = 4096;
 
 /// Returns the cost of a depth-first search with the options `table` on a graph of this size.
-pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let vertices = graph.vertices;
     let entries = graph.entries();
     let checks = if table.validate { validate::bytes(vertices) } else { 0 };
@@ -30,18 +30,18 @@ pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
     let strong = if table.components.is_some() { Strong::bytes(vertices) } else { 0 };
     // While the input is read again, memory also holds the marks of bridges, or the components and the cycle.
     let looks = table.multigraph || (table.components.is_some() && table.source.is_some());
-    let pairs = if looks { 8 * vertices + PairCounts::bytes(graph, crew.ranks) } else { 0 };
+    let pairs = if looks { 8 * vertices + PairCounts::bytes(graph, resources.ranks) } else { 0 };
     let after = checks.max(articulation.max(strong).max(pairs) + InputIds::bytes(vertices));
     let host_memory = DfsWalk::bytes(vertices) + after + PAGE;
     let rows = graph.rows;
     let more = 2 * (u64::from(table.articulation) + u64::from(table.components.is_some()));
-    let columns = (COLUMNS + more) * (crew.format.row_bytes(8, DIGITS) * rows + 2 * PAGE);
+    let columns = (COLUMNS + more) * (resources.format.row_bytes(8, DIGITS) * rows + 2 * PAGE);
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };
     // A checkpoint replaces the previous one.
-    let checkpoints = (u64::from(crew.trials) + 1) * (32 * vertices + PAGE);
-    let check = if table.validate { CHECK * entries as f64 / crew.threads as f64 } else { 0.0 };
+    let checkpoints = (u64::from(resources.trials) + 1) * (32 * vertices + PAGE);
+    let check = if table.validate { CHECK * entries as f64 / resources.threads as f64 } else { 0.0 };
     let passes = ENTRY / 2.0 * more as f64 * entries as f64;
-    let again = if table.multigraph { PAIR * graph.edges as f64 / crew.all_threads() } else { 0.0 };
+    let again = if table.multigraph { PAIR * graph.edges as f64 / resources.all_threads() } else { 0.0 };
     let each = ENTRY * entries as f64 + passes + check + again;
     Cost {
         host_memory,
@@ -49,7 +49,7 @@ pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
         disk: columns + ids + checkpoints,
         exchange: 0,
         cached: graph.rows_bytes(false),
-        seconds: (f64::from(crew.trials) * each + COLUMN * ((COLUMNS + more) * rows) as f64) / 1e9,
+        seconds: (f64::from(resources.trials) * each + COLUMN * ((COLUMNS + more) * rows) as f64) / 1e9,
         label: if table.validate { "dfs validated" } else { "dfs" }.into(),
     }
 }

@@ -4,7 +4,7 @@ use super::Dfs;
 use super::derived::articulation::Articulation;
 use super::derived::cycle::{Cycle, ReachedVertices};
 use super::derived::strong::Strong;
-use super::output::{ArticulationFound, DfsDetails, DfsOutput, StrongFound};
+use super::output::{ArticulationPoints, DfsDetails, DfsOutput, StrongComponents};
 use super::pairs::PairCounts;
 use super::record::{DfsTree, NONE};
 use super::rows::SearchRows;
@@ -12,7 +12,7 @@ use super::saved::{self, DfsCounters, UNITS};
 use super::validate::validate;
 use super::walk::{DfsMemory, DfsWalk};
 use crate::algo::{Algorithm, Run, Trial, TrialOf, sources};
-use crate::comm::agreed;
+use crate::comm::on_leader;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::bins::Bins;
@@ -34,8 +34,8 @@ const STEPS: u32 = 1 << 14;
 /// errors, [`Error::Stopped`].
 pub(super) fn search(table: &Dfs, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Dfs>> {
     let comm = run.comm;
-    let mut found = if comm.leads() { Some(DfsSearch::new(table, graph, run)?) } else { None };
-    let needs_input = agreed(comm, || Ok(found.as_ref().is_some_and(|found| found.needs_input(run))))?;
+    let mut found = if comm.is_leader() { Some(DfsSearch::new(table, graph, run)?) } else { None };
+    let needs_input = on_leader(comm, || Ok(found.as_ref().is_some_and(|found| found.needs_input(run))))?;
     if needs_input {
         let started = Instant::now();
         let pairs = PairCounts::count(graph, run, |partners| {
@@ -47,7 +47,7 @@ pub(super) fn search(table: &Dfs, graph: &Graph, run: &mut Run<'_>) -> Result<Tr
             found.seconds += started.elapsed().as_secs_f64();
         }
     }
-    agreed(comm, || match found {
+    on_leader(comm, || match found {
         Some(found) => found.finish(run),
         None => Err(Error::internal("search depth-first", "rank 0 did not")),
     })
@@ -166,13 +166,13 @@ impl<'a> DfsSearch<'a> {
             depths.add(depth, 1);
             max_depth = max_depth.max(depth);
         }
-        let articulation = articulation.as_ref().map(|of| ArticulationFound {
+        let articulation = articulation.as_ref().map(|of| ArticulationPoints {
             articulation_points: of.points,
             bridges: of.bridges,
             multigraph: table.multigraph,
         });
         let alone = u64::from(own.is_some());
-        let strong = strong.as_ref().map(|(of, cycle)| StrongFound {
+        let strong = strong.as_ref().map(|(of, cycle)| StrongComponents {
             components: of.components + alone,
             largest_component: of.largest.max(alone),
             cycle_length: cycle.length(),
@@ -195,11 +195,11 @@ impl<'a> DfsSearch<'a> {
     fn write(&self, run: &mut Run<'_>) -> Result<()> {
         let DfsSearch { tree, own, ids, .. } = self;
         let number = |number: u32| if number == NONE { -1 } else { i64::from(number) };
-        let id = |v: u32| if v == NONE { -1 } else { ids.of(Vertex(v)).0 as i64 };
+        let id = |v: u32| if v == NONE { -1 } else { ids.number(Vertex(v)) as i64 };
         let mut put = |name: &str, own: Option<(InputId, i64)>, of: &dyn Fn(u32) -> i64| {
             run.columns.put_with_own(name, -1, own, |v| of(v.0))
         };
-        let itself = own.map(|own| (own, own.0 as i64));
+        let itself = own.map(|own| (own, ids.number_of(own) as i64));
         let zero = own.map(|own| (own, 0));
         put("parent", itself, &|v| id(tree.parent(v)))?;
         put("preorder", zero, &|v| number(tree.pre(v)))?;
@@ -220,7 +220,7 @@ impl<'a> DfsSearch<'a> {
                 let place = |post: u32| if post == NONE { -1 } else { i64::from(tree.left - 1 - post) };
                 put("topological", zero, &|v| place(tree.post(v)))
             }
-            Some(length) => run.columns.put_list("cycle", length, |place| cycle.vertex(place, ids).0 as i64),
+            Some(length) => run.columns.put_list("cycle", length, |place| cycle.number(place, ids) as i64),
         }
     }
 }
@@ -243,7 +243,7 @@ fn search_all(walk: &mut DfsWalk<'_>, source: Option<u32>, run: &Run<'_>) -> Res
     }
     let (mut reported, mut checked_at) = (saved::done(walk), walk.tree.reached);
     loop {
-        if walk.go(STEPS) {
+        if walk.advance(STEPS) {
             while counters.next_root < vertices && walk.is_seen(counters.next_root) {
                 counters.next_root += 1;
             }

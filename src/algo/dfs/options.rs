@@ -44,10 +44,10 @@ pub struct Dfs {
 /// The key `source` of the table `[dfs]`.
 const SOURCE: Key<Option<InputId>> = Key::new(
     "source",
-    ("an id", "none"),
+    ("an id, such as 17 or \"name\"", "none"),
     "the vertex to begin at; a table has it or `forest`",
     || None,
-    |field, diagnostics| field.integer(0..=u64::MAX, diagnostics).map(|id| Some(InputId(id))),
+    |field, diagnostics| field.id(diagnostics).map(Some),
 );
 
 /// The key `forest` of the table `[dfs]`.

@@ -35,15 +35,15 @@ pub struct DfsOutput {
     pub validated: bool,
     /// Articulation points and bridges, if they are requested.
     #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
-    pub articulation: Option<ArticulationFound>,
+    pub articulation: Option<ArticulationPoints>,
     /// Strongly connected components, if they are requested.
     #[serde(default, flatten, skip_serializing_if = "Option::is_none")]
-    pub strong: Option<StrongFound>,
+    pub strong: Option<StrongComponents>,
 }
 
 /// Articulation points and bridges among the reached vertices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ArticulationFound {
+pub struct ArticulationPoints {
     /// Number of articulation points.
     pub articulation_points: u64,
     /// Number of bridges.
@@ -54,7 +54,7 @@ pub struct ArticulationFound {
 
 /// Strongly connected components of the reached vertices.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct StrongFound {
+pub struct StrongComponents {
     /// Number of components.
     pub components: u64,
     /// Number of vertices of the largest component.
@@ -99,7 +99,7 @@ impl DfsOutput {
     }
 
     /// Checks the numbers of the result against each other. `connected` is the number of vertices that have an edge.
-    pub(super) fn agrees(&self, connected: u64) -> Result<String> {
+    pub(super) fn check(&self, connected: u64) -> Result<String> {
         let DfsOutput { source, trees, reached, max_depth, .. } = *self;
         let fits = trees <= reached && reached <= connected.max(1) && max_depth <= reached - trees;
         if fits && (source.is_none() || trees == 1) && (trees > 0 || connected == 0) {

@@ -13,7 +13,7 @@ use crate::failpoint;
 use crate::formats::{CacheUse, Share, Signals};
 use crate::graph::ids::DenseId;
 use crate::memory::{Budget, Buffer};
-use crate::prepare::dictionary::{self, Dictionary, Numbered};
+use crate::prepare::dictionary::{self, DenseIdVisitor, Dictionary};
 use crate::prepare::ingest::joined;
 use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
@@ -55,7 +55,7 @@ impl PairCounts {
         let (input, info) = (open()?, &graph.info);
         let ids = info.ids as usize;
         let mut partners: Buffer<u32> = budget.zeroed(ids, "pairs to look for (4 bytes an id)")?;
-        if comm.leads() {
+        if comm.is_leader() {
             fill(&mut partners)?;
         }
         // Sends the partners to all ranks. Rank 0 has the partners and the other ranks have zeros, so a sum over the
@@ -78,7 +78,7 @@ impl PairCounts {
                 Ok(())
             },
         };
-        let numbered = |visitor| Numbered::new(dictionary.as_ref(), &name, visitor);
+        let numbered = |visitor| DenseIdVisitor::new(dictionary.as_ref(), &name, visitor);
         let mut counters: Vec<_> = (0..threads.max(1)).map(visitor).map(numbered).collect();
         failpoint::hit("dfs.pairs").map_err(|e| Error::io("read the input once more", &graph.folder, e))?;
         let share = Share::of(comm.rank(), comm.ranks());
@@ -146,9 +146,9 @@ impl PairCounter<'_> {
     #[inline]
     fn edge(&self, u: u64, v: u64) {
         if self.is_pair(u, v) {
-            self.see(u as u32, FORTH);
+            self.mark(u as u32, FORTH);
         } else if self.is_pair(v, u) {
-            self.see(v as u32, if self.both_ends { BACK } else { FORTH });
+            self.mark(v as u32, if self.both_ends { BACK } else { FORTH });
         }
     }
 
@@ -161,7 +161,7 @@ impl PairCounter<'_> {
         has_partner && self.partners.get(id as usize).is_some_and(|&partner| u64::from(partner) == other + 1)
     }
 
-    fn see(&self, id: u32, mark: u32) {
+    fn mark(&self, id: u32, mark: u32) {
         let (word, shift) = place(id);
         let (word, mark) = (&self.marks[word], mark << shift);
         if word.fetch_or(mark, Relaxed) & mark != 0 {

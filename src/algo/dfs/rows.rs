@@ -6,10 +6,10 @@
 //! them.
 
 use crate::error::Result;
-use crate::graph::catalogue::BlockLocation;
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockLocation;
+use crate::graph::block_store::BlockStore;
 use crate::graph::csr::Block;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Budget, Buffer, prefetch, random_access, will_need};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
@@ -25,7 +25,7 @@ const SPARE: u64 = 16;
 
 /// One half of all rows. The lower half of a row has the neighbours with smaller numbers, the upper half those with
 /// larger numbers.
-struct HalfOfRows<'a> {
+struct RowHalf<'a> {
     blocks: Vec<Block<'a>>,
     /// Index in `blocks` of the block that contains every 2^[`SHIFT`]th row.
     of_rows: Vec<u32>,
@@ -41,8 +41,8 @@ struct Copies {
     entries: Buffer<u32>,
 }
 
-impl<'a> HalfOfRows<'a> {
-    fn new(half: &'a Catalogue, rows: u64) -> HalfOfRows<'a> {
+impl<'a> RowHalf<'a> {
+    fn new(half: &'a BlockStore, rows: u64) -> RowHalf<'a> {
         let blocks: Vec<Block<'a>> = (0..half.len()).map(|b| half.block(b)).collect();
         let mut b = 0;
         let of_rows = (0..=rows >> SHIFT).map(|part| {
@@ -51,12 +51,12 @@ impl<'a> HalfOfRows<'a> {
             }
             b as u32
         });
-        HalfOfRows { of_rows: of_rows.collect(), blocks, copied: u32::MAX, copies: None }
+        RowHalf { of_rows: of_rows.collect(), blocks, copied: u32::MAX, copies: None }
     }
 
     /// Returns the block that contains a row, and the index of the row in the block.
     #[inline]
-    fn place(&self, row: u32) -> (&Block<'a>, usize) {
+    fn locate(&self, row: u32) -> (&Block<'a>, usize) {
         let mut b = self.of_rows[(row >> SHIFT) as usize] as usize;
         while row >= self.blocks[b].end_row() {
             b += 1;
@@ -94,7 +94,7 @@ impl<'a> HalfOfRows<'a> {
     }
 
     /// Starts to read the beginning of a row from the disk, unless the row was copied to memory.
-    fn ask(&self, row: u32) {
+    fn read_ahead(&self, row: u32) {
         let of_row = self.row(row);
         if row < self.copied {
             will_need(&of_row[..of_row.len().min(ASKED)]);
@@ -113,18 +113,18 @@ impl<'a> HalfOfRows<'a> {
             let [first, end] = [copies.starts[local], copies.starts[local + 1]];
             return &copies.entries[first as usize..end as usize];
         }
-        let (block, local) = self.place(row);
+        let (block, local) = self.locate(row);
         let (first, end) = (block.offsets[local], block.offsets[local + 1]);
         &block.targets[first as usize..end as usize]
     }
 
     /// Prefetches the offset at which a row begins.
     #[inline]
-    fn fetch_place(&self, row: u32) {
+    fn prefetch_offset(&self, row: u32) {
         if let Some((copies, local)) = self.copy_of(row) {
             return prefetch(&copies.starts, local);
         }
-        let (block, local) = self.place(row);
+        let (block, local) = self.locate(row);
         prefetch(block.offsets, local);
     }
 
@@ -138,7 +138,7 @@ impl<'a> HalfOfRows<'a> {
 /// The adjacency rows of a graph that a depth-first search follows.
 pub(super) struct SearchRows<'a> {
     /// The lower halves of all rows, then the upper halves.
-    halves: [HalfOfRows<'a>; 2],
+    halves: [RowHalf<'a>; 2],
     direction: Direction,
     rows: u32,
     is_on_disk: bool,
@@ -175,7 +175,7 @@ impl<'a> SearchRows<'a> {
     pub fn new(graph: &'a Graph) -> Result<SearchRows<'a>> {
         let direction = graph.info.direction;
         let rows = direction.rows(graph.info.connected);
-        let halves = [&graph.catalogue, graph.upper()?].map(|half| HalfOfRows::new(half, rows));
+        let halves = [&graph.block_store, graph.upper()?].map(|half| RowHalf::new(half, rows));
         Ok(SearchRows { halves, direction, rows: rows as u32, is_on_disk: false })
     }
 
@@ -185,7 +185,7 @@ impl<'a> SearchRows<'a> {
     /// # Errors
     /// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
     pub fn copy_last(&mut self, graph: &Graph, budget: &Budget) -> Result<()> {
-        let (lower, upper, free) = (&graph.catalogue, graph.upper()?, budget.free());
+        let (lower, upper, free) = (&graph.block_store, graph.upper()?, budget.free());
         let in_files = !lower.is_empty() && matches!(lower.location(0), BlockLocation::InFile(_));
         if !in_files || lower.bytes() + upper.bytes() <= free {
             return Ok(());
@@ -222,11 +222,11 @@ impl<'a> SearchRows<'a> {
 
     /// Starts to read the rows of `vertices` from the disk, if the rows are in files that do not fit memory.
     #[inline]
-    pub fn ask(&self, vertices: impl Iterator<Item = u32>) {
+    pub fn read_ahead(&self, vertices: impl Iterator<Item = u32>) {
         if self.is_on_disk {
             vertices.for_each(|v| {
-                let row = self.direction.row(v, Way::Out);
-                self.halves.iter().for_each(|half| half.ask(row));
+                let row = self.direction.row(v, EdgeDirection::Out);
+                self.halves.iter().for_each(|half| half.read_ahead(row));
             });
         }
     }
@@ -234,21 +234,21 @@ impl<'a> SearchRows<'a> {
     /// Returns the out-neighbours of vertex `v`.
     #[inline]
     pub fn of(&self, v: u32) -> Neighbours<'_> {
-        let row = self.direction.row(v, Way::Out);
+        let row = self.direction.row(v, EdgeDirection::Out);
         Neighbours([self.halves[0].row(row), self.halves[1].row(row)])
     }
 
     /// Prefetches the offsets at which the row of vertex `v` begins.
     #[inline]
-    pub fn fetch_place(&self, v: u32) {
-        let row = self.direction.row(v, Way::Out);
-        self.halves.iter().for_each(|half| half.fetch_place(row));
+    pub fn prefetch_offset(&self, v: u32) {
+        let row = self.direction.row(v, EdgeDirection::Out);
+        self.halves.iter().for_each(|half| half.prefetch_offset(row));
     }
 
     /// Prefetches the first neighbours in the row of vertex `v`. The offsets of the row should be in a cache already.
     #[inline]
     pub fn fetch(&self, v: u32) {
-        let row = self.direction.row(v, Way::Out);
+        let row = self.direction.row(v, EdgeDirection::Out);
         self.halves.iter().for_each(|half| half.fetch(row));
     }
 }

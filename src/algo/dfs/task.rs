@@ -3,9 +3,9 @@
 use super::output::{DfsDetails, DfsOutput};
 use super::{Dfs, cost, driver, options, saved, verify};
 use crate::algo::searches::sentences::counted;
-use crate::algo::sources::Named;
+use crate::algo::sources::NamedVertex;
 use crate::algo::{
-    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
 };
 use crate::chart::Figure;
 use crate::error::{Error, Result};
@@ -34,7 +34,7 @@ impl Algorithm for Dfs {
         Needs { degrees: true, order: true, upper: true, direction: true, weights: false, input: self.multigraph }
     }
 
-    fn named(&self) -> Vec<Named> {
+    fn named_vertices(&self) -> Vec<NamedVertex> {
         self.source.map(|source| ("source", source)).into_iter().collect()
     }
 
@@ -54,8 +54,8 @@ impl Algorithm for Dfs {
         saved::UNITS
     }
 
-    fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
-        cost::of(self, graph, crew)
+    fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+        cost::of(self, graph, resources)
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Dfs>> {
@@ -68,7 +68,7 @@ impl Algorithm for Dfs {
         (output, details): (&DfsOutput, &DfsDetails),
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
-        verdict.note("search", output.is_of(self).and_then(|()| output.agrees(results.info.connected)))?;
+        verdict.note("search", output.is_of(self).and_then(|()| output.check(results.info.connected)))?;
         match &results.edges {
             _ if !results.done => verdict.skip("tree", "no column is written yet: the job is not done"),
             Err(why) => verdict.skip("tree", format!("{why}; so it was not checked")),

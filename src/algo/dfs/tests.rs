@@ -61,7 +61,7 @@ fn walked<'r>(
             continue;
         }
         walk.begin(root);
-        while !walk.go(steps) {
+        while !walk.advance(steps) {
             let Some(folder) = folder else { continue };
             let mut checkpoint = Checkpoint::new(folder.join("dfs"), 7);
             let counters = DfsCounters { next_root: root, trees: 3, seconds: 0.5 };
@@ -143,7 +143,7 @@ fn backtracking_is_done_in_steps() {
     let mut walk = DfsWalk::new(&rows, DfsMemory::new(1001, &budget(1 << 20)).unwrap(), model.vertices());
     walk.begin(model.map[0]);
     let mut before = 0;
-    while !walk.go(50) {
+    while !walk.advance(50) {
         let now = walk.tree.reached + walk.tree.left;
         assert!((1..=100).contains(&(now - before)), "{now} after {before}");
         before = now;

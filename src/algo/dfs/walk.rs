@@ -49,7 +49,7 @@ impl DfsMemory {
     }
 }
 
-/// State of a depth-first search between two calls of [`DfsWalk::go`].
+/// State of a depth-first search between two calls of [`DfsWalk::advance`].
 pub(super) struct DfsWalk<'a> {
     pub tree: DfsTree,
     rows: &'a SearchRows<'a>,
@@ -103,7 +103,7 @@ impl<'a> DfsWalk<'a> {
         self.height = places.len();
         for v in 0..vertices {
             if self.tree.parent(v) != NONE {
-                self.see(v);
+                self.mark_reached(v);
             }
         }
         true
@@ -111,7 +111,7 @@ impl<'a> DfsWalk<'a> {
 
     /// Starts a tree at `root`, which was not reached before.
     pub fn begin(&mut self, root: u32) {
-        self.see(root);
+        self.mark_reached(root);
         self.tree.reach(root, root, 0);
         let first = self.next_new(self.rows.of(root), 0);
         let Some((chunk, new)) = first else { return self.tree.leave(root) };
@@ -121,7 +121,7 @@ impl<'a> DfsWalk<'a> {
 
     /// Continues the search until about `steps` more vertices were reached or finished, or the tree is complete.
     /// Returns true if the tree is complete.
-    pub fn go(&mut self, steps: u32) -> bool {
+    pub fn advance(&mut self, steps: u32) -> bool {
         // Finishing a vertex counts as a step, because backtracking scans rows to their ends and so takes as long.
         let until = self.steps() + u64::from(steps);
         if self.height == 0 {
@@ -137,7 +137,7 @@ impl<'a> DfsWalk<'a> {
                 if self.is_seen(v) {
                     continue;
                 }
-                self.see(v);
+                self.mark_reached(v);
                 self.tree.reach(v, u, self.height as u32);
                 self.prefetch_next(chunk, new);
                 let of_v = if v < self.leaves { self.rows.of(v) } else { Neighbours::default() };
@@ -185,7 +185,7 @@ impl<'a> DfsWalk<'a> {
         let place = |below: usize| self.stack[..WORDS * self.height].as_chunks::<WORDS>().0.iter().nth_back(below);
         if let Some(&[place, _]) = place(BELOW) {
             self.tree.fetch(place as u32);
-            self.rows.fetch_place(place as u32);
+            self.rows.prefetch_offset(place as u32);
         }
         if let Some(&[place, _]) = place(BELOW / 2) {
             let (row, next) = (self.rows.of(place as u32), (place >> 32) as usize + 1);
@@ -226,7 +226,7 @@ impl<'a> DfsWalk<'a> {
             (new != 0).then_some((number, new))
         });
         if let Some((number, new)) = found {
-            self.rows.ask(each_new(row.chunk(number), new).take(ASKED).filter(|&v| v < self.leaves));
+            self.rows.read_ahead(each_new(row.chunk(number), new).take(ASKED).filter(|&v| v < self.leaves));
         }
         found
     }
@@ -247,7 +247,7 @@ impl<'a> DfsWalk<'a> {
             if ahead + 1 == PREFETCHED {
                 self.tree.fetch(v);
                 if v < self.leaves {
-                    self.rows.fetch_place(v);
+                    self.rows.prefetch_offset(v);
                 }
             }
         }
@@ -255,7 +255,7 @@ impl<'a> DfsWalk<'a> {
 
     /// Marks vertex `v` as reached. No other thread writes the bitmap.
     #[inline]
-    fn see(&mut self, v: u32) {
+    fn mark_reached(&mut self, v: u32) {
         let word = &self.seen[v as usize / 64];
         word.store(word.load(Relaxed) | 1 << (v % 64), Relaxed);
         if v == self.whole {

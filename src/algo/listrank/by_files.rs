@@ -40,18 +40,18 @@ pub(super) fn least_memory(length: u64, threads: usize) -> u64 {
 /// # Errors
 /// [`Error::Input`] if the input is not a list, [`Error::Limit`], disk errors; [`crate::Error::Stopped`].
 pub(super) fn rank<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: BinSizes) -> Result<Ranked> {
-    match go_on::<I>(table, list, run, sizes) {
+    match run_or_resume::<I>(table, list, run, sizes) {
         // The files that an earlier run left have been damaged.
         Err(e @ Error::Corrupt { .. }) => {
             tracing::warn!("{e}: ranking from the beginning");
             run.units.remove_files()?;
-            go_on::<I>(table, list, run, sizes)
+            run_or_resume::<I>(table, list, run, sizes)
         }
         other => other,
     }
 }
 
-fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: BinSizes) -> Result<Ranked> {
+fn run_or_resume<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: BinSizes) -> Result<Ranked> {
     let started = Instant::now();
     let folder = run.units.files()?;
     let progress = run.progress;
@@ -64,7 +64,7 @@ fn go_on<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: BinS
         key: run.units.key,
         threads: run.threads,
         budget: run.budget,
-        go_on: &signals::check,
+        check_cancelled: &signals::check,
         moved: &|bytes| progress.advance((u128::from(bytes) * u128::from(list.length) / volume) as u64),
         bytes: Default::default(),
     };

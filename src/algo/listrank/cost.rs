@@ -3,7 +3,7 @@
 use crate::algo::listrank::cpu;
 use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::{by_files, external, on_gpu, ranks, read};
-use crate::algo::{Cost, Crew};
+use crate::algo::{Cost, RankResources};
 
 /// Nanoseconds of one thread per element: to read it, to rank it by each method (for pointer jumping in each round),
 /// and to write its rank.
@@ -21,28 +21,29 @@ const RULING_SET_ON_GPU: f64 = 0.1;
 const PAGE: u64 = 4096;
 
 /// Returns the cost of list ranking with the options `table` on a list of `length` elements.
-pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Cost {
+pub(super) fn of(table: &ListRank, length: u64, reading: u64, resources: &RankResources) -> Cost {
     let method = table.method.on_cpu(length);
     // If the computed ranks do not fit host memory, the CPU ranks the list with files instead of the GPU.
     let from_gpu = reading + on_gpu::memory(length, table);
-    let fits_gpu = crew.on_gpu && from_gpu <= crew.free;
+    let fits_gpu = resources.on_gpu && from_gpu <= resources.free;
     let in_shared = reading + ranks::shared::memory(length);
-    let shares = method == Method::RulingSet && crew.ranks > 1 && crew.nodes == 1 && in_shared <= crew.free;
-    let (memory, exchange) = match (fits_gpu, crew.ranks > 1 && method != Method::Serial) {
+    let shares =
+        method == Method::RulingSet && resources.ranks > 1 && resources.nodes == 1 && in_shared <= resources.free;
+    let (memory, exchange) = match (fits_gpu, resources.ranks > 1 && method != Method::Serial) {
         (true, _) => (from_gpu, 0),
         (false, true) if shares => (in_shared, 0),
         (false, true) => {
-            let messages = ranks::messages_bytes(crew.ranks, crew.nodes);
-            (reading + messages + ranks::memory(length, crew.ranks, method), sent(length, crew, method))
+            let messages = ranks::messages_bytes(resources.ranks, resources.nodes);
+            (reading + messages + ranks::memory(length, resources.ranks, method), sent(length, resources, method))
         }
-        (false, false) => (alone(length, reading, method), 0),
+        (false, false) => (single_process_bytes(length, reading, method), 0),
     };
     // A list that does not fit memory is ranked with files, whose bins are as small as necessary.
     let may_contract = method == Method::RulingSet && !fits_gpu;
-    let least = reading + by_files::least_memory(length, crew.threads);
-    let contracts = may_contract && memory > crew.free;
+    let least = reading + by_files::least_memory(length, resources.threads);
+    let contracts = may_contract && memory > resources.free;
     let (memory, least) = match (may_contract, contracts) {
-        (true, true) => (crew.free.max(least), least),
+        (true, true) => (resources.free.max(least), least),
         (true, false) => (memory, least.min(memory)),
         (false, _) => (memory, memory),
     };
@@ -52,7 +53,7 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Co
     };
     let n = length as f64;
     // If several processes have GPUs, only one of them ranks the list.
-    let threads = if fits_gpu { crew.threads as f64 } else { crew.all_threads() };
+    let threads = if fits_gpu { resources.threads as f64 } else { resources.all_threads() };
     let rounds = n.max(2.0).log2().ceil();
     let ranking = match method {
         Method::Wyllie if fits_gpu => JUMP_ON_GPU * rounds,
@@ -65,9 +66,9 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, crew: &Crew) -> Co
     Cost {
         host_memory: memory,
         least_host_memory: least,
-        disk: crew.format.row_bytes(8, 20) * length + files + 2 * PAGE,
+        disk: resources.format.row_bytes(8, 20) * length + files + 2 * PAGE,
         exchange,
-        seconds: f64::from(crew.trials) * (n * each / 1e9 + moved as f64 / DISK),
+        seconds: f64::from(resources.trials) * (n * each / 1e9 + moved as f64 / DISK),
         label: format!("listrank {}", if contracts { by_files::METHOD } else { method.name() }),
         ..Cost::default()
     }
@@ -82,16 +83,16 @@ pub(super) fn index_width(length: u64) -> u64 {
 /// Returns approximately how many bytes the processes send to each other. By ruling sets they send a walker (an element
 /// and a tag) for each element. By pointer jumping they send a question and an answer for each element in each round.
 /// They also send computed ranks.
-fn sent(length: u64, crew: &Crew, method: Method) -> u64 {
+fn sent(length: u64, resources: &RankResources, method: Method) -> u64 {
     let rounds = u64::from(u64::BITS - length.leading_zeros());
     let bytes = if method == Method::Wyllie { 40 * rounds } else { 2 * ranks::width(length) };
-    let others = crew.ranks as u64 - 1;
-    (bytes + 8) * (length / crew.ranks as u64) * others
+    let others = resources.ranks as u64 - 1;
+    (bytes + 8) * (length / resources.ranks as u64) * others
 }
 
 /// Returns the bytes of host memory with which a single process ranks a list. `reading` is the number of bytes that
 /// reading the list takes.
-pub(super) fn alone(length: u64, reading: u64, method: Method) -> u64 {
+pub(super) fn single_process_bytes(length: u64, reading: u64, method: Method) -> u64 {
     let width = index_width(length);
     let ranking = match method {
         Method::Serial => length * width,

@@ -8,12 +8,12 @@ use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::output::{ListRankDetails, ListRankOutput, Phases, Ranked};
 use crate::algo::listrank::ranks::shared::SharedList;
 use crate::algo::listrank::ranks::{self, ListShare, RankFault};
-use crate::algo::listrank::read::{self, Loaded};
+use crate::algo::listrank::read::{self, LoadedList};
 use crate::algo::listrank::rounds::Rounds;
 use crate::algo::listrank::write::Ranks;
 use crate::algo::listrank::{by_files, gpu, on_gpu};
-use crate::algo::{Chosen, Lease, Run, Trial};
-use crate::comm::agreed;
+use crate::algo::{ChosenDevice, Lease, Run, Trial};
+use crate::comm::on_leader;
 use crate::error::{Error, Result};
 use crate::formats::Signals;
 use crate::list::List;
@@ -27,7 +27,7 @@ use std::time::Instant;
 /// [`Error::Input`] if the input is not a list; [`Error::Limit`], disk errors, [`Error::Stopped`].
 pub(super) fn rank(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let outcome = ranked(table, list, run)?;
-    if run.comm.leads() {
+    if run.comm.is_leader() {
         // Remove files of an earlier run that had less memory.
         run.units.remove_files()?;
     }
@@ -49,13 +49,13 @@ fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
         && (has_room(reading + on_gpu::memory(length, table)) || is_asked_for)
     {
         // One GPU is faster than the CPUs of many processes. The others only take part in this decision.
-        let leads = comm.leads();
+        let leads = comm.is_leader();
         let room =
             |mut lease| if leads { on_gpu::has_room(&mut lease, length, method).map(|()| lease) } else { Ok(lease) };
         match run.devices.choose(true, room, || Ok(()))? {
-            Chosen::Gpu(lease) => return by_gpu(table, list, run, Some(lease), method),
-            Chosen::Nothing => return by_gpu(table, list, run, None, method),
-            Chosen::Cpu(()) => {}
+            ChosenDevice::Gpu(lease) => return by_gpu(table, list, run, Some(lease), method),
+            ChosenDevice::Nothing => return by_gpu(table, list, run, None, method),
+            ChosenDevice::Cpu(()) => {}
         }
     }
     let method = table.method.on_cpu(length);
@@ -78,15 +78,15 @@ fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
             };
         }
     }
-    alone(table, list, run)
+    rank_on_one_process(table, list, run)
 }
 
 /// Ranks a list on rank 0, in memory or by files. Collective.
-fn alone(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
+fn rank_on_one_process(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let (length, free, method) = (list.length, run.budget.free(), table.method.on_cpu(list.length));
     let reading = list.source.scratch_bytes(run.threads);
-    agreed(run.comm, || {
-        let fits = method != Method::RulingSet || cost::alone(length, reading, method) <= free;
+    on_leader(run.comm, || {
+        let fits = method != Method::RulingSet || cost::single_process_bytes(length, reading, method) <= free;
         match by_files::sizes(length, free.saturating_sub(reading), run.threads).filter(|_| !fits) {
             Some(sizes) if by_files::width(length) == 4 => by_files::rank::<u32>(table, list, run, sizes),
             Some(sizes) => by_files::rank::<u64>(table, list, run, sizes),
@@ -107,7 +107,7 @@ fn by_gpu(
     method: gpu::GpuMethod,
 ) -> Result<Ranked> {
     let lost = || Error::internal("rank a list on a GPU", "rank 0 has none");
-    agreed(run.comm, || {
+    on_leader(run.comm, || {
         let mut lease = lease.ok_or_else(lost)?;
         match gpu::index_bytes(list.length, method) {
             4 => on_gpu::rank::<u32>(table, list, run, &mut lease, method),
@@ -130,10 +130,10 @@ fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) 
     if !is_list {
         drop(loaded);
         // The input is not a list, and another pass over it finds the reason.
-        return alone(table, list, run).map(Some);
+        return rank_on_one_process(table, list, run).map(Some);
     }
     let (head, cells) = (Some(loaded.part.head), loaded.cells());
-    let output = agreed(comm, || Ranks::write_all(run, table.order, head, cells, |cell| I::get(cell).wide()))?;
+    let output = on_leader(comm, || Ranks::write_all(run, table.order, head, cells, |cell| I::get(cell).wide()))?;
     Ok(Some(Trial { output, details: details(Method::RulingSet, read, seconds, &rounds), seconds }))
 }
 
@@ -163,7 +163,7 @@ fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>)
         Some(RankFault::List) => {
             drop(cells);
             // The input is not a list, and another pass over it finds the reason.
-            return alone(table, list, run);
+            return rank_on_one_process(table, list, run);
         }
     }
     let mut ranks = Ranks::begin(run, table.order, list.length)?;
@@ -171,13 +171,13 @@ fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>)
     for rank in 0..comm.ranks() {
         let mine: &[I] = if rank == comm.rank() { &cells } else { &[] };
         comm.gather_each(mine, |_, piece| {
-            if comm.leads() && written.is_ok() {
+            if comm.is_leader() && written.is_ok() {
                 written =
                     ranks.push(piece, |rank| rank.wide(), run.threads, &|elements| run.progress.advance(elements));
             }
         });
     }
-    let checksum = agreed(comm, || written.and_then(|()| ranks.end(run)))?;
+    let checksum = on_leader(comm, || written.and_then(|()| ranks.end(run)))?;
     let output = ListRankOutput { length: list.length, head: (list.length > 0).then_some(part.head), checksum };
     Ok(Trial { output, details: details(method, read, seconds, &rounds), seconds })
 }
@@ -188,12 +188,12 @@ fn details(method: Method, read: f64, rank: f64, rounds: &Rounds) -> ListRankDet
 }
 
 fn context<'a>(run: &Run<'a>, rounds: &'a Rounds) -> Context<'a> {
-    Context { threads: run.threads, budget: run.budget, go_on: &signals::check, rounds }
+    Context { threads: run.threads, budget: run.budget, check_cancelled: &signals::check, rounds }
 }
 
 fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let read = Instant::now();
-    let Loaded { mut successors, head } = read::load::<I>(list, run.threads, run.budget, &Signals)?;
+    let LoadedList { mut successors, head } = read::load::<I>(list, run.threads, run.budget, &Signals)?;
     let read = read.elapsed().as_secs_f64();
     let started = Instant::now();
     let method = table.method.on_cpu(list.length);
@@ -215,7 +215,7 @@ fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
 
 /// Returns the error for a list with a cycle. It names an element of the cycle, found by following the list once more.
 fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
-    let Loaded { successors, head } = read::load::<I>(list, threads, budget, &Signals)?;
+    let LoadedList { successors, head } = read::load::<I>(list, threads, budget, &Signals)?;
     let element = cpu::off_path(&successors, head, budget, &signals::check)?;
     ListFault::Cycle { element }.error(list, threads)
 }

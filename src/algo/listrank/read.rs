@@ -9,7 +9,7 @@ use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A list in memory.
-pub struct Loaded<I: Index> {
+pub struct LoadedList<I: Index> {
     /// The successor of each element; the last has [`Index::END`].
     pub successors: Buffer<I>,
     /// The first element, which is no element's successor; 0 in an empty list.
@@ -30,7 +30,7 @@ fn marks_bytes(length: u64) -> u64 {
 /// # Errors
 /// [`crate::Error::Input`] if two elements have the same successor, or if the number of elements without a successor is
 /// not one; read errors and errors of `watch`; [`crate::Error::Limit`] if it does not fit the budget.
-pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn Watch) -> Result<Loaded<I>> {
+pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn Watch) -> Result<LoadedList<I>> {
     let n = list.length;
     let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
     let mut successors = budget.zeroed::<I>(n as usize, "the successors of the list")?;
@@ -67,7 +67,7 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn 
         let element = (tails > 0).then_some(tail);
         return Err(ListFault::Tails { count: tails, element }.error(list, threads)?);
     }
-    Ok(Loaded { successors, head: head(n, sum) })
+    Ok(LoadedList { successors, head: head(n, sum) })
 }
 
 /// Sets the bit of an element that is a successor. Returns true if the bit was set before.

@@ -3,7 +3,7 @@
 use crate::algo::listrank::output::{ListRankDetails, ListRankOutput};
 use crate::algo::listrank::{ListRank, cost, driver, figures, gpu, on_gpu, options, verify};
 use crate::algo::searches::sentences::counted;
-use crate::algo::{Algorithm, Answer, Cost, Crew, ListResults, ListSize, Run, StoredUnits, TrialOf, Verdict};
+use crate::algo::{Algorithm, Answer, Cost, ListResults, ListSize, RankResources, Run, StoredUnits, TrialOf, Verdict};
 use crate::chart::Figure;
 use crate::error::Result;
 use crate::gpu::ProgramSource;
@@ -42,8 +42,8 @@ impl Algorithm for ListRank {
         gpu::least_bytes(list.length, on_gpu::method(self)?)
     }
 
-    fn cost(&self, list: &ListSize, crew: &Crew) -> Cost {
-        cost::of(self, list.length, list.reading, crew)
+    fn cost(&self, list: &ListSize, resources: &RankResources) -> Cost {
+        cost::of(self, list.length, list.reading, resources)
     }
 
     fn run(&self, list: &List, run: &mut Run<'_>) -> Result<TrialOf<ListRank>> {

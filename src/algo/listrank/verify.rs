@@ -14,7 +14,7 @@ use crate::algo::{ListResults, Verdict};
 use crate::error::{Error, Result};
 use crate::formats::Signals;
 use crate::list::List;
-use crate::results::column;
+use crate::results::{RowId, column};
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::path::Path;
@@ -63,7 +63,7 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
         return wrong(format!("{} elements were ranked, the list has {n}", found.length));
     }
     let pass = RankPass {
-        ranks: column::<i64>(file, ["id", "rank"], n, |row| row)?,
+        ranks: column::<i64>(file, ["id", "rank"], n, RowId::Number)?,
         next: 0,
         // The key is random, so that no writer of ranks can know it.
         key: RandomState::new().hash_one(n),

@@ -59,7 +59,7 @@ impl Ranks {
     /// # Errors
     /// Disk errors.
     pub fn begin(run: &Run<'_>, order: RankOrder, length: u64) -> Result<Ranks> {
-        let writes = run.is_last && run.comm.leads();
+        let writes = run.is_last && run.comm.is_leader();
         let column = writes.then(|| run.columns.begin("rank", length)).transpose()?;
         Ok(Ranks { column, order, length, pushed: 0, sum: 0 })
     }

@@ -2,9 +2,11 @@
 
 use super::results::{SearchDetails, SearchOutput};
 use super::sentences::{self, SOURCES};
-use super::{Options, SearchTable, SearchTask, agreement, drive, telling_bytes, verify_units};
-use crate::algo::sources::Named;
-use crate::algo::{Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, TrialOf, Verdict};
+use super::{Options, SearchTable, SearchTask, consistency, drive, report_bytes, verify_units};
+use crate::algo::sources::NamedVertex;
+use crate::algo::{
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
+};
 use crate::chart::Figure;
 use crate::error::Result;
 use crate::gpu::ProgramSource;
@@ -32,8 +34,8 @@ impl<T: SearchTask> Algorithm for T {
         Needs { degrees: true, order: true, upper: true, direction: true, weights, input: false }
     }
 
-    fn named(&self) -> Vec<Named> {
-        let sources = self.options().sources.named().into_iter();
+    fn named_vertices(&self) -> Vec<NamedVertex> {
+        let sources = self.options().sources.named_vertices().into_iter();
         sources.chain(self.target().map(|target| ("target", target))).collect()
     }
 
@@ -53,8 +55,8 @@ impl<T: SearchTask> Algorithm for T {
         SearchTable::takes_packed(self, vertices, edges, bytes)
     }
 
-    fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
-        cost(self, graph, crew)
+    fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+        cost(self, graph, resources)
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<T>> {
@@ -67,11 +69,11 @@ impl<T: SearchTask> Algorithm for T {
         (output, details): (&Self::Output, &Self::Details),
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
-        match agreement::sources(output, details) {
+        match consistency::sources(output, details) {
             Ok(sources) => {
-                let agreed = agreement::agree(self, results.info, (output, details), &sources);
+                let agreed = consistency::check(self, results.info, (output, details), &sources);
                 verdict.note("searches", agreed)?;
-                agreement::check_trees(self, results, &sources, verdict)
+                consistency::check_trees(self, results, &sources, verdict)
             }
             Err(e) => verdict.note("searches", Err(e)),
         }
@@ -107,29 +109,29 @@ const PAGE: u64 = 4096;
 
 /// Returns the cost of a table of searches, including the checks of trees and the columns. Only rank 0 checks the
 /// trees.
-fn cost<T: SearchTask>(table: &T, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
-    let (options, search) = (table.options(), table.search_cost(graph, crew));
+fn cost<T: SearchTask>(table: &T, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+    let (options, search) = (table.options(), table.search_cost(graph, resources));
     let (vertices, rows, sources) = (graph.vertices, graph.rows, options.count());
     let [most, fewest] = search.bytes;
-    let fewest = (fewest + table.tree_bytes(vertices, 1)).max(telling_bytes(sources, vertices));
+    let fewest = (fewest + table.tree_bytes(vertices, 1)).max(report_bytes(sources, vertices));
     let trees = if options.validate { T::PLANNED.min(sources.max(1) as usize) } else { 1 };
     let wanted = (most + table.tree_bytes(vertices, trees)).max(fewest);
-    let file = if wanted > crew.free { search.file } else { 0 };
-    let columns = T::VALUES.map(|(width, digits)| crew.format.row_bytes(width, digits)).iter().sum::<u64>();
+    let file = if wanted > resources.free { search.file } else { 0 };
+    let columns = T::VALUES.map(|(width, digits)| resources.format.row_bytes(width, digits)).iter().sum::<u64>();
     let ids = if graph.sparse { 8 * rows + PAGE } else { 0 };
     let written = if options.write { sources * (columns * rows + 2 * PAGE) + ids } else { 0 };
-    let trials = u64::from(crew.trials);
+    let trials = u64::from(resources.trials);
     let check = if options.validate { T::CHECK * 2.0 * graph.edges as f64 } else { 0.0 };
     let [prepare, each] = search.nanoseconds;
-    let trial = prepare + sources as f64 * (each + check / crew.threads as f64);
+    let trial = prepare + sources as f64 * (each + check / resources.threads as f64);
     let columns = if options.write { sources as f64 * COLUMN * 2.0 * rows as f64 } else { 0.0 };
     Cost {
-        host_memory: wanted.min(crew.free.max(fewest)),
+        host_memory: wanted.min(resources.free.max(fewest)),
         least_host_memory: fewest,
         disk: written + file + trials * sources * T::RECORD + PAGE,
         exchange: trials * sources * search.sent,
         cached: search.cached,
-        seconds: (f64::from(crew.trials) * trial + columns) / 1e9,
+        seconds: (f64::from(resources.trials) * trial + columns) / 1e9,
         label: if options.validate { format!("{} validated", search.label) } else { search.label },
     }
 }

@@ -8,7 +8,7 @@ use super::NONE;
 use crate::algo::Run;
 use crate::error::Result;
 use crate::formats::{Edges, Input, Signals, Visitor};
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::graph::ids::RawId;
 use crate::graph::order::DegreeRuns;
 use crate::memory::Budget;
@@ -49,7 +49,7 @@ impl<'a> ComponentEdges<'a> {
         if direction == Direction::Directed {
             let degrees = self.graph.degrees()?;
             let degrees = degrees.body_as_u32()?;
-            let leave = |v: usize| u64::from(degrees[direction.row(v as u32, Way::Out) as usize]);
+            let leave = |v: usize| u64::from(degrees[direction.row(v as u32, EdgeDirection::Out) as usize]);
             let reached = parents.par_iter().enumerate().filter(|&(_, &parent)| parent != NONE);
             return Ok(reached.map(|(v, _)| leave(v)).sum());
         }
@@ -87,14 +87,14 @@ impl<'a> ComponentEdges<'a> {
         }
         let is_reached = |v: u32| parents[v as usize] != NONE;
         let mut leaving = 0;
-        for number in 0..self.graph.catalogue.len() {
+        for number in 0..self.graph.block_store.len() {
             signals::check()?;
-            let block = self.graph.catalogue.block(number);
+            let block = self.graph.block_store.block(number);
             for row in 0..block.rows() {
                 let is_inside = is_reached(block.first_row + row as u32);
                 leaving += block.row(row).iter().filter(|&&v| is_reached(v) != is_inside).count() as u64;
             }
-            self.graph.catalogue.release(number);
+            self.graph.block_store.release(number);
         }
         Ok((self.ends(parents) - leaving) / 2)
     }
@@ -108,7 +108,8 @@ impl<'a> ComponentEdges<'a> {
             RawId(id).dense(list).and_then(|dense| vertex(map, dense)).is_some_and(|v| parents[v.index()] != NONE)
         };
         let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input again")?;
-        let mut visitors: Vec<_> = (0..threads).map(|_| Within { is_reached: &is_reached, edges: 0 }).collect();
+        let mut visitors: Vec<_> =
+            (0..threads).map(|_| ReachedEdgeCounter { is_reached: &is_reached, edges: 0 }).collect();
         let scan = input.scan(&mut visitors, &Signals)?;
         match scan.checksum == info.checksum {
             true => Ok(visitors.iter().map(|visitor| visitor.edges).sum()),
@@ -118,12 +119,12 @@ impl<'a> ComponentEdges<'a> {
 }
 
 /// Counts the edges with both ends reached, among the edges that one thread reads.
-struct Within<'a, F> {
+struct ReachedEdgeCounter<'a, F> {
     is_reached: &'a F,
     edges: u64,
 }
 
-impl<F: Fn(u64) -> bool + Sync> Visitor for Within<'_, F> {
+impl<F: Fn(u64) -> bool + Sync> Visitor for ReachedEdgeCounter<'_, F> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         let is_within = |&[u, v]: &[u64; 2]| u != v && (self.is_reached)(u) && (self.is_reached)(v);
         self.edges += match edges {

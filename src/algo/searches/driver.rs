@@ -5,7 +5,7 @@ use super::roots::{self, Root};
 use super::task::{EngineInput, EngineOf, SearchTask};
 use crate::algo::energy::{self, Energy, Meters};
 use crate::algo::{Run, TrialOf};
-use crate::comm::{Comm, agreed};
+use crate::comm::{Comm, on_leader};
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
@@ -19,8 +19,8 @@ use crate::process::{host, signals};
 pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<T>> {
     let comm = run.comm;
     let options = table.options();
-    let roots = agreed(comm, || roots::of(options, graph))?;
-    if comm.leads() && run.is_last && roots.len() < options.roots as usize {
+    let roots = on_leader(comm, || roots::of(options, graph))?;
+    if comm.is_leader() && run.is_last && roots.len() < options.roots as usize {
         let (name, wanted) = (T::NAME, options.roots);
         match roots.len() {
             0 => tracing::warn!("[{name}] searches from no root: no vertex has an edge that is not a loop"),
@@ -29,13 +29,13 @@ pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Resu
     }
     // Only rank 0 has the ledger, and it decides what to do.
     let mut ledger = None;
-    let todo = agreed(comm, || Ok(ledger.insert(Ledger::open(table, graph, &roots, run)?).todo()))?;
+    let todo = on_leader(comm, || Ok(ledger.insert(Ledger::open(table, graph, &roots, run)?).todo()))?;
     run.progress.resume_at((roots.len() - todo.len()) as u64);
-    let measures = run.meters.is_some() && agreed(comm, || Ok(ledger.as_ref().is_some_and(|l| l.energy.is_none())))?;
+    let measures = run.meters.is_some() && on_leader(comm, || Ok(ledger.as_ref().is_some_and(|l| l.energy.is_none())))?;
     if !todo.is_empty() || measures && roots.iter().any(|root| root.vertex.is_some()) {
         search_all(table, graph, run, (&roots, &todo), ledger.as_mut(), run.meters.filter(|_| measures))?;
     }
-    agreed(comm, || match ledger {
+    on_leader(comm, || match ledger {
         Some(ledger) => ledger.trial(run),
         None => Err(Error::internal("sum up searches", "this rank does not lead")),
     })
@@ -54,12 +54,12 @@ fn search_all<T: SearchTask>(
     let comm = run.comm;
     let options = table.options();
     let vertices = graph.info.connected;
-    let spare = if comm.leads() { table.tree_bytes(vertices, 1) } else { 0 };
+    let spare = if comm.is_leader() { table.tree_bytes(vertices, 1) } else { 0 };
     // Degrees must live as long as the engine, which reads them.
     let degrees = graph.degrees()?;
     let mut engine = table.engine(EngineInput { graph, degrees: degrees.body_as_u32()?, run, spare })?;
-    let trees = agreed(comm, || {
-        let free = run.budget.free_beside(host::process_memory());
+    let trees = on_leader(comm, || {
+        let free = run.budget.free_excluding(host::process_memory());
         let fits = |trees: &usize| table.tree_bytes(vertices, *trees) <= free;
         let most = if options.validate { T::CHECKED.min(todo.len()) } else { 1 };
         Ok((1..=most).rev().find(fits).unwrap_or(1))
@@ -68,24 +68,24 @@ fn search_all<T: SearchTask>(
         true => table.writer(graph, options.write && run.is_last, run.budget)?,
         false => None,
     };
-    let rows = if comm.leads() { vertices as usize } else { 0 };
+    let rows = if comm.is_leader() { vertices as usize } else { 0 };
     let mut batch = (0..trees).map(|_| table.tree(graph, rows, run.budget)).collect::<Result<Vec<_>>>()?;
     for some in todo.chunks(trees) {
         for (&source, tree) in some.iter().zip(&mut batch) {
             let mut searched = match roots[source].vertex {
                 Some(vertex) => engine.search(Vertex(vertex), tree)?,
-                None => table.alone(graph, tree),
+                None => table.isolated(graph, tree),
             };
-            if source == 0 && comm.leads() {
+            if source == 0 && comm.is_leader() {
                 T::describe(tree, &mut searched);
             }
-            agreed(comm, || match ledger.as_mut() {
+            on_leader(comm, || match ledger.as_mut() {
                 Some(ledger) => ledger.note(source, searched, tree, writer.as_ref(), run),
                 None => Ok(()),
             })?;
             signals::check()?;
         }
-        agreed(comm, || match ledger.as_mut().filter(|_| options.validate) {
+        on_leader(comm, || match ledger.as_mut().filter(|_| options.validate) {
             Some(ledger) => ledger.check(some, &batch, run),
             None => Ok(()),
         })?;
@@ -95,7 +95,7 @@ fn search_all<T: SearchTask>(
         && let Some(tree) = batch.first_mut()
     {
         let (energy, rounds) = repeat::<T>(&mut engine, roots, tree, (run.comm, meters))?;
-        agreed(comm, || ledger.map_or(Ok(()), |ledger| ledger.note_energy(energy, rounds)))?;
+        on_leader(comm, || ledger.map_or(Ok(()), |ledger| ledger.note_energy(energy, rounds)))?;
     }
     Ok(())
 }
@@ -117,7 +117,7 @@ fn repeat<T: SearchTask>(
         }
         rounds += 1;
         signals::check()?;
-        if !agreed(comm, || Ok(begun.seconds() < energy::SECONDS))? {
+        if !on_leader(comm, || Ok(begun.seconds() < energy::SECONDS))? {
             return Ok((begun.end(comm), rounds));
         }
     }

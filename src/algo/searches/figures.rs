@@ -1,6 +1,6 @@
 //! Charts for the report: the levels of one search, and the speed of all searches.
 
-use super::agreement;
+use super::consistency;
 use super::results::{LevelFigures, SearchDetails, SearchOutput, SourceDetails};
 use crate::chart::{Axis, Bars, Figure, Line, Marks, Spread, Style, Unit};
 
@@ -14,7 +14,7 @@ pub fn of_levels<S, D: SourceDetails>(
     details: &SearchDetails<D>,
     name: impl Fn(&S) -> String,
 ) -> Vec<Figure> {
-    let Ok(mut sources) = agreement::sources(output, details) else { return Vec::new() };
+    let Ok(mut sources) = consistency::sources(output, details) else { return Vec::new() };
     sources.sort_by(|(_, a), (_, b)| a.speed().seconds.total_cmp(&b.speed().seconds));
     let median = sources.get(sources.len().saturating_sub(1) / 2).filter(|(_, of)| !of.levels().is_empty());
     let mut figures = median.map_or_else(Vec::new, |(source, of)| levels(&name(source), &of.levels(), sources.len()));

@@ -3,10 +3,10 @@
 
 use super::component::ComponentEdges;
 use super::graph500::{Graph500Block, Graph500Size, SearchSample, harmonic_mean_teps};
-use super::record::{self, SourceDone, SourceState};
+use super::record::{self, FinishedSource, SourceState};
 use super::results::{SearchDetails, SearchOutput, Speed};
 use super::roots::Root;
-use super::task::{Claim, SearchTask};
+use super::task::{ReportedTree, SearchTask};
 use crate::algo::energy::Energy;
 use crate::algo::{Run, Trial, TrialOf};
 use crate::error::{Error, Result};
@@ -22,7 +22,7 @@ pub struct Ledger<'a, T: SearchTask> {
     graph: &'a Graph,
     roots: &'a [Root],
     journal: Journal,
-    states: Vec<SourceState<T::Searched>>,
+    states: Vec<SourceState<T::Stats>>,
     components: ComponentEdges<'a>,
     /// Energy of all searches, or `None` if it was not measured.
     pub energy: Option<Energy>,
@@ -37,7 +37,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     pub fn open(table: &'a T, graph: &'a Graph, roots: &'a [Root], run: &mut Run<'_>) -> Result<Ledger<'a, T>> {
         let writes = table.options().write && run.is_last;
         let (journal, records) = run.units.journal()?;
-        let mut states: Vec<SourceState<T::Searched>> = record::read(&records, roots.len());
+        let mut states: Vec<SourceState<T::Stats>> = record::read(&records, roots.len());
         for state in &mut states {
             let Some(done) = &state.done else { continue };
             if writes && (done.outputs.is_empty() || !run.columns.take_over(&done.outputs)?) {
@@ -52,7 +52,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     /// Returns the numbers of the sources that remain to be searched. They include sources whose trees were not
     /// checked, because the trees are gone.
     pub fn todo(&self) -> Vec<usize> {
-        let is_open = |state: &SourceState<T::Searched>| {
+        let is_open = |state: &SourceState<T::Stats>| {
             state.done.is_none() || self.table.options().validate && state.checked.is_none()
         };
         (0..self.states.len()).filter(|&source| is_open(&self.states[source])).collect()
@@ -72,7 +72,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     pub fn note(
         &mut self,
         source: usize,
-        mut searched: T::Searched,
+        mut searched: T::Stats,
         tree: &T::Tree,
         writer: Option<&T::Writer>,
         run: &mut Run<'_>,
@@ -89,7 +89,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
             Some(writer) => self.table.keep(writer, root, (tree, &mut searched), run)?,
             None => Default::default(),
         };
-        let done = SourceDone { searched, edges, outputs };
+        let done = FinishedSource { searched, edges, outputs };
         self.journal.append(&[record::of_search(source, &done)?])?;
         self.states[source].done = Some(done);
         self.hit("source", run)
@@ -103,7 +103,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         let started = Instant::now();
         let claims = sources.iter().zip(batch).filter_map(|(&source, tree)| {
             let (root, done) = (self.roots[source], self.states[source].done.as_ref()?);
-            Some(Claim { source: root.id, root: Vertex(root.vertex?), searched: &done.searched, tree })
+            Some(ReportedTree { source: root.id, root: Vertex(root.vertex?), searched: &done.searched, tree })
         });
         self.table.check(self.graph, &claims.collect::<Vec<_>>(), run)?;
         let seconds = started.elapsed().as_secs_f64() / sources.len() as f64;
@@ -133,13 +133,13 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     pub fn trial(mut self, run: &Run<'_>) -> Result<TrialOf<T>> {
         self.journal.sync()?;
         let vertices = self.graph.info.connected;
-        let _reporting = run.budget.reserve(telling_bytes(self.roots.len() as u64, vertices), "figures of searches")?;
+        let _reporting = run.budget.reserve(report_bytes(self.roots.len() as u64, vertices), "figures of searches")?;
         let (mut outputs, mut details, mut samples) = (Vec::new(), Vec::new(), Vec::new());
         let mut seconds = 0.0;
         let levels = levels_reported(self.roots.len() as u64) as usize;
         for (root, state) in self.roots.iter().zip(self.states) {
             let missing = || Error::internal("sum up searches", "one is missing");
-            let SourceDone { searched, edges, .. } = state.done.ok_or_else(missing)?;
+            let FinishedSource { searched, edges, .. } = state.done.ok_or_else(missing)?;
             let own = T::seconds(&searched);
             let (output, of_source) = T::results(root.id, edges, searched, Speed::of(edges, own), levels);
             outputs.push(output);
@@ -186,6 +186,6 @@ fn levels_reported(sources: u64) -> u64 {
 
 /// Returns an upper bound of the bytes of host memory for reporting `sources` searches of a graph with `vertices`
 /// vertices.
-pub fn telling_bytes(sources: u64, vertices: u64) -> u64 {
+pub fn report_bytes(sources: u64, vertices: u64) -> u64 {
     sources * (OF_SOURCE + OF_LEVEL * levels_reported(sources).min(vertices))
 }

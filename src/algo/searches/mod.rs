@@ -16,11 +16,11 @@
 //! | `gpu` | code that searches on a GPU share |
 //! | `component`, `graph500`, `figures`, `sentences` | results for readers: edges, Graph500's block, charts, the answer
 //! line and sentences |
-//! | `agreement`, `places` | checks of results |
+//! | `consistency`, `places` | checks of results |
 
-mod agreement;
 mod algorithm;
 mod component;
+mod consistency;
 mod driver;
 pub mod figures;
 pub mod gpu;
@@ -36,14 +36,14 @@ pub mod sentences;
 mod task;
 pub mod tree;
 
-pub use agreement::{differs, holds};
+pub use consistency::{differs, holds};
 pub use driver::drive;
-pub use ledger::{LEVELS, telling_bytes};
+pub use ledger::{LEVELS, report_bytes};
 pub use options::Options;
 pub(in crate::algo) use ranks::on_rank0_or;
 pub use record::verify_units;
 pub use roots::Root;
-pub use task::{Claim, Engine, EngineInput, EngineOf, Search, SearchCost, SearchTable, SearchTask};
+pub use task::{Engine, EngineInput, EngineOf, ReportedTree, Search, SearchCost, SearchTable, SearchTask};
 
 use crate::prepare::input_ids;
 use crate::prepare::prepared::Graph;

@@ -112,7 +112,11 @@ impl Places {
         (other, missing): (&str, T),
         mut each: impl FnMut(u64, i64, T) -> Result<()>,
     ) -> Result<()> {
-        let folder = format!("out/{algorithm}/{source}");
+        // A string may be no name of a folder, so its number is.
+        let folder = match source {
+            InputId::Number(_) => format!("out/{algorithm}/{source}"),
+            InputId::Name(_) => format!("out/{algorithm}/{}", self.ids.row_of(source).unwrap_or_default()),
+        };
         let mut parents = results.column(&format!("{folder}/parent"), &self.ids, -1i64)?;
         let mut values = results.column(&format!("{folder}/{other}"), &self.ids, missing)?;
         for row in 0.. {

@@ -20,7 +20,7 @@ const ENERGY: u64 = u64::MAX;
 
 /// A finished search from one source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SourceDone<S> {
+pub struct FinishedSource<S> {
     /// Results and statistics of the search.
     pub searched: S,
     /// Number of traversed edges, by which the speed is measured.
@@ -33,7 +33,7 @@ pub struct SourceDone<S> {
 #[derive(Debug, Clone)]
 pub struct SourceState<S> {
     /// The search, if it is finished.
-    pub done: Option<SourceDone<S>>,
+    pub done: Option<FinishedSource<S>>,
     /// Seconds that the check of its tree took, or `None` if the tree was not checked.
     pub checked: Option<f64>,
 }
@@ -48,7 +48,7 @@ impl<S> Default for SourceState<S> {
 ///
 /// # Errors
 /// None in practice: numbers and names can be written as JSON.
-pub fn of_search<S: Serialize>(source: usize, done: &SourceDone<S>) -> Result<Record> {
+pub fn of_search<S: Serialize>(source: usize, done: &FinishedSource<S>) -> Result<Record> {
     as_json(source as u64, done)
 }
 
@@ -103,7 +103,7 @@ pub fn verify_units<T: SearchTask>(units: &StoredUnits<'_>, sources: Option<&[T:
     let searches: Vec<&Record> = records.iter().filter(|record| record.unit < CHECKED).collect();
     for record in &searches {
         let unit = record.unit;
-        let SourceDone { searched, edges, .. } = serde_json::from_slice::<SourceDone<T::Searched>>(&record.result)
+        let FinishedSource { searched, edges, .. } = serde_json::from_slice::<FinishedSource<T::Stats>>(&record.result)
             .map_err(|e| wrong(format!("unit {unit} is not the record of a search: {e}")))?;
         let Some(source) = sources.and_then(|sources| sources.get(unit as usize)) else { continue };
         let id = T::figures(source).source;

@@ -3,7 +3,8 @@
 use super::Options;
 use crate::error::Result;
 use crate::generate::random;
-use crate::graph::ids::{InputId, RawId, Vertex};
+use crate::graph::ids::{InputId, Vertex};
+use crate::prepare::input_ids::shown;
 use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::store::map::as_u64;
@@ -38,7 +39,7 @@ pub fn of(options: &Options, graph: &Graph) -> Result<Vec<Root>> {
     }
     let drawn = draw(options.seed, graph.info.connected, u64::from(options.roots));
     let order = order::map(&graph.folder, graph.info.content)?;
-    let list = graph.sparse_ids()?;
+    let (list, names) = (graph.sparse_ids()?, graph.names()?);
     let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
     let places: HashMap<u32, usize> = drawn.iter().copied().zip(0..).collect();
     // A bitmap of vertices rules out nearly all ids quickly.
@@ -47,10 +48,12 @@ pub fn of(options: &Options, graph: &Graph) -> Result<Vec<Root>> {
     let is_drawn = |vertex: u32| bits.get(vertex as usize / 64).is_some_and(|word| word >> (vertex % 64) & 1 == 1);
     let ids = order.ids()?.par_iter().with_min_len(1 << 16).enumerate().filter(|&(_, &vertex)| is_drawn(vertex));
     let ids: Vec<(usize, u32)> = ids.map(|(dense, &vertex)| (dense, vertex)).collect();
-    let mut roots: Vec<Root> = drawn.iter().map(|&vertex| Root { id: InputId(0), vertex: Some(vertex) }).collect();
+    let mut roots: Vec<Root> =
+        drawn.iter().map(|&vertex| Root { id: InputId::Number(0), vertex: Some(vertex) }).collect();
     for (dense, vertex) in ids {
         if let Some(&place) = places.get(&vertex) {
-            roots[place].id = graph.info.first_id.input(RawId(list.map_or(dense as u64, |list| list[dense])));
+            let raw = list.map_or(dense as u64, |list| list[dense]);
+            roots[place].id = shown(names.as_ref(), raw.wrapping_add(graph.info.first_id.0));
         }
     }
     Ok(roots)

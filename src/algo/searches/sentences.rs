@@ -79,8 +79,12 @@ mod tests {
 
     #[test]
     fn few_searches_have_a_sentence_each_and_many_have_one() {
-        let reach =
-            |id: u64, reached| SourceFigures { source: InputId(id), reached, edges: 0, farthest: Farthest::Steps(3) };
+        let reach = |id: u64, reached| SourceFigures {
+            source: InputId::Number(id),
+            reached,
+            edges: 0,
+            farthest: Farthest::Steps(3),
+        };
         let few = of_searches(&[reach(5, 1000), reach(1, 1)]);
         assert_eq!(few[0], "A search from vertex 5 reaches 1,000 vertices, the farthest in 3 steps.");
         assert_eq!(few[1], "A search from vertex 1 reaches 1 vertex, the farthest in 3 steps.");

@@ -4,7 +4,7 @@
 use super::graph500::Graph500Kernel;
 use super::results::{SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
 use super::{Options, Root};
-use crate::algo::{Crew, EdgeSource, GraphSize, Results, Run};
+use crate::algo::{EdgeSource, GraphSize, RankResources, Results, Run};
 use crate::chart::Figure;
 use crate::error::Result;
 use crate::gpu::ProgramSource;
@@ -44,7 +44,7 @@ pub trait Search<T: ?Sized, S> {
 pub type Engine<'a, T, S> = Box<dyn Search<T, S> + 'a>;
 
 /// The type of engine that the table `T` uses.
-pub type EngineOf<'a, T> = Engine<'a, <<T as SearchTable>::Tree as Deref>::Target, <T as SearchTable>::Searched>;
+pub type EngineOf<'a, T> = Engine<'a, <<T as SearchTable>::Tree as Deref>::Target, <T as SearchTable>::Stats>;
 
 /// A table of searches in a job file: its keys, and the engine that searches. Every algorithm with many sources
 /// implements it.
@@ -59,7 +59,7 @@ pub trait SearchTable: Debug + Serialize + DeserializeOwned + Send + Sync + Size
     /// Arrays that a search fills on rank 0, with an element for each vertex. Other ranks have empty arrays.
     type Tree: DerefMut;
     /// Results and statistics that one search returns.
-    type Searched: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
+    type Stats: Clone + Debug + PartialEq + Serialize + DeserializeOwned;
 
     /// Reads the table from a job file. If there are mistakes, reports them to `diagnostics` and returns `None`.
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Self>;
@@ -90,7 +90,7 @@ pub trait SearchTable: Debug + Serialize + DeserializeOwned + Send + Sync + Size
     }
 
     /// Returns the cost of the searches alone, without trees, checks and columns.
-    fn search_cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost;
+    fn search_cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> SearchCost;
 
     /// Prepares the engine for the device that the job and all ranks choose. Collective: all ranks must call it.
     ///
@@ -154,7 +154,7 @@ pub trait SearchTask: SearchTable {
     const RECORD: u64;
 
     /// Fills the tree of a root without an edge, which reaches only itself, and returns its statistics.
-    fn alone(&self, graph: &Graph, tree: &mut Self::Tree) -> Self::Searched;
+    fn isolated(&self, graph: &Graph, tree: &mut Self::Tree) -> Self::Stats;
 
     /// Allocates a tree of `vertices` vertices. Touches its memory, so that timed searches cause no page faults there.
     ///
@@ -170,16 +170,16 @@ pub trait SearchTask: SearchTable {
 
     /// Returns true if the search reached every vertex to which edges lead. It may reach fewer if a sum of decimal
     /// weights became infinite.
-    fn reaches_all(_searched: &Self::Searched) -> bool {
+    fn reaches_all(_searched: &Self::Stats) -> bool {
         true
     }
 
     /// Adds the statistics that are reported for the first search only. The time that this takes is not part of the
     /// search.
-    fn describe(_tree: &Self::Tree, _searched: &mut Self::Searched) {}
+    fn describe(_tree: &Self::Tree, _searched: &mut Self::Stats) {}
 
     /// Returns the seconds that a search took.
-    fn seconds(searched: &Self::Searched) -> f64;
+    fn seconds(searched: &Self::Stats) -> f64;
 
     /// Returns the writer that [`Self::keep`] uses, or `None` if no columns and no paths are wanted. `writes` says
     /// whether columns are written.
@@ -197,7 +197,7 @@ pub trait SearchTask: SearchTable {
         &self,
         writer: &Self::Writer,
         root: Root,
-        searched: (&Self::Tree, &mut Self::Searched),
+        searched: (&Self::Tree, &mut Self::Stats),
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>>;
 
@@ -206,14 +206,14 @@ pub trait SearchTask: SearchTable {
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for a wrong tree.
-    fn check(&self, graph: &Graph, claims: &[Claim<'_, Self::Searched, Self::Tree>], run: &Run<'_>) -> Result<()>;
+    fn check(&self, graph: &Graph, claims: &[ReportedTree<'_, Self::Stats, Self::Tree>], run: &Run<'_>) -> Result<()>;
 
     /// Splits what a search returned into the result of a source and its statistics. `edges` is the number of traversed
     /// edges, and `levels` the maximum number of levels in the statistics.
     fn results(
         source: InputId,
         edges: u64,
-        searched: Self::Searched,
+        searched: Self::Stats,
         speed: Speed,
         levels: usize,
     ) -> (Self::SourceOutput, Self::SourceDetails);
@@ -236,7 +236,7 @@ pub trait SearchTask: SearchTable {
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for an impossible figure.
-    fn agree(source: &Self::SourceOutput, details: &Self::SourceDetails) -> Result<()>;
+    fn check_source(source: &Self::SourceOutput, details: &Self::SourceDetails) -> Result<()>;
 
     /// Checks the written columns of all sources against the edges of the graph. Returns a sentence that says what was
     /// checked.
@@ -252,7 +252,7 @@ pub trait SearchTask: SearchTable {
 }
 
 /// A tree to check, with the figures that its search reported.
-pub struct Claim<'t, S, T> {
+pub struct ReportedTree<'t, S, T> {
     /// Id of the source in the input.
     pub source: InputId,
     /// Root of the search, by its number in the order of vertices.

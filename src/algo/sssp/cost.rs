@@ -6,7 +6,7 @@ use super::weights::EdgeWeights;
 use super::{Sssp, cpu, gpu};
 use crate::algo::searches::ranks::{OwnerRule, VertexOwnership};
 use crate::algo::searches::{SearchCost, SearchTable};
-use crate::algo::{Crew, GraphSize};
+use crate::algo::{GraphSize, RankResources};
 
 /// Nanoseconds of one CPU thread: for each vertex in a search, and for each row entry that is sorted by weight before
 /// the first search.
@@ -20,34 +20,39 @@ const SORT_ON_GPU: f64 = 0.5;
 const EXCHANGED: u64 = 48;
 
 /// Returns the cost of the searches of `table` on a graph of the size `graph`, with the ranks, threads and memory in
-/// `crew`.
-pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
+/// `resources`.
+pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, resources: &RankResources) -> SearchCost {
     let vertices = graph.vertices;
     let entries = graph.entries();
-    let bytes = match crew.on_gpu {
+    let bytes = match resources.on_gpu {
         // If the size of GPU memory is known, host memory holds only the rows that do not fit it.
-        true if crew.gpu_memory > 0 => [gpu::host_bytes(vertices, graph.edges, graph.direction, crew.gpu_memory); 2],
+        true if resources.gpu_memory > 0 => {
+            [gpu::host_bytes(vertices, graph.edges, graph.direction, resources.gpu_memory); 2]
+        }
         true => [0; 2],
         false => {
-            let own = VertexOwnership::blocks(vertices as usize, 0, crew.ranks);
-            let here = graph.entries_of_rank(OwnerRule::Blocks.block() as u64, crew.ranks);
-            let others = if crew.ranks > 1 { exchange::bytes(own, crew.nodes) } else { 0 };
+            let own = VertexOwnership::blocks(vertices as usize, 0, resources.ranks);
+            let here = graph.entries_of_rank(OwnerRule::Blocks.block() as u64, resources.ranks);
+            let others = if resources.ranks > 1 { exchange::bytes(own, resources.nodes) } else { 0 };
             // A whole row may be longer than `longest_row`, by at most one entry per vertex. These entries take 8 bytes
             // per vertex, less than searches take after rows are sorted.
             let (longest, largest) = (graph.longest_row, table.largest_weight());
             let size = cpu::RowsSize { vertices, entries: here, longest, largest, direction: graph.direction };
-            cpu::bytes(&size, crew.threads).map(|bytes| bytes + others)
+            cpu::bytes(&size, resources.threads).map(|bytes| bytes + others)
         }
     };
     // If memory is too small for sorted rows, a CPU search keeps them in a file.
     let file = cpu::file_bytes(vertices, entries, table.largest_weight(), graph.direction);
-    let nanoseconds =
-        if crew.on_gpu { [SORT_ON_GPU, SEARCH_ON_GPU] } else { [SORT, SEARCH].map(|time| time / crew.all_threads()) };
+    let nanoseconds = if resources.on_gpu {
+        [SORT_ON_GPU, SEARCH_ON_GPU]
+    } else {
+        [SORT, SEARCH].map(|time| time / resources.all_threads())
+    };
     SearchCost {
         bytes: bytes.map(|bytes| bytes + EdgeWeights::bytes(table.weights, vertices)),
         file,
-        cached: graph.rows_bytes(table.reads_weights()) + if crew.on_gpu { 0 } else { file },
-        sent: EXCHANGED * vertices * (crew.ranks as u64 - 1),
+        cached: graph.rows_bytes(table.reads_weights()) + if resources.on_gpu { 0 } else { file },
+        sent: EXCHANGED * vertices * (resources.ranks as u64 - 1),
         nanoseconds: [nanoseconds[0] * 2.0 * graph.edges as f64, nanoseconds[1] * vertices as f64],
         label: "sssp".into(),
     }

@@ -4,15 +4,15 @@ use super::weights::{EdgeWeights, WeightScale};
 use crate::algo::WeightSource;
 use crate::error::Result;
 use crate::formats::WeightType;
-use crate::graph::catalogue::Catalogue;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::block_store::BlockStore;
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 use rayon::prelude::*;
 
 /// Adjacency rows of a graph, with the weight of each edge.
 pub struct WeightedEdges<'a> {
-    halves: [&'a Catalogue; 2],
+    halves: [&'a BlockStore; 2],
     /// Direction of the edges.
     pub direction: Direction,
     /// Type of the weights.
@@ -38,7 +38,7 @@ impl<'a> WeightedEdges<'a> {
     /// # Errors
     /// Errors of [`EdgeWeights::open`].
     pub fn new(graph: &'a Graph, source: WeightSource, budget: &Budget) -> Result<WeightedEdges<'a>> {
-        let (weights, halves) = (EdgeWeights::open(graph, source, budget)?, [&graph.catalogue, graph.upper()?]);
+        let (weights, halves) = (EdgeWeights::open(graph, source, budget)?, [&graph.block_store, graph.upper()?]);
         let most = if let WeightSource::Drawn(drawn) = source { drawn.largest() } else { 0 };
         Ok(WeightedEdges { halves, direction: graph.info.direction, kind: kind(source, graph), weights, most })
     }
@@ -63,7 +63,7 @@ impl<'a> WeightedEdges<'a> {
     /// Calls `each` with every neighbour in a row of vertex `v`, in ascending order, and with the weight of the edge
     /// between them, in the form in which it is stored.
     #[inline]
-    pub fn each(&self, v: u32, way: Way, mut each: impl FnMut(u32, u32)) {
+    pub fn each(&self, v: u32, way: EdgeDirection, mut each: impl FnMut(u32, u32)) {
         let row = self.direction.row(v, way);
         for half in self.halves {
             match self.weights {

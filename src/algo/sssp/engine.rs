@@ -5,7 +5,7 @@ use super::cpu::CpuSearch;
 use super::edges::WeightedEdges;
 use super::gpu::GpuSearch;
 use super::ranks::RankedSearch;
-use super::search::{ShortestPathTree, SsspSearched};
+use super::search::{ShortestPathTree, SsspStats};
 use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
 
@@ -14,13 +14,10 @@ use crate::error::Result;
 ///
 /// # Errors
 /// [`crate::Error::Limit`]; [`crate::Error::Lost`]; errors of reading the graph.
-pub(super) fn choose<'a>(
-    table: &Sssp,
-    input: EngineInput<'a, '_>,
-) -> Result<Engine<'a, ShortestPathTree, SsspSearched>> {
+pub(super) fn choose<'a>(table: &Sssp, input: EngineInput<'a, '_>) -> Result<Engine<'a, ShortestPathTree, SsspStats>> {
     let EngineInput { graph, run, spare, .. } = input;
     let comm = run.comm;
-    let leads = comm.leads();
+    let leads = comm.is_leader();
     // One GPU is faster than the CPUs of many ranks, so only rank 0 searches and the others receive the results.
     let on_gpu = |lease| {
         let search = leads.then(|| {
@@ -29,7 +26,7 @@ pub(super) fn choose<'a>(
         });
         search.transpose()
     };
-    let on_cpus = || -> Result<Engine<'a, ShortestPathTree, SsspSearched>> {
+    let on_cpus = || -> Result<Engine<'a, ShortestPathTree, SsspStats>> {
         let _spare = run.budget.reserve(spare, "distances and parents")?;
         match comm.ranks() {
             1 => Ok(Box::new(CpuSearch::new(table, input)?)),

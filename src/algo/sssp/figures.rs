@@ -90,11 +90,11 @@ mod tests {
 
     #[test]
     fn a_sentence_has_the_path_or_says_that_there_is_none() {
-        let vertices = [1, 3, 7].map(InputId).to_vec();
-        let path = Path { target: InputId(7), length: Some(Distance::Decimal(2.5)), edges: 2, vertices };
-        let sentence = path_sentence(InputId(1), &path);
+        let vertices = [1, 3, 7].map(InputId::Number).to_vec();
+        let path = Path { target: InputId::Number(7), length: Some(Distance::Decimal(2.5)), edges: 2, vertices };
+        let sentence = path_sentence(InputId::Number(1), &path);
         assert_eq!(sentence, "The shortest path from vertex 1 to vertex 7 has length 2.5: 1 → 3 → 7.");
-        let sentence = path_sentence(InputId(1), &Path::none(InputId(7)));
+        let sentence = path_sentence(InputId::Number(1), &Path::none(InputId::Number(7)));
         assert_eq!(sentence, "No path leads from vertex 1 to vertex 7.");
     }
 }

@@ -62,10 +62,10 @@ pub(super) const WEIGHTS: Key<WeightSource> = Key::new(
 /// The key `target`: a vertex to which paths are printed.
 pub(super) const TARGET: Key<Option<InputId>> = Key::new(
     "target",
-    ("an id", "none"),
+    ("an id, such as 17 or \"name\"", "none"),
     "prints the path to this vertex",
     || None,
-    |field, diagnostics| field.integer::<u64>(0..=u64::MAX, diagnostics).map(|id| Some(InputId(id))),
+    |field, diagnostics| field.id(diagnostics).map(Some),
 );
 
 /// All keys of the table `[sssp]`.

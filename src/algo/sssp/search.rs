@@ -18,7 +18,7 @@ pub struct ShortestPathTree {
 
 /// Results and statistics of one search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct SsspSearched {
+pub struct SsspStats {
     /// Number of reached vertices, including the root.
     pub reached: u64,
     /// Largest distance of a reached vertex.
@@ -41,7 +41,7 @@ pub struct SsspSearched {
     pub distances: Vec<DistanceBin>,
 }
 
-impl SsspSearched {
+impl SsspStats {
     /// Returns the results and statistics of a search with the given phases, along edges of weights up to `heaviest`
     /// ([`Distance::may_overflow`]). The number of relaxed edges is the
     /// sum over the phases.
@@ -50,11 +50,11 @@ impl SsspSearched {
         (max_distance, heaviest): (Distance, u64),
         phases: Vec<SearchPhase>,
         seconds: f64,
-    ) -> SsspSearched {
+    ) -> SsspStats {
         let may_overflow = max_distance.may_overflow(heaviest);
         let relaxations = phases.iter().map(|phase| phase.relaxations).sum();
         let (path, distances) = (None, Vec::new());
-        SsspSearched { reached, max_distance, relaxations, seconds, phases, path, may_overflow, distances }
+        SsspStats { reached, max_distance, relaxations, seconds, phases, path, may_overflow, distances }
     }
 }
 

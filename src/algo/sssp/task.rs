@@ -1,10 +1,10 @@
 //! Implements the table `[sssp]` of a job file: its keys and its engine.
 
 use super::options::{KEYS, METHOD, TARGET, WEIGHTS};
-use super::search::{ShortestPathTree, SsspSearched};
+use super::search::{ShortestPathTree, SsspStats};
 use super::{Sssp, cost, engine, gpu};
 use crate::algo::searches::{EngineInput, EngineOf, Options, SearchCost, SearchTable};
-use crate::algo::{Crew, GraphSize, WeightSource};
+use crate::algo::{GraphSize, RankResources, WeightSource};
 use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::ids::InputId;
@@ -16,7 +16,7 @@ impl SearchTable for Sssp {
     const KEYS: &'static [&'static dyn AnyKey] = KEYS;
 
     type Tree = Box<ShortestPathTree>;
-    type Searched = SsspSearched;
+    type Stats = SsspStats;
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Sssp> {
         let options = Options::parse(table, diagnostics);
@@ -45,8 +45,8 @@ impl SearchTable for Sssp {
         gpu::least_bytes(graph.vertices, graph.direction)
     }
 
-    fn search_cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
-        cost::of(self, graph, crew)
+    fn search_cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> SearchCost {
+        cost::of(self, graph, resources)
     }
 
     fn engine<'a>(&self, input: EngineInput<'a, '_>) -> Result<EngineOf<'a, Sssp>> {

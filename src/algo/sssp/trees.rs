@@ -3,12 +3,12 @@
 use super::distances::{Distance, Distances};
 use super::output::{SsspDetails, SsspOutput, SsspSource};
 use super::path::Path;
-use super::search::{NONE, ShortestPathTree, SsspSearched};
+use super::search::{NONE, ShortestPathTree, SsspStats};
 use super::{Sssp, edges, figures, validate, verify};
 use crate::algo::searches::graph500::Graph500Kernel;
 use crate::algo::searches::results::{Farthest, SearchDetails, SourceFigures, Speed};
 use crate::algo::searches::tree::put_parents;
-use crate::algo::searches::{Claim, Root, SearchTask, holds};
+use crate::algo::searches::{ReportedTree, Root, SearchTask, holds};
 use crate::algo::sources;
 use crate::algo::{EdgeSource, Results, Run};
 use crate::chart::Figure;
@@ -58,11 +58,11 @@ impl SearchTask for Sssp {
     const CHECK: f64 = 0.0;
     const RECORD: u64 = 1024;
 
-    fn alone(&self, graph: &Graph, tree: &mut Self::Tree) -> SsspSearched {
+    fn isolated(&self, graph: &Graph, tree: &mut Self::Tree) -> SsspStats {
         tree.distances.forget();
         tree.parents.fill(NONE);
         let distance = Distance::zero(edges::kind(self.weights, graph));
-        SsspSearched::new(1, (distance, 0), Vec::new(), 0.0)
+        SsspStats::new(1, (distance, 0), Vec::new(), 0.0)
     }
 
     fn tree(&self, graph: &Graph, vertices: usize, budget: &Budget) -> Result<Self::Tree> {
@@ -82,15 +82,15 @@ impl SearchTask for Sssp {
         &tree.parents
     }
 
-    fn reaches_all(searched: &SsspSearched) -> bool {
+    fn reaches_all(searched: &SsspStats) -> bool {
         !searched.may_overflow
     }
 
-    fn describe(tree: &Self::Tree, searched: &mut SsspSearched) {
+    fn describe(tree: &Self::Tree, searched: &mut SsspStats) {
         searched.distances = tree.distances.bins(searched.max_distance.number());
     }
 
-    fn seconds(searched: &SsspSearched) -> f64 {
+    fn seconds(searched: &SsspStats) -> f64 {
         searched.seconds
     }
 
@@ -109,7 +109,7 @@ impl SearchTask for Sssp {
         &self,
         writer: &Writer,
         root: Root,
-        (tree, searched): (&Self::Tree, &mut SsspSearched),
+        (tree, searched): (&Self::Tree, &mut SsspStats),
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>> {
         searched.path = writer.path(root, tree);
@@ -132,7 +132,7 @@ impl SearchTask for Sssp {
         columns.of_source(root.id)
     }
 
-    fn check(&self, graph: &Graph, claims: &[Claim<'_, SsspSearched, Self::Tree>], run: &Run<'_>) -> Result<()> {
+    fn check(&self, graph: &Graph, claims: &[ReportedTree<'_, SsspStats, Self::Tree>], run: &Run<'_>) -> Result<()> {
         let of = claims.iter().map(|claim| validate::PathTree {
             root: claim.root,
             distances: &claim.tree.distances,
@@ -152,11 +152,11 @@ impl SearchTask for Sssp {
     fn results(
         source: InputId,
         edges: u64,
-        searched: SsspSearched,
+        searched: SsspStats,
         Speed { seconds, teps }: Speed,
         _: usize,
     ) -> (SsspSource, SsspDetails) {
-        let SsspSearched { reached, max_distance, relaxations, phases, path, distances, .. } = searched;
+        let SsspStats { reached, max_distance, relaxations, phases, path, distances, .. } = searched;
         let details = SsspDetails { seconds, teps, relaxations, phases, distances };
         (SsspSource { source, reached, max_distance, edges, path }, details)
     }
@@ -179,7 +179,7 @@ impl SearchTask for Sssp {
         figures::figures(output, details)
     }
 
-    fn agree(found: &SsspSource, _: &SsspDetails) -> Result<()> {
+    fn check_source(found: &SsspSource, _: &SsspDetails) -> Result<()> {
         let (source, reached) = (found.source, found.reached);
         let is_zero = found.max_distance.number() == 0.0;
         holds(source, reached > 1 || is_zero, || format!("distance {} of the source alone", found.max_distance))?;

@@ -3,8 +3,8 @@
 use crate::algo::WeightSource;
 use crate::error::Result;
 use crate::formats::WeightType;
-use crate::graph::catalogue::Catalogue;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::block_store::BlockStore;
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::Budget;
@@ -59,7 +59,7 @@ pub struct RowPiece<'a> {
     /// The vertex of the row.
     pub v: u32,
     /// Direction of the edges in the row. It is ignored if the graph is undirected.
-    pub way: Way,
+    pub way: EdgeDirection,
     /// Number of the block that holds the row.
     pub number: usize,
     /// Positions of the entries in the block.
@@ -93,14 +93,14 @@ impl EdgeWeights {
     }
 
     /// Returns the weights of the edges in a part of a row. `rows` is the half of the adjacency that holds the row.
-    /// Weights that are not stored are computed into `made`.
-    pub fn of<'r>(&self, rows: &'r Catalogue, piece: &RowPiece<'_>, made: &'r mut [u32]) -> &'r [u32] {
+    /// Weights that are not stored are computed into `buffer`.
+    pub fn of<'r>(&self, rows: &'r BlockStore, piece: &RowPiece<'_>, buffer: &'r mut [u32]) -> &'r [u32] {
         if let EdgeWeights::Stored(_) = self {
             return &rows.weights(piece.number)[piece.entries.clone()];
         }
-        let made = &mut made[..piece.neighbours.len()];
-        self.each(piece.v, piece.way, piece.neighbours.iter().zip(&mut *made), |(_, to), weight| *to = weight);
-        made
+        let buffer = &mut buffer[..piece.neighbours.len()];
+        self.each(piece.v, piece.way, piece.neighbours.iter().zip(&mut *buffer), |(_, to), weight| *to = weight);
+        buffer
     }
 
     /// Returns the meaning of the weights, whose type is `kind`.
@@ -115,7 +115,7 @@ impl EdgeWeights {
     pub fn each<'n, T>(
         &self,
         v: u32,
-        way: Way,
+        way: EdgeDirection,
         items: impl Iterator<Item = (&'n u32, T)>,
         mut each: impl FnMut((u32, T), u32),
     ) {
@@ -125,7 +125,7 @@ impl EdgeWeights {
         let own = ids.raw(Vertex(v));
         for (&u, item) in items {
             let other = ids.raw(Vertex(u));
-            let (tail, head) = if way == Way::In { (other, own) } else { (own, other) };
+            let (tail, head) = if way == EdgeDirection::In { (other, own) } else { (own, other) };
             each((u, item), drawn.of(*direction, tail, head));
         }
     }

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 ///
 /// # Errors
 /// [`Error::Validation`] if a sum differs; [`Error::Limit`]; errors of reading; [`Error::Stopped`].
-pub(super) fn agree(edges: &EdgeSource<'_>, results: &Results<'_>, columns: bool, total: u64) -> Result<String> {
-    let ids = if columns { Ids::open(results)? } else { Ids::unlisted(results)? };
+pub(super) fn compare(edges: &EdgeSource<'_>, results: &Results<'_>, columns: bool, total: u64) -> Result<String> {
+    let ids = if columns { Ids::open(results)? } else { Ids::without_columns(results)? };
     let _reserved = results.budget.reserve(16 * results.info.edges, "the edges of the input (16 bytes each)")?;
     let read = results.each_edge(edges, &ids, Vec::new(), |edges, ends| {
         edges.push(ends);

@@ -22,14 +22,14 @@ mod unit;
 use self::unit::{SumsUnit, WeightedEdges};
 use super::sources::{SOURCES, Sources};
 use super::{
-    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent, Verdict,
-    WeightSource,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent,
+    Verdict, WeightSource,
 };
-use crate::algo::sources::Named;
-use crate::comm::agreed;
+use crate::algo::sources::NamedVertex;
+use crate::comm::on_leader;
 use crate::error::{Error, Result};
 use crate::failpoint;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::graph::ids::Vertex;
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use crate::memory::{bytes_of, numbers_of};
@@ -103,7 +103,7 @@ impl Sums {
         mut keep: impl FnMut(&[SumsUnit], &SumsProgress) -> Result<()>,
     ) -> Result<()> {
         let comm = run.comm;
-        let done = agreed(comm, || Ok(progress.done.clone()))?;
+        let done = on_leader(comm, || Ok(progress.done.clone()))?;
         run.progress.resume_at(done.len() as u64);
         let file = graph.degrees()?;
         let ids = match self.weights {
@@ -112,7 +112,7 @@ impl Sums {
         };
         let source =
             WeightedEdges { graph, degrees: file.body_as_u32()?, upper: self.upper, weights: self.weights, ids };
-        let missing: Vec<u64> = (0..graph.catalogue.len() as u64).filter(|unit| !done.contains(unit)).collect();
+        let missing: Vec<u64> = (0..graph.block_store.len() as u64).filter(|unit| !done.contains(unit)).collect();
         for round in missing.chunks(comm.ranks()) {
             let started = Instant::now();
             let mine = round.get(comm.rank()).map(|&number| source.unit(number));
@@ -120,7 +120,7 @@ impl Sums {
             let all = comm.all_gather(bytes_of(&mine.unwrap_or_default()));
             let mut units: Vec<SumsUnit> =
                 all.iter().filter_map(|words| SumsUnit::read(&numbers_of::<u64>(words))).collect();
-            if comm.leads() {
+            if comm.is_leader() {
                 // Each unit of a round gets an equal share of the time of the round.
                 let nanos = started.elapsed().as_nanos() as u64 / round.len() as u64;
                 for unit in &mut units {
@@ -137,7 +137,7 @@ impl Sums {
     }
 
     fn journalled(&self, graph: &Graph, run: &Run<'_>, progress: &mut SumsProgress) -> Result<()> {
-        if !run.comm.leads() {
+        if !run.comm.is_leader() {
             return self.units(graph, run, progress, |_, _| Ok(()));
         }
         let (mut journal, records) = run.units.journal()?;
@@ -154,10 +154,10 @@ impl Sums {
     }
 
     fn checkpointed(&self, graph: &Graph, run: &mut Run<'_>, progress: &mut SumsProgress) -> Result<()> {
-        let rows = graph.catalogue.layout.rows();
+        let rows = graph.block_store.layout.rows();
         let _reserved = run.budget.reserve(8 * rows, "sums of all rows (8 bytes each)")?;
         progress.at_rows = vec![0; rows as usize];
-        let (mut checkpoint, leads) = (run.units.checkpoint(), run.comm.leads());
+        let (mut checkpoint, leads) = (run.units.checkpoint(), run.comm.is_leader());
         if leads && let Some(saved) = checkpoint.load()? {
             match (saved.words(0)?, saved.words(1)?, saved.words(2)?) {
                 (&[total, entries, nanos], done, sums) if sums.len() == progress.at_rows.len() => {
@@ -168,7 +168,7 @@ impl Sums {
                 _ => return Err(saved.other("not sums of this graph")),
             }
         }
-        let total = graph.catalogue.len() as u64;
+        let total = graph.block_store.len() as u64;
         let save = |checkpoint: &mut Checkpoint, progress: &SumsProgress| {
             let done: Vec<u64> = progress.done.iter().copied().collect();
             let head = [progress.total, progress.entries, progress.nanos];
@@ -184,7 +184,7 @@ impl Sums {
             save(&mut checkpoint, progress)?;
         }
         done?;
-        agreed(run.comm, || if run.is_last { self.write(graph, run, &progress.at_rows) } else { Ok(()) })
+        on_leader(run.comm, || if run.is_last { self.write(graph, run, &progress.at_rows) } else { Ok(()) })
     }
 
     fn write(&self, graph: &Graph, run: &mut Run<'_>, sums: &[u64]) -> Result<()> {
@@ -195,8 +195,8 @@ impl Sums {
         let direction = graph.info.direction;
         if direction == Direction::Directed {
             let row = |v: Vertex, way| direction.row(v.0, way) as usize;
-            columns.put("out_u64", 0u64, |v| sums[row(v, Way::Out)])?;
-            return columns.put("in_u64", 0u64, |v| sums[row(v, Way::In)]);
+            columns.put("out_u64", 0u64, |v| sums[row(v, EdgeDirection::Out)])?;
+            return columns.put("in_u64", 0u64, |v| sums[row(v, EdgeDirection::In)]);
         }
         columns.put("degree_u32", 0u32, |v| degrees[v.index()])?;
         columns.put("degree_i32", -1i32, |v| degrees[v.index()] as i32)?;
@@ -208,12 +208,12 @@ impl Sums {
         for (&id, source) in self.sources.0.iter().zip(sources) {
             let next = |v: Vertex| {
                 let of_block = |b: usize| {
-                    let block = graph.catalogue.block(b);
+                    let block = graph.block_store.block(b);
                     let row = |u: u32| u.checked_sub(block.first_row).filter(|&row| (row as usize) < block.rows());
                     let lists = |u: u32, w: u32| row(u).is_some_and(|row| block.row(row as usize).contains(&w));
                     source.is_some_and(|Vertex(source)| lists(v.0, source) || lists(source, v.0))
                 };
-                i32::from((0..graph.catalogue.len()).any(of_block))
+                i32::from((0..graph.block_store.len()).any(of_block))
             };
             run.columns.put_of_source(id, "next", -1i32, None, next)?;
         }
@@ -244,8 +244,8 @@ impl Algorithm for Sums {
         Some(Sums { columns: columns?, upper: upper?, direction: direction?, sources: sources?, weights: weights? })
     }
 
-    fn named(&self) -> Vec<Named> {
-        self.sources.named()
+    fn named_vertices(&self) -> Vec<NamedVertex> {
+        self.sources.named_vertices()
     }
 
     fn needs(&self) -> Needs {
@@ -263,21 +263,22 @@ impl Algorithm for Sums {
         blocks
     }
 
-    fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+    fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
         let rows = graph.direction.rows(graph.vertices);
         let ids =
             if matches!(self.weights, Some(WeightSource::Drawn(_))) { InputIds::bytes(graph.vertices) } else { 0 };
         let host_memory = ids + if self.columns { 8 * rows } else { 0 };
-        let columns = [4, 4, 8, 8, 4, 8].map(|width| crew.format.row_bytes(width, 24) * graph.rows).iter().sum::<u64>();
-        let next = self.sources.0.len() as u64 * crew.format.row_bytes(4, 3) * graph.rows;
-        let trials = u64::from(crew.trials);
+        let columns =
+            [4, 4, 8, 8, 4, 8].map(|width| resources.format.row_bytes(width, 24) * graph.rows).iter().sum::<u64>();
+        let next = self.sources.0.len() as u64 * resources.format.row_bytes(4, 3) * graph.rows;
+        let trials = u64::from(resources.trials);
         let units = 64 * graph.blocks + 8 * rows + 4096;
         Cost {
             host_memory,
             least_host_memory: host_memory,
             disk: if self.columns { columns + next + 4096 * 8 } else { 0 } + units * (trials + 1),
-            exchange: 16 * graph.edges * (crew.ranks as u64 - 1),
-            seconds: f64::from(crew.trials) * graph.edges as f64 * 1e-8,
+            exchange: 16 * graph.edges * (resources.ranks as u64 - 1),
+            seconds: f64::from(resources.trials) * graph.edges as f64 * 1e-8,
             label: "sums".into(),
             ..Cost::default()
         }
@@ -289,7 +290,7 @@ impl Algorithm for Sums {
             true => self.checkpointed(graph, run, &mut progress)?,
             false => self.journalled(graph, run, &mut progress)?,
         }
-        let (total, entries, nanos) = agreed(run.comm, || Ok((progress.total, progress.entries, progress.nanos)))?;
+        let (total, entries, nanos) = on_leader(run.comm, || Ok((progress.total, progress.entries, progress.nanos)))?;
         if entries != graph.stored.edges {
             return Err(Error::Validation(format!("{entries} entries of {} edges", graph.stored.edges)));
         }
@@ -303,7 +304,7 @@ impl Algorithm for Sums {
             }
             Ok(edges) => {
                 let columns = self.columns && results.done;
-                verdict.note("sums", check::agree(edges, results, columns, output.total))
+                verdict.note("sums", check::compare(edges, results, columns, output.total))
             }
             Err(why) => verdict.skip("sums", format!("{why}; so the sums were not checked")),
         }

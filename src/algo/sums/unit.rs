@@ -2,8 +2,8 @@
 
 use crate::algo::WeightSource;
 use crate::error::Result;
-use crate::graph::catalogue::Catalogue;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::block_store::BlockStore;
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::graph::ids::Vertex;
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
@@ -21,13 +21,13 @@ pub(super) struct WeightedEdges<'a> {
 impl WeightedEdges<'_> {
     /// Calls `each` for every edge in row `row` of `half`, with the other end of the edge and the weight. Without
     /// weights, the weight is 1.
-    fn edges(&self, half: &Catalogue, row: u32, mut each: impl FnMut(u32, u64)) {
+    fn edges(&self, half: &BlockStore, row: u32, mut each: impl FnMut(u32, u64)) {
         let direction = self.graph.info.direction;
         match (self.weights, &self.ids) {
             (None, _) => half.row(row).iter().for_each(|&v| each(v, 1)),
             (Some(WeightSource::Drawn(drawn)), Some(ids)) => {
-                let is_out =
-                    direction == Direction::Undirected || direction.row(direction.vertex(row), Way::Out) == row;
+                let is_out = direction == Direction::Undirected
+                    || direction.row(direction.vertex(row), EdgeDirection::Out) == row;
                 let id = |vertex: u32| ids.raw(Vertex(vertex));
                 for &v in half.row(row) {
                     let [a, b] = if is_out { [direction.vertex(row), v] } else { [v, direction.vertex(row)] };
@@ -43,13 +43,13 @@ impl WeightedEdges<'_> {
 
     /// Computes the sums of unit `number`.
     pub(super) fn unit(&self, number: u64) -> Result<SumsUnit> {
-        let block = self.graph.catalogue.block(number as usize);
+        let block = self.graph.block_store.block(number as usize);
         let mut unit = SumsUnit { number, total: 0, nanos: 0, lengths: Vec::new(), at_rows: Vec::new() };
         let direction = self.graph.info.direction;
         let upper = if self.upper { Some(self.graph.upper()?) } else { None };
-        let lower = Some(&self.graph.catalogue).filter(|_| upper.is_none() || self.weights.is_some());
+        let lower = Some(&self.graph.block_store).filter(|_| upper.is_none() || self.weights.is_some());
         let lower = lower.map(|half| (half, if upper.is_some() { 2 } else { 1 }));
-        let halves: Vec<(&Catalogue, u64)> = upper.map(|half| (half, 1)).into_iter().chain(lower).collect();
+        let halves: Vec<(&BlockStore, u64)> = upper.map(|half| (half, 1)).into_iter().chain(lower).collect();
         for row in block.first_row..block.end_row() {
             let mut length = 0;
             for &(half, times) in &halves {

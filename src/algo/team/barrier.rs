@@ -26,7 +26,7 @@ pub struct Barrier {
 }
 
 /// A guard that marks its thread as gone if the guard is dropped during a panic.
-pub struct Attendance<'b>(&'b Barrier);
+pub struct PanicGuard<'b>(&'b Barrier);
 
 impl Barrier {
     /// Makes a barrier for `threads` threads.
@@ -45,8 +45,8 @@ impl Barrier {
     }
 
     /// Returns a guard that reports a panic of this thread, so that the other threads do not wait for it.
-    pub fn attend(&self) -> Attendance<'_> {
-        Attendance(self)
+    pub fn panic_guard(&self) -> PanicGuard<'_> {
+        PanicGuard(self)
     }
 
     /// Waits until all threads have called this function. Afterwards every thread sees what the others wrote before
@@ -106,7 +106,7 @@ impl Barrier {
     }
 }
 
-impl Drop for Attendance<'_> {
+impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.left.store(true, Ordering::SeqCst);
@@ -145,7 +145,7 @@ mod tests {
             let barrier = Barrier::new(threads);
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 team(threads, &|number| {
-                    let _here = barrier.attend();
+                    let _here = barrier.panic_guard();
                     // Gives the other threads time to fall asleep at the barrier.
                     if number == 1 {
                         std::thread::sleep(10 * AWAKE);

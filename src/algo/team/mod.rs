@@ -1,7 +1,7 @@
 //! Teams of threads that work on one task together, and the division of items among them.
 
 pub mod barrier;
-pub mod narrow;
+pub mod serial_policy;
 
 use std::ops::Range;
 use std::sync::OnceLock;

@@ -1,6 +1,6 @@
 //! Strategy `auto`, the fastest one. It uses the engines of `[bfs]`, which take bottom-up steps and exchange bitmaps.
 
-use super::search::{Search, Sent, TraverseLevel, TraverseSearched};
+use super::search::{Search, Traffic, TraverseLevel, TraverseStats};
 use crate::algo::bfs;
 use crate::algo::searches::{Engine, EngineInput};
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::graph::ids::Vertex;
 
 /// Engine of strategy `auto`. It runs the engine of `[bfs]` that fits the devices.
 pub struct Auto<'a> {
-    search: Engine<'a, [u32], bfs::search::BfsSearched>,
+    search: Engine<'a, [u32], bfs::search::BfsStats>,
     /// Whether the job has a single rank, so that nothing is sent.
     is_alone: bool,
 }
@@ -24,10 +24,9 @@ impl<'a> Auto<'a> {
     }
 }
 
-impl Search<[u32], TraverseSearched> for Auto<'_> {
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<TraverseSearched> {
-        let bfs::search::BfsSearched { reached, depth, seconds, exchanged, levels } =
-            self.search.search(root, parents)?;
+impl Search<[u32], TraverseStats> for Auto<'_> {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<TraverseStats> {
+        let bfs::search::BfsStats { reached, depth, seconds, exchanged, levels } = self.search.search(root, parents)?;
         let none = self.is_alone.then_some(0);
         let level = |level: &bfs::search::BfsLevel| TraverseLevel {
             frontier: level.frontier,
@@ -38,16 +37,16 @@ impl Search<[u32], TraverseSearched> for Auto<'_> {
             seconds: level.seconds,
         };
         let levels: Vec<TraverseLevel> = levels.iter().map(level).collect();
-        Ok(TraverseSearched {
+        Ok(TraverseStats {
             reached,
             depth,
             seconds,
             compute_seconds: (seconds - exchanged.seconds).max(0.0),
             communication_seconds: exchanged.seconds,
             expanded: levels.iter().map(|level| level.expanded).sum(),
-            sent: Sent { sent_bytes: exchanged.sent_bytes, unpruned_bytes: exchanged.sent_bytes, pruned: 0 },
+            sent: Traffic { sent_bytes: exchanged.sent_bytes, unpruned_bytes: exchanged.sent_bytes, pruned: 0 },
             levels,
-            ..TraverseSearched::default()
+            ..TraverseStats::default()
         })
     }
 

@@ -6,7 +6,7 @@ use super::{cpu, exchange, gpu};
 use crate::algo::bfs;
 use crate::algo::searches::SearchCost;
 use crate::algo::searches::ranks::VertexOwnership;
-use crate::algo::{Crew, GraphSize};
+use crate::algo::{GraphSize, RankResources};
 
 /// Time of one thread per row entry, in nanoseconds.
 const ENTRY: f64 = 6.0;
@@ -19,25 +19,25 @@ const PAIR: u64 = 8;
 const LEFT: u64 = 8;
 
 /// Returns the estimated cost of the searches of `table` on a graph of size `graph`.
-pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
+pub(super) fn of(table: &Traverse, graph: &GraphSize<'_>, resources: &RankResources) -> SearchCost {
     let label = format!("traverse {}", table.strategy.name());
     if table.strategy == Strategy::Auto {
-        return bfs::cost::of(&label, graph, crew);
+        return bfs::cost::of(&label, graph, resources);
     }
     let entries = graph.entries();
-    let [own, own_entries] = own(table, graph, crew.ranks);
-    let links = exchange::bytes(crew.ranks, crew.nodes);
-    let bytes = match crew.on_gpu {
-        true => gpu::host_bytes(own, own_entries, crew.ranks, crew.gpu_memory),
-        false => cpu::bytes(&ownership(table, graph, crew.ranks), entries, crew.threads),
+    let [own, own_entries] = own(table, graph, resources.ranks);
+    let links = exchange::bytes(resources.ranks, resources.nodes);
+    let bytes = match resources.on_gpu {
+        true => gpu::host_bytes(own, own_entries, resources.ranks, resources.gpu_memory),
+        false => cpu::bytes(&ownership(table, graph, resources.ranks), entries, resources.threads),
     };
     let bytes = bytes.map(|bytes| bytes + links);
     let candidates = if table.strategy == Strategy::Atomic { entries } else { entries / LEFT };
-    let others = crew.ranks as u64 - 1;
-    let sent = (PAIR * candidates + 4 * graph.vertices) * others / crew.ranks as u64;
-    let each = match crew.on_gpu {
-        true => ENTRY_ON_GPU * entries as f64 / crew.ranks as f64,
-        false => ENTRY * entries as f64 / crew.all_threads(),
+    let others = resources.ranks as u64 - 1;
+    let sent = (PAIR * candidates + 4 * graph.vertices) * others / resources.ranks as u64;
+    let each = match resources.on_gpu {
+        true => ENTRY_ON_GPU * entries as f64 / resources.ranks as f64,
+        false => ENTRY * entries as f64 / resources.all_threads(),
     };
     SearchCost { bytes, file: 0, cached: graph.rows_bytes(false), sent, nanoseconds: [0.0, each], label }
 }

@@ -5,9 +5,9 @@ use super::cpu::CpuLevels;
 use super::exchange;
 use super::gpu::GpuLevels;
 use super::options::{Strategy, Traverse};
-use super::search::TraverseSearched;
+use super::search::TraverseStats;
 use super::walk::Traversal;
-use crate::algo::Chosen;
+use crate::algo::ChosenDevice;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::searches::{Engine, EngineInput};
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 /// # Errors
 /// [`Error::Limit`], [`Error::Lost`], errors of the graph; [`Error::Usage`] if there are too many vertices for 32-bit
 /// keys.
-pub(super) fn choose<'a>(table: &Traverse, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], TraverseSearched>> {
+pub(super) fn choose<'a>(table: &Traverse, input: EngineInput<'a, '_>) -> Result<Engine<'a, [u32], TraverseStats>> {
     if table.strategy == Strategy::Auto {
         return Ok(Box::new(Auto::new(input)?));
     }
@@ -36,13 +36,13 @@ pub(super) fn choose<'a>(table: &Traverse, input: EngineInput<'a, '_>) -> Result
     let on_cpu = || CpuLevels::new(input, ownership, table.strategy);
     let on_gpu = |lease| GpuLevels::new(input, ownership, table.strategy, lease);
     match run.devices.choose(true, on_gpu, on_cpu)? {
-        Chosen::Cpu(levels) => Ok(Box::new(Traversal::new(comm, ownership, levels, run.budget)?)),
-        Chosen::Gpu(mut levels) => {
+        ChosenDevice::Cpu(levels) => Ok(Box::new(Traversal::new(comm, ownership, levels, run.budget)?)),
+        ChosenDevice::Gpu(mut levels) => {
             levels.join(run.devices.peers);
             levels.keep_within(run.budget.free().saturating_sub(spare));
             Ok(Box::new(Traversal::new(comm, ownership, levels, run.budget)?))
         }
         // A rank without a GPU still owns vertices.
-        Chosen::Nothing => Ok(Box::new(Traversal::new(comm, ownership, on_cpu()?, run.budget)?)),
+        ChosenDevice::Nothing => Ok(Box::new(Traversal::new(comm, ownership, on_cpu()?, run.budget)?)),
     }
 }

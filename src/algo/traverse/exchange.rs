@@ -2,7 +2,7 @@
 //! sums of each level to all ranks, and parents to rank 0.
 
 use super::levels::{BATCH, Frontier, Levels, lap};
-use super::search::{Sent, StepTimes};
+use super::search::{StepTimes, Traffic};
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -39,17 +39,17 @@ impl CandidateExchange {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn meet(&mut self) -> Result<()> {
+    pub fn barrier(&mut self) -> Result<()> {
         // A rank that has waited for long may be asleep when the last rank arrives. At the second barrier all ranks are
         // awake.
-        self.ranks.wait_for_all()?;
-        self.ranks.wait_for_all()
+        self.ranks.barrier()?;
+        self.ranks.barrier()
     }
 
     /// Waits for all ranks within a step. Collective: all ranks must call it.
     fn wait(&mut self, steps: &mut StepTimes) -> Result<()> {
         let mut lapped = Instant::now();
-        self.ranks.wait_for_all()?;
+        self.ranks.barrier()?;
         lap(&mut lapped, &mut steps.waiting);
         Ok(())
     }
@@ -69,13 +69,13 @@ impl CandidateExchange {
     ) -> Result<()> {
         let (here, ranks) = (self.ranks.ownership.rank, self.ranks.ownership.ranks);
         if ranks > 1 && levels.pulls() {
-            levels.settle(steps)?;
+            levels.synchronize(steps)?;
             self.wait(steps)?;
             levels.pull()?;
             if !is_last {
                 // The next piece overwrites the pairs of this one. After the last piece, the ranks wait for each other
                 // when they add up the sums of the level.
-                levels.settle(steps)?;
+                levels.synchronize(steps)?;
                 self.wait(steps)?;
             }
             return Ok(());
@@ -123,14 +123,14 @@ impl CandidateExchange {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn sum(&mut self, own: Frontier, sent: Sent, steps: &mut StepTimes) -> Result<(Frontier, u64, Sent)> {
+    pub fn sum(&mut self, own: Frontier, sent: Traffic, steps: &mut StepTimes) -> Result<(Frontier, u64, Traffic)> {
         let mut lapped = Instant::now();
-        let Sent { pruned, sent_bytes, unpruned_bytes } = sent;
+        let Traffic { pruned, sent_bytes, unpruned_bytes } = sent;
         let reported = self.ranks.rounds.gather([own.vertices, own.edges, pruned, sent_bytes, unpruned_bytes, 0, 0])?;
         lap(&mut lapped, &mut steps.waiting);
         let sum = |which: usize| reported.iter().map(|of_rank| of_rank[which]).sum();
         let most = reported.iter().map(|of_rank| of_rank[1]).max().unwrap_or(0);
-        let sent = Sent { pruned: sum(2), sent_bytes: sum(3), unpruned_bytes: sum(4) };
+        let sent = Traffic { pruned: sum(2), sent_bytes: sum(3), unpruned_bytes: sum(4) };
         Ok((Frontier { vertices: sum(0), edges: sum(1) }, most, sent))
     }
 

@@ -1,6 +1,6 @@
 //! The trait [`Levels`]: one rank's part in a search level by level. CPUs and GPUs implement it.
 
-use super::search::{Sent, StepTimes};
+use super::search::{StepTimes, Traffic};
 use crate::error::Result;
 use std::ops::Range;
 use std::time::Instant;
@@ -56,7 +56,7 @@ pub trait Levels {
     ///
     /// # Errors
     /// Errors of the device.
-    fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Sent)>;
+    fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Traffic)>;
 
     /// Returns the parents of the vertices that this rank owns, in order.
     ///
@@ -65,7 +65,7 @@ pub trait Levels {
     fn parents(&mut self) -> Result<&[u32]>;
 
     /// Returns the maximum number of candidates of a piece.
-    fn room(&self) -> u64;
+    fn piece_capacity(&self) -> u64;
 
     /// Returns how many pairs are copied to the host for a piece of `piece` candidates.
     fn host_pairs(&self, piece: u64) -> u64 {
@@ -87,7 +87,7 @@ pub trait Levels {
     ///
     /// # Errors
     /// Errors of the device.
-    fn settle(&mut self, _: &mut StepTimes) -> Result<()> {
+    fn synchronize(&mut self, _: &mut StepTimes) -> Result<()> {
         Ok(())
     }
 

@@ -1,11 +1,11 @@
 //! Details of `[traverse]` searches, for the report.
 
-use super::search::{RankTimes, StepTimes, TraverseLevel, TraverseSearched};
+use super::search::{RankTimes, StepTimes, TraverseLevel, TraverseStats};
 use crate::algo::searches::results::{LevelFigures, SourceDetails, Speed};
-use crate::algo::searches::tree::LevelSearched;
+use crate::algo::searches::tree::LevelStats;
 use serde::{Deserialize, Serialize};
 
-/// Details of the search from one source, as in [`TraverseSearched`].
+/// Details of the search from one source, as in [`TraverseStats`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraverseDetails {
     /// Duration in seconds.
@@ -52,11 +52,11 @@ impl SourceDetails for TraverseDetails {
     }
 }
 
-impl LevelSearched for TraverseSearched {
+impl LevelStats for TraverseStats {
     type Details = TraverseDetails;
 
-    fn alone() -> TraverseSearched {
-        TraverseSearched { reached: 1, ..TraverseSearched::default() }
+    fn isolated() -> TraverseStats {
+        TraverseStats { reached: 1, ..TraverseStats::default() }
     }
 
     fn reached_and_depth(&self) -> (u64, u64) {
@@ -69,7 +69,7 @@ impl LevelSearched for TraverseSearched {
 
     fn details(mut self, Speed { seconds, teps }: Speed, levels: usize) -> TraverseDetails {
         self.levels.truncate(levels);
-        let TraverseSearched { compute_seconds, communication_seconds, expanded, sent, steps, levels, .. } = self;
+        let TraverseStats { compute_seconds, communication_seconds, expanded, sent, steps, levels, .. } = self;
         TraverseDetails {
             seconds,
             teps,

@@ -7,7 +7,7 @@ pub use crate::algo::searches::{NONE, Search};
 
 /// Statistics of one search: its levels, its duration and its traffic.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct TraverseSearched {
+pub struct TraverseStats {
     /// Number of vertices reached, including the root.
     pub reached: u64,
     /// Level of the vertices that are farthest from the root.
@@ -24,7 +24,7 @@ pub struct TraverseSearched {
     /// Number of row entries (neighbours) checked.
     pub expanded: u64,
     /// Traffic between ranks in all levels, including levels that `levels` leaves out.
-    pub sent: Sent,
+    pub sent: Traffic,
     /// The first 1000 levels, in order. The first of them is the root alone.
     pub levels: Vec<TraverseLevel>,
     /// Seconds of each kind of step, averaged over ranks. `None` if steps are not measured separately.
@@ -33,7 +33,7 @@ pub struct TraverseSearched {
     pub ranks: Vec<RankTimes>,
 }
 
-impl TraverseSearched {
+impl TraverseStats {
     /// Adds the next level to the totals. Also adds it to the list of levels, unless the list is full.
     pub fn note(&mut self, level: TraverseLevel) {
         self.depth += u64::from(self.reached > 0);
@@ -73,13 +73,13 @@ pub struct TraverseLevel {
     /// Number of row entries (neighbours) checked. Only strategy `auto` also checks neighbours of other vertices than
     /// the frontier's.
     pub expanded: u64,
-    /// Value of [`Sent::pruned`] for this level; `None` if it is not measured by level.
+    /// Value of [`Traffic::pruned`] for this level; `None` if it is not measured by level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pruned: Option<u64>,
-    /// Value of [`Sent::sent_bytes`] for this level; `None` if it is not measured by level.
+    /// Value of [`Traffic::sent_bytes`] for this level; `None` if it is not measured by level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent_bytes: Option<u64>,
-    /// Value of [`Sent::unpruned_bytes`] for this level; `None` if it is not measured by level.
+    /// Value of [`Traffic::unpruned_bytes`] for this level; `None` if it is not measured by level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpruned_bytes: Option<u64>,
     /// Duration of the step in seconds.
@@ -88,7 +88,7 @@ pub struct TraverseLevel {
 
 /// Traffic of one or more steps, summed over all ranks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sent {
+pub struct Traffic {
     /// Number of candidates (neighbours of the frontier) that were dropped as repeats before anything was sent.
     pub pruned: u64,
     /// Number of bytes that ranks sent to others.
@@ -97,7 +97,7 @@ pub struct Sent {
     pub unpruned_bytes: u64,
 }
 
-impl Sent {
+impl Traffic {
     /// Size in bytes of a pair (a vertex and its parent).
     const PAIR: u64 = 8;
 
@@ -105,8 +105,8 @@ impl Sent {
     /// vertices of other ranks before repeats were dropped.
     pub fn add(&mut self, pruned: u64, pairs: u64, unpruned: u64) {
         self.pruned += pruned;
-        self.sent_bytes += Sent::PAIR * pairs;
-        self.unpruned_bytes += Sent::PAIR * unpruned;
+        self.sent_bytes += Traffic::PAIR * pairs;
+        self.unpruned_bytes += Traffic::PAIR * unpruned;
     }
 }
 
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn times_are_those_of_the_rank_that_computes_longest() {
         let [first, second] = [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0], [2.0, 3.0, 3.0, 4.0, 1.0, 0.5, 9.0, 0.0]];
-        let mut searched = TraverseSearched::default();
+        let mut searched = TraverseStats::default();
         searched.time(&[StepTimes::of(first), StepTimes::of(second)]);
         assert_eq!((searched.compute_seconds, searched.communication_seconds), (21.0, 1.5));
         assert_eq!(searched.waiting_seconds, 0.5);

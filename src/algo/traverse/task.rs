@@ -1,11 +1,11 @@
 //! Connects the table `[traverse]` to the driver of searches.
 
 use super::options::{KEYS, OWNER, STRATEGY, Strategy};
-use super::search::TraverseSearched;
+use super::search::TraverseStats;
 use super::{Traverse, cost, engine, gpu};
 use crate::algo::bfs;
 use crate::algo::searches::{EngineInput, EngineOf, Options, SearchCost, SearchTable};
-use crate::algo::{Crew, GraphSize};
+use crate::algo::{GraphSize, RankResources};
 use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
@@ -18,7 +18,7 @@ impl SearchTable for Traverse {
     const KEYS: &'static [&'static dyn AnyKey] = KEYS;
 
     type Tree = Buffer<u32>;
-    type Searched = TraverseSearched;
+    type Stats = TraverseStats;
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Traverse> {
         let options = Options::parse(table, diagnostics);
@@ -49,8 +49,8 @@ impl SearchTable for Traverse {
         self.strategy == Strategy::Auto && bfs::gpu::least_bytes(vertices, edges, Direction::Undirected) <= bytes
     }
 
-    fn search_cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> SearchCost {
-        cost::of(self, graph, crew)
+    fn search_cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> SearchCost {
+        cost::of(self, graph, resources)
     }
 
     fn engine<'a>(&self, input: EngineInput<'a, '_>) -> Result<EngineOf<'a, Traverse>> {

@@ -3,7 +3,7 @@
 
 use super::exchange::CandidateExchange;
 use super::levels::{Frontier, Levels, lap};
-use super::search::{Search, Sent, StepTimes, TraverseLevel, TraverseSearched};
+use super::search::{Search, StepTimes, Traffic, TraverseLevel, TraverseStats};
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
@@ -31,16 +31,16 @@ impl<L: Levels> Traversal<L> {
     /// [`Error::Limit`].
     pub fn new(comm: &Comm, ownership: VertexOwnership, levels: L, budget: &Budget) -> Result<Traversal<L>> {
         let mut exchange = CandidateExchange::open(comm, ownership, budget)?;
-        let mut piece = [levels.room()];
+        let mut piece = [levels.piece_capacity()];
         comm.all_min(&mut piece);
         let mut pairs = budget.zeroed(levels.host_pairs(piece[0]) as usize, "candidates of a level (8 bytes each)")?;
         // Touch the memory now, so that page faults do not count as search time.
         populate(&mut pairs);
         let on_gpus = comm.any(levels.is_on_gpu());
         if on_gpus {
-            exchange.ranks.rounds.stay_awake();
+            exchange.ranks.rounds.poll_longer();
         }
-        if on_gpus && comm.ranks() > 1 && comm.leads() && !levels.pulls() {
+        if on_gpus && comm.ranks() > 1 && comm.is_leader() && !levels.pulls() {
             tracing::info!("ranks send by way of the host: not all have GPUs of one machine that reach each other");
         }
         tracing::debug!(piece = piece[0], pulls = levels.pulls(), "ready to traverse");
@@ -57,16 +57,16 @@ impl<L: Levels> Traversal<L> {
         let (ownership, mut steps) = (self.ownership, StepTimes::default());
         let last = ownership.len().checked_sub(1);
         // A rank without vertices begins from a vertex of another rank, so its frontier is empty.
-        let root = last.map_or(0, |place| ownership.vertex(place as u32));
+        let root = last.map_or(0, |local_index| ownership.vertex(local_index as u32));
         let own = self.levels.begin(root)?;
-        let (all, most, _) = self.exchange.sum(own, Sent::default(), &mut steps)?;
+        let (all, most, _) = self.exchange.sum(own, Traffic::default(), &mut steps)?;
         self.levels.step(all)?;
         self.step(own, most, &mut steps).map(drop)
     }
 
     /// Takes the step from one level to the next. `most` is an upper bound of each rank's number of edges in this
     /// level. Returns this rank's part of the next frontier, and the rank's traffic.
-    fn step(&mut self, own: Frontier, most: u64, steps: &mut StepTimes) -> Result<(Frontier, Sent)> {
+    fn step(&mut self, own: Frontier, most: u64, steps: &mut StepTimes) -> Result<(Frontier, Traffic)> {
         failpoint::hit("traverse.level").map_err(|e| Error::internal("traverse a level", e))?;
         for first in (0..most).step_by(self.piece as usize) {
             let end = first + self.piece;
@@ -78,20 +78,20 @@ impl<L: Levels> Traversal<L> {
     }
 }
 
-impl<L: Levels> Search<[u32], TraverseSearched> for Traversal<L> {
-    fn search(&mut self, Vertex(root): Vertex, parents: &mut [u32]) -> Result<TraverseSearched> {
-        let (mut searched, mut steps) = (TraverseSearched::default(), StepTimes::default());
+impl<L: Levels> Search<[u32], TraverseStats> for Traversal<L> {
+    fn search(&mut self, Vertex(root): Vertex, parents: &mut [u32]) -> Result<TraverseStats> {
+        let (mut searched, mut steps) = (TraverseStats::default(), StepTimes::default());
         let mut own = self.levels.begin(root)?;
-        self.exchange.meet()?;
+        self.exchange.barrier()?;
         let started = Instant::now();
-        let (mut all, mut most, _) = self.exchange.sum(own, Sent::default(), &mut steps)?;
+        let (mut all, mut most, _) = self.exchange.sum(own, Traffic::default(), &mut steps)?;
         while all.vertices > 0 {
             let mut lapped = Instant::now();
             self.levels.step(all)?;
             let (next, sent) = self.step(own, most, &mut steps)?;
             signals::check()?;
             let (next_all, next_most, sent) = self.exchange.sum(next, sent, &mut steps)?;
-            let Sent { pruned, sent_bytes, unpruned_bytes } = sent;
+            let Traffic { pruned, sent_bytes, unpruned_bytes } = sent;
             let mut level = TraverseLevel {
                 frontier: all.vertices,
                 expanded: all.edges,

@@ -9,7 +9,7 @@ use crate::algo::triangle::Triangle;
 use crate::algo::triangle::driver::RESULT_BYTES;
 use crate::algo::triangle::work::ExpectedWork;
 use crate::algo::triangle::{Counter, Settings, units};
-use crate::algo::{Cost, Crew, GraphSize};
+use crate::algo::{Cost, GraphSize, RankResources};
 use crate::store::journal::Record;
 
 /// Nanoseconds of one thread: per edge, per 512-bit word of adjacency bits of hubs (the vertices of highest degree),
@@ -33,26 +33,27 @@ const PROBES_ON_GPU: f64 = 5.2e11;
 const PAGE: u64 = 4096;
 
 /// Returns the cost of triangle counting with the options `table` on a graph of this size.
-pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
+pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let per_vertex = table.per_vertex;
-    let [host_memory, least_host_memory] = host_memory(graph, crew, per_vertex);
-    let trials = u64::from(crew.trials);
+    let [host_memory, least_host_memory] = host_memory(graph, resources, per_vertex);
+    let trials = u64::from(resources.trials);
     let units = units::total(graph.blocks as usize);
     let (results, records) = match per_vertex {
         // Disk space for one checkpoint per trial, and for one that is being written.
-        true => (results(graph, crew) + (8 * (graph.vertices + units) + PAGE) * (trials + 1), 0),
+        true => (results(graph, resources) + (8 * (graph.vertices + units) + PAGE) * (trials + 1), 0),
         false => (0, Record::bytes(RESULT_BYTES) * units * trials),
     };
     // Each rank receives its share of the counts from all ranks, and sends their sum to the leader.
-    let gathered = if per_vertex && crew.ranks > 1 { trials * 8 * graph.vertices * crew.ranks as u64 } else { 0 };
+    let gathered =
+        if per_vertex && resources.ranks > 1 { trials * 8 * graph.vertices * resources.ranks as u64 } else { 0 };
     let work = ExpectedWork::of(graph.degrees);
-    let each = counting(&work, crew) + if per_vertex { corners(&work, graph.rows, crew) } else { 0.0 };
+    let each = counting(&work, resources) + if per_vertex { corners(&work, graph.rows, resources) } else { 0.0 };
     Cost {
         host_memory,
         least_host_memory,
         disk: results + records,
         exchange: gathered,
-        seconds: f64::from(crew.trials) * each,
+        seconds: f64::from(resources.trials) * each,
         label: if per_vertex { "triangle per vertex" } else { "triangle" }.into(),
         ..Cost::default()
     }
@@ -60,43 +61,43 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
 
 /// Returns the host memory in bytes for the fastest settings, and the least that works. With a GPU, both numbers are
 /// only the bytes of the counts per vertex.
-fn host_memory(graph: &GraphSize<'_>, crew: &Crew, per_vertex: bool) -> [u64; 2] {
+fn host_memory(graph: &GraphSize<'_>, resources: &RankResources, per_vertex: bool) -> [u64; 2] {
     let GraphSize { vertices, edges, longest_row, .. } = *graph;
     let counts = if per_vertex { 8 * vertices } else { 0 };
-    if crew.on_gpu {
+    if resources.on_gpu {
         return [counts; 2];
     }
-    [crew.free.saturating_sub(counts), 0].map(|free| {
-        let settings = Settings::within(crew.threads, edges, vertices, longest_row, free);
+    [resources.free.saturating_sub(counts), 0].map(|free| {
+        let settings = Settings::within(resources.threads, edges, vertices, longest_row, free);
         counts + Counter::scratch_bytes(&settings, vertices, longest_row)
     })
 }
 
 /// Returns the bytes of the columns `triangles`, `degree` and `clustering`, and of the ids if they are sparse.
-fn results(graph: &GraphSize<'_>, crew: &Crew) -> u64 {
-    let columns = 2 * crew.format.row_bytes(8, 20) + crew.format.row_bytes(4, 10);
+fn results(graph: &GraphSize<'_>, resources: &RankResources) -> u64 {
+    let columns = 2 * resources.format.row_bytes(8, 20) + resources.format.row_bytes(4, 10);
     let row = columns + if graph.sparse { 8 } else { 0 };
     row * graph.rows + 4 * PAGE
 }
 
 /// Returns the estimated seconds of one trial without counts per vertex.
-pub(super) fn counting(work: &ExpectedWork, crew: &Crew) -> f64 {
-    if crew.on_gpu {
-        return work.wedges / PROBES_ON_GPU / crew.ranks as f64;
+pub(super) fn counting(work: &ExpectedWork, resources: &RankResources) -> f64 {
+    if resources.on_gpu {
+        return work.wedges / PROBES_ON_GPU / resources.ranks as f64;
     }
-    (EDGE * work.edges + CHUNK * work.chunks + LOOKUP * work.lookups) / 1e9 / crew.all_threads()
+    (EDGE * work.edges + CHUNK * work.chunks + LOOKUP * work.lookups) / 1e9 / resources.all_threads()
 }
 
 /// Returns the seconds that counting per vertex adds to one trial, including writing results in `rows` rows. On a GPU
 /// the counts themselves take almost no time.
-pub(super) fn corners(work: &ExpectedWork, rows: u64, crew: &Crew) -> f64 {
+pub(super) fn corners(work: &ExpectedWork, rows: u64, resources: &RankResources) -> f64 {
     let results = ROW * rows as f64 / 1e9;
-    if crew.on_gpu {
+    if resources.on_gpu {
         return results;
     }
     let corner = CORNER + CORNER_DOUBLING * (work.vertices / CORNER_VERTICES).log2().max(0.0);
     let others = HUB_CORNERS * work.hub_edges + OTHER_CORNERS * (work.edges - work.hub_edges);
-    results + (work.triangles * corner + others) / 1e9 / crew.all_threads()
+    results + (work.triangles * corner + others) / 1e9 / resources.all_threads()
 }
 
 #[cfg(test)]
@@ -110,8 +111,8 @@ mod tests {
         ExpectedWork::of(&likely::degrees(edge_factor << scale, 1 << scale, likely::GRAPH500))
     }
 
-    fn crew(ranks: usize, threads: usize, on_gpu: bool) -> Crew {
-        Crew {
+    fn resources(ranks: usize, threads: usize, on_gpu: bool) -> RankResources {
+        RankResources {
             ranks,
             nodes: 1,
             threads,
@@ -128,7 +129,7 @@ mod tests {
     /// differ by as much as the tolerance.
     #[test]
     fn a_cpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
-        let one = crew(1, 1, false);
+        let one = resources(1, 1, false);
         // Scale, edges per vertex, seconds of counting, and seconds of counting per vertex.
         for (scale, edge_factor, counted, per_vertex) in [
             (18, 16, 0.22, 0.58),
@@ -151,7 +152,7 @@ mod tests {
     #[test]
     fn a_gpu_takes_as_long_as_was_measured_within_a_factor_of_two() {
         for (scale, edge_factor, seconds) in [(29, 10, 2.64), (26, 16, 0.34), (22, 16, 0.0146)] {
-            let said = counting(&graph500(scale, edge_factor), &crew(1, 16, true));
+            let said = counting(&graph500(scale, edge_factor), &resources(1, 16, true));
             assert!((0.5..=2.0).contains(&(said / seconds)), "{scale}: {said} planned, {seconds} measured");
         }
     }
@@ -160,7 +161,8 @@ mod tests {
     fn ranks_divide_counting() {
         let work = graph500(24, 64);
         for gpu in [false, true] {
-            let seconds = |ranks| counting(&work, &crew(ranks, 3, gpu)) + corners(&work, 0, &crew(ranks, 3, gpu));
+            let seconds =
+                |ranks| counting(&work, &resources(ranks, 3, gpu)) + corners(&work, 0, &resources(ranks, 3, gpu));
             assert!((seconds(1) / seconds(8) - 8.0).abs() < 1e-9);
         }
     }
@@ -183,11 +185,14 @@ mod tests {
             reading: 0,
             degrees: &degrees,
         };
-        let crew = crew(1, 2, false);
-        let [total, corners] = [false, true].map(|per_vertex| of(&Triangle { per_vertex }, &graph, &crew));
+        let resources = resources(1, 2, false);
+        let [total, corners] = [false, true].map(|per_vertex| of(&Triangle { per_vertex }, &graph, &resources));
         assert_eq!(corners.least_host_memory - total.least_host_memory, 8 * 60_000);
         assert!(corners.disk >= 16 * 65_536 + 2 * 8 * 60_000 && total.disk == 6 * Record::bytes(24));
-        assert!(of(&Triangle { per_vertex: false }, &graph, &Crew { trials: 3, ..crew }).disk == 3 * total.disk);
+        assert!(
+            of(&Triangle { per_vertex: false }, &graph, &RankResources { trials: 3, ..resources }).disk
+                == 3 * total.disk
+        );
         assert!(corners.seconds > total.seconds);
     }
 }

@@ -6,8 +6,8 @@ use crate::algo::triangle::gpu::Gpu;
 use crate::algo::triangle::output::PairTimes;
 use crate::algo::triangle::units::{self, Backend, Stop, Sum};
 use crate::algo::triangle::work_queue::WorkQueue;
-use crate::algo::{Chosen, Run};
-use crate::comm::agreed;
+use crate::algo::{ChosenDevice, Run};
+use crate::comm::on_leader;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::prepare::prepared::Graph;
@@ -29,21 +29,21 @@ pub(super) const RESULT_BYTES: u64 = 24;
 /// Errors of counting and of the disk.
 pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<(Sum, f64, PairTimes)> {
     let comm = run.comm;
-    let (mut book, done) = match comm.leads() {
-        true => UnitBook::open(run, graph.catalogue.len()).map(|(book, done)| (Some(book), done))?,
+    let (mut book, done) = match comm.is_leader() {
+        true => UnitJournal::open(run, graph.block_store.len()).map(|(book, done)| (Some(book), done))?,
         false => (None, Vec::new()),
     };
-    let done: HashSet<u64> = agreed(comm, || Ok(done))?.into_iter().collect();
+    let done: HashSet<u64> = on_leader(comm, || Ok(done))?.into_iter().collect();
     let stop = signals::stop_requested;
     let mut counter = counter(graph, run, None, &stop)?;
-    let queue = WorkQueue { comm, graph: &graph.catalogue, done: &done };
+    let queue = WorkQueue { comm, graph: &graph.block_store, done: &done };
     let keep = &mut |units: &[(u64, PairCount)]| book.as_mut().map_or(Ok(()), |book| book.keep(units));
     let counted = queue.count(counter.as_deref_mut(), keep, None);
     drop(counter);
     let sum = book.map_or(Ok(None), |book| book.close().map(Some));
     counted?;
-    let (sum, blocks) = (sum?, graph.catalogue.len());
-    agreed(comm, || {
+    let (sum, blocks) = (sum?, graph.block_store.len());
+    on_leader(comm, || {
         let (sum, seconds, units, pairs) = sum.ok_or_else(|| Error::internal("sum up", "the leader has no book"))?;
         match units::total(blocks) {
             all if units == all => Ok((sum, seconds, pairs)),
@@ -63,25 +63,25 @@ pub(super) fn counter<'a>(
     per_vertex: Option<&'a [AtomicU64]>,
     stop: Stop<'a>,
 ) -> Result<Option<Box<dyn Backend + 'a>>> {
-    let (blocks, vertices, devices) = (&graph.catalogue, graph.info.connected, run.devices);
+    let (blocks, vertices, devices) = (&graph.block_store, graph.info.connected, run.devices);
     let gpu = |lease| Gpu::new(blocks, vertices, lease, per_vertex, stop);
     let cpu = || Cpu::new(blocks, vertices, run.threads, run.budget, per_vertex, stop);
     Ok(match devices.choose(blocks.is_local(), gpu, cpu)? {
-        Chosen::Gpu(mut gpu) => {
-            gpu.meet(blocks, vertices, devices.peers.reachable())?;
+        ChosenDevice::Gpu(mut gpu) => {
+            gpu.place_blocks(blocks, vertices, devices.peers.reachable())?;
             Some(Box::new(gpu))
         }
-        Chosen::Cpu(mut cpu) => {
+        ChosenDevice::Cpu(mut cpu) => {
             // All ranks use the same resident fronts.
             run.comm.all_min(std::slice::from_mut(cpu.resident()));
             Some(Box::new(cpu))
         }
-        Chosen::Nothing => None,
+        ChosenDevice::Nothing => None,
     })
 }
 
 /// The journal of a count, and the sums over the units in it.
-struct UnitBook<'a> {
+struct UnitJournal<'a> {
     journal: Journal,
     folder: PathBuf,
     sum: Sum,
@@ -92,7 +92,7 @@ struct UnitBook<'a> {
     progress: &'a StageProgress,
 }
 
-impl<'a> UnitBook<'a> {
+impl<'a> UnitJournal<'a> {
     /// Opens the journal. Returns it with the sums over its units, and the numbers of these units.
     fn open(run: &Run<'a>, blocks: usize) -> Result<(Self, Vec<u64>)> {
         let (journal, records) = run.units.journal()?;
@@ -107,7 +107,10 @@ impl<'a> UnitBook<'a> {
         run.progress.resume_at(records.len() as u64);
         let done: Vec<u64> = records.iter().map(|record| record.unit).collect();
         let (units, folder) = (done.len() as u64, run.units.folder.to_owned());
-        Ok((UnitBook { journal, folder, sum, nanos, units, pairs, last: Instant::now(), progress: run.progress }, done))
+        Ok((
+            UnitJournal { journal, folder, sum, nanos, units, pairs, last: Instant::now(), progress: run.progress },
+            done,
+        ))
     }
 
     fn keep(&mut self, units: &[(u64, PairCount)]) -> Result<()> {

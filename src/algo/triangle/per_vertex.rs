@@ -9,8 +9,8 @@ use crate::algo::triangle::PairCount;
 use crate::algo::triangle::driver::counter;
 use crate::algo::triangle::output::{Clustering, coefficient};
 use crate::algo::triangle::units::{self, Sum};
-use crate::algo::triangle::work_queue::{Between, RankBarrier, WorkQueue};
-use crate::comm::{Comm, agreed};
+use crate::algo::triangle::work_queue::{BetweenGroups, RankBarrier, WorkQueue};
+use crate::comm::{Comm, on_leader};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::ids::Vertex;
@@ -68,21 +68,21 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
     let (comm, progress) = (run.comm, run.progress);
     let vertices = graph.info.connected as usize;
     let counts: Buffer<AtomicU64> = run.budget.zeroed(vertices, "counts of all vertices (8 bytes each)")?;
-    let mut book = VertexBook {
+    let mut book = VertexCheckpoint {
         checkpoint: run.units.checkpoint(),
         sum: Sum::default(),
         nanos: 0,
         done: HashSet::new(),
-        total: units::total(graph.catalogue.len()),
+        total: units::total(graph.block_store.len()),
     };
-    if comm.leads() {
+    if comm.is_leader() {
         book.load(&counts)?;
         progress.resume_at(book.done.len() as u64);
     }
-    let done = agreed(comm, || Ok(book.done.clone()))?;
+    let done = on_leader(comm, || Ok(book.done.clone()))?;
 
-    let asked = OnceLock::new();
-    let stop = || signals::stop_requested().filter(|_| asked.get_or_init(Instant::now).elapsed() > GRACE);
+    let stop_requested_at = OnceLock::new();
+    let stop = || signals::stop_requested().filter(|_| stop_requested_at.get_or_init(Instant::now).elapsed() > GRACE);
     let started = Instant::now();
     let before = book.nanos;
     let mut counter = counter(graph, run, Some(&counts), &stop)?;
@@ -102,15 +102,15 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
         stopped
     };
     // With several ranks, counters and units agree only at a barrier of all ranks where no unit is half counted.
-    let mut meet = |RankBarrier { is_last, is_whole }| -> Result<()> {
+    let mut at_barrier = |RankBarrier { is_last, is_whole }| -> Result<()> {
         let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
         let (due, stops) = (book.checkpoint.is_due(), signals::stop_requested().is_some());
-        let mut wanted = [u64::from(comm.leads() && due), u64::from(stops)];
+        let mut wanted = [u64::from(comm.is_leader() && due), u64::from(stops)];
         comm.all_max(&mut wanted);
         if is_last || wanted != [0, 0] {
             gather(comm, &counts);
         }
-        if comm.leads() && wanted != [0, 0] && is_whole {
+        if comm.is_leader() && wanted != [0, 0] && is_whole {
             book.save(&counts)?;
         }
         if wanted[1] == 0 {
@@ -120,17 +120,17 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
         comm.barrier();
         Err(Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank")))
     };
-    let between: Between<'_> = if alone { None } else { Some(&mut meet) };
-    WorkQueue { comm, graph: &graph.catalogue, done: &done }.count(counter.as_deref_mut(), keep, between)?;
+    let between: BetweenGroups<'_> = if alone { None } else { Some(&mut at_barrier) };
+    WorkQueue { comm, graph: &graph.block_store, done: &done }.count(counter.as_deref_mut(), keep, between)?;
     drop(counter);
     let mut book = book.into_inner().unwrap_or_else(PoisonError::into_inner);
     // Writing results takes time; a stop during it must not lose the count.
-    if comm.leads() && book.checkpoint.is_worth_it() {
+    if comm.is_leader() && book.checkpoint.is_worth_it() {
         book.save(&counts)?;
     }
-    let VertexBook { sum, nanos, .. } = book;
-    let (sum, seconds) = agreed(comm, || Ok((sum, nanos as f64 / 1e9)))?;
-    let clustering = agreed(comm, || write(graph, run, &counts, sum.triangles))?;
+    let VertexCheckpoint { sum, nanos, .. } = book;
+    let (sum, seconds) = on_leader(comm, || Ok((sum, nanos as f64 / 1e9)))?;
+    let clustering = on_leader(comm, || write(graph, run, &counts, sum.triangles))?;
     Ok((sum, seconds, clustering))
 }
 
@@ -159,13 +159,13 @@ fn gather(comm: &Comm, counts: &[AtomicU64]) {
     for counts in counts.chunks(1 << 17) {
         let mut some: Vec<u64> = counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
         comm.reduce_to_root(&mut some);
-        let kept = |sum| if comm.leads() { sum } else { 0 };
+        let kept = |sum| if comm.is_leader() { sum } else { 0 };
         counts.iter().zip(some).for_each(|(count, sum)| count.store(kept(sum), Ordering::Relaxed));
     }
 }
 
 /// The counts so far, and the checkpoint that saves them.
-struct VertexBook {
+struct VertexCheckpoint {
     checkpoint: Checkpoint,
     sum: Sum,
     /// Nanoseconds that all units took, including earlier runs.
@@ -176,7 +176,7 @@ struct VertexBook {
     total: u64,
 }
 
-impl VertexBook {
+impl VertexCheckpoint {
     /// Loads the checkpoint of an earlier run, if there is one. Its counters go to `counts`.
     fn load(&mut self, counts: &[AtomicU64]) -> Result<()> {
         let Some(saved) = self.checkpoint.load()? else { return Ok(()) };
@@ -203,7 +203,7 @@ impl VertexBook {
     }
 
     fn save(&mut self, counts: &[AtomicU64]) -> Result<()> {
-        let VertexBook { sum, nanos, done, .. } = &*self;
+        let VertexCheckpoint { sum, nanos, done, .. } = &*self;
         let halves = |x: u128| [x as u64, (x >> 64) as u64];
         let ([low, high], [probes_low, probes_high]) = (halves(sum.triangles), halves(sum.probes));
         let mut units: Vec<u64> = done.iter().copied().collect();

@@ -2,7 +2,7 @@
 
 use crate::algo::edges::each_edge;
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput, coefficient, mean};
-use crate::algo::triangle::sampled::{self, SampleCounts, Sets};
+use crate::algo::triangle::sampled::{self, EdgeSamples, SampleCounts};
 use crate::algo::triangle::units;
 use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results, Verdict};
@@ -166,7 +166,7 @@ fn recount(
         EdgeSource::Blocks(graph) => graph.stored.edges,
     };
     let room = results.budget.free().saturating_sub(edges.scratch_bytes(threads));
-    let unlisted = Ids::unlisted(results)?;
+    let unlisted = Ids::without_columns(results)?;
     let (ids, columns) = (columns.unwrap_or(&unlisted), columns.is_some());
     let recount = Recount { edges, ids, columns, results, found, number, room, pool: &pool, what: edges.name() };
     let per_edge = sampled::bytes_per_edge(threads, columns);
@@ -305,10 +305,10 @@ impl Recount<'_> {
         let waiting = seeds.len() as u64 * sampled::WAITING * room as u64;
         let counting = sampled::bytes_per_edge(threads, columns) - sampled::WAITING;
         let reserved = self.results.budget.reserve(waiting + counting * room as u64, "counting again")?;
-        let sets = Sets::new(colours, seeds, room);
+        let samples = EdgeSamples::new(colours, seeds, room);
         match self.edges {
             EdgeSource::Input(input) => {
-                let states = (0..threads).map(|_| (Tally::default(), sets.gatherer())).collect();
+                let states = (0..threads).map(|_| (Tally::default(), samples.gatherer())).collect();
                 let (mut states, scan) = each_edge(input, states, |(tally, gatherer), [u, v]| {
                     tally.edge(self.ids, [u, v]);
                     gatherer.edge(u, v)
@@ -317,19 +317,19 @@ impl Recount<'_> {
                 Tally::check(states.iter().map(|&(tally, _)| tally), &scan, input, self.ids, info)?;
             }
             EdgeSource::Blocks(graph) => {
-                let mut gatherer = sets.gatherer();
-                for b in 0..graph.catalogue.len() {
+                let mut gatherer = samples.gatherer();
+                for b in 0..graph.block_store.len() {
                     signals::check()?;
-                    let block = graph.catalogue.block(b);
+                    let block = graph.block_store.block(b);
                     for row in 0..block.rows() {
                         let u = graph.info.direction.vertex(block.first_row + row as u32);
                         block.row(row).iter().try_for_each(|&v| gatherer.edge(u.into(), v.into()))?;
                     }
-                    graph.catalogue.release(b);
+                    graph.block_store.release(b);
                 }
                 gatherer.finish()?;
             }
         }
-        Ok((reserved, sets.into_kept()))
+        Ok((reserved, samples.into_edges()))
     }
 }

@@ -28,27 +28,27 @@ pub(super) const WAITING: u64 = 16;
 
 /// Samples of the edges, one for each random colouring of the vertices. A sample has the edges whose ends have the same
 /// colour. An edge has its smaller id first.
-pub(super) struct Sets {
+pub(super) struct EdgeSamples {
     colours: u64,
     seeds: Vec<u64>,
     room: usize,
     kept: Vec<Mutex<Vec<[u64; 2]>>>,
 }
 
-impl Sets {
+impl EdgeSamples {
     /// Creates an empty sample for each seed, with room for `room` edges. `colours` is a power of two.
-    pub(super) fn new(colours: u64, seeds: Vec<u64>, room: usize) -> Sets {
+    pub(super) fn new(colours: u64, seeds: Vec<u64>, room: usize) -> EdgeSamples {
         let kept = seeds.iter().map(|_| Mutex::new(Vec::with_capacity(room))).collect();
-        Sets { colours, seeds, room, kept }
+        EdgeSamples { colours, seeds, room, kept }
     }
 
     /// Returns the state with which one thread samples the edges that it reads.
-    pub(super) fn gatherer(&self) -> Gatherer<'_> {
-        Gatherer { sets: self, batches: self.seeds.iter().map(|_| Vec::with_capacity(BATCH)).collect() }
+    pub(super) fn gatherer(&self) -> EdgeSampler<'_> {
+        EdgeSampler { samples: self, batches: self.seeds.iter().map(|_| Vec::with_capacity(BATCH)).collect() }
     }
 
     /// Returns the edges of each sample.
-    pub(super) fn into_kept(self) -> Vec<Vec<[u64; 2]>> {
+    pub(super) fn into_edges(self) -> Vec<Vec<[u64; 2]>> {
         self.kept.into_iter().map(|set| set.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
     }
 }
@@ -61,20 +61,20 @@ fn mix(x: u64) -> u64 {
 }
 
 /// Sampled edges of one thread that are not in the shared samples yet.
-pub(super) struct Gatherer<'a> {
-    sets: &'a Sets,
+pub(super) struct EdgeSampler<'a> {
+    samples: &'a EdgeSamples,
     batches: Vec<Vec<[u64; 2]>>,
 }
 
-impl Gatherer<'_> {
+impl EdgeSampler<'_> {
     /// Adds an edge to each sample in which both ends have the same colour.
     pub(super) fn edge(&mut self, u: u64, v: u64) -> Result<()> {
         if u == v {
             return Ok(());
         }
-        let mask = self.sets.colours - 1;
+        let mask = self.samples.colours - 1;
         for set in 0..self.batches.len() {
-            let seed = mix(self.sets.seeds[set].wrapping_add(0x9e37_79b9_7f4a_7c15));
+            let seed = mix(self.samples.seeds[set].wrapping_add(0x9e37_79b9_7f4a_7c15));
             if mask == 0 || (mix(mix(u ^ seed)) ^ mix(mix(v ^ seed))) & mask == 0 {
                 self.batches[set].push([u.min(v), u.max(v)]);
                 if self.batches[set].len() == BATCH {
@@ -91,8 +91,8 @@ impl Gatherer<'_> {
     }
 
     fn hand_over(&mut self, set: usize) -> Result<()> {
-        let mut kept = self.sets.kept[set].lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() + self.batches[set].len() > self.sets.room {
+        let mut kept = self.samples.kept[set].lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.len() + self.batches[set].len() > self.samples.room {
             return Err(Error::Stopped(FULL));
         }
         kept.append(&mut self.batches[set]);
@@ -260,12 +260,12 @@ mod tests {
     use super::*;
 
     fn sample(edges: impl Iterator<Item = [u64; 2]>, colours: u64, seeds: Vec<u64>) -> Vec<SampleCounts> {
-        let sets = Sets::new(colours, seeds, 1 << 22);
-        let mut gatherer = sets.gatherer();
+        let samples = EdgeSamples::new(colours, seeds, 1 << 22);
+        let mut gatherer = samples.gatherer();
         edges.for_each(|[u, v]| gatherer.edge(u, v).unwrap());
         gatherer.finish().unwrap();
         drop(gatherer);
-        sets.into_kept().into_iter().map(|kept| count(kept, true, true)).collect()
+        samples.into_edges().into_iter().map(|kept| count(kept, true, true)).collect()
     }
 
     fn complete(n: u64) -> impl Iterator<Item = [u64; 2]> {
@@ -307,8 +307,8 @@ mod tests {
 
     #[test]
     fn too_many_edges_stop_the_pass() {
-        let sets = Sets::new(1, vec![1], 10_000);
-        let mut gatherer = sets.gatherer();
+        let samples = EdgeSamples::new(1, vec![1], 10_000);
+        let mut gatherer = samples.gatherer();
         assert!((0..20_000).try_for_each(|i| gatherer.edge(i, i + 1)).is_err());
     }
 }

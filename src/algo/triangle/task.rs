@@ -5,7 +5,8 @@ use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};
 use crate::algo::triangle::per_vertex::SavedCounts;
 use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_vertex, recount, units};
 use crate::algo::{
-    Algorithm, Answer, Cost, Crew, GraphSize, Needs, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent,
+    Verdict,
 };
 use crate::chart::Figure;
 use crate::chart::unit::group;
@@ -49,13 +50,13 @@ impl Algorithm for Triangle {
         Some(Gpu::least_bytes(graph.gpu_row.unwrap_or(0), graph.vertices, self.per_vertex))
     }
 
-    fn beside_rows(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
+    fn extra_host_bytes(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
         let counts = if self.per_vertex { 8 * layout.rows() } else { 0 };
         Gpu::counts(layout, sizes, bytes, self.per_vertex).then_some(counts)
     }
 
-    fn cost(&self, graph: &GraphSize<'_>, crew: &Crew) -> Cost {
-        cost::of(self, graph, crew)
+    fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+        cost::of(self, graph, resources)
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Triangle>> {
@@ -72,7 +73,7 @@ impl Algorithm for Triangle {
         let wedges = graph.stored.summary.wedges;
         let output = TriangleOutput {
             triangles: sum.triangles,
-            units: units::total(graph.catalogue.len()),
+            units: units::total(graph.block_store.len()),
             probes: sum.probes,
             wedges,
             transitivity: if wedges == 0 { 0.0 } else { 3.0 * sum.triangles as f64 / wedges as f64 },

@@ -2,11 +2,11 @@
 //! block, which streams past it.
 //!
 //! All ranks have the same resident front blocks, one group after another, and share the partner blocks. A backend
-//! divides the work into items and lists them in the same order on every rank. [`Turns`] hands out each item to one
-//! rank. An item may be less than a unit, so counts are reported in [`Part`]s.
+//! divides the work into items and lists them in the same order on every rank. [`WorkSource`] hands out each item to
+//! one rank. An item may be less than a unit, so counts are reported in [`Part`]s.
 
 use crate::error::Result;
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::ops::{AddAssign, Range};
@@ -39,24 +39,24 @@ pub fn blocks_of(unit: u64) -> (u64, u64) {
 pub trait Backend {
     /// Returns how many blocks from `first` on the backend can keep resident as front blocks. The number is the same on
     /// every rank.
-    fn fronts(&self, graph: &Catalogue, first: usize) -> usize;
+    fn fronts(&self, graph: &BlockStore, first: usize) -> usize;
 
     /// Counts the items of `work` that this rank gets, and passes the count of each finished part to `found`.
     ///
     /// # Errors
-    /// A request to stop, a lost device, errors of [`Turns`] and of `found`.
-    fn count(&mut self, work: &Work<'_>, found: FoundParts<'_>) -> Result<()>;
+    /// A request to stop, a lost device, errors of [`WorkSource`] and of `found`.
+    fn count(&mut self, work: &Work<'_>, found: ReportParts<'_>) -> Result<()>;
 }
 
 /// A group of resident front blocks, which are counted with the same and all later blocks.
 pub struct Work<'a> {
     /// The blocks of the graph.
-    pub graph: &'a Catalogue,
+    pub graph: &'a BlockStore,
     /// Numbers of the front blocks.
     pub fronts: Range<usize>,
     done: &'a HashSet<u64>,
     /// Hands out the work items to ranks.
-    pub turns: &'a dyn Turns,
+    pub work_source: &'a dyn WorkSource,
 }
 
 impl Work<'_> {
@@ -75,15 +75,15 @@ impl Work<'_> {
     /// every `whole` consecutive items cover complete units.
     ///
     /// # Errors
-    /// Errors of [`Turns::next`].
+    /// Errors of [`WorkSource::next`].
     pub fn next(&self, row: u32, list: u64, whole: usize) -> Result<usize> {
         debug_assert!(list < 2);
-        self.turns.next(2 * u64::from(row) + list, whole as u64).map(|item| item as usize)
+        self.work_source.next(2 * u64::from(row) + list, whole as u64).map(|item| item as usize)
     }
 }
 
 /// Hands out work items to ranks, so that each item is counted once.
-pub trait Turns: Sync {
+pub trait WorkSource: Sync {
     /// Returns the number of ranks that share the items. With a single rank, items should be as large as possible.
     fn ranks(&self) -> usize;
 
@@ -99,7 +99,7 @@ pub trait Turns: Sync {
     ///
     /// # Errors
     /// An error that says why they are not. The caller must then stop waiting, because other ranks may never answer.
-    fn go_on(&self) -> Result<()> {
+    fn check_running(&self) -> Result<()> {
         Ok(())
     }
 }
@@ -138,18 +138,18 @@ pub struct Part {
 }
 
 /// Callback that receives parts which were finished together.
-pub type FoundParts<'a> = &'a mut dyn FnMut(&[Part]) -> Result<()>;
+pub type ReportParts<'a> = &'a mut dyn FnMut(&[Part]) -> Result<()>;
 
 /// Callback that returns the signal that ends the counting, if there is one. It is called from time to time.
 pub type Stop<'a> = &'a (dyn Fn() -> Option<&'static str> + Sync);
 
 /// Sums of units (pairs of blocks) that are only partly counted.
 #[derive(Debug, Default)]
-pub struct Gathering(HashMap<u64, (u64, PairCount)>);
+pub struct PartialUnits(HashMap<u64, (u64, PairCount)>);
 
-impl Gathering {
+impl PartialUnits {
     /// Adds the count of a part. If the part completes its unit, returns the unit's number and count.
-    pub fn add(&mut self, graph: &Catalogue, part: &Part) -> Option<(u64, PairCount)> {
+    pub fn add(&mut self, graph: &BlockStore, part: &Part) -> Option<(u64, PairCount)> {
         let rows = |block: usize| graph.layout.block(block).len() as u64;
         let (all, number) = (rows(part.front) * rows(part.partner), number(part.front, part.partner));
         if part.pairs == all {
@@ -191,20 +191,20 @@ impl AddAssign<PairCount> for Sum {
 /// blocks.
 ///
 /// # Errors
-/// Errors of the backend, of `turns`, of `found` and of `between`.
+/// Errors of the backend, of `work_source`, of `found` and of `between`.
 pub fn run(
-    graph: &Catalogue,
+    graph: &BlockStore,
     done: &HashSet<u64>,
     backend: &mut dyn Backend,
-    turns: &dyn Turns,
-    found: FoundParts<'_>,
+    work_source: &dyn WorkSource,
+    found: ReportParts<'_>,
     between: &mut dyn FnMut() -> Result<()>,
 ) -> Result<()> {
     let mut first = 0;
     while first < graph.len() {
         let fronts = first..graph.len().min(first + backend.fronts(graph, first).max(1));
         first = fronts.end;
-        let work = Work { graph, fronts, done, turns };
+        let work = Work { graph, fronts, done, work_source };
         if work.wants_any(work.fronts.start..graph.len()) {
             backend.count(&work, found)?;
             between()?;

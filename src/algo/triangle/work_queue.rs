@@ -6,10 +6,10 @@
 //! microseconds.
 
 use crate::algo::triangle::PairCount;
-use crate::algo::triangle::units::{self, Backend, Gathering, Part, Turns};
+use crate::algo::triangle::units::{self, Backend, Part, PartialUnits, WorkSource};
 use crate::comm::Comm;
 use crate::error::{Error, Result};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::memory::{bytes_of, numbers_of};
 use crate::process::signals;
 use std::collections::{HashMap, HashSet};
@@ -18,9 +18,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Callback of the leader that receives the numbers and counts of complete units.
-pub(super) type Keep<'a> = &'a mut (dyn FnMut(&[(u64, PairCount)]) -> Result<()> + Send);
+pub(super) type SaveUnits<'a> = &'a mut (dyn FnMut(&[(u64, PairCount)]) -> Result<()> + Send);
 /// Callback that all ranks run together between groups of fronts.
-pub(super) type Between<'a> = Option<&'a mut dyn FnMut(RankBarrier) -> Result<()>>;
+pub(super) type BetweenGroups<'a> = Option<&'a mut dyn FnMut(RankBarrier) -> Result<()>>;
 
 /// A barrier at which all ranks have arrived.
 #[derive(Debug, Clone, Copy)]
@@ -34,7 +34,7 @@ pub(super) struct RankBarrier {
 /// First words of messages to the leader: a request for a work item, counts of parts, and arrival at a barrier.
 const NEXT: u64 = 0;
 const PARTS: u64 = 1;
-const MEET: u64 = 2;
+const BARRIER: u64 = 2;
 /// Minimum and maximum sleep between checks for a message. A GPU finishes an item in a millisecond or two.
 const BACKOFF: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(80)];
 /// Time that the leader waits for the other ranks at a barrier after a signal. A job has 8 s to end.
@@ -43,7 +43,7 @@ const BARRIER_TIMEOUT: Duration = Duration::from_secs(5);
 /// The units (pairs of blocks) of a graph that are not in `done`. The ranks of `comm` count them together.
 pub(super) struct WorkQueue<'a> {
     pub(super) comm: &'a Comm,
-    pub(super) graph: &'a Catalogue,
+    pub(super) graph: &'a BlockStore,
     pub(super) done: &'a HashSet<u64>,
 }
 
@@ -58,13 +58,18 @@ impl WorkQueue<'_> {
     pub(super) fn count(
         &self,
         backend: Option<&mut (dyn Backend + '_)>,
-        keep: Keep<'_>,
-        between: Between<'_>,
+        keep: SaveUnits<'_>,
+        between: BetweenGroups<'_>,
     ) -> Result<()> {
-        if self.comm.leads() { self.lead(backend, keep, between) } else { self.follow(backend, between) }
+        if self.comm.is_leader() { self.lead(backend, keep, between) } else { self.follow(backend, between) }
     }
 
-    fn lead(&self, backend: Option<&mut (dyn Backend + '_)>, keep: Keep<'_>, between: Between<'_>) -> Result<()> {
+    fn lead(
+        &self,
+        backend: Option<&mut (dyn Backend + '_)>,
+        keep: SaveUnits<'_>,
+        between: BetweenGroups<'_>,
+    ) -> Result<()> {
         let coordinator = Coordinator::new(self, keep, between.is_some());
         std::thread::scope(|scope| {
             let answer =
@@ -72,7 +77,7 @@ impl WorkQueue<'_> {
             let answering = (self.comm.ranks() > 1).then(answer).transpose().map_err(|_| Error::thread())?;
             let mut found = |parts: &[Part]| coordinator.take(parts);
             let counted = self.rounds(backend, &coordinator, &mut found, between, &coordinator.calls, &mut |last| {
-                coordinator.meet(last)
+                coordinator.wait_at_barrier(last)
             });
             *lock(&coordinator.phase) = Phase::Closed;
             let joined = answering.map(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -81,8 +86,8 @@ impl WorkQueue<'_> {
         })
     }
 
-    fn follow(&self, backend: Option<&mut (dyn Backend + '_)>, between: Between<'_>) -> Result<()> {
-        let (comm, meets) = (self.comm, between.is_some());
+    fn follow(&self, backend: Option<&mut (dyn Backend + '_)>, between: BetweenGroups<'_>) -> Result<()> {
+        let (comm, has_barriers) = (self.comm, between.is_some());
         let mut found = |parts: &[Part]| {
             // Keeps messages small.
             for parts in parts.chunks(64) {
@@ -92,32 +97,32 @@ impl WorkQueue<'_> {
                 });
                 comm.send(0, bytes_of(&[PARTS].into_iter().chain(words).collect::<Vec<u64>>()));
             }
-            if meets { Ok(()) } else { signals::check() }
+            if has_barriers { Ok(()) } else { signals::check() }
         };
-        let worker = RemoteTurns { comm, meets, one: Mutex::new(()) };
-        let mut meet = |last: bool| {
-            comm.send(0, bytes_of(&[MEET, last.into()]));
+        let worker = RemoteWorkSource { comm, has_barriers, one: Mutex::new(()) };
+        let mut wait_at_barrier = |last: bool| {
+            comm.send(0, bytes_of(&[BARRIER, last.into()]));
             Ok(RankBarrier { is_last: last, is_whole: true })
         };
-        self.rounds(backend, &worker, &mut found, between, &Mutex::new(()), &mut meet)
+        self.rounds(backend, &worker, &mut found, between, &Mutex::new(()), &mut wait_at_barrier)
     }
 
     /// Counts the units, and waits at a barrier after each group of fronts (if `between` is given) and at the end.
-    /// `meet` waits at the barrier; it receives true if this rank knows that the barrier is the last. Only the holder
-    /// of `calls` may communicate with other ranks.
+    /// `wait_at_barrier` waits at the barrier; it receives true if this rank knows that the barrier is the last. Only
+    /// the holder of `calls` may communicate with other ranks.
     fn rounds(
         &self,
         backend: Option<&mut (dyn Backend + '_)>,
-        turns: &dyn Turns,
-        found: units::FoundParts<'_>,
-        mut between: Between<'_>,
+        work_source: &dyn WorkSource,
+        found: units::ReportParts<'_>,
+        mut between: BetweenGroups<'_>,
         calls: &Mutex<()>,
-        meet: &mut dyn FnMut(bool) -> Result<RankBarrier>,
+        wait_at_barrier: &mut dyn FnMut(bool) -> Result<RankBarrier>,
     ) -> Result<()> {
         let counts = backend.is_some();
         let each = between.is_some();
         let mut round = |end| -> Result<bool> {
-            let RankBarrier { is_last, is_whole } = meet(end)?;
+            let RankBarrier { is_last, is_whole } = wait_at_barrier(end)?;
             let _all_are_here = lock(calls);
             let is_last = self.comm.broadcast(vec![is_last.into()]) == [1];
             between.as_mut().map_or(Ok(()), |between| between(RankBarrier { is_last, is_whole }))?;
@@ -125,7 +130,7 @@ impl WorkQueue<'_> {
         };
         if let Some(backend) = backend {
             let mut after = || if each { round(false).map(drop) } else { Ok(()) };
-            units::run(self.graph, self.done, backend, turns, found, &mut after)?;
+            units::run(self.graph, self.done, backend, work_source, found, &mut after)?;
         }
         // A rank that does not count has no fronts, so it does not know how many barriers there are.
         while !round(counts || !each)? {}
@@ -149,35 +154,35 @@ enum Phase {
 /// The leader's record of the work items that are handed out and of the units that are counted.
 struct Coordinator<'a> {
     comm: &'a Comm,
-    graph: &'a Catalogue,
-    turns: Mutex<HashMap<u64, u64>>,
-    book: Mutex<(Gathering, Keep<'a>)>,
+    graph: &'a BlockStore,
+    handed_out: Mutex<HashMap<u64, u64>>,
+    book: Mutex<(PartialUnits, SaveUnits<'a>)>,
     /// For each barrier, the number of ranks that have arrived, and whether any of them says that it is the last.
-    met: Mutex<Vec<(usize, bool)>>,
+    arrivals: Mutex<Vec<(usize, bool)>>,
     /// Number of barriers at which this rank has waited.
     held: AtomicUsize,
     /// Lock that a thread holds while it communicates with other ranks.
     calls: Mutex<()>,
     phase: Mutex<Phase>,
     /// Whether ranks meet at a barrier before they stop.
-    meets: bool,
+    has_barriers: bool,
     /// Time at which this rank noticed the request to stop.
-    asked: OnceLock<Instant>,
+    stop_requested_at: OnceLock<Instant>,
 }
 
 impl<'a> Coordinator<'a> {
-    fn new(queue: &WorkQueue<'a>, keep: Keep<'a>, meets: bool) -> Self {
+    fn new(queue: &WorkQueue<'a>, keep: SaveUnits<'a>, has_barriers: bool) -> Self {
         Coordinator {
             comm: queue.comm,
             graph: queue.graph,
-            turns: Mutex::default(),
-            book: Mutex::new((Gathering::default(), keep)),
-            met: Mutex::default(),
+            handed_out: Mutex::default(),
+            book: Mutex::new((PartialUnits::default(), keep)),
+            arrivals: Mutex::default(),
             held: AtomicUsize::new(0),
             calls: Mutex::default(),
             phase: Mutex::new(Phase::Counting),
-            meets,
-            asked: OnceLock::new(),
+            has_barriers,
+            stop_requested_at: OnceLock::new(),
         }
     }
 
@@ -189,20 +194,20 @@ impl<'a> Coordinator<'a> {
 
     /// Answers messages of the other ranks until all ranks have finished.
     fn answer(&self) -> Result<()> {
-        let mut met = vec![0; self.comm.ranks()];
-        let mut backoff = TurnBackoff::default();
+        let mut arrivals = vec![0; self.comm.ranks()];
+        let mut backoff = PollBackoff::default();
         let answered = loop {
             if *lock(&self.phase) == Phase::Closed {
                 break Ok(());
             }
             let calls = lock(&self.calls);
             let served = match self.comm.receive() {
-                Some((from, message)) => self.serve(from, &numbers_of(&message), &mut met[from]).map(|()| true),
+                Some((from, message)) => self.serve(from, &numbers_of(&message), &mut arrivals[from]).map(|()| true),
                 None => Ok(false),
             };
             drop(calls);
             match served {
-                Ok(true) => backoff = TurnBackoff::default(),
+                Ok(true) => backoff = PollBackoff::default(),
                 Ok(false) => backoff.sleep(),
                 Err(e) => break Err(e),
             }
@@ -213,7 +218,7 @@ impl<'a> Coordinator<'a> {
         answered
     }
 
-    fn serve(&self, from: usize, message: &[u64], met: &mut usize) -> Result<()> {
+    fn serve(&self, from: usize, message: &[u64], arrivals: &mut usize) -> Result<()> {
         match message {
             [NEXT, list, whole, stops] => {
                 let mut phase = lock(&self.phase);
@@ -230,42 +235,45 @@ impl<'a> Coordinator<'a> {
                 };
                 self.take(&parts.as_chunks().0.iter().map(part).collect::<Vec<_>>())?;
             }
-            [MEET, last] => {
-                self.come(*met, *last > 0);
-                *met += 1;
+            [BARRIER, last] => {
+                self.arrive(*arrivals, *last > 0);
+                *arrivals += 1;
             }
             _ => return Err(Error::internal("answer a rank", format!("a message {message:?}"))),
         }
         Ok(())
     }
 
-    fn come(&self, meeting: usize, last: bool) {
-        let mut met = lock(&self.met);
-        if met.len() <= meeting {
-            met.resize(meeting + 1, (0, false));
+    fn arrive(&self, barrier: usize, last: bool) {
+        let mut arrivals = lock(&self.arrivals);
+        if arrivals.len() <= barrier {
+            arrivals.resize(barrier + 1, (0, false));
         }
-        met[meeting].0 += 1;
-        met[meeting].1 |= last;
+        arrivals[barrier].0 += 1;
+        arrivals[barrier].1 |= last;
     }
 
     /// Waits until all ranks have arrived at this rank's next barrier.
-    fn meet(&self, last: bool) -> Result<RankBarrier> {
-        let meeting = self.held.fetch_add(1, Relaxed);
-        self.come(meeting, last);
-        let mut backoff = TurnBackoff::default();
+    fn wait_at_barrier(&self, last: bool) -> Result<RankBarrier> {
+        let barrier = self.held.fetch_add(1, Relaxed);
+        self.arrive(barrier, last);
+        let mut backoff = PollBackoff::default();
         loop {
-            let (came, last) = lock(&self.met)[meeting];
+            let (came, last) = lock(&self.arrivals)[barrier];
             if came == self.comm.ranks() {
                 return Ok(RankBarrier { is_last: last, is_whole: lock(&self.book).0.is_empty() });
             }
-            self.go_on()?;
+            self.check_running()?;
             backoff.sleep();
         }
     }
 
-    fn go_on(&self) -> Result<()> {
+    fn check_running(&self) -> Result<()> {
         match signals::check() {
-            Err(stopped) if !self.meets || self.asked.get_or_init(Instant::now).elapsed() > BARRIER_TIMEOUT => {
+            Err(stopped)
+                if !self.has_barriers
+                    || self.stop_requested_at.get_or_init(Instant::now).elapsed() > BARRIER_TIMEOUT =>
+            {
                 return Err(stopped);
             }
             _ => {}
@@ -278,16 +286,17 @@ impl<'a> Coordinator<'a> {
     }
 }
 
-impl Turns for Coordinator<'_> {
+impl WorkSource for Coordinator<'_> {
     fn ranks(&self) -> usize {
         self.comm.ranks()
     }
 
     fn next(&self, list: u64, whole: u64) -> Result<u64> {
-        self.go_on()?;
-        let stopping = self.meets && (*lock(&self.phase) == Phase::Stopping || signals::stop_requested().is_some());
-        let mut turns = lock(&self.turns);
-        let turn = turns.entry(list).or_default();
+        self.check_running()?;
+        let stopping =
+            self.has_barriers && (*lock(&self.phase) == Phase::Stopping || signals::stop_requested().is_some());
+        let mut handed_out = lock(&self.handed_out);
+        let turn = handed_out.entry(list).or_default();
         if stopping && turn.is_multiple_of(whole) {
             return Ok(u64::MAX);
         }
@@ -295,21 +304,21 @@ impl Turns for Coordinator<'_> {
         Ok(*turn - 1)
     }
 
-    fn go_on(&self) -> Result<()> {
-        Coordinator::go_on(self)
+    fn check_running(&self) -> Result<()> {
+        Coordinator::check_running(self)
     }
 }
 
 /// A worker rank's connection to the coordinator.
-struct RemoteTurns<'a> {
+struct RemoteWorkSource<'a> {
     comm: &'a Comm,
     /// Whether ranks meet at a barrier before they stop.
-    meets: bool,
+    has_barriers: bool,
     /// Lock that allows one request at a time.
     one: Mutex<()>,
 }
 
-impl Turns for RemoteTurns<'_> {
+impl WorkSource for RemoteWorkSource<'_> {
     fn ranks(&self) -> usize {
         self.comm.ranks()
     }
@@ -317,13 +326,13 @@ impl Turns for RemoteTurns<'_> {
     fn next(&self, list: u64, whole: u64) -> Result<u64> {
         let _one = lock(&self.one);
         self.comm.send(0, bytes_of(&[NEXT, list, whole, signals::stop_requested().is_some().into()]));
-        let mut backoff = TurnBackoff::default();
+        let mut backoff = PollBackoff::default();
         loop {
             if let Some((_, answer)) = self.comm.receive() {
                 let wrong = || Error::internal("ask for a turn", "an empty answer");
                 return numbers_of(&answer).first().copied().ok_or_else(wrong);
             }
-            if !self.meets {
+            if !self.has_barriers {
                 signals::check()?;
             }
             backoff.sleep();
@@ -333,9 +342,9 @@ impl Turns for RemoteTurns<'_> {
 
 /// Exponential back-off.
 #[derive(Default)]
-struct TurnBackoff(u32);
+struct PollBackoff(u32);
 
-impl TurnBackoff {
+impl PollBackoff {
     fn sleep(&mut self) {
         let [least, most] = BACKOFF;
         std::thread::sleep((least * (1 << self.0)).min(most));

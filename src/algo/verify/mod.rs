@@ -11,6 +11,7 @@ use crate::graph::ids::Vertex;
 use crate::list::List;
 use crate::memory::Budget;
 use crate::prepare::input_ids::InputIds;
+use crate::prepare::names::lines::NameFile;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
 use crate::process::signals;
 use crate::results::{Output, OutputFormat, Value as Number, Values, column};
@@ -21,6 +22,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Number of rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;
@@ -65,6 +67,8 @@ pub struct Results<'a> {
     pub done: bool,
     /// The edges of the graph. If they are not available, a sentence that says why.
     pub edges: std::result::Result<EdgeSource<'a>, String>,
+    /// The ids of the input, if they are strings, as they stand in `out/ids.txt`.
+    pub names: Option<Arc<NameFile>>,
     /// Host memory for the checks.
     pub budget: &'a Budget,
     /// Threads for the checks.
@@ -91,7 +95,7 @@ impl Results<'_> {
         // Other files name the vertex of each row and have no rows before the first vertex.
         let before = if format == OutputFormat::Npy { self.info.rows_before() } else { 0 };
         let mut values =
-            column::<T>(&self.workdir.join(&file), ["id", name], before + self.info.rows(), |row| ids.id(row).0)?;
+            column::<T>(&self.workdir.join(&file), ["id", name], before + self.info.rows(), |row| ids.label(row))?;
         for row in 0..before {
             if let Some(value) = values.next().transpose()?.filter(|&value| value != missing) {
                 let what =
@@ -160,7 +164,7 @@ impl Results<'_> {
                         part.block.row(local).iter().try_for_each(|&u| edge(state, [v, row(u)]))
                     })
                 };
-                check_rows(&graph.catalogue, self.threads, || state.clone(), of_part)?
+                check_rows(&graph.block_store, self.threads, || state.clone(), of_part)?
             }
         }
     }
@@ -254,20 +258,20 @@ impl fmt::Display for Check {
     }
 }
 
-type Tell<'a> = Box<dyn Fn(&Check) -> Result<()> + 'a>;
+type OnCheck<'a> = Box<dyn Fn(&Check) -> Result<()> + 'a>;
 
 /// The checks made so far. Each is passed to a callback as soon as it is recorded.
 pub struct Verdict<'a> {
     /// The checks in order.
     pub checks: Vec<Check>,
-    tell: Tell<'a>,
+    on_check: OnCheck<'a>,
     first: Option<Error>,
 }
 
 impl<'a> Verdict<'a> {
-    /// Creates a verdict without checks. `tell` is the callback, for example to print a check.
-    pub fn new(tell: impl Fn(&Check) -> Result<()> + 'a) -> Self {
-        Verdict { checks: Vec::new(), tell: Box::new(tell), first: None }
+    /// Creates a verdict without checks. `on_check` is the callback, for example to print a check.
+    pub fn new(on_check: impl Fn(&Check) -> Result<()> + 'a) -> Self {
+        Verdict { checks: Vec::new(), on_check: Box::new(on_check), first: None }
     }
 
     /// Records the check `what`. `found` describes the finding, or is the error that says what is wrong. A stop is
@@ -309,7 +313,7 @@ impl<'a> Verdict<'a> {
 
     fn add(&mut self, what: &str, outcome: CheckOutcome, found: String) -> Result<()> {
         let check = Check { what: what.to_owned(), outcome, found };
-        (self.tell)(&check)?;
+        (self.on_check)(&check)?;
         self.checks.push(check);
         Ok(())
     }

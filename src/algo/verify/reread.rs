@@ -6,18 +6,22 @@ use crate::error::{At, Error, Result};
 use crate::formats::{Input, Scan};
 use crate::graph::ids::{FirstId, InputId, RawId};
 use crate::memory::Buffer;
+use crate::prepare::names::lines::NameFile;
 use crate::prepare::prepared::InputInfo;
-use crate::results::{IDS, column};
+use crate::results::{IDS, NAMES, RowId, column};
 use crate::store::map::Mapped;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Maps the input's ids to rows of result columns, and back.
 pub struct Ids {
     list: List,
+    /// The strings of `out/ids.txt`, if ids are strings.
+    names: Option<Arc<NameFile>>,
     first_id: FirstId,
     /// Number of rows of a column: one for each vertex, including isolated ones.
     rows: u64,
-    /// Bitmap over the rows of [`List::Read`]. A bit is set once an edge of the input has the id of the row.
+    /// Bitmap over the rows of [`List::Read`] or of strings. A bit is set once an edge of the input has the id of the row.
     seen: Buffer<AtomicU32>,
 }
 
@@ -42,17 +46,26 @@ impl Ids {
     pub fn open(results: &Results<'_>) -> Result<Ids> {
         let (info, budget) = (results.info, results.budget);
         let (rows, first_id) = (info.rows(), info.first_id);
-        let mut ids = Ids { list: List::Dense, first_id, rows, seen: budget.zeroed(0, "ids that occur")? };
+        let names = results.names.clone();
+        let mut ids = Ids { list: List::Dense, names, first_id, rows, seen: budget.zeroed(0, "ids that occur")? };
+        if let Some(names) = &results.names {
+            ids.seen = budget.zeroed(rows as usize / 32 + 1, "ids that occur (a bit each)")?;
+            if let Ok(EdgeSource::Blocks(graph)) = &results.edges
+                && graph.names()?.is_none_or(|list| list.lines().text() != names.lines().text())
+            {
+                return Err(Error::Validation(format!("{NAMES}: not the ids that the graph has")));
+            }
+        }
         if !info.sparse {
             return Ok(ids);
         }
-        let mut written = column::<u64>(&results.workdir.join(IDS), ["id", "ids"], rows, |row| row)?;
+        let mut written = column::<u64>(&results.workdir.join(IDS), ["id", "ids"], rows, RowId::Number)?;
         if let Ok(EdgeSource::Blocks(graph)) = &results.edges {
             let none = || Error::Validation(format!("{IDS}: the prepared graph has no sparse ids"));
             let stored = graph.sparse_ids()?.ok_or_else(none)?;
             for (row, &raw) in stored.body_as_u64()?.iter().enumerate() {
-                let (there, id) = (written.next().transpose()?, first_id.input(RawId(raw)));
-                if there != Some(id.0) {
+                let (there, id) = (written.next().transpose()?, raw.wrapping_add(first_id.0));
+                if there != Some(id) {
                     let there = there.map_or_else(|| "missing".to_owned(), |there| there.to_string());
                     return Err(Error::Validation(format!("{IDS}: row {row} is {there}, where the graph has {id}")));
                 }
@@ -65,7 +78,7 @@ impl Ids {
         }
         let mut list: Buffer<u64> = budget.zeroed(rows as usize, "the input's ids (8 bytes each)")?;
         for slot in list.iter_mut() {
-            let id = InputId(written.next().transpose()?.unwrap_or_default());
+            let id = written.next().transpose()?.unwrap_or_default();
             let raw = first_id.raw(id);
             let none = || Error::Validation(format!("{IDS}: {id} is not an id of the input"));
             *slot = raw.ok_or_else(none)?.0;
@@ -86,10 +99,16 @@ impl Ids {
     ///
     /// # Errors
     /// None in practice.
-    pub fn unlisted(results: &Results<'_>) -> Result<Ids> {
+    pub fn without_columns(results: &Results<'_>) -> Result<Ids> {
         let list = if results.info.sparse { List::Unlisted } else { List::Dense };
         let (first_id, rows) = (results.info.first_id, results.info.rows());
-        Ok(Ids { list, first_id, rows, seen: results.budget.zeroed(0, "ids that occur")? })
+        Ok(Ids {
+            list,
+            names: results.names.clone(),
+            first_id,
+            rows,
+            seen: results.budget.zeroed(0, "ids that occur")?,
+        })
     }
 
     fn sparse(&self) -> Option<&[u64]> {
@@ -102,7 +121,11 @@ impl Ids {
 
     /// Returns the row, in result columns, of the vertex with the id `id`, or `None` if the input has no such vertex.
     pub fn row_of(&self, id: InputId) -> Option<u64> {
-        self.first_id.raw(id).and_then(|RawId(raw)| self.row(raw))
+        match (id, &self.names) {
+            (InputId::Number(number), _) => self.first_id.raw(number).and_then(|RawId(raw)| self.row(raw)),
+            (InputId::Name(name), Some(names)) => names.lines().find(name.text().as_bytes()),
+            (InputId::Name(_), None) => None,
+        }
     }
 
     /// Returns the row, in result columns, of a raw id (an end of an edge, as readers deliver it). Returns `None` if
@@ -118,13 +141,27 @@ impl Ids {
     /// number stands for an id only if the input has this id. In addition, -1 stands for an id only if the vertex was
     /// `reached`.
     pub fn named(&self, number: i64, reached: bool) -> Option<InputId> {
-        let id = InputId(number as u64);
+        let id = InputId::Number(number as u64);
         (number >= 0 || (number != -1 || reached) && self.row_of(id).is_some()).then_some(id)
     }
 
     /// Returns the id, as users know it, of the vertex in a row.
     pub fn id(&self, row: u64) -> InputId {
-        self.first_id.input(self.raw(row))
+        match self.names.as_ref().and_then(|names| names.lines().get(row)) {
+            Some(name) => InputId::of_bytes(name, row),
+            None => InputId::Number(self.number(row)),
+        }
+    }
+
+    /// Returns the number that stands for the vertex in a row in columns of ids.
+    pub fn number(&self, row: u64) -> u64 {
+        self.raw(row).0.wrapping_add(self.first_id.0)
+    }
+
+    /// Returns what a column in text has before the value of a row. It is also how messages name the vertex in a row.
+    pub fn label(&self, row: u64) -> RowId<'_> {
+        let name = self.names.as_ref().and_then(|names| names.lines().get(row));
+        name.map_or_else(|| RowId::Number(self.number(row)), RowId::Name)
     }
 
     /// Returns the raw id, as readers deliver it, of the vertex in a row.
@@ -133,7 +170,7 @@ impl Ids {
     }
 
     /// Records that some edge of the input has the id of this row.
-    fn see(&self, row: u64) {
+    fn mark(&self, row: u64) {
         if let Some(word) = self.seen.get(row as usize / 32) {
             let bit = 1 << (row % 32);
             if word.load(Relaxed) & bit == 0 {
@@ -142,11 +179,20 @@ impl Ids {
         }
     }
 
-    /// Returns the first id in [`List::Read`] that no edge has, or `None` if each id has an edge.
-    fn unseen(&self) -> Option<InputId> {
-        let List::Read(ids) = &self.list else { return None };
+    /// Returns the first id in [`List::Read`] or among strings that no edge has, or `None` if each id has an edge.
+    fn first_unused(&self) -> Option<InputId> {
+        let rows = match (&self.list, &self.names) {
+            (List::Read(ids), _) => ids.len(),
+            (_, Some(_)) if !self.seen.is_empty() => self.rows as usize,
+            _ => return None,
+        };
         let lacks = |row: &usize| self.seen[row / 32].load(Relaxed) >> (row % 32) & 1 == 0;
-        (0..ids.len()).find(lacks).map(|row| self.id(row as u64))
+        (0..rows).find(lacks).map(|row| self.id(row as u64))
+    }
+
+    /// Returns the path of the file that lists the ids.
+    fn file(&self) -> &'static str {
+        if self.names.is_some() { NAMES } else { IDS }
     }
 }
 
@@ -169,7 +215,7 @@ impl Tally {
         let rows = ends.map(|id| {
             let row = ids.row(id);
             match row {
-                Some(row) => ids.see(row),
+                Some(row) => ids.mark(row),
                 None => self.unknown = Some(id),
             }
             row
@@ -202,12 +248,12 @@ impl Tally {
         });
         let all = all.unwrap_or_default();
         let wrong = |what: String| Err(Error::Validation(what));
-        match (all.unknown.map(|raw| info.first_id.input(RawId(raw))), ids.unseen()) {
+        match (all.unknown.map(|raw| info.first_id.input(RawId(raw))), ids.first_unused()) {
             (Some(id), _) if info.sparse => {
                 return wrong(format!("{IDS}: {id} is an id of the input but missing here"));
             }
             (Some(id), _) => return wrong(format!("the input has the id {id}, columns have {} rows", ids.rows)),
-            (None, Some(id)) => return wrong(format!("{IDS}: {id} is not an id of the input")),
+            (None, Some(id)) => return wrong(format!("{}: {id} is not an id of the input", ids.file())),
             (None, None) => {}
         }
         let (found, known) = ([scan.edges, all.loops], [info.edges, info.loops]);

@@ -89,22 +89,22 @@ impl Ranks {
         }
     }
 
-    pub(in crate::comm) fn combine(&self, how: Combine, values: &mut [u64]) {
+    pub(in crate::comm) fn combine(&self, operation: Combine, values: &mut [u64]) {
         // SAFETY: constants of the library.
-        let (kind, how) = unsafe {
-            let how = match how {
+        let (kind, operation) = unsafe {
+            let operation = match operation {
                 Combine::Sum => ffi::RSMPI_SUM,
                 Combine::Max => ffi::RSMPI_MAX,
                 Combine::Min => ffi::RSMPI_MIN,
             };
-            (ffi::RSMPI_UINT64_T, how)
+            (ffi::RSMPI_UINT64_T, operation)
         };
         for piece in values.chunks_mut((self.chunk() / 8).max(1)) {
             let mine = piece.to_vec();
             let (to, count) = (piece.as_mut_ptr(), piece.len() as c_int);
             // SAFETY: `mine` and `piece` have `count` elements on every rank and live until the operation is done.
             let request = self.begin("MPI_Iallreduce", |request| unsafe {
-                ffi::MPI_Iallreduce(mine.as_ptr().cast(), to.cast(), count, kind, how, self.collective.0, request)
+                ffi::MPI_Iallreduce(mine.as_ptr().cast(), to.cast(), count, kind, operation, self.collective.0, request)
             });
             self.wait(request);
         }

@@ -126,7 +126,7 @@ impl Ranks {
         Ok(Some(opened))
     }
 
-    pub(super) fn place(&self) -> &RankPosition {
+    pub(super) fn position(&self) -> &RankPosition {
         &self.place
     }
 
@@ -158,7 +158,7 @@ impl Ranks {
 
     /// Waits until all ranks have called this function, but at most `at_most`. Calls `meanwhile` repeatedly while it
     /// waits.
-    pub(super) fn meet(&self, at_most: Duration, meanwhile: &dyn Fn()) {
+    pub(super) fn barrier_within(&self, at_most: Duration, meanwhile: &dyn Fn()) {
         let until = Instant::now() + at_most;
         let mut request = self.begin_barrier(self.ending);
         while Instant::now() < until && !self.test(&mut request) {

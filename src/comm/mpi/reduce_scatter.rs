@@ -32,8 +32,8 @@ impl Ranks {
         let (rank, len) = (self.place.rank, values.len());
         let sends = self.turns(true).flat_map(|peer| self.pieces::<T>(peer, self.share(peer, len)));
         let receives = self.turns(false).flat_map(|peer| self.pieces::<T>(peer, self.share(rank, len)));
-        let room = self.piece_len::<T>().min(self.share(rank, len).len());
-        self.flow(values, sends, receives, Some(vec![T::default(); room * WINDOW]), add);
+        let capacity = self.piece_len::<T>().min(self.share(rank, len).len());
+        self.flow(values, sends, receives, Some(vec![T::default(); capacity * WINDOW]), add);
     }
 
     /// Copies every rank's share of an array to the ranks for which `wants` is true.
@@ -79,7 +79,7 @@ impl Ranks {
         add: impl Fn(T, T) -> T,
     ) {
         let mut scratch = scratch;
-        let room = scratch.as_ref().map_or(0, |scratch| scratch.len() / WINDOW);
+        let capacity = scratch.as_ref().map_or(0, |scratch| scratch.len() / WINDOW);
         // From here on all access goes through these pointers, because MPI reads and writes between calls.
         let base = values.as_mut_ptr();
         let slots = scratch.as_mut().map(|scratch| scratch.as_mut_ptr());
@@ -94,8 +94,9 @@ impl Ranks {
                     break;
                 };
                 let at = match slots {
-                    // SAFETY: there are WINDOW slots of `room` elements; the piece received WINDOW pieces before has left this slot.
-                    Some(slots) => unsafe { slots.add(posted % WINDOW * room) },
+                    // SAFETY: there are WINDOW slots of `capacity` elements; the piece received WINDOW pieces before
+                    // has left this slot.
+                    Some(slots) => unsafe { slots.add(posted % WINDOW * capacity) },
                     // SAFETY: the elements of a piece are within `values`.
                     None => unsafe { base.add(piece.elements.start) },
                 };

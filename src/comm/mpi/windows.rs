@@ -8,7 +8,7 @@
 
 use super::Ranks;
 use crate::comm::link_slots::{Arrived, LinkSlots, NUMBERS, RankNumbers};
-use crate::comm::waiting::Waiting;
+use crate::comm::round_backoff::RoundBackoff;
 use crate::memory::bytes_of_mut;
 use ::mpi::ffi;
 use std::ffi::c_int;
@@ -42,7 +42,7 @@ struct Windows {
     ranks: Arc<Ranks>,
     tag: c_int,
     /// Maximum number of bytes of content in a message.
-    room: usize,
+    capacity: usize,
     sending: Vec<MessageWindow>,
     receiving: Vec<MessageWindow>,
 }
@@ -53,19 +53,19 @@ impl Ranks {
         let ranks = self;
         // MPI allows tags up to 32,767 at least.
         let tag = (TAG + ranks.rounds.fetch_add(1, Ordering::SeqCst) % 30_000) as c_int;
-        let room = (link / (2 * WINDOW)).next_multiple_of(8);
+        let capacity = (link / (2 * WINDOW)).next_multiple_of(8);
         let (rank, count) = (ranks.place.rank, ranks.place.ranks);
         let window = |peer: usize| {
             let slot = || {
                 // SAFETY: a constant of the library.
                 let request = unsafe { ffi::RSMPI_REQUEST_NULL };
-                MessageSlot { request, words: vec![0; HEADER + room / 8] }
+                MessageSlot { request, words: vec![0; HEADER + capacity / 8] }
             };
             let slots = if peer == rank { Vec::new() } else { (0..WINDOW).map(|_| slot()).collect() };
             MessageWindow { slots, next: 0 }
         };
         let windows = || (0..count).map(window).collect::<Vec<_>>();
-        let mut links = Windows { ranks: ranks.clone(), tag, room, sending: windows(), receiving: windows() };
+        let mut links = Windows { ranks: ranks.clone(), tag, capacity, sending: windows(), receiving: windows() };
         for from in (0..count).filter(|&from| from != rank) {
             (0..WINDOW).for_each(|slot| links.post(from, slot));
         }
@@ -93,8 +93,8 @@ impl Windows {
 }
 
 impl LinkSlots for Windows {
-    fn room(&self) -> usize {
-        self.room
+    fn capacity(&self) -> usize {
+        self.capacity
     }
 
     fn write(&mut self, to: usize, at: usize, bytes: &[u8]) -> bool {
@@ -136,13 +136,13 @@ impl LinkSlots for Windows {
         self.post(from, slot);
     }
 
-    fn settled(&mut self) -> bool {
+    fn all_sent(&mut self) -> bool {
         // A long message is sent only while its sender calls MPI.
         let ranks = &self.ranks;
         self.sending.iter_mut().flat_map(|window| &mut window.slots).all(|slot| ranks.test(&mut slot.request))
     }
 
-    fn gather_numbers(&mut self, mine: RankNumbers, waiting: &mut Waiting) -> Vec<RankNumbers> {
+    fn gather_numbers(&mut self, mine: RankNumbers, backoff: &mut RoundBackoff) -> Vec<RankNumbers> {
         let mut lines = vec![RankNumbers::default(); self.ranks.place.ranks];
         let to = lines.as_mut_ptr();
         // SAFETY: every rank sends a line and receives one of each; both buffers live until the operation is done.
@@ -151,9 +151,9 @@ impl LinkSlots for Windows {
             ffi::MPI_Iallgather(mine.as_ptr().cast(), count, kind, to.cast(), count, kind, comm, request)
         });
         while !self.ranks.test(&mut request) {
-            waiting.take();
+            backoff.take();
         }
-        waiting.reset();
+        backoff.reset();
         lines
     }
 

@@ -20,7 +20,7 @@ impl SharedCounters {
     /// Makes `numbers` counters for each rank. Returns `None` on all ranks if they share no memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, numbers: usize) -> Option<SharedCounters> {
         let segment = SharedSegment::open(ranks, numbers * size_of::<u64>())?;
-        Some(SharedCounters { segment, rank: ranks.place().rank, numbers })
+        Some(SharedCounters { segment, rank: ranks.position().rank, numbers })
     }
 
     /// Publishes the value `number` of this rank's counter `which`. A rank that reads the value also sees everything
@@ -34,22 +34,23 @@ impl SharedCounters {
         self.of(rank)[which].load(Ordering::Acquire)
     }
 
-    /// Waits until counter `which` of rank `rank` is at least `least`, and returns its value. Calls `go_on` while it
-    /// waits. An error of `go_on` ends the wait, because a rank that has ended publishes nothing more.
+    /// Waits until counter `which` of rank `rank` is at least `least`, and returns its value. Calls `check_cancelled`
+    /// while it waits. An error of `check_cancelled` ends the wait, because a rank that has ended publishes nothing
+    /// more.
     ///
     /// # Errors
-    /// The error of `go_on`.
+    /// The error of `check_cancelled`.
     pub fn wait<E>(
         &self,
         rank: usize,
         which: usize,
         least: u64,
-        mut go_on: impl FnMut() -> Result<(), E>,
+        mut check_cancelled: impl FnMut() -> Result<(), E>,
     ) -> Result<u64, E> {
         loop {
             match self.read(rank, which) {
                 seen if seen >= least => return Ok(seen),
-                _ => go_on()?,
+                _ => check_cancelled()?,
             }
             std::thread::sleep(NAP);
         }

@@ -19,7 +19,7 @@ impl SharedMemory {
     /// Makes `bytes` bytes of shared memory, of which each rank allocates an equal part. Returns `None` on all ranks if
     /// they share no memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, bytes: u64) -> Option<SharedMemory> {
-        let part = usize::try_from(bytes).ok()?.div_ceil(ranks.place().ranks);
+        let part = usize::try_from(bytes).ok()?.div_ceil(ranks.position().ranks);
         Some(SharedMemory { segment: SharedSegment::open(ranks, part)? })
     }
 

@@ -5,7 +5,7 @@ mod memory;
 mod ring_links;
 mod rings;
 mod segment;
-mod stores;
+mod store_policy;
 mod sums;
 
 pub use counters::SharedCounters;

@@ -6,10 +6,10 @@
 //! have read it.
 
 use super::rings::{RingSize, RingSlot, Rings};
-use super::stores::Stores;
+use super::store_policy::StorePolicy;
 use crate::comm::link_slots::{Arrived, LinkSlots, RankNumbers};
 use crate::comm::mpi::Ranks;
-use crate::comm::waiting::Waiting;
+use crate::comm::round_backoff::RoundBackoff;
 use std::sync::atomic::Ordering;
 
 /// Size in bytes of a buffer in a long ring. The writer and the reader move whole buffers, so a ring is nearly empty
@@ -23,7 +23,7 @@ pub(in crate::comm) struct RingLinks {
     /// For each rank, the buffer of the message from that rank that is being read.
     taking: Vec<Option<RingSlot>>,
     /// For each rank, how words for that rank are written to shared memory.
-    stores: Vec<Stores>,
+    stores: Vec<StorePolicy>,
     /// Number of times that the ranks have gathered numbers.
     gathered: u64,
 }
@@ -38,13 +38,13 @@ impl RingLinks {
 
     /// Opens links of `link` bytes between all ranks. Returns `None` on all ranks if they share no memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, link: usize) -> Option<RingLinks> {
-        let (rings, count) = (Rings::open(ranks, RingLinks::size(link))?, ranks.place().ranks);
+        let (rings, count) = (Rings::open(ranks, RingLinks::size(link))?, ranks.position().ranks);
         let slots = || (0..count).map(|_| None).collect();
         Some(RingLinks {
             rings,
             filling: slots(),
             taking: slots(),
-            stores: vec![Stores::default(); count],
+            stores: vec![StorePolicy::default(); count],
             gathered: 0,
         })
     }
@@ -60,8 +60,8 @@ impl RingLinks {
 }
 
 impl LinkSlots for RingLinks {
-    fn room(&self) -> usize {
-        self.rings.room()
+    fn capacity(&self) -> usize {
+        self.rings.capacity()
     }
 
     fn write(&mut self, to: usize, at: usize, bytes: &[u8]) -> bool {
@@ -69,7 +69,7 @@ impl LinkSlots for RingLinks {
             return false;
         }
         if let Some(slot) = &mut self.filling[to] {
-            self.stores[to].copy(&mut self.rings.room_of(slot)[at..][..bytes.len()], bytes);
+            self.stores[to].copy(&mut self.rings.slot_mut(slot)[at..][..bytes.len()], bytes);
         }
         true
     }
@@ -88,11 +88,11 @@ impl LinkSlots for RingLinks {
 
     fn release(&mut self, from: usize) {
         if let Some(slot) = self.taking[from].take() {
-            self.rings.pass_on(slot);
+            self.rings.release_slot(slot);
         }
     }
 
-    fn gather_numbers(&mut self, mine: RankNumbers, waiting: &mut Waiting) -> Vec<RankNumbers> {
+    fn gather_numbers(&mut self, mine: RankNumbers, backoff: &mut RoundBackoff) -> Vec<RankNumbers> {
         self.gathered += 1;
         let which = (self.gathered % 2) as usize;
         let own = self.rings.line(self.rings.rank(), which);
@@ -102,7 +102,7 @@ impl LinkSlots for RingLinks {
         for (from, line) in lines.iter_mut().enumerate().filter(|&(from, _)| from != self.rings.rank()) {
             let words = self.rings.line(from, which);
             while words[0].load(Ordering::Acquire) != self.gathered {
-                waiting.take();
+                backoff.take();
             }
             *line = std::array::from_fn(|at| words[1 + at].load(Ordering::Relaxed));
         }

@@ -41,9 +41,9 @@ pub(in crate::comm) struct RingSize {
 }
 
 impl RingSize {
-    /// Returns the size of a ring of `slots` slots with room for messages of at least `room` bytes.
-    pub(in crate::comm) fn new(slots: usize, room: usize) -> RingSize {
-        RingSize { slots: slots.max(1) as u64, stride: (CACHE_LINE + room).next_multiple_of(CACHE_LINE) as u64 }
+    /// Returns the size of a ring of `slots` slots with room for messages of at least `capacity` bytes.
+    pub(in crate::comm) fn new(slots: usize, capacity: usize) -> RingSize {
+        RingSize { slots: slots.max(1) as u64, stride: (CACHE_LINE + capacity).next_multiple_of(CACHE_LINE) as u64 }
     }
 
     /// Returns the maximum number of bytes of shared memory that one of `ranks` ranks touches. They are the rings to
@@ -86,14 +86,14 @@ pub(super) struct RingSlot {
 impl Rings {
     /// Opens rings between all ranks. Returns `None` on all ranks if they share no memory. Collective.
     pub(in crate::comm) fn open(ranks: &Ranks, size: RingSize) -> Option<Rings> {
-        let (rank, count) = (ranks.place().rank, ranks.place().ranks);
+        let (rank, count) = (ranks.position().rank, ranks.position().ranks);
         let segment = SharedSegment::open(ranks, size.part(count)?)?;
         let counters = || (0..count).map(|_| AtomicU64::new(0)).collect();
         Some(Rings { segment, rank, ranks: count, size, sent: counters(), taken: counters(), last: rank.into() })
     }
 
     /// Returns the maximum number of bytes in a message.
-    pub(super) fn room(&self) -> usize {
+    pub(super) fn capacity(&self) -> usize {
         self.size.stride as usize - CACHE_LINE
     }
 
@@ -139,9 +139,9 @@ impl Rings {
     }
 
     /// Returns the bytes of a free slot, for writing a message.
-    pub(super) fn room_of<'a>(&'a self, slot: &'a mut RingSlot) -> &'a mut [u8] {
+    pub(super) fn slot_mut<'a>(&'a self, slot: &'a mut RingSlot) -> &'a mut [u8] {
         // SAFETY: the turn gives the slot to its owner alone.
-        unsafe { self.segment.view_mut(slot.from, slot.at + CACHE_LINE, self.room()) }
+        unsafe { self.segment.view_mut(slot.from, slot.at + CACHE_LINE, self.capacity()) }
     }
 
     /// Returns the first `len` words of the message in a slot.
@@ -154,17 +154,17 @@ impl Rings {
     /// whether the message ends a round.
     pub(super) fn content<'a>(&'a self, slot: &'a RingSlot) -> (&'a [u64], usize, bool) {
         let length = self.header(slot)[LENGTH].load(Ordering::Relaxed);
-        (self.message(slot, self.room() / 8), (length & !LAST) as usize, length & LAST != 0)
+        (self.message(slot, self.capacity() / 8), (length & !LAST) as usize, length & LAST != 0)
     }
 
     /// Sends the first `bytes` bytes of a slot as a message, by passing the slot to its reader.
     pub(super) fn publish(&self, slot: RingSlot, bytes: usize, last: bool) {
         self.header(&slot)[LENGTH].store(bytes as u64 | if last { LAST } else { 0 }, Ordering::Relaxed);
-        self.pass_on(slot);
+        self.release_slot(slot);
     }
 
     /// Ends the use of a slot. The writer passes it to the reader, or the reader back to the writer.
-    pub(super) fn pass_on(&self, slot: RingSlot) {
+    pub(super) fn release_slot(&self, slot: RingSlot) {
         self.header(&slot)[TURN].store(slot.turn + 1, Ordering::Release);
     }
 
@@ -188,7 +188,7 @@ impl Carrier for Rings {
     fn send(&self, to: usize, message: Vec<u32>) -> Result<Vec<u32>, Vec<u32>> {
         let Some(mut slot) = self.free_slot(to) else { return Err(message) };
         let bytes = bytes_of(&message);
-        self.room_of(&mut slot)[..bytes.len()].copy_from_slice(bytes);
+        self.slot_mut(&mut slot)[..bytes.len()].copy_from_slice(bytes);
         self.publish(slot, bytes.len(), false);
         Ok(message)
     }
@@ -210,7 +210,7 @@ impl Carrier for Rings {
                 self.last.store(from, Ordering::Relaxed);
                 let words = self.content(&slot).1 / 4;
                 take(from, self.message(&slot, words))?;
-                self.pass_on(slot);
+                self.release_slot(slot);
                 return Ok(Delivery::Message(words));
             }
         }
@@ -224,8 +224,8 @@ mod tests {
     use std::sync::Mutex;
 
     /// Makes the rings of two ranks within this process.
-    fn rings(slots: usize, room: usize) -> [Rings; 2] {
-        let size = RingSize::new(slots, room);
+    fn rings(slots: usize, capacity: usize) -> [Rings; 2] {
+        let size = RingSize::new(slots, capacity);
         SharedSegment::within(size.part(2).expect("few bytes")).map(|(rank, segment)| {
             let counters = || (0..2).map(|_| AtomicU64::new(0)).collect();
             Rings { segment, rank, ranks: 2, size, sent: counters(), taken: counters(), last: rank.into() }
@@ -294,8 +294,8 @@ mod tests {
     #[test]
     fn a_part_is_within_what_a_rank_touches() {
         for ranks in [2, 3, 8, 100] {
-            for (slots, room) in [(1, 4), (4, 400), (46, 1 << 18), (65, 20_000)] {
-                let size = RingSize::new(slots, room);
+            for (slots, capacity) in [(1, 4), (4, 400), (46, 1 << 18), (65, 20_000)] {
+                let size = RingSize::new(slots, capacity);
                 let part = size.part(ranks).expect("no overflow") as u64;
                 assert!(2 * part < size.rank_bytes(ranks) && size.rank_bytes(ranks) < 2 * part + ranks as u64 * 16384);
             }

@@ -44,13 +44,13 @@ impl SharedSegment {
     /// Makes shared memory with `part` zeroed bytes for each rank. Each part begins at a page. Returns `None` on all
     /// ranks if they are on several machines or one of them can't map the memory. Collective.
     pub(super) fn open(ranks: &Ranks, part: usize) -> Option<SharedSegment> {
-        if ranks.place().nodes > 1 {
+        if ranks.position().nodes > 1 {
             return None;
         }
-        let count = ranks.place().ranks;
+        let count = ranks.position().ranks;
         let part = part.checked_next_multiple_of(PAGE)?;
         let bytes = part.checked_mul(count)?.checked_add(HEAD)?;
-        let made = (ranks.place().rank == 0).then(|| create(bytes)).flatten();
+        let made = (ranks.position().rank == 0).then(|| create(bytes)).flatten();
         let name = made.as_ref().map_or(Vec::new(), |(path, _)| path.to_string_lossy().into_owned().into_bytes());
         let name = ranks.broadcast(name);
         if name.is_empty() {
@@ -61,10 +61,10 @@ impl SharedSegment {
             Some((_, file)) => Some(file),
             None => OpenOptions::new().read(true).write(true).open(&path).ok(),
         };
-        let segment = file.and_then(|file| SharedSegment::map(&file, bytes, part, ranks.place().rank, count));
+        let segment = file.and_then(|file| SharedSegment::map(&file, bytes, part, ranks.position().rank, count));
         let mut all = [u64::from(segment.is_some())];
         ranks.combine(Combine::Min, &mut all);
-        if ranks.place().rank == 0 {
+        if ranks.position().rank == 0 {
             let _ = std::fs::remove_file(&path);
         }
         segment.filter(|_| all[0] == 1)
@@ -107,7 +107,7 @@ impl SharedSegment {
     /// # Safety
     /// While the view exists, no rank may write there. `T` must be a number, or atomic.
     pub(super) unsafe fn view<T>(&self, rank: usize, at: usize, len: usize) -> &[T] {
-        let from = self.place::<T>(rank, at, len);
+        let from = self.address::<T>(rank, at, len);
         // SAFETY: within the mapping and aligned, as `place` has checked; the caller promises the rest.
         unsafe { std::slice::from_raw_parts(from, len) }
     }
@@ -118,7 +118,7 @@ impl SharedSegment {
     /// While the view exists, nobody else, in this rank or another, may read or write there. `T` must be a number.
     #[allow(clippy::mut_from_ref)] // processes, not borrows, settle who may write
     pub(super) unsafe fn view_mut<T>(&self, rank: usize, at: usize, len: usize) -> &mut [T] {
-        let from = self.place::<T>(rank, at, len);
+        let from = self.address::<T>(rank, at, len);
         // SAFETY: within the mapping and aligned, as `place` has checked; the caller promises the rest.
         unsafe { std::slice::from_raw_parts_mut(from, len) }
     }
@@ -136,7 +136,7 @@ impl SharedSegment {
         unsafe { std::slice::from_raw_parts(self.base.add(HEAD + at).cast(), len) }
     }
 
-    fn place<T>(&self, rank: usize, at: usize, len: usize) -> *mut T {
+    fn address<T>(&self, rank: usize, at: usize, len: usize) -> *mut T {
         let fits =
             len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(at)).is_some_and(|end| end <= self.part);
         assert!(rank < self.ranks && fits && at.is_multiple_of(align_of::<T>()), "no such place in a segment");

@@ -7,7 +7,7 @@ use generate::threads;
 pub use generate::*;
 pub use submit::{Scheduler, SubmitArgs};
 
-use crate::formats::{AskedWeights, Columns};
+use crate::formats::{Columns, IdKind, WeightsOption};
 use crate::process::log::Format as LogFormat;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -46,10 +46,10 @@ pub enum Command {
     Submit(SubmitArgs),
     /// Show the progress of a job, even while it runs on another machine, or why it stopped
     #[command(after_help = "Example:\n  gpugraph status gpugraph.work/s29")]
-    Status(LookArgs),
+    Status(InspectArgs),
     /// Check every stored file against its checksum and every result by another method
     #[command(after_help = "Example:\n  gpugraph verify configs/s29.toml")]
-    Verify(LookArgs),
+    Verify(InspectArgs),
     /// Write a random graph, a product of two graphs or a linked list; the file is the same on any machine
     Generate(GenerateArgs),
     /// Convert an edge list or a linked list to another format, in fixed memory
@@ -141,7 +141,7 @@ pub struct PlanArgs {
 
 /// Arguments of `gpugraph status` and `gpugraph verify`.
 #[derive(Debug, Args)]
-pub struct LookArgs {
+pub struct InspectArgs {
     /// A job file or a workdir
     #[arg(value_name = "JOB.toml|WORKDIR")]
     pub place: PathBuf,
@@ -195,11 +195,15 @@ pub struct ConvertArgs {
     #[arg(long, value_parser = Columns::from_str)]
     pub columns: Option<Columns>,
     /// Weights: auto (whole numbers or f32, as the input has them), none, u32 or f32
-    #[arg(long, default_value = "auto", value_parser = AskedWeights::from_str)]
-    pub weights: AskedWeights,
+    #[arg(long, default_value = "auto", value_parser = WeightsOption::from_str)]
+    pub weights: WeightsOption,
     /// Lines to skip at the top of each text file, not counting comments
     #[arg(long, value_name = "LINES")]
     pub skip_lines: Option<u64>,
+    /// What the ids of text and Parquet are: number, or string. Strings are numbered in the order of their bytes, and
+    /// listed in OUTPUT.ids.txt
+    #[arg(long, default_value = "number", value_parser = IdKind::from_str)]
+    pub ids: IdKind,
     /// Threads; 0 for all cores of this process
     #[arg(long, default_value_t = 0, value_parser = threads)]
     pub threads: usize,

@@ -34,7 +34,7 @@ fn product_of(args: &ProductArgs) -> Result<Generator> {
     let format = format_named(args.input_format.as_deref(), "--input-format")?;
     let factor = |path: &Path| {
         let factor = job::input::find(&[path.to_owned()], format, false)?;
-        convert::apart(&factor, &args.output.output).map(|()| factor)
+        convert::refuse_overlap(&factor, &args.output.output).map(|()| factor)
     };
     let (a, b) = (factor(&args.a)?, factor(&args.b)?);
     let product = shown("reading", 0, |watch, _| Product::read(&a, &b, watch))?;

@@ -48,11 +48,11 @@ pub(super) struct PerNode {
 pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Option<PerNode>> {
     let device = if job.run.device == Device::Gpu { Device::Gpu } else { Device::Cpu };
     let (_, _, by_one_rank) = plan(job, cores, device, [1, 1])?;
-    let to_come: Vec<&str> = by_one_rank.to_come().map(|stage| stage.name).collect();
-    if to_come.is_empty() {
+    let remaining: Vec<&str> = by_one_rank.remaining_stages().map(|stage| stage.name).collect();
+    if remaining.is_empty() {
         return Ok(None);
     }
-    let uses_gpu = |task: &Arc<dyn Task>| !task.programs().is_empty() && to_come.contains(&task.name());
+    let uses_gpu = |task: &Arc<dyn Task>| !task.programs().is_empty() && remaining.contains(&task.name());
     let has_kernels = job.tasks.is_empty() || job.tasks.iter().any(uses_gpu);
     let each = args.ranks.unwrap_or(1).min(64);
     let gpus = match (args.gpus, job.run.device) {

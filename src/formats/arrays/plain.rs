@@ -7,7 +7,7 @@ use super::npy::WeightColumn;
 use super::numbers::{ArrayReader, BATCH};
 use super::shape::{ArrayLayout, Column, EdgeArrays};
 use super::table::{table, weights_of};
-use super::walk::{EdgeWalk, Ends, Lists};
+use super::walk::{AdjacencyListReader, EdgeWalk, EndpointArrays};
 use super::weights;
 use crate::error::{At, Error, Result};
 use crate::formats::bytes::read::Reader;
@@ -73,15 +73,15 @@ impl PlainArrays {
         let (first, end) = (share(self.table.edges, chunk), share(self.table.edges, chunk + 1));
         let column = |column: &Column, next: u64| {
             let at = column.at + next * column.step as u64;
-            let from = From { reader: &self.reader, at };
+            let from = OffsetReader { reader: &self.reader, at };
             ArrayReader::new(&part.path, column, next, Box::new(BufReader::with_capacity(STRIDE, from)))
         };
         let ends = match &self.table.shape {
             ArrayLayout::Rows { place, at, int } => {
                 let all = Column { place: place.clone(), at: *at, int: *int, step: int.bytes };
-                Ends::Rows(column(&all, 2 * first))
+                EndpointArrays::Rows(column(&all, 2 * first))
             }
-            ArrayLayout::Columns { from, to } => Ends::Columns(column(from, first), column(to, first)),
+            ArrayLayout::Columns { from, to } => EndpointArrays::Columns(column(from, first), column(to, first)),
             ArrayLayout::Adjacency { offsets, rows, neighbours, lists } => {
                 self.check_offsets(part, offsets, (share(*rows, chunk), share(*rows, chunk + 1)), &column)?;
                 if first == end {
@@ -89,7 +89,10 @@ impl PlainArrays {
                 }
                 let (row, start) = self.row_of(part, offsets, *rows, first)?;
                 let (offsets, neighbours) = (column(offsets, row + 1), column(neighbours, first));
-                Ends::Lists(Lists::at(offsets, neighbours, (row, start), *rows, self.table.edges), *lists)
+                EndpointArrays::Lists(
+                    AdjacencyListReader::at(offsets, neighbours, (row, start), *rows, self.table.edges),
+                    *lists,
+                )
             }
         };
         let weights = weights::open(self.weights.as_ref(), first, |all, next| Ok(column(all, next)))?;
@@ -178,12 +181,12 @@ impl PlainArrays {
 }
 
 /// A reader of the bytes of a file from an offset on.
-struct From<'a> {
+struct OffsetReader<'a> {
     reader: &'a Reader,
     at: u64,
 }
 
-impl Read for From<'_> {
+impl Read for OffsetReader<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
         let bytes = (self.reader.length().saturating_sub(self.at)).min(into.len() as u64) as usize;
         self.reader.read(self.at, &mut into[..bytes]).map_err(|e| std::io::Error::other(e.to_string()))?;

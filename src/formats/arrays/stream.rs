@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use super::numbers::{ArrayReader, BATCH};
 use super::shape::{ArrayLayout, ArrayPlace, Column};
 use super::table::{table, weights_of};
-use super::walk::{EdgeWalk, Ends, Lists};
+use super::walk::{AdjacencyListReader, EdgeWalk, EndpointArrays};
 use super::{npz, weights};
 use crate::error::{At, Error, Result};
 use crate::formats::pass::stored::{StoredBytes, unpacked};
@@ -52,12 +52,13 @@ pub(in crate::formats) fn read<V: Visitor>(
     };
     let ends = match &table.shape {
         ArrayLayout::Rows { place, at, int } => {
-            Ends::Rows(open(&Column { place: place.clone(), at: *at, int: *int, step: int.bytes }, 0)?)
+            EndpointArrays::Rows(open(&Column { place: place.clone(), at: *at, int: *int, step: int.bytes }, 0)?)
         }
-        ArrayLayout::Columns { from, to } => Ends::Columns(open(from, 0)?, open(to, 0)?),
-        ArrayLayout::Adjacency { offsets, rows, neighbours, lists } => {
-            Ends::Lists(Lists::begin(open(offsets, 0)?, open(neighbours, 0)?, *rows, table.edges)?, *lists)
-        }
+        ArrayLayout::Columns { from, to } => EndpointArrays::Columns(open(from, 0)?, open(to, 0)?),
+        ArrayLayout::Adjacency { offsets, rows, neighbours, lists } => EndpointArrays::Lists(
+            AdjacencyListReader::begin(open(offsets, 0)?, open(neighbours, 0)?, *rows, table.edges)?,
+            *lists,
+        ),
     };
     let weights = weights::open(weights.as_ref(), 0, open)?;
     let mut walk = EdgeWalk::new((ends, weights), 0, table.edges, table.vertices);
@@ -100,14 +101,14 @@ fn read_to_end(
 ) -> Result<()> {
     let same = |a: &Column, b: &Column| a.place == b.place;
     match (&mut walk.ends, shape) {
-        (Ends::Rows(all), _) => all.finish(length, watch)?,
-        (Ends::Columns(from, to), ArrayLayout::Columns { from: a, to: b }) => {
+        (EndpointArrays::Rows(all), _) => all.finish(length, watch)?,
+        (EndpointArrays::Columns(from, to), ArrayLayout::Columns { from: a, to: b }) => {
             if !same(a, b) {
                 from.finish(None, watch)?;
             }
             to.finish(length, watch)?;
         }
-        (Ends::Lists(lists, _), ArrayLayout::Adjacency { offsets, neighbours, .. }) => {
+        (EndpointArrays::Lists(lists, _), ArrayLayout::Adjacency { offsets, neighbours, .. }) => {
             if !same(offsets, neighbours) {
                 lists.offsets.finish(None, watch)?;
             }

@@ -49,7 +49,7 @@ pub(in crate::formats) fn have_weights(part: &Part) -> bool {
 /// # Errors
 /// Bad input if the file is malformed or has no edges that can be read.
 pub(in crate::formats) fn table(part: &Part) -> Result<EdgeArrays> {
-    read_header(part).map_err(|error| contents::instead(part).unwrap_or(error))
+    read_header(part).map_err(|error| contents::wrong_format_error(part).unwrap_or(error))
 }
 
 fn read_header(part: &Part) -> Result<EdgeArrays> {

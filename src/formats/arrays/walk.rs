@@ -7,15 +7,15 @@ use crate::error::{Error, Result};
 use crate::formats::{Sink, Visitor};
 
 /// The arrays that contain the ends of the edges.
-pub(super) enum Ends<'a> {
+pub(super) enum EndpointArrays<'a> {
     /// One array, in which the two ends of an edge follow each other.
     Rows(ArrayReader<'a>),
     Columns(ArrayReader<'a>, ArrayReader<'a>),
-    Lists(Lists<'a>, ListKind),
+    Lists(AdjacencyListReader<'a>, ListKind),
 }
 
 /// A reader of edges from adjacency lists.
-pub(super) struct Lists<'a> {
+pub(super) struct AdjacencyListReader<'a> {
     /// Reader of the offsets. Its next number is the end of the next list.
     pub offsets: ArrayReader<'a>,
     pub neighbours: ArrayReader<'a>,
@@ -31,7 +31,7 @@ pub(super) struct Lists<'a> {
 
 /// A reader of a range of a file's edges.
 pub(super) struct EdgeWalk<'a> {
-    pub ends: Ends<'a>,
+    pub ends: EndpointArrays<'a>,
     /// Index of the next edge. The range ends before edge `end`.
     pub next: u64,
     pub end: u64,
@@ -44,7 +44,7 @@ pub(super) struct EdgeWalk<'a> {
 
 impl<'a> EdgeWalk<'a> {
     pub fn new(
-        (ends, weights): (Ends<'a>, Option<WeightNumbers<'a>>),
+        (ends, weights): (EndpointArrays<'a>, Option<WeightNumbers<'a>>),
         next: u64,
         end: u64,
         vertices: Option<u64>,
@@ -76,13 +76,13 @@ impl<'a> EdgeWalk<'a> {
             None => sink.push(u, v),
         };
         match &mut self.ends {
-            Ends::Rows(numbers) => {
+            EndpointArrays::Rows(numbers) => {
                 numbers.read(2 * count, first)?;
                 check(numbers, first)?;
                 let mut pairs = first.as_chunks::<2>().0.iter().enumerate();
                 pairs.try_for_each(|(nth, [u, v])| push(nth, *u, *v, sink))?;
             }
-            Ends::Columns(from, to) => {
+            EndpointArrays::Columns(from, to) => {
                 from.read(count, first)?;
                 to.read(count, second)?;
                 check(from, first)?;
@@ -90,7 +90,7 @@ impl<'a> EdgeWalk<'a> {
                 let mut pairs = first.iter().zip(second.iter()).enumerate();
                 pairs.try_for_each(|(nth, (u, v))| push(nth, *u, *v, sink))?;
             }
-            Ends::Lists(lists, kind) => {
+            EndpointArrays::Lists(lists, kind) => {
                 lists.neighbours.read(count, second)?;
                 check(&lists.neighbours, second)?;
                 for (nth, v) in second.iter().enumerate() {
@@ -117,7 +117,7 @@ impl<'a> EdgeWalk<'a> {
     /// # Errors
     /// Bad input if they have not.
     pub fn finish(&mut self) -> Result<()> {
-        if let Ends::Lists(lists, _) = &mut self.ends {
+        if let EndpointArrays::Lists(lists, _) = &mut self.ends {
             while lists.row.wrapping_add(1) < lists.rows {
                 lists.advance()?;
             }
@@ -129,7 +129,7 @@ impl<'a> EdgeWalk<'a> {
     }
 }
 
-impl<'a> Lists<'a> {
+impl<'a> AdjacencyListReader<'a> {
     /// Creates a reader that begins at the first list; `offsets` must be positioned at the first offset.
     ///
     /// # Errors
@@ -139,10 +139,10 @@ impl<'a> Lists<'a> {
         neighbours: ArrayReader<'a>,
         rows: u64,
         edges: u64,
-    ) -> Result<Lists<'a>> {
+    ) -> Result<AdjacencyListReader<'a>> {
         let mut ahead = Vec::new();
         offsets.read(1, &mut ahead)?;
-        let lists = Lists::at(offsets, neighbours, (0, 0), rows, edges);
+        let lists = AdjacencyListReader::at(offsets, neighbours, (0, 0), rows, edges);
         if ahead[0] == 0 { Ok(lists) } else { Err(lists.wrong(ahead[0])) }
     }
 
@@ -154,10 +154,10 @@ impl<'a> Lists<'a> {
         (row, start): (u64, u64),
         rows: u64,
         edges: u64,
-    ) -> Lists<'a> {
+    ) -> AdjacencyListReader<'a> {
         // No list is open yet: the first step advances to the list of `row`.
         let row = row.wrapping_sub(1);
-        Lists { offsets, neighbours, row, end: start, rows, edges, ahead: Vec::new(), taken: 0 }
+        AdjacencyListReader { offsets, neighbours, row, end: start, rows, edges, ahead: Vec::new(), taken: 0 }
     }
 
     /// Advances to the list of the next vertex.

@@ -14,16 +14,16 @@ use crate::error::{At, Error, Result};
 
 /// Options of the search for the files in a folder.
 #[derive(Clone, Copy)]
-pub struct Look<'a> {
+pub struct FileSearch<'a> {
     /// Whether subfolders are searched, too. If false, a folder with subfolders is refused.
     pub recursive: bool,
     /// Returns true for a folder that is never part of an input, because gpugraph writes to it.
     pub own: &'a dyn Fn(&Path) -> bool,
 }
 
-impl Default for Look<'_> {
+impl Default for FileSearch<'_> {
     fn default() -> Self {
-        Look { recursive: false, own: &|_| false }
+        FileSearch { recursive: false, own: &|_| false }
     }
 }
 
@@ -35,7 +35,7 @@ const WILD: [char; 4] = ['*', '?', '[', '{'];
 /// # Errors
 /// Bad input if a folder or pattern has no files, if a folder can't be read or has subfolders that should not be read,
 /// and if links form a cycle.
-pub(crate) fn named(path: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
+pub(crate) fn named(path: &Path, look: FileSearch<'_>) -> Result<Vec<PathBuf>> {
     if path.is_dir() {
         let files = in_folder(path, look)?;
         if files.is_empty() {
@@ -72,10 +72,10 @@ fn glob(pattern: &str) -> Result<GlobMatcher, globset::Error> {
 }
 
 /// Returns all files of a folder, sorted.
-fn in_folder(folder: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
+fn in_folder(folder: &Path, look: FileSearch<'_>) -> Result<Vec<PathBuf>> {
     let (mut files, mut folders) = (Vec::new(), Vec::new());
     let depth = if look.recursive { usize::MAX } else { 1 };
-    let wanted = |entry: &DirEntry| entry.depth() == 0 || !(is_aside(entry) || is_own(entry, look));
+    let wanted = |entry: &DirEntry| entry.depth() == 0 || !(is_ignored(entry) || is_own(entry, look));
     let entries = WalkDir::new(folder).min_depth(1).max_depth(depth).follow_links(true);
     for entry in entries.into_iter().filter_entry(wanted) {
         match entry {
@@ -93,12 +93,12 @@ fn in_folder(folder: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
 }
 
 /// Returns true for a file or folder that by convention contains no edges: `.NAME`, `_NAME` and `NAME.weights`.
-fn is_aside(entry: &DirEntry) -> bool {
+fn is_ignored(entry: &DirEntry) -> bool {
     let name = entry.file_name().as_encoded_bytes();
     name.starts_with(b".") || name.starts_with(b"_") || name.ends_with(b".weights")
 }
 
-fn is_own(entry: &DirEntry, look: Look<'_>) -> bool {
+fn is_own(entry: &DirEntry, look: FileSearch<'_>) -> bool {
     entry.file_type().is_dir() && (look.own)(entry.path())
 }
 
@@ -131,7 +131,7 @@ fn with_subfolders(named: &Path, expected: &str, mut folders: Vec<PathBuf>) -> E
 }
 
 /// Returns the files of a pattern. The search goes component by component, and descends only into names that match.
-fn of_pattern(path: &Path, look: Look<'_>) -> Result<Vec<PathBuf>> {
+fn of_pattern(path: &Path, look: FileSearch<'_>) -> Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     let mut below = false;
     let parts: Vec<Component<'_>> = path.components().collect();
@@ -188,16 +188,16 @@ fn fitting(folder: &Path, pattern: &str, fits: &GlobMatcher, last: bool) -> Resu
 }
 
 /// Returns `folder` and all folders below it, or all files below it if `**` is the last component of the pattern.
-fn all_below(folder: &Path, last: bool, look: Look<'_>) -> Result<Vec<PathBuf>> {
+fn all_below(folder: &Path, last: bool, look: FileSearch<'_>) -> Result<Vec<PathBuf>> {
     let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     if !here.is_dir() {
         return Ok(Vec::new());
     }
     if last {
-        return in_folder(here, Look { recursive: true, ..look });
+        return in_folder(here, FileSearch { recursive: true, ..look });
     }
     let mut paths = Vec::new();
-    let wanted = |entry: &DirEntry| entry.depth() == 0 || !(is_aside(entry) || is_own(entry, look));
+    let wanted = |entry: &DirEntry| entry.depth() == 0 || !(is_ignored(entry) || is_own(entry, look));
     for entry in WalkDir::new(here).follow_links(true).into_iter().filter_entry(wanted) {
         match entry {
             Ok(entry) if entry.file_type().is_dir() => paths.push(entry.into_path()),
@@ -222,7 +222,7 @@ mod tests {
             std::fs::write(path(name), "1 2\n").unwrap();
         }
         let names = |paths: &[PathBuf]| -> Vec<String> {
-            let input = Input::find(paths, None, Look::default()).unwrap();
+            let input = Input::find(paths, None, FileSearch::default()).unwrap();
             input.parts().iter().map(|p| p.path().file_name().unwrap().to_str().unwrap().to_owned()).collect()
         };
         assert_eq!(names(&[folder.path().to_owned()]), ["a.txt", "b.txt", "c.txt.gz"]);
@@ -230,10 +230,10 @@ mod tests {
         assert_eq!(names(&[path("b.txt"), path("a*")]), ["b.txt", "a.txt"]);
         std::fs::create_dir(path("within")).unwrap();
         for bad in ["none.txt", "x*.txt", "within", "b.dat"] {
-            let error = Input::find(&[path(bad)], None, Look::default()).unwrap_err();
+            let error = Input::find(&[path(bad)], None, FileSearch::default()).unwrap_err();
             assert_eq!(error.exit_code(), 3, "{error}");
             assert!(error.to_string().contains(bad), "{error}");
         }
-        assert_eq!(Input::find(&[path("a.txt")], None, Look::default()).unwrap().bytes(), 4);
+        assert_eq!(Input::find(&[path("a.txt")], None, FileSearch::default()).unwrap().bytes(), 4);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::{Error, Result};
-use crate::formats::{Edges, Seen, Share, Visitor, Watch, WeightType, Weights};
+use crate::formats::{Edges, Share, ShareResult, Visitor, Watch, WeightType, Weights};
 
 /// A generator whose edge `i` depends only on its parameters and on `i`. Its `Display` shows the parameters.
 pub trait EdgeGenerator: Debug + Display + Send + Sync {
@@ -54,7 +54,7 @@ pub(crate) fn scan<V: Visitor>(
     (chunk, weights): (usize, Weights),
     visitors: &mut [V],
     watch: &dyn Watch,
-) -> Result<Seen> {
+) -> Result<ShareResult> {
     let total = generator.edges();
     let per_chunk = (chunk as u64 / record(generator)).max(1);
     let queue = share.begin(total.div_ceil(per_chunk));
@@ -95,7 +95,7 @@ pub(crate) fn scan<V: Visitor>(
     let made = all_made.into_inner();
     let found = generator.weights().filter(|_| made > 0);
     let declared = generator.declares_vertices().then(|| generator.vertices());
-    Ok(Seen::generated(made, declared, generator.identity(), (weights, found)))
+    Ok(ShareResult::generated(made, declared, generator.identity(), (weights, found)))
 }
 
 /// The buffers of a thread. Of `narrow` and `wide`, only one is used.

@@ -15,16 +15,16 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::formats::bytes::read;
-use crate::formats::foreign::format_of;
 use crate::formats::input::generated::EdgeGenerator;
 use crate::formats::part::TableSummary;
 use crate::formats::pass::state::CHUNK;
 use crate::formats::scan::run::run;
 use crate::formats::scan::{input_cache, packed, plain, records};
-use crate::formats::weights::{Unread, missing};
+use crate::formats::unsupported::format_of;
+use crate::formats::weights::{UnreadColumns, missing};
 use crate::formats::{
-    CacheUse, Format, InputCache, Look, Packing, Part, Scan, ScanState, Seen, Share, TextOptions, UseOfDirection,
-    Visitor, Watch, Weights, arrays, parquet, sink, text,
+    CacheUse, FileSearch, FindNames, Format, IdKind, InputCache, Packing, Part, Scan, ScanState, Share, ShareResult,
+    TextOptions, UseOfDirection, Visitor, Watch, Weights, arrays, names, parquet, sink, text,
 };
 use crate::memory::{Budget, Buffer, PER_THREAD, addresses_left};
 
@@ -42,6 +42,8 @@ pub struct Input {
     weights: Weights,
     /// Whether the direction of edges is kept.
     pub(crate) keeps_direction: bool,
+    /// The numbering of ids that are strings, once there is one.
+    numbering: Option<Arc<dyn FindNames>>,
 }
 
 #[derive(Debug, Clone)]
@@ -56,7 +58,7 @@ impl Input {
     ///
     /// # Errors
     /// Bad input if a path has no files, a file can't be read or has no known extension, or subfolders should not be read.
-    pub fn find(paths: &[PathBuf], format: Option<Format>, look: Look<'_>) -> Result<Input> {
+    pub fn find(paths: &[PathBuf], format: Option<Format>, look: FileSearch<'_>) -> Result<Input> {
         let mut parts = Vec::new();
         for path in paths {
             for file in files::named(path, look)? {
@@ -67,7 +69,7 @@ impl Input {
     }
 
     fn of(source: EdgeSource, name: String, named: Vec<PathBuf>) -> Input {
-        Input { source, name, named, chunk: CHUNK, weights: Weights::Skip, keeps_direction: false }
+        Input { source, name, named, chunk: CHUNK, weights: Weights::Skip, keeps_direction: false, numbering: None }
     }
 
     /// Opens a file to which a stream was copied. The name of the file has no extension; messages call the file `name`.
@@ -125,19 +127,21 @@ impl Input {
     /// [`Error::Usage`] if options are given and no file is in a format to which they apply.
     pub fn with_text(mut self, options: TextOptions) -> Result<Input> {
         let EdgeSource::Files(parts) = &mut self.source else { return Ok(self) };
-        let some = |format: Format| parts.iter().any(|part| part.format == format);
-        let lines = options.skip_lines.unwrap_or(0) > 0;
-        let read = some(Format::Text) || (some(Format::Parquet) && !lines);
-        if let (false, false, Some(part)) = (options.say_nothing(), read, parts.first()) {
-            let (path, format) = (part.path.display(), part.format);
-            let what = if lines { "skip_lines is for text" } else { "columns are for text and Parquet" };
-            return Err(Error::Usage(format!("{path}: {what}, and this is {format}")));
-        }
+        open::check_text(parts, &options)?;
         let options = Arc::new(options);
-        for part in parts {
-            (part.text, part.summary) = (Arc::clone(&options), Arc::default());
-        }
+        parts.iter_mut().for_each(|part| (part.text, part.summary) = (Arc::clone(&options), Arc::default()));
         Ok(self)
+    }
+
+    /// Returns true if the ids are strings.
+    pub fn has_names(&self) -> bool {
+        self.parts().first().is_some_and(|part| part.text.ids == IdKind::String)
+    }
+
+    /// Sets the numbering of ids that are strings. Scans then deliver numbers; without it they deliver strings.
+    pub fn with_numbering(mut self, numbering: Arc<dyn FindNames>) -> Input {
+        self.numbering = Some(numbering);
+        self
     }
 
     /// Sets the chunk size to `bytes`. Checksums depend on it, so it is only for tests and for writers that keep a chunk per thread.
@@ -196,7 +200,7 @@ impl Input {
     }
 
     /// Returns the numeric columns of the first file that are not read; `None` if its edges have weights.
-    pub fn unread(&self) -> Option<Unread> {
+    pub fn unread(&self) -> Option<UnreadColumns> {
         self.parts().first().and_then(|part| text::unread(part).or_else(|| parquet::unread(part)))
     }
 
@@ -225,6 +229,12 @@ impl Input {
             EdgeSource::Files(parts) => parts.iter().map(|part| part.bytes).sum(),
             EdgeSource::Generated(generator) => generator.edges() * generated::record(&**generator),
         }
+    }
+
+    /// Returns an upper bound in bytes of the text in all files, unless a file is packed unusually well.
+    pub fn most_text_bytes(&self) -> u64 {
+        let text = |part: &Part| part.bytes.saturating_mul(if part.packing == Packing::Plain { 1 } else { 10 });
+        self.parts().iter().map(text).fold(0, u64::saturating_add)
     }
 
     /// Returns the name for messages and reports: the path as given, or the generator with its parameters.
@@ -339,7 +349,7 @@ impl Input {
         cache: CacheUse<'_, '_>,
         visitors: &mut [V],
         watch: &dyn Watch,
-    ) -> Result<Seen> {
+    ) -> Result<ShareResult> {
         self.scan_as(share, false, cache, visitors, watch)
     }
 
@@ -378,15 +388,16 @@ impl Input {
         cache: CacheUse<'_, '_>,
         visitors: &mut [V],
         watch: &dyn Watch,
-    ) -> Result<Seen> {
+    ) -> Result<ShareResult> {
         if visitors.is_empty() {
             return Err(Error::Usage("a scan needs at least one thread".into()));
         }
         match &self.source {
             EdgeSource::Files(parts) => {
                 let (reading, threads) = ((self.chunk, self.weights), visitors.len());
-                let state = ScanState::new(parts, reading, (share, threads), ordered, watch);
-                run(state, cache, visitors).map(Seen::files)
+                let mut state = ScanState::new(parts, reading, (share, threads), ordered, watch);
+                state.numbering = self.numbering.clone();
+                run(state, cache, visitors).map(ShareResult::files)
             }
             EdgeSource::Generated(generator) if self.weights.is_read() && generator.weights().is_none() => {
                 Err(missing(&self.name, None))
@@ -401,7 +412,8 @@ impl Input {
     /// of which one chunk per thread is populated at a time. Cached chunks come on top.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         let weights = if self.weights.is_read() { sink::WEIGHT_BYTES } else { 0 };
-        let sinks = (sink::BYTES + weights) * threads as u64;
+        let strings = if self.has_names() { names::BATCH_MEMORY } else { 0 };
+        let sinks = (sink::BYTES + weights + strings) * threads as u64;
         match &self.source {
             EdgeSource::Generated(generator) => generator.scratch_bytes() + generated::SCRATCH * threads as u64,
             EdgeSource::Files(parts) => {
@@ -419,14 +431,8 @@ impl Input {
                 let tables = parts.iter().filter_map(parquet::summary_of).collect();
                 let tables = TableSummary::scratch_bytes(tables, threads, plain::KEPT);
                 // METIS files need the first vertex of every chunk.
-                sinks
-                    + pieces
-                    + arrays
-                    + tables
-                    + ahead
-                    + unpacking * at_once as u64
-                    + 2 * hashes
-                    + PER_PART * parts.len() as u64
+                let of_parts = unpacking * at_once as u64 + 2 * hashes + PER_PART * parts.len() as u64;
+                sinks + pieces + arrays + tables + ahead + of_parts
             }
         }
     }

@@ -4,8 +4,8 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::{At, Error, Result};
-use crate::formats::foreign::format_of;
-use crate::formats::{Format, Packing, Part, arrays, contents, ending};
+use crate::formats::unsupported::format_of;
+use crate::formats::{Format, IdKind, Packing, Part, TextOptions, arrays, contents, ending};
 
 /// Opens a file of an input, with the given packing or else the packing that its extension says.
 pub(super) fn open(path: &Path, format: Option<Format>, packing: Option<Packing>) -> Result<Part> {
@@ -44,4 +44,27 @@ pub(super) fn open(path: &Path, format: Option<Format>, packing: Option<Packing>
         part.narrow = int.bytes <= 4;
     }
     Ok(part)
+}
+
+/// Refuses options for text and tables that apply to none of the files, and strings as ids unless they apply to all.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(super) fn check_text(parts: &[Part], options: &TextOptions) -> Result<()> {
+    let is_read = |part: &&Part| match part.format {
+        Format::Text => true,
+        Format::Parquet => options.skip_lines.unwrap_or(0) == 0,
+        _ => false,
+    };
+    let other = match options.ids {
+        IdKind::String => parts.iter().find(|part| !is_read(part)),
+        IdKind::Number => parts.first().filter(|_| !options.are_default() && !parts.iter().any(|part| is_read(&part))),
+    };
+    let Some(part) = other else { return Ok(()) };
+    let what = match options {
+        TextOptions { skip_lines: Some(1..), .. } => "skip_lines is for text",
+        TextOptions { ids: IdKind::String, .. } => "ids = \"string\" is for text and Parquet",
+        _ => "columns are for text and Parquet",
+    };
+    Err(Error::Usage(format!("{}: {what}, and this is {}", part.path.display(), part.format)))
 }

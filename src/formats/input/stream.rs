@@ -98,7 +98,7 @@ impl Stream {
     }
 
     /// Returns the error for a stream that ended before its first byte.
-    pub fn nothing_came(&self) -> Error {
+    pub fn empty_stream_error(&self) -> Error {
         let remedy =
             "check whether the command that writes to it failed; for a graph without edges, name an empty file";
         Error::input(self.name(), At::File, "edges", "no bytes", remedy)

@@ -3,8 +3,8 @@
 
 use crate::error::{Error, Result};
 use crate::formats::part::TableSummary;
-use crate::formats::pass::state::Worked;
-use crate::formats::weights::Unread;
+use crate::formats::pass::state::WorkResult;
+use crate::formats::weights::UnreadColumns;
 use crate::formats::{Part, ScanState, Sink, Visitor};
 
 /// Stand-in for an open Parquet file. The type has no values, because this build can't open Parquet files.
@@ -19,7 +19,7 @@ impl Units {
         match *self {}
     }
 
-    pub fn chunk<V: Visitor>(&self, _: &ScanState<'_>, _: usize, _: (u64, u64), _: &mut Sink<'_, V>) -> Worked {
+    pub fn chunk<V: Visitor>(&self, _: &ScanState<'_>, _: usize, _: (u64, u64), _: &mut Sink<'_, V>) -> WorkResult {
         match *self {}
     }
 }
@@ -36,7 +36,7 @@ pub(crate) fn summary_of(_: &Part) -> Option<TableSummary> {
     None
 }
 
-pub(crate) fn unread(_: &Part) -> Option<Unread> {
+pub(crate) fn unread(_: &Part) -> Option<UnreadColumns> {
     None
 }
 

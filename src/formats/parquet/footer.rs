@@ -14,9 +14,9 @@ use super::schema::{self, IdColumn};
 use super::thrift::{Compact, LIST};
 use crate::error::{At, Error, Result};
 use crate::formats::contents::{self, PARQUET};
-use crate::formats::weights::Unread;
+use crate::formats::weights::UnreadColumns;
 use crate::formats::{Format, Part, typed};
-use crate::process::panics::caught;
+use crate::process::panics::catch_panic;
 
 /// Maximum size of a footer in bytes: enough for 100,000 row groups of ten columns.
 const MOST: u64 = 64 << 20;
@@ -38,13 +38,13 @@ pub(super) struct IdColumns {
 }
 
 /// Returns the numeric columns of a Parquet file that are not ids; `None` for other files, and if there are none.
-pub(crate) fn unread(part: &Part) -> Option<Unread> {
+pub(crate) fn unread(part: &Part) -> Option<UnreadColumns> {
     if part.format != Format::Parquet {
         return None;
     }
     let IdColumns { ends: [u, v], others, .. } = IdColumns::read(part).ok()?;
     let remedy = with_weights(&part.path, [&u.name, &v.name, others.first()?]);
-    Some(Unread::of(&others.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>(), remedy))
+    Some(UnreadColumns::of(&others.iter().map(|name| format!("{name:?}")).collect::<Vec<_>>(), remedy))
 }
 
 /// A row group: consecutive rows of a Parquet table.
@@ -91,7 +91,7 @@ impl IdColumns {
         let options = ParquetMetaDataOptions::new()
             .with_encoding_stats_policy(ParquetStatisticsPolicy::SkipAll)
             .with_size_stats_policy(ParquetStatisticsPolicy::SkipAll);
-        let decoded = caught(|| ParquetMetaDataReader::decode_metadata_with_options(&bytes, Some(&options)));
+        let decoded = catch_panic(|| ParquetMetaDataReader::decode_metadata_with_options(&bytes, Some(&options)));
         let metadata = match decoded {
             Ok(Ok(metadata)) => metadata,
             Ok(Err(e)) => return Err(damaged(part, start, "a footer of Parquet", one_line(&e.to_string()))),
@@ -232,7 +232,7 @@ fn footer(part: &Part, file: &File, length: u64) -> Result<(Vec<u8>, u64)> {
     if head != PARQUET {
         let remedy = "name its format, or fetch it again";
         let other = || Error::input(path, At::Byte(0), whole, "other bytes at its start", remedy);
-        return Err(contents::instead(part).unwrap_or_else(other));
+        return Err(contents::wrong_format_error(part).unwrap_or_else(other));
     }
     if magic != PARQUET {
         return Err(damaged(part, length - 4, whole, "other bytes at its end"));

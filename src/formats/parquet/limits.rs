@@ -64,7 +64,7 @@ impl PageLimits {
     }
 
     /// Returns the memory that is needed to read a column, in bytes.
-    fn memory(self, chunk: impl Iterator<Item = ColumnChunk>) -> u64 {
+    fn memory(self, strings: bool, chunk: impl Iterator<Item = ColumnChunk>) -> u64 {
         let (mut packed, mut codec) = (false, 0);
         for chunk in chunk {
             packed |= chunk.codec != super::codec::Codec::Plain;
@@ -73,7 +73,9 @@ impl PageLimits {
         // The current page stays in memory until the next one is read. Pages that are not packed stay in the mapped
         // file.
         let pages = if packed { 2 * self.page } else { 0 };
-        pages + 2 * self.dictionary + codec
+        // A string of a dictionary takes at least four bytes there, and forty once it is decoded.
+        let times = if strings { 12 } else { 2 };
+        pages + times * self.dictionary + codec
     }
 }
 
@@ -88,7 +90,8 @@ pub(super) fn limits(part: &Part, table: &IdColumns) -> Result<[PageLimits; 2]> 
 
 /// Returns the memory that one thread needs to read a row group, in bytes.
 fn memory(table: &IdColumns, limits: [PageLimits; 2]) -> u64 {
-    let column = |column: usize| limits[column].memory(table.groups.iter().map(|group| group.chunks[column].clone()));
+    let chunks = |column: usize| table.groups.iter().map(move |group| group.chunks[column].clone());
+    let column = |column: usize| limits[column].memory(table.ends[column].strings, chunks(column));
     BATCH + header::MOST as u64 + column(0) + column(1)
 }
 

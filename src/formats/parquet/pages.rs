@@ -52,6 +52,7 @@ pub(super) struct Pages {
     codec: Codec,
     limits: PageLimits,
     bytes: usize,
+    strings: bool,
     optional: bool,
     /// Offset of the next byte to read. The column ends at `end`, and bytes before `ready` are in memory.
     at: u64,
@@ -91,6 +92,7 @@ impl Pages {
             codec: chunk.codec,
             limits,
             bytes: end.bytes,
+            strings: end.strings,
             optional: end.optional,
             at: chunk.at,
             end: chunk.end,
@@ -246,12 +248,16 @@ impl Pages {
         let fits = match encoding {
             Encoding::PLAIN => self.optional || data.len() / self.bytes >= values as usize,
             Encoding::RLE_DICTIONARY => self.has_dictionary && !data.is_empty(),
-            Encoding::BYTE_STREAM_SPLIT => {
+            Encoding::BYTE_STREAM_SPLIT if !self.strings => {
                 data.len().is_multiple_of(self.bytes) && (self.optional || data.len() / self.bytes == values as usize)
             }
-            Encoding::DELTA_BINARY_PACKED => is_delta(data, values, self.optional),
+            Encoding::DELTA_BINARY_PACKED if !self.strings => is_delta(data, values, self.optional),
             _ => false,
         };
+        if !fits && self.strings && matches!(encoding, Encoding::DELTA_LENGTH_BYTE_ARRAY | Encoding::DELTA_BYTE_ARRAY) {
+            let remedy = "write it again with plain strings or a dictionary (pyarrow.parquet.write_table)";
+            return Err(self.place.wrong("strings, plain or of a dictionary", &encoding.to_string(), remedy));
+        }
         if !fits {
             let expected = format!("{values} values, plain, of a dictionary or as differences");
             return Err(self.place.damaged(expected, &format!("{} bytes of {encoding}", data.len())));

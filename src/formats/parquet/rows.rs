@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parquet::column::reader::ColumnReaderImpl;
-use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 
 use super::footer::{IdColumns, one_line};
@@ -13,8 +13,10 @@ use super::pages::{PagePlace, Pages};
 use super::schema::{IdColumn, NULLS};
 use crate::error::{Error, Result};
 use crate::formats::bytes::map::MappedFile;
+use crate::formats::bytes::tokens::excerpt;
+use crate::formats::names::LONGEST_NAME;
 use crate::formats::{Edges, Sink, Visitor};
-use crate::process::panics::caught;
+use crate::process::panics::catch_panic;
 
 /// Number of edges in a batch.
 pub(super) const BATCH: usize = 4096;
@@ -33,6 +35,7 @@ struct IdReader {
 enum IdNumbers {
     Of32(ColumnReaderImpl<Int32Type>, Vec<i32>),
     Of64(ColumnReaderImpl<Int64Type>, Vec<i64>),
+    Strings(ColumnReaderImpl<ByteArrayType>, Vec<ByteArray>),
 }
 
 impl IdReader {
@@ -40,6 +43,9 @@ impl IdReader {
         let place = pages.place.clone();
         let (description, pages) = (end.description.clone(), Box::new(pages));
         let numbers = match end.bytes {
+            _ if end.strings => {
+                IdNumbers::Strings(ColumnReaderImpl::new(description, pages), Vec::with_capacity(BATCH))
+            }
             4 => IdNumbers::Of32(ColumnReaderImpl::new(description, pages), Vec::with_capacity(BATCH)),
             _ => IdNumbers::Of64(ColumnReaderImpl::new(description, pages), Vec::with_capacity(BATCH)),
         };
@@ -52,9 +58,10 @@ impl IdReader {
     /// Bad input if pages are damaged.
     fn take(&mut self, rows: usize) -> Result<(usize, usize)> {
         let levels = &mut self.levels;
-        let read = caught(|| match &mut self.numbers {
+        let read = catch_panic(|| match &mut self.numbers {
             IdNumbers::Of32(reader, numbers) => batch(reader, rows, levels, numbers),
             IdNumbers::Of64(reader, numbers) => batch(reader, rows, levels, numbers),
+            IdNumbers::Strings(reader, names) => batch(reader, rows, levels, names),
         });
         match read {
             Ok(Ok(read)) => Ok(read),
@@ -82,11 +89,22 @@ impl IdReader {
         let any = match &self.numbers {
             IdNumbers::Of32(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n).into(),
             IdNumbers::Of64(_, numbers) => numbers.iter().copied().fold(0, |all, n| all | n),
+            IdNumbers::Strings(_, names) => {
+                let is_wrong = |name: &&ByteArray| {
+                    !(1..=LONGEST_NAME).contains(&name.len()) || name.data().iter().any(|c| matches!(c, b'\n' | b'\r'))
+                };
+                return names.iter().find(is_wrong).map_or(Ok(()), |name| {
+                    let expected = format!("strings of 1 to {LONGEST_NAME} bytes without line breaks");
+                    let found = format!("one of {} bytes: {}", name.len(), excerpt(name.data(), 0));
+                    Err(self.place.wrong(expected, &found, "leave these rows out, or shorten the strings"))
+                });
+            }
         };
         if self.signed && any < 0 {
             let first = match &self.numbers {
                 IdNumbers::Of32(_, numbers) => numbers.iter().find(|n| **n < 0).map(|n| i64::from(*n)),
                 IdNumbers::Of64(_, numbers) => numbers.iter().find(|n| **n < 0).copied(),
+                IdNumbers::Strings(..) => None,
             };
             let remedy = "correct the numbers and write them again";
             return Err(self.place.wrong("whole numbers from 0", &first.unwrap_or(any).to_string(), remedy));
@@ -151,13 +169,18 @@ impl RowGroupReader {
         from.read(rows)?;
         to.read(rows)?;
         self.left -= rows as u64;
-        use IdNumbers::{Of32, Of64};
+        use IdNumbers::{Of32, Of64, Strings};
+        if let (Strings(_, u), Strings(_, v)) = (&from.numbers, &to.numbers) {
+            u.iter().zip(v).try_for_each(|(u, v)| sink.push_names(u.data(), v.data()))?;
+            return Ok(rows);
+        }
         if from.bits | to.bits <= u32::MAX.into() {
             match (&from.numbers, &to.numbers) {
                 (Of32(_, u), Of32(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),
                 (Of32(_, u), Of64(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),
                 (Of64(_, u), Of32(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),
                 (Of64(_, u), Of64(_, v)) => zip(u, v, |u| u as u32, |v| v as u32, &mut self.narrow),
+                (Strings(..), _) | (_, Strings(..)) => {}
             }
             sink.batch(Edges::Narrow(&self.narrow))?;
         } else {
@@ -167,6 +190,7 @@ impl RowGroupReader {
                 (Of32(_, u), Of64(_, v)) => zip(u, v, wide, i64::cast_unsigned, &mut self.wide),
                 (Of64(_, u), Of32(_, v)) => zip(u, v, i64::cast_unsigned, wide, &mut self.wide),
                 (Of64(_, u), Of64(_, v)) => zip(u, v, i64::cast_unsigned, i64::cast_unsigned, &mut self.wide),
+                (Strings(..), _) | (_, Strings(..)) => {}
             }
             sink.batch(Edges::Wide(&self.wide))?;
         }

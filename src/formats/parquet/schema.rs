@@ -5,9 +5,11 @@ use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
 use crate::error::{At, Error, Result};
 use crate::formats::text::names::{DIRECTION, EdgeColumns, chosen, columns, is_direction_open};
-use crate::formats::{Columns, Part, UseOfDirection};
+use crate::formats::{Columns, IdKind, Part, UseOfDirection};
 
 pub(super) const NULLS: &str = "drop these rows first: pandas has dropna(), SQL WHERE ... IS NOT NULL";
+const NUMBERS: &str = "columns of whole numbers (INT32 or INT64, not nested)";
+const STRINGS: &str = "choose columns of strings ([input] columns, convert --columns), or leave out ids = \"string\"";
 /// Maximum number of columns that a message names.
 const NAMED: usize = 12;
 
@@ -16,8 +18,10 @@ const NAMED: usize = 12;
 pub(super) struct IdColumn {
     pub name: String,
     pub description: ColumnDescPtr,
-    /// Size of a number in bytes.
+    /// Size of a number in bytes, or of the length of a string.
     pub bytes: usize,
+    /// Whether the ids are strings.
+    pub strings: bool,
     pub signed: bool,
     /// Whether rows may lack a value.
     pub optional: bool,
@@ -30,8 +34,8 @@ pub(super) struct IdColumn {
 pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn; 2], [usize; 2])> {
     let fields: Vec<&Type> = schema.root_schema().get_fields().iter().map(AsRef::as_ref).collect();
     let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
-    let asked = &part.text.columns;
-    let found = match asked {
+    let requested = &part.text.columns;
+    let found = match requested {
         Columns::Auto => columns(&names),
         Columns::Names(wanted) => chosen(wanted, &names),
         Columns::Numbers(numbers) => {
@@ -46,19 +50,19 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
             })
         }
     };
-    if let (Columns::Auto, Some(ends), false) = (asked, found, part.use_of_direction == UseOfDirection::Dropped)
+    if let (Columns::Auto, Some(ends), false) = (requested, found, part.use_of_direction == UseOfDirection::Dropped)
         && is_direction_open(&names, ends)
     {
         let (expected, remedy) = DIRECTION;
         return Err(Error::input(&part.path, At::File, expected, listed(&fields), remedy));
     }
     let Some(EdgeColumns { u, v, .. }) = found else {
-        let expected = match asked {
+        let expected = match requested {
             Columns::Auto => {
                 "columns whose names say which are the ids (source and target, src and dst, from and to, u and v)"
                     .into()
             }
-            asked => format!("the columns {asked}, each once"),
+            requested => format!("the columns {requested}, each once"),
         };
         let two = fields.iter().filter(|field| signed(field).is_some()).map(|field| format!("{:?}", field.name()));
         let two = two.take(2).collect::<Vec<_>>();
@@ -68,12 +72,15 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
     };
     let end = |field: usize| -> Result<(IdColumn, usize)> {
         let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == field);
-        let end = leaf.and_then(|leaf| Some((IdColumn::of(fields[field], schema.column(leaf))?, leaf)));
+        let end = leaf.and_then(|leaf| Some((IdColumn::of(fields[field], schema.column(leaf), part.text.ids)?, leaf)));
         end.ok_or_else(|| {
-            let remedy =
-                "choose columns of whole numbers ([input] columns, convert --columns), or number the ids first";
+            let (expected, remedy) = match part.text.ids {
+                IdKind::String => ("columns of strings (BYTE_ARRAY, not nested)", STRINGS),
+                IdKind::Number if is_text(fields[field]) => (NUMBERS, "read strings: [input] ids = \"string\""),
+                IdKind::Number => (NUMBERS, "choose columns of whole numbers ([input] columns, convert --columns)"),
+            };
             let found = format!("{} of type {}", shown(fields[field].name()), kind(fields[field]));
-            Error::input(&part.path, At::File, "columns of whole numbers (INT32 or INT64, not nested)", found, remedy)
+            Error::input(&part.path, At::File, expected, found, remedy)
         })
     };
     let ((u, first), (v, second)) = (end(u)?, end(v)?);
@@ -92,12 +99,22 @@ pub(super) fn others(schema: &SchemaDescriptor, ids: [usize; 2]) -> Vec<String> 
 }
 
 impl IdColumn {
-    fn of(field: &Type, description: ColumnDescPtr) -> Option<IdColumn> {
-        let signed = signed(field)?;
-        let bytes = if description.physical_type() == Physical::INT32 { 4 } else { 8 };
+    fn of(field: &Type, description: ColumnDescPtr, ids: IdKind) -> Option<IdColumn> {
+        let strings = ids == IdKind::String;
+        let signed = if strings { is_text(field).then_some(false)? } else { signed(field)? };
+        let bytes = if strings || description.physical_type() == Physical::INT32 { 4 } else { 8 };
         let (name, optional) = (shown(description.name()), description.max_def_level() > 0);
-        Some(IdColumn { name, description, bytes, signed, optional })
+        Some(IdColumn { name, description, bytes, strings, signed, optional })
     }
+}
+
+/// Returns true if a column has one string per row.
+fn is_text(field: &Type) -> bool {
+    let info = field.get_basic_info();
+    let repeated = info.has_repetition() && info.repetition() == Repetition::REPEATED;
+    let decimal = matches!(info.logical_type_ref(), Some(LogicalType::Decimal(_)))
+        || info.converted_type() == ConvertedType::DECIMAL;
+    !field.is_group() && !repeated && !decimal && field.get_physical_type() == Physical::BYTE_ARRAY
 }
 
 /// Returns true if the numbers of a column may be negative; `None` if it does not have one integer per row.

@@ -6,7 +6,7 @@
 //! never has to keep more edges than [`ROWS`].
 
 use crate::formats::bytes::map::MappedFile;
-use crate::formats::pass::state::Worked;
+use crate::formats::pass::state::WorkResult;
 use crate::formats::weights::missing;
 use crate::formats::{BodyLayout, Head, ScanState, Sink, Visitor};
 use std::sync::Arc;
@@ -79,7 +79,7 @@ impl Units {
         index: usize,
         (first, number): (u64, u64),
         sink: &mut Sink<'_, V>,
-    ) -> Worked {
+    ) -> WorkResult {
         let at = |error, number| Box::new(((index, number), error));
         self.hash(shared, index, number).map_err(|error| at(error, number))?;
         let mut end = ChunkNumbers { units: self, shared, index, first, next: number };

@@ -118,6 +118,7 @@ impl BodyLayout {
             BodyLayout::Arrays => unreachable!("arrays are no pieces of bytes"),
             BodyLayout::Lines(LineLayout::Pairs(grammar)) => lines::parse(data, grammar, sink),
             BodyLayout::Lines(LineLayout::Table(table)) => table.parse(data, sink),
+            BodyLayout::Lines(LineLayout::Strings(strings)) => strings.parse(data, sink),
             BodyLayout::Metis(adjacency) => adjacency.parse(data, cursor, sink),
         }
     }

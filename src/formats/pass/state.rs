@@ -1,7 +1,7 @@
 //! The state that all threads of a scan share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -10,7 +10,7 @@ use crate::formats::bytes::tokens::newlines;
 use crate::formats::sink::EdgeCounts;
 use crate::formats::weights::missing;
 use crate::formats::{
-    BodyLayout, Fault, FileHead, Format, Packing, Part, Share, Stop, Watch, WeightType, Weights, text,
+    BodyLayout, Fault, FileHead, FindNames, Format, Packing, Part, Share, Stop, Watch, WeightType, Weights, text,
 };
 
 /// Size in bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
@@ -45,6 +45,8 @@ pub(crate) struct ScanState<'a> {
     /// The first integer weight so far that f32 can't represent exactly, with the error for it.
     pub rounded: Mutex<Option<(ErrorPlace, Error)>>,
     pub threads: usize,
+    /// The numbering of ids that are strings, once there is one.
+    pub numbering: Option<Arc<dyn FindNames>>,
 }
 
 /// The state of a scan of one file.
@@ -101,6 +103,7 @@ impl<'a> ScanState<'a> {
             found: AtomicU64::new(0),
             rounded: Mutex::default(),
             threads,
+            numbering: None,
         }
     }
 
@@ -224,7 +227,7 @@ pub(crate) fn refuse_empty(part: &Part) -> Result<()> {
 }
 
 /// The result of a thread's work. An error comes with its place.
-pub(crate) type Worked = Result<(), Box<(ErrorPlace, Error)>>;
+pub(crate) type WorkResult = Result<(), Box<(ErrorPlace, Error)>>;
 
 /// Returns the indices of the files for which `want` returns true.
 pub(crate) fn of_kind(parts: &[Part], want: impl Fn(&Part) -> bool) -> Vec<usize> {

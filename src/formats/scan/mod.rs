@@ -11,4 +11,4 @@ pub mod packed;
 pub mod plain;
 pub mod records;
 pub mod run;
-pub mod seen;
+pub mod share_result;

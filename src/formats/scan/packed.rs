@@ -18,7 +18,7 @@ use crate::formats::metis::Cursor;
 use crate::formats::packing::{self, Decoder};
 use crate::formats::pass::layout;
 use crate::formats::pass::share::NextNumber;
-use crate::formats::pass::state::{Worked, locate, located, of_kind, refuse_empty};
+use crate::formats::pass::state::{WorkResult, locate, located, of_kind, refuse_empty};
 use crate::formats::pass::stored::{StoredBytes, unpacked};
 use crate::formats::{
     BodyLayout, Format, HEAD, Packing, Part, ScanState, Sink, Visitor, Weights, arrays, contents, suspect,
@@ -108,7 +108,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Runs a parser, which takes blocks until all feeders are done.
-    pub fn work<V: Visitor>(&self, blocks: Receiver<PackedBlock>, sink: &mut Sink<'_, V>) -> Worked {
+    pub fn work<V: Visitor>(&self, blocks: Receiver<PackedBlock>, sink: &mut Sink<'_, V>) -> WorkResult {
         for block in blocks {
             if self.shared.stopped() {
                 break;
@@ -120,7 +120,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Runs a thread that unpacks and parses whole files.
-    pub fn work_alone<V: Visitor>(&self, sink: &mut Sink<'_, V>) -> Worked {
+    pub fn work_alone<V: Visitor>(&self, sink: &mut Sink<'_, V>) -> WorkResult {
         loop {
             let mut next = self.next_alone.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(&part) = self.alone.get(*next) else { return Ok(()) };

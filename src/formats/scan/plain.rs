@@ -8,7 +8,7 @@ use crate::formats::graph500::WeightsFile;
 use crate::formats::metis::{self, Cursor};
 use crate::formats::pass::layout;
 use crate::formats::pass::share::{ChunkQueue, NextNumber};
-use crate::formats::pass::state::{ErrorPlace, Worked, located, of_kind, refuse_empty};
+use crate::formats::pass::state::{ErrorPlace, WorkResult, located, of_kind, refuse_empty};
 use crate::formats::scan::input_cache::{CacheUse, InputCache};
 use crate::formats::scan::records::{PieceBuffer, Records};
 use crate::formats::{
@@ -129,13 +129,18 @@ impl<'c> PlainFiles<'c> {
     }
 
     /// Runs a thread that parses chunks of this rank's share until none is left.
-    pub fn work<V: Visitor>(&self, shared: &ScanState<'_>, cache: CacheUse<'_, '_>, sink: &mut Sink<'_, V>) -> Worked {
+    pub fn work<V: Visitor>(
+        &self,
+        shared: &ScanState<'_>,
+        cache: CacheUse<'_, '_>,
+        sink: &mut Sink<'_, V>,
+    ) -> WorkResult {
         self.each(shared, cache, sink, || self.queue.take())
     }
 
     /// Runs a thread that parses chunks of ranks that are behind. It does not cache them, because only the rank to
     /// which a chunk belongs may use it again.
-    pub fn help<V: Visitor>(&self, shared: &ScanState<'_>, sink: &mut Sink<'_, V>) -> Worked {
+    pub fn help<V: Visitor>(&self, shared: &ScanState<'_>, sink: &mut Sink<'_, V>) -> WorkResult {
         self.each(shared, CacheUse::Nothing, sink, || self.queue.help(|number| self.is_worth_taking(shared, number)))
     }
 
@@ -145,7 +150,7 @@ impl<'c> PlainFiles<'c> {
         cache: CacheUse<'_, '_>,
         sink: &mut Sink<'_, V>,
         next: impl Fn() -> Option<u64>,
-    ) -> Worked {
+    ) -> WorkResult {
         let mut piece = PieceBuffer::default();
         // The last file is kept open until the next one is opened, so that it is not reopened for each of its chunks.
         let mut held: Option<Arc<OpenFile>> = None;

@@ -37,7 +37,7 @@ pub(crate) fn run<'a, V: Visitor>(
             let blocks = blocks.clone();
             let (shared, plain, packed) = (&shared, &plain, &packed);
             scope.spawn(move || {
-                let mut sink = Sink::new(visitor, shared.weights);
+                let mut sink = Sink::new(visitor, shared.weights).with_numbering(shared.numbering.clone());
                 let done = plain
                     .work(shared, cache, &mut sink)
                     .and_then(|()| packed.work(blocks, &mut sink))

@@ -17,6 +17,7 @@ mod kinds;
 mod line;
 pub(super) mod lines;
 pub(super) mod names;
+mod strings;
 mod table;
 mod unread;
 mod window;
@@ -24,13 +25,14 @@ mod window;
 use std::borrow::Cow;
 
 use crate::formats::text::lines::{Grammar, WeightRule};
-use crate::formats::{Columns, Fault, HEAD, Head, Part, TextOptions, UseOfDirection};
+use crate::formats::{Columns, Fault, HEAD, Head, IdKind, Part, TextOptions, UseOfDirection};
 pub(in crate::formats) use advice::decimal_commas;
 use advice::{COLUMNS, OTHER_COLUMNS, SKIP, advice, advice_of_two, chosen};
 pub(crate) use counts::CountsLine;
 use fields::{Delimiter, LineField};
 use line::TextLine;
 use names::EdgeColumns;
+pub(crate) use strings::StringGrammar;
 pub(crate) use table::TableGrammar;
 pub(in crate::formats) use unread::unread;
 use window::{NextLine, TextWindow};
@@ -42,6 +44,8 @@ pub(crate) enum LineLayout {
     Pairs(Grammar),
     /// Rows of several columns.
     Table(TableGrammar),
+    /// Rows whose ids are strings.
+    Strings(StringGrammar),
 }
 
 impl LineLayout {
@@ -50,6 +54,7 @@ impl LineLayout {
         match self {
             LineLayout::Pairs(grammar) => grammar.counts.as_ref(),
             LineLayout::Table(table) => table.counts.as_ref(),
+            LineLayout::Strings(_) => None,
         }
     }
 }
@@ -99,11 +104,15 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head<LineLayout
     let options = &part.text;
     let window = TextWindow::new(prefix);
     kinds::check(&window.bytes[start..], part.named)?;
+    if options.ids == IdKind::String {
+        return Ok(strings::head(&window, start, part)?.map(LineLayout::Strings));
+    }
     let body = skip(&window, start, options.skip_lines.unwrap_or(0))?;
     let head = |body, layout: LineLayout| {
         let weighted = match &layout {
             LineLayout::Pairs(grammar) => grammar.weight != WeightRule::Never,
             LineLayout::Table(table) => table.weight.is_some(),
+            LineLayout::Strings(_) => false,
         };
         Head { weighted, ..Head::of(layout, body) }
     };

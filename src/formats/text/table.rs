@@ -253,7 +253,7 @@ fn quoted(data: &[u8], at: usize) -> Option<usize> {
 }
 
 /// Returns true if a field is a number, with or without quotes.
-fn is_weight(field: &[u8]) -> bool {
+pub(super) fn is_weight(field: &[u8]) -> bool {
     let field = field.trim_ascii_end();
     let field = field.strip_prefix(b"\"").and_then(|field| field.strip_suffix(b"\"")).unwrap_or(field).trim_ascii();
     weight_end(field, 0) == Some(field.len())

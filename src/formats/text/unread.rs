@@ -3,12 +3,12 @@
 use super::fields::{Delimiter, split};
 use super::window::{NextLine, TextWindow};
 use super::{LineLayout, head, skip};
-use crate::formats::weights::Unread;
+use crate::formats::weights::UnreadColumns;
 use crate::formats::{Columns, Format, Part, contents};
 
 /// Returns the numeric columns that are not read, in a text file whose edges have no weights. The scan reports mistakes
 /// in the file.
-pub(in crate::formats) fn unread(part: &Part) -> Option<Unread> {
+pub(in crate::formats) fn unread(part: &Part) -> Option<UnreadColumns> {
     if part.format != Format::Text {
         return None;
     }
@@ -23,7 +23,7 @@ pub(in crate::formats) fn unread(part: &Part) -> Option<Unread> {
     };
     let which = if columns.len() == 1 { "if these are the weights, say so" } else { "choose the weights, as in" };
     let remedy = format!("{which}: [input] columns = {first}, convert --columns {typed}");
-    Some(Unread::of(&columns.into_iter().map(|(name, _)| name).collect::<Vec<_>>(), remedy))
+    Some(UnreadColumns::of(&columns.into_iter().map(|(name, _)| name).collect::<Vec<_>>(), remedy))
 }
 
 /// Returns the numeric columns that are not read, in a file that starts with `prefix` and whose text begins at `start`.

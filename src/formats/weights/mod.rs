@@ -3,13 +3,13 @@
 //! A weight is an integer of 32 or 64 bits, or a finite f32 or f64 from 0 on. Each is handed over as 32 or 64 bits that
 //! sort like the weights.
 
-mod asked;
 mod class;
 #[cfg(test)]
 mod tests;
+mod weights_option;
 
-pub use asked::{AskedWeights, Unread, missing};
 pub(crate) use class::{Mistake, WeightClass};
+pub use weights_option::{UnreadColumns, WeightsOption, missing};
 
 use std::fmt;
 

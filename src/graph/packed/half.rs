@@ -3,7 +3,7 @@
 use super::{BlockPacker, Packer};
 use crate::error::{Error, Result};
 use crate::failpoint;
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::graph::csr::Block;
 use crate::graph::host_block::HostBlock;
 use crate::graph::placement::BlockSize;
@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 /// One half of a graph after packing was stopped by an error: some blocks are packed, and the others are still
 /// unpacked.
 pub struct HalfPacked {
-    half: Catalogue,
+    half: BlockStore,
     unpacked: Vec<Option<HostBlock>>,
     reserved: Option<Reservation>,
     packer: Packer,
@@ -28,10 +28,10 @@ pub struct HalfPacked {
 /// [`Error::Limit`], or the error of `next`, which is called before each block. The partly packed half is returned with
 /// the error.
 pub fn pack_half(
-    mut half: Catalogue,
+    mut half: BlockStore,
     packer: Packer,
     next: impl Fn() -> Result<()> + Sync,
-) -> Result<Catalogue, (Error, Box<HalfPacked>)> {
+) -> Result<BlockStore, (Error, Box<HalfPacked>)> {
     let (in_memory, reserved) = half.take_blocks();
     let in_memory: Vec<Mutex<Option<HostBlock>>> = in_memory.into_iter().map(|block| Mutex::new(Some(block))).collect();
     let reserved = Mutex::new(reserved);
@@ -70,7 +70,7 @@ pub fn pack_half(
     });
     let outcome = ends.into_iter().collect::<Result<()>>();
     match outcome {
-        Ok(()) => Ok(Catalogue::of_packed(half.layout.clone(), packer.into_parts().0)),
+        Ok(()) => Ok(BlockStore::of_packed(half.layout.clone(), packer.into_parts().0)),
         Err(why) => {
             let unpacked =
                 in_memory.into_iter().map(|block| block.into_inner().unwrap_or_else(PoisonError::into_inner));
@@ -141,7 +141,7 @@ fn pack_block(packer: &Packer, block: Block<'_>) -> Result<BlockPacker> {
 }
 
 /// Gives the memory that is reserved for block `b` back to the budget; `reserved` has the reservation of all blocks.
-fn free_reservation(half: &Catalogue, b: usize, reserved: Option<&mut Reservation>) {
+fn free_reservation(half: &BlockStore, b: usize, reserved: Option<&mut Reservation>) {
     let bytes = HostBlock::bytes(half.size(b).rows, half.size(b).entries);
     reserved.into_iter().for_each(|all| all.shrink(bytes));
 }

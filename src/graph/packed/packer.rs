@@ -25,20 +25,20 @@ pub struct Packer {
     chunks: Buffer<AtomicU32>,
     state: Mutex<PackerState>,
     /// Number of blocks that are begun and not complete.
-    begun: Arc<Begun>,
+    begun: Arc<BlocksInProgress>,
 }
 
 #[derive(Debug, Default)]
-struct Begun {
+struct BlocksInProgress {
     count: Mutex<usize>,
     changed: Condvar,
 }
 
 /// Guard that counts one block as begun until it is dropped.
 #[derive(Debug)]
-struct BegunGuard(Arc<Begun>);
+struct InProgressGuard(Arc<BlocksInProgress>);
 
-impl Drop for BegunGuard {
+impl Drop for InProgressGuard {
     fn drop(&mut self) {
         *self.0.count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
         self.0.changed.notify_all();
@@ -101,7 +101,7 @@ impl Packer {
         }
         *count += 1;
         drop(count);
-        let place = BegunGuard(self.begun.clone());
+        let place = InProgressGuard(self.begun.clone());
         let reserved = self.budget.reserve(lists_bytes(rows as u64), PURPOSE)?;
         let mut list = Vec::with_capacity(rows);
         lengths(&mut list)?;
@@ -198,11 +198,11 @@ pub struct BlockPacker {
     /// Number of bytes that are reserved for chunks.
     room: usize,
     /// Guard that counts this block as begun until it is complete.
-    place: Option<BegunGuard>,
+    place: Option<InProgressGuard>,
 }
 
 impl BlockPacker {
-    fn new(lengths: Vec<u32>, reserved: Reservation, place: BegunGuard) -> BlockPacker {
+    fn new(lengths: Vec<u32>, reserved: Reservation, place: InProgressGuard) -> BlockPacker {
         let mut starts = Vec::with_capacity(lengths.len() + 1);
         starts.push(0);
         let mut packer = BlockPacker {

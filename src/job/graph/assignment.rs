@@ -16,7 +16,7 @@ pub(super) struct Assignment<'a> {
 
 /// Inputs of the stage `sort`: the filled bins, and the blocks that this rank builds from them.
 #[derive(Clone, Copy)]
-pub(super) struct Sorting<'a, 'p> {
+pub(super) struct SortInput<'a, 'p> {
     pub(super) assignment: &'a Assignment<'a>,
     pub(super) bins: &'a Bins,
     pub(super) partition: &'a Partition<'p>,

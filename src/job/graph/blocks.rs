@@ -3,19 +3,19 @@
 use super::assignment::Assignment;
 use super::build::{self, BuiltGraph, InputEdges};
 use super::stored_blocks::{log_stored, missing};
-use super::{Making, STAGES, degree_file};
+use super::{Preparation, STAGES, degree_file};
 use crate::config::Job;
 use crate::error::{At, Error, Result};
 use crate::formats::Weights;
 use crate::graph::{DegreeRuns, GraphWeights, Half, Layout};
 use crate::job::context::Context;
+use crate::job::plan::completed::CompletedWork;
 use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
-use crate::job::plan::done::Done;
 use crate::job::plan::{Plan, limits};
 use crate::job::run_record::RunRecord;
 use crate::job::stage::Stage;
 use crate::job::state::lock::Reader;
-use crate::job::state::order_writer::Ordered;
+use crate::job::state::order_writer::OrderWriter;
 use crate::job::state::record::Contents;
 use crate::prepare::order;
 use crate::prepare::partition::route;
@@ -31,21 +31,26 @@ pub(super) struct BuildBlocks {
 struct MissingBlocks {
     info: InputInfo,
     /// The order of vertices, if this run made it.
-    order: Option<Ordered>,
+    order: Option<OrderWriter>,
     runs: DegreeRuns,
     layout: Layout,
     /// True for each block that is not stored.
     wanted: Vec<bool>,
 }
 
-impl Stage<Making<'_, '_>> for BuildBlocks {
-    fn steps(&self, _: &Job, _: &Making<'_, '_>) -> Vec<&'static str> {
+impl Stage<Preparation<'_, '_>> for BuildBlocks {
+    fn steps(&self, _: &Job, _: &Preparation<'_, '_>) -> Vec<&'static str> {
         STAGES[2..].to_vec()
     }
 
-    fn open(&mut self, context: &mut Context, record: &mut RunRecord, making: &mut Making<'_, '_>) -> Result<bool> {
-        context.gpu.meet();
-        let (info, order) = making.take_order()?;
+    fn open(
+        &mut self,
+        context: &mut Context,
+        record: &mut RunRecord,
+        preparation: &mut Preparation<'_, '_>,
+    ) -> Result<bool> {
+        context.gpu.connect_peers();
+        let (info, order) = preparation.take_order()?;
         let (folder, content) = (context.graph_folder(), info.content);
         let runs = match &order {
             Some(order) => order.order().runs.clone(),
@@ -62,26 +67,31 @@ impl Stage<Making<'_, '_>> for BuildBlocks {
             return Ok(false);
         };
         // The plan covers only the tasks that are left.
-        let done = Done::of(&context.job, &record.manifest, Contents::of(&info))?;
+        let done = CompletedWork::of(&context.job, &record.manifest, Contents::of(&info))?;
         let machine = context.machine();
-        limits::refuse(&Plan::after(&context.job, &machine, making.input, &info, (&runs, &layout), &done)?)?;
+        limits::refuse(&Plan::after(&context.job, &machine, preparation.input, &info, (&runs, &layout), &done)?)?;
         if context.job.needs_degrees() {
             degree_file::ensure(context, &rows, &layout)?;
             stored.degrees = true;
             let figures = record.manifest.stages.get("sort").map(|stage| stage.figures.clone()).unwrap_or_default();
             record.manifest.done("sort", content, figures, &stored)?;
         }
-        making.graph = Some(open_graph(context, &info, &stored, &layout)?);
+        preparation.graph = Some(open_graph(context, &info, &stored, &layout)?);
         Ok(true)
     }
 
-    fn run(&mut self, context: &mut Context, record: &mut RunRecord, making: &mut Making<'_, '_>) -> Result<()> {
+    fn run(
+        &mut self,
+        context: &mut Context,
+        record: &mut RunRecord,
+        preparation: &mut Preparation<'_, '_>,
+    ) -> Result<()> {
         let Some(MissingBlocks { info, order, runs, layout, wanted }) = self.missing.take() else { return Ok(()) };
         let (context, content) = (&*context, info.content);
-        context.agreed(|| Reader::refuse(&context.job.workdir))?;
+        context.on_leader(|| Reader::refuse(&context.job.workdir))?;
         let input = &match info.weights {
-            Some(GraphWeights { kind, .. }) => making.input.clone().with_weights(Weights::Read(kind)),
-            None => making.input.clone(),
+            Some(GraphWeights { kind, .. }) => preparation.input.clone().with_weights(Weights::Read(kind)),
+            None => preparation.input.clone(),
         };
         let stored_already = log_stored(&wanted);
         if stored_already == 0 {
@@ -89,31 +99,31 @@ impl Stage<Making<'_, '_>> for BuildBlocks {
             [TRANSPOSE_STAGE, MERGE_STAGE].into_iter().for_each(|stage| record.manifest.forget(stage));
         }
         // Degrees are known now, so the plan is exact and no longer an upper bound.
-        let done = Done::of(&context.job, &record.manifest, Contents::of(&info))?.without_blocks();
+        let done = CompletedWork::of(&context.job, &record.manifest, Contents::of(&info))?.without_blocks();
         let plan = Plan::after(&context.job, &context.machine(), input, &info, (&runs, &layout), &done)?;
         limits::refuse(&plan)?;
-        if context.comm.leads() {
+        if context.comm.is_leader() {
             limits::warn_of_disk(&plan);
         }
         if order.is_some() && stored_already == 0 {
             record.follow(plan.stages);
         }
         let read = || order::read(&context.graph_folder(), content, &context.budget);
-        let order = order.map_or_else(|| context.retry_until_visible(read).map(Ordered::new), Ok)?;
+        let order = order.map_or_else(|| context.retry_until_visible(read).map(OrderWriter::new), Ok)?;
         let (rank, ranks) = (context.comm.rank(), context.comm.ranks());
         let builders = route::builders(&layout, &runs, &wanted, ranks);
         let part = route::part(&layout, &runs, &builders, rank);
         let mine = builders.iter().map(|&builder| builder == rank as u32).collect();
         let assignment = Assignment { layout: &layout, builders, mine, part };
-        let edges = InputEdges { input, cache: making.cache, info: &info };
+        let edges = InputEdges { input, cache: preparation.cache, info: &info };
         let BuiltGraph { stored, resident, storing } =
             build::partition_and_sort(context, record, &edges, order, &assignment)?;
         record.done("sort", content, &stored)?;
         record.done("partition", content, &())?;
         record.save()?;
-        making.storing = storing;
-        making.graph = Some(match resident {
-            Some(catalogue) => Graph::new(context.graph_folder(), info, stored, catalogue),
+        preparation.storing = storing;
+        preparation.graph = Some(match resident {
+            Some(block_store) => Graph::new(context.graph_folder(), info, stored, block_store),
             None => open_graph(context, &info, &stored, &layout)?,
         });
         Ok(())

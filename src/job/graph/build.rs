@@ -1,17 +1,17 @@
 //! The stages `partition` and `sort`, which build blocks from the edges and the order of vertices. Every rank reads
 //! its share of the input and sends each edge to the rank that builds its block.
 
-use super::assignment::{Assignment, Sorting};
+use super::assignment::{Assignment, SortInput};
 use super::residence::{self, Residence};
 use super::{degree_file, lists};
 use crate::error::{Error, Result};
-use crate::formats::{CacheUse, Input, InputCache, Seen, Share, Slab};
+use crate::formats::{CacheUse, Input, InputCache, Share, ShareResult, Slab};
 use crate::gpu::DeviceSlice;
-use crate::graph::{Bins, Catalogue, DegreeSummary, Degrees};
+use crate::graph::{Bins, BlockStore, DegreeSummary, Degrees};
 use crate::job::context::{Context, Watched};
 use crate::job::plan::formulas;
-use crate::job::run_record::{Moved, RunRecord};
-use crate::job::state::order_writer::{Ordered, Storing};
+use crate::job::run_record::{IoBytes, RunRecord};
+use crate::job::state::order_writer::{OrderWriteHandle, OrderWriter};
 use crate::prepare::blocks::{BlockFiles, Builder};
 use crate::prepare::dictionary;
 use crate::prepare::ingest::joined;
@@ -38,9 +38,9 @@ pub(super) struct InputEdges<'a, 'm> {
 pub(super) struct BuiltGraph {
     pub(super) stored: StoreInfo,
     /// The blocks, if they stay in memory.
-    pub(super) resident: Option<Catalogue>,
+    pub(super) resident: Option<BlockStore>,
     /// The order of vertices, if it is still being written in the background.
-    pub(super) storing: Option<Storing>,
+    pub(super) storing: Option<OrderWriteHandle>,
 }
 
 /// Places all edges in bins, and sorts each bin into rows. The rows become blocks in files, or a graph that stays in
@@ -52,7 +52,7 @@ pub(super) fn partition_and_sort(
     context: &Context,
     record: &mut RunRecord,
     edges: &InputEdges<'_, '_>,
-    mut ordered: Ordered,
+    mut ordered: OrderWriter,
     assignment: &Assignment<'_>,
 ) -> Result<BuiltGraph> {
     let InputEdges { cache, info, .. } = *edges;
@@ -99,7 +99,7 @@ pub(super) fn partition_and_sort(
     let filled = (&bins, &partition, 4 * pooled.own as u64);
     let is_resumed = record.manifest.resumes > 0;
     let residence = residence::plan(context, is_resumed, info.edges - info.loops, assignment, filled);
-    let storing = settle_order(context, record, ordered, residence.is_some(), assignment.layout.rows(), info.content)?;
+    let storing = finish_order(context, record, ordered, residence.is_some(), assignment.layout.rows(), info.content)?;
     let (stored, mut resident) =
         sort_stage(context, record, info, assignment, (&bins, &partition), residence, in_flight)?;
     drop(partition);
@@ -147,7 +147,7 @@ fn partition_stage<'m>(
         if found != (info.checksum, of_weights, info.edges, [info.loops]) {
             return Err(changed(&input.name()));
         }
-        Ok(((), Moved { read: progress.done(), written: partition.spilled() }))
+        Ok(((), IoBytes { read: progress.done(), written: partition.spilled() }))
     })
 }
 
@@ -160,7 +160,7 @@ fn place_edges(
     map: VertexMap<'_>,
     route: &Route<'_, '_>,
     progress: &StageProgress,
-) -> Result<(Seen, u64)> {
+) -> Result<(ShareResult, u64)> {
     let name = &input.name();
     let dictionary = match info.sparse {
         true => Some(lists::open_ids(context, info.identity)?),
@@ -177,7 +177,7 @@ fn place_edges(
     let visitors = placing.visitors().into_iter();
     let visitors = visitors.map(|visitor| Coded::new(codes.as_ref(), name, visitor));
     let mut visitors: Vec<_> =
-        visitors.map(|visitor| dictionary::Numbered::new(dictionary.as_ref(), name, visitor)).collect();
+        visitors.map(|visitor| dictionary::DenseIdVisitor::new(dictionary.as_ref(), name, visitor)).collect();
     let share = Share::of(context.comm.rank(), context.comm.ranks());
     let seen = input.scan_share(share, cache, &mut visitors, &Watched(progress))?;
     drop(visitors);
@@ -188,20 +188,20 @@ fn place_edges(
 
 /// Waits until the order of vertices is stored in its file. If nothing needs the file soon, returns the write in
 /// progress instead. Collective.
-fn settle_order(
+fn finish_order(
     context: &Context,
     record: &mut RunRecord,
-    mut ordered: Ordered,
+    mut ordered: OrderWriter,
     is_resident: bool,
     rows: u64,
     content: u64,
-) -> Result<Option<Storing>> {
+) -> Result<Option<OrderWriteHandle>> {
     // If blocks stay in memory, a run waits only if its tasks need degrees or the order, or if memory is short. The
     // order stays in memory until the write ends.
     let waits = context.job.needs_degrees() || context.job.needs_order() || context.budget.free() < 8 * rows;
     let waits = context.comm.any(waits);
     if is_resident && !waits {
-        return Ok(ordered.let_go_on());
+        return Ok(ordered.finish_in_background());
     }
     // Blocks in files are useless without the order.
     if !ordered.order().whole {
@@ -219,12 +219,12 @@ fn sort_stage(
     (bins, partition): (&Bins, &Partition<'_>),
     residence: Option<Residence>,
     in_flight: usize,
-) -> Result<(StoreInfo, Option<Catalogue>)> {
+) -> Result<(StoreInfo, Option<BlockStore>)> {
     let degrees = Degrees::new(assignment.layout.rows(), &context.budget)?;
     let (resident, bytes, summary, edges) =
         record.stage(context, "sort", info.edges - info.loops, Unit::Edges, |progress| {
             progress.reads(partition.spilled());
-            let sorting = Sorting { assignment, bins, partition, degrees: &degrees, progress };
+            let sorting = SortInput { assignment, bins, partition, degrees: &degrees, progress };
             let (resident, mut written, found) = match residence {
                 Some(residence) => {
                     residence::sort(context, residence, &sorting).map(|(graph, found)| (Some(graph), 0, found))?
@@ -240,7 +240,7 @@ fn sort_stage(
             let (summary, mut ends) = (summary.joined(&context.comm), [ends]);
             context.comm.all_sum(&mut ends);
             let edges = ends[0] / 2;
-            if let Some(found) = resident.as_ref().map(Catalogue::edges).filter(|&found| found != edges) {
+            if let Some(found) = resident.as_ref().map(BlockStore::edges).filter(|&found| found != edges) {
                 return Err(Error::Validation(format!("{found} edges in rows, {edges} by degrees")));
             }
             let bytes = written;
@@ -248,7 +248,7 @@ fn sort_stage(
                 let rows = RowFiles { folder: context.graph_folder(), key: info.content };
                 written += degree_file::write(context, &mut degrees, &rows)?;
             }
-            Ok(((resident, bytes, summary, edges), Moved { read: partition.spilled(), written }))
+            Ok(((resident, bytes, summary, edges), IoBytes { read: partition.spilled(), written }))
         })?;
     tracing::debug!(bytes, "blocks written");
     let blocks = assignment.layout.blocks() as u64;
@@ -259,11 +259,11 @@ fn sort_stage(
 /// Sorts bins into stored blocks. Returns the bytes written.
 fn sort_to_blocks(
     context: &Context,
-    sorting: &Sorting<'_, '_>,
+    sorting: &SortInput<'_, '_>,
     &InputInfo { content: key, weights, .. }: &InputInfo,
     in_flight: usize,
 ) -> Result<u64> {
-    let Sorting { assignment, bins, partition, degrees, progress } = *sorting;
+    let SortInput { assignment, bins, partition, degrees, progress } = *sorting;
     let Assignment { layout, builders, mine: wanted, .. } = assignment;
     let folder = context.graph_folder();
     let files = BlockFiles { folder: &folder, key, layout, weights, syncer: &context.syncer };

@@ -11,7 +11,7 @@ use crate::process::signals;
 /// # Errors
 /// Errors of writing the file and of reading the blocks.
 pub(super) fn ensure(context: &Context, rows: &RowFiles, layout: &Layout) -> Result<()> {
-    let whole = context.agreed(|| match degrees::open(&rows.folder, rows.key) {
+    let whole = context.on_leader(|| match degrees::open(&rows.folder, rows.key) {
         Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
             tracing::warn!("{e}: counting degrees again");
             Ok(false)
@@ -44,7 +44,7 @@ pub(super) fn sum_and_write(context: &Context, degrees: Degrees, rows: &RowFiles
 /// Errors of the disk.
 pub(super) fn write(context: &Context, degrees: &mut [u32], rows: &RowFiles) -> Result<u64> {
     context.comm.all_gather_shares(degrees);
-    if !context.comm.leads() {
+    if !context.comm.is_leader() {
         return Ok(0);
     }
     Ok(context.syncer.push(degrees::write(&rows.folder, rows.key, degrees)?).bytes)

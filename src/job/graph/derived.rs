@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::graph::{DegreeRuns, Direction, GraphWeights, Half, Layout};
 use crate::job::context::Context;
 use crate::job::run_record::RunRecord;
-use crate::job::stage::{Made, Stage};
+use crate::job::stage::{Stage, StageResults};
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, RowFiles};
 use serde::Serialize;
@@ -90,7 +90,7 @@ pub(crate) struct DerivedPlace {
 
 impl DerivedPlace {
     /// Returns for each block whether it must be built, and also whether all files of the rows are whole. Collective.
-    fn look<D: DerivedRows>(&self, context: &Context) -> Result<(Vec<bool>, bool)> {
+    fn check_files<D: DerivedRows>(&self, context: &Context) -> Result<(Vec<bool>, bool)> {
         let missing = missing(context, &self.rows, D::HALF, &self.layout, self.weights)?;
         let is_whole = !missing.contains(&true) && D::is_rest_whole(context, &self.rows)?;
         Ok((missing, is_whole))
@@ -112,21 +112,26 @@ pub(crate) struct Derived<D> {
 }
 
 impl<D: DerivedRows> Stage for Derived<D> {
-    fn steps(&self, job: &Job, made: &Made) -> Vec<&'static str> {
-        if D::is_needed(job, made.direction(job)) { vec![D::STAGE] } else { Vec::new() }
+    fn steps(&self, job: &Job, stage_results: &StageResults) -> Vec<&'static str> {
+        if D::is_needed(job, stage_results.direction(job)) { vec![D::STAGE] } else { Vec::new() }
     }
 
     /// Opens the rows if a task of the job needs them and all of them are stored. They may be stored here, or with the
     /// graph that another job kept. If no task needs them, removes damaged rows of an earlier run, because no stage
     /// would repair them.
-    fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
-        let is_needed = D::is_needed(&context.job, made.direction(&context.job));
-        let graph = made.graph()?;
+    fn open(
+        &mut self,
+        context: &mut Context,
+        record: &mut RunRecord,
+        stage_results: &mut StageResults,
+    ) -> Result<bool> {
+        let is_needed = D::is_needed(&context.job, stage_results.direction(&context.job));
+        let graph = stage_results.graph()?;
         if is_needed {
             if D::is_open(&context.job, graph) {
                 return Ok(true);
             }
-            if graph.catalogue.is_in_memory() {
+            if graph.block_store.is_in_memory() {
                 return Ok(false);
             }
             self.missing = open_whole::<D>(context, record, graph)?;
@@ -135,7 +140,7 @@ impl<D: DerivedRows> Stage for Derived<D> {
         if context.job.keep && record.manifest.stages.contains_key(D::STAGE) {
             let place = D::place(&context.job, graph, &runs(context, graph)?, &context.graph_folder())?;
             if let Some(info) = record.manifest.found::<D::Info>(D::STAGE, place.rows.key)
-                && !(DerivedPlace { weights: D::weights_of(&info), ..place }).look::<D>(context)?.1
+                && !(DerivedPlace { weights: D::weights_of(&info), ..place }).check_files::<D>(context)?.1
             {
                 remove::<D>(context, record)?;
             }
@@ -144,9 +149,9 @@ impl<D: DerivedRows> Stage for Derived<D> {
     }
 
     /// Builds the rows: in memory if the graph is in memory and they fit, otherwise in the workdir of the job.
-    fn run(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<()> {
-        let graph = made.graph()?;
-        if graph.catalogue.is_in_memory() {
+    fn run(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut StageResults) -> Result<()> {
+        let graph = stage_results.graph()?;
+        if graph.block_store.is_in_memory() {
             let DerivedPlace { layout, .. } = D::place(&context.job, graph, &runs(context, graph)?, &graph.folder)?;
             if D::make_in_memory(context, record, graph, &layout)? {
                 return Ok(());
@@ -175,14 +180,14 @@ fn open_whole<D: DerivedRows>(context: &Context, record: &RunRecord, graph: &mut
     let (own, runs) = (context.graph_folder(), runs(context, graph)?);
     if graph.folder != own {
         let kept = D::place(&context.job, graph, &runs, &graph.folder)?;
-        if kept.look::<D>(context)?.1 {
+        if kept.check_files::<D>(context)?.1 {
             return D::open(context, graph, &kept).map(|()| None);
         }
     }
     let place = D::place(&context.job, graph, &runs, &own)?;
     let folder = &place.rows.folder;
-    context.agreed(|| std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e)))?;
-    let (wanted, is_whole) = place.look::<D>(context)?;
+    context.on_leader(|| std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e)))?;
+    let (wanted, is_whole) = place.check_files::<D>(context)?;
     let noted = record.manifest.found::<D::Info>(D::STAGE, place.rows.key);
     let is_noted = noted.is_some_and(|info| place.weights.is_none() || D::weights_of(&info) == place.weights);
     if is_noted && is_whole {
@@ -197,7 +202,7 @@ fn open_whole<D: DerivedRows>(context: &Context, record: &RunRecord, graph: &mut
 /// [`Error::Io`].
 pub(super) fn remove<D: DerivedRows>(context: &Context, record: &mut RunRecord) -> Result<()> {
     let folder = context.graph_folder();
-    context.agreed(|| {
+    context.on_leader(|| {
         D::remove_files(&folder, record.manifest.last(D::STAGE))?;
         // Removes the folder only if it is empty: it was created for these rows.
         let _ = std::fs::remove_dir(&folder);

@@ -7,7 +7,7 @@ use crate::job::context::Context;
 use crate::job::input::occupied;
 use crate::job::plan::{Plan, limits};
 use crate::job::run_record::RunRecord;
-use crate::job::stage::{Made, Stage};
+use crate::job::stage::{Stage, StageResults};
 use crate::job::state::kept;
 use crate::job::state::lock::Reader;
 use crate::prepare::prepared::Graph;
@@ -23,15 +23,20 @@ pub(crate) struct KeptGraph {
 }
 
 impl Stage for KeptGraph {
-    fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
+    fn open(
+        &mut self,
+        context: &mut Context,
+        record: &mut RunRecord,
+        stage_results: &mut StageResults,
+    ) -> Result<bool> {
         let other = &self.workdir;
-        self.reader = if context.comm.leads() { Reader::enter(other, &context.job.workdir) } else { None };
+        self.reader = if context.comm.is_leader() { Reader::enter(other, &context.job.workdir) } else { None };
         context.begin_gpu()?;
         // There is no input to read while the GPU is opened.
         context.gpu.wait()?;
-        context.gpu.meet();
+        context.gpu.connect_peers();
         // The leader checks for all ranks that the graph is whole.
-        context.agreed(|| kept::check(other))?;
+        context.on_leader(|| kept::check(other))?;
         let mut graph = kept::open(other)?;
         kept::check_weights(&graph, &context.job, other)?;
         kept::number(&mut graph, &context.job, other)?;
@@ -41,7 +46,7 @@ impl Stage for KeptGraph {
         occupied::check_content(job, manifest, info.content, None)?;
         occupied::check_weights(job, manifest, info.content, stored.weights)?;
         limits::refuse(&Plan::prepared(job, &context.machine(), other, &graph, manifest)?)?;
-        made.input = Some(ByInput::Graph(Box::new(graph)));
+        stage_results.input = Some(ByInput::Graph(Box::new(graph)));
         Ok(true)
     }
 

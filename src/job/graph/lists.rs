@@ -1,14 +1,19 @@
-//! Sorted lists of the ids that occur, if ids are sparse, and of the weights that occur, if they have 64 bits. The
-//! position of an id or weight in its list replaces it.
+//! Sorted lists of the ids that occur, if ids are sparse or strings, and of the weights that occur, if they have 64 bits.
+//! The position of an id or weight in its list replaces it.
 
 use crate::error::{Error, Result};
 use crate::formats::{Input, Weights};
 use crate::graph::GraphWeights;
 use crate::job::context::{Context, Watched};
-use crate::job::run_record::{Moved, RunRecord};
+use crate::job::plan::completed::CompletedWork;
+use crate::job::plan::{Plan, limits};
+use crate::job::run_record::{IoBytes, RunRecord};
+use crate::job::state::lock::Reader;
 use crate::prepare::dictionary::{self, Dictionary};
+use crate::prepare::names::Names;
 use crate::prepare::weight_list::WeightCodes;
 use crate::process::progress::Unit;
+use std::sync::Arc;
 
 /// Runs the stage `dictionary`, which lists the ids that occur in the input, and opens the list. Collective.
 ///
@@ -18,11 +23,11 @@ pub(super) fn list_ids(context: &Context, record: &mut RunRecord, input: &Input,
     let path = dictionary::path(&context.graph_folder());
     record.stage(context, "dictionary", input.bytes(), Unit::Bytes, |progress| {
         // One rank builds it for all, because the list is small compared with the edges.
-        if !context.comm.leads() {
-            return Ok(((), Moved::default()));
+        if !context.comm.is_leader() {
+            return Ok(((), IoBytes::default()));
         }
         let seal = Dictionary::build(input, &path, identity, context.threads, &context.budget, &Watched(progress))?;
-        Ok(((), Moved { read: input.bytes(), written: seal.bytes }))
+        Ok(((), IoBytes { read: input.bytes(), written: seal.bytes }))
     })?;
     open_ids(context, identity)
 }
@@ -42,7 +47,7 @@ pub(super) fn open_ids(context: &Context, identity: u64) -> Result<Dictionary> {
 /// Errors of [`list_ids`].
 pub(super) fn ensure_ids(context: &Context, record: &mut RunRecord, input: &Input, identity: u64) -> Result<()> {
     let path = dictionary::path(&context.graph_folder());
-    let whole = context.agreed(|| match Dictionary::open(&path, identity, &context.budget) {
+    let whole = context.on_leader(|| match Dictionary::open(&path, identity, &context.budget) {
         Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
             tracing::warn!("{e}: listing sparse ids again");
             Ok(false)
@@ -65,12 +70,12 @@ pub(super) fn list_weights(
     let input = input.clone().with_weights(Weights::Read(weights.kind));
     record.stage(context, "weights", input.bytes(), Unit::Bytes, |progress| {
         // One rank lists them for all, as it does with sparse ids.
-        if !context.comm.leads() {
-            return Ok(((), Moved::default()));
+        if !context.comm.is_leader() {
+            return Ok(((), IoBytes::default()));
         }
         let (folder, threads) = (context.graph_folder(), context.threads);
         let seal = WeightCodes::build(&input, &folder, weights, threads, &context.budget, &Watched(progress))?;
-        Ok(((), Moved { read: input.bytes(), written: seal.bytes }))
+        Ok(((), IoBytes { read: input.bytes(), written: seal.bytes }))
     })
 }
 
@@ -93,7 +98,7 @@ pub(super) fn ensure_weights(
     weights: GraphWeights,
 ) -> Result<()> {
     let open = || WeightCodes::open(&context.graph_folder(), weights, &context.budget);
-    let whole = context.agreed(|| match open() {
+    let whole = context.on_leader(|| match open() {
         Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
             tracing::warn!("{e}: listing weights again");
             Ok(false)
@@ -101,4 +106,57 @@ pub(super) fn ensure_weights(
         other => other.map(|_| true),
     })?;
     if whole { Ok(()) } else { list_weights(context, record, input, weights) }
+}
+
+/// Opens the numbers of the strings of `input`, or makes them in the stage `number`. Returns the input with numbers as
+/// ids, and the numbers. Collective.
+///
+/// # Errors
+/// Errors of the stage.
+pub(super) fn number_strings(
+    context: &Context,
+    record: &mut RunRecord,
+    input: Input,
+    identity: u64,
+) -> Result<(Input, Arc<Names>)> {
+    let (folder, name) = (context.graph_folder(), input.name());
+    let mut opened = None;
+    let is_whole = context.on_leader(|| match Names::open(&folder, identity, name.clone()) {
+        Ok(names) => {
+            opened = Some(names);
+            Ok(true)
+        }
+        Err(e) if e.is_missing() => Ok(false),
+        Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
+            tracing::info!("{e}: numbering ids again");
+            Ok(false)
+        }
+        Err(e) => Err(e),
+    })?;
+    if !is_whole {
+        let plan = Plan::before(&context.job, &context.machine(), &input, &CompletedWork::default())?;
+        limits::refuse(&plan)?;
+        context.on_leader(|| {
+            Reader::refuse(&context.job.workdir)?;
+            std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))
+        })?;
+        record
+            .stage(context, "number", input.bytes(), Unit::Bytes, |progress| {
+                // One rank numbers for all, because the strings that differ are few compared with the edges.
+                if !context.comm.is_leader() {
+                    return Ok(((), IoBytes::default()));
+                }
+                let (threads, budget) = (context.threads, &context.budget);
+                let written = Names::build(&input, &folder, identity, threads, budget, &Watched(progress))?;
+                Ok(((), IoBytes { read: input.bytes(), written }))
+            })
+            .map_err(|e| limits::name_limit(&plan, e))?;
+    }
+    let open = || context.retry_until_visible(|| Names::open(&folder, identity, name.clone()));
+    let names = Arc::new(opened.map_or_else(open, Ok)?);
+    if !is_whole && context.comm.is_leader() {
+        let ids = names.list().lines().count();
+        tracing::info!(ids, "ids are strings: results come in the order of out/ids.txt");
+    }
+    Ok((input.with_numbering(names.clone()), names))
 }

@@ -7,7 +7,7 @@ use crate::config::Job;
 use crate::error::Result;
 use crate::graph::{DegreeRuns, Degrees, Direction, GraphWeights, Half, Layout, degrees};
 use crate::job::context::{Context, Watched};
-use crate::job::run_record::{Moved, RunRecord};
+use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::state::key::{merged_key, merged_weights};
 use crate::prepare::blocks::BlockFiles;
 use crate::prepare::merge::Merge;
@@ -56,7 +56,7 @@ impl DerivedRows for MergedRows {
     }
 
     fn is_rest_whole(context: &Context, rows: &RowFiles) -> Result<bool> {
-        context.agreed(|| Ok(degrees::open(&rows.folder, rows.key).is_ok()))
+        context.on_leader(|| Ok(degrees::open(&rows.folder, rows.key).is_ok()))
     }
 
     fn build(context: &Context, record: &mut RunRecord, graph: &Graph, missing: &MissingRows) -> Result<()> {
@@ -66,7 +66,7 @@ impl DerivedRows for MergedRows {
         record.stage(context, STAGE, graph.stored.edges, Unit::Edges, |progress| {
             let degrees = Degrees::new(layout.rows(), &context.budget)?;
             let merge = Merge {
-                arcs: &graph.catalogue,
+                arcs: &graph.block_store,
                 wanted: &mine,
                 degrees: &degrees,
                 files: BlockFiles {
@@ -81,8 +81,9 @@ impl DerivedRows for MergedRows {
             let mut written = merge.build(&Watched(progress))?.bytes;
             degree_file::add_stored(context, &degrees, rows, layout, wanted)?;
             written += degree_file::sum_and_write(context, degrees, rows)?;
-            let read = graph.catalogue.bytes() + if weights.is_some() { graph.catalogue.weights_bytes() } else { 0 };
-            Ok(((), Moved { read: read / ranks as u64, written }))
+            let read =
+                graph.block_store.bytes() + if weights.is_some() { graph.block_store.weights_bytes() } else { 0 };
+            Ok(((), IoBytes { read: read / ranks as u64, written }))
         })
     }
 

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | this file | the stage that prepares a graph from edges, by means of `vertex_order` and `blocks` |
 //! | `vertex_order` | `ingest` and `relabel`: the first pass over the edges, and the order of vertices |
-//! | `lists` | lists that number sparse ids, and weights of 64 bits |
+//! | `lists` | lists that number sparse ids and ids that are strings, and weights of 64 bits |
 //! | `named` | a check that the input has the vertices that the job's tables name |
 //! | `blocks`, `stored_blocks` | `partition` and `sort`: opening blocks, and finding missing blocks |
 //! | `assignment`, `build` | which rank builds which blocks, and building them |
@@ -41,12 +41,13 @@ use crate::error::{Error, Result};
 use crate::formats::{Input, InputCache};
 use crate::job::context::Context;
 use crate::job::input::{self, streams};
+use crate::job::ranks;
 use crate::job::run_record::RunRecord;
-use crate::job::stage::{Made, Stage};
+use crate::job::stage::{Stage, StageResults};
 use crate::job::state::clean;
-use crate::job::state::finished::{Finished, Subject};
+use crate::job::state::finished::{Finished, FinishedInput};
 use crate::job::state::manifest::Manifest;
-use crate::job::state::order_writer::{Ordered, Storing};
+use crate::job::state::order_writer::{OrderWriteHandle, OrderWriter};
 use crate::prepare::prepared::{Graph, InputInfo};
 
 /// Names of the stages of every graph, in the manifest and the report. `transpose` and `merge` are additional stages
@@ -58,39 +59,44 @@ pub const STAGES: [&str; 4] = ["ingest", "relabel", "partition", "sort"];
 #[derive(Default)]
 pub(crate) struct FromEdges {
     /// The order of vertices, while it is written in the background.
-    storing: Option<Storing>,
+    storing: Option<OrderWriteHandle>,
 }
 
 /// The data that the steps of preparation share.
-struct Making<'a, 'm> {
+struct Preparation<'a, 'm> {
     input: &'a Input,
     cache: &'a InputCache<'m>,
     /// The statistics of the input, and the order of vertices if this run made it.
-    order: Option<(InputInfo, Option<Ordered>)>,
+    order: Option<(InputInfo, Option<OrderWriter>)>,
     /// The order of vertices, while it is written in the background.
-    storing: Option<Storing>,
+    storing: Option<OrderWriteHandle>,
     graph: Option<Graph>,
 }
 
-impl Making<'_, '_> {
+impl Preparation<'_, '_> {
     /// Takes the statistics of the input, and the order of vertices if this run made it.
-    fn take_order(&mut self) -> Result<(InputInfo, Option<Ordered>)> {
+    fn take_order(&mut self) -> Result<(InputInfo, Option<OrderWriter>)> {
         self.order.take().ok_or_else(|| Error::internal("build blocks", "no order of vertices"))
     }
 }
 
 impl Stage for FromEdges {
-    fn steps(&self, _: &Job, _: &Made) -> Vec<&'static str> {
+    fn steps(&self, _: &Job, _: &StageResults) -> Vec<&'static str> {
         STAGES.to_vec()
     }
 
     /// Returns true if an earlier run finished the whole job. Returns false if the job keeps its graph and its input is
     /// still there, so that `run` checks the stored files.
-    fn open(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<bool> {
+    fn open(
+        &mut self,
+        context: &mut Context,
+        record: &mut RunRecord,
+        stage_results: &mut StageResults,
+    ) -> Result<bool> {
         let looks_over = context.job.keep && !streams::is_gone(&record.manifest);
-        if !looks_over && let Some(finished) = context.agreed(|| finished(&context.job, &record.manifest))? {
+        if !looks_over && let Some(finished) = context.on_leader(|| finished(&context.job, &record.manifest))? {
             tracing::info!("this job is done already; --fresh runs it again");
-            made.finished = Some(Subject::Graph(Box::new(finished)));
+            stage_results.finished = Some(FinishedInput::Graph(Box::new(finished)));
             return Ok(true);
         }
         context.begin_gpu()?;
@@ -99,14 +105,26 @@ impl Stage for FromEdges {
 
     /// Prepares the graph, or opens it if it is already prepared. If the input only looked changed and all tasks are
     /// done, stops after the first pass.
-    fn run(&mut self, context: &mut Context, record: &mut RunRecord, made: &mut Made) -> Result<()> {
-        let input = &input::of_job(&context.job)?;
+    fn run(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut StageResults) -> Result<()> {
+        let input = input::of_job(&context.job)?;
+        let identity = input::version_key(&input, &context.job.input_keys)?;
+        let (input, names) = if input.has_names() {
+            ranks::check_input(&context.comm, &input.name(), identity)?;
+            let (input, names) = lists::number_strings(context, record, input, identity)?;
+            (input, Some(names))
+        } else {
+            (input, None)
+        };
+        let input = &input;
         let mut memory = input.cache_addresses(&context.budget)?;
         let cache = &input.cache(&mut memory, &context.budget)?;
-        let identity = input::version_key(input, &context.job.input_keys)?;
-        let mut making = Making { input, cache, order: None, storing: None, graph: None };
-        let is_opened = VertexOrder { identity }.open_or_run(context, record, &mut making)?;
-        let (info, order) = making.take_order()?;
+        let mut preparation = Preparation { input, cache, order: None, storing: None, graph: None };
+        let is_opened = VertexOrder { identity, names_of: names.map(|names| names.list().checksum()) }.open_or_run(
+            context,
+            record,
+            &mut preparation,
+        )?;
+        let (info, order) = preparation.take_order()?;
         if is_opened && info.sparse {
             lists::ensure_ids(context, record, input, identity)?;
         }
@@ -117,30 +135,30 @@ impl Stage for FromEdges {
         let mut blocks = BuildBlocks::default();
         let is_done = || Finished::of(&context.job, &record.manifest, info.clone());
         if !context.job.keep
-            && let Some(finished) = context.agreed(is_done)?
+            && let Some(finished) = context.on_leader(is_done)?
         {
-            blocks.skip(context, record, &making);
-            self.storing = order.and_then(Ordered::let_go_on);
+            blocks.skip(context, record, &preparation);
+            self.storing = order.and_then(OrderWriter::finish_in_background);
             tracing::info!("the input holds what it did: this job is done already; --fresh runs it again");
-            made.finished = Some(Subject::Graph(Box::new(finished)));
+            stage_results.finished = Some(FinishedInput::Graph(Box::new(finished)));
             return Ok(());
         }
-        making.order = Some((info, order));
-        blocks.open_or_run(context, record, &mut making).inspect_err(|e| {
+        preparation.order = Some((info, order));
+        blocks.open_or_run(context, record, &mut preparation).inspect_err(|e| {
             // The second pass refused what the first pass had accepted, so the next run repeats the first pass.
             if matches!(e, Error::Input { .. }) {
                 STAGES[..2].iter().for_each(|name| record.manifest.forget(name));
             }
         })?;
-        self.storing = making.storing;
-        made.input = making.graph.map(|graph| ByInput::Graph(Box::new(graph)));
+        self.storing = preparation.storing;
+        stage_results.input = preparation.graph.map(|graph| ByInput::Graph(Box::new(graph)));
         Ok(())
     }
 
     /// Removes the graph and the rows that were derived from it.
     fn remove(&mut self, context: &Context, _: &mut RunRecord) -> Result<()> {
-        self.storing.take().into_iter().for_each(Storing::give_up);
-        if context.comm.leads() { clean::intermediates(&context.job.workdir) } else { Ok(()) }
+        self.storing.take().into_iter().for_each(OrderWriteHandle::cancel);
+        if context.comm.is_leader() { clean::intermediates(&context.job.workdir) } else { Ok(()) }
     }
 }
 
@@ -151,7 +169,7 @@ fn finished(job: &Job, manifest: &Manifest) -> Result<Option<Finished>> {
     if is_gone || streams::is_same(manifest) {
         let done = manifest.last::<InputInfo>("relabel").map_or(Ok(None), |info| Finished::of(job, manifest, info))?;
         if done.is_some() || is_gone {
-            return done.map(Some).ok_or_else(|| streams::nothing_came(manifest));
+            return done.map(Some).ok_or_else(|| streams::empty_stream_error(manifest));
         }
     }
     let input = input::of_job(job)?;

@@ -5,13 +5,13 @@
 //! edges are loops is a vertex, too, but degrees do not count loops. If a table names an id of degree 0 and the input
 //! has loops, the edges are therefore read once more.
 
-use crate::algo::sources::{self, Named};
+use crate::algo::sources::{self, NamedVertex};
 use crate::error::Result;
 use crate::formats::{CacheUse, Edges, Input, InputCache, Share, Visitor};
 use crate::graph::DenseId;
 use crate::job::context::{Context, Watched};
-use crate::job::run_record::{Moved, RunRecord};
-use crate::job::state::order_writer::Ordered;
+use crate::job::run_record::{IoBytes, RunRecord};
+use crate::job::state::order_writer::OrderWriter;
 use crate::prepare::order;
 use crate::prepare::prepared::InputInfo;
 use crate::prepare::relabel::{ISOLATED, vertex};
@@ -29,24 +29,24 @@ pub(crate) fn check(
     record: &mut RunRecord,
     info: &InputInfo,
     folder: &Path,
-    order: Option<&Ordered>,
+    order: Option<&OrderWriter>,
     input: Option<(&Input, &InputCache<'_>)>,
 ) -> Result<()> {
-    let named: Vec<Named> = context.job.tasks.iter().flat_map(|task| task.named()).collect();
+    let named: Vec<NamedVertex> = context.job.tasks.iter().flat_map(|task| task.named_vertices()).collect();
     let dense: Vec<u32> =
-        context.agreed(|| Ok(sources::dense(&named, folder, info)?.into_iter().map(|DenseId(id)| id).collect()))?;
-    // The list of sparse ids includes ids that only have loops.
-    if info.declared || info.sparse || dense.is_empty() {
+        context.on_leader(|| Ok(sources::dense(&named, folder, info)?.into_iter().map(|DenseId(id)| id).collect()))?;
+    // The lists of sparse ids and of strings include those that only have loops.
+    if info.declared || info.sparse || info.names || dense.is_empty() {
         return Ok(());
     }
-    let mut without_degree: Vec<u64> = match order.map(Ordered::order) {
+    let mut without_degree: Vec<u64> = match order.map(OrderWriter::order) {
         Some(order) => {
             // A rank may have only its own share of the order.
             let mine = if order.whole { 0..order.map.len() } else { context.comm.share(order.map.len()) };
             let is_one = |id: usize| mine.contains(&id) && order.map[id] == ISOLATED;
             dense.iter().map(|&id| is_one(id as usize).into()).collect()
         }
-        None => context.agreed(|| {
+        None => context.on_leader(|| {
             let order = order::map(folder, info.content)?;
             let map = order.ids()?;
             Ok(dense.iter().map(|&id| vertex(map, DenseId(id)).is_none().into()).collect())
@@ -82,26 +82,27 @@ fn with_loops(
         let scratch = input.scratch_bytes(context.threads);
         cache.make_room(&context.budget, scratch);
         let _reading = context.budget.reserve(scratch, "reading the input")?;
-        let mut visitors: Vec<_> = (0..context.threads).map(|_| LoopsAt { ids, looped: vec![0; ids.len()] }).collect();
+        let mut visitors: Vec<_> =
+            (0..context.threads).map(|_| LoopFinder { ids, looped: vec![0; ids.len()] }).collect();
         let share = Share::of(context.comm.rank(), context.comm.ranks());
         input.scan_share(share, CacheUse::Nothing, &mut visitors, &Watched(progress))?;
         let mut looped = vec![0; ids.len()];
         for visitor in visitors {
             looped.iter_mut().zip(visitor.looped).for_each(|(all, one)| *all |= one);
         }
-        Ok((looped, Moved { read: progress.done(), written: 0 }))
+        Ok((looped, IoBytes { read: progress.done(), written: 0 }))
     })?;
     comm.all_max(&mut looped);
     Ok(looped)
 }
 
 /// Visitor that finds out which of the sorted `ids` have a loop, among the edges that one thread reads.
-struct LoopsAt<'a> {
+struct LoopFinder<'a> {
     ids: &'a [u32],
     looped: Vec<u64>,
 }
 
-impl LoopsAt<'_> {
+impl LoopFinder<'_> {
     fn at(&mut self, id: u64) {
         if let Some(at) = u32::try_from(id).ok().and_then(|id| self.ids.binary_search(&id).ok()) {
             self.looped[at] = 1;
@@ -109,7 +110,7 @@ impl LoopsAt<'_> {
     }
 }
 
-impl Visitor for LoopsAt<'_> {
+impl Visitor for LoopFinder<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         match edges {
             Edges::Narrow(edges) => edges.iter().filter(|[u, v]| u == v).for_each(|&[u, _]| self.at(u.into())),

@@ -3,10 +3,10 @@
 
 use super::upper::Upper;
 use crate::error::{Error, Result};
-use crate::graph::{Catalogue, Half, HalfPacked, Layout, PackedRows, Packer, stored};
+use crate::graph::{BlockStore, Half, HalfPacked, Layout, PackedRows, Packer, stored};
 use crate::job::context::Context;
 use crate::job::plan::cost_model::TRANSPOSE_STAGE;
-use crate::job::run_record::{Moved, RunRecord};
+use crate::job::run_record::{IoBytes, RunRecord};
 use crate::prepare::prepared::Graph;
 use crate::prepare::transpose::{Destination, Transposed};
 use crate::process::progress::Unit;
@@ -30,7 +30,7 @@ pub(super) fn pack_or_store(
 ) -> Result<bool> {
     let mut begun = None;
     match pack(context, record, graph, layout, &mut begun) {
-        Err(why @ Error::Limit { .. }) if graph.catalogue.is_in_memory() => {
+        Err(why @ Error::Limit { .. }) if graph.block_store.is_in_memory() => {
             tracing::info!("rows do not fit in memory even when packed, so they are stored: {why}");
             store(context, graph, begun)?;
             Ok(false)
@@ -58,26 +58,26 @@ fn pack(
         let of = Upper { graph, layout, wanted: &wanted, weights: None, to: Destination::Packed(&packer) };
         // Only the CPU needs host memory for a window of rows. Packed rows get the rest of the memory.
         let Transposed { passes, .. } = of.make(context, context.budget.free() / WINDOW_PART, progress)?;
-        let read = passes * graph.catalogue.bytes();
+        let read = passes * graph.block_store.bytes();
         let (upper, edges) = (packer.finish()?, graph.stored.edges.max(1) as f64);
         let of_upper = upper.bytes();
-        graph.pack(Catalogue::of_packed(layout.clone(), upper), &context.budget).map_err(|(e, half)| {
+        graph.pack(BlockStore::of_packed(layout.clone(), upper), &context.budget).map_err(|(e, half)| {
             *begun = half;
             e
         })?;
-        let of_lower = graph.catalogue.packed().map_or(0, PackedRows::bytes);
+        let of_lower = graph.block_store.packed().map_or(0, PackedRows::bytes);
         let [lower, upper] = [of_lower, of_upper].map(|bytes| bytes as f64 / edges);
         tracing::info!(
             memory = size::show(of_lower + of_upper),
             "rows are packed in memory: {lower:.2} bytes per entry in the lower half, {upper:.2} in the upper"
         );
-        Ok(((), Moved { read, written: 0 }))
+        Ok(((), IoBytes { read, written: 0 }))
     })
 }
 
 /// Writes the blocks of the lower half to files. `begun` has these blocks if some of them are already packed.
 fn store(context: &Context, graph: &mut Graph, begun: Option<Box<HalfPacked>>) -> Result<()> {
-    let (folder, key, layout) = (context.graph_folder(), graph.info.content, graph.catalogue.layout.clone());
+    let (folder, key, layout) = (context.graph_folder(), graph.info.content, graph.block_store.layout.clone());
     let write = |b: usize, lengths: &[u32], targets: &[u32]| {
         signals::check()?;
         context.syncer.push(stored::write(&folder, key, &layout, b, &[(lengths, targets)])?);
@@ -85,11 +85,11 @@ fn store(context: &Context, graph: &mut Graph, begun: Option<Box<HalfPacked>>) -
     };
     match begun {
         Some(half) => half.store(write)?,
-        None => (0..graph.catalogue.len()).into_par_iter().try_for_each(|b| {
-            let block = graph.catalogue.block(b);
+        None => (0..graph.block_store.len()).into_par_iter().try_for_each(|b| {
+            let block = graph.block_store.block(b);
             write(b, &block.lengths(), block.targets)
         })?,
     }
-    graph.catalogue = Catalogue::open(&folder, key, Half::Lower, layout)?;
+    graph.block_store = BlockStore::open(&folder, key, Half::Lower, layout)?;
     Ok(())
 }

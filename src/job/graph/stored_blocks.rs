@@ -26,7 +26,7 @@ pub(super) fn missing(
     layout: &Layout,
     weights: Option<GraphWeights>,
 ) -> Result<Vec<bool>> {
-    let listed = context.agreed(|| {
+    let listed = context.on_leader(|| {
         let mut listed = stored::listed(folder, half, layout.blocks());
         if weights.is_some() {
             let with_weights = stored_weights::listed(folder, half, layout.blocks());

@@ -6,9 +6,9 @@ use super::upper::Upper;
 use crate::config::Job;
 use crate::error::Result;
 use crate::graph::weights::stored as stored_weights;
-use crate::graph::{Catalogue, DegreeRuns, Direction, GraphWeights, Half, Layout, assign_ranks, stored};
+use crate::graph::{BlockStore, DegreeRuns, Direction, GraphWeights, Half, Layout, assign_ranks, stored};
 use crate::job::context::Context;
-use crate::job::run_record::{Moved, RunRecord};
+use crate::job::run_record::{IoBytes, RunRecord};
 use crate::prepare::prepared::{Graph, RowFiles, UpperInfo};
 use crate::prepare::transpose::{Destination, Transposed};
 use crate::process::progress::Unit;
@@ -55,14 +55,15 @@ impl DerivedRows for UpperHalf {
             let upper = Upper { graph, layout, wanted: &mine, weights: *weights, to };
             let Transposed { entries, passes, bytes } = upper.make(context, free, progress)?;
             tracing::debug!(entries, passes, bytes, "upper half written");
-            let read = graph.catalogue.bytes() + if weights.is_some() { graph.catalogue.weights_bytes() } else { 0 };
-            Ok(((), Moved { read: passes * read, written: bytes }))
+            let read =
+                graph.block_store.bytes() + if weights.is_some() { graph.block_store.weights_bytes() } else { 0 };
+            Ok(((), IoBytes { read: passes * read, written: bytes }))
         })
     }
 
     fn open(context: &Context, graph: &mut Graph, DerivedPlace { rows, layout, weights }: &DerivedPlace) -> Result<()> {
         let open = || {
-            let upper = Catalogue::open(&rows.folder, rows.key, Half::Upper, layout.clone())?;
+            let upper = BlockStore::open(&rows.folder, rows.key, Half::Upper, layout.clone())?;
             upper.with_weights(&rows.folder, Half::Upper, *weights)
         };
         graph.set_upper(context.retry_until_visible(open)?)

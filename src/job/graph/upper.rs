@@ -21,7 +21,7 @@ impl Upper<'_> {
     /// the smallest amount that works.
     pub(super) fn make(&self, context: &Context, free: u64, progress: &StageProgress) -> Result<Transposed> {
         let Upper { graph, layout, wanted, weights, to } = *self;
-        let (lower, entries) = (&graph.catalogue, graph.stored.edges);
+        let (lower, entries) = (&graph.block_store, graph.stored.edges);
         let (shape, bins) = TransposeShape::and_bins(layout, entries, lower.len() as u64, weights.is_some());
         // The caller may pass a fraction of the free memory, which can be too little.
         let free = free.max(shape.least()).min(context.budget.free());

@@ -1,26 +1,27 @@
 //! The stage that orders vertices by degree: `ingest`, the first pass over the edges, and `relabel`. Both are recorded
 //! together, because the result of `ingest` is only in memory until the order is stored.
 
-use super::{Making, STAGES, lists, residence};
+use super::{Preparation, STAGES, lists, residence};
 use crate::config::Job;
 use crate::error::{Error, Result};
-use crate::formats::weights::Unread;
-use crate::formats::{AskedWeights, CacheUse, Input, InputCache, WeightType};
+use crate::formats::weights::UnreadColumns;
+use crate::formats::{CacheUse, Input, InputCache, WeightType, WeightsOption};
 use crate::graph::{Direction, GraphWeights};
 use crate::job::context::{Context, Watched};
 use crate::job::input::{self, occupied, streams};
-use crate::job::plan::done::Done;
+use crate::job::plan::completed::CompletedWork;
 use crate::job::plan::{Plan, limits};
 use crate::job::ranks;
-use crate::job::run_record::{Moved, RunRecord};
+use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::stage::Stage;
 use crate::job::state::key::{key, weights_of};
 use crate::job::state::lock::Reader;
-use crate::job::state::order_writer::Ordered;
+use crate::job::state::order_writer::OrderWriter;
 use crate::memory::Buffer;
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::ingest::{self, Ingest, Ingested};
 use crate::prepare::order;
+use crate::prepare::partition::changed;
 use crate::prepare::prepared::InputInfo;
 use crate::prepare::relabel::{self, relabel};
 use crate::process::progress::Unit;
@@ -29,34 +30,47 @@ use crate::process::progress::Unit;
 pub(super) struct VertexOrder {
     /// Key of the version of the input, and of how it is read.
     pub(super) identity: u64,
+    /// Checksum of the input from which string ids were numbered.
+    pub(super) names_of: Option<u64>,
 }
 
-impl Stage<Making<'_, '_>> for VertexOrder {
-    fn steps(&self, _: &Job, _: &Making<'_, '_>) -> Vec<&'static str> {
+impl Stage<Preparation<'_, '_>> for VertexOrder {
+    fn steps(&self, _: &Job, _: &Preparation<'_, '_>) -> Vec<&'static str> {
         STAGES[..2].to_vec()
     }
 
-    fn open(&mut self, context: &mut Context, record: &mut RunRecord, making: &mut Making<'_, '_>) -> Result<bool> {
-        ranks::check_input(&context.comm, &making.input.name(), self.identity)?;
+    fn open(
+        &mut self,
+        context: &mut Context,
+        record: &mut RunRecord,
+        preparation: &mut Preparation<'_, '_>,
+    ) -> Result<bool> {
+        ranks::check_input(&context.comm, &preparation.input.name(), self.identity)?;
         context.gpu.wait()?;
         let Some(mut info) = record.manifest.found::<InputInfo>("relabel", self.identity) else { return Ok(false) };
         let is_stored = is_stored(context, &info)?;
         info.first_id = context.job.first_id;
-        making.order = is_stored.then_some((info, None));
+        preparation.order = is_stored.then_some((info, None));
         Ok(is_stored)
     }
 
-    fn run(&mut self, context: &mut Context, record: &mut RunRecord, making: &mut Making<'_, '_>) -> Result<()> {
-        let Making { input, cache, .. } = *making;
-        let plan = Plan::before(&context.job, &context.machine(), input, &Done::default())?;
+    fn run(
+        &mut self,
+        context: &mut Context,
+        record: &mut RunRecord,
+        preparation: &mut Preparation<'_, '_>,
+    ) -> Result<()> {
+        let Preparation { input, cache, .. } = *preparation;
+        let plan = Plan::before(&context.job, &context.machine(), input, &CompletedWork::default())?;
         limits::refuse(&plan)?;
         // All ranks have the same plan, so the leader alone logs its warnings.
-        plan.maybe.iter().filter(|_| context.comm.leads()).for_each(|what| tracing::warn!("{what}"));
+        plan.maybe.iter().filter(|_| context.comm.is_leader()).for_each(|what| tracing::warn!("{what}"));
         cache.allow(plan.kept);
-        let (info, order) = Ordering { context, record, input, cache, identity: self.identity }
+        let VertexOrder { identity, names_of } = *self;
+        let (info, order) = OrderingPass { context, record, input, cache, identity, names_of }
             .run()
             .map_err(|e| limits::name_limit(&plan, e))?;
-        making.order = Some((info, Some(order)));
+        preparation.order = Some((info, Some(order)));
         Ok(())
     }
 }
@@ -64,7 +78,7 @@ impl Stage<Making<'_, '_>> for VertexOrder {
 /// Returns true if an earlier run stored the order of vertices and the file is whole. Collective.
 fn is_stored(context: &Context, info: &InputInfo) -> Result<bool> {
     let folder = context.graph_folder();
-    context.agreed(|| match order::read_runs(&folder, info.content) {
+    context.on_leader(|| match order::read_runs(&folder, info.content) {
         Ok(_) => Ok(true),
         Err(e) if e.is_missing() => {
             tracing::info!("the graph was not kept (keep = true in [job] keeps it): preparing it again");
@@ -78,23 +92,27 @@ fn is_stored(context: &Context, info: &InputInfo) -> Result<bool> {
 }
 
 /// Runs the first pass over the edges and orders the vertices by its result.
-struct Ordering<'s, 'm> {
+struct OrderingPass<'s, 'm> {
     context: &'s Context,
     record: &'s mut RunRecord,
     input: &'s Input,
     cache: &'s InputCache<'m>,
     identity: u64,
+    names_of: Option<u64>,
 }
 
-impl Ordering<'_, '_> {
+impl OrderingPass<'_, '_> {
     /// Runs the stages `ingest` and `relabel`.
-    fn run(&mut self) -> Result<(InputInfo, Ordered)> {
-        let Ordering { context, input, cache, identity, .. } = *self;
-        context.agreed(|| Reader::refuse(&context.job.workdir))?;
+    fn run(&mut self) -> Result<(InputInfo, OrderWriter)> {
+        let OrderingPass { context, input, cache, identity, .. } = *self;
+        context.on_leader(|| Reader::refuse(&context.job.workdir))?;
         let folder = context.graph_folder();
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
 
         let mut found = self.ingest(CacheUse::For(cache), None)?;
+        if self.names_of.is_some_and(|checksum| checksum != found.checksum) {
+            return Err(changed(&input.name()));
+        }
         let direction = context.job.direction();
         let reading = input::reading(input, &context.job.input_keys);
         let content_by = |direction, found: &Ingested| {
@@ -114,7 +132,7 @@ impl Ordering<'_, '_> {
         let largest = found.largest;
         if sparse {
             cache.release_all();
-            if context.comm.leads() {
+            if context.comm.is_leader() {
                 let (edges, largest) = (found.edges, found.largest.unwrap_or(0));
                 tracing::info!(
                     edges,
@@ -155,6 +173,7 @@ impl Ordering<'_, '_> {
             direction,
             weights,
             sparse,
+            names: input.has_names(),
             checksum: found.checksum,
             identity,
             content,
@@ -176,9 +195,9 @@ impl Ordering<'_, '_> {
             return Ok(None);
         }
         let name = self.input.name();
-        if job.input.weights() == AskedWeights::Auto
+        if job.input.weights() == WeightsOption::Auto
             && found.weights == Some(WeightType::F32)
-            && self.context.comm.leads()
+            && self.context.comm.is_leader()
         {
             tracing::info!("weights have decimals and are read as f32; weights = \"f64\" in [input] keeps more digits");
         }
@@ -192,7 +211,7 @@ impl Ordering<'_, '_> {
                 let reads = job.tasks.iter().find(|task| task.needs().weights);
                 let reads = reads.map_or("a task", |task| task.name());
                 let (but, remedy) = match self.input.unread() {
-                    Some(Unread { found, remedy }) => (format!(", but {found}"), remedy),
+                    Some(UnreadColumns { found, remedy }) => (format!(", but {found}"), remedy),
                     None => (String::new(), "name a file that has them".into()),
                 };
                 Err(Error::Usage(format!(
@@ -204,25 +223,25 @@ impl Ordering<'_, '_> {
 
     /// Reads all edges once, and counts the degrees of their ids.
     fn ingest(&mut self, cache: CacheUse<'_, '_>, dictionary: Option<&Dictionary>) -> Result<Ingested> {
-        let Ordering { context, input, .. } = *self;
+        let OrderingPass { context, input, .. } = *self;
         let bytes = input.bytes() / context.comm.ranks() as u64;
         self.record.stage(context, "ingest", bytes, Unit::Bytes, |progress| {
             let mut gpu = context.gpu.for_preparing();
             let (threads, budget, comm, stealing) =
                 (context.threads, &context.budget, &context.comm, context.stealing.as_ref());
-            let meet = &|| context.gpu.meet();
-            let ingest = Ingest { input, cache, dictionary, threads, budget, comm, stealing, meet };
+            let connect_gpus = &|| context.gpu.connect_peers();
+            let ingest = Ingest { input, cache, dictionary, threads, budget, comm, stealing, connect_gpus };
             let found = ingest.run(gpu.as_mut(), &Watched(progress))?;
             if let CacheUse::For(cache) = cache {
                 tracing::debug!(chunks = cache.chunks(), bytes = cache.bytes(), "input kept");
             }
-            Ok((found, Moved { read: progress.done(), written: 0 }))
+            Ok((found, IoBytes { read: progress.done(), written: 0 }))
         })
     }
 
     /// Orders vertices by degree, and records both stages in the manifest.
-    fn relabel(&mut self, degrees: Buffer<u32>, info: &mut InputInfo) -> Result<Ordered> {
-        let Ordering { context, ref mut record, cache, .. } = *self;
+    fn relabel(&mut self, degrees: Buffer<u32>, info: &mut InputInfo) -> Result<OrderWriter> {
+        let OrderingPass { context, ref mut record, cache, .. } = *self;
         cache.make_room(&context.budget, relabel::scratch_bytes(context.threads, info.edges));
         let order = record.stage(context, "relabel", info.ids, Unit::Units, |progress| {
             let mut order = relabel(degrees, info.edges, context.threads, &context.budget, &context.comm)?;
@@ -234,11 +253,11 @@ impl Ordering<'_, '_> {
             info.runs = order.runs.iter().count() as u64;
             info.degrees = order.runs.bins();
             let written = order::body_bytes(info.ids, info.runs);
-            Ok((order, Moved { read: 0, written: if context.comm.leads() { written } else { 0 } }))
+            Ok((order, IoBytes { read: 0, written: if context.comm.is_leader() { written } else { 0 } }))
         })?;
         for name in &STAGES[..2] {
             record.done(name, info.identity, &*info)?;
         }
-        Ok(Ordered::new(order))
+        Ok(OrderWriter::new(order))
     }
 }

@@ -1,8 +1,8 @@
 //! Compares several runs: time, speed-up, efficiency and memory, for example for a paper or an allocation request.
 
-use super::page::{Mood, Page, PageSection};
-use super::seen::{RunState, WorkdirContents, results};
+use super::page::{Page, PageSection, Severity};
 use super::value::{cell, number};
+use super::workdir_contents::{RunState, WorkdirContents, results};
 use crate::chart::{Axis, Bars, Cell, Figure, Line, Marks, Style, Table, TableColumn, Unit};
 use crate::error::Result;
 use crate::quote::clip_to;
@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// A run to compare, with the contents of its workdir.
-struct Compared {
+struct ComparedRun {
     name: String,
     seen: WorkdirContents,
     /// Number of processor cores or GPUs that did the work.
@@ -25,7 +25,7 @@ struct Compared {
 /// [`crate::Error::Usage`] for a folder that no job worked in.
 pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
     let named = names(workdirs).into_iter().zip(workdirs);
-    let runs = named.map(|(name, workdir)| Compared::of(name, workdir.as_ref())).collect::<Result<Vec<_>>>()?;
+    let runs = named.map(|(name, workdir)| ComparedRun::of(name, workdir.as_ref())).collect::<Result<Vec<_>>>()?;
     let names: Vec<&str> = runs.iter().map(|run| run.name.as_str()).collect();
     let mut section = PageSection::new("runs", "Runs side by side");
     section
@@ -37,11 +37,11 @@ pub fn page(workdirs: &[impl AsRef<Path>]) -> Result<Page> {
     Ok(Page {
         title: clip_to(&format!("Comparison of {}", names.join(", ")), 200),
         state: format!("{} runs", runs.len()),
-        mood: if notices.is_empty() { Mood::Good } else { Mood::Wait },
+        mood: if notices.is_empty() { Severity::Good } else { Severity::Wait },
         lead: "Each row is the job of one workdir.".to_owned(),
         notices,
         sections: vec![section],
-        made: format!(
+        footer: format!(
             "Made by gpugraph {}. To recreate it, run gpugraph report with the same workdirs.",
             env!("CARGO_PKG_VERSION")
         ),
@@ -62,13 +62,13 @@ fn names(workdirs: &[impl AsRef<Path>]) -> Vec<String> {
     (1..longest).map(ends).find(differ).unwrap_or_else(|| ends(longest))
 }
 
-impl Compared {
-    fn of(name: String, workdir: &Path) -> Result<Compared> {
+impl ComparedRun {
+    fn of(name: String, workdir: &Path) -> Result<ComparedRun> {
         let seen = WorkdirContents::at(workdir)?;
         let ranks = number(&seen.report["ranks"]).unwrap_or(1.0);
         let threads = seen.metrics.runs.last().map_or(1.0, |run| run.threads as f64);
         let on_gpu = seen.report["device"] == "gpu";
-        Ok(Compared { name, workers: if on_gpu { ranks } else { ranks * threads }, on_gpu, seen })
+        Ok(ComparedRun { name, workers: if on_gpu { ranks } else { ranks * threads }, on_gpu, seen })
     }
 
     fn report(&self) -> &Value {
@@ -85,7 +85,7 @@ impl Compared {
     }
 
     /// Returns true if both runs have the same edges or the same list as input.
-    fn has_input_of(&self, other: &Compared) -> bool {
+    fn has_input_of(&self, other: &ComparedRun) -> bool {
         let (mine, others) = (self.report(), other.report());
         mine["input"]["checksum"] == others["input"]["checksum"] && mine["graph"]["edges"] == others["graph"]["edges"]
     }
@@ -107,14 +107,14 @@ fn unique<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 /// Returns the names of all algorithms that have a result in one of the runs.
-fn algorithms(runs: &[Compared]) -> Vec<&str> {
+fn algorithms(runs: &[ComparedRun]) -> Vec<&str> {
     unique(runs.iter().flat_map(|run| results(run.report())).map(|(name, _)| name.as_str()))
 }
 
 /// Returns tables with a row for each run, always in the same order. They are narrow enough for paper and small
 /// windows.
-fn tables(runs: &[Compared]) -> Vec<(String, Table)> {
-    let table = |columns: &[(&str, Unit)], cells: &dyn Fn(&Compared) -> Vec<Cell>| {
+fn tables(runs: &[ComparedRun]) -> Vec<(String, Table)> {
+    let table = |columns: &[(&str, Unit)], cells: &dyn Fn(&ComparedRun) -> Vec<Cell>| {
         let columns = columns.iter().map(|(name, unit)| TableColumn::new(name, *unit));
         Table::of_names("run", columns, runs.iter().map(|run| (run.name.clone(), cells(run))))
     };
@@ -143,7 +143,7 @@ fn tables(runs: &[Compared]) -> Vec<(String, Table)> {
     });
     let whole = [("edges", Unit::Count), ("all runs took", Unit::Seconds), ("speed-up", Unit::Number)];
     let whole = table(&whole, &|run| {
-        vec![cell(&run.report()["graph"]["edges"]), run.total().into(), faster(first, run, &Compared::total).into()]
+        vec![cell(&run.report()["graph"]["edges"]), run.total().into(), faster(first, run, &ComparedRun::total).into()]
     });
     let alone = |name: &str| {
         let [alone, up, efficiency] = ["alone", "speed-up", "efficiency"].map(|what| format!("{name} {what}"));
@@ -161,7 +161,7 @@ fn tables(runs: &[Compared]) -> Vec<(String, Table)> {
 
 /// Returns how many times faster `run` was than `first`, by the times that `seconds` returns; `None` if their inputs
 /// differ.
-fn faster(first: &Compared, run: &Compared, seconds: &dyn Fn(&Compared) -> Option<f64>) -> Option<f64> {
+fn faster(first: &ComparedRun, run: &ComparedRun, seconds: &dyn Fn(&ComparedRun) -> Option<f64>) -> Option<f64> {
     let ratio = || Some(seconds(first)? / seconds(run)?);
     run.has_input_of(first).then(ratio).flatten()
 }
@@ -171,13 +171,13 @@ fn positive(value: &Value) -> Cell {
 }
 
 /// Returns a bar chart of the time of each stage in all runs.
-fn by_stage(runs: &[Compared]) -> Figure {
-    let of = |run: &Compared, stage: &str| {
+fn by_stage(runs: &[ComparedRun]) -> Figure {
+    let of = |run: &ComparedRun, stage: &str| {
         let times = run.stages().filter(|one| one["name"] == stage).filter_map(|one| number(&one["seconds"]));
         // If a run lacks the stage, its time is unknown, not 0.
         times.reduce(|sum, more| sum + more).unwrap_or(f64::NAN)
     };
-    let stages = unique(runs.iter().flat_map(Compared::stages).filter_map(|stage| stage["name"].as_str()));
+    let stages = unique(runs.iter().flat_map(ComparedRun::stages).filter_map(|stage| stage["name"].as_str()));
     let part = |stage: &str| (stage.to_owned(), runs.iter().map(|run| of(run, stage)).collect());
     let names = runs.iter().map(|run| run.name.clone()).collect();
     let axes = [Axis::linear("time", Unit::Seconds), Axis::linear("run", Unit::Text)];
@@ -186,14 +186,14 @@ fn by_stage(runs: &[Compared]) -> Figure {
 }
 
 /// Returns the speed-up of each algorithm by number of cores or GPUs, with the ideal speed-up.
-fn speed_up(runs: &[Compared]) -> Figure {
+fn speed_up(runs: &[ComparedRun]) -> Figure {
     let first = &runs[0];
     let alike = || runs.iter().filter(|run| run.on_gpu == first.on_gpu && run.has_input_of(first));
     let workers: BTreeSet<u64> = alike().map(|run| run.workers as u64).collect();
     let mut lines: Vec<Line> = Vec::new();
     if workers.len() > 1 && first.workers > 0.0 {
         for name in algorithms(runs) {
-            let point = |run: &Compared| Some((run.workers, faster(first, run, &|run| run.seconds(name))?));
+            let point = |run: &ComparedRun| Some((run.workers, faster(first, run, &|run| run.seconds(name))?));
             let mut points: Vec<(f64, f64)> = alike().filter_map(point).collect();
             // Keep the fastest of the runs with the same number of workers.
             points.sort_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)));
@@ -213,7 +213,7 @@ fn speed_up(runs: &[Compared]) -> Figure {
 }
 
 /// Returns reasons why the runs should not be compared.
-fn differences(runs: &[Compared]) -> Vec<String> {
+fn differences(runs: &[ComparedRun]) -> Vec<String> {
     let mut notices: Vec<String> = Vec::new();
     let first = &runs[0];
     for run in &runs[1..] {

@@ -9,17 +9,17 @@ pub mod page;
 mod ranks;
 mod render;
 mod results;
-mod seen;
 mod summary;
 mod time;
 mod usage;
 mod value;
+mod workdir_contents;
 
 pub use render::html;
 
 use crate::error::Result;
 use crate::job::html::page::Page;
-use crate::job::html::seen::{RunState, WorkdirContents};
+use crate::job::html::workdir_contents::{RunState, WorkdirContents};
 use crate::store::replace::replace_volatile;
 use std::path::Path;
 

@@ -12,7 +12,7 @@ pub struct Page {
     /// State of the job, in a word or two.
     pub state: String,
     /// How good the state is.
-    pub mood: Mood,
+    pub mood: Severity,
     /// A sentence about what was done.
     pub lead: String,
     /// Sentences about missing or damaged files, and errors.
@@ -28,13 +28,13 @@ pub struct Page {
     /// Last lines of the log.
     pub log: Vec<String>,
     /// Sentence that says which program made the report, and when.
-    pub made: String,
+    pub footer: String,
 }
 
 /// How good a state is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Mood {
+pub enum Severity {
     /// All is well.
     Good,
     /// Something failed.

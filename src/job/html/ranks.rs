@@ -1,8 +1,8 @@
 //! The section about ranks: how busy the processors and the GPU of each rank were.
 
 use super::page::PageSection;
-use super::seen::WorkdirContents;
 use super::value::number;
+use super::workdir_contents::WorkdirContents;
 use crate::chart::{Axis, Bars, Figure, Marks, Table, TableColumn, Unit};
 use serde_json::Value;
 
@@ -93,7 +93,7 @@ pub(super) fn section(seen: &WorkdirContents) -> PageSection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::html::seen::RunState;
+    use crate::job::html::workdir_contents::RunState;
     use crate::process::metrics::{Metrics, RunMetrics, Span};
     use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! Renders a report as one HTML file without scripts, fonts or network access.
 
-use super::page::{Mood, Page, PageSection};
+use super::page::{Page, PageSection, Severity};
 use crate::chart::draw;
 use crate::quote::{clip_to, printable_lines};
 use maud::{DOCTYPE, Markup, PreEscaped};
@@ -21,9 +21,9 @@ fn shown(text: &str) -> String {
 pub fn html(page: &Page) -> String {
     let title = shown(&page.title);
     let mood = match page.mood {
-        Mood::Good => "good",
-        Mood::Bad => "bad",
-        Mood::Wait => "wait",
+        Severity::Good => "good",
+        Severity::Bad => "bad",
+        Severity::Wait => "wait",
     };
     let text = maud::html! {
         (DOCTYPE)
@@ -59,7 +59,7 @@ pub fn html(page: &Page) -> String {
                         }
                     }
                 }
-                footer { (shown(&page.made)) }
+                footer { (shown(&page.footer)) }
             }
         }
     };

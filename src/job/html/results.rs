@@ -1,8 +1,8 @@
 //! The sections about the result files, the input, the graph and the results.
 
 use super::page::PageSection;
-use super::seen::{Unfinished, WorkdirContents, results};
 use super::value::{cell, fields, label, number, properties, unit};
+use super::workdir_contents::{Unfinished, WorkdirContents, results};
 use crate::algo::{self, about_column};
 use crate::chart::Unit;
 use crate::chart::{Axis, Bars, Cell, Figure, Line, Marks, Style, Table, TableColumn};
@@ -29,6 +29,7 @@ pub(super) fn files(seen: &WorkdirContents) -> PageSection {
         let load = match path.extension().and_then(|ending| ending.to_str()) {
             Some("parquet") => format!("pd.read_parquet(\"{}\").set_index(\"id\")", path.display()),
             Some("csv") => format!("pd.read_csv(\"{}\", index_col=\"id\")", path.display()),
+            Some("txt") => format!("open(\"{}\").read().split(\"\\n\")[:-1]", path.display()),
             _ => format!("np.load(\"{}\", mmap_mode=\"r\")", path.display()),
         };
         let kind = shape.as_ref().map_or(Cell::from("missing"), |shape| Cell::Text(shape.kind.clone()));
@@ -41,9 +42,10 @@ pub(super) fn files(seen: &WorkdirContents) -> PageSection {
         return section;
     }
     let more = seen.files.len().saturating_sub(MOST);
-    section
-        .text
-        .push("Row i is the vertex with id i, or, if there is out/ids.npy, the one whose id is in its row i.".into());
+    section.text.push(
+        "Row i is the vertex with id i, or, if there is out/ids.npy or out/ids.txt, the one whose id is in its row i."
+            .into(),
+    );
     if more > 0 {
         section.text.push(format!("{more} more files are in {}.", seen.workdir.join("out").display()));
     }

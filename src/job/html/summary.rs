@@ -1,10 +1,10 @@
 //! The top of a report: the state of the job, its answers, the time and memory that it took, and reasons to trust it.
 
-use super::page::{Mood, Page};
+use super::page::{Page, Severity};
 use super::results::from;
-use super::seen::{RunState, Unfinished, WorkdirContents, results};
 use super::time::shown_time;
 use super::value::{number, shown, unit};
+use super::workdir_contents::{RunState, Unfinished, WorkdirContents, results};
 use crate::algo;
 use crate::chart::Unit;
 use crate::chart::unit::group;
@@ -26,12 +26,12 @@ pub(super) fn page(seen: &WorkdirContents) -> Page {
     let folder = seen.workdir.file_name().map(|name| name.to_string_lossy());
     let name = name.or(folder.as_deref()).unwrap_or("a job");
     let (state, mood) = match seen.state {
-        RunState::Finished => ("Finished".to_owned(), Mood::Good),
-        RunState::Running => ("Running".to_owned(), Mood::Wait),
-        RunState::Stopped => ("Stopped".to_owned(), Mood::Wait),
-        RunState::Killed => ("Killed or lost".to_owned(), Mood::Wait),
-        RunState::Failed(code) => (format!("Failed, exit code {code}"), Mood::Bad),
-        RunState::Unknown => ("Not known".to_owned(), Mood::Bad),
+        RunState::Finished => ("Finished".to_owned(), Severity::Good),
+        RunState::Running => ("Running".to_owned(), Severity::Wait),
+        RunState::Stopped => ("Stopped".to_owned(), Severity::Wait),
+        RunState::Killed => ("Killed or lost".to_owned(), Severity::Wait),
+        RunState::Failed(code) => (format!("Failed, exit code {code}"), Severity::Bad),
+        RunState::Unknown => ("Not known".to_owned(), Severity::Bad),
     };
     let mut notices: Vec<String> = seen.faults.clone();
     if let Some(why) = &seen.why {
@@ -49,7 +49,7 @@ pub(super) fn page(seen: &WorkdirContents) -> Page {
         costs: costs(seen),
         trust: trust(seen),
         log: seen.log.clone(),
-        made: format!(
+        footer: format!(
             "Made by gpugraph {} from {} at {}. gpugraph report recreates it; report.json has all numbers in base units.",
             env!("CARGO_PKG_VERSION"),
             seen.workdir.display(),
@@ -149,7 +149,7 @@ fn costs(seen: &WorkdirContents) -> Vec<(String, String)> {
         let of = limit.map_or(String::new(), |limit| format!(" of {}", Unit::Bytes.show(limit)));
         add(&format!("{name} at most"), Unit::Bytes.show(peak) + &of);
     }
-    let Sample { cpu, read, written, sent, energy, .. } = Sample::joined(&seen.metrics.samples);
+    let Sample { cpu, read, written, sent, energy, .. } = Sample::merge(&seen.metrics.samples);
     let kib = |kib: u64| Unit::Bytes.show(1024.0 * kib as f64);
     if !seen.metrics.samples.is_empty() {
         add("processor time", Unit::Seconds.show(cpu as f64 / 1e3));
@@ -179,14 +179,14 @@ fn trust(seen: &WorkdirContents) -> Vec<String> {
     let report = &seen.report;
     let mut reasons = Vec::new();
     for (name, result) in results(report).into_iter().take(ALGORITHMS) {
-        let told = match &result["validated"] {
+        let validation = match &result["validated"] {
             Value::Bool(true) => "checked by another method within the job",
             Value::Bool(false) => "not checked within the job (validate = false)",
             _ => "exact; gpugraph verify recomputes it by another method",
         };
         reasons.push(match result["trials"].as_array().map_or(0, Vec::len) {
-            0 | 1 => format!("{name}: {told}"),
-            trials => format!("{name}: {told}; {trials} trials found the same"),
+            0 | 1 => format!("{name}: {validation}"),
+            trials => format!("{name}: {validation}; {trials} trials found the same"),
         });
     }
     for Unfinished { name, total, done, .. } in &seen.unfinished {

@@ -2,8 +2,8 @@
 
 use super::page::PageSection;
 use super::ranks::{RankWorker, busy};
-use super::seen::WorkdirContents;
 use super::value::{cell, number};
+use super::workdir_contents::WorkdirContents;
 use crate::chart::{Axis, Cell, Figure, Marks, Scale, SpanMark, Table, TableColumn, Unit};
 use crate::process::log::timestamp;
 use crate::process::metrics::{RunMetrics, Sample};

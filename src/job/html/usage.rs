@@ -1,8 +1,8 @@
 //! The section about resources that a job used over time: memory, processors, disks, messages and power.
 
 use super::page::PageSection;
-use super::seen::WorkdirContents;
 use super::time::Timeline;
+use super::workdir_contents::WorkdirContents;
 use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 use crate::process::metrics::{RunMetrics, Sample};
 
@@ -30,7 +30,7 @@ struct Usage<'a> {
 impl Usage<'_> {
     fn figures(&self) -> Vec<Figure> {
         let Sample { host_memory, gpu_memory, gpu, read, written, sent, energy, .. } =
-            Sample::joined(self.samples.iter().map(|(_, sample)| *sample));
+            Sample::merge(self.samples.iter().map(|(_, sample)| *sample));
         let mut figures = vec![self.host_memory(host_memory << 10)];
         if gpu_memory > 0 {
             let caption =

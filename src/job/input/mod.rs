@@ -7,13 +7,16 @@ pub mod streams;
 use crate::config::{Expect, InputKeys, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
-use crate::formats::{Format, Input, Look, Part, Weights};
+use crate::formats::{FileSearch, Format, Input, Part, Weights};
 use crate::generate::{Generator, Weighted};
 use crate::graph::direction::Direction;
 use crate::job::state::key::key;
 use crate::job::state::workdir;
 use crate::list::ListSource;
+use crate::prepare::names::Names;
+use crate::prepare::prepared::Graph;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Opens the edges that a job names. A prepared graph is not accepted.
 ///
@@ -49,6 +52,22 @@ pub fn of_job(job: &Job) -> Result<Input> {
     Ok(if job.carries_weights() { input.with_weights(job.input.weights().first()) } else { input })
 }
 
+/// Opens the edges that a job names, from which `graph` was made, if it was made. If their ids are strings, they have the
+/// numbers that they have in the graph.
+///
+/// # Errors
+/// Errors of [`open`]; [`Error::Corrupt`] and [`Error::Io`] of the list of strings.
+pub(crate) fn of_graph(spec: &InputSpec, graph: Option<&Graph>) -> Result<Input> {
+    let input = open(spec)?;
+    Ok(match graph.filter(|graph| graph.info.names) {
+        Some(Graph { folder, info, .. }) => {
+            let names = Names::open(folder, info.identity, input.name())?;
+            input.with_numbering(Arc::new(names))
+        }
+        None => input,
+    })
+}
+
 /// Opens the list that a job names.
 ///
 /// # Errors
@@ -72,7 +91,7 @@ pub fn list(spec: &InputSpec) -> Result<ListSource> {
 /// Errors of [`Input::find`].
 pub fn find(paths: &[PathBuf], format: Option<Format>, recursive: bool) -> Result<Input> {
     let own = |folder: &Path| folder.ends_with("gpugraph.work") || workdir::is_of_a_job(folder);
-    Input::find(paths, format, Look { recursive, own: &own })
+    Input::find(paths, format, FileSearch { recursive, own: &own })
 }
 
 /// Number of bytes of the input to read ahead: about as many as a fast disk reads while a GPU is opened.
@@ -148,6 +167,6 @@ pub(crate) fn reading(input: &Input, keys: &InputKeys) -> Vec<(String, u64)> {
             _ => runs.push((format, 1)),
         }
     }
-    runs.extend(keys.beside_input().map(|key| (key, 0)));
+    runs.extend(keys.reading_keys().map(|key| (key, 0)));
     runs
 }

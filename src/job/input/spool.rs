@@ -46,7 +46,7 @@ pub(crate) fn take(job: &Job, found: &[(usize, Stream)], manifest: &mut Manifest
         } else {
             // The copies stay in the manifest even if the check below fails.
             manifest.spool = before.clone();
-            manifest.spool = Some(again(job, found, spool, &folder)?);
+            manifest.spool = Some(reuse_copies(job, found, spool, &folder)?);
             return Ok(());
         }
     }
@@ -64,7 +64,7 @@ pub(crate) fn take(job: &Job, found: &[(usize, Stream)], manifest: &mut Manifest
                 tracing::info!("{} delivers no data: the results of its earlier data stay", stream.name());
                 return Ok(());
             }
-            return Err(stream.nothing_came());
+            return Err(stream.empty_stream_error());
         }
         let copy = Output { bytes: copied.bytes, checksum: copied.checksum };
         spool.streams.push(Spooled { path: absolute(stream.path()), place: *place, file, copy });
@@ -83,7 +83,7 @@ fn is_read_alike(job: &Job, manifest: &Manifest) -> bool {
 }
 
 /// Takes over the copies of an earlier run, and returns their record. Fails if a stream now delivers other data.
-fn again(job: &Job, streams: &[(usize, Stream)], spool: &Spool, folder: &Path) -> Result<Spool> {
+fn reuse_copies(job: &Job, streams: &[(usize, Stream)], spool: &Spool, folder: &Path) -> Result<Spool> {
     for (spooled, (_, stream)) in spool.streams.iter().zip(streams) {
         if let Some(at) = differs(stream, &folder.join(&spooled.file))? {
             return Err(Error::OtherStream { workdir: job.workdir.clone(), stream: stream.name(), at });

@@ -98,9 +98,9 @@ pub(crate) fn is_same(manifest: &Manifest) -> bool {
 }
 
 /// Returns the error for a job that needs the data of a stream that delivers nothing.
-pub(crate) fn nothing_came(manifest: &Manifest) -> Error {
+pub(crate) fn empty_stream_error(manifest: &Manifest) -> Error {
     match manifest.spool.iter().flat_map(|spool| &spool.streams).next() {
-        Some(spooled) => Stream::known(&spooled.path).nothing_came(),
+        Some(spooled) => Stream::known(&spooled.path).empty_stream_error(),
         None => Error::Usage("the piped input is gone; pipe it again".into()),
     }
 }
@@ -117,30 +117,30 @@ pub(crate) fn with_copies(job: Job, manifest: &Manifest) -> Job {
 
 /// Returns `text` with the paths of copies replaced by the paths of their streams.
 pub(crate) fn name_streams(text: &str, workdir: &Path, manifest: &Manifest) -> String {
-    let told = |text: String, spooled: &Spooled| {
+    let with_name = |text: String, spooled: &Spooled| {
         let copy = workdir.join(SPOOL).join(&spooled.file);
         text.replace(&copy.display().to_string(), &spooled.path.display().to_string())
     };
-    manifest.spool.iter().flat_map(|spool| &spool.streams).fold(text.to_owned(), told)
+    manifest.spool.iter().flat_map(|spool| &spool.streams).fold(text.to_owned(), with_name)
 }
 
 /// Changes an error about the copy of a stream so that it names the stream.
-pub(crate) fn came_by(error: Error, workdir: &Path, manifest: &Manifest) -> Error {
-    let came_by = |error: Error, spooled: &Spooled| {
+pub(crate) fn name_streams_in_error(error: Error, workdir: &Path, manifest: &Manifest) -> Error {
+    let name_streams_in_error = |error: Error, spooled: &Spooled| {
         let copy = workdir.join(SPOOL).join(&spooled.file);
         let name = Stream::known(&spooled.path).name();
         let [from_anywhere, from_here] = [absolute(&copy), copy.clone()].map(|path| path.display().to_string());
-        let told = |text: String| text.replace(&from_anywhere, &name).replace(&from_here, &name);
-        match error.came_by(&copy, &name) {
+        let with_name = |text: String| text.replace(&from_anywhere, &name).replace(&from_here, &name);
+        match error.name_stream(&copy, &name) {
             Error::Occupied { workdir, other, input } => {
                 let is_same = Path::new(&other) == spooled.path;
-                let other = if is_same { format!("{name} as it was before it changed") } else { told(other) };
-                Error::Occupied { workdir, other, input: told(input) }
+                let other = if is_same { format!("{name} as it was before it changed") } else { with_name(other) };
+                Error::Occupied { workdir, other, input: with_name(input) }
             }
             other => other,
         }
     };
-    manifest.spool.iter().flat_map(|spool| &spool.streams).fold(error, came_by)
+    manifest.spool.iter().flat_map(|spool| &spool.streams).fold(error, name_streams_in_error)
 }
 
 /// Records that the copies are no longer needed; [`remove_unnoted`] then removes them.

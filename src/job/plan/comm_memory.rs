@@ -54,12 +54,12 @@ impl CommMemory {
         let (outgoing, incoming) = (threads + 4 * ranks.min(16), 2 * takers + ranks.min(16));
         let messages = MessageLimits { words, outgoing, incoming, takers };
         let mut comm_memory = CommMemory { ranks, nodes, threads, mpi, scratch, messages };
-        while comm_memory.messages() > host_memory / PART && comm_memory.lessen() {}
+        while comm_memory.messages() > host_memory / PART && comm_memory.shrink() {}
         comm_memory
     }
 
     /// Makes messages shorter, then fewer, then shorter still. Returns false if they can't be reduced further.
-    fn lessen(&mut self) -> bool {
+    fn shrink(&mut self) -> bool {
         let MessageLimits { words, outgoing, incoming, takers } = &mut self.messages;
         if *words > WORDS[1] {
             *words = (*words / 2).max(WORDS[1]);
@@ -80,7 +80,7 @@ impl CommMemory {
     }
 
     /// Returns the bytes that communication takes from the start of a job to its end.
-    pub fn standing(&self) -> u64 {
+    pub fn permanent_bytes(&self) -> u64 {
         if self.ranks == 1 { 0 } else { self.mpi + self.scratch }
     }
 
@@ -111,8 +111,8 @@ mod tests {
                         );
                         let MessageLimits { words, outgoing, incoming, takers } = comm_memory.messages;
                         assert!(words >= 1024 && outgoing >= 1 && incoming >= takers.min(2) && takers >= 1);
-                        assert_eq!(comm_memory.standing() > 0, ranks > 1);
-                        assert!(comm_memory.standing() >= least.standing());
+                        assert_eq!(comm_memory.permanent_bytes() > 0, ranks > 1);
+                        assert!(comm_memory.permanent_bytes() >= least.permanent_bytes());
                     }
                 }
             }

@@ -9,14 +9,14 @@
 use crate::formats::{Format, Input, Packing};
 
 /// Nanoseconds that a thread takes for an edge in `ingest`, and below in `partition` and `sort`.
-const INGEST: Growing = Growing { cached: 8.5, doubling: 1.0, ids: 1 << 19 };
-const PARTITION: Growing = Growing { cached: 18.0, doubling: 5.0, ids: 1 << 18 };
-const SORT: Growing = Growing { cached: 18.0, doubling: 1.5, ids: 1 << 20 };
+const INGEST: CacheModel = CacheModel { cached: 8.5, doubling: 1.0, ids: 1 << 19 };
+const PARTITION: CacheModel = CacheModel { cached: 18.0, doubling: 5.0, ids: 1 << 18 };
+const SORT: CacheModel = CacheModel { cached: 18.0, doubling: 1.5, ids: 1 << 20 };
 /// Factor by which partition and sort take longer on the CPU if edges have weights (measured with Graph500's files at
 /// scale 20, 16 edges per vertex).
 pub(crate) const WEIGHTED: f64 = 1.6;
 /// Nanoseconds that a thread takes for an edge when it builds the upper half of rows.
-const TRANSPOSE: Growing = Growing { cached: 12.0, doubling: 1.0, ids: 1 << 20 };
+const TRANSPOSE: CacheModel = CacheModel { cached: 12.0, doubling: 1.0, ids: 1 << 20 };
 /// Edges per second that a thread processes when it lists sparse ids.
 const DICTIONARY: f64 = 5e6;
 /// Edges per second that a GPU reads in `ingest`. Each edge takes a transfer of 8 bytes to the GPU. Below, the same
@@ -46,13 +46,13 @@ const MERGE: f64 = 8.0;
 
 /// Time per edge that grows as tables outgrow the caches. It is `cached` nanoseconds for tables of up to `ids` ids,
 /// and `doubling` more for each doubling beyond.
-struct Growing {
+struct CacheModel {
     cached: f64,
     doubling: f64,
     ids: u64,
 }
 
-impl Growing {
+impl CacheModel {
     /// Returns the nanoseconds that one thread takes per edge with tables of `ids` ids.
     fn nanoseconds(&self, ids: f64) -> f64 {
         self.cached + self.doubling * (ids / self.ids as f64).log2().max(0.0)
@@ -78,7 +78,7 @@ impl Preparers {
 
     /// Returns the seconds that all ranks together take for `edges` edges with tables of `ids` ids. A thread has the
     /// rate `thread`, a GPU prepares `gpu` edges per second.
-    fn preparing(&self, edges: u64, ids: u64, thread: &Growing, gpu: f64) -> f64 {
+    fn preparing(&self, edges: u64, ids: u64, thread: &CacheModel, gpu: f64) -> f64 {
         match self.on_gpu {
             true => edges as f64 / gpu / self.ranks as f64,
             false => edges as f64 * thread.nanoseconds(ids as f64) / 1e9 / self.threads(),
@@ -172,12 +172,12 @@ mod tests {
         let input = Input::expected(&path, None, 1 << 30, 1 << 24).unwrap();
         for on_gpu in [false, true] {
             let seconds = |ranks, nodes| {
-                let crew = Preparers { ranks, nodes, threads: 3, on_gpu };
+                let resources = Preparers { ranks, nodes, threads: 3, on_gpu };
                 let ids = 1 << 24;
-                let passes =
-                    crew.ingest(1 << 30, ids, 1 << 34, &input) + crew.partition(1 << 30, ids, 1 << 34, 0, &input);
-                let rest = crew.relabel(ids) + crew.sort(1 << 30, ids, 0);
-                (passes + rest, crew.dictionary(1 << 30), crew.sort(0, ids, 1 << 30))
+                let passes = resources.ingest(1 << 30, ids, 1 << 34, &input)
+                    + resources.partition(1 << 30, ids, 1 << 34, 0, &input);
+                let rest = resources.relabel(ids) + resources.sort(1 << 30, ids, 0);
+                (passes + rest, resources.dictionary(1 << 30), resources.sort(0, ids, 1 << 30))
             };
             let (alone, eight) = (seconds(1, 1), seconds(8, 2));
             assert!((alone.0 / eight.0 - 8.0).abs() < 1e-9, "{alone:?} {eight:?}");

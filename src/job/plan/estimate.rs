@@ -1,6 +1,6 @@
 //! Cost of every stage: host memory per rank, disk, bytes that ranks send to each other, time.
 
-use crate::algo::{ByInput, Cost, Crew, GraphSize, SizeRef, Task};
+use crate::algo::{ByInput, Cost, GraphSize, RankResources, SizeRef, Task};
 use crate::config::Job;
 use crate::formats::Input;
 use crate::job::plan::Basis;
@@ -13,6 +13,7 @@ use crate::job::plan::speeds::TimeModel;
 use crate::job::plan::stage::{PlannedStage, StageKind, stacked};
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::memory_plan::{MemoryDemand, Sizes};
+use crate::prepare::names::Names;
 use crate::prepare::partition::{LINE, edge_bytes};
 use crate::prepare::weight_list::WeightCodes;
 use crate::prepare::{ingest, order, relabel};
@@ -48,7 +49,7 @@ pub(crate) struct JobSize<'a> {
 /// Cost of one task of the plan.
 pub(crate) struct TaskCost {
     pub(crate) name: &'static str,
-    pub(crate) crew: Crew,
+    pub(crate) resources: RankResources,
     pub(crate) cost: Cost,
     /// Smallest GPU memory in bytes that is enough, if the task uses a GPU.
     pub(crate) gpu_memory: Option<u64>,
@@ -65,8 +66,8 @@ impl TaskCost {
         let one = |task: &Arc<dyn Task>| {
             let least = task.least_gpu_memory(size, machine.ranks);
             let gpu_memory = least.map(|least| if is_known { least } else { 0 });
-            let crew = Crew { packed, ..machine.crew(job, gpu_memory) };
-            TaskCost { name: task.name(), crew, cost: task.cost(size, &crew), gpu_memory }
+            let resources = RankResources { packed, ..machine.rank_resources(job, gpu_memory) };
+            TaskCost { name: task.name(), resources, cost: task.cost(size, &resources), gpu_memory }
         };
         job.tasks.iter().map(one).collect()
     }
@@ -80,16 +81,16 @@ impl TaskCost {
     /// Returns a stage for each task in `all`, with the bytes that it writes to the disk. The work of a task is
     /// likely within a factor of `unsure` of its estimate.
     pub(crate) fn stages(all: &[TaskCost], machine: &Resources, clock: &TimeModel, unsure: f64) -> Vec<PlannedStage> {
-        let stage = |(place, TaskCost { name, crew, cost, .. }): (usize, &TaskCost)| PlannedStage {
+        let stage = |(place, TaskCost { name, resources, cost, .. }): (usize, &TaskCost)| PlannedStage {
             name,
-            host_memory: machine.own() + cost.host_memory,
+            host_memory: machine.process_bytes() + cost.host_memory,
             least: cost.least_host_memory,
             gpu_memory: machine.gpu_memory(),
             disk: cost.disk,
             exchange: cost.exchange,
             cached: cost.cached,
-            time: clock.of_task(cost, crew.on_gpu, unsure),
-            kind: StageKind::Task(place, crew.trials),
+            time: clock.of_task(cost, resources.on_gpu, unsure),
+            kind: StageKind::Task(place, resources.trials),
             ..PlannedStage::default()
         };
         all.iter().enumerate().map(stage).collect()
@@ -109,14 +110,14 @@ pub(crate) struct Estimate {
 impl JobSize<'_> {
     /// Returns the cost of all stages of `job` on `machine`.
     pub(crate) fn estimate(&self, job: &Job, input: &Input, machine: &Resources) -> Estimate {
-        let crew = machine.preparers(self.graph.ids);
-        let clock = TimeModel::new(job, machine, crew, Some(input), self.edges);
+        let resources = machine.preparers(self.graph.ids);
+        let clock = TimeModel::new(job, machine, resources, Some(input), self.edges);
         let stage = |name, kind, [host_memory, least]: [u64; 2], disk, exchange, seconds| {
             let time = clock.of_preparing(name, seconds, exchange);
             let gpu_memory = machine.gpu_memory();
             PlannedStage { name, host_memory, least, gpu_memory, disk, exchange, time, kind, ..PlannedStage::default() }
         };
-        let (own, threads) = (machine.own(), machine.threads);
+        let (own, threads) = (machine.process_bytes(), machine.threads);
 
         let reading = input.scratch_bytes(threads);
         let index = looking_up(self.may_be_sparse, self.graph.ids, false);
@@ -124,7 +125,8 @@ impl JobSize<'_> {
         let least_ingest = samples + reading + ingest::degrees_bytes(self.graph.ids) + index;
         // The counters of each thread are as large as the limit allows.
         let ingest = own + least_ingest + ingest::counters_bytes(self.graph.ids, threads);
-        let dictionary = if self.may_be_sparse { reading + Dictionary::least_bytes(threads) } else { 0 };
+        let least = if input.has_names() { Names::least_bytes(threads) } else { Dictionary::least_bytes(threads) };
+        let dictionary = if self.may_be_sparse { reading + least } else { 0 };
         let least_relabel = 4 * self.graph.ids + relabel::scratch_bytes(threads, self.edges);
         let relabel = own + least_relabel;
         let may_keep = self.is_bound() && !self.graph.sparse;
@@ -141,9 +143,14 @@ impl JobSize<'_> {
         };
         let [least_partition, least_sort] = self.least;
 
-        // Bytes on the disk: `ids` for the list of sparse ids and small files, `order` for everything stored before
-        // the blocks, `blocks` for everything stored once the blocks are complete.
-        let ids = if self.graph.sparse { Dictionary::body_bytes(self.graph.ids) + 2 * PAGE } else { 0 } + SMALL_FILES;
+        // Bytes on the disk: `ids` for the list of sparse ids or of strings and small files, `order` for everything
+        // stored before the blocks, `blocks` for everything stored once the blocks are complete.
+        let text = input.most_text_bytes();
+        let ids = match self.graph.sparse {
+            true if input.has_names() => Names::stored_bytes(self.graph.ids, text),
+            true => Dictionary::body_bytes(self.graph.ids) + 2 * PAGE,
+            false => 0,
+        } + SMALL_FILES;
         let weights = if self.lists_weights { WeightCodes::body_bytes(self.edges) + 2 * PAGE } else { 0 };
         let order = order::body_bytes(self.graph.ids, self.runs) + 2 * PAGE + ids + weights;
         let packing = Packing::of(machine, job, (self.graph.edges, self.graph.vertices, self.graph.direction));
@@ -168,11 +175,14 @@ impl JobSize<'_> {
             // included in the smallest memory of ingest.
             let taken = own + reading;
             let free = machine.host_memory.saturating_sub(taken);
-            let memory = taken + Dictionary::build_bytes(2 * self.edges, threads, free);
-            let (disk, seconds) = (16 * self.edges + ids, crew.dictionary(self.edges));
-            stages.push(stage("dictionary", StageKind::Order, [memory, 0], disk, 0, seconds));
+            let (name, memory, runs) = match input.has_names() {
+                true => ("number", free, text + 20 * self.edges),
+                false => ("dictionary", Dictionary::build_bytes(2 * self.edges, threads, free), 16 * self.edges),
+            };
+            let seconds = resources.dictionary(self.edges);
+            stages.push(stage(name, StageKind::Order, [taken + memory, 0], runs + ids, 0, seconds));
         }
-        let seconds = crew.ingest(self.edges, self.graph.ids, input.bytes(), input);
+        let seconds = resources.ingest(self.edges, self.graph.ids, input.bytes(), input);
         let memory = [ingest + kept, least_ingest.max(dictionary)];
         stages.push(stage("ingest", StageKind::Order, memory, ids, shared(self.graph.ids), seconds));
         if self.lists_weights {
@@ -184,16 +194,16 @@ impl JobSize<'_> {
                 taken + WeightCodes::build_bytes(self.edges, threads, free),
                 reading + degrees + WeightCodes::least_bytes(threads),
             ];
-            let (disk, seconds) = (8 * self.edges + weights + ids, crew.dictionary(self.edges));
+            let (disk, seconds) = (8 * self.edges + weights + ids, resources.dictionary(self.edges));
             stages.push(stage("weights", StageKind::Order, memory, disk, 0, seconds));
         }
-        let (memory, seconds) = ([relabel + kept, least_relabel], crew.relabel(self.graph.ids));
+        let (memory, seconds) = ([relabel + kept, least_relabel], resources.relabel(self.graph.ids));
         stages.push(stage("relabel", StageKind::Order, memory, order, shared(self.graph.ids), seconds));
-        let seconds = times * crew.partition(self.edges, self.graph.ids, input.bytes(), spilled, input);
+        let seconds = times * resources.partition(self.edges, self.graph.ids, input.bytes(), spilled, input);
         let (memory, disk) = ([partition, least_partition], order + spilled_to_workdir);
         let partition = stage("partition", StageKind::Blocks, memory, disk, moved, seconds);
         stages.push(PlannedStage { exchanging: least_partition, ..partition });
-        let seconds = times * crew.sort(self.graph.edges, self.graph.ids, spilled);
+        let seconds = times * resources.sort(self.graph.edges, self.graph.ids, spilled);
         let (memory, disk) = ([sort, least_sort], blocks + spilled_to_workdir);
         stages.push(stage("sort", StageKind::Blocks, memory, disk, degrees, seconds));
         let tasks = TaskCost::of_all(job, machine, ByInput::Graph(&self.graph));

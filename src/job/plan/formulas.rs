@@ -3,7 +3,7 @@
 
 use crate::algo::GraphSize;
 use crate::config::Job;
-use crate::formats::{AskedWeights, Input, WeightType, Weights};
+use crate::formats::{Input, WeightType, Weights, WeightsOption};
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
@@ -48,15 +48,21 @@ pub(crate) fn share_of(edges: u64, part: f64) -> u64 {
 }
 
 /// Returns how many bytes of the input, at most `most`, may be cached between the two passes. The first pass takes
-/// `beside` bytes of memory, and the cache consists of slabs of `slab` bytes. Also returns the largest memory that
+/// `first_pass` bytes of memory, and the cache consists of slabs of `slab` bytes. Also returns the largest memory that
 /// the second pass then takes.
-pub(crate) fn kept(most: u64, sizes: Result<Sizes, u64>, machine: &Resources, slab: u64, beside: u64) -> (u64, u64) {
+pub(crate) fn kept(
+    most: u64,
+    sizes: Result<Sizes, u64>,
+    machine: &Resources,
+    slab: u64,
+    first_pass: u64,
+) -> (u64, u64) {
     let Ok(sizes) = sizes else { return (0, 0) };
-    let start = sizes.beside[0] + sizes.at_start(machine.threads, slab);
-    let free = machine.host_memory.saturating_sub(machine.own());
-    match most.min(free.saturating_sub(start.max(beside.saturating_sub(machine.own())))) {
+    let start = sizes.fixed[0] + sizes.at_start(machine.threads, slab);
+    let free = machine.host_memory.saturating_sub(machine.process_bytes());
+    match most.min(free.saturating_sub(start.max(first_pass.saturating_sub(machine.process_bytes())))) {
         0 => (0, 0),
-        kept => (kept, machine.own() + sizes.with_cached(kept, machine.threads, slab)),
+        kept => (kept, machine.process_bytes() + sizes.with_cached(kept, machine.threads, slab)),
     }
 }
 
@@ -69,7 +75,7 @@ pub(crate) fn looking_up(sparse: bool, ids: u64, wide: bool) -> u64 {
 /// Returns true if the job's graph may carry weights of 64 bits, judging by the job file.
 pub(crate) fn may_be_wide(job: &Job) -> bool {
     let asked = job.input.weights();
-    job.carries_weights() && (asked == AskedWeights::Auto || asked.named().is_some_and(WeightType::is_wide))
+    job.carries_weights() && (asked == WeightsOption::Auto || asked.named().is_some_and(WeightType::is_wide))
 }
 
 /// Returns the bytes of the block files of a prepared graph, including weights. The files of order and degrees are
@@ -101,7 +107,9 @@ pub(crate) fn size_of<'r>(
     blocks: u64,
     degrees: &'r DegreeRuns,
 ) -> GraphSize<'r> {
-    let &InputInfo { connected: vertices, direction, ids, sparse, .. } = info;
+    let &InputInfo { connected: vertices, direction, ids, .. } = info;
+    // A list of strings is about as large as one of sparse ids.
+    let sparse = info.sparse || info.names;
     let longest_whole_row = u64::from(degrees.largest()).min(vertices.saturating_sub(1));
     let rows = info.rows();
     GraphSize {

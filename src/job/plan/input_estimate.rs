@@ -91,11 +91,15 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
             let (end, declared) = edges.bounds();
             IdBounds { at_most: end, at_least: end, declared: declared.unwrap_or(0) }
         }
+        // How many strings are different is not known before they are numbered.
+        _ if input.has_names() => IdBounds { at_most: edges.saturating_mul(2), at_least: 0, declared: 0 },
         _ => ids(input, packed, about)?,
     };
     // Not every format with a header declares its vertices.
     let declared = input.declares_vertices();
-    let sparse = ingest::sparse(found.at_least.max(1) - 1, edges, input.wide(), declared);
+    let is_sparse = |at_least: u64, edges| ingest::sparse(at_least.max(1) - 1, edges, input.wide(), declared);
+    // The numbers of strings take the memory and the disk of a list of sparse ids, and more of the disk.
+    let sparse = input.has_names() || is_sparse(found.at_least, edges);
     let dense = ingest::most_dense(edges, false, declared);
     let ends = edges.saturating_mul(2).min(u64::from(u32::MAX));
     let ids = if sparse { ends } else { found.at_most.min(dense.max(ends)) };
@@ -116,7 +120,7 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
         ids_at_least: if sparse { 0 } else { found.at_least.min(dense) },
         rows: if sparse { ids } else { ids.max(found.declared) },
         sparse,
-        may_be_sparse: sparse || ingest::sparse(found.at_most.max(1) - 1, fewest, input.wide(), declared),
+        may_be_sparse: sparse || is_sparse(found.at_most, fewest),
         likely: likely::degrees(about, about_ids, zero),
     })
 }

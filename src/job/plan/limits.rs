@@ -34,8 +34,8 @@ pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
         Error::Limit { limit: limit @ "host_memory", purpose, .. }
             if plan.host_memory_needed > plan.host_memory_limit =>
         {
-            let given = given(plan);
-            let purpose = format!("{purpose}{}", how_sure(plan));
+            let given = limit_text(plan);
+            let purpose = format!("{purpose}{}", certainty(plan));
             Error::Limit { limit, given, needed: at_least(plan.host_memory_needed), purpose }
         }
         other => other,
@@ -47,7 +47,7 @@ pub(crate) fn name_limit(plan: &Plan, error: Error) -> Error {
 pub(crate) fn add_warnings(plan: &mut Plan, gpu_memory: u64) {
     let needed = plan.host_memory_needed;
     if needed > plan.host_memory_limit {
-        let (given, needed) = (given(plan), at_least(needed));
+        let (given, needed) = (limit_text(plan), at_least(needed));
         plan.maybe.push(format!("limits.host_memory = {given} may be too small: {needed} is enough (upper bound)"));
     }
     // Without a configured limit, the limit is a fraction of the free memory.
@@ -82,9 +82,13 @@ pub(crate) fn add_warnings(plan: &mut Plan, gpu_memory: u64) {
 /// Errors of [`Plan::of`].
 pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
     // With a smaller limit the process itself takes less.
-    let beside_own = plan.to_come().map(|stage| stage.host_memory.saturating_sub(machine.own())).max().unwrap_or(0);
-    let all = smallest_limit(|limit| machine.at(limit).own() + beside_own).next_multiple_of(1 << 20);
-    let limit = match plan.to_come().any(|stage| stage.kind == StageKind::Blocks) {
+    let above_own = plan
+        .remaining_stages()
+        .map(|stage| stage.host_memory.saturating_sub(machine.process_bytes()))
+        .max()
+        .unwrap_or(0);
+    let all = smallest_limit(|limit| machine.at(limit).process_bytes() + above_own).next_multiple_of(1 << 20);
+    let limit = match plan.remaining_stages().any(|stage| stage.kind == StageKind::Blocks) {
         true => unspilled(job, machine)?.unwrap_or(all),
         false => all,
     };
@@ -95,7 +99,7 @@ pub fn suggested(job: &Job, machine: &Resources, plan: &Plan) -> Result<u64> {
 /// Schedulers that limit a job's memory by a cgroup also count page cache, so the job needs memory for these files. (A
 /// job with `[bfs]` at scale 22 has 512 MiB of rows. It took 8.9 and 9.3 s in 586 MiB, and 4.0 and 4.7 s in 850 MiB.)
 pub fn read_in_no_order(plan: &Plan) -> u64 {
-    plan.to_come().map(|stage| stage.cached).max().unwrap_or(0)
+    plan.remaining_stages().map(|stage| stage.cached).max().unwrap_or(0)
 }
 
 /// Returns approximately the smallest limit of host memory, in whole MiB, with which no edge is spilled; `None` if
@@ -151,9 +155,9 @@ pub fn refuse(plan: &Plan) -> Result<()> {
     if plan.certain.host_memory > plan.host_memory_limit {
         return Err(Error::Limit {
             limit: "host_memory",
-            given: given(plan),
+            given: limit_text(plan),
             needed: at_least(plan.host_memory_needed.max(plan.certain.host_memory)),
-            purpose: format!("this input{}", how_sure(plan)),
+            purpose: format!("this input{}", certainty(plan)),
         });
     }
     if plan.device == "gpu"
@@ -229,7 +233,7 @@ pub fn refuse_addresses(plan: &Plan) -> Result<()> {
 }
 
 /// Returns the text by which error messages show the limit of host memory.
-fn given(plan: &Plan) -> String {
+fn limit_text(plan: &Plan) -> String {
     let given = size::show(plan.host_memory_limit);
     match plan.addresses.are_the_limit {
         true => format!("{given} (half of what `ulimit -v` leaves: raise that, or `ulimit -v unlimited`)"),
@@ -258,7 +262,7 @@ fn full_disk(plan: &Plan) -> Option<Error> {
 }
 
 /// Returns the part of an error message that says how reliable the limit named there is.
-fn how_sure(plan: &Plan) -> String {
+fn certainty(plan: &Plan) -> String {
     match plan.is_bound() {
         true => {
             let least = at_least(plan.certain.host_memory);

@@ -3,7 +3,7 @@
 use crate::algo::{ByInput, ListSize};
 use crate::config::Job;
 use crate::error::Result;
-use crate::job::plan::done::Done;
+use crate::job::plan::completed::CompletedWork;
 use crate::job::plan::estimate::{SMALL_FILES, TaskCost};
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::TimeModel;
@@ -28,7 +28,7 @@ pub(super) fn open(job: &Job, machine: &Resources, manifest: &Manifest) -> Resul
 /// # Errors
 /// None occur in practice.
 pub fn plan(job: &Job, machine: &Resources, list: &List, manifest: &Manifest) -> Result<Plan> {
-    let done = Done::of(job, manifest, Contents::of_list(list.identity))?;
+    let done = CompletedWork::of(job, manifest, Contents::of_list(list.identity))?;
     let (length, source) = (list.length, &list.source);
     let reading = source.scratch_bytes(machine.threads);
     let size = ListSize { length, reading };

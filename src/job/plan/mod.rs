@@ -7,8 +7,8 @@
 //! other limits that may be too small.
 
 pub mod comm_memory;
+pub(crate) mod completed;
 pub mod cost_model;
-pub(crate) mod done;
 pub mod estimate;
 pub mod formulas;
 mod input_estimate;
@@ -30,7 +30,7 @@ use crate::formats::{Input, WeightType, Weights};
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
 use crate::graph::stored;
-use crate::job::plan::done::Done;
+use crate::job::plan::completed::CompletedWork;
 use crate::job::plan::estimate::{Estimate, JobSize, SMALL_FILES, TaskCost};
 use crate::job::plan::formulas::{
     PAGE, as_read, looking_up, may_be_wide, needs, share_of, size_of, store_bytes, weights_bytes,
@@ -159,7 +159,7 @@ impl Plan {
         let job = &crate::job::input::streams::planned(job, &manifest)?;
         if let Some((input, expect)) = crate::job::input::expected(job)? {
             let guess = input_estimate::expected(&input, expect);
-            let mut plan = Plan::bounds(job, machine, &input, guess, &Done::default())?;
+            let mut plan = Plan::bounds(job, machine, &input, guess, &CompletedWork::default())?;
             // The input is elsewhere, so the job will not run on this machine either.
             plan.certain = CertainNeeds { host_memory: plan.certain.host_memory, ..CertainNeeds::default() };
             plan.maybe.push(format!("{} is not here: figures are for input.expect", input.name()));
@@ -168,9 +168,9 @@ impl Plan {
         let input = crate::job::input::of_job(job)?;
         let identity = crate::job::input::version_key(&input, &job.input_keys)?;
         let Some(mut info) = manifest.found::<InputInfo>("relabel", identity) else {
-            return Plan::before(job, machine, &input, &Done::default());
+            return Plan::before(job, machine, &input, &CompletedWork::default());
         };
-        let done = Done::of(job, &manifest, Contents::of(&info))?;
+        let done = CompletedWork::of(job, &manifest, Contents::of(&info))?;
         let Ok(runs) = order::read_runs(&job.workdir.join("graph"), info.content) else {
             return Plan::before(job, machine, &input, &done.without_order());
         };
@@ -183,12 +183,18 @@ impl Plan {
     ///
     /// # Errors
     /// [`crate::Error::Input`], [`crate::Error::Io`].
-    pub(crate) fn before(job: &Job, machine: &Resources, input: &Input, done: &Done) -> Result<Plan> {
+    pub(crate) fn before(job: &Job, machine: &Resources, input: &Input, done: &CompletedWork) -> Result<Plan> {
         let guess = input_estimate::estimate(&input.clone().with_weights(Weights::Skip), &job.input)?;
         Plan::bounds(job, machine, input, guess, done)
     }
 
-    fn bounds(job: &Job, machine: &Resources, input: &Input, guess: InputEstimate, done: &Done) -> Result<Plan> {
+    fn bounds(
+        job: &Job,
+        machine: &Resources,
+        input: &Input,
+        guess: InputEstimate,
+        done: &CompletedWork,
+    ) -> Result<Plan> {
         let InputEstimate { edges, edges_about, distinct, ids, ids_at_least, rows, sparse, may_be_sparse, .. } = guess;
         let (basis, likely) = (guess.basis, &guess.likely);
         let (threads, weighted) = (machine.threads, job.carries_weights());
@@ -246,7 +252,7 @@ impl Plan {
                 + weights_bytes(distinct, most_blocks, weighted),
             graph,
         };
-        let mut plan = Plan::made(job, machine, input, &sized, done);
+        let mut plan = Plan::build(job, machine, input, &sized, done);
         // Blocks may be half as large if every edge is listed from both ends.
         let ingest = ingest::samples_bytes(threads, input) + reading + 4 * ids_at_least;
         let disk = edges_about.min(distinct) * if weighted { 4 } else { 2 };
@@ -257,7 +263,7 @@ impl Plan {
     }
 
     /// Returns the stages that no earlier run completed, in order.
-    pub fn to_come(&self) -> impl Iterator<Item = &PlannedStage> {
+    pub fn remaining_stages(&self) -> impl Iterator<Item = &PlannedStage> {
         self.stages.iter().filter(|stage| !stage.done)
     }
 
@@ -271,7 +277,7 @@ impl Plan {
         input: &Input,
         info: &InputInfo,
         (runs, layout): (&DegreeRuns, &Layout),
-        done: &Done,
+        done: &CompletedWork,
     ) -> Result<Plan> {
         let part = route::largest_part(layout, runs, machine.ranks);
         let input = &as_read(job, input);
@@ -293,7 +299,7 @@ impl Plan {
             block_bytes: store_bytes(info, layout),
             graph,
         };
-        Ok(Plan::made(job, machine, input, &sized, done))
+        Ok(Plan::build(job, machine, input, &sized, done))
     }
 
     /// Returns the plan of a job on `graph`, which the job in the workdir `other` kept. The manifest says which tasks
@@ -308,11 +314,11 @@ impl Plan {
         graph: &Graph,
         manifest: &Manifest,
     ) -> Result<Plan> {
-        let done = Done::of(job, manifest, Contents::of(&graph.info))?;
+        let done = CompletedWork::of(job, manifest, Contents::of(&graph.info))?;
         let runs = order::read_runs(&graph.folder, graph.info.content)?;
-        let (info, blocks) = (&graph.info, graph.catalogue.len() as u64);
-        let size = size_of(info, graph.stored.edges, graph.catalogue.extremes().row, blocks, &runs);
-        let size = GraphSize { gpu_row: Some(graph.catalogue.layout.longest_row()), ..size };
+        let (info, blocks) = (&graph.info, graph.block_store.len() as u64);
+        let size = size_of(info, graph.stored.edges, graph.block_store.extremes().row, blocks, &runs);
+        let size = GraphSize { gpu_row: Some(graph.block_store.layout.longest_row()), ..size };
         let tasks = |machine: &Resources| TaskCost::of_all(job, machine, ByInput::Graph(&size));
         let clock = TimeModel::new(job, machine, machine.preparers(info.ids), None, info.edges);
         let plan = Plan {
@@ -331,7 +337,7 @@ impl Plan {
     }
 
     fn empty(job: &Job, machine: &Resources, tasks: &[TaskCost], blocks: u64) -> Plan {
-        let on_gpu = || tasks.iter().filter(|task| task.crew.on_gpu);
+        let on_gpu = || tasks.iter().filter(|task| task.resources.on_gpu);
         let most = on_gpu().max_by_key(|task| task.gpu_memory);
         let uses_gpu = on_gpu().next().is_some() || (tasks.is_empty() && machine.computes(job, 0));
         // If free disk space can't be determined, a full disk is reported when it occurs.
@@ -359,7 +365,7 @@ impl Plan {
         }
     }
 
-    fn made(job: &Job, machine: &Resources, input: &Input, sized: &JobSize<'_>, done: &Done) -> Plan {
+    fn build(job: &Job, machine: &Resources, input: &Input, sized: &JobSize<'_>, done: &CompletedWork) -> Plan {
         let tasks = TaskCost::of_all(job, machine, ByInput::Graph(&sized.graph));
         let Estimate { kept, scratch, .. } = sized.estimate(job, input, machine);
         let plan = Plan {
@@ -378,7 +384,12 @@ impl Plan {
 
     /// Completes the plan: with the stages that `on` returns for a machine, their totals, and the smallest limit that
     /// works.
-    fn with_stages(mut self, machine: &Resources, done: &Done, on: impl Fn(&Resources) -> Vec<PlannedStage>) -> Plan {
+    fn with_stages(
+        mut self,
+        machine: &Resources,
+        done: &CompletedWork,
+        on: impl Fn(&Resources) -> Vec<PlannedStage>,
+    ) -> Plan {
         let marked = |machine: &Resources| {
             let mut stages = on(machine);
             done.mark(&mut stages);
@@ -414,7 +425,7 @@ impl Plan {
         (self.gpu_memory, self.disk) = (most(|stage| stage.gpu_memory), most(|stage| stage.disk));
         self.stages = stages;
         // Adding 0.0 matters: the sum of an empty iterator is -0.
-        let sum = |of: fn(&PlannedStage) -> f64| 0.0 + self.to_come().map(of).sum::<f64>();
+        let sum = |of: fn(&PlannedStage) -> f64| 0.0 + self.remaining_stages().map(of).sum::<f64>();
         let (seconds, from, to) =
             (sum(|s| s.time.seconds), sum(|s| s.time.seconds_range[0]), sum(|s| s.time.seconds_range[1]));
         (self.seconds, self.seconds_range) = (seconds, [from, to]);

@@ -73,7 +73,7 @@ fn merged_rows(job: &Job, machine: &Resources, graph: &GraphSize<'_>, known: boo
 /// Returns a stage that takes `memory` bytes of host memory, can run with `least` bytes, and writes `disk` bytes.
 /// Neither amount of memory includes the memory that a rank takes before any stage.
 fn derived(machine: &Resources, name: &'static str, [memory, least]: [u64; 2], disk: u64, time: Time) -> PlannedStage {
-    let (host_memory, gpu_memory) = (machine.own() + memory, machine.gpu_memory());
+    let (host_memory, gpu_memory) = (machine.process_bytes() + memory, machine.gpu_memory());
     PlannedStage { name, host_memory, least, gpu_memory, disk, time, kind: StageKind::Part, ..PlannedStage::default() }
 }
 

@@ -1,6 +1,6 @@
 //! The resources that a plan is made for: memory and threads of the host, and the GPU that the job would use.
 
-use crate::algo::Crew;
+use crate::algo::RankResources;
 use crate::config::{Device as Asked, Job, Limits};
 use crate::error::{Error, Result};
 use crate::gpu::{self, Device, StopFlag, Uploader, whole_pieces};
@@ -108,9 +108,9 @@ impl Resources {
 
     /// Returns the resources for a task that needs `least` bytes of GPU memory; `None` means that it does not use a
     /// GPU.
-    pub(crate) fn crew(&self, job: &Job, least: Option<u64>) -> Crew {
+    pub(crate) fn rank_resources(&self, job: &Job, least: Option<u64>) -> RankResources {
         let on_gpu = least.is_some_and(|least| self.computes(job, least));
-        Crew {
+        RankResources {
             ranks: self.ranks,
             nodes: self.nodes(),
             threads: self.threads,
@@ -126,12 +126,12 @@ impl Resources {
     /// Returns the bytes that a rank has for the map from ids and for edges. These edges are in flight to other
     /// ranks, or wait between partition and sort.
     pub(crate) fn free_for_edges(&self) -> u64 {
-        self.host_memory.saturating_sub(self.own())
+        self.host_memory.saturating_sub(self.process_bytes())
     }
 
     /// Returns the host memory in bytes that a rank takes before the first stage starts.
-    pub fn own(&self) -> u64 {
-        self.alone(self.host_memory) + self.comm_memory.standing()
+    pub fn process_bytes(&self) -> u64 {
+        self.alone(self.host_memory) + self.comm_memory.permanent_bytes()
     }
 
     /// Returns the host memory that the process and the GPU driver take within a limit of `limit` bytes, without
@@ -152,7 +152,7 @@ impl Resources {
     pub(crate) fn smallest(&self, least: u64, exchanging: u64) -> u64 {
         smallest_limit(|limit| {
             let comm_memory = self.comm_memory.at(limit);
-            self.alone(limit) + comm_memory.standing() + least.max(comm_memory.messages() + exchanging)
+            self.alone(limit) + comm_memory.permanent_bytes() + least.max(comm_memory.messages() + exchanging)
         })
     }
 

@@ -11,7 +11,7 @@ use crate::formats::{Input, Packing};
 use crate::gpu;
 use crate::job::plan::cost_model::Preparers;
 use crate::job::plan::resources::Resources;
-use crate::job::plan::stage::{Bench, PlannedStage, StageKind, Time};
+use crate::job::plan::stage::{Hardware, PlannedStage, StageKind, Time};
 use crate::job::results::report::{self, StageReport};
 use crate::process::host;
 use crate::store::replace::replace_volatile;
@@ -41,7 +41,7 @@ const TOO_LITTLE: f64 = 0.003;
 struct SpeedRecord {
     /// Label of the stage: its name and properties that decide its speed, such as the format of the input.
     stage: String,
-    bench: Bench,
+    bench: Hardware,
     edges: u64,
     /// Measured seconds divided by the seconds that the rates predict.
     ratio: f64,
@@ -102,7 +102,7 @@ impl Speeds {
     /// Returns the correction for `stage` with `edges` edges on `bench`. It is taken from earlier runs of the stage
     /// on this machine; else from runs of the stage on the same CPU model; else from other stages on this machine;
     /// else it is 1.
-    fn correction(&self, stage: &str, bench: &Bench, edges: u64) -> Correction {
+    fn correction(&self, stage: &str, bench: &Hardware, edges: u64) -> Correction {
         let ratios = |wanted: &dyn Fn(&SpeedRecord) -> bool| {
             let apart =
                 |record: &SpeedRecord| ((edges.max(1) as f64).log2() - (record.edges.max(1) as f64).log2()).abs();
@@ -119,7 +119,7 @@ impl Speeds {
             let least = if same.len() == 1 || same[0].0 > 3.0 { 1.4 } else { 1.25 };
             return Correction { ratio, within: spread.clamp(least, 2.0) };
         }
-        let is_like = |other: &Bench| {
+        let is_like = |other: &Hardware| {
             (&other.processor, &other.build, &other.device) == (&bench.processor, &bench.build, &bench.device)
         };
         if let Some(ratio) = median(&ratios(&|record| record.stage == stage && is_like(&record.bench))) {
@@ -144,8 +144,8 @@ fn median(found: &[(f64, f64)]) -> Option<f64> {
 /// Predicts the times of the stages of one job on one machine.
 pub(crate) struct TimeModel {
     speeds: Speeds,
-    cpu: Bench,
-    gpu: Bench,
+    cpu: Hardware,
+    gpu: Hardware,
     preparers: Preparers,
     edges: u64,
     /// Formats of the input.
@@ -161,7 +161,7 @@ impl TimeModel {
         input: Option<&Input>,
         edges: u64,
     ) -> TimeModel {
-        let cpu = Bench {
+        let cpu = Hardware {
             host: host::name(),
             processor: host::processor(),
             build: if cfg!(debug_assertions) { "debug" } else { "release" }.into(),
@@ -174,7 +174,7 @@ impl TimeModel {
             (InputSpec::Files { .. }, Some(input)) => formats(input),
             _ => "generated".into(),
         };
-        let gpu = Bench { device: gpu, ..cpu.clone() };
+        let gpu = Hardware { device: gpu, ..cpu.clone() };
         TimeModel { speeds: Speeds::load(), cpu, gpu, preparers, edges, formats }
     }
 
@@ -182,7 +182,7 @@ impl TimeModel {
     /// `exchange` bytes. The work depends on the size of the graph alone, so its amount is certain.
     pub(crate) fn of_preparing(&self, name: &str, seconds: f64, exchange: u64) -> Time {
         let label = match name {
-            "dictionary" | "ingest" | "partition" | "weights" => format!("{name} of {}", self.formats),
+            "dictionary" | "number" | "ingest" | "partition" | "weights" => format!("{name} of {}", self.formats),
             _ => name.to_owned(),
         };
         self.time(label, self.preparers.on_gpu, seconds + self.preparers.exchange(exchange), 1.0)
@@ -247,7 +247,7 @@ mod tests {
     use super::*;
 
     fn record(stage: &str, edges: u64, ratio: f64, threads: usize) -> SpeedRecord {
-        SpeedRecord { stage: stage.into(), bench: Bench { threads, ..Bench::default() }, edges, ratio }
+        SpeedRecord { stage: stage.into(), bench: Hardware { threads, ..Hardware::default() }, edges, ratio }
     }
 
     fn of(records: &[SpeedRecord]) -> Speeds {
@@ -258,7 +258,7 @@ mod tests {
 
     #[test]
     fn corrections_prefer_the_same_stage_then_the_same_cpu_then_other_stages() {
-        let bench = |threads| Bench { threads, ..Bench::default() };
+        let bench = |threads| Hardware { threads, ..Hardware::default() };
         let two = [record("sort", 1 << 20, 3.0, 2), record("ingest", 1 << 20, 0.5, 2), record("sort", 1 << 20, 7.0, 4)];
         assert_eq!(
             of(&two).correction("partition", &bench(2), 1 << 20).ratio,
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(speeds.correction("sort", &bench(2), 1 << 20).ratio, 3.0);
         assert_eq!(speeds.correction("sort", &bench(8), 1 << 20).ratio, 5.0);
         assert_eq!(speeds.correction("partition", &bench(2), 1 << 20).ratio, 1.75);
-        let elsewhere = Bench { processor: "another".into(), ..bench(2) };
+        let elsewhere = Hardware { processor: "another".into(), ..bench(2) };
         assert_eq!(speeds.correction("sort", &elsewhere, 1 << 20), Correction { ratio: 1.0, within: 2.0 });
         let within = [("sort", 2), ("sort", 8), ("partition", 2)]
             .map(|(stage, threads)| speeds.correction(stage, &bench(threads), 1 << 20).within);

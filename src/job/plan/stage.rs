@@ -50,14 +50,14 @@ pub struct Time {
     #[serde(skip)]
     pub(super) stage: String,
     #[serde(skip)]
-    pub(super) bench: Bench,
+    pub(super) bench: Hardware,
     #[serde(skip)]
     pub(super) edges: u64,
 }
 
 /// Machine and device that a stage ran on.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Bench {
+pub(super) struct Hardware {
     pub(super) host: String,
     /// CPU model.
     pub(super) processor: String,

@@ -52,7 +52,7 @@ impl TaskResults {
             let own = own.iter().find(|task| task.name() == name).cloned();
             let task = own.or_else(|| (algo::find(name)?.recall)(&record.table));
             let answer = task.map(|task| task.answer(&found, &record.how));
-            let fields = joined(found, record.how.clone());
+            let fields = merge(found, record.how.clone());
             let from = record.from.clone().filter(|_| !is_asked);
             Some(TaskResult { name: name.to_owned(), fields, seconds: median(&seconds), trials: seconds, answer, from })
         };
@@ -61,20 +61,20 @@ impl TaskResults {
 }
 
 /// Merges the fields of two objects; lists of the same length are merged element by element.
-fn joined(found: Value, how: Value) -> Value {
-    match (found, how) {
-        (Value::Object(mut found), Value::Object(how)) => {
-            for (key, value) in how {
+fn merge(found: Value, details: Value) -> Value {
+    match (found, details) {
+        (Value::Object(mut found), Value::Object(details)) => {
+            for (key, value) in details {
                 let there = found.remove(&key).unwrap_or(Value::Null);
-                found.insert(key, joined(there, value));
+                found.insert(key, merge(there, value));
             }
             Value::Object(found)
         }
-        (Value::Array(found), Value::Array(how)) if found.len() == how.len() => {
-            Value::Array(found.into_iter().zip(how).map(|(found, how)| joined(found, how)).collect())
+        (Value::Array(found), Value::Array(details)) if found.len() == details.len() => {
+            Value::Array(found.into_iter().zip(details).map(|(found, details)| merge(found, details)).collect())
         }
         (found, Value::Null) => found,
-        (_, how) => how,
+        (_, details) => details,
     }
 }
 

@@ -5,8 +5,8 @@ use crate::graph::bins::Bin;
 use crate::graph::ids::{FirstId, InputId};
 use crate::job::results::TaskResults;
 use crate::prepare::prepared::numbering;
-use crate::process::figures::{Figures, Spent};
-use crate::results::{IDS, Output};
+use crate::process::measurements::{StageMeasurements, StageTotals};
+use crate::results::{IDS, NAMES, Output};
 use crate::store::regular;
 use crate::store::replace::replace;
 use serde::Serialize;
@@ -100,6 +100,8 @@ pub enum ResultOrder {
     Input,
     /// The sorted list of ids that occur: row `i` belongs to the `i`-th id of `out/ids.npy`.
     Sorted,
+    /// The sorted list of strings that occur: row `i` belongs to line `i`, from 0, of `out/ids.txt`.
+    Strings,
 }
 
 #[derive(Debug, Clone, Default, Serialize)]
@@ -107,7 +109,7 @@ pub enum ResultOrder {
 pub struct StageReport {
     pub name: &'static str,
     #[serde(flatten)]
-    pub figures: Figures,
+    pub figures: StageMeasurements,
     pub resumed: bool,
     /// Processor time of each rank in this run, in seconds; empty if an earlier run completed the stage.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -119,7 +121,7 @@ pub struct StageReport {
 
 /// Merges the parts of each stage. The measurements of a stage become totals over this run and all runs `before` it. A
 /// stage counts as resumed if this run did no part of it.
-pub(crate) fn in_all(parts: Vec<StageReport>, before: &Spent) -> Vec<StageReport> {
+pub(crate) fn in_all(parts: Vec<StageReport>, before: &StageTotals) -> Vec<StageReport> {
     let mut stages: Vec<StageReport> = Vec::new();
     for mut part in parts {
         if let Some(stage) = stages.iter_mut().find(|stage| stage.name == part.name) {
@@ -199,6 +201,9 @@ impl Report {
         if self.graph.as_ref().is_some_and(|graph| graph.ids == ResultOrder::Sorted) && workdir.join(IDS).is_file() {
             ids += "  ids sorted: results are in the order of out/ids.npy";
         }
+        if self.graph.as_ref().is_some_and(|graph| graph.ids == ResultOrder::Strings) && workdir.join(NAMES).is_file() {
+            ids += "  ids are strings: results are in the order of out/ids.txt";
+        }
         if let InputReport::Edges { counts_from_one, first_id, .. } = &self.input
             && let Some(numbering) = numbering(*counts_from_one, *first_id)
         {
@@ -255,7 +260,7 @@ mod tests {
                 vertices: 34,
                 isolated: 0,
                 with_edges: 34,
-                largest_id: Some(InputId(33)),
+                largest_id: Some(InputId::Number(33)),
                 edges: 78,
                 max_degree: 17,
                 blocks: 1,

@@ -18,7 +18,7 @@ pub struct Finished {
 }
 
 /// The input of a finished job, for its report.
-pub enum Subject {
+pub enum FinishedInput {
     /// The input is a graph.
     Graph(Box<Finished>),
     /// The input is a list.
@@ -32,10 +32,10 @@ pub enum Subject {
     },
 }
 
-impl Subject {
+impl FinishedInput {
     /// Returns the description of a list.
-    pub fn of_list(list: &List) -> Subject {
-        Subject::List { source: list.source.name(), bytes: list.source.bytes(), length: list.length }
+    pub fn of_list(list: &List) -> FinishedInput {
+        FinishedInput::List { source: list.source.name(), bytes: list.source.bytes(), length: list.length }
     }
 }
 

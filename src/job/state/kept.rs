@@ -24,7 +24,7 @@ pub(crate) fn check(workdir: &Path) -> Result<()> {
         }
     }
     let graph = open(workdir)?;
-    graph.catalogue.verify(crate::process::signals::check)
+    graph.block_store.verify(crate::process::signals::check)
 }
 
 /// Makes the ids of a kept graph count from the first id that `job` asks for: 0 or 1.

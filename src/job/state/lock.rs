@@ -93,7 +93,7 @@ impl std::fmt::Display for Owner {
 
 impl Owner {
     /// Returns the record of this process.
-    fn this() -> Owner {
+    fn of_this_process() -> Owner {
         let pid = std::process::id();
         let variable = |name: &str| std::env::var(name).ok();
         // Slurm gives the last task of an array the id of the array itself.
@@ -115,7 +115,7 @@ impl Owner {
 
     /// Returns whether the process still runs, as far as that can be seen without waiting.
     pub fn liveness(&self) -> Liveness {
-        self.liveness_seen_by(&Owner::this())
+        self.liveness_seen_by(&Owner::of_this_process())
     }
 
     fn liveness_seen_by(&self, me: &Owner) -> Liveness {
@@ -238,9 +238,9 @@ impl Lock {
                 false
             }
         };
-        let me = Owner::this();
+        let me = Owner::of_this_process();
         if let Some(owner) = read_record(&record) {
-            if lives(&owner, &me, kernel_lock, &path, &record)? {
+            if is_alive(&owner, &me, kernel_lock, &path, &record)? {
                 return Err(busy(Some(&owner)));
             }
             tracing::info!(owner = %owner, "the workdir's owner is gone; its lock is taken over");
@@ -273,7 +273,7 @@ impl Presence {
         let (held, released) = channel();
         let (beat, path, me) = (Arc::clone(&file), record.clone(), owner.clone());
         let thread = std::thread::Builder::new().name("lock".into());
-        let thread = thread.spawn(move || keep_beating(&beat, &released, &path, &me)).map_err(|_| Error::thread())?;
+        let thread = thread.spawn(move || run_heartbeat(&beat, &released, &path, &me)).map_err(|_| Error::thread())?;
         Ok(Presence { record, owner, thread: Some((held, thread)), _file: file })
     }
 }
@@ -289,7 +289,7 @@ impl Reader {
 
     fn note(kept: &Path, own: &Path) -> Result<Reader> {
         let own = std::path::absolute(own).unwrap_or_else(|_| own.to_owned());
-        let me = Owner { reads_for: Some(own), ..Owner::this() };
+        let me = Owner { reads_for: Some(own), ..Owner::of_this_process() };
         let folder = kept.join(READERS);
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("make the folder", &folder, e))?;
         let name = format!("{}-{}-{}", me.host, me.pid, me.start);
@@ -308,13 +308,13 @@ impl Reader {
     /// [`Error::Busy`] that names the reader, [`Error::Stopped`].
     pub fn refuse(kept: &Path) -> Result<()> {
         let folder = kept.join(READERS);
-        let me = Owner::this();
+        let me = Owner::of_this_process();
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let record = entry.path();
             let Some(owner) = read_record(&record) else { continue };
             let beat = record.with_extension("");
             let is_free = regular::open(&beat).is_ok_and(|file| file.try_lock().is_ok());
-            if lives(&owner, &me, is_free, &beat, &record)? {
+            if is_alive(&owner, &me, is_free, &beat, &record)? {
                 return Err(Error::Busy { workdir: kept.to_owned(), owner: owner.to_string() });
             }
             // A record that can't be removed is found dead again next time.
@@ -350,13 +350,13 @@ impl Drop for Presence {
 
 /// Returns true if the process described by `owner` is alive; `beat` and `record` are its files. `kernel_lock` is
 /// true if nobody else holds the kernel's lock on `beat`.
-fn lives(owner: &Owner, me: &Owner, kernel_lock: bool, beat: &Path, record: &Path) -> Result<bool> {
+fn is_alive(owner: &Owner, me: &Owner, kernel_lock: bool, beat: &Path, record: &Path) -> Result<bool> {
     match owner.liveness_seen_by(me) {
         Liveness::Alive => Ok(true),
         Liveness::Dead => Ok(false),
         // A live owner in another container on this kernel would still hold the kernel's lock.
         Liveness::Unknown if kernel_lock && owner.boot == me.boot => Ok(false),
-        Liveness::Unknown => heart_beats(beat, record, owner),
+        Liveness::Unknown => heartbeat_changes(beat, record, owner),
     }
 }
 
@@ -378,7 +378,7 @@ fn write_record(path: &Path, owner: &Owner) -> Result<()> {
 
 /// Increments the number in the lock file until released. Asks the job to stop if another process has replaced the
 /// record.
-fn keep_beating(file: &File, released: &Receiver<()>, record: &Path, me: &Owner) {
+fn run_heartbeat(file: &File, released: &Receiver<()>, record: &Path, me: &Owner) {
     let mut failed = false;
     for count in 1_u64.. {
         // Synced so that a network file system shows it to other hosts.
@@ -399,7 +399,7 @@ fn keep_beating(file: &File, released: &Receiver<()>, record: &Path, me: &Owner)
 }
 
 /// Watches the number in the lock file until it changes (true) or 20 s have passed (false).
-fn heart_beats(path: &Path, record: &Path, owner: &Owner) -> Result<bool> {
+fn heartbeat_changes(path: &Path, record: &Path, owner: &Owner) -> Result<bool> {
     let old = |path: &Path| {
         let modified = std::fs::metadata(path).and_then(|m| m.modified()).ok();
         modified.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > LONG_AGO)

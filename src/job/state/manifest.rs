@@ -8,7 +8,7 @@ use crate::job::state::key::hex;
 use crate::job::state::record::TaskRecord;
 use crate::job::state::spooled::Spool;
 use crate::prepare::prepared::InputInfo;
-use crate::process::figures::{Figures, Spent};
+use crate::process::measurements::{StageMeasurements, StageTotals};
 use crate::results::Output;
 use crate::store::regular;
 use crate::store::replace::replace;
@@ -44,9 +44,9 @@ pub struct Manifest {
     /// True while a run is in progress, and after a run that was killed.
     pub open: bool,
     /// Time and bytes spent by all runs before this one, including killed ones.
-    pub spent: Spent,
+    pub spent: StageTotals,
     /// Time and bytes spent by the current run, up to the last save.
-    pub spending: Spent,
+    pub spending: StageTotals,
     /// Why the last run ended, unless it succeeded.
     pub stopped: Option<String>,
     /// Exit code of the last run, if it could record one.
@@ -72,7 +72,7 @@ pub struct StageRecord {
     /// Hash of everything that the stage's result depends on.
     pub key: String,
     /// Measurements of the stage, for the report.
-    pub figures: Figures,
+    pub figures: StageMeasurements,
     /// Result of the stage, as the stage serialized it.
     pub found: serde_json::Value,
 }
@@ -134,7 +134,7 @@ impl Manifest {
     /// Records that a run starts. If the run before was killed, adds its time and spending to the totals. `said` has
     /// the number, the seconds and the spending of the run that last wrote the status file. That file is written more
     /// often than the manifest, so it is used if it belongs to the run that was killed and is newer.
-    pub fn begin(&mut self, said: Option<(u64, f64, Spent)>) {
+    pub fn begin(&mut self, said: Option<(u64, f64, StageTotals)>) {
         let (mut seconds, mut spent) = (std::mem::take(&mut self.unfinished), std::mem::take(&mut self.spending));
         if let Some((_, later, all)) = said.filter(|said| self.open && said.0 == self.runs && said.1 >= seconds) {
             (seconds, spent) = (later, all);
@@ -146,8 +146,8 @@ impl Manifest {
     }
 
     /// Records that the current run ends, and adds its time and spending to the totals.
-    pub fn close(&mut self, seconds: f64, spent: &Spent) {
-        (self.unfinished, self.spending, self.open) = (0.0, Spent::default(), false);
+    pub fn close(&mut self, seconds: f64, spent: &StageTotals) {
+        (self.unfinished, self.spending, self.open) = (0.0, StageTotals::default(), false);
         self.seconds += seconds;
         self.spent.add(spent);
     }
@@ -207,7 +207,7 @@ impl Manifest {
     ///
     /// # Errors
     /// [`Error::Usage`] if `found` can't be written as JSON.
-    pub fn done<T: Serialize>(&mut self, name: &str, key: u64, figures: Figures, found: &T) -> Result<()> {
+    pub fn done<T: Serialize>(&mut self, name: &str, key: u64, figures: StageMeasurements, found: &T) -> Result<()> {
         let found = serde_json::to_value(found).map_err(|e| Error::Usage(format!("internal: stage {name}: {e}")))?;
         self.stages.insert(name.to_owned(), StageRecord { key: hex(key), figures, found });
         Ok(())
@@ -250,7 +250,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         assert_eq!(Manifest::load(folder.path()).expect("no manifest is fine"), None);
         let mut manifest = Manifest { job: "a \"job\"".into(), ..Manifest::default() };
-        let figures = Figures { seconds: 0.1, ..Figures::default() };
+        let figures = StageMeasurements { seconds: 0.1, ..StageMeasurements::default() };
         manifest.done("ingest", 7, figures, &vec![1, 2, 3]).expect("plain");
         manifest.save(folder.path()).expect("written");
         let back = Manifest::load(folder.path()).expect("read").expect("there");
@@ -260,14 +260,16 @@ mod tests {
 
         // If a time were changed by reading it back, the report of a finished job would change, too.
         let seconds: Vec<f64> = (1..500).map(|number| f64::from(number) / 7.3e7).collect();
-        manifest.done("ingest", 7, Figures::default(), &seconds).expect("plain");
+        manifest.done("ingest", 7, StageMeasurements::default(), &seconds).expect("plain");
         manifest.save(folder.path()).expect("written");
         let back = Manifest::load(folder.path()).expect("read").expect("there");
         assert_eq!((back.found("ingest", 7), &back), (Some(seconds), &manifest));
 
         // Wedges, triangles and probes may need more than 64 bits.
         let wide = crate::graph::degrees::DegreeSummary { max_degree: u64::from(u32::MAX), wedges: u128::MAX - 5 };
-        manifest.done("sort", 8, Figures { seconds: 1e-7, ..Figures::default() }, &wide).expect("any u128");
+        manifest
+            .done("sort", 8, StageMeasurements { seconds: 1e-7, ..StageMeasurements::default() }, &wide)
+            .expect("any u128");
         manifest.save(folder.path()).expect("written");
         let back = Manifest::load(folder.path()).expect("read").expect("there");
         assert_eq!((back.found("sort", 8), &back), (Some(wide), &manifest));

@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// An order of vertices and the thread that stores it. Nobody else may save the manifest until [`Self::finish`] or
-/// [`Self::let_go_on`] is called, or this value is dropped.
-pub struct Ordered {
+/// [`Self::finish_in_background`] is called, or this value is dropped.
+pub struct OrderWriter {
     order: Arc<Relabelled>,
-    storing: Option<Storing>,
+    storing: Option<OrderWriteHandle>,
 }
 
 /// State shared with the thread that writes.
@@ -25,13 +25,13 @@ struct WriterState {
     /// Manifest to save once the order is stored; `None` if others save it by then.
     manifest: Mutex<Option<Manifest>>,
     /// True if nobody will read the file any more.
-    given_up: AtomicBool,
+    cancelled: AtomicBool,
 }
 
-impl Ordered {
+impl OrderWriter {
     /// Wraps an order of vertices that is already stored, or is not to be stored yet.
-    pub fn new(order: Relabelled) -> Ordered {
-        Ordered { order: Arc::new(order), storing: None }
+    pub fn new(order: Relabelled) -> OrderWriter {
+        OrderWriter { order: Arc::new(order), storing: None }
     }
 
     /// Gathers the parts of the order that are on other ranks, if this rank lacks them. Collective.
@@ -47,20 +47,20 @@ impl Ordered {
     /// # Errors
     /// [`Error::Io`] if the system allows no more threads.
     pub fn store(&mut self, content: u64, manifest: Manifest, workdir: &Path) -> Result<()> {
-        let behind = Arc::new(WriterState { manifest: Mutex::new(Some(manifest)), given_up: AtomicBool::new(false) });
-        let (shared, told, workdir) = (self.order.clone(), behind.clone(), workdir.to_owned());
+        let behind = Arc::new(WriterState { manifest: Mutex::new(Some(manifest)), cancelled: AtomicBool::new(false) });
+        let (shared, writer_state, workdir) = (self.order.clone(), behind.clone(), workdir.to_owned());
         let write = move || {
-            let go_on = || !told.given_up.load(Relaxed);
-            let pending = order::write(&workdir.join("graph"), content, &shared, &go_on)?;
+            let keep_going = || !writer_state.cancelled.load(Relaxed);
+            let pending = order::write(&workdir.join("graph"), content, &shared, &keep_going)?;
             drop(shared);
-            if let Some(manifest) = &mut *told.manifest.lock().unwrap_or_else(PoisonError::into_inner) {
+            if let Some(manifest) = &mut *writer_state.manifest.lock().unwrap_or_else(PoisonError::into_inner) {
                 manifest.save(&workdir)?;
             }
             Ok(pending)
         };
         let thread = std::thread::Builder::new().name("order".into()).spawn(write);
         let thread = thread.map_err(|_| Error::thread())?;
-        self.storing = Some(Storing { thread: Some(thread), behind });
+        self.storing = Some(OrderWriteHandle { thread: Some(thread), behind });
         Ok(())
     }
 
@@ -71,7 +71,7 @@ impl Ordered {
 
     /// Lets the thread finish in the background. From now on others save the manifest. The manifest may then say that
     /// the order is stored before it is; a missing order is rebuilt. The memory is freed once the order is stored.
-    pub fn let_go_on(mut self) -> Option<Storing> {
+    pub fn finish_in_background(mut self) -> Option<OrderWriteHandle> {
         let storing = self.storing.take();
         if let Some(storing) = &storing {
             *storing.behind.manifest.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -93,19 +93,19 @@ impl Ordered {
 }
 
 /// An order of vertices that is being stored. Dropping it waits until the thread ends.
-pub struct Storing {
+pub struct OrderWriteHandle {
     thread: Option<JoinHandle<Result<Pending>>>,
     behind: Arc<WriterState>,
 }
 
-impl Storing {
+impl OrderWriteHandle {
     /// Cancels the write, because nobody needs the order any more.
-    pub fn give_up(self) {
-        self.behind.given_up.store(true, Relaxed);
+    pub fn cancel(self) {
+        self.behind.cancelled.store(true, Relaxed);
     }
 }
 
-impl Drop for Storing {
+impl Drop for OrderWriteHandle {
     fn drop(&mut self) {
         // A failure is ignored: either its cause is reported elsewhere, or the order is rebuilt.
         let _ = self.thread.take().map(JoinHandle::join);

@@ -8,8 +8,8 @@ use crate::graph::ids::FirstId;
 use crate::graph::weights::stored::GraphWeights;
 use crate::job::state::key::{hex, key, weights_of};
 use crate::prepare::prepared::{InputInfo, StoreInfo};
-use crate::process::figures::Figures;
 use crate::process::log;
+use crate::process::measurements::StageMeasurements;
 use crate::results::{Output, OutputFormat};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,7 @@ pub struct TaskRecord {
     /// True if the last requested trial is done. The result files of this trial are kept.
     pub done: bool,
     /// Measurements of the task's last run, for the report.
-    pub figures: Figures,
+    pub figures: StageMeasurements,
     /// Format of the result files.
     pub format: OutputFormat,
     /// Result files, by paths relative to the workdir.

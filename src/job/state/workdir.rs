@@ -89,7 +89,7 @@ pub(crate) fn check(job: &Job) -> Result<()> {
     let workdir = &job.workdir;
     let refuse = |what: String| Err(Error::Usage(format!("[job] workdir {}: {what}", workdir.display())));
     if !is_of_a_job(workdir) {
-        if let Some(whose) = whose(workdir).filter(|_| !is_empty(workdir)) {
+        if let Some(whose) = protected_folder(workdir).filter(|_| !is_empty(workdir)) {
             return refuse(format!(
                 "it is {whose}, and not empty; name a folder of the job's own, such as gpugraph.work/{}",
                 job.name
@@ -129,7 +129,7 @@ const SHARED: [&str; 14] = [
 
 /// Returns a description of `workdir` if it is a system folder or a folder that a user needs for other things. No job
 /// may use such a folder as its workdir.
-fn whose(workdir: &Path) -> Option<&'static str> {
+fn protected_folder(workdir: &Path) -> Option<&'static str> {
     let folder = workdir.canonicalize().ok()?;
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
     let home = std::env::home_dir().and_then(|home| home.canonicalize().ok());

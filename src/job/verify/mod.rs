@@ -3,9 +3,9 @@
 //! It changes nothing, and continues after a failed check. This module and `store_check` check what is stored.
 //! Algorithms check their own results directly against the input ([`crate::algo::Algorithm::verify`]).
 
-mod asked;
 mod list;
 mod report;
+mod requested;
 mod store_check;
 
 use crate::algo::run::{Units, UnitsKind};
@@ -22,8 +22,9 @@ use crate::job::state::manifest::Manifest;
 use crate::job::state::record::{ComputedOn, TaskRecord};
 use crate::job::status::JobPlace;
 use crate::memory::Budget;
+use crate::prepare::names::lines::NameFile;
 use crate::prepare::prepared::{Graph, InputInfo};
-use crate::results::Output;
+use crate::results::{NAMES, Output};
 use crate::store::checkpoint::Saved;
 use crate::store::journal::{self, distinct};
 use std::path::Path;
@@ -47,11 +48,11 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
     };
     let stages = manifest.stages.len() + manifest.tasks.values().filter(|task| task.done).count();
     verdict.note("manifest.json", Ok(format!("whole; {stages} stages done")))?;
-    if let Some(asked) = place.asked(&manifest) {
+    if let Some(asked) = place.name_in_job_file(&manifest) {
         let what = format!("the job file is for {asked}: the results belong to {}, which ran last", manifest.job);
         verdict.warn("job", what)?;
     }
-    asked::check(place, &manifest, verdict)?;
+    requested::check(place, &manifest, verdict)?;
     let limits = place.job.as_ref().map(|job| job.limits).unwrap_or_default();
     let threads = resources::threads(limits.threads);
     let budget = Budget::new(resources::host_memory(&limits)?, threads)?;
@@ -97,8 +98,8 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
 
 /// Opens the graph that another job kept, and checks its blocks.
 fn prepared_graph(workdir: &Path, verdict: &mut Verdict<'_>) -> Result<Option<Graph>> {
-    let graph = store_check::prepared_graph(workdir).map_err(|e| e.kept_in(workdir));
-    let found = |graph: &Graph| format!("{}: {} blocks whole; rows ascend", workdir.display(), graph.catalogue.len());
+    let graph = store_check::prepared_graph(workdir).map_err(|e| e.advise_rerun(workdir));
+    let found = |graph: &Graph| format!("{}: {} blocks whole; rows ascend", workdir.display(), graph.block_store.len());
     let (said, graph) = match graph {
         Ok(graph) => (Ok(found(&graph)), Some(graph)),
         Err(e) => (Err(e), None),
@@ -133,7 +134,17 @@ impl ResultCheck<'_> {
                 verdict.skip(name, OTHER_GRAPH)?;
                 continue;
             };
-            let input = self.input(manifest, info);
+            let names = match info.names.then(|| NameFile::open(&workdir.join(NAMES), info.ids, budget)).transpose() {
+                Ok(names) => names.map(Arc::new),
+                Err(e) => {
+                    verdict.note(name, Err(e))?;
+                    continue;
+                }
+            };
+            let input = self.input(manifest, info).map(|input| match &names {
+                Some(names) => input.with_numbering(names.clone()),
+                None => input,
+            });
             let edges = match (self.prepared, &input) {
                 (Some(graph), _) => {
                     let weights = stored.weights.filter(|_| task.needs().weights);
@@ -144,7 +155,7 @@ impl ResultCheck<'_> {
             };
             let info = &InputInfo { first_id: record.first_id, ..info.clone() };
             let (outputs, done) = (&record.outputs, record.done);
-            let results = Results { workdir, info, stored, outputs, done, edges, budget, threads };
+            let results = Results { workdir, info, stored, outputs, done, edges, names, budget, threads };
             task.verify(ByInput::Graph(&results), (found, &record.how), verdict)?;
         }
         Ok(())

@@ -4,7 +4,7 @@
 use crate::error::{Error, Result};
 use crate::job::reporting;
 use crate::job::results::TaskResults;
-use crate::job::state::finished::{Finished, Subject};
+use crate::job::state::finished::{Finished, FinishedInput};
 use crate::job::state::manifest::Manifest;
 use crate::prepare::prepared::InputInfo;
 use crate::store::regular;
@@ -26,20 +26,20 @@ pub(super) fn agrees(workdir: &Path, manifest: &Manifest, finished: Option<Finis
     let text = regular::read(&path).map_err(|e| Error::io("read", &path, e))?;
     let report: Value = serde_json::from_slice(&text).map_err(|e| wrong(e.to_string()))?;
     let results = report["results"].as_object().ok_or_else(|| wrong("no results".into()))?;
-    for (name, told) in results {
-        let trials = told["trials"].as_array().map_or(0, Vec::len);
+    for (name, reported) in results {
+        let trials = reported["trials"].as_array().map_or(0, Vec::len);
         let mine = TaskResults::of(manifest, trials, &[]).0.into_iter().find(|result| result.name == *name);
         let mine = mine.ok_or_else(|| wrong(format!("a result of {name}, which the manifest does not have")))?;
-        agree(&value(&mine)?, told, &format!("results.{name}")).map_err(wrong)?;
+        agree(&value(&mine)?, reported, &format!("results.{name}")).map_err(wrong)?;
     }
     if let Some(Finished { info, stored }) = finished {
         // All tasks of a workdir number vertices alike. For a job without tasks, only the report says how.
         let of_report = || serde_json::from_value(report["input"]["first_id"].clone()).unwrap_or_default();
         let first_id = manifest.tasks.values().next().map_or_else(of_report, |record| record.first_id);
-        let subject = Subject::Graph(Box::new(Finished { info: InputInfo { first_id, ..info }, stored }));
+        let finished_input = FinishedInput::Graph(Box::new(Finished { info: InputInfo { first_id, ..info }, stored }));
         let kept = report["graph"]["kept"] == true;
-        agree(&value(&reporting::input(&subject))?, &report["input"], "input").map_err(wrong)?;
-        agree(&value(&reporting::graph(&subject, kept))?, &report["graph"], "graph").map_err(wrong)?;
+        agree(&value(&reporting::input(&finished_input))?, &report["input"], "input").map_err(wrong)?;
+        agree(&value(&reporting::graph(&finished_input, kept))?, &report["graph"], "graph").map_err(wrong)?;
     }
     Ok(format!("has the manifest's figures of {} results", results.len()))
 }

@@ -3,9 +3,9 @@
 
 use crate::algo::Verdict;
 use crate::error::{At, Error, Result};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::graph::degrees::{self, DegreeSummary};
-use crate::graph::direction::Way;
+use crate::graph::direction::EdgeDirection;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
@@ -16,6 +16,7 @@ use crate::job::state::manifest::Manifest;
 use crate::memory::Budget;
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::merge::{merge, merge_weighted};
+use crate::prepare::names::Names;
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo, UpperInfo};
 use crate::prepare::weight_list::WeightCodes;
@@ -29,7 +30,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// The first damage found.
 pub(crate) fn prepared_graph(workdir: &Path) -> Result<Graph> {
     let graph = crate::job::state::kept::open(workdir)?;
-    graph.catalogue.verify(crate::process::signals::check)?;
+    graph.block_store.verify(crate::process::signals::check)?;
     degrees_agree(&graph.folder, &graph.info, &graph.stored)?;
     Ok(graph)
 }
@@ -70,6 +71,10 @@ pub(crate) fn stored_graph(
         let list = WeightCodes::open(&folder, weights, budget);
         verdict.note("graph/weights", list.map(|list| format!("whole; {} different weights", list.count())))?;
     }
+    if info.names {
+        let names = Names::open(&folder, info.identity, info.source.clone());
+        verdict.note("graph/names", names.and_then(|names| names.check()))?;
+    }
     let runs = order::read_runs(&folder, info.content);
     let Ok(runs) = &runs else {
         verdict.note("graph/order", runs.map(|_| String::new()))?;
@@ -80,7 +85,7 @@ pub(crate) fn stored_graph(
     let stored: Option<StoreInfo> = manifest.found("sort", info.content);
     let layout = info.layout(runs);
     let weights = stored.as_ref().and_then(|stored| stored.weights);
-    let of = Stored { folder: &folder, key: info.content, half: Half::Lower, layout: &layout, weights };
+    let of = StoredHalf { folder: &folder, key: info.content, half: Half::Lower, layout: &layout, weights };
     let whole = of.note(stored.is_some(), verdict)?;
     let Some(stored) = stored else { return Ok(()) };
     if stored.degrees {
@@ -112,11 +117,11 @@ fn derived_rows(
     let upper = manifest.found::<UpperInfo>(transpose::STAGE, key);
     if upper.is_some() || stored::listed(folder, Half::Upper, layout.blocks()).contains(&true) {
         let weights = upper.as_ref().and_then(|upper| upper.weights);
-        let of = Stored { folder, key, half: Half::Upper, layout: &layout, weights };
+        let of = StoredHalf { folder, key, half: Half::Upper, layout: &layout, weights };
         if of.note(upper.is_some(), verdict)? {
-            let upper = Catalogue::open(folder, key, Half::Upper, layout.clone());
+            let upper = BlockStore::open(folder, key, Half::Upper, layout.clone());
             let upper = upper.and_then(|upper| upper.with_weights(folder, Half::Upper, weights));
-            let agree = upper.and_then(|upper| halves_agree(&graph.catalogue, &upper, weights.is_some()));
+            let agree = upper.and_then(|upper| halves_agree(&graph.block_store, &upper, weights.is_some()));
             verdict.note("upper half of rows", agree)?;
         }
     }
@@ -124,7 +129,7 @@ fn derived_rows(
     let stored = manifest.found::<StoreInfo>(merged::STAGE, rows.key);
     if stored.is_some() || rows.folder.is_dir() {
         let weights = stored.as_ref().and_then(|stored| stored.weights);
-        let of = Stored { folder: &rows.folder, key: rows.key, half: Half::Lower, layout: &layout, weights };
+        let of = StoredHalf { folder: &rows.folder, key: rows.key, half: Half::Lower, layout: &layout, weights };
         if of.note(stored.is_some(), verdict)? && stored.is_some() {
             let found = graph.without_direction(rows, layout, weights);
             verdict.note("rows of all neighbours", found.and_then(|merged| are_merged(graph, &merged)))?;
@@ -135,7 +140,7 @@ fn derived_rows(
 
 /// Rebuilds every merged row from its out-row and in-row, compares it, and checks the degrees.
 fn are_merged(graph: &Graph, merged: &Graph) -> Result<String> {
-    let (rows, direction) = (&merged.catalogue, graph.info.direction);
+    let (rows, direction) = (&merged.block_store, graph.info.direction);
     let of_block = |b: usize| -> Result<()> {
         crate::process::signals::check()?;
         let block = rows.block(b);
@@ -143,13 +148,13 @@ fn are_merged(graph: &Graph, merged: &Graph) -> Result<String> {
         for v in block.first_row..block.end_row() {
             union.clear();
             of_union.clear();
-            let ways = [Way::Out, Way::In].map(|way| direction.row(v, way));
+            let ways = [EdgeDirection::Out, EdgeDirection::In].map(|way| direction.row(v, way));
             let is_union = if merged.stored.weights.is_some() {
-                let [out, into] = ways.map(|row| graph.catalogue.weighted_row(row));
+                let [out, into] = ways.map(|row| graph.block_store.weighted_row(row));
                 merge_weighted(out, into, &mut union, &mut of_union);
                 rows.weighted_row(v) == (&union[..], &of_union[..])
             } else {
-                let [out, into] = ways.map(|row| graph.catalogue.row(row));
+                let [out, into] = ways.map(|row| graph.block_store.row(row));
                 merge(out, into, &mut union);
                 rows.row(v) == union
             };
@@ -171,9 +176,9 @@ fn are_merged(graph: &Graph, merged: &Graph) -> Result<String> {
 
 /// Compares both halves of the rows. They must have equally many entries and the same sum of hashes over their edges.
 /// The hashes include weights if both halves have some.
-fn halves_agree(lower: &Catalogue, upper: &Catalogue, weighted: bool) -> Result<String> {
+fn halves_agree(lower: &BlockStore, upper: &BlockStore, weighted: bool) -> Result<String> {
     let direction = lower.layout.direction();
-    let sum = |half: &Catalogue, edge: fn(u32, u32) -> u64| -> Result<u64> {
+    let sum = |half: &BlockStore, edge: fn(u32, u32) -> u64| -> Result<u64> {
         let mut sum = 0u64;
         for b in 0..half.len() {
             crate::process::signals::check()?;
@@ -201,7 +206,7 @@ fn halves_agree(lower: &Catalogue, upper: &Catalogue, weighted: bool) -> Result<
 }
 
 /// The files of one half of a graph.
-struct Stored<'a> {
+struct StoredHalf<'a> {
     folder: &'a Path,
     key: u64,
     half: Half,
@@ -209,7 +214,7 @@ struct Stored<'a> {
     weights: Option<GraphWeights>,
 }
 
-impl Stored<'_> {
+impl StoredHalf<'_> {
     /// Checks all blocks, with their weights if there are some. If `all` is set, none may be missing. Returns true if
     /// all are whole.
     fn note(&self, all: bool, verdict: &mut Verdict<'_>) -> Result<bool> {
@@ -235,7 +240,7 @@ impl Stored<'_> {
 
     /// Checks a block and its weights. Returns the number of bytes of both.
     fn check(&self, b: usize) -> Result<u64> {
-        let Stored { folder, key, half, layout, weights } = *self;
+        let StoredHalf { folder, key, half, layout, weights } = *self;
         let block = StoredBlock::open(folder, key, half, layout, b)?;
         block.verify()?;
         block.release();

@@ -189,7 +189,7 @@ impl<'a> ThreadCounter<'a> {
         } else if !self.missed {
             self.count(u as u32);
             self.count(v as u32);
-            self.sample.see(u, v);
+            self.sample.insert(u, v);
         }
     }
 

@@ -313,7 +313,7 @@ impl LaneCounter<'_> {
             // The kernel sampled more edges than its results have room for. This happens in small inputs, where most
             // edges are in the sample. The host samples the batch itself.
             for &[u, v] in pairs.iter().filter(|[u, v]| u != v && u64::from(*u.max(v)) < end) {
-                found.sample.see(u.into(), v.into());
+                found.sample.insert(u.into(), v.into());
             }
         }
         Ok(())

@@ -4,13 +4,13 @@
 mod cpu;
 pub mod gpu;
 
-use super::dictionary::{Dictionary, Numbered};
+use super::dictionary::{DenseIdVisitor, Dictionary};
 use super::gpu::PrepareGpu;
 use super::partition::changed;
 use super::sample::EdgeSample;
 use crate::comm::{Comm, WorkStealing};
 use crate::error::{Error, Result};
-use crate::formats::{CacheUse, Input, Scan, Seen, Share, Visitor, Watch, WeightType};
+use crate::formats::{CacheUse, Input, Scan, Share, ShareResult, Visitor, Watch, WeightType};
 use crate::memory::{Budget, Buffer};
 use cpu::{CpuCounters, SharedDegrees};
 use gpu::GpuCounters;
@@ -183,7 +183,7 @@ pub struct Ingest<'a, 'm> {
     pub stealing: Option<&'a WorkStealing>,
     /// Function that connects the GPUs of all ranks. Each rank calls it after all ranks have read their shares, so that
     /// no rank waits earlier until others have opened their GPUs.
-    pub meet: &'a dyn Fn(),
+    pub connect_gpus: &'a dyn Fn(),
 }
 
 impl Ingest<'_, '_> {
@@ -214,7 +214,7 @@ impl Ingest<'_, '_> {
 
     /// Reads the input once. `largest` is the largest id, if it is known already.
     fn pass(&self, largest: Option<u32>, gpu: Option<&mut PrepareGpu<'_>>, watch: &dyn Watch) -> Result<PassOutcome> {
-        let Ingest { input, cache, dictionary, threads, budget, comm, stealing, meet } = *self;
+        let Ingest { input, cache, dictionary, threads, budget, comm, stealing, connect_gpus } = *self;
         let expected = input.estimate_edges()?;
         // Ids from a dictionary have no gaps.
         let wide = input.wide() && dictionary.is_none();
@@ -232,7 +232,7 @@ impl Ingest<'_, '_> {
         };
         let name = input.name();
         let counters = counting.visitors().into_iter();
-        let mut counters: Vec<_> = counters.map(|counter| Numbered::new(dictionary, &name, counter)).collect();
+        let mut counters: Vec<_> = counters.map(|counter| DenseIdVisitor::new(dictionary, &name, counter)).collect();
         let share = Share { rank: comm.rank(), ranks: comm.ranks(), helping: stealing };
         let scanned = input.scan_share(share, cache, &mut counters, watch);
         drop(counters);
@@ -248,7 +248,7 @@ impl Ingest<'_, '_> {
         if left != [0] {
             return Ok(PassOutcome::DeviceTooSmall(Error::Usage("another rank's GPU has too little memory".into())));
         }
-        meet();
+        connect_gpus();
         found.join(comm);
         let scan = joined(seen, comm)?;
         let mut total = Ingested {
@@ -292,7 +292,7 @@ impl Ingest<'_, '_> {
 ///
 /// # Errors
 /// An error of the input if a header declares other numbers than the totals.
-pub fn joined(mut seen: Seen, comm: &Comm) -> Result<Scan> {
+pub fn joined(mut seen: ShareResult, comm: &Comm) -> Result<Scan> {
     comm.all_sum(seen.sums());
     comm.all_max(seen.most());
     seen.finish()

@@ -7,7 +7,7 @@ use super::route::Route;
 use super::{EdgePlacing, changed};
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Visitor};
-use crate::graph::Way;
+use crate::graph::EdgeDirection;
 use crate::memory::prefetch;
 use crate::prepare::relabel::ISOLATED;
 
@@ -90,7 +90,7 @@ impl<'p, 'r, 'a, const WEIGHTED: bool> Scatter<'p, 'r, 'a, WEIGHTED> {
 
     #[inline]
     fn push(&mut self, a: u32, b: u32, weight: u32) -> Result<()> {
-        let way = if a > b { Way::Out } else { Way::In };
+        let way = if a > b { EdgeDirection::Out } else { EdgeDirection::In };
         let (row, low) = (self.route.bins().direction().row(a.max(b), way), a.min(b));
         let bin = self.route.bins().of(row);
         if !self.route.wants(bin) {

@@ -1,7 +1,7 @@
 //! Batches of consecutive entries (neighbours in rows) of the lower half. The entries of a batch are sorted by their
 //! bins of the upper half.
 
-use crate::graph::{Bins, Block, Catalogue};
+use crate::graph::{Bins, Block, BlockStore};
 use std::ops::Range;
 
 /// Consecutive entries (neighbours in rows) of a block of the lower half. A batch may begin and end within a row.
@@ -17,7 +17,7 @@ pub(super) struct Batch {
 pub(super) const GROUP_BITS: u32 = 17;
 
 /// Cuts the lower half into batches of at most `size` entries and `rows` rows, in order.
-pub(super) fn batches(lower: &Catalogue, size: usize, rows: u64) -> Vec<Batch> {
+pub(super) fn batches(lower: &BlockStore, size: usize, rows: u64) -> Vec<Batch> {
     let mut all = Vec::new();
     for index in 0..lower.len() {
         let block = lower.block(index);
@@ -98,7 +98,7 @@ impl Batch {
     }
 
     /// Counts the batch's entries for every bin of `target` in `counts`, which must be zeros. Returns the total.
-    pub(super) fn count(&self, lower: &Catalogue, target: &PassTarget<'_>, counts: &mut [u32]) -> usize {
+    pub(super) fn count(&self, lower: &BlockStore, target: &PassTarget<'_>, counts: &mut [u32]) -> usize {
         let (bins, first_bin) = (target.bins, target.range.start);
         let direction = bins.direction();
         let mut sum = 0;
@@ -119,7 +119,7 @@ impl Batch {
     /// the same positions in `weights`.
     pub(super) fn place<const WEIGHTED: bool>(
         &self,
-        lower: &Catalogue,
+        lower: &BlockStore,
         target: &PassTarget<'_>,
         counts: &mut [u32],
         out: &mut [u32],

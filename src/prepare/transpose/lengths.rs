@@ -1,7 +1,7 @@
 //! Lengths of upper rows. The length of a vertex's upper row is its degree minus the length of its lower row.
 
 use crate::error::{At, Error, Result};
-use crate::graph::{Bins, Catalogue};
+use crate::graph::{Bins, BlockStore};
 use rayon::prelude::*;
 use std::ops::Range;
 use std::path::Path;
@@ -11,7 +11,7 @@ pub(super) const CHUNK: usize = 1 << 13;
 
 /// The degrees and the lower half, from which the lengths of upper rows are computed.
 pub(super) struct Lengths<'a> {
-    pub(super) lower: &'a Catalogue,
+    pub(super) lower: &'a BlockStore,
     pub(super) degrees: &'a [u32],
 }
 

@@ -81,7 +81,7 @@ impl TransposeShape {
     }
 
     /// Returns the bytes of memory in which one thread builds the rows of a bin.
-    fn maker_bytes(&self) -> u64 {
+    fn row_builder_bytes(&self) -> u64 {
         self.largest.max(4 * entry_words(self.weighted) * PIECE as u64)
     }
 
@@ -92,7 +92,7 @@ impl TransposeShape {
 
     /// Returns the fewest bytes of memory with which the upper half can be built.
     pub fn least(&self) -> u64 {
-        self.list_bytes() + self.maker_bytes() + self.largest + bin_bytes(0, self.batches, self.weighted)
+        self.list_bytes() + self.row_builder_bytes() + self.largest + bin_bytes(0, self.batches, self.weighted)
     }
 }
 
@@ -108,7 +108,7 @@ pub struct TransposeMemory {
     /// Most entries (neighbours) of a batch.
     pub batch: usize,
     /// Number of bins whose rows are built at the same time.
-    pub makers: usize,
+    pub row_builders: usize,
     /// Bytes that the entries of one pass over the lower half take, with the start of each bin in each batch.
     pub window: u64,
 }
@@ -127,14 +127,14 @@ impl TransposeMemory {
         let free = free - shape.list_bytes();
         let most = shape.all_bytes().max(shape.largest + bin_bytes(0, shape.batches, shape.weighted));
         let room = (free / 8).max(free.saturating_sub(most));
-        let makers = (room / shape.maker_bytes()).clamp(1, threads as u64);
-        let window = (free - makers * shape.maker_bytes()).min(most);
-        Ok(TransposeMemory { batch: BATCH as usize, makers: makers as usize, window })
+        let row_builders = (room / shape.row_builder_bytes()).clamp(1, threads as u64);
+        let window = (free - row_builders * shape.row_builder_bytes()).min(most);
+        Ok(TransposeMemory { batch: BATCH as usize, row_builders: row_builders as usize, window })
     }
 
     /// Returns the total bytes of memory in this division.
     pub fn bytes(&self, shape: &TransposeShape) -> u64 {
-        self.window + self.makers as u64 * shape.maker_bytes() + shape.list_bytes()
+        self.window + self.row_builders as u64 * shape.row_builder_bytes() + shape.list_bytes()
     }
 }
 
@@ -163,7 +163,7 @@ mod tests {
             for free in [free, shape.least()] {
                 match TransposeMemory::new(&shape, threads, free) {
                     Ok(memory) => {
-                        prop_assert!(memory.bytes(&shape) <= free && memory.makers > 0, "{memory:?}");
+                        prop_assert!(memory.bytes(&shape) <= free && memory.row_builders > 0, "{memory:?}");
                         prop_assert!(memory.window >= shape.largest + bin_bytes(0, shape.batches, shape.weighted), "{memory:?}");
                     }
                     Err(least) => prop_assert!(least == shape.least() && free < least),

@@ -34,12 +34,12 @@ use self::batch::{Batch, batches};
 use self::lengths::Lengths;
 use self::memory::{bin_bytes, entry_words};
 use self::placed::PlacedEntries;
-use self::rows::{Maker, write_window};
+use self::rows::{RowBuilder, write_window};
 use self::window::{RowWindow, windows};
 use self::write::Files;
 use crate::error::Result;
 use crate::formats::Watch;
-use crate::graph::{BIN_ROWS, Bins, Catalogue, GraphWeights, Layout, Packer};
+use crate::graph::{BIN_ROWS, Bins, BlockStore, GraphWeights, Layout, Packer};
 use crate::memory::Budget;
 use crate::store::sync::Syncer;
 use rayon::prelude::*;
@@ -49,7 +49,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Builder of the blocks of a graph's upper half from its lower half.
 pub struct Transpose<'a> {
     /// The lower half. All its blocks must be local to this rank.
-    pub lower: &'a Catalogue,
+    pub lower: &'a BlockStore,
     /// Degrees of the simple graph.
     pub degrees: &'a [u32],
     /// Layout of the upper half.
@@ -137,11 +137,14 @@ impl Transpose<'_> {
         let bytes = |bin: usize| bin_bytes(entries[bin], batches.len() as u64, self.weights.is_some());
         let windows = windows(self.layout, self.bins, bytes, self.wanted, self.memory.window);
         let passes = windows.len() as u64;
-        let mut makers = (0..self.memory.makers).map(|_| Maker::new(work)).collect::<Result<Vec<Maker>>>()?;
+        let mut row_builders =
+            (0..self.memory.row_builders).map(|_| RowBuilder::new(work)).collect::<Result<Vec<RowBuilder>>>()?;
         let mut files = Files::new(work);
         for window in windows {
             match window {
-                RowWindow::Bins(range) => write_window(&mut files, &PlacedEntries::take(work, range)?, &mut makers)?,
+                RowWindow::Bins(range) => {
+                    write_window(&mut files, &PlacedEntries::take(work, range)?, &mut row_builders)?
+                }
                 RowWindow::Row(bin) => work.long_row(&mut files, bin)?,
             }
         }

@@ -109,11 +109,11 @@ impl<'b> PlacedEntries<'b> {
 }
 
 /// Unused memory for entries (neighbours), and for their weights if edges have weights.
-type EntryRoom<'w> = [&'w mut [u32]; 2];
+type FreeEntries<'w> = [&'w mut [u32]; 2];
 
 /// Takes room for `length` entries from `free`, and returns the start of the room. Returns `None` if less is free,
 /// because the degrees are then wrong.
-fn split_off<'w>(free: &Mutex<(usize, EntryRoom<'w>)>, length: usize) -> Option<(usize, EntryRoom<'w>)> {
+fn split_off<'w>(free: &Mutex<(usize, FreeEntries<'w>)>, length: usize) -> Option<(usize, FreeEntries<'w>)> {
     let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
     let [entries, weights] = std::mem::take(&mut free.1);
     let of_weights = length.min(weights.len());

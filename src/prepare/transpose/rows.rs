@@ -12,20 +12,20 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Builder of the rows of bins, one bin after the other, with its memory.
-pub(super) struct Maker {
+pub(super) struct RowBuilder {
     words: Buffer<u32>,
 }
 
-impl Maker {
+impl RowBuilder {
     /// Makes a builder with memory for the largest bin that has several rows.
-    pub(super) fn new(work: TransposeWork<'_, '_>) -> Result<Maker> {
+    pub(super) fn new(work: TransposeWork<'_, '_>) -> Result<RowBuilder> {
         let Transpose { bins, budget, weights, .. } = *work.transpose;
         let weighted = weights.is_some();
         let many = bins.spans.iter().zip(work.entries).filter(|(span, _)| span.len() > 1);
         let words =
             many.map(|(span, &entries)| rows_bytes(span.len() as u64, entries, weighted) / 4).max().unwrap_or(0);
         let least = PIECE * entry_words(weighted) as usize;
-        Ok(Maker { words: budget.zeroed(least.max(words as usize), "rows of the upper half")? })
+        Ok(RowBuilder { words: budget.zeroed(least.max(words as usize), "rows of the upper half")? })
     }
 
     /// Builds and writes the rows of `bins`, all of which belong to one block.
@@ -126,28 +126,32 @@ impl Maker {
 }
 
 /// Builds and writes the rows of a window (the bins that one pass builds). If the window has several whole blocks,
-/// `makers` build them in parallel, one block each.
-pub(super) fn write_window(files: &mut Files<'_, '_>, placed: &PlacedEntries<'_>, makers: &mut [Maker]) -> Result<()> {
+/// `row_builders` build them in parallel, one block each.
+pub(super) fn write_window(
+    files: &mut Files<'_, '_>,
+    placed: &PlacedEntries<'_>,
+    row_builders: &mut [RowBuilder],
+) -> Result<()> {
     let (bins, work) = (placed.bins(), files.work);
     let block_of = &work.transpose.bins.block_of;
     let blocks = block_of[bins.start]..block_of[bins.end - 1] + 1;
-    if let ([maker, ..], 1) = (&mut *makers, blocks.len()) {
-        return maker.append_bins(placed, bins, files);
+    if let ([row_builder, ..], 1) = (&mut *row_builders, blocks.len()) {
+        return row_builder.append_bins(placed, bins, files);
     }
     let next = AtomicUsize::new(blocks.start);
-    let write = |maker: &mut Maker| {
+    let write = |row_builder: &mut RowBuilder| {
         let mut files = Files::new(work);
         loop {
             let block = next.fetch_add(1, Ordering::Relaxed);
             if block >= blocks.end {
                 return Ok(files.written);
             }
-            let done = maker.append_bins(placed, bins_of_block(work, block), &mut files);
+            let done = row_builder.append_bins(placed, bins_of_block(work, block), &mut files);
             // This also stops the other threads that build rows.
             done.inspect_err(|_| next.store(blocks.end, Ordering::Relaxed))?;
         }
     };
-    let written = makers.par_iter_mut().with_max_len(1).map(write).collect::<Result<Vec<Transposed>>>()?;
+    let written = row_builders.par_iter_mut().with_max_len(1).map(write).collect::<Result<Vec<Transposed>>>()?;
     written.into_iter().for_each(|one| files.written.add(one));
     Ok(())
 }

@@ -125,7 +125,7 @@ impl From<Sample> for SampleRow {
 
 impl Sample {
     /// Joins samples into one: the peaks of memory, and the sums of everything else.
-    pub fn joined<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Sample {
+    pub fn merge<'a>(samples: impl IntoIterator<Item = &'a Sample>) -> Sample {
         let mut all = Sample::default();
         samples.into_iter().for_each(|sample| all.join(sample));
         all

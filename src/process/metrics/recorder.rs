@@ -40,7 +40,7 @@ impl Recorder {
     }
 
     /// Sets the number of ranks, the threads per rank, and the limit of host memory per rank in bytes.
-    pub fn set_crew(&self, ranks: usize, threads: usize, host_memory: u64) {
+    pub fn set_resources(&self, ranks: usize, threads: usize, host_memory: u64) {
         let run = &mut self.lock().run;
         (run.ranks, run.threads, run.host_memory) = (ranks as u64, threads as u64, host_memory);
     }
@@ -133,7 +133,7 @@ impl Recorder {
 
     /// Ends the current sample, so that the counters of [`gpu_use`](crate::process::gpu_use) include everything
     /// measured so far.
-    pub fn look(&self) {
+    pub fn end_sample(&self) {
         let mut state = self.lock();
         let RecorderState { metrics, sampler: Some(sampler), .. } = &mut *state else { return };
         if sampler.has_meters() {
@@ -168,7 +168,7 @@ mod tests {
             let recorder = Recorder::default();
             recorder.begin_stage("too early");
             recorder.begin(folder.path(), Instant::now());
-            recorder.set_crew(2, 8, 1 << 30);
+            recorder.set_resources(2, 8, 1 << 30);
             recorder.tick(5, &[]);
             let runs = || Metrics::read(folder.path()).expect("readable").map_or(0, |metrics| metrics.runs.len());
             assert_eq!(runs(), run - 1);

@@ -12,10 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::figures::{Figures, Spent};
 pub use super::formatting::Unit;
 use super::formatting::{amount, bytes, duration, per_second};
 use super::log::SHORT_STAGES;
+use super::measurements::{StageMeasurements, StageTotals};
 use super::metrics::Recorder;
 pub use super::status_file::Status;
 use super::{bars, host, log, signals};
@@ -68,7 +68,7 @@ struct ProgressState {
     /// The workdir, the number of the run, and the time it began.
     run: Option<(PathBuf, u64, Instant)>,
     /// Measurements of the stages that have ended.
-    spent: Spent,
+    spent: StageTotals,
     /// Stages in progress, the newest last.
     stages: Vec<Arc<RunningStage>>,
     /// The stage that ended last, which the last status reports.
@@ -130,12 +130,12 @@ impl Progress {
     }
 
     /// Adds the measurements of a finished stage, which cover all ranks.
-    pub fn add_spent(&self, stage: &str, figures: &Figures) {
+    pub fn add_spent(&self, stage: &str, figures: &StageMeasurements) {
         self.shared.lock().spent.on(stage, figures);
     }
 
     /// Returns the measurements of the run so far, including stages that did not finish or are in progress.
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> StageTotals {
         self.shared.spent()
     }
 
@@ -289,7 +289,7 @@ impl SharedProgress {
         memory
     }
 
-    fn spent(&self) -> Spent {
+    fn spent(&self) -> StageTotals {
         let state = self.lock();
         let mut spent = state.spent.clone();
         state.stages.iter().for_each(|stage| spent.on(&stage.name, &stage.figures()));

@@ -1,9 +1,9 @@
 //! A stage in progress: its counters, and the rate, time left and measurements that follow from them.
 
 use super::{StageMoment, Unit};
-use crate::process::figures::Figures;
 use crate::process::formatting::{amount, bytes, duration, per_second};
 use crate::process::log;
+use crate::process::measurements::StageMeasurements;
 use indicatif::ProgressBar;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -35,14 +35,14 @@ pub(super) struct RunningStage {
 impl RunningStage {
     /// Returns the stage's measurements so far. If only the total of bytes to read is known, the bytes read so far are
     /// estimated in proportion to the work done.
-    pub(super) fn figures(&self) -> Figures {
+    pub(super) fn figures(&self) -> StageMeasurements {
         let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed).max(1));
         let now = done - self.before.load(Relaxed).min(done);
         let read = match self.unit {
             Unit::Bytes => now,
             _ => (u128::from(self.reads.load(Relaxed)) * u128::from(now.min(total)) / u128::from(total)) as u64,
         };
-        Figures {
+        StageMeasurements {
             seconds: self.started.elapsed().as_secs_f64(),
             read,
             written: self.wrote.load(Relaxed),

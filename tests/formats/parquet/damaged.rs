@@ -1,7 +1,7 @@
 //! Damaged and hostile files: an error of one line or, where nothing in the format can tell, edges; never a panic or a hang.
 
 use super::read::{karate, open, own, scan};
-use gpugraph::internals::formats::{Input, Look};
+use gpugraph::internals::formats::{FileSearch, Input};
 use std::path::Path;
 
 /// A sequence of numbers that is the same in each run.
@@ -154,7 +154,7 @@ fn a_file_that_changes_between_the_plan_and_the_scan_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.parquet");
     std::fs::copy(own("codec-none"), &path).unwrap();
-    let input = Input::find(std::slice::from_ref(&path), None, Look::default()).unwrap();
+    let input = Input::find(std::slice::from_ref(&path), None, FileSearch::default()).unwrap();
     input.estimate_edges().unwrap();
     std::fs::copy(own("pandas"), &path).unwrap();
     let text = scan(&input, 2).unwrap_err().to_string();

@@ -4,7 +4,7 @@ use super::read::{open, scan};
 use crate::gather::Gather;
 use crate::support::Dice;
 use gpugraph::internals::convert::convert;
-use gpugraph::internals::formats::{Format, Input, Look, Unwatched, largest_of_arrays};
+use gpugraph::internals::formats::{FileSearch, Format, Input, Unwatched, largest_of_arrays};
 use parquet::basic::Encoding;
 use parquet::column::writer::ColumnWriter;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterVersion};
@@ -57,7 +57,7 @@ fn converted(input: &Input, folder: &Path) -> Vec<[u64; 2]> {
     let out = folder.join("out.u64");
     convert(input, &out, Format::U64, 3, &Unwatched).unwrap();
     let mut visitors = [Gather(vec![])];
-    Input::find(&[out], Some(Format::U64), Look::default()).unwrap().scan(&mut visitors, &Unwatched).unwrap();
+    Input::find(&[out], Some(Format::U64), FileSearch::default()).unwrap().scan(&mut visitors, &Unwatched).unwrap();
     let [Gather(edges)] = visitors;
     edges
 }

@@ -2,7 +2,7 @@
 
 use crate::gather::Gather;
 use gpugraph::internals::error::Result;
-use gpugraph::internals::formats::{CacheUse, Columns, Format, Input, Look, Share, TextOptions, Unwatched};
+use gpugraph::internals::formats::{CacheUse, Columns, FileSearch, Format, Input, Share, TextOptions, Unwatched};
 use std::path::{Path, PathBuf};
 
 pub fn own(name: &str) -> PathBuf {
@@ -19,7 +19,7 @@ pub fn scan(input: &Input, threads: usize) -> Result<(Vec<[u64; 2]>, u64)> {
 }
 
 pub fn open(path: &Path) -> Result<Input> {
-    Input::find(&[path.to_owned()], None, Look::default())
+    Input::find(&[path.to_owned()], None, FileSearch::default())
 }
 
 /// The club's edges as `karate.txt` has them, which is another producer's file.
@@ -110,7 +110,7 @@ fn a_folder_of_part_files_is_one_input_and_files_beside_them_are_none_of_it() {
 }
 
 fn with(name: &str, columns: Columns) -> Result<Input> {
-    open(&own(name))?.with_text(TextOptions { columns, skip_lines: None })
+    open(&own(name))?.with_text(TextOptions { columns, skip_lines: None, ..TextOptions::default() })
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn columns_are_chosen_by_name_and_by_number() {
             assert!(text.contains(found) && text.contains("; ") && !text.contains('\n'), "{text}");
         }
     }
-    let skip = TextOptions { columns: Columns::Auto, skip_lines: Some(1) };
+    let skip = TextOptions { columns: Columns::Auto, skip_lines: Some(1), ..TextOptions::default() };
     assert_eq!(open(&own("pandas")).unwrap().with_text(skip).unwrap_err().exit_code(), 2);
 }
 
@@ -202,7 +202,7 @@ fn a_parquet_file_by_another_name_is_told_and_one_that_is_packed_is_not_unpacked
         std::fs::copy(own("pandas"), &path).unwrap();
         let text = open(&path).and_then(|input| scan(&input, 1)).unwrap_err().to_string();
         assert!(text.contains("a Parquet file") && text.contains("name the format parquet"), "{text}");
-        let named = Input::find(std::slice::from_ref(&path), Some(Format::Parquet), Look::default()).unwrap();
+        let named = Input::find(std::slice::from_ref(&path), Some(Format::Parquet), FileSearch::default()).unwrap();
         assert_eq!(scan(&named, 1).unwrap().0, karate());
     }
     let path = folder.path().join("a.parquet.gz");

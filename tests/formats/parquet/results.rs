@@ -110,6 +110,33 @@ fn a_table_has_the_values_of_the_arrays_and_the_ids() {
 }
 
 #[test]
+fn strings_are_the_ids_of_tables() {
+    let place = Place::new();
+    // More rows than are in a page.
+    let name = |at: usize| format!("v{at:05}{}", "x".repeat(at % 7));
+    let text: String = (0..3000).map(|at| format!("{} {}\n", name(at), name(at / 2))).collect();
+    place.write("edges.txt", text);
+    let table_of = "[output]\nformat = 'parquet'\n[bfs]\nsources = ['v00000']\nwrite = true\n";
+    place.job("path = 'edges.txt'\nids = 'string'", table_of);
+    place.run(&["--quiet"]).expect(0);
+    place.gpugraph(&["verify", "job.toml"]).expect(0);
+    let found = table(&place.workdir().join("out/bfs/0.parquet"));
+    assert_eq!(found["id"], (0..3000).map(|at| format!("\"{}\"", name(at))).collect::<Vec<_>>());
+    assert_eq!(found["parent"], (0..3000).map(|at| (at / 2).to_string()).collect::<Vec<_>>());
+    // Bytes that are no text stay what they are.
+    let place = Place::new();
+    place.write("edges.txt", b"caf\xe9 tea\n".as_slice());
+    place.job("path = 'edges.txt'\nids = 'string'", &table_of.replace("v00000", "tea"));
+    place.run(&["--quiet"]).expect(0);
+    place.gpugraph(&["verify", "job.toml"]).expect(0);
+    let found = table(&place.workdir().join("out/bfs/1.parquet"));
+    assert_eq!(
+        (&found["id"], &found["level"]),
+        (&vec!["[99, 97, 102, 233]".into(), "[116, 101, 97]".into()], &vec!["1".into(), "0".into()])
+    );
+}
+
+#[test]
 fn a_list_has_a_table_of_its_ranks_and_a_killed_job_completes_its_tables() {
     let place = Place::new();
     place.write("list.txt", "3\n1\n2\n-1\n");

@@ -8,19 +8,19 @@ use super::{Edge, Folder, both_ways, open, some};
 use crate::support::Place;
 use gpugraph::internals::convert::{Converted, MEMORY, Target, convert_as};
 use gpugraph::internals::error::Result;
-use gpugraph::internals::formats::foreign::format_of;
-use gpugraph::internals::formats::{AskedWeights, Format, Unwatched};
+use gpugraph::internals::formats::unsupported::format_of;
+use gpugraph::internals::formats::{Format, Unwatched, WeightsOption};
 
 const NAMES: [&str; 9] =
     ["a.txt", "a.wel", "a.mtx", "a.gr", "a.graph500", "b.txt.gz", "b.mtx.zst", "b.gr.gz", "b.graph500.zst"];
 
-fn to(input: &Path, out: &Path, weights: AskedWeights) -> Result<Converted> {
+fn to(input: &Path, out: &Path, weights: WeightsOption) -> Result<Converted> {
     let target = Target { format: format_of(out, None)?, weights, memory: MEMORY };
     convert_as(&open(input), out, target, 3, &Unwatched)
 }
 
 fn auto(input: &Path, out: &Path) {
-    to(input, out, AskedWeights::Auto).expect("converted");
+    to(input, out, WeightsOption::Auto).expect("converted");
 }
 
 /// Writes a list, by the writer of the tests.
@@ -91,8 +91,11 @@ fn more_than_a_chunk_comes_in_order_by_any_number_of_threads() {
         let mut files = Vec::new();
         for threads in [1, 2, 7] {
             let out = Folder::new();
-            let target =
-                Target { format: format_of(Path::new(name), None).expect(name), weights: AskedWeights::F32, memory: 1 };
+            let target = Target {
+                format: format_of(Path::new(name), None).expect(name),
+                weights: WeightsOption::F32,
+                memory: 1,
+            };
             convert_as(&open(&text), &out.path(name), target, threads, &Unwatched).expect(name);
             assert!(parsed(&out.path(name)).0 == list, "{name} by {threads}");
             files.push(std::fs::read(out.path(name)).expect(name));
@@ -110,7 +113,7 @@ fn metis_with_weights_is_the_same_file_in_any_memory() {
     let path = made(&folder, "a.txt", &list);
     let mut files = Vec::new();
     for (memory, threads) in [(1 << 30, 1), (1 << 30, 7), (20_000, 2), (3_000, 3), (1, 2)] {
-        let target = Target { format: Format::Metis, weights: AskedWeights::Auto, memory };
+        let target = Target { format: Format::Metis, weights: WeightsOption::Auto, memory };
         let out = folder.path("a.graph");
         let done = convert_as(&open(&path), &out, target, threads, &Unwatched).expect("converted");
         assert_eq!((done.read, done.written as usize * 2), (6000, smallest(&list).len()));
@@ -126,14 +129,14 @@ fn whole_weights_that_no_f32_equals_are_rounded_only_when_asked() {
     for (weight, rounded) in [(16_777_217u32, 16_777_216.0), (u32::MAX, 4_294_967_296.0)] {
         let path = folder.write("a.txt", format!("0 1 {weight}\n1 2 16777216\n"));
         let out = folder.path("a.graph500");
-        for asked in [AskedWeights::Auto, AskedWeights::U32] {
+        for asked in [WeightsOption::Auto, WeightsOption::U32] {
             let error = to(&path, &out, asked).expect_err("inexact");
             assert_eq!(error.exit_code(), 3, "{error}");
             let text = error.to_string();
             assert!(text.contains(&format!("weight {weight}")) && text.contains("--weights f32"), "{text}");
             assert_eq!(std::fs::read_dir(folder.path(".")).expect("a folder").count(), 1, "nothing is left");
         }
-        to(&path, &out, AskedWeights::F32).expect("rounded");
+        to(&path, &out, WeightsOption::F32).expect("rounded");
         assert_eq!(parsed(&out).0, [(0, 1, rounded), (1, 2, 16_777_216.0)]);
         auto(&path, &folder.path("b.mtx"));
         assert_eq!(parsed(&folder.path("b.mtx")).0[0].2, f64::from(weight));

@@ -8,7 +8,7 @@ mod written;
 use std::path::{Path, PathBuf};
 
 use gpugraph::internals::error::Result;
-use gpugraph::internals::formats::{Edges, Input, Look, Scan, Unwatched, Visitor, WeightType, Weights};
+use gpugraph::internals::formats::{Edges, FileSearch, Input, Scan, Unwatched, Visitor, WeightType, Weights};
 
 const U32: Weights = Weights::Read(WeightType::U32);
 const U64: Weights = Weights::Read(WeightType::U64);
@@ -51,7 +51,7 @@ impl Visitor for Weighted {
 }
 
 fn open(path: &Path) -> Input {
-    Input::find(&[path.to_owned()], None, Look::default()).expect("an input")
+    Input::find(&[path.to_owned()], None, FileSearch::default()).expect("an input")
 }
 
 /// Edges with the bits of their weights.

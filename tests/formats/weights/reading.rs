@@ -5,10 +5,10 @@ use super::{Edge, F32, F64, Folder, U32, U64, both_ways, open, scan, some, wante
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpugraph::internals::formats::{
-    AskedWeights, CacheUse, Input, Seen, Share, TextOptions, Unwatched, WeightType, Weights,
+    CacheUse, Input, Share, ShareResult, TextOptions, Unwatched, WeightType, Weights, WeightsOption,
 };
 use gpugraph::internals::memory::Budget;
-use gpugraph::internals::prepare::dictionary::{Dictionary, Numbered};
+use gpugraph::internals::prepare::dictionary::{DenseIdVisitor, Dictionary};
 
 const NAMES: [&str; 17] = [
     "a.txt",
@@ -114,7 +114,7 @@ fn the_shares_of_ranks_have_the_weights_of_their_edges() {
             let input = input.clone().with_weights(weights);
             let (want, alone) = scan(&input, 2).expect(name);
             assert!(want == wanted(&list, weights), "{name}");
-            let (mut edges, mut seen): (Vec<_>, Vec<Seen>) = (Vec::new(), Vec::new());
+            let (mut edges, mut seen): (Vec<_>, Vec<ShareResult>) = (Vec::new(), Vec::new());
             for rank in 0..3 {
                 let mut visitors = [(); 2].map(|()| super::Weighted { edges: vec![], words: super::words(weights) });
                 seen.push(
@@ -142,7 +142,8 @@ fn the_shares_of_ranks_have_the_weights_of_their_edges() {
 fn columns_of_text_that_hold_the_weight() {
     let folder = Folder::new();
     let of = |name: &str, text: &str, columns: &str| {
-        let options = TextOptions { columns: columns.parse().expect("columns"), skip_lines: None };
+        let options =
+            TextOptions { columns: columns.parse().expect("columns"), skip_lines: None, ..TextOptions::default() };
         let input = open(&folder.write(name, text)).with_text(options).expect("text");
         let found = scan(&input.clone().with_weights(Weights::Find), 1).expect(text).1.weights;
         found.map(|found| (found, scan(&input.with_weights(F32), 1).expect(text).0))
@@ -221,7 +222,7 @@ fn a_file_of_weights_has_a_checksum_of_its_own_and_counts_in_identity_only_where
 #[test]
 fn what_was_asked_for_is_decided_by_what_was_found() {
     let folder = Folder::new();
-    let decide = |text: &str, asked: AskedWeights| {
+    let decide = |text: &str, asked: WeightsOption| {
         let input = open(&folder.write("a.txt", text)).with_weights(asked.first());
         scan(&input, 1)
             .and_then(|(_, scan)| asked.decide(scan.weights, scan.edges, || input.lacks_weights()))
@@ -236,7 +237,7 @@ fn what_was_asked_for_is_decided_by_what_was_found() {
         ("1 2\n", [Ok(None), Ok(None), Err(2), Err(2), Err(2), Err(2)]),
         ("1 2 -7\n", [Err(3), Ok(None), Err(3), Err(3), Err(3), Err(3)]),
     ] {
-        assert_eq!(AskedWeights::NAMED.map(|(_, asked)| decide(text, asked)), by, "{text}");
+        assert_eq!(WeightsOption::NAMED.map(|(_, asked)| decide(text, asked)), by, "{text}");
     }
     let made = Input::generated(gpugraph::internals::generate::Generator::uniform(4, 2.0, 1).expect("a generator"));
     assert_eq!(scan(&made.clone().with_weights(Weights::Find), 1).expect("edges").1.weights, None);
@@ -251,7 +252,7 @@ fn sparse_ids_are_numbered_with_their_weights() {
     let (path, budget) = (folder.path("ids"), Budget::new(1 << 30, 2).expect("room"));
     Dictionary::build(&input, &path, 7, 2, &budget, &Unwatched).expect("built");
     let dictionary = Dictionary::open(&path, 7, &budget).expect("opened");
-    let visitor = |_| Numbered::new(Some(&dictionary), "a test", super::Weighted { edges: vec![], words: 1 });
+    let visitor = |_| DenseIdVisitor::new(Some(&dictionary), "a test", super::Weighted { edges: vec![], words: 1 });
     let mut visitors: Vec<_> = (0..2).map(visitor).collect();
     input.with_weights(F32).with_chunk(5000).scan(&mut visitors, &Unwatched).expect("scanned");
     let mut found: Vec<_> = visitors.into_iter().flat_map(|visitor| visitor.inner.edges).collect();

@@ -3,7 +3,7 @@
 use super::written::{bytes, npz};
 use super::{Edge, F32, F64, Folder, U32, U64, open, scan, some};
 use crate::support::Place;
-use gpugraph::internals::formats::{Input, Look, WeightType, Weights};
+use gpugraph::internals::formats::{FileSearch, Input, WeightType, Weights};
 
 /// Returns the message of a scan that fails with `code`.
 #[track_caller]
@@ -191,7 +191,7 @@ fn edges_without_a_weight_beside_others_are_refused() {
     assert!(said.contains("a.txt: expected a weight for every edge of the input, or for none"), "{said}");
     assert!(said.contains("1 of 3 without one"), "{said}");
     let (one, two) = (folder.write("p1.txt", "0 1 5\n"), folder.write("p2.txt", "1 2\n2 3\n"));
-    let both = Input::find(&[one, two], None, Look::default()).expect("parts");
+    let both = Input::find(&[one, two], None, FileSearch::default()).expect("parts");
     let said = refused(both.clone(), Weights::Find, 3);
     assert!(said.contains("p2.txt: ") && said.contains("2 of 2 without one"), "{said}");
     assert!(refused(both, U32, 2).contains("p2.txt: expected weights"));

@@ -67,9 +67,9 @@ fn random_jobs_have_the_answers_of_the_oracle_however_they_run() {
 }
 
 /// One more way to run a job.
-type Way = fn(&mut Trial) -> Result<(), String>;
+type EdgeDirection = fn(&mut Trial) -> Result<(), String>;
 
-const WAYS: [(&str, Way); 9] = [
+const WAYS: [(&str, EdgeDirection); 9] = [
     ("other threads", Trial::other_threads),
     ("the smallest limit", Trial::smallest_limit),
     ("as text", Trial::as_text),

@@ -35,15 +35,15 @@ pub fn part(
             all[at].store(word, Relaxed);
             continue;
         }
-        let (begin, place) = (at as u32 * 64, own * 64);
-        let first = &graph.heads.first[place..place + 64];
-        let own_parents = &parents[place..(place + 64).min(parents.len())];
+        let (begin, local_index) = (at as u32 * 64, own * 64);
+        let first = &graph.heads.first[local_index..local_index + 64];
+        let own_parents = &parents[local_index..(local_index + 64).min(parents.len())];
         let mut hits = lookup.known(known, first, missing) & missing;
         found.checked += u64::from(missing.count_ones());
         write(own_parents, first, hits);
         let mut rest = 0;
         for bit in ones(missing & !hits) {
-            let looked = graph.among_heads(begin + bit, known);
+            let looked = graph.find_in_heads(begin + bit, known);
             found.checked += looked.checked;
             rest |= u64::from(looked.goes_on) << bit;
             if let Some(parent) = looked.parent {
@@ -54,7 +54,7 @@ pub fn part(
         match &mut later {
             Some(later) if rest != 0 => {
                 let ahead = |row: &[u32]| will_need(&row[..row.len().min(ASKED)]);
-                ones(rest).for_each(|bit| graph.behind_heads(begin + bit).into_iter().for_each(ahead));
+                ones(rest).for_each(|bit| graph.remaining_neighbours(begin + bit).into_iter().for_each(ahead));
                 later.push((own, hits, rest));
                 continue;
             }
@@ -64,8 +64,8 @@ pub fn part(
         all[at].store(word | hits, Relaxed);
     }
     for (own, hits, rest) in later.into_iter().flatten() {
-        let (at, place) = (graph.own.word(own), own * 64);
-        let own_parents = &parents[place..(place + 64).min(parents.len())];
+        let (at, local_index) = (graph.own.word(own), own * 64);
+        let own_parents = &parents[local_index..(local_index + 64).min(parents.len())];
         let hits = hits | in_rows(graph, known, at as u32 * 64, rest, own_parents, &mut found);
         found.vertices += u64::from(hits.count_ones());
         all[at].store(known[at].load(Relaxed) | hits, Relaxed);
@@ -86,7 +86,7 @@ fn in_rows(
 ) -> u64 {
     let mut hits = 0;
     for bit in ones(rest) {
-        let (parent, checked) = graph.in_row(begin + bit, known);
+        let (parent, checked) = graph.find_in_row(begin + bit, known);
         found.checked += checked;
         if let Some(parent) = parent {
             parents[bit as usize].store(parent, Relaxed);

@@ -2,14 +2,14 @@
 
 use crate::algo::bfs::cpu::top_down::StepCounts;
 use crate::algo::bfs::search::{Step, Switch};
-use crate::algo::team::narrow;
+use crate::algo::team::serial_policy;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Number of edges below which a frontier is narrow. One thread of each rank takes a narrow step alone, because waking
 /// the other threads would take longer.
-pub const NARROW: u64 = narrow::LEAST;
+pub const NARROW: u64 = serial_policy::LEAST;
 
 /// The last level of a search. Every thread of every rank has the same values.
 #[derive(Clone, Copy)]

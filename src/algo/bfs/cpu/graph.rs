@@ -5,7 +5,7 @@ use crate::algo::bfs::cpu::heads::Heads;
 use crate::algo::bits::is_set;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::graph::adjacency::Adjacency;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
@@ -46,7 +46,7 @@ impl Hubs {
         if own.ranks == 1 {
             return Hubs::default();
         }
-        let rows = (0..own.vertices as u32).map(|v| (v, degrees[direction.row(v, Way::Out) as usize]));
+        let rows = (0..own.vertices as u32).map(|v| (v, degrees[direction.row(v, EdgeDirection::Out) as usize]));
         let long = rows.filter(|&(_, degree)| u64::from(degree) > LONG);
         long.fold(Hubs::default(), |Hubs { count, .. }, (v, _)| Hubs { end: v + 1, count: count + 1 })
     }
@@ -61,7 +61,7 @@ impl CpuGraph<'_> {
     /// Returns the number of edges that leave a vertex.
     #[inline]
     pub fn degree(&self, v: u32) -> u64 {
-        self.degrees[self.direction.row(v, Way::Out) as usize].into()
+        self.degrees[self.direction.row(v, EdgeDirection::Out) as usize].into()
     }
 
     /// Returns true if ranks share the row of a vertex.
@@ -90,7 +90,7 @@ impl CpuGraph<'_> {
     /// Returns the edges of `v`, a vertex of the frontier, that this rank processes.
     #[inline]
     pub fn taken_row(&self, v: u32) -> [&[u32]; 2] {
-        let row = self.direction.row(v, Way::Out);
+        let row = self.direction.row(v, EdgeDirection::Out);
         match self.shared_part(v) {
             None => self.rows.halves(row),
             Some(part) => self.rows.part(row, part.start as usize..part.end as usize),
@@ -114,8 +114,8 @@ impl CpuGraph<'_> {
     /// Looks for the parent of `v`, a vertex of this rank, among the neighbours that [`Heads`] stores after the first.
     /// `known` is the bitmap of vertices that can be parents.
     #[inline]
-    pub fn among_heads(&self, v: u32, known: &[AtomicU64]) -> ParentLookup {
-        let (more, _) = self.heads.more(self.own.place(v));
+    pub fn find_in_heads(&self, v: u32, known: &[AtomicU64]) -> ParentLookup {
+        let (more, _) = self.heads.more(self.own.local_index(v));
         for (checked, &neighbour) in (0..).zip(more) {
             if neighbour == v {
                 return ParentLookup { parent: None, checked, goes_on: false };
@@ -129,18 +129,18 @@ impl CpuGraph<'_> {
 
     /// Returns the neighbours of `v`, a vertex of this rank, that [`Heads`] does not store.
     #[inline]
-    pub fn behind_heads(&self, v: u32) -> [&[u32]; 2] {
-        let (_, skip) = self.heads.more(self.own.place(v));
-        self.rows.row_from(self.direction.row(v, Way::In), skip)
+    pub fn remaining_neighbours(&self, v: u32) -> [&[u32]; 2] {
+        let (_, skip) = self.heads.more(self.own.local_index(v));
+        self.rows.row_from(self.direction.row(v, EdgeDirection::In), skip)
     }
 
     /// Looks for the parent of `v`, a vertex of this rank, among the neighbours that [`Heads`] does not store. `known`
     /// is the bitmap of vertices that can be parents. Returns the parent, if there is one, and the number of neighbours
     /// checked.
     #[inline]
-    pub fn in_row(&self, v: u32, known: &[AtomicU64]) -> (Option<u32>, u64) {
+    pub fn find_in_row(&self, v: u32, known: &[AtomicU64]) -> (Option<u32>, u64) {
         let mut checked = 0;
-        for &neighbour in self.behind_heads(v).into_iter().flatten() {
+        for &neighbour in self.remaining_neighbours(v).into_iter().flatten() {
             checked += 1;
             if is_set(known, neighbour) {
                 return (Some(neighbour), checked);

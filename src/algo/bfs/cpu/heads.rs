@@ -4,7 +4,7 @@
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Budget, Buffer};
 use rayon::prelude::*;
 
@@ -46,16 +46,16 @@ impl Heads {
             budget.zeroed(own.len().next_multiple_of(64), "the first neighbour of each vertex (4 bytes)")?;
         let fits = bytes(own.len() as u64)[1].saturating_add(spare) <= budget.free();
         let mut more: Buffer<u32> = budget.zeroed(if fits { MORE * own.len() } else { 0 }, "first neighbours")?;
-        let row_of = |v: u32| rows.halves(direction.row(v, Way::In));
+        let row_of = |v: u32| rows.halves(direction.row(v, EdgeDirection::In));
         let fill = |part: usize, first: &mut [u32], more: &mut [u32]| {
             let begin = part * PART;
-            for (place, first) in first.iter_mut().enumerate() {
-                let v = own.vertex((begin + place) as u32);
+            for (local_index, first) in first.iter_mut().enumerate() {
+                let v = own.vertex((begin + local_index) as u32);
                 // Elements after the last vertex, up to a multiple of 64, contain their own index.
                 let [lower, upper] = if (v as usize) < own.vertices { row_of(v) } else { [[].as_slice(); 2] };
                 let mut row = lower.iter().chain(upper).copied();
                 *first = row.next().unwrap_or(v);
-                if let Some(more) = more.get_mut(MORE * place..).filter(|more| more.len() >= MORE) {
+                if let Some(more) = more.get_mut(MORE * local_index..).filter(|more| more.len() >= MORE) {
                     more[..MORE].iter_mut().for_each(|next| *next = row.next().unwrap_or(v));
                 }
             }
@@ -70,11 +70,11 @@ impl Heads {
         Ok(Heads { first, more })
     }
 
-    /// Returns the neighbours stored after the first for this rank's vertex number `place`. Also returns how many
+    /// Returns the neighbours stored after the first for this rank's vertex number `local_index`. Also returns how many
     /// neighbours are stored in all, including the first.
     #[inline]
-    pub fn more(&self, place: usize) -> (&[u32], usize) {
-        match self.more.get(MORE * place..MORE * place + MORE) {
+    pub fn more(&self, local_index: usize) -> (&[u32], usize) {
+        match self.more.get(MORE * local_index..MORE * local_index + MORE) {
             Some(more) => (more, 1 + MORE),
             None => (&[], 1),
         }

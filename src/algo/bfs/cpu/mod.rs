@@ -5,7 +5,7 @@
 //! | `walk` | a search from level to level |
 //! | `frontier` | the last level, and the choice of the next step |
 //! | `top_down`, `bottom_up` | a step in either direction |
-//! | `ahead` | read-ahead of rows on a disk before a top-down step processes them |
+//! | `read_ahead` | read-ahead of rows on a disk before a top-down step processes them |
 //! | `heads` | the first neighbours of own vertices, in one array |
 //! | `graph`, `arrays`, `bitmap` | the graph, and the arrays and bitmaps that all threads use |
 //!
@@ -16,13 +16,13 @@
 //! but has bitmaps of all vertices. After each step, ranks send each other the vertices that they reached
 //! (`super::ranks`).
 
-mod ahead;
 mod arrays;
 pub(in crate::algo) mod bitmap;
 mod bottom_up;
 pub(super) mod frontier;
 pub(super) mod graph;
 mod heads;
+mod read_ahead;
 
 pub(super) mod top_down;
 mod walk;
@@ -33,7 +33,7 @@ use self::graph::{CpuGraph, Hubs};
 use self::heads::Heads;
 use self::walk::BfsWalk;
 use super::ranks::exchange::ClaimExchange;
-use super::search::{BfsSearched, NONE, Search, Switch};
+use super::search::{BfsStats, NONE, Search, Switch};
 use crate::algo::bits::Lookup;
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
@@ -91,7 +91,7 @@ impl<'a> CpuSearch<'a> {
         own: VertexOwnership,
         WalkOptions { switch, on_disk }: WalkOptions,
     ) -> Result<CpuSearch<'a>> {
-        let (direction, rows) = (graph.info.direction, Adjacency::new(&graph.catalogue, graph.upper()?));
+        let (direction, rows) = (graph.info.direction, Adjacency::new(&graph.block_store, graph.upper()?));
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
         let threads = if entries < FEW { 1 } else { of_cores(run.threads) };
         let hubs = Hubs::of(degrees, direction, own);
@@ -114,15 +114,15 @@ impl<'a> CpuSearch<'a> {
         Vertex(root): Vertex,
         exchange: Option<&mut ClaimExchange>,
         parents: &mut [u32],
-    ) -> Result<BfsSearched> {
+    ) -> Result<BfsStats> {
         let own = self.graph.own;
         self.arrays.begin(&self.graph, root);
         if own.has(root) {
-            parents[own.place(root)] = root;
+            parents[own.local_index(root)] = root;
         }
         let walk = BfsWalk::new(self, exchange);
         let cells = cells(parents);
-        team(self.threads, &|thread| walk.go(thread, root, cells))?;
+        team(self.threads, &|thread| walk.run(thread, root, cells))?;
         let (searched, bits) = walk.into_searched();
         self.mark_unreached(bits, parents);
         Ok(searched)
@@ -139,8 +139,8 @@ impl<'a> CpuSearch<'a> {
     }
 }
 
-impl Search<[u32], BfsSearched> for CpuSearch<'_> {
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsSearched> {
+impl Search<[u32], BfsStats> for CpuSearch<'_> {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsStats> {
         let started = Instant::now();
         let mut searched = self.search_with(root, None, parents)?;
         searched.seconds = started.elapsed().as_secs_f64();

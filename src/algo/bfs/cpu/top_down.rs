@@ -10,14 +10,14 @@
 //! among them. A rank sends a claim of another rank's vertex to the owner. The owner keeps the smallest parent that it
 //! gets.
 
-use crate::algo::bfs::cpu::ahead::Ahead;
 use crate::algo::bfs::cpu::bitmap::{set, set_alone};
 use crate::algo::bfs::cpu::graph::CpuGraph;
+use crate::algo::bfs::cpu::read_ahead::ReadAhead;
 use crate::algo::bfs::search::NONE;
 use crate::algo::bits::is_set;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
-use crate::graph::direction::Way;
+use crate::graph::direction::EdgeDirection;
 use crate::memory::{Budget, Buffer, prefetch};
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
@@ -77,23 +77,23 @@ pub struct Parents<'s> {
 }
 
 impl Parents<'_> {
-    /// Sets the parent of this rank's vertex number `place` to `parent`, the smallest that this rank finds. If another
-    /// rank has claimed the vertex, keeps the smaller parent and returns false.
+    /// Sets the parent of this rank's vertex number `local_index` to `parent`, the smallest that this rank finds. If
+    /// another rank has claimed the vertex, keeps the smaller parent and returns false.
     #[inline]
-    fn write(self, place: usize, parent: u32) -> bool {
-        let cell = &self.cells[place];
-        let is_first = self.arrived.is_empty() || !is_set(self.arrived, place as u32);
+    fn write(self, local_index: usize, parent: u32) -> bool {
+        let cell = &self.cells[local_index];
+        let is_first = self.arrived.is_empty() || !is_set(self.arrived, local_index as u32);
         cell.store(if is_first { parent } else { parent.min(cell.load(Relaxed)) }, Relaxed);
         is_first
     }
 
-    /// Stores a parent that another rank found for this rank's vertex number `place`, unless the vertex has a smaller
-    /// one. `is_reached` says whether this rank has reached the vertex in this step. Returns true if no rank claimed
-    /// the vertex before.
+    /// Stores a parent that another rank found for this rank's vertex number `local_index`, unless the vertex has a
+    /// smaller one. `is_reached` says whether this rank has reached the vertex in this step. Returns true if no rank
+    /// claimed the vertex before.
     #[inline]
-    pub fn arrive(self, place: usize, parent: u32, is_reached: bool) -> bool {
-        let cell = &self.cells[place];
-        let is_first = set_alone(self.arrived, place as u32) && !is_reached;
+    pub fn apply_claim(self, local_index: usize, parent: u32, is_reached: bool) -> bool {
+        let cell = &self.cells[local_index];
+        let is_first = set_alone(self.arrived, local_index as u32) && !is_reached;
         cell.store(if is_first { parent } else { parent.min(cell.load(Relaxed)) }, Relaxed);
         is_first
     }
@@ -105,7 +105,7 @@ impl Parents<'_> {
 ///
 /// # Errors
 /// Errors of `away`.
-pub fn alone<const RANKS: bool>(
+pub fn serial<const RANKS: bool>(
     graph: &CpuGraph<'_>,
     listed: &[AtomicU32],
     reached: &[AtomicU64],
@@ -113,9 +113,9 @@ pub fn alone<const RANKS: bool>(
     mut new: Option<&mut Vec<u32>>,
     mut away: impl FnMut(u32, u32) -> Result<()>,
 ) -> Result<StepCounts> {
-    let (mut found, mut ahead) = (StepCounts::default(), Ahead::default());
+    let (mut found, mut ahead) = (StepCounts::default(), ReadAhead::default());
     for (at, v) in listed.iter().enumerate() {
-        ahead.go(graph, listed, at);
+        ahead.advance(graph, listed, at);
         let v = v.load(Relaxed);
         for row in graph.taken_row(v) {
             found.checked += row.len() as u64;
@@ -132,7 +132,7 @@ pub fn alone<const RANKS: bool>(
                 } else if !graph.own.has(neighbour) {
                     away(neighbour, v)?;
                     continue;
-                } else if !parents.write(graph.own.place(neighbour), v) {
+                } else if !parents.write(graph.own.local_index(neighbour), v) {
                     continue;
                 }
                 found.vertices += 1;
@@ -168,18 +168,18 @@ impl ThreadClaims {
         (mut skip, edges): (u64, u64),
         reached: &[AtomicU64],
     ) -> usize {
-        let (mut left, mut claimed, mut ahead) = (edges, 0, Ahead::default());
+        let (mut left, mut claimed, mut ahead) = (edges, 0, ReadAhead::default());
         for (at, v) in listed.iter().enumerate() {
             if left == 0 {
                 break;
             }
-            ahead.go(graph, listed, at);
+            ahead.advance(graph, listed, at);
             let v = v.load(Relaxed);
             let whole = graph.shared_part(v).unwrap_or(0..u64::MAX);
             let first = whole.start + skip;
             let places = first as usize..first.saturating_add(left).min(whole.end) as usize;
             skip = 0;
-            for row in graph.rows.part(graph.direction.row(v, Way::Out), places) {
+            for row in graph.rows.part(graph.direction.row(v, EdgeDirection::Out), places) {
                 left -= row.len() as u64;
                 for (at, &neighbour) in row.iter().enumerate() {
                     if let Some(&ahead) = row.get(at + PREFETCH_DISTANCE) {
@@ -214,8 +214,8 @@ impl ThreadClaims {
         for (at, pair) in pairs.chunks_exact(2).enumerate() {
             if let Some(ahead) = pairs.get(2 * (at + PREFETCH_DISTANCE)) {
                 let ahead = ahead.load(Relaxed);
-                prefetch(parents.cells, if RANKS { graph.own.place(ahead) } else { ahead as usize });
-                prefetch(graph.degrees, graph.direction.row(ahead, Way::Out) as usize);
+                prefetch(parents.cells, if RANKS { graph.own.local_index(ahead) } else { ahead as usize });
+                prefetch(graph.degrees, graph.direction.row(ahead, EdgeDirection::Out) as usize);
             }
             let v = pair[0].load(Relaxed);
             if before.iter().any(|claims| is_set(&claims.bits, v)) {
@@ -228,7 +228,7 @@ impl ThreadClaims {
             let parent = pair[1].load(Relaxed);
             if !RANKS {
                 parents.cells[v as usize].store(parent, Relaxed);
-            } else if !graph.own.has(v) || !parents.write(graph.own.place(v), parent) {
+            } else if !graph.own.has(v) || !parents.write(graph.own.local_index(v), parent) {
                 continue;
             }
             found.vertices += 1;
@@ -253,7 +253,7 @@ impl ThreadClaims {
     }
 
     /// Returns the first `count` claims that remain after [`Self::forget`]: pairs of vertex and parent.
-    pub fn away(&self, count: usize) -> impl Iterator<Item = (u32, u32)> {
+    pub fn remote_claims(&self, count: usize) -> impl Iterator<Item = (u32, u32)> {
         self.pairs[..2 * count].chunks_exact(2).map(|pair| (pair[0].load(Relaxed), pair[1].load(Relaxed)))
     }
 }

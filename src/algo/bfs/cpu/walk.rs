@@ -6,9 +6,9 @@ use crate::algo::bfs::cpu::bottom_up;
 use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, StepSums, share};
 use crate::algo::bfs::cpu::top_down::{self, Parents, Slices, StepCounts};
 use crate::algo::bfs::ranks::exchange::{ClaimExchange, ClaimRound, StepReached};
-use crate::algo::bfs::search::{BfsLevel, BfsSearched, Step};
+use crate::algo::bfs::search::{BfsLevel, BfsStats, Step};
 use crate::algo::team::barrier::Barrier;
-use crate::algo::team::narrow::{self, Narrow};
+use crate::algo::team::serial_policy::{self, SerialPolicy};
 use crate::error::Result;
 use crate::process::{disk, signals};
 use std::sync::atomic::Ordering::Relaxed;
@@ -41,7 +41,7 @@ pub struct BfsWalk<'s> {
     /// Frontier after steps that the first thread took alone. The first thread writes it for all threads.
     agreed: Mutex<Option<Frontier>>,
     /// The levels, and the index of the bitmap that contains all reached vertices. The first thread updates them.
-    progress: Mutex<(BfsSearched, usize)>,
+    progress: Mutex<(BfsStats, usize)>,
 }
 
 impl<'s> BfsWalk<'s> {
@@ -57,14 +57,14 @@ impl<'s> BfsWalk<'s> {
             sums_of_slices: (0..=SLICES * threads).map(|_| AtomicU64::new(0)).collect(),
             sums: Default::default(),
             stopped: AtomicBool::new(false),
-            bound: AtomicU64::new(narrow::LEAST),
+            bound: AtomicU64::new(serial_policy::LEAST),
             agreed: Mutex::default(),
             progress: Mutex::default(),
         }
     }
 
     /// Returns the levels, and the index of the bitmap that contains all reached vertices.
-    pub fn into_searched(self) -> (BfsSearched, usize) {
+    pub fn into_searched(self) -> (BfsStats, usize) {
         self.progress.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -72,8 +72,8 @@ impl<'s> BfsWalk<'s> {
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; errors of other ranks.
-    pub fn go(&self, thread: usize, root: u32, parents: &[AtomicU32]) -> Result<()> {
-        let _here = self.barrier.attend();
+    pub fn run(&self, thread: usize, root: u32, parents: &[AtomicU32]) -> Result<()> {
+        let _here = self.barrier.panic_guard();
         let exchange = self.exchange.as_ref().filter(|_| thread == 0);
         let mut exchange = exchange.map(|exchange| exchange.lock().unwrap_or_else(PoisonError::into_inner));
         let mut exchange = exchange.as_mut().map(|exchange| &mut ***exchange);
@@ -81,20 +81,20 @@ impl<'s> BfsWalk<'s> {
         let unexplored = self.search.entries - edges;
         let mut frontier =
             Frontier { vertices: 1, edges, unexplored, grows: true, step: Step::TopDown, known: 0, is_listed: true };
-        let (mut round, mut narrow) = (0, Narrow::new(self.search.threads));
+        let (mut round, mut policy) = (0, SerialPolicy::new(self.search.threads));
         while frontier.vertices > 0 {
             let started = Instant::now();
             let read = || if self.search.graph.on_disk { disk::bytes_read() } else { 0 };
             let read_before = if thread == 0 { read() } else { 0 };
             let step = frontier.next_step(self.search.switch, self.search.graph.own.vertices);
             if step == Step::TopDown && frontier.is_listed && self.lists(&frontier, self.bound.load(Relaxed)) {
-                frontier = self.narrow(thread, frontier, &mut narrow, parents, exchange.as_deref_mut())?;
+                frontier = self.serial_levels(thread, frontier, &mut policy, parents, exchange.as_deref_mut())?;
                 continue;
             }
             if thread == 0 {
                 // One thread never takes a bottom-up step alone.
                 let edges = if step == Step::TopDown { frontier.edges } else { u64::MAX };
-                narrow.begin(edges, self.is_for_one(&frontier, self.bound.load(Relaxed)));
+                policy.begin(edges, self.is_for_one(&frontier, self.bound.load(Relaxed)));
             }
             let sums = &self.sums[round & 1];
             let stepped = match step {
@@ -115,7 +115,7 @@ impl<'s> BfsWalk<'s> {
             }
             if self.exchange.is_some() {
                 if let Some(exchange) = exchange.as_deref_mut().filter(|_| outcome.is_ok()) {
-                    outcome = self.tell_reached(&frontier, step, is_listed, sums, exchange);
+                    outcome = self.send_reached(&frontier, step, is_listed, sums, exchange);
                     self.stopped.store(outcome.is_err(), Relaxed);
                 }
                 self.barrier.wait();
@@ -129,7 +129,7 @@ impl<'s> BfsWalk<'s> {
                 // No thread adds to the next step's counts before the next barrier.
                 self.sums[(round + 1) & 1].set(StepCounts::default());
                 self.parts.store(0, Relaxed);
-                self.bound.store(narrow.bound(), Relaxed);
+                self.bound.store(policy.bound(), Relaxed);
             }
             self.barrier.wait();
             frontier = frontier.after(step, found, is_listed);
@@ -159,11 +159,11 @@ impl<'s> BfsWalk<'s> {
     }
 
     /// Takes steps on the first thread while the others sleep. Lists and returns the next frontier. Collective.
-    fn narrow(
+    fn serial_levels(
         &self,
         thread: usize,
         mut frontier: Frontier,
-        narrow: &mut Narrow,
+        policy: &mut SerialPolicy,
         cells: &[AtomicU32],
         mut exchange: Option<&mut ClaimExchange>,
     ) -> Result<Frontier> {
@@ -173,8 +173,8 @@ impl<'s> BfsWalk<'s> {
                 let step = frontier.next_step(self.search.switch, self.search.graph.own.vertices);
                 frontier.vertices > 0 && step == Step::TopDown && self.lists(frontier, bound)
             };
-            while outcome.is_ok() && goes_on(&frontier, narrow.bound()) {
-                narrow.begin(frontier.edges, true);
+            while outcome.is_ok() && goes_on(&frontier, policy.bound()) {
+                policy.begin(frontier.edges, true);
                 let (started, sums) = (Instant::now(), StepSums::default());
                 outcome = self.narrow_level(&frontier, &sums, cells, exchange.as_deref_mut());
                 self.record(&frontier, Step::TopDown, sums.get(), started);
@@ -187,7 +187,7 @@ impl<'s> BfsWalk<'s> {
         let agreed = *self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
         if thread == 0 {
             // All threads are past the point where they read the bound.
-            self.bound.store(narrow.bound(), Relaxed);
+            self.bound.store(policy.bound(), Relaxed);
         }
         self.barrier.wait();
         match self.stopped.load(Relaxed) {
@@ -208,16 +208,16 @@ impl<'s> BfsWalk<'s> {
         let reached = self.search.arrays.bits(frontier.known + 1);
         let claims =
             exchange.as_deref_mut().map(|exchange| exchange.claims(&self.search.graph, reached, parents, true));
-        self.alone(true, frontier, sums, parents, claims.transpose()?)?;
+        self.serial_step(true, frontier, sums, parents, claims.transpose()?)?;
         signals::check()?;
         match exchange {
-            Some(exchange) => self.tell_reached(frontier, Step::TopDown, true, sums, exchange),
+            Some(exchange) => self.send_reached(frontier, Step::TopDown, true, sums, exchange),
             None => Ok(()),
         }
     }
 
     /// Sends the other ranks the vertices that this rank reached, and marks the vertices that the other ranks reached.
-    fn tell_reached(
+    fn send_reached(
         &self,
         frontier: &Frontier,
         step: Step,
@@ -229,7 +229,7 @@ impl<'s> BfsWalk<'s> {
         let (before, now) = if step == Step::TopDown { (bits(0), bits(1)) } else { (bits(1), bits(0)) };
         let list = is_listed.then(|| self.search.arrays.list());
         let (all, shared) =
-            exchange.tell_reached(&StepReached { graph: &self.search.graph, sums: sums.get(), before, now, list })?;
+            exchange.send_reached(&StepReached { graph: &self.search.graph, sums: sums.get(), before, now, list })?;
         sums.set(all);
         if let Some(list) = list.filter(|_| !shared.is_empty()) {
             let mut list: Vec<u32> = list.iter().map(|v| v.load(Relaxed)).chain(shared).collect();
@@ -305,15 +305,15 @@ impl<'s> BfsWalk<'s> {
         let claims = exchange.map(|exchange| exchange.claims(&self.search.graph, reached, parents, lists)).transpose();
         match self.is_for_one(frontier, bound) {
             true if thread > 0 => {}
-            true => self.alone(lists, frontier, sums, parents, claims?)?,
-            false if self.exchange.is_some() => self.together::<true>(thread, reached, sums, parents, claims)?,
-            false => self.together::<false>(thread, reached, sums, parents, claims)?,
+            true => self.serial_step(lists, frontier, sums, parents, claims?)?,
+            false if self.exchange.is_some() => self.parallel_step::<true>(thread, reached, sums, parents, claims)?,
+            false => self.parallel_step::<false>(thread, reached, sums, parents, claims)?,
         }
         Ok(lists)
     }
 
     /// Takes a top-down step on one thread. Writes the next frontier as a list if `lists` is true.
-    fn alone(
+    fn serial_step(
         &self,
         lists: bool,
         frontier: &Frontier,
@@ -326,17 +326,17 @@ impl<'s> BfsWalk<'s> {
         let listed = lists.then_some(&mut new);
         match claims {
             None => {
-                sums.add(top_down::alone::<false>(&self.search.graph, list, reached, parents, listed, |_, _| Ok(()))?)
+                sums.add(top_down::serial::<false>(&self.search.graph, list, reached, parents, listed, |_, _| Ok(()))?)
             }
             Some(mut claims) => {
                 let away = |v, parent| claims.send(v, parent);
-                sums.add(top_down::alone::<true>(&self.search.graph, list, reached, parents, listed, away)?);
+                sums.add(top_down::serial::<true>(&self.search.graph, list, reached, parents, listed, away)?);
                 let (arrived, vertices) = claims.finish()?;
                 sums.add(arrived);
                 match vertices {
                     None => self.keep_arrived(0, 1, reached),
                     Some(vertices) => {
-                        let place = |v: &u32| self.search.graph.own.place(*v) / 64;
+                        let place = |v: &u32| self.search.graph.own.local_index(*v) / 64;
                         vertices.iter().for_each(|v| parents.arrived[place(v)].store(0, Relaxed));
                         new.extend(vertices.into_iter().filter(|&v| set_alone(reached, v)));
                     }
@@ -354,7 +354,7 @@ impl<'s> BfsWalk<'s> {
     }
 
     /// Takes a top-down step on all threads. All threads of all ranks call it.
-    fn together<const RANKS: bool>(
+    fn parallel_step<const RANKS: bool>(
         &self,
         thread: usize,
         reached: &[AtomicU64],
@@ -409,7 +409,7 @@ impl<'s> BfsWalk<'s> {
     /// Sends the claims of all threads for vertices of other ranks.
     fn send_claims(&self, others: &mut ClaimRound<'_>) -> Result<()> {
         for (claims, away) in self.search.arrays.claims.iter().zip(&self.marks) {
-            claims.away(away.load(Relaxed) as usize).try_for_each(|(v, parent)| others.send(v, parent))?;
+            claims.remote_claims(away.load(Relaxed) as usize).try_for_each(|(v, parent)| others.send(v, parent))?;
         }
         Ok(())
     }

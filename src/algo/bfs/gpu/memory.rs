@@ -1,7 +1,7 @@
 //! The GPU memory of searches, apart from the graph.
 
-use super::room::BfsRoom;
-use super::twins::{BfsQueue, BfsState, LevelRecord, Meeting};
+use super::buffer_sizes::BfsBufferSizes;
+use super::kernel_structs::{BfsQueue, BfsState, GpuBarriers, LevelRecord};
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
@@ -14,7 +14,7 @@ pub(super) struct BfsMemory {
     pub reached: [DeviceSlice<u32>; 2],
     pub queues: [BfsQueue; 2],
     /// Barriers of all GPUs; empty for a single GPU.
-    pub meeting: DeviceSlice<Meeting>,
+    pub barriers: DeviceSlice<GpuBarriers>,
 }
 
 impl BfsMemory {
@@ -22,14 +22,14 @@ impl BfsMemory {
     /// together and need barriers.
     ///
     /// # Errors
-    /// [`crate::Error::internal`] if the arena is smaller than `room` requires.
-    pub fn take(arena: &mut Arena, room: &BfsRoom, is_shared: bool) -> Result<BfsMemory> {
-        let (state, records) = (arena.take_planned(1)?, arena.take_planned(room.records.into())?);
-        let parents = arena.take_planned(room.vertices)?;
-        let reached = [arena.take_planned(room.words())?, arena.take_planned(room.words())?];
-        let queues = [queue(arena, room.capacity)?, queue(arena, room.capacity)?];
-        let meeting = if is_shared { arena.take_planned(1)? } else { DeviceSlice::default() };
-        Ok(BfsMemory { state, records, parents, reached, queues, meeting })
+    /// [`crate::Error::internal`] if the arena is smaller than `sizes` requires.
+    pub fn take(arena: &mut Arena, sizes: &BfsBufferSizes, is_shared: bool) -> Result<BfsMemory> {
+        let (state, records) = (arena.take_planned(1)?, arena.take_planned(sizes.records.into())?);
+        let parents = arena.take_planned(sizes.vertices)?;
+        let reached = [arena.take_planned(sizes.words())?, arena.take_planned(sizes.words())?];
+        let queues = [queue(arena, sizes.capacity)?, queue(arena, sizes.capacity)?];
+        let barriers = if is_shared { arena.take_planned(1)? } else { DeviceSlice::default() };
+        Ok(BfsMemory { state, records, parents, reached, queues, barriers })
     }
 }
 

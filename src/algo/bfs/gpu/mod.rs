@@ -7,40 +7,40 @@
 //! first, as far as there is room. The first head array has up to four neighbours per vertex, the next array the next
 //! four. Most vertices find their parent there, so their rows are not read.
 //!
-//! One launch runs up to `room::RECORDS` levels of a search. Then the host checks for a stop request and launches
-//! again. Ranks with one GPU each on one machine search together (`peers`): each GPU has all rows or, if none has room
-//! for all, rows are spread over the GPUs (`spread`).
+//! One launch runs up to `buffer_sizes::RECORDS` levels of a search. Then the host checks for a stop request and
+//! launches again. Ranks with one GPU each on one machine search together (`peers`): each GPU has all rows or, if none
+//! has room for all, rows are spread over the GPUs (`spread`).
 #![allow(unsafe_code)] // kernel launches
 
+mod buffer_sizes;
+mod device_graph;
+mod kernel_structs;
 mod memory;
 mod peers;
-mod place;
 mod programs;
-mod room;
 mod spread;
-mod twins;
 
-pub use peers::{Together, together};
+pub use buffer_sizes::{host_bytes, least_bytes};
+pub use peers::{PeerAccess, peer_access};
 pub use programs::PROGRAMS;
-pub use room::{host_bytes, least_bytes};
 
-use super::search::{BfsLevel, BfsSearched, Search, Step, Switch};
+use super::search::{BfsLevel, BfsStats, Search, Step, Switch};
 use crate::algo::Lease;
-use crate::algo::searches::gpu::{GoOn, fetch};
+use crate::algo::searches::gpu::{CancelCheck, fetch};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::graph::direction::Direction;
 use crate::graph::ids::Vertex;
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
+use buffer_sizes::{BfsBufferSizes, THREADS};
+use device_graph::BfsDeviceGraph;
+use kernel_structs::{BARRIER_BYTES, BfsState, LevelRecord, SpreadGraph};
 use memory::BfsMemory;
-use peers::Beside;
-use place::BfsPlaced;
+use peers::PeerGpus;
 use programs::{PACKED, PEERS, PROGRAM, SPREAD};
-use room::{BfsRoom, THREADS};
-use twins::{BARRIER_BYTES, BfsState, LevelRecord, SpreadGraph};
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[bfs] on this graph";
@@ -83,9 +83,9 @@ impl Default for Tuning {
         Tuning {
             switch: SWITCH,
             blocks: u32::MAX,
-            records: room::RECORDS,
+            records: buffer_sizes::RECORDS,
             queued: u64::MAX,
-            heads: twins::MOST_HEADS,
+            heads: kernel_structs::MOST_HEADS,
             rows_on_host: false,
             rows_spread: false,
             least_unqueued: 1 << 16,
@@ -98,47 +98,47 @@ impl Default for Tuning {
 /// A graph that is prepared for searches on a GPU.
 pub struct GpuSearch<'a> {
     gpu: Lease<'a>,
-    go_on: GoOn<'a>,
+    check_cancelled: CancelCheck<'a>,
     kernel: Kernel,
     blocks: u32,
-    placed: BfsPlaced<'a>,
-    room: BfsRoom,
+    placed: BfsDeviceGraph<'a>,
+    sizes: BfsBufferSizes,
     direction: Direction,
-    search: twins::BfsArguments,
+    search: kernel_structs::BfsArguments,
     memory: BfsMemory,
     /// Link to the GPUs of the other ranks, if they search together.
-    beside: Option<Beside<'a>>,
+    peer_gpus: Option<PeerGpus<'a>>,
     /// Events that mark the start and the end of a search.
     clock: [Event; 2],
 }
 
 impl<'a> GpuSearch<'a> {
-    /// Makes a graph accessible to the GPU of `lease`. The graph must have both halves of its rows. If `together` is
+    /// Makes a graph accessible to the GPU of `lease`. The graph must have both halves of its rows. If `peer_access` is
     /// given, the GPUs of all ranks search together, and the call is collective. Otherwise the GPU searches alone.
     ///
     /// # Errors
     /// [`Error::Limit`] if GPU or host memory is too small, with the smallest limit that works; [`Error::Usage`] for
-    /// more edges than a GPU can search; [`Error::Lost`], errors of reading blocks and of `go_on`.
+    /// more edges than a GPU can search; [`Error::Lost`], errors of reading blocks and of `check_cancelled`.
     pub fn new(
         graph: &'a Graph,
         lease: Lease<'a>,
         switch: Switch,
         budget: &Budget,
-        go_on: GoOn<'a>,
-        together: Option<Together<'a>>,
+        check_cancelled: CancelCheck<'a>,
+        peer_access: Option<PeerAccess<'a>>,
     ) -> Result<Self> {
         let tuning = Tuning { switch, ..Tuning::default() };
         let opened = graph.degrees().and_then(|degrees| {
-            let of = ([&graph.catalogue, graph.upper()?], degrees.body_as_u32()?);
-            Self::open(of, lease, tuning, budget, go_on, together)
+            let of = ([&graph.block_store, graph.upper()?], degrees.body_as_u32()?);
+            Self::open(of, lease, tuning, budget, check_cancelled, peer_access)
         });
-        let mut search = Self::join(opened, together)?;
+        let mut search = Self::join(opened, peer_access)?;
         // The first launch of a kernel takes longer. Graph500's reference code also searches once before its clock
         // runs.
-        if search.room.vertices > 0 && together.is_some() == search.is_shared() {
+        if search.sizes.vertices > 0 && peer_access.is_some() == search.is_shared() {
             let launched = search.launch_all(Vertex(0));
             // Other ranks wait for this one, even if it failed.
-            search.beside.iter().for_each(|beside| beside.comm.barrier());
+            search.peer_gpus.iter().for_each(|peer_gpus| peer_gpus.comm.barrier());
             launched?;
         }
         Ok(search)
@@ -150,43 +150,43 @@ impl<'a> GpuSearch<'a> {
     /// Errors of [`Self::new`].
     #[cfg(feature = "testing")]
     pub fn with_tuning(
-        of: ([&'a Catalogue; 2], &[u32]),
+        of: ([&'a BlockStore; 2], &[u32]),
         lease: Lease<'a>,
         tuning: Tuning,
         budget: &Budget,
-        go_on: GoOn<'a>,
-        together: Option<Together<'a>>,
+        check_cancelled: CancelCheck<'a>,
+        peer_access: Option<PeerAccess<'a>>,
     ) -> Result<Self> {
-        Self::join(Self::open(of, lease, tuning, budget, go_on, together), together)
+        Self::join(Self::open(of, lease, tuning, budget, check_cancelled, peer_access), peer_access)
     }
 
     /// Exchanges memory addresses between the ranks whose GPUs search together, if all of these ranks opened the graph.
-    /// Collective if ranks search `together`.
-    fn join(opened: Result<Self>, together: Option<Together<'a>>) -> Result<Self> {
-        let beside = together.and_then(|together| Beside::join(together.memory, opened.as_ref().ok()));
+    /// Collective if ranks search `peer_access`.
+    fn join(opened: Result<Self>, peer_access: Option<PeerAccess<'a>>) -> Result<Self> {
+        let peer_gpus = peer_access.and_then(|peer_access| PeerGpus::join(peer_access.memory, opened.as_ref().ok()));
         let mut search = opened?;
-        search.beside = beside.transpose()?;
-        let spread = search.beside.as_ref().and_then(|beside| beside.spread);
+        search.peer_gpus = peer_gpus.transpose()?;
+        let spread = search.peer_gpus.as_ref().and_then(|peer_gpus| peer_gpus.spread);
         // If another rank failed to open the graph, this search never runs.
         if search.placed.parts.is_none() || spread.is_some() {
-            let scratch = search.memory.parents.part(0..search.room.vertices);
-            place::look_ahead(&search.gpu.workspace, &search.placed, spread, scratch)?;
+            let scratch = search.memory.parents.part(0..search.sizes.vertices);
+            device_graph::look_ahead(&search.gpu.workspace, &search.placed, spread, scratch)?;
         }
         Ok(search)
     }
 
     /// Returns true if this GPU searches together with the GPUs of all other ranks.
     pub fn is_shared(&self) -> bool {
-        self.beside.is_some()
+        self.peer_gpus.is_some()
     }
 
     fn open(
-        (halves, degrees): ([&'a Catalogue; 2], &[u32]),
+        (halves, degrees): ([&'a BlockStore; 2], &[u32]),
         mut lease: Lease<'a>,
         tuning: Tuning,
         budget: &Budget,
-        go_on: GoOn<'a>,
-        together: Option<Together<'a>>,
+        check_cancelled: CancelCheck<'a>,
+        peer_access: Option<PeerAccess<'a>>,
     ) -> Result<Self> {
         if !halves.iter().all(|half| half.is_local()) && !halves.iter().all(|half| half.packed().is_some()) {
             return Err(Error::internal("search on the GPU", "rows that are not here"));
@@ -194,17 +194,25 @@ impl<'a> GpuSearch<'a> {
         let layout = &halves[0].layout;
         let direction = layout.direction();
         let vertices = layout.rows() >> direction.shift();
-        let mut room = BfsRoom::of(vertices, direction);
-        room.capacity = tuning.queued.clamp(room::LEAST_QUEUED, room.capacity);
-        room.records = tuning.records.clamp(1, room.records);
+        let mut sizes = BfsBufferSizes::of(vertices, direction);
+        sizes.capacity = tuning.queued.clamp(buffer_sizes::LEAST_QUEUED, sizes.capacity);
+        sizes.records = tuning.records.clamp(1, sizes.records);
         let workspace = &mut *lease.workspace;
         workspace.arena.reset(0);
-        workspace.arena.holds(room.bytes(0), PURPOSE)?;
-        let is_shared = together.is_some();
-        let member = together.and_then(|together| together.member(tuning.rows_spread));
-        let memory = BfsMemory::take(&mut workspace.arena, &room, is_shared)?;
-        workspace.queue.fill(memory.meeting, 0)?;
-        let placed = place::place(workspace, (halves, degrees), &room, member, &tuning, budget, go_on)?;
+        workspace.arena.check_size(sizes.bytes(0), PURPOSE)?;
+        let is_shared = peer_access.is_some();
+        let member = peer_access.and_then(|peer_access| peer_access.member(tuning.rows_spread));
+        let memory = BfsMemory::take(&mut workspace.arena, &sizes, is_shared)?;
+        workspace.queue.fill(memory.barriers, 0)?;
+        let placed = device_graph::make_resident(
+            workspace,
+            (halves, degrees),
+            &sizes,
+            member,
+            &tuning,
+            budget,
+            check_cancelled,
+        )?;
         let program = if placed.is_packed {
             &PACKED
         } else if placed.parts.is_some() {
@@ -216,7 +224,7 @@ impl<'a> GpuSearch<'a> {
         };
         let kernel = workspace.kernel(program, "bfs_search")?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
-        let search = twins::BfsArguments {
+        let search = kernel_structs::BfsArguments {
             reached: memory.reached.map(DeviceSlice::address),
             parents: memory.parents.address(),
             queues: memory.queues,
@@ -226,8 +234,8 @@ impl<'a> GpuSearch<'a> {
             beta: tuning.switch.beta,
             slots: placed.slots,
             root: 0,
-            capacity: room.capacity as u32,
-            most_records: room.records,
+            capacity: sizes.capacity as u32,
+            most_records: sizes.records,
             begins: 0,
             least_unqueued: tuning.least_unqueued,
             least_shared: tuning.least_shared,
@@ -238,15 +246,15 @@ impl<'a> GpuSearch<'a> {
         tracing::debug!(blocks, on_host, bytes, tail, heads, "a graph on the GPU");
         Ok(GpuSearch {
             gpu: lease,
-            go_on,
+            check_cancelled,
             kernel,
             blocks,
             placed,
-            room,
+            sizes,
             direction,
             search,
             memory,
-            beside: None,
+            peer_gpus: None,
             clock,
         })
     }
@@ -257,20 +265,23 @@ impl<'a> GpuSearch<'a> {
         let mut records = Vec::new();
         let barrier = self.memory.state.as_bytes().part(0..BARRIER_BYTES);
         for launch in 0u64.. {
-            (self.go_on)()?;
+            (self.check_cancelled)()?;
             queue.fill(barrier, 0)?;
             if launch == 0 {
                 // Clearing parents does not count as search time, as in Graph500's reference code.
                 queue.fill(self.memory.parents, 0xff)?;
-                self.beside.as_ref().map_or(Ok(()), |beside| beside.meet(&self.gpu.workspace, self.search))?;
+                self.peer_gpus
+                    .as_ref()
+                    .map_or(Ok(()), |peer_gpus| peer_gpus.barrier(&self.gpu.workspace, self.search))?;
                 queue.mark(&self.clock[0])?;
             }
-            let search = twins::BfsArguments { root: root.0, begins: u32::from(launch == 0), ..self.search };
+            let search = kernel_structs::BfsArguments { root: root.0, begins: u32::from(launch == 0), ..self.search };
             let grid = Grid { blocks: self.blocks, threads: THREADS, shared: 0 };
             let graph = self.placed.graph;
-            // SAFETY: the arguments match the kernel's; all memory that they name belongs only to this search, and has the sizes in `room`.
+            // SAFETY: the arguments match the kernel's; all memory that they name belongs only to this search, and has
+            // the sizes in `sizes`.
             unsafe {
-                match self.beside.as_ref().map(|beside| (beside.shared(search), beside.spread)) {
+                match self.peer_gpus.as_ref().map(|peer_gpus| (peer_gpus.shared(search), peer_gpus.spread)) {
                     None => queue.launch_together(&self.kernel, grid, (graph, search))?,
                     Some((search, None)) => queue.launch_together(&self.kernel, grid, (graph, search))?,
                     Some((search, Some(spread))) => {
@@ -287,7 +298,7 @@ impl<'a> GpuSearch<'a> {
                 return Err(Error::Lost(format!("{whom} waited too long for each other")));
             }
             let done = records.len();
-            records.resize(done + state.records.min(self.room.records) as usize, LevelRecord::default());
+            records.resize(done + state.records.min(self.sizes.records) as usize, LevelRecord::default());
             queue.read(self.memory.records, &mut records[done..])?;
             if state.finished != 0 {
                 break;
@@ -327,28 +338,32 @@ impl<'a> GpuSearch<'a> {
     }
 }
 
-impl Search<[u32], BfsSearched> for GpuSearch<'_> {
+impl Search<[u32], BfsStats> for GpuSearch<'_> {
     fn repeat(&mut self, root: Vertex, _: &mut [u32]) -> Result<()> {
         self.launch_all(root).map(drop)
     }
 
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsSearched> {
-        let wanted = if self.beside.as_ref().is_none_or(|beside| beside.comm.leads()) { self.room.vertices } else { 0 };
-        if u64::from(root.0) >= self.room.vertices || parents.len() as u64 != wanted {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsStats> {
+        let wanted = if self.peer_gpus.as_ref().is_none_or(|peer_gpus| peer_gpus.comm.is_leader()) {
+            self.sizes.vertices
+        } else {
+            0
+        };
+        if u64::from(root.0) >= self.sizes.vertices || parents.len() as u64 != wanted {
             return Err(Error::internal("search on the GPU", "another graph's root or parents"));
         }
         let records = self.launch_all(root)?;
         let mut took = self.clock[0].until(&self.clock[1])?;
-        if let Some(beside) = &self.beside {
+        if let Some(peer_gpus) = &self.peer_gpus {
             failpoint::hit("bfs.ranks").map_err(|e| Error::internal("search by ranks", e))?;
-            took = beside.gather(&self.gpu.workspace, self.search, self.room.vertices, took)?;
+            took = peer_gpus.gather(&self.gpu.workspace, self.search, self.sizes.vertices, took)?;
         }
         let seconds = took.as_secs_f64();
         fetch(&mut self.gpu.workspace.uploader, self.memory.parents, 1, parents, |words, to| {
             to.copy_from_slice(words)
         })?;
         let levels = self.levels(root, records, seconds);
-        let mut searched = BfsSearched { seconds, ..BfsSearched::default() };
+        let mut searched = BfsStats { seconds, ..BfsStats::default() };
         levels.into_iter().for_each(|level| searched.note(level));
         Ok(searched)
     }

@@ -2,14 +2,14 @@
 //! exchanges the memory addresses of the GPUs and gathers the parents.
 #![allow(unsafe_code)] // kernel launches
 
+use super::kernel_structs::{BfsArguments, GpuBarriers, MOST_GPUS, PeerAddresses, SharedSearch, SpreadRows};
 use super::programs::{PEERS, SPREAD};
 use super::spread::{GpuMember, RowParts};
-use super::twins::{BfsArguments, MOST_GPUS, Meeting, PeerAddresses, SharedSearch, SpreadRows};
-use super::{GpuSearch, room};
+use super::{GpuSearch, buffer_sizes};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::gpu::{self, Grid, Kernel, PeerMemory, Workspace, slice_bytes};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::graph::direction::Direction;
 use crate::memory::{bytes_of, numbers_of};
 use std::time::Duration;
@@ -20,13 +20,13 @@ type Offsets = [u64; 6];
 
 /// Access to the GPU memory of all ranks, for GPUs that search together.
 #[derive(Clone, Copy)]
-pub struct Together<'a> {
+pub struct PeerAccess<'a> {
     pub(super) memory: PeerMemory<'a>,
     /// Whether rows are spread over the GPUs, because none has room for all.
     is_spread: bool,
 }
 
-impl Together<'_> {
+impl PeerAccess<'_> {
     /// Returns this GPU's number among the GPUs that search together, if rows are spread over them. Otherwise returns
     /// `None`. `spread` makes rows spread even if each GPU has room for all.
     pub(super) fn member(&self, spread: bool) -> Option<GpuMember> {
@@ -36,7 +36,7 @@ impl Together<'_> {
 }
 
 /// Link to the other GPUs that search with this one.
-pub(super) struct Beside<'a> {
+pub(super) struct PeerGpus<'a> {
     /// The ranks whose GPUs search.
     pub comm: &'a Comm,
     peers: PeerAddresses,
@@ -44,27 +44,27 @@ pub(super) struct Beside<'a> {
     gathered: u64,
     /// Where each GPU has its rows, if rows are spread over the GPUs.
     pub spread: Option<[SpreadRows; 2]>,
-    meet: Kernel,
+    barrier: Kernel,
     gather: Kernel,
 }
 
-impl<'a> Beside<'a> {
+impl<'a> PeerGpus<'a> {
     /// Exchanges the memory addresses of the GPUs of all ranks. If `mine` is `None` on any rank, returns `None` on all
     /// ranks. Collective: all ranks must call it.
-    pub fn join(memory: PeerMemory<'a>, mine: Option<&GpuSearch<'_>>) -> Option<Result<Beside<'a>>> {
+    pub fn join(memory: PeerMemory<'a>, mine: Option<&GpuSearch<'_>>) -> Option<Result<PeerGpus<'a>>> {
         let offsets = mine.map(|search| {
             let [even, odd] = search.search.reached;
             let [lower, upper] = search.placed.graph.halves.map(|half| half.entries);
-            let addresses = [even, odd, search.memory.meeting.address(), search.search.parents, lower, upper];
+            let addresses = [even, odd, search.memory.barriers.address(), search.search.parents, lower, upper];
             // If the first entry of a half is on another GPU, the computed address may lie before the arena.
             addresses.map(|address| address.wrapping_sub(search.gpu.workspace.arena.words().address()))
         });
         let reported = memory.comm.all_gather(offsets.as_ref().map_or(&[][..], |offsets| bytes_of(offsets)));
         let all: Option<Vec<Offsets>> = reported.iter().map(|reported| offsets_of(reported)).collect();
-        mine.zip(all).map(|(search, all)| Beside::of(memory, &all, search))
+        mine.zip(all).map(|(search, all)| PeerGpus::of(memory, &all, search))
     }
 
-    fn of(memory: PeerMemory<'a>, all: &[Offsets], mine: &GpuSearch<'_>) -> Result<Beside<'a>> {
+    fn of(memory: PeerMemory<'a>, all: &[Offsets], mine: &GpuSearch<'_>) -> Result<PeerGpus<'a>> {
         let comm = memory.comm;
         let workspace = &mine.gpu.workspace;
         let mut peers =
@@ -73,9 +73,9 @@ impl<'a> Beside<'a> {
         let mut entries = [Vec::new(), Vec::new()];
         for (rank, offsets) in all.iter().enumerate() {
             let arena = memory.span(rank, 0, 0, workspace.arena.words()).address();
-            let [even, odd, meeting, parents, lower, upper] = offsets.map(|at| arena.wrapping_add(at));
+            let [even, odd, barriers, parents, lower, upper] = offsets.map(|at| arena.wrapping_add(at));
             peers.reached[rank] = [even, odd];
-            peers.meetings[rank] = meeting;
+            peers.barriers[rank] = barriers;
             entries[0].push(lower);
             entries[1].push(upper);
             if rank == 0 {
@@ -86,7 +86,7 @@ impl<'a> Beside<'a> {
             mine.placed.parts.as_ref().map(|[lower, upper]| [lower.spread(&entries[0]), upper.spread(&entries[1])]);
         let program = if spread.is_some() { &SPREAD } else { &PEERS };
         let kernel = |name| workspace.kernel(program, name);
-        Ok(Beside { comm, peers, gathered, spread, meet: kernel("bfs_meet")?, gather: kernel("bfs_gather")? })
+        Ok(PeerGpus { comm, peers, gathered, spread, barrier: kernel("bfs_meet")?, gather: kernel("bfs_gather")? })
     }
 
     /// Returns the arguments of the kernels for several GPUs: `search`, and the addresses of the other GPUs' memory.
@@ -98,10 +98,10 @@ impl<'a> Beside<'a> {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn meet(&self, workspace: &Workspace, search: BfsArguments) -> Result<()> {
+    pub fn barrier(&self, workspace: &Workspace, search: BfsArguments) -> Result<()> {
         let grid = Grid { blocks: 1, threads: 1, shared: 0 };
         // SAFETY: the argument matches the kernel's; ranks keep the memory that it names until all have searched.
-        unsafe { workspace.queue.launch(&self.meet, grid, (self.shared(search),)) }
+        unsafe { workspace.queue.launch(&self.barrier, grid, (self.shared(search),)) }
     }
 
     /// Gathers the parents of all vertices on the GPU of rank 0. `took` is the time of the search on this GPU. Returns
@@ -119,7 +119,7 @@ impl<'a> Beside<'a> {
         let mut longest = [took.as_nanos() as u64];
         // Slower GPUs may still claim vertices of other GPUs.
         self.comm.all_max(&mut longest);
-        if !self.comm.leads() {
+        if !self.comm.is_leader() {
             let arguments = (self.shared(search), vertices as u32, self.gathered);
             let queue = &workspace.queue;
             // SAFETY: the arguments match the kernel's; rank 0 has room for all parents, and no other rank writes those of this rank's vertices.
@@ -139,13 +139,17 @@ fn offsets_of(reported: &[u8]) -> Option<Offsets> {
 /// upper half of the rows. Each rank must have its own GPU of one machine, access to the other GPUs, and room for all
 /// rows or for its part of them. Otherwise logs why the GPU of rank 0 searches alone. Collective, on ranks that have a
 /// GPU.
-pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Catalogue; 2]) -> Option<Together<'a>> {
+pub fn peer_access<'a>(
+    peers: &'a gpu::Peers,
+    workspace: &Workspace,
+    halves: [&BlockStore; 2],
+) -> Option<PeerAccess<'a>> {
     let comm = peers.comm();
     if comm.ranks() == 1 {
         return None;
     }
     let alone = |why: &str| {
-        if comm.leads() {
+        if comm.is_leader() {
             tracing::info!("the GPU of rank 0 searches alone: {why}");
         }
         None
@@ -164,23 +168,23 @@ pub fn together<'a>(peers: &'a gpu::Peers, workspace: &Workspace, halves: [&Cata
         return alone("not all ranks have all rows");
     }
     let has_room = |entries: [u64; 2]| comm.all(least_bytes(halves, entries) <= workspace.arena.bytes());
-    if has_room(halves.map(Catalogue::edges)) {
-        return Some(Together { memory, is_spread: false });
+    if has_room(halves.map(BlockStore::edges)) {
+        return Some(PeerAccess { memory, is_spread: false });
     }
     if has_room(halves.map(|half| RowParts::of(half, comm.ranks()).most())) {
-        if comm.leads() {
+        if comm.is_leader() {
             tracing::info!("rows are spread over {} GPUs: none has room for all", comm.ranks());
         }
-        return Some(Together { memory, is_spread: true });
+        return Some(PeerAccess { memory, is_spread: true });
     }
     alone("GPUs have no room for all rows together")
 }
 
 /// Returns the bytes that each GPU needs for a search by several GPUs. `entries` are the numbers of entries in its
 /// parts of the lower and of the upper half.
-fn least_bytes(halves: [&Catalogue; 2], entries: [u64; 2]) -> u64 {
+fn least_bytes(halves: [&BlockStore; 2], entries: [u64; 2]) -> u64 {
     let direction: Direction = halves[0].layout.direction();
     let vertices = halves[0].layout.rows() >> direction.shift();
     let rows: u64 = entries.into_iter().map(slice_bytes::<u32>).sum();
-    room::least_bytes(vertices, halves[0].edges(), direction) + rows + slice_bytes::<Meeting>(1)
+    buffer_sizes::least_bytes(vertices, halves[0].edges(), direction) + rows + slice_bytes::<GpuBarriers>(1)
 }

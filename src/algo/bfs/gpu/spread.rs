@@ -3,8 +3,8 @@
 //! Each GPU has consecutive whole rows of each half, with about the same number of entries. Kernels read other rows
 //! from the memory of other GPUs (`half_of` in `kernels/bfs.cuh`).
 
-use super::twins::{MOST_GPUS, SpreadRows};
-use crate::graph::catalogue::Catalogue;
+use super::kernel_structs::{MOST_GPUS, SpreadRows};
+use crate::graph::block_store::BlockStore;
 use std::ops::Range;
 
 /// This GPU's number among the GPUs that search together, and their number.
@@ -25,7 +25,7 @@ pub(super) struct RowParts {
 
 impl RowParts {
     /// Divides the rows of a half among `gpus` GPUs, in the same way on all ranks.
-    pub fn of(half: &Catalogue, gpus: usize) -> RowParts {
+    pub fn of(half: &BlockStore, gpus: usize) -> RowParts {
         let entries = half.edges();
         let (mut first, mut before) = (vec![0], vec![0]);
         let (mut block, mut passed) = (0, 0);

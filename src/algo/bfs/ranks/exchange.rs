@@ -14,7 +14,7 @@ use crate::algo::bits::is_set;
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership, misplaced};
 use crate::comm::{Comm, Round};
 use crate::error::Result;
-use crate::graph::direction::Way;
+use crate::graph::direction::EdgeDirection;
 use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
@@ -100,7 +100,7 @@ impl ClaimExchange {
     ///
     /// # Errors
     /// Errors of the exchange.
-    pub fn tell_reached(&mut self, reached: &StepReached<'_>) -> Result<(StepCounts, Vec<u32>)> {
+    pub fn send_reached(&mut self, reached: &StepReached<'_>) -> Result<(StepCounts, Vec<u32>)> {
         let own = self.ranks.ownership;
         let words = own.words();
         let StepCounts { vertices: count, edges, checked, bytes } = reached.sums;
@@ -226,15 +226,15 @@ impl ArrivingClaims<'_> {
         let CpuGraph { own, direction, degrees, .. } = self.graph;
         for (at, &claim) in claims.iter().enumerate() {
             if let Some(&ahead) = claims.get(at + PREFETCH_DISTANCE) {
-                prefetch(self.parents.cells, own.place(ahead as u32));
-                prefetch(degrees, direction.row(ahead as u32, Way::Out) as usize);
+                prefetch(self.parents.cells, own.local_index(ahead as u32));
+                prefetch(degrees, direction.row(ahead as u32, EdgeDirection::Out) as usize);
             }
             let (v, parent) = (claim as u32, (claim >> 32) as u32);
-            let place = own.place(v);
-            if let Some(list) = self.list.as_mut().filter(|_| !is_set(self.parents.arrived, place as u32)) {
+            let local_index = own.local_index(v);
+            if let Some(list) = self.list.as_mut().filter(|_| !is_set(self.parents.arrived, local_index as u32)) {
                 list.push(v);
             }
-            if self.parents.arrive(place, parent, is_set(self.reached, v)) {
+            if self.parents.apply_claim(local_index, parent, is_set(self.reached, v)) {
                 self.found.vertices += 1;
                 self.found.edges += self.graph.degree(v);
             }

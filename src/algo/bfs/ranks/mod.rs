@@ -14,7 +14,7 @@ pub(super) mod exchange;
 
 use self::exchange::ClaimExchange;
 use super::cpu::{self, CpuSearch, WalkOptions};
-use super::search::{BfsSearched, Search};
+use super::search::{BfsStats, Search};
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::{Error, Result};
@@ -54,14 +54,14 @@ impl<'a> RankedSearch<'a> {
     }
 }
 
-impl Search<[u32], BfsSearched> for RankedSearch<'_> {
-    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsSearched> {
+impl Search<[u32], BfsStats> for RankedSearch<'_> {
+    fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsStats> {
         failpoint::hit("bfs.ranks").map_err(|e| Error::internal("search by ranks", e))?;
-        self.exchange.ranks.wait_for_all()?;
+        self.exchange.ranks.barrier()?;
         self.exchange.take_exchanged();
         let started = Instant::now();
         let mut searched = self.search.search_with(root, Some(&mut self.exchange), &mut self.parents)?;
-        self.exchange.ranks.wait_for_all()?;
+        self.exchange.ranks.barrier()?;
         searched.seconds = started.elapsed().as_secs_f64();
         searched.exchanged = self.exchange.take_exchanged();
         self.exchange.ranks.gather_parents([&self.parents[..]], parents)?;

@@ -82,7 +82,15 @@ impl Cycle {
         match self {
             Cycle::Loop(id) => *id,
             Cycle::Of(vertices) => ids.of(Vertex(vertices[place as usize])),
-            Cycle::No | Cycle::Unknown => InputId(0),
+            Cycle::No | Cycle::Unknown => InputId::Number(0),
+        }
+    }
+
+    /// Returns the number that stands for the vertex at index `place` in columns of ids.
+    pub fn number(&self, place: u64, ids: &InputIds) -> u64 {
+        match self {
+            Cycle::Of(vertices) => ids.number(Vertex(vertices[place as usize])),
+            _ => ids.number_of(self.vertex(place, ids)),
         }
     }
 
@@ -96,7 +104,7 @@ impl Cycle {
 impl ReachedVertices<'_> {
     /// Returns true if the vertex with dense id `id` was reached. The vertex may have no edges except loops.
     fn has(&self, id: DenseId, graph: &Graph, ids: &InputIds) -> Result<bool> {
-        if self.all || self.own == Some(ids.of_dense(id)) {
+        if self.all || self.own.is_some_and(|own| ids.find(own) == Some(id)) {
             return Ok(true);
         }
         let order = order::map(&graph.folder, graph.info.content)?;

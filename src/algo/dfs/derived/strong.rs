@@ -59,7 +59,7 @@ impl Strong {
             if number % STRIDE == 0 {
                 signals::check()?;
             }
-            order.get(number + LOCATIONS_AHEAD).iter().for_each(|&&ahead| rows.fetch_place(ahead));
+            order.get(number + LOCATIONS_AHEAD).iter().for_each(|&&ahead| rows.prefetch_offset(ahead));
             order.get(number + ROWS_AHEAD).iter().for_each(|&&ahead| rows.fetch(ahead));
             let mut lowest = tree.pre(v);
             for &w in rows.of(v).0.into_iter().flatten().filter(|&&w| component[w as usize] == NONE) {

@@ -8,7 +8,7 @@
 use super::columns::DfsColumns;
 use super::repeats::Repeats;
 use super::wrong;
-use crate::algo::dfs::output::ArticulationFound;
+use crate::algo::dfs::output::ArticulationPoints;
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
@@ -78,10 +78,10 @@ impl BlockCheck {
     ///
     /// # Errors
     /// [`crate::Error::Validation`].
-    pub fn agree(
+    pub fn compare(
         mut self,
         tree: &DfsTree,
-        reported: &ArticulationFound,
+        reported: &ArticulationPoints,
         repeats: Option<&Repeats>,
         name: &dyn Fn(u32) -> String,
     ) -> Result<String> {

@@ -11,7 +11,7 @@ use super::columns::DfsColumns;
 use super::cycle::CycleCheck;
 use super::wrong;
 use crate::algo::dfs::fault::DfsFault;
-use crate::algo::dfs::output::{DfsOutput, StrongFound};
+use crate::algo::dfs::output::{DfsOutput, StrongComponents};
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::validate::TreeNumbers;
 use crate::error::Result;
@@ -34,15 +34,19 @@ impl ComponentCheck {
     ///
     /// # Errors
     /// [`crate::Error::Validation`] if the columns are impossible; [`crate::Error::Limit`]; read errors.
-    pub fn read(columns: &DfsColumns<'_>, tree: &DfsTree, strong: &StrongFound, budget: &Budget) -> Result<Self> {
+    pub fn read(columns: &DfsColumns<'_>, tree: &DfsTree, strong: &StrongComponents, budget: &Budget) -> Result<Self> {
         let vertices = tree.vertices() as usize;
         let mut first: Buffer<u32> = budget.zeroed(vertices, "components to verify (4 bytes a vertex)")?;
         first.fill(NONE);
-        columns.each("component", columns.own.map_or(-1, |row| columns.places.ids.id(row).0 as i64), |v, value| {
-            let reached = tree.parent(v) != NONE;
-            first[v as usize] = columns.place(value, reached).unwrap_or(NONE);
-            if reached { first[v as usize] != NONE } else { value == -1 }
-        })?;
+        columns.each(
+            "component",
+            columns.own.map_or(-1, |row| columns.places.ids.number(row) as i64),
+            |v, value| {
+                let reached = tree.parent(v) != NONE;
+                first[v as usize] = columns.place(value, reached).unwrap_or(NONE);
+                if reached { first[v as usize] != NONE } else { value == -1 }
+            },
+        )?;
         let low: Buffer<AtomicU32> = budget.zeroed(vertices, "what vertices lead to (4 bytes each)")?;
         low.iter().for_each(|low| low.store(NONE, Relaxed));
         let places = match strong.cycle_length {
@@ -76,11 +80,11 @@ impl ComponentCheck {
     ///
     /// # Errors
     /// [`crate::Error::Validation`].
-    pub fn agree(
+    pub fn compare(
         self,
         tree: &DfsTree,
         numbers: &TreeNumbers,
-        (found, strong): (&DfsOutput, &StrongFound),
+        (found, strong): (&DfsOutput, &StrongComponents),
         name: &dyn Fn(u32) -> String,
         budget: &Budget,
     ) -> Result<String> {

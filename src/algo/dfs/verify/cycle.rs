@@ -4,14 +4,15 @@
 use super::columns::DfsColumns;
 use super::wrong;
 use crate::algo::dfs::output::MOST_OF_CYCLE;
-use crate::algo::dfs::output::StrongFound;
+use crate::algo::dfs::output::StrongComponents;
 use crate::algo::dfs::record::NONE;
 use crate::algo::edges::each_edge;
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results};
 use crate::error::Result;
+use crate::graph::ids::InputId;
 use crate::memory::{Budget, Buffer};
-use crate::results::column;
+use crate::results::{RowId, column};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The cycle in the columns, and which of its edges were seen in the graph.
@@ -20,7 +21,7 @@ pub(super) struct CycleCheck {
     /// two or more vertices.
     next: Buffer<u32>,
     /// Bitmap of vertices: set if the edge from the vertex to its successor was seen.
-    met: Buffer<AtomicU32>,
+    seen: Buffer<AtomicU32>,
 }
 
 impl CycleCheck {
@@ -29,26 +30,28 @@ impl CycleCheck {
     ///
     /// # Errors
     /// [`crate::Error::Validation`] if the cycle is impossible; [`crate::Error::Limit`]; read errors.
-    pub fn read(columns: &DfsColumns<'_>, strong: &StrongFound, budget: &Budget) -> Result<CycleCheck> {
+    pub fn read(columns: &DfsColumns<'_>, strong: &StrongComponents, budget: &Budget) -> Result<CycleCheck> {
         let length = strong.cycle_length.unwrap_or(0);
         let vertices = if length > 1 { columns.places.vertices() as usize } else { 0 };
         let mut next: Buffer<u32> = budget.zeroed(vertices, "the cycle to verify (4 bytes a vertex)")?;
         next.fill(NONE);
-        let met = budget.zeroed(vertices / 32 + 1, "bits of the cycle")?;
+        let seen = budget.zeroed(vertices / 32 + 1, "bits of the cycle")?;
         let reported = strong.cycle.len() as u64;
         if reported != length.min(MOST_OF_CYCLE as u64) {
             return Err(wrong(&format!("{reported} vertices of a cycle of {length} in the report")));
         }
         let Some((_, file)) = columns.results.file("out/dfs/cycle") else {
             let missing = || Err(wrong("the file of the reported cycle is missing"));
-            return if length == 0 { Ok(CycleCheck { next, met }) } else { missing() };
+            return if length == 0 { Ok(CycleCheck { next, seen }) } else { missing() };
         };
         let path = columns.results.workdir.join(file);
         let (mut first, mut last) = (NONE, NONE);
-        for (read, value) in (0u64..).zip(column::<i64>(&path, ["place", "cycle"], length, |place| place)?) {
+        for (read, value) in (0u64..).zip(column::<i64>(&path, ["place", "cycle"], length, RowId::Number)?) {
             let value = value?;
             let named = columns.places.ids.named(value, true);
-            if named.is_none() || strong.cycle.get(read as usize).is_some_and(|reported| Some(*reported) != named) {
+            let row = |id| columns.places.ids.row_of(id);
+            let is_other = |reported: &InputId| row(*reported) != named.and_then(row);
+            if named.is_none() || strong.cycle.get(read as usize).is_some_and(is_other) {
                 return Err(wrong(&format!(
                     "vertex {value} is at position {read} (from 0) of the cycle, where the report has another"
                 )));
@@ -68,21 +71,21 @@ impl CycleCheck {
         if let Some(end) = next.get_mut(last as usize) {
             *end = first;
         }
-        Ok(CycleCheck { next, met })
+        Ok(CycleCheck { next, seen })
     }
 
     /// Marks the edge `from` → `to` as seen if it belongs to the cycle.
     #[inline]
     pub fn edge(&self, from: u32, to: u32) {
         if self.next.get(from as usize) == Some(&to) {
-            self.met[from as usize / 32].fetch_or(1 << (from % 32), Relaxed);
+            self.seen[from as usize / 32].fetch_or(1 << (from % 32), Relaxed);
         }
     }
 
     /// Returns the ends of an edge of the cycle that was not seen.
     pub fn lacks(&self) -> Option<[u32; 2]> {
-        let is_met = |v: u32| self.met[v as usize / 32].load(Relaxed) >> (v % 32) & 1 == 1;
-        let lacks = |&(v, next): &(u32, u32)| next != NONE && !is_met(v);
+        let is_seen = |v: u32| self.seen[v as usize / 32].load(Relaxed) >> (v % 32) & 1 == 1;
+        let lacks = |&(v, next): &(u32, u32)| next != NONE && !is_seen(v);
         (0..).zip(self.next.iter().copied()).find(lacks).map(|(v, next)| [v, next])
     }
 }
@@ -93,7 +96,7 @@ impl CycleCheck {
 /// # Errors
 /// [`crate::Error::Validation`] if the report differs; read errors; [`crate::Error::Stopped`].
 pub(super) fn check_loops(
-    strong: &StrongFound,
+    strong: &StrongComponents,
     edges: &EdgeSource<'_>,
     (places, results): (&Places, &Results<'_>),
     counts: &(dyn Fn(u64) -> bool + Sync),

@@ -1,9 +1,9 @@
 //! Checks the written columns against the edges of the input, which is read again.
 //!
 //! The order of vertices is computed again (`searches::places`), and columns are read in this order (`columns`). The
-//! numbers are checked against each other as in the run. Then every edge is checked, in any order (`held`): it must
-//! lead to a vertex that was reached before, or to a descendant. If it leads to a descendant that is not a child, the
-//! child above that descendant must come first in the order of neighbours, because the search took this child while
+//! numbers are checked against each other as in the run. Then every edge is checked, in any order (`tree_check`): it
+//! must lead to a vertex that was reached before, or to a descendant. If it leads to a descendant that is not a child,
+//! the child above that descendant must come first in the order of neighbours, because the search took this child while
 //! both were unreached. If the edge leads to a child, the previous child must come first. Articulation points and
 //! bridges are computed by another method (`blocks`), and strongly connected components are verified (`components`).
 
@@ -11,8 +11,8 @@ mod blocks;
 mod columns;
 mod components;
 mod cycle;
-mod held;
 mod repeats;
+mod tree_check;
 
 use super::Dfs;
 use super::fault::DfsFault;
@@ -29,8 +29,8 @@ use blocks::BlockCheck;
 use columns::DfsColumns;
 use components::ComponentCheck;
 use cycle::{CycleCheck, check_loops};
-use held::TreeCheck;
 use repeats::Repeats;
+use tree_check::TreeCheck;
 
 /// Checks the columns of a depth-first search against the edges. Returns what was checked, as a text for the report.
 ///
@@ -51,10 +51,11 @@ pub(super) fn verify(
         None => None,
         Some(source) => {
             let row = places.ids.row_of(source).ok_or_else(|| wrong("the source is not a vertex of the input"))?;
-            match columns.place(source.0 as i64, true) {
+            let number = places.ids.number(row) as i64;
+            match columns.place(number, true) {
                 None => {
                     columns.own = Some(row);
-                    return alone(&columns, source.0 as i64, found, edges);
+                    return check_isolated(&columns, number, found, edges);
                 }
                 place => place,
             }
@@ -87,13 +88,13 @@ pub(super) fn verify(
     let components = found.strong.as_ref().map(|strong| ComponentCheck::read(&columns, &tree, strong, budget));
     check.components = components.transpose()?;
     check.all(edges, &places, threads)?.map_err(as_error)?;
-    check.all_met(threads)?.map_err(as_error)?;
+    check.check_all_seen(threads)?.map_err(as_error)?;
     let mut more = String::new();
     if let (Some(blocks), Some(articulation)) = (check.blocks.take(), &found.articulation) {
-        more += &blocks.agree(&tree, articulation, check.repeats.as_ref(), &name)?;
+        more += &blocks.compare(&tree, articulation, check.repeats.as_ref(), &name)?;
     }
     if let (Some(components), Some(strong)) = (check.components.take(), &found.strong) {
-        more += &components.agree(&tree, &numbers, (found, strong), &name, budget)?;
+        more += &components.compare(&tree, &numbers, (found, strong), &name, budget)?;
         let of_rows = places.of_rows()?;
         // In a forest, a loop at a vertex without other edges counts, too.
         let counts = |row: u64| match of_rows.get(row as usize) {
@@ -114,7 +115,7 @@ fn wrong(what: &str) -> Error {
 }
 
 /// Checks the columns of a source without edges, which reaches only itself.
-fn alone(columns: &DfsColumns<'_>, source: i64, found: &DfsOutput, edges: &EdgeSource<'_>) -> Result<String> {
+fn check_isolated(columns: &DfsColumns<'_>, source: i64, found: &DfsOutput, edges: &EdgeSource<'_>) -> Result<String> {
     let mut names = vec![("parent", source), ("preorder", 0), ("postorder", 0), ("depth", 0)];
     if found.articulation.is_some() {
         names.extend([("articulation", 0), ("bridge", 0)]);

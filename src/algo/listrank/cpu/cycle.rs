@@ -4,25 +4,25 @@ use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::memory::Budget;
 
-/// Number of elements between two calls of `go_on`.
+/// Number of elements between two calls of `check_cancelled`.
 const STRIDE: u64 = 1 << 20;
 
 /// Returns the smallest element that can't be reached from `head`, and therefore is on a cycle; `None` if there is
 /// none. `list` has the successors in the format of [the module](super). One thread follows the list from `head`.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] if one bit per element does not fit the budget; errors of `go_on`.
+/// [`crate::error::Error::Limit`] if one bit per element does not fit the budget; errors of `check_cancelled`.
 pub fn off_path<I: Index>(
     list: &[I],
     head: u64,
     budget: &Budget,
-    go_on: &(dyn Fn() -> Result<()> + Sync),
+    check_cancelled: &(dyn Fn() -> Result<()> + Sync),
 ) -> Result<Option<u64>> {
     let mut reached = budget.zeroed::<u64>(list.len().div_ceil(64), "marks of elements that were reached")?;
     let (mut element, mut done) = (if list.is_empty() { I::END } else { I::of(head) }, 0_u64);
     while element != I::END {
         if done.is_multiple_of(STRIDE) {
-            go_on()?;
+            check_cancelled()?;
         }
         done += 1;
         reached[element.at() / 64] |= 1 << (element.at() % 64);

@@ -5,7 +5,7 @@
 //! have any size.
 
 use super::Context;
-use super::flight::{SublistVisitor, walk_sublists};
+use super::active_sublists::{SublistVisitor, walk_sublists};
 use super::rulers::Rulers;
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
@@ -71,7 +71,7 @@ pub fn links_bytes(links: u64, word: u64) -> u64 {
 /// Returns the sum of `head`. The weights of links that the list does not reach are undefined afterwards.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] if [`links_bytes`] do not fit the budget; errors of `go_on`.
+/// [`crate::error::Error::Limit`] if [`links_bytes`] do not fit the budget; errors of `check_cancelled`.
 pub fn rank_links<I: Index>(links: &mut [I], head: I, context: &Context<'_>) -> Result<I> {
     let len = links.len() / 2;
     let links = Links(I::shared(links));
@@ -111,14 +111,14 @@ pub fn walk_twice<I: Index, S: WeightedList<I>>(
     names: [&'static str; 2],
     context: &Context<'_>,
 ) -> Result<I> {
-    let Context { threads, budget, go_on, rounds } = *context;
+    let Context { threads, budget, check_cancelled, rounds } = *context;
     let rulers = Rulers::new(len, shift);
     let mut sublists = budget.zeroed::<I>(2 * (rulers.blocks() + 1), "the links of sublists")?;
     let measure = Measure { steps, sublists: Links(I::shared(&mut sublists)) };
-    rounds.time(names[0], len as u64, || walk_sublists(rulers, head, &measure, threads, None, go_on))?;
+    rounds.time(names[0], len as u64, || walk_sublists(rulers, head, &measure, threads, None, check_cancelled))?;
     let total = rank_links(&mut sublists, I::of(rulers.sublist(head) as u64), context)?;
     let write = Write { steps, sublists: Links(I::shared(&mut sublists)) };
-    rounds.time(names[1], len as u64, || walk_sublists(rulers, head, &write, threads, None, go_on))?;
+    rounds.time(names[1], len as u64, || walk_sublists(rulers, head, &write, threads, None, check_cancelled))?;
     Ok(total)
 }
 

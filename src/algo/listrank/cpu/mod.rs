@@ -13,8 +13,8 @@
 //! it. Otherwise the engine returns false, and the contents of `list` are undefined; [`off_path`] finds an element on a
 //! cycle in a fresh copy of the list. For an empty list `head` is ignored.
 
+mod active_sublists;
 mod cycle;
-mod flight;
 mod links;
 mod rulers;
 pub mod ruling_set;
@@ -40,7 +40,7 @@ pub struct Context<'a> {
     /// Memory budget.
     pub budget: &'a Budget,
     /// Cancellation check that all threads call from time to time. An error ends the ranking.
-    pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
+    pub check_cancelled: &'a (dyn Fn() -> Result<()> + Sync),
     /// Record of the steps of the ranking with their times, for the report.
     pub rounds: &'a Rounds,
 }

@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Context;
-use super::flight::{SublistVisitor, walk_sublists};
+use super::active_sublists::{SublistVisitor, walk_sublists};
 use super::links::{Links, WeightedList, links_bytes, rank_links, walk_twice};
 use super::rulers::Rulers;
 use crate::algo::listrank::index::Index;
@@ -42,7 +42,7 @@ pub fn bytes(n: u64, word: u64) -> u64 {
 /// using CUDA", IPDPS 2010.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] if the sublists ([`bytes`]) do not fit the budget; errors of `go_on`.
+/// [`crate::error::Error::Limit`] if the sublists ([`bytes`]) do not fit the budget; errors of `check_cancelled`.
 pub fn ruling_set<I: Index>(list: &mut [I], head: u64, context: &Context<'_>) -> Result<bool> {
     rank_spaced(list, head, SHIFT.min(I::BITS - 1), context)
 }
@@ -123,12 +123,12 @@ impl<'a, I: Index> SublistWalk<'a, I> {
     /// Walks the sublists that no other process has taken. The walk is complete once all processes have returned.
     ///
     /// # Errors
-    /// Errors of `go_on`.
+    /// Errors of `check_cancelled`.
     pub fn run(&self, head: I, context: &Context<'_>) -> Result<()> {
         let WalkMemory { list, links, taken, fresh } = self.memory;
         let first_fresh = self.rulers.blocks() + 1;
         let visit = Pack::<I> { list, links: Links(links), first_fresh, fresh, shift: self.shift };
-        walk_sublists(self.rulers, head, &visit, context.threads, Some(taken), context.go_on)
+        walk_sublists(self.rulers, head, &visit, context.threads, Some(taken), context.check_cancelled)
     }
 
     /// Returns the number of sublists after the walk.
@@ -140,7 +140,7 @@ impl<'a, I: Index> SublistWalk<'a, I> {
     /// private memory. Returns false if the list has a cycle; the cells of the list are undefined then.
     ///
     /// # Errors
-    /// [`crate::error::Error::Limit`]; errors of `go_on`.
+    /// [`crate::error::Error::Limit`]; errors of `check_cancelled`.
     pub fn finish(&self, head: I, part: Range<usize>, context: &Context<'_>) -> Result<bool> {
         let WalkMemory { list, links, .. } = self.memory;
         let mut own = context.budget.zeroed::<I>(2 * self.used(), "the links of sublists")?;
@@ -172,7 +172,7 @@ fn unpack<I: Index>(cells: &[I::Cell], first: &[I], shift: u32, context: &Contex
     let parts = Parts::new(cells.len(), PART);
     let finish = |_| {
         parts.each(|part| {
-            (context.go_on)()?;
+            (context.check_cancelled)()?;
             for cell in &cells[part] {
                 let code = I::get(cell).wide();
                 let rank = first[(code >> shift) as usize].wide() - (code & offset);

@@ -4,14 +4,14 @@ use super::Context;
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
 
-/// Number of elements between two calls of `go_on`.
+/// Number of elements between two calls of `check_cancelled`.
 const STRIDE: u64 = 1 << 20;
 
 /// Ranks a list with one thread, even if `context` allows more. The thread follows the list from `head`, writes ranks
 /// into a second array and copies them back. [The module](super) describes the contract.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] if the second array does not fit the budget; errors of `go_on`.
+/// [`crate::error::Error::Limit`] if the second array does not fit the budget; errors of `check_cancelled`.
 pub fn serial<I: Index>(list: &mut [I], head: u64, context: &Context<'_>) -> Result<bool> {
     let n = list.len() as u64;
     let mut ranks = context.budget.zeroed::<I>(list.len(), "the ranks of the list")?;
@@ -19,7 +19,7 @@ pub fn serial<I: Index>(list: &mut [I], head: u64, context: &Context<'_>) -> Res
         let (mut element, mut done) = (if n == 0 { I::END } else { I::of(head) }, 0);
         while element != I::END {
             if done % STRIDE == 0 {
-                (context.go_on)()?;
+                (context.check_cancelled)()?;
             }
             done += 1;
             ranks[element.at()] = I::of(n - done);

@@ -16,9 +16,13 @@ fn on() -> Result<()> {
     Ok(())
 }
 
-fn context<'a>(threads: usize, budget: &'a Budget, go_on: &'a (dyn Fn() -> Result<()> + Sync)) -> Context<'a> {
+fn context<'a>(
+    threads: usize,
+    budget: &'a Budget,
+    check_cancelled: &'a (dyn Fn() -> Result<()> + Sync),
+) -> Context<'a> {
     static ROUNDS: LazyLock<Rounds> = LazyLock::new(Rounds::default);
-    Context { threads, budget, go_on, rounds: &ROUNDS }
+    Context { threads, budget, check_cancelled, rounds: &ROUNDS }
 }
 
 /// Builds a list on the elements `places`. It visits the first `path` of them in order. The others form cycles with the
@@ -166,7 +170,7 @@ fn links_of_any_weight() {
     assert_eq!(total, sum);
 }
 
-/// An engine ends as soon as `go_on` returns an error.
+/// An engine ends as soon as `check_cancelled` returns an error.
 #[test]
 fn engines_stop_on_request() {
     let (list, head) = list_of::<u32>(&shuffled(200_000, 7), 200_000, &[]);

@@ -5,7 +5,7 @@ use crate::algo::listrank::index::Index;
 use crate::algo::team::team;
 use crate::error::Result;
 
-/// Number of elements that a thread processes between two calls of `go_on`.
+/// Number of elements that a thread processes between two calls of `check_cancelled`.
 const STRIDE: usize = 1 << 16;
 
 /// Ranks a list by pointer jumping. In every round each element adds to its distance the distance of the element it
@@ -16,7 +16,7 @@ const STRIDE: usize = 1 << 16;
 /// J. C. Wyllie, "The complexity of parallel computations", Cornell University, 1979.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] if four times the list does not fit the budget; errors of `go_on`.
+/// [`crate::error::Error::Limit`] if four times the list does not fit the budget; errors of `check_cancelled`.
 pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Result<bool> {
     let n = list.len();
     // Pairs of an element's target and the steps to it, so that both share a cache line.
@@ -42,13 +42,13 @@ pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Re
 
 /// Runs one round of pointer jumping, which reads the pairs in `from` and writes the pairs in `to`.
 fn jump<I: Index>(from: &[I], to: &mut [I], context: &Context<'_>) -> Result<()> {
-    let Context { threads, go_on, .. } = *context;
+    let Context { threads, check_cancelled, .. } = *context;
     let share = (from.len() / 2).div_ceil(threads.max(1)).max(1) * 2;
     let len = from.len();
     let to = I::shared(to);
     team(threads, &|number| {
         for first in (number * share..len.min((number + 1) * share)).step_by(2 * STRIDE) {
-            go_on()?;
+            check_cancelled()?;
             for at in (first..len.min((number + 1) * share).min(first + 2 * STRIDE)).step_by(2) {
                 let (next, steps) = match from[at] {
                     end if end == I::END => (end, from[at + 1]),

@@ -11,7 +11,7 @@ use crate::algo::listrank::index::Index;
 use crate::algo::team::{gathered, team};
 use crate::error::Result;
 use crate::memory::Buffer;
-use crate::store::placed::Placed;
+use crate::store::disk_array::DiskArray;
 
 /// Arrays for the elements of one bin. All bins use them, one after the other.
 pub struct BinArrays<I> {
@@ -54,7 +54,7 @@ impl<I: Index> BinArrays<I> {
     /// Reads the links of a bin. Returns false if two links lead to the same element.
     ///
     /// # Errors
-    /// Read errors, and errors of `go_on`.
+    /// Read errors, and errors of `check_cancelled`.
     pub fn load(&mut self, bin: u64, state: &RankingState, work: &Contraction<'_>) -> Result<bool> {
         (self.first, self.len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
         let ranges = self.ranges(work);
@@ -139,7 +139,7 @@ fn read_links<I: Index, const N: usize>(
     if bytes == 0 {
         return Ok(());
     }
-    let file = Placed::open(path(work.folder, name, bin), bytes)?;
+    let file = DiskArray::open(path(work.folder, name, bin), bytes)?;
     read_all(&file, bytes as usize / size_of::<I>(), work.piece::<I>(N), work, &|_, numbers: &[I]| {
         each(numbers.as_chunks::<N>().0);
         Ok(())

@@ -3,13 +3,13 @@
 
 use super::bin::{BinArrays, inner, none};
 use super::contraction::Contraction;
-use super::files::{Appended, BinBuffers, path, write_all};
+use super::files::{BinBuffers, BinFiles, path, write_all};
 use super::state::{RankingState, StateJournal};
 use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, gathered, team};
 use crate::error::Result;
-use crate::store::placed::Placed;
+use crate::store::disk_array::DiskArray;
 
 /// Number of elements that a thread takes at a time.
 const PART: usize = 1 << 14;
@@ -18,7 +18,7 @@ const PART: usize = 1 << 14;
 /// elements have the same successor.
 ///
 /// # Errors
-/// Errors of reading, of writing and of `go_on`; [`crate::error::Error::Limit`].
+/// Errors of reading, of writing and of `check_cancelled`; [`crate::error::Error::Limit`].
 pub fn eliminate<I: Index>(
     bin: u64,
     arrays: &mut BinArrays<I>,
@@ -29,7 +29,7 @@ pub fn eliminate<I: Index>(
         return Ok(Some(None));
     }
     let chains = number_exits(bin, arrays, work)?;
-    let weighted = Appended::create(work.folder, "weighted", &kept.now.weighted[..bin as usize])?;
+    let weighted = BinFiles::create(work.folder, "weighted", &kept.now.weighted[..bin as usize])?;
     let walked = walk(arrays, &weighted, work)?;
     let mut state = kept.now.clone();
     if !advance_beginning(&walked, arrays, &mut state, work) {
@@ -40,13 +40,13 @@ pub fn eliminate<I: Index>(
         return Ok(Some(Some(ListFault::Cycle { element: Some(arrays.first + element as u64) })));
     }
     let numbers = chains.iter().sum::<u64>() as usize;
-    let cells = Placed::create(path(work.folder, "chains", bin), 0)?;
+    let cells = DiskArray::create(path(work.folder, "chains", bin), 0)?;
     write_all(&cells, &arrays.cells[..2 * arrays.len], work)?;
-    let requests = Placed::create(path(work.folder, "requests", bin), 0)?;
+    let requests = DiskArray::create(path(work.folder, "requests", bin), 0)?;
     write_all(&requests, &arrays.exits[..numbers], work)?;
     // The answer for the chain that ends the list is never written, so it stays zero.
-    let answers = Placed::create(path(work.folder, "answers", bin), (numbers * size_of::<I>()) as u64)?;
-    [&cells, &requests, &answers].into_iter().try_for_each(Placed::sync)?;
+    let answers = DiskArray::create(path(work.folder, "answers", bin), (numbers * size_of::<I>()) as u64)?;
+    [&cells, &requests, &answers].into_iter().try_for_each(DiskArray::sync)?;
     weighted.sync(work)?;
     kept.note_eliminated(bin, &state, &weighted.ends(), &chains)?;
     kept.tidy(work.folder, &work.sizes)?;
@@ -101,7 +101,7 @@ fn number_exits<I: Index>(bin: u64, arrays: &mut BinArrays<I>, work: &Contractio
 
 /// Result of walking the chains of a bin.
 #[derive(Default)]
-struct Walked {
+struct ChainWalkResult {
     elements: usize,
     /// Elements without a predecessor, each with the element after its chain and the steps to it. Each thread keeps at
     /// most two.
@@ -111,15 +111,15 @@ struct Walked {
 /// Walks all chains of a bin. The cell of each element gets the bin's length plus the number of its chain, and the
 /// steps from the element to the end of the chain. A link that leads to a chain is replaced by a link to the element
 /// after it.
-fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &Appended, work: &Contraction<'_>) -> Result<Walked> {
+fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &BinFiles, work: &Contraction<'_>) -> Result<ChainWalkResult> {
     let (first, len) = (arrays.first, arrays.len);
     let (cells, entries, exits) = (I::shared(&mut arrays.cells), &arrays.entries, &arrays.exits);
     let parts = Parts::new(len, PART);
     let walked = gathered(work.threads, &|_| {
         let mut lines = BinBuffers::<I>::new(weighted, 3, work)?;
-        let mut walked = Walked::default();
+        let mut walked = ChainWalkResult::default();
         parts.each(|part| {
-            (work.go_on)()?;
+            (work.check_cancelled)()?;
             for start in part {
                 let (before, steps) = (entries[2 * start], entries[2 * start + 1]);
                 if before == inner() {
@@ -142,7 +142,7 @@ fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &Appended, work: &Contrac
         lines.finish()?;
         Ok(walked)
     })?;
-    Ok(Walked {
+    Ok(ChainWalkResult {
         elements: walked.iter().map(|walked| walked.elements).sum(),
         beginnings: walked.into_iter().flat_map(|walked| walked.beginnings).collect(),
     })
@@ -178,7 +178,7 @@ fn walk_chain<I: Index>(cells: &[I::Cell], len: usize, start: usize, walked: &mu
 /// Moves the recorded beginning of the list to the element after the chain that begins there. Returns false if any
 /// other element has no predecessor. In that case two elements have the same successor.
 fn advance_beginning<I: Index>(
-    walked: &Walked,
+    walked: &ChainWalkResult,
     arrays: &BinArrays<I>,
     state: &mut RankingState,
     work: &Contraction<'_>,

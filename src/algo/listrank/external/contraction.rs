@@ -29,7 +29,7 @@ pub struct Contraction<'a> {
     pub budget: &'a Budget,
     /// Cancellation check that all threads call from time to time. An error ends the ranking; the same call resumes it
     /// later.
-    pub go_on: &'a (dyn Fn() -> Result<()> + Sync),
+    pub check_cancelled: &'a (dyn Fn() -> Result<()> + Sync),
     /// Callback that receives the number of bytes read or written since its last call, about
     /// [`volume`](super::volume) in total.
     pub moved: &'a (dyn Fn(u64) + Sync),

@@ -8,7 +8,7 @@ use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::memory::{Buffer, bytes_of, bytes_of_mut};
-use crate::store::placed::Placed;
+use crate::store::disk_array::DiskArray;
 
 /// Names of the files of a bin. The number of the bin follows the name.
 pub const NAMES: [&str; 6] = ["unit", "weighted", "chains", "requests", "answers", "ranks"];
@@ -21,8 +21,8 @@ pub fn path(folder: &Path, name: &str, bin: u64) -> PathBuf {
 /// Writes numbers to a file, starting at byte `at`.
 ///
 /// # Errors
-/// Errors of [`Placed::write`].
-pub fn write<I: Index>(file: &Placed, numbers: &[I], at: u64, work: &Contraction<'_>) -> Result<()> {
+/// Errors of [`DiskArray::write`].
+pub fn write<I: Index>(file: &DiskArray, numbers: &[I], at: u64, work: &Contraction<'_>) -> Result<()> {
     file.write(bytes_of(numbers), at)?;
     work.wrote(size_of_val(numbers) as u64);
     Ok(())
@@ -31,8 +31,8 @@ pub fn write<I: Index>(file: &Placed, numbers: &[I], at: u64, work: &Contraction
 /// Reads numbers from a file, starting at byte `at`.
 ///
 /// # Errors
-/// Errors of [`Placed::read`].
-pub fn read<I: Index>(file: &Placed, numbers: &mut [I], at: u64, work: &Contraction<'_>) -> Result<()> {
+/// Errors of [`DiskArray::read`].
+pub fn read<I: Index>(file: &DiskArray, numbers: &mut [I], at: u64, work: &Contraction<'_>) -> Result<()> {
     file.read(bytes_of_mut(numbers), at)?;
     work.read(size_of_val(numbers) as u64);
     Ok(())
@@ -41,12 +41,12 @@ pub fn read<I: Index>(file: &Placed, numbers: &mut [I], at: u64, work: &Contract
 /// Writes numbers at the beginning of a file with all threads.
 ///
 /// # Errors
-/// Errors of [`Placed::write`] and of `go_on`.
-pub fn write_all<I: Index>(file: &Placed, numbers: &[I], work: &Contraction<'_>) -> Result<()> {
+/// Errors of [`DiskArray::write`] and of `check_cancelled`.
+pub fn write_all<I: Index>(file: &DiskArray, numbers: &[I], work: &Contraction<'_>) -> Result<()> {
     let parts = Parts::new(numbers.len(), work.piece::<I>(1));
     team(work.threads, &|_| {
         parts.each(|part| {
-            (work.go_on)()?;
+            (work.check_cancelled)()?;
             write(file, &numbers[part.clone()], (part.start * size_of::<I>()) as u64, work)
         })
     })
@@ -56,9 +56,9 @@ pub fn write_all<I: Index>(file: &Placed, numbers: &[I], work: &Contraction<'_>)
 /// the index of each part's first number, and with the part.
 ///
 /// # Errors
-/// Errors of [`Placed::read`], of `go_on` and of `each`; [`crate::error::Error::Limit`].
+/// Errors of [`DiskArray::read`], of `check_cancelled` and of `each`; [`crate::error::Error::Limit`].
 pub fn read_all<I: Index>(
-    file: &Placed,
+    file: &DiskArray,
     numbers: usize,
     piece: usize,
     work: &Contraction<'_>,
@@ -68,7 +68,7 @@ pub fn read_all<I: Index>(
     team(work.threads, &|_| {
         let mut memory = work.budget.zeroed::<I>(piece, "a piece of a file")?;
         parts.each(|part| {
-            (work.go_on)()?;
+            (work.check_cancelled)()?;
             let read_now = &mut memory[..part.len()];
             read(file, read_now, (part.start * size_of::<I>()) as u64, work)?;
             each(part.start, read_now)
@@ -77,21 +77,21 @@ pub fn read_all<I: Index>(
 }
 
 /// One file per bin, to which threads append.
-pub struct Appended {
-    files: Vec<Placed>,
+pub struct BinFiles {
+    files: Vec<DiskArray>,
     ends: Vec<AtomicU64>,
 }
 
-impl Appended {
+impl BinFiles {
     /// Opens or creates one file for each of `ends`. These are the lengths in bytes that the journal records; bytes
     /// after that length are removed.
     ///
     /// # Errors
-    /// Errors of [`Placed::create`].
-    pub fn create(folder: &Path, name: &str, ends: &[u64]) -> Result<Appended> {
-        let made = (0..).zip(ends).map(|(bin, &bytes)| Placed::create(path(folder, name, bin), bytes));
-        Ok(Appended {
-            files: made.collect::<Result<_>>()?,
+    /// Errors of [`DiskArray::create`].
+    pub fn create(folder: &Path, name: &str, ends: &[u64]) -> Result<BinFiles> {
+        let created = (0..).zip(ends).map(|(bin, &bytes)| DiskArray::create(path(folder, name, bin), bytes));
+        Ok(BinFiles {
+            files: created.collect::<Result<_>>()?,
             ends: ends.iter().map(|&end| AtomicU64::new(end)).collect(),
         })
     }
@@ -104,17 +104,17 @@ impl Appended {
     /// Makes everything written so far durable, with all threads.
     ///
     /// # Errors
-    /// Errors of [`Placed::sync`].
+    /// Errors of [`DiskArray::sync`].
     pub fn sync(&self, work: &Contraction<'_>) -> Result<()> {
-        let written: Vec<&Placed> = self.files.iter().filter(|file| file.is_written()).collect();
+        let written: Vec<&DiskArray> = self.files.iter().filter(|file| file.is_written()).collect();
         let parts = Parts::new(written.len(), 1);
         team(work.threads, &|_| parts.each(|part| written[part].iter().try_for_each(|file| file.sync())))
     }
 }
 
-/// The buffers of one thread for all files of an [`Appended`].
+/// The buffers of one thread for all files of a [`BinFiles`].
 pub struct BinBuffers<'a, I> {
-    to: &'a Appended,
+    to: &'a BinFiles,
     work: &'a Contraction<'a>,
     memory: Buffer<I>,
     /// Capacity of each buffer, and how much of it is in use, in numbers.
@@ -127,7 +127,7 @@ impl<'a, I: Index> BinBuffers<'a, I> {
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`].
-    pub fn new(to: &'a Appended, record: usize, work: &'a Contraction<'a>) -> Result<Self> {
+    pub fn new(to: &'a BinFiles, record: usize, work: &'a Contraction<'a>) -> Result<Self> {
         let each = (work.sizes.buffer as usize / size_of::<I>() / record).max(1) * record;
         let memory = work.budget.zeroed::<I>(each * to.files.len(), "buffers of bins")?;
         Ok(BinBuffers { to, work, memory, each, used: vec![0; to.files.len()] })
@@ -136,7 +136,7 @@ impl<'a, I: Index> BinBuffers<'a, I> {
     /// Appends a record to the file of a bin.
     ///
     /// # Errors
-    /// Errors of [`Placed::write`].
+    /// Errors of [`DiskArray::write`].
     #[inline(always)]
     pub fn push<const N: usize>(&mut self, bin: u64, record: [I; N]) -> Result<()> {
         let bin = bin as usize;
@@ -156,7 +156,7 @@ impl<'a, I: Index> BinBuffers<'a, I> {
     /// Writes the remaining records in all buffers to the files.
     ///
     /// # Errors
-    /// Errors of [`Placed::write`].
+    /// Errors of [`DiskArray::write`].
     pub fn finish(&mut self) -> Result<()> {
         (0..self.used.len()).try_for_each(|bin| if self.used[bin] > 0 { self.flush(bin) } else { Ok(()) })
     }

@@ -46,7 +46,7 @@ pub type OrderedSink<'a, I> = dyn FnMut(u64, &[I]) -> Result<()> + 'a;
 
 /// Result of a completed ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Contracted {
+pub struct ContractionResult {
     /// The first element; `None` for an empty list.
     pub head: Option<u64>,
     /// Bytes read from the ranking's own files in this run.
@@ -65,13 +65,13 @@ pub struct Contracted {
 /// caller removes the files.
 ///
 /// # Errors
-/// Errors of the scan and of `go_on`; [`crate::error::Error::Limit`], [`crate::error::Error::DiskFull`],
+/// Errors of the scan and of `check_cancelled`; [`crate::error::Error::Limit`], [`crate::error::Error::DiskFull`],
 /// [`crate::error::Error::Io`]. [`crate::error::Error::Corrupt`] if a file was lost, or if the list is wrong and an
 /// earlier run left files, which may be damaged. Without such files a wrong list is not an error but a [`ListFault`].
 pub fn rank<I: Index>(
     scan: ListScan<'_>,
     work: &Contraction<'_>,
-) -> Result<std::result::Result<Contracted, ListFault>> {
+) -> Result<std::result::Result<ContractionResult, ListFault>> {
     let Contraction { folder, key, sizes, .. } = *work;
     let mut kept = StateJournal::open(folder, key, &sizes, size_of::<I>() as u64)?;
     if sizes.shares.length > 0
@@ -88,13 +88,13 @@ pub fn rank<I: Index>(
     }
     let [bytes_read, bytes_written] = work.bytes.each_ref().map(|bytes| bytes.load(Ordering::Relaxed));
     let head = kept.now.head;
-    Ok(Ok(Contracted { head, bytes_read, bytes_written, resumed_rounds: kept.found }))
+    Ok(Ok(ContractionResult { head, bytes_read, bytes_written, resumed_rounds: kept.found }))
 }
 
 /// Passes the ranks that [`rank`] left in files to `sink`.
 ///
 /// # Errors
-/// Errors of `sink` and of `go_on`; [`crate::error::Error::Limit`], [`crate::error::Error::Io`];
+/// Errors of `sink` and of `check_cancelled`; [`crate::error::Error::Limit`], [`crate::error::Error::Io`];
 /// [`crate::error::Error::Corrupt`] if a file was lost.
 pub fn hand_over<I: Index>(work: &Contraction<'_>, sink: &mut OrderedSink<'_, I>) -> Result<()> {
     let sizes = &work.sizes;

@@ -11,13 +11,13 @@ use crate::algo::listrank::index::Index;
 use crate::algo::listrank::rounds::Rounds;
 use crate::algo::team::{Parts, team};
 use crate::error::{At, Error, Result};
-use crate::store::placed::Placed;
+use crate::store::disk_array::DiskArray;
 
 /// Ranks the elements of bin 0 after all other bins were eliminated. Returns the fault of the list, if it has one, like
 /// [`eliminate`](super::chains::eliminate).
 ///
 /// # Errors
-/// Errors of reading, of writing and of `go_on`; [`crate::error::Error::Limit`].
+/// Errors of reading, of writing and of `check_cancelled`; [`crate::error::Error::Limit`].
 pub fn rank_first<I: Index>(
     arrays: &mut BinArrays<I>,
     kept: &mut StateJournal,
@@ -37,7 +37,12 @@ pub fn rank_first<I: Index>(
     // Bin 0 has no chains, so their memory is used for its sublists.
     arrays.exits = work.budget.zeroed(0, "no chains")?;
     let links = &mut arrays.cells[..2 * arrays.len];
-    let context = Context { threads: work.threads, budget: work.budget, go_on: work.go_on, rounds: &Rounds::default() };
+    let context = Context {
+        threads: work.threads,
+        budget: work.budget,
+        check_cancelled: work.check_cancelled,
+        rounds: &Rounds::default(),
+    };
     let total = rank_links(links, I::of(begin), &context)?;
     arrays.exits = work.budget.zeroed(work.sizes.shares.size as usize, "the chains of a bin")?;
     if kept.now.before + total.wide() != work.sizes.shares.length - 1 {
@@ -74,8 +79,8 @@ pub fn rank_next<I: Index>(
     (arrays.first, arrays.len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
     let (len, word) = (arrays.len, size_of::<I>() as u64);
     let numbers = kept.now.chains[bin as usize].iter().sum::<u64>() as usize;
-    let answers = Placed::open(path(work.folder, "answers", bin), numbers as u64 * word)?;
-    let chains = Placed::open(path(work.folder, "chains", bin), 2 * len as u64 * word)?;
+    let answers = DiskArray::open(path(work.folder, "answers", bin), numbers as u64 * word)?;
+    let chains = DiskArray::open(path(work.folder, "chains", bin), 2 * len as u64 * word)?;
     let (chain_ranks, ranks) = (I::shared(&mut arrays.exits), I::shared(&mut arrays.entries));
     let piece = work.piece::<I>(2);
     read_all(&answers, numbers, piece, work, &|at, read: &[I]| {
@@ -102,13 +107,13 @@ fn damaged(work: &Contraction<'_>, name: &str, bin: u64) -> Error {
 /// Reads the ranks in the file of a bin and passes them to `sink`.
 ///
 /// # Errors
-/// Read errors, and errors of `go_on` and of `sink`; [`crate::error::Error::Limit`].
+/// Read errors, and errors of `check_cancelled` and of `sink`; [`crate::error::Error::Limit`].
 pub fn read_back<I: Index>(bin: u64, work: &Contraction<'_>, sink: &mut OrderedSink<'_, I>) -> Result<()> {
     let (first, len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
-    let file = Placed::open(path(work.folder, "ranks", bin), (len * size_of::<I>()) as u64)?;
+    let file = DiskArray::open(path(work.folder, "ranks", bin), (len * size_of::<I>()) as u64)?;
     let mut piece = work.budget.zeroed::<I>(work.piece::<I>(1), "a piece of a file")?;
     for at in (0..len).step_by(piece.len()) {
-        (work.go_on)()?;
+        (work.check_cancelled)()?;
         let count = piece.len().min(len - at);
         let numbers = &mut piece[..count];
         read(&file, numbers, (at * size_of::<I>()) as u64, work)?;
@@ -127,7 +132,7 @@ fn finish<I: Index>(
 ) -> Result<()> {
     let ranks = &arrays.entries[..arrays.len];
     answer(bin, ranks, arrays.first, kept, work)?;
-    let file = Placed::create(path(work.folder, "ranks", bin), size_of_val(ranks) as u64)?;
+    let file = DiskArray::create(path(work.folder, "ranks", bin), size_of_val(ranks) as u64)?;
     write_all(&file, ranks, work)?;
     file.sync()?;
     kept.note_ranked(bin, head)?;
@@ -150,16 +155,16 @@ fn answer<I: Index>(bin: u64, ranks: &[I], first: u64, kept: &StateJournal, work
         let mut numbers = work.budget.zeroed::<I>(piece, "a piece of requests")?;
         parts.each(|part| {
             for &(asking, at, count) in &pieces[part] {
-                (work.go_on)()?;
+                (work.check_cancelled)()?;
                 let numbers = &mut numbers[..count];
                 let bytes = (at + count as u64) * word;
-                let requests = Placed::open(path(work.folder, "requests", asking), bytes)?;
+                let requests = DiskArray::open(path(work.folder, "requests", asking), bytes)?;
                 read(&requests, numbers, at * word, work)?;
                 for number in &mut *numbers {
                     let rank = number.wide().checked_sub(first).and_then(|at| ranks.get(at as usize));
                     *number = *rank.ok_or_else(|| damaged(work, "requests", asking))?;
                 }
-                let answers = Placed::open(path(work.folder, "answers", asking), bytes)?;
+                let answers = DiskArray::open(path(work.folder, "answers", asking), bytes)?;
                 write(&answers, numbers, at * word, work)?;
             }
             Ok(())
@@ -171,7 +176,7 @@ fn answer<I: Index>(bin: u64, ranks: &[I], first: u64, kept: &StateJournal, work
         parts.each(|part| {
             pieces[part]
                 .iter()
-                .try_for_each(|&(asking, ..)| Placed::open(path(work.folder, "answers", asking), 0)?.sync())
+                .try_for_each(|&(asking, ..)| DiskArray::open(path(work.folder, "answers", asking), 0)?.sync())
         })
     })
 }

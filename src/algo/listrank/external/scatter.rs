@@ -5,27 +5,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 
 use super::contraction::{Contraction, ListScan};
-use super::files::{Appended, BinBuffers};
+use super::files::{BinBuffers, BinFiles};
 use super::state::StateJournal;
 use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::error::{Error, Result};
 
-/// Number of elements between two calls of `go_on`.
+/// Number of elements between two calls of `check_cancelled`.
 const STRIDE: usize = 1 << 16;
 
 /// Writes the links of the input to the files of bins. Returns a fault if not exactly one element has no successor.
 ///
 /// # Errors
-/// Errors of the scan, of writing and of `go_on`; [`Error::Limit`].
+/// Errors of the scan, of writing and of `check_cancelled`; [`Error::Limit`].
 pub fn scatter<I: Index>(
     scan: ListScan<'_>,
     kept: &mut StateJournal,
     work: &Contraction<'_>,
 ) -> Result<Option<ListFault>> {
     let sizes = &work.sizes;
-    let unit = Appended::create(work.folder, "unit", &vec![0; sizes.bins as usize])?;
-    let weighted = Appended::create(work.folder, "weighted", &vec![0; sizes.bins as usize])?;
+    let unit = BinFiles::create(work.folder, "unit", &vec![0; sizes.bins as usize])?;
+    let weighted = BinFiles::create(work.folder, "weighted", &vec![0; sizes.bins as usize])?;
     let sets = (0..work.threads.max(1)).map(|_| BinBuffers::<I>::new(&unit, 2, work)).collect::<Result<Vec<_>>>()?;
     let (sets, returned) = (Mutex::new(sets), Condvar::new());
     let (elements, ends) = (AtomicU64::new(0), Mutex::new(Vec::new()));
@@ -81,7 +81,7 @@ fn add<I: Index>(
     work: &Contraction<'_>,
 ) -> Result<()> {
     for (start, part) in (first..).step_by(STRIDE).zip(successors.chunks(STRIDE)) {
-        (work.go_on)()?;
+        (work.check_cancelled)()?;
         for (element, &successor) in (start..).zip(part) {
             if successor >= 0 {
                 let successor = successor as u64;
@@ -110,7 +110,7 @@ pub fn find_shared(scan: ListScan<'_>, work: &Contraction<'_>) -> Result<ListFau
         let marks = work.budget.zeroed::<AtomicU64>(window as usize / 64, "marks of successors")?;
         let smallest = AtomicU64::new(u64::MAX);
         scan(&|_, successors| {
-            (work.go_on)()?;
+            (work.check_cancelled)()?;
             for &successor in successors {
                 let place = (successor as u64).wrapping_sub(start);
                 if successor >= 0 && place < window {

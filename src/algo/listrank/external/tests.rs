@@ -10,7 +10,7 @@ use crate::algo::listrank::cpu::tests::shuffled;
 use crate::algo::listrank::rounds::Rounds;
 use crate::error::Error;
 use crate::memory::Budget;
-use crate::store::placed::Placed;
+use crate::store::disk_array::DiskArray;
 
 /// Returns the successors (-1 at the end) of a list that visits `places` in order.
 fn list_of(places: &[usize]) -> Vec<i64> {
@@ -30,9 +30,9 @@ fn attempt<I: Index>(
     list: &[i64],
     sizes: BinSizes,
     folder: &Path,
-    go_on: &(dyn Fn() -> Result<()> + Sync),
+    check_cancelled: &(dyn Fn() -> Result<()> + Sync),
     ranks: &mut [u64],
-) -> Result<std::result::Result<Contracted, ListFault>> {
+) -> Result<std::result::Result<ContractionResult, ListFault>> {
     let scan = |take: &(dyn Fn(u64, &[i64]) -> Result<()> + Sync)| {
         let pieces: Vec<(u64, &[i64])> = (0..).step_by(7).zip(list.chunks(7)).collect();
         crate::algo::team::team(3, &|t| {
@@ -43,8 +43,17 @@ fn attempt<I: Index>(
     let threads = sizes.threads as usize;
     let rounds = Rounds::default();
     let bytes = Default::default();
-    let work =
-        Contraction { sizes, folder, key: 5, threads, budget: &budget, go_on, moved: &|_| {}, rounds: &rounds, bytes };
+    let work = Contraction {
+        sizes,
+        folder,
+        key: 5,
+        threads,
+        budget: &budget,
+        check_cancelled,
+        moved: &|_| {},
+        rounds: &rounds,
+        bytes,
+    };
     let mut next = None;
     let outcome = rank::<I>(&scan, &work)?;
     if outcome.is_err() {
@@ -64,7 +73,7 @@ fn outcome<I: Index>(
     bins: u64,
     buffer: u64,
     threads: usize,
-) -> (std::result::Result<Contracted, ListFault>, Vec<u64>) {
+) -> (std::result::Result<ContractionResult, ListFault>, Vec<u64>) {
     let folder = tempfile::tempdir().unwrap();
     let mut ranks = vec![u64::MAX; list.len()];
     let sizes = BinSizes::of(list.len() as u64, bins, buffer, threads);
@@ -145,11 +154,11 @@ fn a_ranking_stopped_anywhere_resumes() {
         let folder = tempfile::tempdir().unwrap();
         let mut ranks = vec![u64::MAX; 500];
         let asked = AtomicU64::new(0);
-        let go_on = || match asked.fetch_add(1, Ordering::Relaxed) {
+        let check_cancelled = || match asked.fetch_add(1, Ordering::Relaxed) {
             n if n >= stop => Err(Error::Stopped("a test")),
             _ => Ok(()),
         };
-        let first = attempt::<u32>(&list, sizes, folder.path(), &go_on, &mut ranks);
+        let first = attempt::<u32>(&list, sizes, folder.path(), &check_cancelled, &mut ranks);
         let ended = first.is_ok();
         let second = attempt::<u32>(&list, sizes, folder.path(), &|| Ok(()), &mut ranks).unwrap();
         let Ok(found) = second else { panic!("{second:?}") };
@@ -165,9 +174,9 @@ fn a_ranking_stopped_anywhere_resumes() {
 }
 
 /// Opens the existing files of a ranking in `bins` bins.
-fn files_of(folder: &Path, bins: u64) -> Vec<Placed> {
+fn files_of(folder: &Path, bins: u64) -> Vec<DiskArray> {
     let all = files::NAMES.iter().flat_map(|name| (0..bins).map(|bin| files::path(folder, name, bin)));
-    all.filter_map(|path| Placed::open(path, 0).ok()).collect()
+    all.filter_map(|path| DiskArray::open(path, 0).ok()).collect()
 }
 
 /// Bytes that a killed run wrote after its last journal record are ignored.
@@ -178,8 +187,9 @@ fn unrecorded_bytes_are_cut_off() {
     let folder = tempfile::tempdir().unwrap();
     let mut ranks = vec![u64::MAX; 500];
     let asked = AtomicU64::new(0);
-    let go_on = || if asked.fetch_add(1, Ordering::Relaxed) > 60 { Err(Error::Stopped("a test")) } else { Ok(()) };
-    attempt::<u32>(&list, sizes, folder.path(), &go_on, &mut ranks).unwrap_err();
+    let check_cancelled =
+        || if asked.fetch_add(1, Ordering::Relaxed) > 60 { Err(Error::Stopped("a test")) } else { Ok(()) };
+    attempt::<u32>(&list, sizes, folder.path(), &check_cancelled, &mut ranks).unwrap_err();
     let mut longer = 0;
     for file in files_of(folder.path(), 4) {
         file.write(&[1; 48], file.bytes().unwrap()).unwrap();
@@ -202,14 +212,14 @@ fn disk_use_and_traffic_stay_within_bounds() {
     let places = shuffled(n, 2);
     let folder = tempfile::tempdir().unwrap();
     let most = AtomicU64::new(0);
-    let go_on = || {
+    let check_cancelled = || {
         let bytes = files_of(folder.path(), 8).iter().map(|file| file.bytes().unwrap()).sum();
         most.fetch_max(bytes, Ordering::Relaxed);
         Ok(())
     };
     let mut ranks = vec![0; n];
     let sizes = BinSizes::of(n as u64, 8, 4096, 2);
-    let outcome = attempt::<u32>(&list_of(&places), sizes, folder.path(), &go_on, &mut ranks).unwrap();
+    let outcome = attempt::<u32>(&list_of(&places), sizes, folder.path(), &check_cancelled, &mut ranks).unwrap();
     let Ok(found) = outcome else { panic!("{outcome:?}") };
     assert!(most.into_inner() <= disk(n as u64, 4));
     let moved = found.bytes_read + found.bytes_written;

@@ -1,8 +1,8 @@
 //! Searches for an element on a cycle, in a list that is known to have one.
 #![allow(unsafe_code)] // kernel launches
 
+use super::buffer_sizes::{cycle_sublists, seen_words, spacing};
 use super::jumping::jump_all;
-use super::room::{cycle_sublists, seen_words, spacing};
 use super::ruling::Sublists;
 use super::{CancelCheck, ListOnGpu};
 use crate::algo::listrank::index::Index;
@@ -10,7 +10,11 @@ use crate::error::Result;
 use crate::gpu::DeviceSlice;
 
 /// Returns the smallest element on a cycle of an input whose list begins at `head`; `None` if there is no cycle.
-pub(super) fn smallest<I: Index>(gpu: &ListOnGpu<'_, I>, head: u64, go_on: CancelCheck<'_>) -> Result<Option<u64>> {
+pub(super) fn smallest<I: Index>(
+    gpu: &ListOnGpu<'_, I>,
+    head: u64,
+    check_cancelled: CancelCheck<'_>,
+) -> Result<Option<u64>> {
     let (words, at) = gpu.span::<u64>(0, cycle_sublists(gpu.length));
     let (seen, _) = gpu.span::<u32>(at, seen_words(gpu.length));
     let (counters, shift) = (gpu.counters.address(), spacing(gpu.length));
@@ -26,9 +30,9 @@ pub(super) fn smallest<I: Index>(gpu: &ListOnGpu<'_, I>, head: u64, go_on: Cance
             arguments,
         )?
     };
-    jump_all(gpu, "jump_sublists", words, go_on)?;
+    jump_all(gpu, "jump_sublists", words, check_cancelled)?;
     for from in (0..gpu.length).step_by(gpu.seen as usize) {
-        go_on()?;
+        check_cancelled()?;
         let smallest = outside(gpu, sublists, seen, from, (from + gpu.seen).min(gpu.length))?;
         if smallest.is_some() {
             return Ok(smallest);

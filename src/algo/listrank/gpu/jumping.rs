@@ -8,13 +8,13 @@ use crate::gpu::DeviceSlice;
 
 /// Ranks a list by pointer jumping of every element. A word of 64 bits has an element's pointer and distance. Returns
 /// the number of elements from the head to the end of the list, or 0 if the end is not reached.
-pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: CancelCheck<'_>) -> Result<u64> {
+pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, check_cancelled: CancelCheck<'_>) -> Result<u64> {
     let (words, _) = gpu.span::<u64>(0, gpu.length);
     gpu.rounds.time("make words", gpu.length, || {
         make_words(gpu, words)?;
         gpu.workspace.queue.finish()
     })?;
-    jump_all(gpu, "jump_elements", words, go_on)?;
+    jump_all(gpu, "jump_elements", words, check_cancelled)?;
     let mut of_head = [0];
     gpu.workspace.queue.read(words.part(head..head + 1), &mut of_head)?;
     keep_distances(gpu, words)?;
@@ -29,7 +29,7 @@ pub(super) fn jump_all<I: Index>(
     gpu: &ListOnGpu<'_, I>,
     name: &'static str,
     words: DeviceSlice<u64>,
-    go_on: CancelCheck<'_>,
+    check_cancelled: CancelCheck<'_>,
 ) -> Result<()> {
     let step = if name == "jump_sublists" { "jump links" } else { "jump" };
     let kernel = gpu.kernel(name)?;
@@ -37,7 +37,7 @@ pub(super) fn jump_all<I: Index>(
     let is_left = gpu.counters.part(0..1);
     // Each round doubles the distance. One more round detects that no pointer is left.
     for _ in 0..=u64::BITS - words.len().leading_zeros() {
-        go_on()?;
+        check_cancelled()?;
         let mut left = [0];
         gpu.rounds.time(step, words.len(), || {
             queue.fill(is_left, 0)?;

@@ -32,22 +32,22 @@
 //! To reach 75 ms, the next variant to try is that walk with writes of 16 bytes and two partition passes, so that the
 //! windows fit shared memory. The estimate is 42.8 + 2 · 9.5 + 6.
 
+mod buffer_sizes;
 mod check;
 mod cycle;
 mod index;
 mod jumping;
-mod room;
 mod ruling;
 mod transfer;
 
-pub use room::{GpuMethod, index_bytes, least_bytes};
+pub use buffer_sizes::{GpuMethod, index_bytes, least_bytes};
 
 use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::rounds::{Round, Rounds};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, DeviceSlice, Kernel, ProgramSource, Workspace, slice_bytes};
-use room::{COUNTERS, FOUND, RankingRoom, SEEN};
+use buffer_sizes::{COUNTERS, FOUND, RankingBufferSizes, SEEN};
 
 /// The GPU program of list ranking.
 pub static PROGRAM: ProgramSource = ProgramSource {
@@ -75,7 +75,7 @@ pub type RankSink<'a, I> = &'a (dyn Fn(u64, &[I]) -> Result<()> + Sync);
 #[derive(Debug)]
 pub struct ListOnGpu<'w, I: Index> {
     workspace: &'w mut Workspace,
-    room: RankingRoom,
+    sizes: RankingBufferSizes,
     /// Number of elements.
     length: u64,
     /// Number of successors that one pass of the check covers.
@@ -99,7 +99,7 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     /// [`Error::Limit`] naming the smallest limit that works, if GPU memory is too small; [`Error::Usage`] if the method does not take so many elements;
     /// [`Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, length: u64, method: GpuMethod) -> Result<Self> {
-        Self::with_spacing(workspace, length, method, room::spacing(length), SEEN)
+        Self::with_spacing(workspace, length, method, buffer_sizes::spacing(length), SEEN)
     }
 
     /// Reserves memory like [`Self::new`], with one splitter in 2^`shift` elements, or fewer if the part numbers would
@@ -116,20 +116,20 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         seen: u64,
     ) -> Result<Self> {
         workspace.arena.reset(0);
-        let room = RankingRoom::of::<I>(length, method, shift).ok_or_else(|| too_long::<I>(length))?;
-        workspace.arena.holds(room.bytes::<I>(length), "[listrank] on this list")?;
+        let sizes = RankingBufferSizes::of::<I>(length, method, shift).ok_or_else(|| too_long::<I>(length))?;
+        workspace.arena.check_size(sizes.bytes::<I>(length), "[listrank] on this list")?;
         let arena = &mut workspace.arena;
         let (found, counters) = (arena.take_planned(FOUND)?, arena.take_planned(COUNTERS)?);
-        let all: DeviceSlice<u8> = arena.take_planned(room.bytes::<I>(length) - room::small_bytes())?;
+        let all: DeviceSlice<u8> = arena.take_planned(sizes.bytes::<I>(length) - buffer_sizes::small_bytes())?;
         let list_bytes = slice_bytes::<I>(length);
         // Pointer jumping builds its words from the start of `all` on, and needs the successors at the end.
-        let (list, extra) = match room.method {
+        let (list, extra) = match sizes.method {
             GpuMethod::Wyllie => (all.part(all.len() - list_bytes..all.len()), all),
             GpuMethod::RulingSet => (all, all.part(list_bytes..all.len())),
         };
         let list = DeviceSlice::at(list.address(), length);
         let (successors, head, rounds) = (list, None, Rounds::default());
-        Ok(ListOnGpu { workspace, room, length, seen, successors, list, extra, found, counters, head, rounds })
+        Ok(ListOnGpu { workspace, sizes, length, seen, successors, list, extra, found, counters, head, rounds })
     }
 
     /// Returns the first element of the list, once [`Self::check`] has found it.
@@ -146,10 +146,10 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     /// all ones stands for no successor.
     ///
     /// # Errors
-    /// The first error of `source` or `go_on`; [`Error::Lost`].
-    pub fn fill(&mut self, source: SuccessorSource<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
+    /// The first error of `source` or `check_cancelled`; [`Error::Lost`].
+    pub fn fill(&mut self, source: SuccessorSource<'_, I>, check_cancelled: CancelCheck<'_>) -> Result<()> {
         (self.head, self.list) = (None, self.successors);
-        transfer::fill(self, source, go_on)
+        transfer::fill(self, source, check_cancelled)
     }
 
     /// Checks that every successor is an element or the end of the list, that no two elements have the same successor,
@@ -157,10 +157,10 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     /// the list has a head. Only [`Self::rank`] detects cycles.
     ///
     /// # Errors
-    /// Errors of `go_on`; [`Error::Lost`].
-    pub fn check(&mut self, go_on: CancelCheck<'_>) -> Result<Vec<ListFault>> {
+    /// Errors of `check_cancelled`; [`Error::Lost`].
+    pub fn check(&mut self, check_cancelled: CancelCheck<'_>) -> Result<Vec<ListFault>> {
         self.head = None;
-        if self.length == 0 { Ok(Vec::new()) } else { check::check(self, go_on) }
+        if self.length == 0 { Ok(Vec::new()) } else { check::check(self, check_cancelled) }
     }
 
     /// Ranks the list, which [`Self::check`] must have checked: the successor of each element is replaced by the number
@@ -168,15 +168,15 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     /// are lost then, and [`Self::cycle`] needs them again.
     ///
     /// # Errors
-    /// Errors of `go_on`; [`Error::Lost`].
-    pub fn rank(&mut self, go_on: CancelCheck<'_>) -> Result<Option<u64>> {
+    /// Errors of `check_cancelled`; [`Error::Lost`].
+    pub fn rank(&mut self, check_cancelled: CancelCheck<'_>) -> Result<Option<u64>> {
         if self.length == 0 {
             return Ok(None);
         }
         let head = self.head.take().ok_or_else(|| Error::internal("rank a list", "it was not checked"))?;
-        let in_list = match self.room.method {
-            GpuMethod::Wyllie => jumping::jump(self, head, go_on)?,
-            GpuMethod::RulingSet => ruling::rank(self, head, go_on)?,
+        let in_list = match self.sizes.method {
+            GpuMethod::Wyllie => jumping::jump(self, head, check_cancelled)?,
+            GpuMethod::RulingSet => ruling::rank(self, head, check_cancelled)?,
         };
         Ok(Some(in_list).filter(|&in_list| in_list != self.length))
     }
@@ -185,21 +185,21 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     /// not changed.
     ///
     /// # Errors
-    /// Errors of `go_on`; [`Error::Lost`].
-    pub fn cycle(&mut self, go_on: CancelCheck<'_>) -> Result<Option<u64>> {
+    /// Errors of `check_cancelled`; [`Error::Lost`].
+    pub fn cycle(&mut self, check_cancelled: CancelCheck<'_>) -> Result<Option<u64>> {
         if self.length == 0 {
             return Ok(None);
         }
         let head = self.head.ok_or_else(|| Error::internal("look for a cycle", "the list was not checked"))?;
-        cycle::smallest(self, head, go_on)
+        cycle::smallest(self, head, check_cancelled)
     }
 
     /// Copies all ranks to the host. Many threads call `take`, in any order, to receive them.
     ///
     /// # Errors
-    /// The first error of `take` or `go_on`; [`Error::Lost`].
-    pub fn fetch(&mut self, take: RankSink<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
-        transfer::fetch(self, take, go_on)
+    /// The first error of `take` or `check_cancelled`; [`Error::Lost`].
+    pub fn fetch(&mut self, take: RankSink<'_, I>, check_cancelled: CancelCheck<'_>) -> Result<()> {
+        transfer::fetch(self, take, check_cancelled)
     }
 
     /// Returns `len` items of the method's memory from byte `at` on, and the byte offset after them.

@@ -25,11 +25,11 @@ pub(super) struct Sublists {
 
 /// Replaces the successors of a list by ranks. Returns the number of elements from the head to the end of the list, or
 /// 0 if the end is not reached.
-pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, go_on: CancelCheck<'_>) -> Result<u64> {
-    let (words, at) = gpu.span::<u64>(0, gpu.room.parts);
-    let (ranks, _) = gpu.span::<I>(at, gpu.room.parts);
+pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, check_cancelled: CancelCheck<'_>) -> Result<u64> {
+    let (words, at) = gpu.span::<u64>(0, gpu.sizes.parts);
+    let (ranks, _) = gpu.span::<I>(at, gpu.sizes.parts);
     let used = gpu.rounds.time("walk", gpu.length, || walk(gpu, words, head))?;
-    let in_list = rank_sublists(gpu, words.part(0..used), head, go_on)?;
+    let in_list = rank_sublists(gpu, words.part(0..used), head, check_cancelled)?;
     if in_list != gpu.length {
         return Ok(in_list);
     }
@@ -60,18 +60,18 @@ fn walk<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) ->
     let counters = gpu.counters.part(0..2);
     queue.fill(words, 0xff)?;
     // Numbers of further parts start after the numbers of sublists.
-    queue.write(&[0, gpu.room.sublists as u32], counters)?;
+    queue.write(&[0, gpu.sizes.sublists as u32], counters)?;
     let kernel = gpu.kernel_by_width(["walk_sublists", "walk_sublists_wide"])?;
     let arguments = (sublists(gpu, words, head), gpu.list.address());
     // SAFETY: the arguments match the kernel's; the list was checked, and words are as many as `most`.
     unsafe { queue.launch(&kernel, walkers(gpu, &kernel)?, arguments)? };
     let mut counts = [0; 2];
     queue.read(counters, &mut counts)?;
-    Ok(u64::from(counts[1]).min(gpu.room.parts))
+    Ok(u64::from(counts[1]).min(gpu.sizes.parts))
 }
 
 fn sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) -> Sublists {
-    let (shift, most) = (gpu.room.shift, gpu.room.parts as u32);
+    let (shift, most) = (gpu.sizes.shift, gpu.sizes.parts as u32);
     let counters = gpu.counters.address();
     Sublists { length: gpu.length, head, words: words.address(), counters, shift, most }
 }
@@ -79,7 +79,7 @@ fn sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64
 /// Returns a launch grid that fills the GPU, or one with a thread per sublist if there are fewer sublists.
 fn walkers<I: Index>(gpu: &ListOnGpu<'_, I>, kernel: &Kernel) -> Result<Grid> {
     let most = kernel.blocks_at_once(THREADS, 0)?;
-    let enough = gpu.room.sublists.div_ceil(u64::from(THREADS));
+    let enough = gpu.sizes.sublists.div_ceil(u64::from(THREADS));
     Ok(Grid { blocks: enough.min(u64::from(most)) as u32, threads: THREADS, shared: 0 })
 }
 
@@ -89,13 +89,13 @@ fn rank_sublists<I: Index>(
     gpu: &ListOnGpu<'_, I>,
     words: DeviceSlice<u64>,
     head: u64,
-    go_on: CancelCheck<'_>,
+    check_cancelled: CancelCheck<'_>,
 ) -> Result<u64> {
-    jump_all(gpu, "jump_sublists", words, go_on)?;
+    jump_all(gpu, "jump_sublists", words, check_cancelled)?;
     // If the head is the splitter of its block, its sublist has the block's number. Otherwise its sublist is the last
     // one.
-    let by_head = gpu.room.sublists - 1;
-    let block = head >> gpu.room.shift;
+    let by_head = gpu.sizes.sublists - 1;
+    let block = head >> gpu.sizes.shift;
     for number in [by_head, block] {
         let mut word = [0];
         gpu.workspace.queue.read(words.part(number..number + 1), &mut word)?;

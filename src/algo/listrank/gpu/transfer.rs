@@ -12,24 +12,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) fn fill<I: Index>(
     gpu: &mut ListOnGpu<'_, I>,
     source: SuccessorSource<'_, I>,
-    go_on: CancelCheck<'_>,
+    check_cancelled: CancelCheck<'_>,
 ) -> Result<()> {
     let list = gpu.list;
     // Parts are small enough that every thread gets some even in a short list.
     each_share(gpu, 1, |lane, elements| {
-        go_on()?;
+        check_cancelled()?;
         fill_slot(lane, list.part(elements.clone()), elements.start, source)
     })
 }
 
 /// Copies all ranks from the GPU and passes them to `take`, with all threads.
-pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: RankSink<'_, I>, go_on: CancelCheck<'_>) -> Result<()> {
+pub(super) fn fetch<I: Index>(
+    gpu: &mut ListOnGpu<'_, I>,
+    take: RankSink<'_, I>,
+    check_cancelled: CancelCheck<'_>,
+) -> Result<()> {
     let list = gpu.list;
     // A thread waits for its first and its last copy, so it takes many buffers' worth of elements at a time.
     each_share(gpu, 16, |lane, elements| {
         let mut first = elements.start;
         lane.receive(as_words(list.part(elements)), words_per_index::<I>() as usize, |words| {
-            go_on()?;
+            check_cancelled()?;
             let ranks = indices(words);
             take(first, ranks)?;
             first += ranks.len() as u64;

@@ -37,8 +37,8 @@ const WORDS: usize = 1 << 14;
 /// Returns the bytes of memory that a rank needs for a list of `length` elements, in addition to messages.
 pub fn memory(length: u64, ranks: usize, method: Method) -> u64 {
     let (share, width) = (part::shares(length, ranks).size, width(length));
-    let beside = if method == Method::Wyllie { wyllie::memory(share, width) } else { ruling_set::memory(length) };
-    share * width + beside
+    let scratch = if method == Method::Wyllie { wyllie::memory(share, width) } else { ruling_set::memory(length) };
+    share * width + scratch
 }
 
 /// Returns the limits of messages among `ranks` ranks.

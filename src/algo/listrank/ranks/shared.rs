@@ -54,8 +54,8 @@ impl SharedLayout {
 /// Returns [`NEVER`] for an empty list and for a list that no memory holds.
 pub fn memory(length: u64) -> u64 {
     let bytes = |layout: Option<SharedLayout>, width| {
-        let beside = |layout: SharedLayout| 2 * layout.numbers as u64 * width;
-        layout.map(|layout| layout.bytes as u64 + beside(layout))
+        let other_bytes = |layout: SharedLayout| 2 * layout.numbers as u64 * width;
+        layout.map(|layout| layout.bytes as u64 + other_bytes(layout))
     };
     bytes(SharedLayout::of::<u32>(length), 4).or_else(|| bytes(SharedLayout::of::<u64>(length), 8)).unwrap_or(NEVER)
 }

@@ -151,7 +151,7 @@ impl<'a, I: Index> RankWalk<'a, I> {
     /// the end.
     fn work(&self, outbox: &Outbox<'_>, speaks: bool) -> Result<()> {
         let mut team = Walkers::new(self, outbox);
-        let (mut ending, mut backoff) = (Ending::new(self.comm), Backoff::default());
+        let (mut detector, mut backoff) = (TerminationDetector::new(self.comm), Backoff::default());
         if speaks {
             team.start_head();
         }
@@ -161,7 +161,7 @@ impl<'a, I: Index> RankWalk<'a, I> {
                 backoff.reset();
                 continue;
             }
-            if speaks && ending.is_over(self) {
+            if speaks && detector.is_terminated(self) {
                 return Ok(());
             }
             backoff.take();
@@ -323,23 +323,23 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
 }
 
 /// Detects that the walkers of all processes have ended.
-struct Ending {
+struct TerminationDetector {
     /// Number of walkers that ended on each process, according to its last report. Only rank 0 uses it.
     reported: Vec<u64>,
     /// Number of ended walkers in the last report of this process.
     last: u64,
 }
 
-impl Ending {
-    fn new(comm: &Comm) -> Ending {
-        let reported = if comm.leads() { vec![0; comm.ranks()] } else { Vec::new() };
-        Ending { reported, last: 0 }
+impl TerminationDetector {
+    fn new(comm: &Comm) -> TerminationDetector {
+        let reported = if comm.is_leader() { vec![0; comm.ranks()] } else { Vec::new() };
+        TerminationDetector { reported, last: 0 }
     }
 
     /// Returns true once the walkers of all processes have ended. Call it when this process has no walkers to forward.
-    fn is_over<I: Index>(&mut self, walk: &RankWalk<'_, I>) -> bool {
+    fn is_terminated<I: Index>(&mut self, walk: &RankWalk<'_, I>) -> bool {
         let (comm, ended) = (walk.comm, walk.ended.load(Relaxed));
-        if !comm.leads() {
+        if !comm.is_leader() {
             if ended != self.last {
                 self.last = ended;
                 comm.send(0, &ended.to_le_bytes());

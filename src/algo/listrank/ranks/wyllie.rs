@@ -46,7 +46,7 @@ pub fn wyllie<I: Index>(
     let rounds = u64::BITS - (part.length - 1).leading_zeros();
     let _questions = budget.reserve(ASKED * cells.len() as u64, "questions of other ranks, and answers")?;
     for _ in 0..rounds {
-        (context.go_on)()?;
+        (context.check_cancelled)()?;
         context.rounds.time("jump", part.length, || jump(comm, part, &mut old))?;
     }
     // The pointers of elements on cycles never reach the end.
@@ -71,13 +71,13 @@ fn jump<I: Index>(comm: &Comm, part: &ListShare, pointers: &mut Pointers<I>) -> 
     let first = part.first;
     let questions: Mutex<Vec<[u64; 2]>> = Mutex::default();
     let ask = |outbox: &Outbox<'_>| {
-        let mut leaving = Leaving::new(comm, outbox);
+        let mut outgoing = OutgoingMessages::new(comm, outbox);
         for (element, &next) in (first..).zip(pointers.next.iter()) {
             if next != I::END {
-                leaving.push(part.owner(next.wide()), &[next.wide(), element])?;
+                outgoing.push(part.owner(next.wide()), &[next.wide(), element])?;
             }
         }
-        leaving.end()
+        outgoing.end()
     };
     let take = |_, words: &[u32]| {
         lock(&questions).extend(words.chunks_exact(4).map(|question| [wide(&question[..2]), wide(&question[2..])]));
@@ -87,12 +87,12 @@ fn jump<I: Index>(comm: &Comm, part: &ListShare, pointers: &mut Pointers<I>) -> 
     let questions = questions.into_inner().unwrap_or_else(PoisonError::into_inner);
     let answers: Mutex<Vec<[u64; 3]>> = Mutex::default();
     let answer = |outbox: &Outbox<'_>| {
-        let mut leaving = Leaving::new(comm, outbox);
+        let mut outgoing = OutgoingMessages::new(comm, outbox);
         for [target, asker] in questions {
             let at = (target - first) as usize;
-            leaving.push(part.owner(asker), &[asker, pointers.next[at].wide(), pointers.distance[at].wide()])?;
+            outgoing.push(part.owner(asker), &[asker, pointers.next[at].wide(), pointers.distance[at].wide()])?;
         }
-        leaving.end()
+        outgoing.end()
     };
     let take = |_, words: &[u32]| {
         let answer = |words: &[u32]| [wide(&words[..2]), wide(&words[2..4]), wide(&words[4..])];
@@ -113,14 +113,14 @@ fn wide(words: &[u32]) -> u64 {
 }
 
 /// Messages that are being filled, one for each rank.
-struct Leaving<'o> {
+struct OutgoingMessages<'o> {
     outbox: &'o Outbox<'o>,
     messages: Vec<Vec<u32>>,
 }
 
-impl<'o> Leaving<'o> {
-    fn new(comm: &Comm, outbox: &'o Outbox<'o>) -> Leaving<'o> {
-        Leaving { outbox, messages: (0..comm.ranks()).map(|_| outbox.buffer()).collect() }
+impl<'o> OutgoingMessages<'o> {
+    fn new(comm: &Comm, outbox: &'o Outbox<'o>) -> OutgoingMessages<'o> {
+        OutgoingMessages { outbox, messages: (0..comm.ranks()).map(|_| outbox.buffer()).collect() }
     }
 
     fn push(&mut self, to: usize, numbers: &[u64]) -> Result<()> {

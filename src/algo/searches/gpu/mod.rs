@@ -11,7 +11,7 @@ use crate::gpu::{COMMON, ProgramSource};
 
 /// Cancellation check. It is called while rows are copied and between kernel launches. If it returns an error, the work
 /// stops.
-pub type GoOn<'a> = &'a (dyn Fn() -> crate::error::Result<()> + Sync);
+pub type CancelCheck<'a> = &'a (dyn Fn() -> crate::error::Result<()> + Sync);
 
 /// CUDA header (name and text) for reading rows of a graph in a kernel.
 pub const ROWS: (&str, &str) = ("rows.cuh", include_str!("../../../../kernels/rows.cuh"));

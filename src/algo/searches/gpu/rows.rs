@@ -1,10 +1,10 @@
 //! Positions of a graph's rows in GPU memory, and rows in pinned host memory, which kernels read over the bus.
 #![allow(unsafe_code)] // kernel launches
 
-use super::{GoOn, PROGRAM, ROWS};
+use super::{CancelCheck, PROGRAM, ROWS};
 use crate::error::{Error, Result};
 use crate::gpu::{CopySource, DeviceSlice, Pinned, Workspace, constant};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::memory::{Budget, bytes_of};
 use crate::stream::copies_from_host;
 use rayon::prelude::*;
@@ -49,13 +49,13 @@ impl GpuRows {
 ///
 /// # Errors
 /// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`]; errors of reading blocks; errors
-/// of `go_on`.
+/// of `check_cancelled`.
 pub fn place_starts(
     workspace: &mut Workspace,
-    graph: &Catalogue,
+    graph: &BlockStore,
     starts: DeviceSlice<u32>,
     mut before: u64,
-    go_on: GoOn<'_>,
+    check_cancelled: CancelCheck<'_>,
 ) -> Result<GpuRows> {
     let mut half = GpuRows { starts: starts.address(), crossings: (before >> 32) as u32, ..GpuRows::default() };
     let mut parts = Vec::new();
@@ -88,7 +88,7 @@ pub fn place_starts(
     if parts.is_empty() {
         workspace.queue.fill(starts, 0)?;
     }
-    let copied = workspace.uploader.upload(&parts, go_on)?;
+    let copied = workspace.uploader.upload(&parts, check_cancelled)?;
     workspace.queue.after(&copied)?;
     let kernel = workspace.kernel(&PROGRAM, "rows_rebase")?;
     for (part, before) in places.into_iter().filter(|&(_, before)| before as u32 > 0) {
@@ -135,8 +135,13 @@ pub fn join_starts(
 /// Copies the entries (neighbours) of one half of the adjacency to pinned host memory.
 ///
 /// # Errors
-/// [`Error::Limit`]; [`Error::Lost`]; errors of reading blocks; errors of `go_on`.
-pub fn pin(workspace: &Workspace, graph: &Catalogue, budget: &Budget, go_on: GoOn<'_>) -> Result<Pinned> {
+/// [`Error::Limit`]; [`Error::Lost`]; errors of reading blocks; errors of `check_cancelled`.
+pub fn pin(
+    workspace: &Workspace,
+    graph: &BlockStore,
+    budget: &Budget,
+    check_cancelled: CancelCheck<'_>,
+) -> Result<Pinned> {
     let mut pinned = Pinned::new(&workspace.device, (4 * graph.edges() as usize).max(4), budget)?;
     let mut rest = pinned.bytes_mut();
     let mut pieces = Vec::new();
@@ -150,13 +155,13 @@ pub fn pin(workspace: &Workspace, graph: &Catalogue, budget: &Budget, go_on: GoO
     }
     pieces
         .into_par_iter()
-        .try_for_each(|(from, to): (CopySource<'_>, &mut [u8])| go_on().and_then(|()| from.read(to)))?;
+        .try_for_each(|(from, to): (CopySource<'_>, &mut [u8])| check_cancelled().and_then(|()| from.read(to)))?;
     Ok(pinned)
 }
 
 /// Returns each block of `graph` that has entries, as three numbers: the number of the block, of the entries before it,
 /// and of its entries.
-pub fn targets(graph: &Catalogue) -> impl Iterator<Item = (usize, u64, u64)> {
+pub fn targets(graph: &BlockStore) -> impl Iterator<Item = (usize, u64, u64)> {
     let before = (0..graph.len()).scan(0, |end, b| {
         let before = *end;
         *end += graph.size(b).entries;

@@ -45,7 +45,7 @@ impl RankExchange {
     ///
     /// # Errors
     /// Communication errors.
-    pub fn wait_for_all(&mut self) -> Result<()> {
+    pub fn barrier(&mut self) -> Result<()> {
         self.rounds.any(false).map(drop)
     }
 
@@ -53,7 +53,7 @@ impl RankExchange {
     ///
     /// # Errors
     /// Communication errors.
-    pub fn least(&mut self, number: u64) -> Result<u64> {
+    pub fn all_min(&mut self, number: u64) -> Result<u64> {
         Ok(self.numbers(number)?.min().unwrap_or(number))
     }
 

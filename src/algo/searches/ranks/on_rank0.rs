@@ -1,8 +1,8 @@
 //! Searches on the GPU of rank 0, while all other ranks wait. One GPU is faster than the CPUs of many ranks.
 
-use crate::algo::Chosen;
+use crate::algo::ChosenDevice;
 use crate::algo::searches::{Engine, Search};
-use crate::comm::{Comm, agreed};
+use crate::comm::{Comm, on_leader};
 use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
 use serde::Serialize;
@@ -19,21 +19,21 @@ struct OnRank0<'a, S> {
 /// GPUs of all ranks search together.
 pub fn on_rank0_or<'a, T: ?Sized + 'a, R: Serialize + DeserializeOwned + 'a, S: Search<T, R> + 'a>(
     comm: &'a Comm,
-    chosen: Chosen<Option<S>, Engine<'a, T, R>>,
+    chosen: ChosenDevice<Option<S>, Engine<'a, T, R>>,
     is_shared: impl Fn(&S) -> bool,
 ) -> Engine<'a, T, R> {
     match chosen {
-        Chosen::Gpu(Some(search)) if comm.ranks() == 1 || is_shared(&search) => Box::new(search),
-        Chosen::Gpu(search) => Box::new(OnRank0 { comm, search }),
-        Chosen::Nothing => Box::new(OnRank0::<S> { comm, search: None }),
-        Chosen::Cpu(search) => search,
+        ChosenDevice::Gpu(Some(search)) if comm.ranks() == 1 || is_shared(&search) => Box::new(search),
+        ChosenDevice::Gpu(search) => Box::new(OnRank0 { comm, search }),
+        ChosenDevice::Nothing => Box::new(OnRank0::<S> { comm, search: None }),
+        ChosenDevice::Cpu(search) => search,
     }
 }
 
 impl<S> OnRank0<'_, S> {
     /// Calls `work` on rank 0, and returns its result on all ranks. Collective: all ranks must call it.
-    fn agreed<T: Serialize + DeserializeOwned>(&mut self, work: impl FnOnce(&mut S) -> Result<T>) -> Result<T> {
-        agreed(self.comm, || match &mut self.search {
+    fn on_leader<T: Serialize + DeserializeOwned>(&mut self, work: impl FnOnce(&mut S) -> Result<T>) -> Result<T> {
+        on_leader(self.comm, || match &mut self.search {
             Some(search) => work(search),
             None => Err(Error::internal("search on rank 0", "this is another one")),
         })
@@ -42,10 +42,10 @@ impl<S> OnRank0<'_, S> {
 
 impl<T: ?Sized, R: Serialize + DeserializeOwned, S: Search<T, R>> Search<T, R> for OnRank0<'_, S> {
     fn search(&mut self, root: Vertex, tree: &mut T) -> Result<R> {
-        self.agreed(|search| search.search(root, tree))
+        self.on_leader(|search| search.search(root, tree))
     }
 
     fn repeat(&mut self, root: Vertex, tree: &mut T) -> Result<()> {
-        self.agreed(|search| search.repeat(root, tree))
+        self.on_leader(|search| search.repeat(root, tree))
     }
 }

@@ -158,30 +158,30 @@ impl VertexOwnership {
 
     /// Returns the place of vertex `v` among the vertices of its owner.
     #[inline(always)]
-    pub fn place(&self, v: u32) -> usize {
+    pub fn local_index(&self, v: u32) -> usize {
         self.locate(v).1 as usize
     }
 
     /// Returns the key of vertex `v`: a number that combines its owner and its place.
     #[inline(always)]
     pub fn key(&self, v: u32) -> u32 {
-        let (rank, place) = self.locate(v);
-        rank * self.stride + place
+        let (rank, local_index) = self.locate(v);
+        rank * self.stride + local_index
     }
 
-    /// Returns the vertex at position `place` among the vertices that this rank owns.
+    /// Returns the vertex at position `local_index` among the vertices that this rank owns.
     #[inline(always)]
-    pub fn vertex(&self, place: u32) -> u32 {
+    pub fn vertex(&self, local_index: u32) -> u32 {
         let shift = self.rule.shift();
-        let turn = place >> shift;
-        (turn * self.ranks as u32 + self.rank as u32) << shift | place & ((1 << shift) - 1)
+        let turn = local_index >> shift;
+        (turn * self.ranks as u32 + self.rank as u32) << shift | local_index & ((1 << shift) - 1)
     }
 
-    /// Returns consecutive vertices of this rank, from position `place` among its vertices to the end of their block,
-    /// but at most `most`.
-    pub fn run(&self, place: usize, most: usize) -> Range<usize> {
-        let (first, block) = (self.vertex(place as u32) as usize, self.rule.block());
-        first..first + most.min(block - place % block)
+    /// Returns consecutive vertices of this rank, from position `local_index` among its vertices to the end of their
+    /// block, but at most `most`.
+    pub fn run(&self, local_index: usize, most: usize) -> Range<usize> {
+        let (first, block) = (self.vertex(local_index as u32) as usize, self.rule.block());
+        first..first + most.min(block - local_index % block)
     }
 }
 
@@ -209,14 +209,17 @@ mod tests {
                     let ownership = VertexOwnership::new(rule, vertices, 0, ranks);
                     let mut next = vec![0; ranks];
                     for v in 0..vertices as u32 {
-                        let (rank, place) = ownership.locate(v);
+                        let (rank, local_index) = ownership.locate(v);
                         let own = ownership.of_rank(rank as usize);
-                        assert!(own.has(v) && own.vertex(place) == v, "{rule:?}: {v} of {vertices}, {ranks} ranks");
-                        assert_eq!(std::mem::replace(&mut next[rank as usize], place + 1), place);
+                        assert!(
+                            own.has(v) && own.vertex(local_index) == v,
+                            "{rule:?}: {v} of {vertices}, {ranks} ranks"
+                        );
+                        assert_eq!(std::mem::replace(&mut next[rank as usize], local_index + 1), local_index);
                         assert!(u64::from(own.key(v)) < own.keys());
-                        assert!(own.run(place as usize, 600).contains(&(v as usize)));
+                        assert!(own.run(local_index as usize, 600).contains(&(v as usize)));
                         if rule == OwnerRule::Blocks {
-                            assert_eq!(own.word(place as usize / WORD), v as usize / WORD, "{v} of {vertices}");
+                            assert_eq!(own.word(local_index as usize / WORD), v as usize / WORD, "{v} of {vertices}");
                             assert!(own.has_word(v as usize / WORD));
                         }
                     }

@@ -67,11 +67,11 @@ impl TreeFault {
                 ));
             }
         };
-        breaks(source, rule, &found)
+        rule_error(source, rule, &found)
     }
 }
 
 /// Makes the error for a tree that breaks the Graph500 rule number `rule`.
-pub(super) fn breaks(source: &str, rule: u32, found: &str) -> Error {
+pub(super) fn rule_error(source: &str, rule: u32, found: &str) -> Error {
     Error::Validation(format!("source {source}: {found} (rule {rule} of Graph500)"))
 }

@@ -1,7 +1,7 @@
 //! Code that all searches by levels (breadth-first searches) share: trees of parents, levels computed from parents,
 //! columns, and checks.
 //!
-//! An algorithm implements [`SearchTable`](super::SearchTable) with its engine, and [`LevelSearched`] for its
+//! An algorithm implements [`SearchTable`](super::SearchTable) with its engine, and [`LevelStats`] for its
 //! statistics. This module then implements [`SearchTask`](super::SearchTask) for it.
 
 mod fault;
@@ -11,7 +11,7 @@ pub mod validate;
 pub mod verify;
 mod write;
 
-pub use task::LevelSearched;
+pub use task::LevelStats;
 pub use write::put_parents;
 
 /// Maximum number of trees that are checked together. The levels of a vertex in all of them fill a cache line.

@@ -4,7 +4,7 @@ use super::verify::{self, SourceChecked, SourceOutput};
 use super::{BATCH, validate, write};
 use crate::algo::searches::graph500::Graph500Kernel;
 use crate::algo::searches::results::{Farthest, SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
-use crate::algo::searches::{Claim, NONE, Root, SearchTable, SearchTask, figures, holds};
+use crate::algo::searches::{NONE, ReportedTree, Root, SearchTable, SearchTask, figures, holds};
 use crate::algo::{EdgeSource, Results, Run};
 use crate::chart::Figure;
 use crate::error::Result;
@@ -18,12 +18,12 @@ use std::collections::BTreeMap;
 use validate::Tree;
 
 /// Statistics that every search by levels returns. The default value describes a search that reached nothing.
-pub trait LevelSearched: Default {
+pub trait LevelStats: Default {
     /// Statistics of the search in the form of the report.
     type Details: SourceDetails;
 
     /// Returns the statistics of a root without an edge, which reaches only itself.
-    fn alone() -> Self;
+    fn isolated() -> Self;
 
     /// Returns the number of reached vertices, including the root, and the largest level.
     fn reached_and_depth(&self) -> (u64, u64);
@@ -39,10 +39,10 @@ pub trait LevelSearched: Default {
 /// neighbour in the previous level. The root is its own parent, and an unreached vertex has [`NONE`].
 impl<T: SearchTable<Tree = Buffer<u32>>> SearchTask for T
 where
-    T::Searched: LevelSearched,
+    T::Stats: LevelStats,
 {
     type SourceOutput = SourceOutput;
-    type SourceDetails = <T::Searched as LevelSearched>::Details;
+    type SourceDetails = <T::Stats as LevelStats>::Details;
     type Writer = InputIds;
 
     const KERNEL: Graph500Kernel = Graph500Kernel::Bfs;
@@ -54,9 +54,9 @@ where
     // Enough for a search of some tens of levels.
     const RECORD: u64 = 8192;
 
-    fn alone(&self, _: &Graph, parents: &mut Buffer<u32>) -> T::Searched {
+    fn isolated(&self, _: &Graph, parents: &mut Buffer<u32>) -> T::Stats {
         parents.fill(NONE);
-        T::Searched::alone()
+        T::Stats::isolated()
     }
 
     fn tree(&self, _: &Graph, vertices: usize, budget: &Budget) -> Result<Buffer<u32>> {
@@ -76,7 +76,7 @@ where
         parents
     }
 
-    fn seconds(searched: &T::Searched) -> f64 {
+    fn seconds(searched: &T::Stats) -> f64 {
         searched.seconds()
     }
 
@@ -88,13 +88,13 @@ where
         &self,
         ids: &InputIds,
         root: Root,
-        (parents, _): (&Buffer<u32>, &mut T::Searched),
+        (parents, _): (&Buffer<u32>, &mut T::Stats),
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>> {
         write::write(&mut run.columns, root, parents, ids, (run.threads, run.budget))
     }
 
-    fn check(&self, graph: &Graph, claims: &[Claim<'_, T::Searched, Buffer<u32>>], run: &Run<'_>) -> Result<()> {
+    fn check(&self, graph: &Graph, claims: &[ReportedTree<'_, T::Stats, Buffer<u32>>], run: &Run<'_>) -> Result<()> {
         let trees: Vec<_> = claims.iter().map(|claim| Tree { root: claim.root, parents: claim.tree }).collect();
         let checked = validate::validate(graph, &trees, run.threads, run.budget)?;
         for (claim, checked) in claims.iter().zip(checked) {
@@ -109,7 +109,7 @@ where
     fn results(
         source: InputId,
         edges: u64,
-        searched: T::Searched,
+        searched: T::Stats,
         speed: Speed,
         levels: usize,
     ) -> (SourceOutput, Self::SourceDetails) {
@@ -129,7 +129,10 @@ where
         figures::of_levels(output, details, |source| source.source.to_string())
     }
 
-    fn agree(&SourceOutput { source, reached, depth, .. }: &SourceOutput, details: &Self::SourceDetails) -> Result<()> {
+    fn check_source(
+        &SourceOutput { source, reached, depth, .. }: &SourceOutput,
+        details: &Self::SourceDetails,
+    ) -> Result<()> {
         let frontiers: Vec<u64> = details.levels().iter().map(|level| level.frontier).collect();
         holds(source, depth < reached, || format!("depth {depth} with {reached} vertices"))?;
         let levels = frontiers.len() as u64;

@@ -47,8 +47,8 @@ pub(super) fn write(
 pub fn put_parents(columns: &mut Columns<'_>, root: Root, parents: &[u32], ids: &InputIds) -> Result<()> {
     let parent = |v: Vertex| match parents[v.index()] {
         NONE => UNREACHED,
-        parent => ids.of(Vertex(parent)).0 as i64,
+        parent => ids.number(Vertex(parent)) as i64,
     };
-    let own = root.vertex.is_none().then_some(root.id.0 as i64);
+    let own = root.vertex.is_none().then_some(ids.number_of(root.id) as i64);
     columns.put_of_source(root.id, "parent", UNREACHED, own, parent)
 }

@@ -19,7 +19,7 @@ pub trait Arithmetic: Send + Sync + 'static {
     /// An atomic cell that holds the distance of a vertex, and its parent if [`Self::KEEPS_PARENTS`].
     type Cell: Plain + Send + Sync;
     /// A candidate path to a vertex: its length and, if [`Self::KEEPS_PARENTS`], the vertex before the last.
-    type Way: Copy;
+    type CandidatePath: Copy;
     /// Whether cells also hold the parent of the vertex.
     const KEEPS_PARENTS: bool = false;
     /// Distance of the root: zero.
@@ -35,13 +35,13 @@ pub trait Arithmetic: Send + Sync + 'static {
     /// Sets the distance in a cell.
     fn store(cell: &Self::Cell, sum: Self::Sum);
     /// Returns the candidate path of length `sum` whose last edge leaves vertex `by`. `before` is the distance of `by`.
-    fn way(sum: Self::Sum, by: u32, before: Self::Sum) -> Self::Way;
+    fn way(sum: Self::Sum, by: u32, before: Self::Sum) -> Self::CandidatePath;
     /// Returns the length of a candidate path.
-    fn sum(way: Self::Way) -> Self::Sum;
+    fn sum(way: Self::CandidatePath) -> Self::Sum;
     /// Returns true if the candidate path `way` would change the cell.
-    fn is_better(way: Self::Way, cell: &Self::Cell) -> bool;
+    fn is_better(way: Self::CandidatePath, cell: &Self::Cell) -> bool;
     /// Stores the candidate path `way` in a cell if it is better. Returns true if the distance became smaller.
-    fn improve(cell: &Self::Cell, way: Self::Way) -> bool;
+    fn improve(cell: &Self::Cell, way: Self::CandidatePath) -> bool;
     /// Lowers the distance in a cell to `sum` if it was larger. Returns true if the distance was larger.
     #[inline(always)]
     fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool {
@@ -100,7 +100,7 @@ pub struct Width {
 /// just its length.
 macro_rules! sums_alone {
     () => {
-        type Way = Self::Sum;
+        type CandidatePath = Self::Sum;
 
         #[inline(always)]
         fn way(sum: Self::Sum, _by: u32, _before: Self::Sum) -> Self::Sum {
@@ -272,7 +272,7 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for WithParents<A> {
     type Sum = u32;
     /// The upper 32 bits are a distance. The lower 32 bits are a vertex or [`NONE`].
     type Cell = AtomicU64;
-    type Way = u64;
+    type CandidatePath = u64;
     const KEEPS_PARENTS: bool = true;
     const ZERO: u32 = A::ZERO;
     const UNREACHED: u32 = A::UNREACHED;

@@ -3,7 +3,7 @@
 
 use super::packing::{EntryPacking, PADDING};
 use crate::memory::{Buffer, will_need};
-use crate::store::written::Written;
+use crate::store::mapped_disk_array::MappedDiskArray;
 use std::ops::Range;
 
 /// Maximum number of row entries that are requested from the disk at a time. A search rarely reads farther.
@@ -17,7 +17,7 @@ const GAP: u64 = 1 << 12;
 /// The entries of all rows, packed, in a file. The first entries of each row are in memory as well.
 pub struct DiskEntries {
     pub(super) packing: EntryPacking,
-    pub(super) file: Written,
+    pub(super) file: MappedDiskArray,
     /// Position in `near` of each row's first entry, followed by the end of the last row. Empty if memory holds no
     /// entries.
     pub(super) near_starts: Buffer<u32>,
@@ -61,7 +61,7 @@ impl DiskEntries {
     }
 
     /// Asks the system to read the entries at `places` from the disk soon.
-    fn ask(&self, places: &Range<u64>) {
+    fn read_ahead(&self, places: &Range<u64>) {
         let size = self.packing.bytes as u64;
         will_need(&self.file[(places.start * size) as usize..(places.end * size) as usize]);
     }
@@ -77,25 +77,25 @@ impl DiskEntries {
         let size = self.packing.bytes as u64;
         let (most, gap) = (MOST_ASKED / size, GAP / size);
         let mut together = Vec::with_capacity(MOST_ROWS);
-        let (mut asked, mut sum) = (0..0, 0);
+        let (mut requested, mut sum) = (0..0, 0);
         for item in items {
             let places = wanted(item);
             together.push(item);
             if !places.is_empty() {
                 sum += places.end - places.start;
-                if places.start < asked.start || places.start > asked.end + gap {
-                    self.ask(&asked);
-                    asked = places.clone();
+                if places.start < requested.start || places.start > requested.end + gap {
+                    self.read_ahead(&requested);
+                    requested = places.clone();
                 }
-                asked.end = asked.end.max(places.end);
+                requested.end = requested.end.max(places.end);
             }
             if sum >= most || together.len() == MOST_ROWS {
-                self.ask(&asked);
+                self.read_ahead(&requested);
                 together.drain(..).for_each(&mut each);
-                (asked, sum) = (0..0, 0);
+                (requested, sum) = (0..0, 0);
             }
         }
-        self.ask(&asked);
+        self.read_ahead(&requested);
         together.into_iter().for_each(each);
     }
 

@@ -41,7 +41,7 @@ use super::distances::Distances;
 use super::edges::WeightedEdges;
 use super::options::{Method, Sssp};
 use super::ranks::exchange::NearerExchange;
-use super::search::{Search, ShortestPathTree, SsspSearched};
+use super::search::{Search, ShortestPathTree, SsspStats};
 use super::weights::{EdgeWeights, WeightScale};
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership};
@@ -49,7 +49,7 @@ use crate::algo::team::of_cores;
 use crate::algo::{Run, WeightSource};
 use crate::error::Result;
 use crate::formats::WeightType;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Reservation, populate};
 use crate::prepare::weight_list::WeightValues;
@@ -253,7 +253,7 @@ impl CpuSearch {
         ranks: Option<(&mut NearerExchange, &WeightedEdges<'_>)>,
         distances: &mut Distances,
         parents: &mut [u32],
-    ) -> Result<SsspSearched> {
+    ) -> Result<SsspStats> {
         match &self.sums {
             SsspArrays::Short(state) => self.run(state, root, ranks, distances, parents),
             SsspArrays::Long(state) => self.run(state, root, ranks, distances, parents),
@@ -272,7 +272,7 @@ impl CpuSearch {
         ranks: Option<(&mut NearerExchange, &WeightedEdges<'_>)>,
         distances: &mut Distances,
         parents: &mut [u32],
-    ) -> Result<SsspSearched> {
+    ) -> Result<SsspStats> {
         let walk = PathWalk::<A>::new(&self.graph, &state.cells, root, self.method, &state.bins, ranks);
         let searched = search::run(walk, parents)?;
         state.bins.iter().for_each(|bins| bins.lock().unwrap_or_else(PoisonError::into_inner).give_back());
@@ -297,13 +297,13 @@ fn sort_rows(
 ) -> Result<(SortedRows, Option<SortedRows>)> {
     let Run { threads, budget, ref units, .. } = *run;
     let (direction, vertices, largest) = (edges.direction, own.vertices as u32, edges.largest());
-    let length = |v: u32, way: Way| if own.has(v) { degrees[direction.row(v, way) as usize] } else { 0 };
-    let here = (0..vertices).map(|v| u64::from(length(v, Way::Out))).sum();
+    let length = |v: u32, way: EdgeDirection| if own.has(v) { degrees[direction.row(v, way) as usize] } else { 0 };
+    let here = (0..vertices).map(|v| u64::from(length(v, EdgeDirection::Out))).sum();
     let size = RowsSize { vertices: vertices.into(), entries: here, longest: 0, largest, direction };
     let [in_memory, _] = bytes(&size, threads);
     let goes_to_file = in_memory > budget.free();
     // `later` is the number of bytes to keep free for the rows of the other direction, or 0 if no direction follows.
-    let rows = |way: Way, later: u64| {
+    let rows = |way: EdgeDirection, later: u64| {
         let spare = others(vertices.into(), threads) + BUCKETS * u64::from(vertices);
         // Random weights are drawn by ids. The memory of the ids is freed after the last direction, unless ranks need
         // the ids in a search.
@@ -314,13 +314,13 @@ fn sort_rows(
         RowSorter { edges, largest, way, budget }.rows((0..vertices).map(|v| length(v, way)), file)
     };
     match direction {
-        Direction::Undirected => Ok((rows(Way::Out, 0)?, None)),
+        Direction::Undirected => Ok((rows(EdgeDirection::Out, 0)?, None)),
         Direction::Directed => {
             // Leave room for the rows of the other direction.
             let longest = degrees.iter().max().copied().unwrap_or(0);
             let [_, fewest] = sort::bytes(vertices.into(), entries(degrees, direction), longest.into(), largest);
-            let out = rows(Way::Out, fewest)?;
-            Ok((out, Some(rows(Way::In, 0)?)))
+            let out = rows(EdgeDirection::Out, fewest)?;
+            Ok((out, Some(rows(EdgeDirection::In, 0)?)))
         }
     }
 }
@@ -339,8 +339,8 @@ fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
     Width { shift: (wanted.max(1.0).log2().round() as u32).min(u64::BITS - 1), reciprocal, reciprocal_f64 }
 }
 
-impl Search<ShortestPathTree, SsspSearched> for CpuSearch {
-    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspSearched> {
+impl Search<ShortestPathTree, SsspStats> for CpuSearch {
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspStats> {
         self.search_with(root, None, &mut tree.distances, &mut tree.parents)
     }
 }

@@ -15,8 +15,8 @@ use crate::algo::sssp::weights::WeightScale;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, bytes_of_mut};
 use crate::process::signals;
-use crate::store::placed::Placed;
-use crate::store::written::Written;
+use crate::store::disk_array::DiskArray;
+use crate::store::mapped_disk_array::MappedDiskArray;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -140,7 +140,7 @@ impl<'a> Bounds<'a> {
     /// [`crate::Error::Limit`]; disk errors; [`crate::Error::Stopped`].
     pub fn rows(
         self,
-        file: &Placed,
+        file: &DiskArray,
         starts: &[u64],
         packing: EntryPacking,
         room: u64,
@@ -174,7 +174,7 @@ impl<'a> Bounds<'a> {
             first += fit;
         }
         tracing::info!("memory keeps {kept} of {} entries of rows in a file", starts[vertices]);
-        Ok(DiskEntries { packing, file: Written::map(file)?, near_starts, near })
+        Ok(DiskEntries { packing, file: MappedDiskArray::map(file)?, near_starts, near })
     }
 }
 
@@ -219,7 +219,7 @@ mod tests {
         let scale = WeightScale { kind: WeightType::U32, values: &[] };
         let mut kept_before = 0;
         for room in [0, 60, 200, 300, 500, 700, 1 << 20] {
-            let file = Placed::create(folder.path().join("rows"), disk::bytes(packing, all)).unwrap();
+            let file = DiskArray::create(folder.path().join("rows"), disk::bytes(packing, all)).unwrap();
             let mut bounds = Bounds::new(60, scale, 255, &budget).unwrap();
             for part in [0..7, 7..60] {
                 let ends = &starts[part.start as usize..=part.end as usize];

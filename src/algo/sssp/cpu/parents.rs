@@ -3,12 +3,12 @@
 //! from which a tight edge leads to it.
 
 use super::arithmetic::Arithmetic;
-use super::rows::{Entries, SortedRow, Wanted, neighbour, weight};
+use super::rows::{Entries, RowRequest, SortedRow, neighbour, weight};
 use super::slices::{RowSlices, RowWords, Word};
 use super::walk::{PathWalk, ReachedVertices, ThreadState};
 use crate::algo::sssp::search::NONE;
 use crate::error::Result;
-use crate::graph::direction::Way;
+use crate::graph::direction::EdgeDirection;
 use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
@@ -91,7 +91,7 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
                 far.push(v);
             }
         }
-        into.for_each_prefetched(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
+        into.for_each_prefetched(far.drain(..), |v| Some(RowRequest::First(v)), |v| _ = look(v, false));
         0
     });
     walk.add(reached);
@@ -245,7 +245,7 @@ fn claim_all<A: Arithmetic>(
     let mut relaxed = 0;
     let done = walk.round(here, 0..walk.graph.vertices, |part| {
         let near = part.filter(|&v| A::load(&walk.sums[v as usize]) < nearest);
-        walk.graph.out.for_each_prefetched(near, |v| Some(Wanted::All(v)), |v| relaxed += claim(walk, v, parents));
+        walk.graph.out.for_each_prefetched(near, |v| Some(RowRequest::All(v)), |v| relaxed += claim(walk, v, parents));
         0
     });
     done.map(|_| relaxed)
@@ -292,7 +292,7 @@ pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], paren
         // A vertex with a single edge can't be the parent of another vertex, unless it is the root.
         let leads = |u: u32| u < walk.graph.tails || parents[u as usize] == u;
         let mut first = NONE;
-        flat(walk, v, Way::In, |u| {
+        flat(walk, v, EdgeDirection::In, |u| {
             if u < first && sum_of(u) == sum_of(v) && leads(u) && parents[u as usize] != NONE {
                 first = u;
             }
@@ -309,7 +309,7 @@ pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], paren
             if number.is_multiple_of(STRIDE) {
                 signals::check()?;
             }
-            flat(walk, u, Way::Out, |v| {
+            flat(walk, u, EdgeDirection::Out, |v| {
                 if sum_of(v) == sum_of(u) && parents[v as usize] == NONE {
                     parents[v as usize] = u;
                     next.push(v);
@@ -322,7 +322,7 @@ pub fn on_plateaus<A: Arithmetic>(walk: &PathWalk<'_, A>, without: &[u32], paren
 }
 
 /// Calls `each` with the other end of each edge of `v`, in direction `way`, that adds nothing to the distance of `v`.
-fn flat<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, way: Way, mut each: impl FnMut(u32)) {
+fn flat<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, way: EdgeDirection, mut each: impl FnMut(u32)) {
     let sum = A::load(&walk.sums[v as usize]);
     let mut note = |u: u32, weight: u32| {
         let is_flat = A::add(sum, weight, walk.values) == sum;
@@ -335,7 +335,7 @@ fn flat<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, way: Way, mut each: impl 
         Some(ranks) => ranks.edges.each(v, way, |u, weight| _ = note(u, weight)),
         None => {
             // Edges that add nothing come first in a row.
-            let rows = if way == Way::Out { &walk.graph.out } else { walk.graph.into() };
+            let rows = if way == EdgeDirection::Out { &walk.graph.out } else { walk.graph.into() };
             rows.row(v).along(false, |entry| note(neighbour(entry), weight(entry)));
         }
     }

@@ -12,8 +12,8 @@
 
 use super::arithmetic::Arithmetic;
 use super::bins::NearerVertex;
-use super::push::{PushOptions, Pushed, push};
-use super::rows::{Wanted, neighbour, weight};
+use super::push::{PushOptions, PushOutcome, push};
+use super::rows::{RowRequest, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use crate::algo::searches::ranks::RankExchange;
 
@@ -39,10 +39,10 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
         PushOptions { wide: if graph.has_hubs { graph.entries / WIDE } else { u64::MAX }, ..PushOptions::whole() };
     let bucket = match push(walk, here, "push", options) {
         None => return false,
-        Some(Pushed::Done) => return true,
-        Some(Pushed::Wide(bucket)) => bucket,
+        Some(PushOutcome::Done) => return true,
+        Some(PushOutcome::Wide(bucket)) => bucket,
     };
-    if !walk.agree(here, &walk.least, RankExchange::least) {
+    if !walk.reduce(here, &walk.least, RankExchange::all_min) {
         return false;
     }
     let cap = A::least(bucket + 1 + CAPPED, graph.width);
@@ -82,7 +82,7 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
                     far.push(v);
                 }
             }
-            into.for_each_prefetched(far.drain(..), |v| Some(Wanted::First(v)), |v| _ = look(v, false));
+            into.for_each_prefetched(far.drain(..), |v| Some(RowRequest::First(v)), |v| _ = look(v, false));
             changed
         });
         rounds += 1;

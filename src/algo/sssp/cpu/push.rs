@@ -4,17 +4,17 @@
 //! Each thread has its own buckets, with a bucket entry for each vertex to push from. In a round, all threads handle
 //! the entries of the first bucket. A thread begins with its own entries, and then helps other threads. If a thread
 //! adds few entries to the same bucket meanwhile, it handles them at once (bucket fusion, Zhang et al. 2020), so that
-//! deep graphs need few rounds. In a narrow round, which has few edges ([`crate::algo::team::narrow`]), the first
-//! thread handles the buckets of all threads while the others sleep.
+//! deep graphs need few rounds. In a narrow round, which has few edges ([`crate::algo::team::serial_policy`]), the
+//! first thread handles the buckets of all threads while the others sleep.
 
 use super::arithmetic::Arithmetic;
 use super::bins::{DistanceBins, NearerVertex};
 use super::rounds::relax_all;
-use super::rows::{Entries, SortedRow, Wanted, neighbour, weight};
+use super::rows::{Entries, RowRequest, SortedRow, neighbour, weight};
 use super::slices::{RowSlices, Word};
 use super::walk::{NextRound, PathWalk, ThreadState};
 use crate::algo::searches::ranks::RankExchange;
-use crate::algo::team::narrow::Narrow;
+use crate::algo::team::serial_policy::SerialPolicy;
 use crate::memory::prefetch_near;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -55,7 +55,7 @@ impl<S> PushOptions<S> {
 
 /// Reason why pushing ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pushed {
+pub enum PushOutcome {
     /// No distance can become smaller.
     Done,
     /// The bucket with this number is wide. Its edges were not relaxed.
@@ -73,20 +73,20 @@ pub fn push<A: Arithmetic>(
     here: &mut ThreadState,
     kind: &str,
     options: PushOptions<A::Sum>,
-) -> Option<Pushed> {
+) -> Option<PushOutcome> {
     let (mut rounds, mut relaxed, mut list) = (0, 0, Vec::new());
     let cap = options.cap.unwrap_or(A::UNREACHED);
     let bucket_of = |sum: A::Sum| if options.is_moore { 0 } else { A::bucket(sum, walk.graph.width) };
     // No round handles a bucket after this one.
     let last = options.cap.map_or(u64::MAX - 1, |cap| bucket_of(cap) + 1);
-    let (mut narrow, mut all) = (Narrow::new(walk.threads), AllBins::new());
+    let (mut policy, mut all) = (SerialPolicy::new(walk.threads), AllBins::new());
     loop {
         let mut next_round = match here.is_alone {
             true => next_alone(walk, here, &mut all, last, options.wide)?,
-            false => next(walk, here, &narrow, last, options.wide)?,
+            false => next(walk, here, &policy, last, options.wide)?,
         };
         let (mut is_over, bound) = (next_round.is_over(last), walk.bound.load(Relaxed));
-        if here.is_alone && (is_over || next_round.edges >= narrow.bound() || next_round.edges > options.wide) {
+        if here.is_alone && (is_over || next_round.edges >= policy.bound() || next_round.edges > options.wide) {
             // Wake the other threads, which have slept until now.
             all.clear();
             *walk.next_round.lock().unwrap_or_else(PoisonError::into_inner) = next_round;
@@ -106,7 +106,7 @@ pub fn push<A: Arithmetic>(
             }
         }
         if here.thread == 0 {
-            narrow.begin(next_round.edges, here.is_alone);
+            policy.begin(next_round.edges, here.is_alone);
         }
         let mut own;
         let (bins, others) = match all.split_first_mut() {
@@ -121,12 +121,12 @@ pub fn push<A: Arithmetic>(
         }
         let bucket = next_round.number - 1;
         if is_over {
-            return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Done);
+            return walk.end_phase(here, kind, rounds, relaxed).then_some(PushOutcome::Done);
         }
         if next_round.edges > options.wide {
             let list = walk.lists[here.thread].entries.read().unwrap_or_else(PoisonError::into_inner);
             put_back(walk, &list, bins, bucket);
-            return walk.end_phase(here, kind, rounds, relaxed).then_some(Pushed::Wide(bucket));
+            return walk.end_phase(here, kind, rounds, relaxed).then_some(PushOutcome::Wide(bucket));
         }
         rounds += 1;
         let lists = if here.is_alone { 1 + others.len() } else { walk.threads };
@@ -141,7 +141,7 @@ pub fn push<A: Arithmetic>(
                     break;
                 }
                 let some = &list[first..(first + CHUNK).min(list.len())];
-                relaxed += settle(walk, bins, some, cap, bucket_of);
+                relaxed += relax_list(walk, bins, some, cap, bucket_of);
             }
         }
         if walk.is_shared() {
@@ -153,7 +153,7 @@ pub fn push<A: Arithmetic>(
         }
         while !options.is_moore && (1..=FUSED).contains(&bins.refilled()) {
             bins.take(bucket, &mut list);
-            relaxed += settle(walk, bins, &list, cap, bucket_of);
+            relaxed += relax_list(walk, bins, &list, cap, bucket_of);
         }
     }
 }
@@ -163,14 +163,14 @@ pub fn push<A: Arithmetic>(
 fn next<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
-    narrow: &Narrow,
+    policy: &SerialPolicy,
     last: u64,
     wide: u64,
 ) -> Option<NextRound> {
     let (now, after) = (here.round & 1, (here.round + 1) & 1);
     let mut bins = walk.bins(here.thread);
     walk.next[now].fetch_min(bucket_number(&bins), Relaxed);
-    if !walk.wait(here) || !walk.agree(here, &walk.next[now], RankExchange::least) {
+    if !walk.wait(here) || !walk.reduce(here, &walk.next[now], RankExchange::all_min) {
         return None;
     }
     let mut next_round = NextRound { number: walk.next[now].load(Relaxed), edges: 0 };
@@ -185,10 +185,10 @@ fn next<A: Arithmetic>(
         // All threads have read these values, and no thread writes them before the next barrier.
         walk.next[after].store(u64::MAX, Relaxed);
         walk.edges[after].store(0, Relaxed);
-        walk.bound.store(narrow.bound(), Relaxed);
+        walk.bound.store(policy.bound(), Relaxed);
     }
     here.round += 1;
-    if !walk.wait(here) || wide < u64::MAX && !is_over && !walk.agree(here, &walk.edges[now], RankExchange::sum) {
+    if !walk.wait(here) || wide < u64::MAX && !is_over && !walk.reduce(here, &walk.edges[now], RankExchange::sum) {
         return None;
     }
     next_round.edges = walk.edges[now].load(Relaxed);
@@ -213,7 +213,7 @@ fn next_alone<A: Arithmetic>(
         }
         stays
     });
-    if !walk.wait(here) || !walk.agree(here, &least, RankExchange::least) {
+    if !walk.wait(here) || !walk.reduce(here, &least, RankExchange::all_min) {
         return None;
     }
     let mut next_round = NextRound { number: least.into_inner(), edges: 0 };
@@ -221,7 +221,7 @@ fn next_alone<A: Arithmetic>(
         let edges =
             all.iter_mut().map(|(thread, bins)| take_bucket(walk, *thread, next_round.number - 1, bins, wide)).sum();
         let edges = AtomicU64::new(edges);
-        if wide < u64::MAX && !walk.agree(here, &edges, RankExchange::sum) {
+        if wide < u64::MAX && !walk.reduce(here, &edges, RankExchange::sum) {
             return None;
         }
         next_round.edges = edges.into_inner();
@@ -260,7 +260,7 @@ fn push_without_buckets<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
     bins: &mut DistanceBins<A::Sum>,
-) -> Option<Pushed> {
+) -> Option<PushOutcome> {
     if here.thread == 0 {
         tracing::info!(
             "memory is too small for buckets of vertices: searching by rounds over all vertices, which takes longer"
@@ -268,7 +268,7 @@ fn push_without_buckets<A: Arithmetic>(
     }
     bins.free();
     *walk.lists[here.thread].entries.write().unwrap_or_else(PoisonError::into_inner) = Vec::new();
-    relax_all(walk, here).then_some(Pushed::Done)
+    relax_all(walk, here).then_some(PushOutcome::Done)
 }
 
 /// Puts the entries of `list` back into their bucket, and lowers `walk.least` to the smallest distance among them.
@@ -299,7 +299,7 @@ impl<W> PathStep<W> {
     /// Extends the path to `from` by one edge. `entry` is the edge's entry in the row of `from`. Its weight may
     /// be a code in `values`.
     #[inline(always)]
-    fn along<A: Arithmetic<Way = W>>(from: NearerVertex<A::Sum>, entry: u64, values: &[u64]) -> PathStep<W> {
+    fn along<A: Arithmetic<CandidatePath = W>>(from: NearerVertex<A::Sum>, entry: u64, values: &[u64]) -> PathStep<W> {
         let sum = A::add(from.sum, weight(entry), values);
         PathStep { way: A::way(sum, from.vertex, from.sum), vertex: neighbour(entry) }
     }
@@ -307,7 +307,7 @@ impl<W> PathStep<W> {
 
 /// Relaxes the out-edges of the vertices in `list`, as long as paths stay shorter than `cap`. Skips outdated entries.
 /// Returns the number of relaxed edges.
-fn settle<A: Arithmetic>(
+fn relax_list<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     bins: &mut DistanceBins<A::Sum>,
     list: &[NearerVertex<A::Sum>],
@@ -315,7 +315,7 @@ fn settle<A: Arithmetic>(
     bucket_of: impl Fn(A::Sum) -> u64,
 ) -> u64 {
     let (tails, sums) = (walk.graph.tails, walk.sums);
-    let mut take = |steps: &[PathStep<A::Way>]| {
+    let mut take = |steps: &[PathStep<A::CandidatePath>]| {
         for &PathStep { way, vertex } in steps {
             let cell = &sums[vertex as usize];
             if A::is_better(way, cell) && A::improve(cell, way) {
@@ -348,7 +348,7 @@ fn along_words<A: Arithmetic, W: Word>(
     rows: RowSlices<'_, W>,
     list: &[NearerVertex<A::Sum>],
     cap: A::Sum,
-    mut take: impl FnMut(&[PathStep<A::Way>]),
+    mut take: impl FnMut(&[PathStep<A::CandidatePath>]),
 ) -> u64 {
     let (tails, sums, values) = (walk.graph.tails, walk.sums, walk.values);
     let mut relaxed = 0;
@@ -411,7 +411,7 @@ fn along_disk<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     list: &[NearerVertex<A::Sum>],
     cap: A::Sum,
-    mut each: impl FnMut(PathStep<A::Way>),
+    mut each: impl FnMut(PathStep<A::CandidatePath>),
 ) {
     let rows = &walk.graph.out;
     let came_nearer = |entry: NearerVertex<A::Sum>| A::load(&walk.sums[entry.vertex as usize]) != entry.sum;
@@ -419,9 +419,9 @@ fn along_disk<A: Arithmetic>(
         _ if came_nearer(from) => None,
         SortedRow::OnDisk(row) if cap < A::UNREACHED => {
             let is_long = row.last_near().is_some_and(|last| A::add(from.sum, weight(last), walk.values) >= cap);
-            (!is_long).then_some(Wanted::First(from.vertex))
+            (!is_long).then_some(RowRequest::First(from.vertex))
         }
-        _ => Some(Wanted::All(from.vertex)),
+        _ => Some(RowRequest::All(from.vertex)),
     };
     rows.for_each_prefetched(list.iter().copied(), wanted, |from| {
         if came_nearer(from) {

@@ -8,7 +8,7 @@
 
 use super::arithmetic::Arithmetic;
 use super::bins::NearerVertex;
-use super::rows::{Wanted, neighbour, weight};
+use super::rows::{RowRequest, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use std::ops::Range;
 
@@ -58,7 +58,7 @@ pub fn relax_all<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) 
             let reached = part.filter(|&v| A::load(&sums[v as usize]) != A::UNREACHED);
             graph.out.for_each_prefetched(
                 reached,
-                |v| Some(Wanted::All(v)),
+                |v| Some(RowRequest::All(v)),
                 |v| {
                     let before = A::load(&sums[v as usize]);
                     relaxed += graph.out.degree(v);

@@ -45,7 +45,7 @@ impl WeightStats {
     /// # Errors
     /// Communication errors.
     pub fn of_all(self, scale: WeightScale<'_>, exchange: &mut RankExchange) -> Result<WeightStats> {
-        let largest = u32::MAX - exchange.least(u64::from(u32::MAX - self.largest))? as u32;
+        let largest = u32::MAX - exchange.all_min(u64::from(u32::MAX - self.largest))? as u32;
         // Ranks add up whole numbers in units of a fraction of the largest weight. So all ranks get the same total, and
         // small weights are as exact as large ones. If all weights are 0, the quotient is NaN, which the cast turns
         // into 0.
@@ -174,14 +174,14 @@ impl SortedRows {
     pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,
-        wanted: impl Fn(T) -> Option<Wanted>,
+        wanted: impl Fn(T) -> Option<RowRequest>,
         each: impl FnMut(T),
     ) {
         let Entries::OnDisk(starts, entries) = &self.entries else { return items.for_each(each) };
         let places = |item: T| match wanted(item) {
             None => 0..0,
-            Some(Wanted::All(v)) => entries.far(v, places(starts, v)),
-            Some(Wanted::First(v)) => entries.first_far(v, places(starts, v)),
+            Some(RowRequest::All(v)) => entries.far(v, places(starts, v)),
+            Some(RowRequest::First(v)) => entries.first_far(v, places(starts, v)),
         };
         entries.for_each_prefetched(items, places, each);
     }
@@ -195,7 +195,7 @@ fn places(starts: &[u64], v: u32) -> Range<u64> {
 
 /// The part of a row to request from the disk, with its vertex. Entries that are in memory are not requested.
 #[derive(Debug, Clone, Copy)]
-pub enum Wanted {
+pub enum RowRequest {
     /// All entries of the vertex's row.
     All(u32),
     /// The first entries of the vertex's row that are not in memory.

@@ -3,11 +3,11 @@
 use super::arithmetic::Arithmetic;
 use super::bins::NearerVertex;
 use super::push::PushOptions;
-use super::rows::{Wanted, neighbour, weight};
+use super::rows::{RowRequest, neighbour, weight};
 use super::walk::{Findings, PathWalk, ReachedVertices, ThreadState};
 use super::{parents, pull, push, rounds};
 use crate::algo::sssp::options::Method;
-use crate::algo::sssp::search::{NONE, SearchPhase, SsspSearched};
+use crate::algo::sssp::search::{NONE, SearchPhase, SsspStats};
 use crate::algo::team::team;
 use crate::error::Result;
 use crate::memory::cells;
@@ -20,11 +20,11 @@ use std::time::Instant;
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Limit`] if memory is too small to find the parents of vertices that are
 /// reached by edges that add nothing.
-pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, parents: &mut [u32]) -> Result<SsspSearched> {
+pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, parents: &mut [u32]) -> Result<SsspStats> {
     let begun = Instant::now();
     let cells = cells(parents);
     team(walk.threads, &|thread| {
-        let _attends = walk.barrier.attend();
+        let _attends = walk.barrier.panic_guard();
         let mut here = ThreadState::new(thread);
         run_thread(&walk, &mut here, cells);
         here.outcome
@@ -46,7 +46,7 @@ pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, parents: &mut [u32]) -> Result<
     }
     let seconds = begun.elapsed().as_secs_f64();
     let farthest = (A::distance(reached.farthest), walk.graph.heaviest);
-    Ok(SsspSearched::new(reached.vertices, farthest, phases, seconds))
+    Ok(SsspStats::new(reached.vertices, farthest, phases, seconds))
 }
 
 /// Runs the share of one thread in all phases.
@@ -71,19 +71,19 @@ fn run_thread<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, par
             push::push(walk, here, "push", options).is_some()
         }
     };
-    if found && settle_leaves(walk, here, parents) {
+    if found && relax_leaves(walk, here, parents) {
         parents::find(walk, here, parents);
     }
 }
 
 /// Sets the distances and parents of the vertices with a single edge. The parent of such a vertex is its only
 /// neighbour. Returns false if the search stops early (an error or a signal). All threads call it together.
-fn settle_leaves<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
+fn relax_leaves<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (graph, sums) = (walk.graph, walk.sums);
     let (mut relaxed, mut reached, mut nearer) = (0, ReachedVertices::default(), Vec::new());
     let done = walk.round(here, graph.tails..graph.vertices, |part| {
         relaxed += part.len() as u64;
-        let first = |v| Some(Wanted::First(v)).filter(|_| graph.out.lacks_first(v));
+        let first = |v| Some(RowRequest::First(v)).filter(|_| graph.out.lacks_first(v));
         graph.out.for_each_prefetched(part.filter(|&v| graph.own.has(v)), first, |v| {
             let parent = &parents[v as usize];
             if v == walk.root {

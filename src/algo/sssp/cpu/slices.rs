@@ -14,9 +14,9 @@ pub trait Word: Plain + Copy + Ord + Send + Sync {
     /// lower.
     fn entry(self, bits: u32) -> u64;
     /// Converts the position of an entry into a word.
-    fn of_place(place: u64) -> Self;
+    fn from_position(place: u64) -> Self;
     /// Converts a word back into a position.
-    fn place(self) -> usize;
+    fn position(self) -> usize;
 }
 
 impl Word for u64 {
@@ -30,12 +30,12 @@ impl Word for u64 {
         self
     }
 
-    fn of_place(place: u64) -> u64 {
+    fn from_position(place: u64) -> u64 {
         place
     }
 
     #[inline(always)]
-    fn place(self) -> usize {
+    fn position(self) -> usize {
         self as usize
     }
 }
@@ -51,12 +51,12 @@ impl Word for u32 {
         u64::from(self >> bits) << 32 | u64::from(self & ((1 << bits) - 1))
     }
 
-    fn of_place(place: u64) -> u32 {
+    fn from_position(place: u64) -> u32 {
         place as u32
     }
 
     #[inline(always)]
-    fn place(self) -> usize {
+    fn position(self) -> usize {
         self as usize
     }
 }
@@ -84,7 +84,7 @@ pub fn starts<W: Word>(lengths: &[u32], budget: &Budget) -> Result<Buffer<W>> {
     let mut end = 0;
     for (start, &length) in starts.iter_mut().skip(1).zip(lengths) {
         end += u64::from(length);
-        *start = W::of_place(end);
+        *start = W::from_position(end);
     }
     Ok(starts)
 }
@@ -104,7 +104,7 @@ impl<W: Word> Words<W> {
     /// [`crate::Error::Limit`].
     pub fn new(lengths: &[u32], bits: u32, budget: &Budget) -> Result<Words<W>> {
         let starts: Buffer<W> = starts(lengths, budget)?;
-        let words = budget.zeroed(starts[lengths.len()].place(), "rows sorted by weight (4 or 8 bytes an entry)")?;
+        let words = budget.zeroed(starts[lengths.len()].position(), "rows sorted by weight (4 or 8 bytes an entry)")?;
         Ok(Words { starts, words, bits })
     }
 
@@ -132,7 +132,7 @@ impl<'r, W: Word> RowSlices<'r, W> {
     /// Returns the positions of the words in the row of vertex `v`.
     #[inline(always)]
     pub fn places(&self, v: u32) -> Range<usize> {
-        self.starts[v as usize].place()..self.starts[v as usize + 1].place()
+        self.starts[v as usize].position()..self.starts[v as usize + 1].position()
     }
 
     /// Returns the row of vertex `v`.
@@ -145,7 +145,8 @@ impl<'r, W: Word> RowSlices<'r, W> {
     #[inline(always)]
     pub fn rows(self, vertices: Range<u32>) -> impl Iterator<Item = (u32, RowWords<'r, W>)> {
         let starts = &self.starts[vertices.start as usize..=vertices.end as usize];
-        let row = move |ends: &[W]| RowWords { words: &self.words[ends[0].place()..ends[1].place()], bits: self.bits };
+        let row =
+            move |ends: &[W]| RowWords { words: &self.words[ends[0].position()..ends[1].position()], bits: self.bits };
         vertices.zip(starts.windows(2)).map(move |(v, ends)| (v, row(ends)))
     }
 
@@ -158,7 +159,7 @@ impl<'r, W: Word> RowSlices<'r, W> {
     /// Prefetches the first entries in the row of vertex `v`. The position of the row should be in a cache already.
     #[inline(always)]
     pub fn prefetch_row(&self, v: u32) {
-        prefetch_near(self.words, self.starts[v as usize].place());
+        prefetch_near(self.words, self.starts[v as usize].position());
     }
 }
 

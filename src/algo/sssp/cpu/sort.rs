@@ -8,10 +8,10 @@ use super::slices::{self, Word, Words, short_bits};
 use crate::algo::run::Units;
 use crate::algo::sssp::WeightedEdges;
 use crate::error::{Error, Result};
-use crate::graph::direction::Way;
+use crate::graph::direction::EdgeDirection;
 use crate::memory::{Budget, Buffer, bytes_of_mut};
 use crate::process::signals;
-use crate::store::placed::Placed;
+use crate::store::disk_array::DiskArray;
 use crate::store::replace::remove_file;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -54,7 +54,7 @@ pub struct RowSorter<'e> {
     /// Upper bound of all weights.
     pub largest: u32,
     /// Direction of the rows.
-    pub way: Way,
+    pub way: EdgeDirection,
     /// Budget of host memory.
     pub budget: &'e Budget,
 }
@@ -113,10 +113,10 @@ impl RowSorter<'_> {
         drop(lengths);
         let packing = EntryPacking::of(vertices as u64, self.largest);
         let mut bounds = Bounds::new(vertices, self.edges.scale(), self.largest, budget)?;
-        let name = if self.way == Way::Out { "out" } else { "in" };
+        let name = if self.way == EdgeDirection::Out { "out" } else { "in" };
         let path = units.files()?.join(format!("{name}.{rank}"));
         let sum = starts[vertices];
-        let placed = Placed::create(path.clone(), disk::bytes(packing, sum))?;
+        let placed = DiskArray::create(path.clone(), disk::bytes(packing, sum))?;
         let room = (WINDOW + longest).min(sum) as usize;
         let mut window: Buffer<u64> = budget.zeroed(room + 1, "rows that are sorted by weight for a file")?;
         let (mut weights, mut first) = (WeightStats::default(), 0);
@@ -154,7 +154,7 @@ impl RowSorter<'_> {
             let mut weights = WeightStats::default();
             let mut rest = part;
             for (v, lightest) in (first..).zip(lightest) {
-                let length = starts[v as usize + 1].place() - starts[v as usize].place();
+                let length = starts[v as usize + 1].position() - starts[v as usize].position();
                 // The rows of vertices that other ranks own are empty.
                 if length == 0 {
                     *lightest = u32::MAX;
@@ -196,7 +196,7 @@ fn parts<'r, W: Word>(
     let mut parts = Vec::new();
     let (mut rest, mut light, mut first) = (entries, lightest, vertices.start);
     for v in vertices.clone() {
-        let (begin, end) = (starts[first as usize].place(), starts[v as usize + 1].place());
+        let (begin, end) = (starts[first as usize].position(), starts[v as usize + 1].position());
         if end - begin >= PART || v + 1 == vertices.end {
             let (part, behind) = rest.split_at_mut(end - begin);
             let (lightest, light_behind) = light.split_at_mut((v + 1 - first) as usize);

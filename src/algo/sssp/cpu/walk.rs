@@ -9,7 +9,7 @@ use crate::algo::sssp::options::Method;
 use crate::algo::sssp::ranks::exchange::NearerExchange;
 use crate::algo::sssp::search::SearchPhase;
 use crate::algo::team::barrier::Barrier;
-use crate::algo::team::narrow;
+use crate::algo::team::serial_policy;
 use crate::error::Result;
 use crate::graph::ids::Vertex;
 use crate::process::signals;
@@ -152,7 +152,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
                 .collect(),
             next: [AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX)],
             edges: Default::default(),
-            bound: AtomicU64::new(narrow::LEAST),
+            bound: AtomicU64::new(serial_policy::LEAST),
             next_round: Mutex::default(),
             least: AtomicU64::new(A::to_word(A::UNREACHED)),
             method,
@@ -197,7 +197,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
 
     /// Replaces `number` by the result of `combine` over the numbers of all ranks, such as their sum. Returns false if
     /// the search stops early (an error or a signal). All threads of all ranks call it together.
-    pub fn agree(
+    pub fn reduce(
         &self,
         here: &mut ThreadState,
         number: &AtomicU64,
@@ -266,7 +266,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         if !self.wait(here) {
             return None;
         }
-        if !self.agree(here, changed, RankExchange::sum) {
+        if !self.reduce(here, changed, RankExchange::sum) {
             return None;
         }
         let sum = changed.load(Relaxed);
@@ -375,7 +375,7 @@ impl<S: Copy + Ord> ReachedVertices<S> {
         phases: &mut [SearchPhase],
     ) -> Result<()> {
         self.vertices = exchange.sum(self.vertices)?;
-        self.farthest = A::of_word(u64::MAX - exchange.least(u64::MAX - A::to_word(self.farthest))?);
+        self.farthest = A::of_word(u64::MAX - exchange.all_min(u64::MAX - A::to_word(self.farthest))?);
         for phase in phases {
             phase.relaxations = exchange.sum(phase.relaxations)?;
         }

@@ -4,8 +4,8 @@
 use super::Weights;
 use crate::error::Result;
 use crate::gpu::{Pinned, Workspace};
-use crate::graph::catalogue::Catalogue;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::block_store::BlockStore;
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::graph::ids::{RawId, Vertex};
 use crate::memory::Budget;
 use crate::process::signals;
@@ -26,7 +26,7 @@ pub(super) struct HostRows {
 
 /// Returns the number of entries before row `row` in a half of the adjacency. `firsts` has the number of entries before
 /// each block.
-fn entries_before(half: &Catalogue, firsts: &[u64], row: u64) -> u64 {
+fn entries_before(half: &BlockStore, firsts: &[u64], row: u64) -> u64 {
     if half.is_empty() {
         return 0;
     }
@@ -39,7 +39,7 @@ fn entries_before(half: &Catalogue, firsts: &[u64], row: u64) -> u64 {
 }
 
 /// Divides all rows into ranges of about [`PIECE`] entries. Returns each range and its number of entries.
-fn pieces(halves: [&Catalogue; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
+fn pieces(halves: [&BlockStore; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
     let firsts = halves.map(|half| {
         let mut before = 0;
         let firsts = (0..half.len()).map(|b| {
@@ -70,9 +70,9 @@ fn pieces(halves: [&Catalogue; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
 ///
 /// # Errors
 /// [`crate::Error::Limit`]; [`crate::Error::Lost`]; [`crate::Error::Stopped`].
-pub(super) fn place(
+pub(super) fn pin(
     workspace: &Workspace,
-    halves: [&Catalogue; 2],
+    halves: [&BlockStore; 2],
     weights: &Weights<'_>,
     budget: &Budget,
 ) -> Result<HostRows> {
@@ -112,7 +112,13 @@ pub(super) fn place(
 }
 
 /// Calls `put` with each neighbour in row `row`, and with the weight of the edge to it.
-fn each(halves: [&Catalogue; 2], direction: Direction, weights: &Weights<'_>, row: u32, mut put: impl FnMut(u32, u32)) {
+fn each(
+    halves: [&BlockStore; 2],
+    direction: Direction,
+    weights: &Weights<'_>,
+    row: u32,
+    mut put: impl FnMut(u32, u32),
+) {
     match weights {
         Weights::Stored(_) => {
             for half in halves.iter().filter(|half| !half.is_empty()) {
@@ -123,7 +129,7 @@ fn each(halves: [&Catalogue; 2], direction: Direction, weights: &Weights<'_>, ro
         Weights::Drawn(drawn, id) => {
             let v = direction.vertex(row);
             let own = RawId(id(Vertex(v)));
-            let inward = direction == Direction::Directed && row == direction.row(v, Way::In);
+            let inward = direction == Direction::Directed && row == direction.row(v, EdgeDirection::In);
             for &u in halves.iter().filter(|half| !half.is_empty()).flat_map(|half| half.row(row)) {
                 let other = RawId(id(Vertex(u)));
                 let (tail, head) = if inward { (other, own) } else { (own, other) };

@@ -1,7 +1,7 @@
 //! Allocates the GPU memory of shortest-path searches, apart from the graph.
 
-use super::room::SsspRoom;
-use super::twins::{Pile, SsspQueue};
+use super::buffer_sizes::SsspBufferSizes;
+use super::kernel_structs::{Pile, SsspQueue};
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
@@ -23,13 +23,13 @@ impl SsspMemory {
     /// Reserves the memory in an arena (the GPU memory of a rank).
     ///
     /// # Errors
-    /// [`crate::Error::internal`] if the arena is smaller than `room` requires.
-    pub fn take(arena: &mut Arena, room: &SsspRoom) -> Result<SsspMemory> {
-        let distances = arena.take_planned(room.vertices)?;
-        let (parents, pending) = (arena.take_planned(room.vertices)?, arena.take_planned(room.words())?);
+    /// [`crate::Error::internal`] if the arena is smaller than `sizes` requires.
+    pub fn take(arena: &mut Arena, sizes: &SsspBufferSizes) -> Result<SsspMemory> {
+        let distances = arena.take_planned(sizes.vertices)?;
+        let (parents, pending) = (arena.take_planned(sizes.vertices)?, arena.take_planned(sizes.words())?);
         let mark = arena.mark();
-        let queues = [queue(arena, room.queued)?, queue(arena, room.queued)?];
-        let piles = [pile(arena, room.piled)?, pile(arena, room.piled)?];
+        let queues = [queue(arena, sizes.queued)?, queue(arena, sizes.queued)?];
+        let piles = [pile(arena, sizes.piled)?, pile(arena, sizes.piled)?];
         let end = arena.mark();
         arena.reset(mark);
         let words = arena.take_planned((end - mark) / 4)?;

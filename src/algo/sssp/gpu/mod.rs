@@ -10,47 +10,47 @@
 //! rows have codes, and the list of weights is in GPU memory, or in pinned host memory if it does not fit.
 #![allow(unsafe_code)] // kernel launches
 
+mod buffer_sizes;
+mod device_graph;
 mod host_rows;
+mod kernel_structs;
 mod memory;
 mod moore;
-mod place;
 mod programs;
 mod report;
-mod room;
 mod sums;
 mod tuning;
-mod twins;
 mod widths;
 
+pub use buffer_sizes::{host_bytes, least_bytes};
 #[cfg(feature = "testing")]
 pub use programs::PROGRAMS;
 pub use programs::programs;
-pub use room::{host_bytes, least_bytes};
 pub use tuning::Tuning;
 
 use super::distances::Distances;
 use super::edges::WeightedEdges;
 use super::options::Method;
-use super::search::{Search, ShortestPathTree, SsspSearched};
+use super::search::{Search, ShortestPathTree, SsspStats};
 use super::weights::{EdgeWeights, WeightScale};
 use crate::algo::Lease;
 use crate::algo::searches::gpu::fetch;
 use crate::error::{Error, Result};
 use crate::formats::WeightType;
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
+use buffer_sizes::{SsspBufferSizes, THREADS};
+use device_graph::SsspDeviceGraph;
+use kernel_structs::{BARRIER_BYTES, SsspState};
 use memory::SsspMemory;
 use moore::MooreArrays;
-use place::SsspPlaced;
 use programs::PREPARE;
-use room::{SsspRoom, THREADS};
 use sums::SumKind;
-use twins::{BARRIER_BYTES, SsspState};
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[sssp] on this graph";
@@ -78,11 +78,11 @@ impl Weights<'_> {
 pub struct GpuSearch<'a> {
     gpu: Lease<'a>,
     blocks: u32,
-    placed: SsspPlaced,
+    placed: SsspDeviceGraph,
     /// Type of the distances. It changes to 64 bits once a sum does not fit 32.
     sums: SumKind,
     method: Method,
-    search: twins::SsspArguments,
+    search: kernel_structs::SsspArguments,
     memory: SsspMemory,
     /// Memory for Moore's algorithm and for the baseline.
     arrays: MooreArrays,
@@ -105,7 +105,7 @@ impl<'a> GpuSearch<'a> {
         method: Method,
         budget: &Budget,
     ) -> Result<Self> {
-        let halves = [&graph.catalogue, graph.upper()?];
+        let halves = [&graph.block_store, graph.upper()?];
         let id;
         let weights = match &edges.weights {
             EdgeWeights::Stored(_) => Weights::Stored(edges.scale()),
@@ -129,7 +129,7 @@ impl<'a> GpuSearch<'a> {
     /// # Errors
     /// Errors of [`Self::new`].
     pub fn with_tuning(
-        halves: [&Catalogue; 2],
+        halves: [&BlockStore; 2],
         weights: Weights<'_>,
         mut lease: Lease<'a>,
         method: Method,
@@ -141,22 +141,22 @@ impl<'a> GpuSearch<'a> {
         }
         let direction = halves[0].layout.direction();
         let vertices = halves[0].layout.rows() >> direction.shift();
-        let mut room = SsspRoom::of(vertices, direction);
-        room.queued = room.queued.min(tuning.queued).max(32);
-        room.piled = room.piled.min(tuning.queued).max(32);
+        let mut sizes = SsspBufferSizes::of(vertices, direction);
+        sizes.queued = sizes.queued.min(tuning.queued).max(32);
+        sizes.piled = sizes.piled.min(tuning.queued).max(32);
         let workspace = &mut *lease.workspace;
         workspace.arena.reset(0);
-        workspace.arena.holds(room.bytes(), PURPOSE)?;
+        workspace.arena.check_size(sizes.bytes(), PURPOSE)?;
         let state = workspace.arena.take_planned(1)?;
-        let placed = place::place(workspace, halves, &room, &weights, &tuning, budget)?;
-        let memory = SsspMemory::take(&mut workspace.arena, &room)?;
+        let placed = device_graph::make_resident(workspace, halves, &sizes, &weights, &tuning, budget)?;
+        let memory = SsspMemory::take(&mut workspace.arena, &sizes)?;
         let kind = weights.scale().kind;
         let sums = SumKind::of(kind);
         let (program, kernel) = sums.kernel();
         let kernel = workspace.kernel(program, kernel)?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
         let widths = widths::widths(&placed, kind, method, &tuning);
-        let search = twins::SsspArguments {
+        let search = kernel_structs::SsspArguments {
             distances: memory.distances.address(),
             parents: memory.parents.address(),
             pending: memory.pending.address(),
@@ -168,8 +168,8 @@ impl<'a> GpuSearch<'a> {
             fine: widths.fine,
             reach: widths.reach,
             root: 0,
-            queue_room: room.queued as u32,
-            pile_room: room.piled as u32,
+            queue_room: sizes.queued as u32,
+            pile_room: sizes.piled as u32,
             most_steps: tuning.steps,
             begins: 0,
             plateaus: u32::from(matches!(kind, WeightType::F32 | WeightType::F64) || placed.lightest == 0),
@@ -244,11 +244,14 @@ impl<'a> GpuSearch<'a> {
             if launch > 0 {
                 queue.fill(self.state.as_bytes().part(0..BARRIER_BYTES), 0)?;
             }
-            let search =
-                twins::SsspArguments { root: root.0, begins: if launch == 0 { from } else { 0 }, ..self.search };
+            let search = kernel_structs::SsspArguments {
+                root: root.0,
+                begins: if launch == 0 { from } else { 0 },
+                ..self.search
+            };
             let grid = Grid { blocks: self.blocks, threads: THREADS, shared: 0 };
             // SAFETY: the arguments match the kernel's. All memory that they name is used by this search only, and has
-            // the sizes in `room`.
+            // the sizes in `sizes`.
             unsafe { queue.launch_together(&kernel, grid, (self.placed.graph, search))? };
             queue.mark(&self.clock[1])?;
             let mut state = [SsspState::default()];
@@ -300,12 +303,12 @@ impl<'a> GpuSearch<'a> {
 const BEGINS: u32 = 1;
 const KNOWN: u32 = 2;
 
-impl Search<ShortestPathTree, SsspSearched> for GpuSearch<'_> {
+impl Search<ShortestPathTree, SsspStats> for GpuSearch<'_> {
     fn repeat(&mut self, root: Vertex, _: &mut ShortestPathTree) -> Result<()> {
         self.search_all(root).map(drop)
     }
 
-    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspSearched> {
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspStats> {
         let ShortestPathTree { distances, parents } = tree;
         let vertices = self.placed.graph.vertices;
         if root.0 >= vertices || parents.len() != vertices as usize {

@@ -2,9 +2,9 @@
 //! `kernels/sssp_moore.cuh`. After each launch the host chooses the kernel for the next launch.
 #![allow(unsafe_code)] // kernel launches
 
+use super::kernel_structs::{BARRIER_BYTES, Masked, Moore, MooreState, SsspGraph};
 use super::programs::{MOORE, MOORE_CODED, MOORE_HEADER};
 use super::sums::SumKind;
-use super::twins::{BARRIER_BYTES, Masked, Moore, MooreState, SsspGraph};
 use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Event, Grid, ProgramSource, Workspace, constant};
 use crate::graph::ids::Vertex;

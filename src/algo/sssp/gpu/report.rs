@@ -1,9 +1,9 @@
 //! Converts the final state of a search on a GPU into its results and statistics.
 
+use super::kernel_structs::SsspState;
 use super::sums::SumKind;
-use super::twins::SsspState;
 use crate::algo::sssp::distances::Distance;
-use crate::algo::sssp::search::{SearchPhase, SsspSearched};
+use crate::algo::sssp::search::{SearchPhase, SsspStats};
 
 // Indices of clock readings, in the order of `kernels/sssp_search.cuh`.
 const BEGUN: usize = 0;
@@ -14,7 +14,7 @@ const ENDED: usize = 7;
 
 /// Returns the results and statistics of a search that took `seconds` seconds. `sums` is the type of its distances, and
 /// `heaviest` has the bits of the largest weight.
-pub(super) fn of(state: &SsspState, sums: SumKind, heaviest: u64, seconds: f64) -> SsspSearched {
+pub(super) fn of(state: &SsspState, sums: SumKind, heaviest: u64, seconds: f64) -> SsspStats {
     let max_distance = match sums {
         SumKind::Whole | SumKind::Wide | SumKind::Coded => Distance::Whole(state.farthest),
         SumKind::Decimal => Distance::Decimal(f32::from_bits(state.farthest as u32)),
@@ -37,5 +37,5 @@ pub(super) fn of(state: &SsspState, sums: SumKind, heaviest: u64, seconds: f64) 
             phase("parents", 1, 0, between(KNOWN, ENDED)),
         ],
     };
-    SsspSearched::new(state.reached, (max_distance, heaviest), phases, seconds)
+    SsspStats::new(state.reached, (max_distance, heaviest), phases, seconds)
 }

@@ -1,6 +1,6 @@
 //! Chooses the widths of buckets for a search on a GPU, from the graph and the method.
 
-use super::place::SsspPlaced;
+use super::device_graph::SsspDeviceGraph;
 use super::tuning::Tuning;
 use crate::algo::sssp::options::Method;
 use crate::formats::WeightType;
@@ -42,7 +42,7 @@ pub(super) struct Widths {
 }
 
 /// Returns the widths for a graph. A width in `tuning` overrides the computed one.
-pub(super) fn widths(placed: &SsspPlaced, kind: WeightType, method: Method, tuning: &Tuning) -> Widths {
+pub(super) fn widths(placed: &SsspDeviceGraph, kind: WeightType, method: Method, tuning: &Tuning) -> Widths {
     let rows = f64::from(placed.graph.vertices.max(1));
     let mean_row = (placed.entries as f64 / rows).max(1.0);
     let has_core = f64::from(placed.longest) >= CORE * mean_row && method == Method::Auto;
@@ -55,8 +55,8 @@ pub(super) fn widths(placed: &SsspPlaced, kind: WeightType, method: Method, tuni
     let [coarse, fine, reach] = if has_core { [COARSE, FINE, reach] } else { [near, near, near] };
     let reach = if method == Method::Moore { WAITS } else { reach };
     let threshold = tuning.threshold.or(if has_core { Some(THRESHOLD) } else { None });
-    let width = |given: Option<f64>, otherwise: f64| {
-        let width = given.unwrap_or(otherwise) * placed.mean;
+    let width = |configured: Option<f64>, otherwise: f64| {
+        let width = configured.unwrap_or(otherwise) * placed.mean;
         match kind {
             WeightType::U32 | WeightType::U64 => (width.round() as u64).max(1),
             WeightType::F32 => u64::from((width as f32).max(f32::MIN_POSITIVE).to_bits()),

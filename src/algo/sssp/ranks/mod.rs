@@ -11,7 +11,7 @@ use self::exchange::NearerExchange;
 use super::Sssp;
 use super::cpu::CpuSearch;
 use super::edges::WeightedEdges;
-use super::search::{Search, ShortestPathTree, SsspSearched};
+use super::search::{Search, ShortestPathTree, SsspStats};
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::{Error, Result};
@@ -41,7 +41,7 @@ impl<'a> RankedSearch<'a> {
         let vertices = graph.info.connected as usize;
         let own = VertexOwnership::blocks(vertices, comm.rank(), comm.ranks());
         let mut exchange = NearerExchange::open(comm, own, run.budget)?;
-        let parents = if comm.leads() { 0 } else { vertices };
+        let parents = if comm.is_leader() { 0 } else { vertices };
         let parents = run.budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
         let search = CpuSearch::of_part(table, input, own, Some(&mut exchange.ranks))?;
         let edges = WeightedEdges::new(graph, table.weights, run.budget)?;
@@ -49,10 +49,10 @@ impl<'a> RankedSearch<'a> {
     }
 }
 
-impl Search<ShortestPathTree, SsspSearched> for RankedSearch<'_> {
-    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspSearched> {
+impl Search<ShortestPathTree, SsspStats> for RankedSearch<'_> {
+    fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspStats> {
         failpoint::hit("sssp.ranks").map_err(|e| Error::internal("search by ranks", e))?;
-        self.exchange.ranks.wait_for_all()?;
+        self.exchange.ranks.barrier()?;
         let parents = if tree.parents.is_empty() { &mut self.parents } else { &mut tree.parents };
         self.search.search_with(root, Some((&mut self.exchange, &self.edges)), &mut tree.distances, parents)
     }

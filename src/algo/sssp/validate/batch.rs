@@ -31,11 +31,11 @@ pub struct TreeBatch<'a, S, const W: usize> {
     lines: &'a [[S; W]],
     /// For each vertex a bit per tree. It is set once the check has seen a tight edge from the vertex's parent: the
     /// parent's distance plus the weight is the distance of the vertex.
-    met: Buffer<AtomicU32>,
+    seen: Buffer<AtomicU32>,
 }
 
 /// The number of a tree, and a fault in that tree.
-pub type Wrong = (usize, PathFault);
+pub type NumberedFault = (usize, PathFault);
 
 impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     /// Creates a batch for a check that has seen no edge yet. `lines` holds the distances of each vertex in all trees.
@@ -43,8 +43,8 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     /// # Errors
     /// [`crate::Error::Limit`].
     pub fn new(trees: Vec<CheckedTree<'a>>, lines: &'a [[S; W]], budget: &Budget) -> Result<Self> {
-        let met = budget.zeroed(lines.len(), "parents whose edges were seen (4 bytes a vertex)")?;
-        Ok(TreeBatch { trees, lines, met })
+        let seen = budget.zeroed(lines.len(), "parents whose edges were seen (4 bytes a vertex)")?;
+        Ok(TreeBatch { trees, lines, seen })
     }
 
     /// Prefetches the distances of vertex `v`.
@@ -61,7 +61,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     /// The fault in the first tree in which the edge gives a shorter path, or in which `from` should be the parent of
     /// `to`.
     #[inline(always)]
-    pub fn edge(&self, from: u32, to: u32, weight: u64) -> Result<u32, Wrong> {
+    pub fn edge(&self, from: u32, to: u32, weight: u64) -> Result<u32, NumberedFault> {
         let (shorter, even) = compare(&self.lines[from as usize], &self.lines[to as usize], weight);
         if shorter {
             return Err(self.shorter(from, to, weight));
@@ -78,8 +78,8 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     /// Compares `from` with the parents of `to`. `even` is a bitmap of the trees in which the edge from `from` to `to`
     /// is tight. Returns a bitmap of the trees in which `from` is the parent.
     #[inline]
-    fn even(&self, from: u32, to: u32, even: u32) -> Result<u32, Wrong> {
-        let (mut met, mut even) = (0, even & ((1 << self.trees.len()) - 1));
+    fn even(&self, from: u32, to: u32, even: u32) -> Result<u32, NumberedFault> {
+        let (mut seen, mut even) = (0, even & ((1 << self.trees.len()) - 1));
         while even != 0 {
             let number = even.trailing_zeros() as usize;
             even &= even - 1;
@@ -90,18 +90,18 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
                 continue;
             }
             if parent == from {
-                met |= 1 << number;
-            } else if self.comes_first(number, from, to, parent) {
+                seen |= 1 << number;
+            } else if self.is_better_parent(number, from, to, parent) {
                 return Err((number, PathFault::NotFirst { vertex: to, parent, first: from }));
             }
         }
-        Ok(met)
+        Ok(seen)
     }
 
     /// Returns true if, in tree number `number`, `from` should be the parent of `to` in place of `parent`. The edge
     /// from `from` to `to` must be tight.
     #[inline]
-    fn comes_first(&self, number: usize, from: u32, to: u32, parent: u32) -> bool {
+    fn is_better_parent(&self, number: usize, from: u32, to: u32, parent: u32) -> bool {
         let distance = |v: u32| self.lines[v as usize][number];
         match &self.trees[number].steps {
             // Without plateaus, every parent is nearer than its child.
@@ -119,7 +119,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     /// Records that an edge from the parent of `v` was seen, in the trees of the bitmap `bits`.
     #[inline]
     pub fn note(&self, v: u32, bits: u32) {
-        let word = &self.met[v as usize];
+        let word = &self.seen[v as usize];
         if word.load(Relaxed) & bits != bits {
             word.fetch_or(bits, Relaxed);
         }
@@ -127,7 +127,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
 
     /// Returns the fault of an edge that gives a shorter path in some tree, with the number of the tree.
     #[cold]
-    fn shorter(&self, from: u32, to: u32, weight: u64) -> Wrong {
+    fn shorter(&self, from: u32, to: u32, weight: u64) -> NumberedFault {
         let (above, heads) = (&self.lines[from as usize], &self.lines[to as usize]);
         let number = (0..W).find(|&place| above[place].plus(weight) < heads[place]).unwrap_or(0);
         let (above, distance) = (above[number], heads[number]);
@@ -145,12 +145,12 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
-    pub fn all_met(&self, threads: usize) -> Result<Result<(), Wrong>> {
+    pub fn check_all_seen(&self, threads: usize) -> Result<Result<(), NumberedFault>> {
         let wrong = first(threads, self.lines.len(), PART, |mut part| {
             part.find_map(|v| {
                 let is_lacking = |&(number, tree): &(usize, &CheckedTree<'_>)| {
-                    let is_met = self.met[v].load(Relaxed) >> number & 1 == 1;
-                    !is_met && v as u32 != tree.root && tree.parents[v] != NONE
+                    let is_seen = self.seen[v].load(Relaxed) >> number & 1 == 1;
+                    !is_seen && v as u32 != tree.root && tree.parents[v] != NONE
                 };
                 self.trees.iter().enumerate().find(is_lacking).map(|(number, _)| (v as u32, number))
             })

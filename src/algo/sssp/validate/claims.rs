@@ -118,7 +118,7 @@ impl<S: TreeSum> TypedTree<'_, S> {
 ///
 /// # Errors
 /// Errors of [`claims`].
-pub(super) fn side_by_side<S: TreeSum, N: TreeSum, const W: usize>(
+pub(super) fn interleave<S: TreeSum, N: TreeSum, const W: usize>(
     lines: &mut [[N; W]],
     trees: &[&[S]],
     threads: usize,

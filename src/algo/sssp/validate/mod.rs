@@ -28,7 +28,7 @@ use crate::graph::weights::drawn::DrawnWeights;
 use crate::memory::{Budget, Buffer};
 use crate::prepare::prepared::Graph;
 use batch::CheckedTree;
-pub use batch::{TreeBatch, Wrong};
+pub use batch::{NumberedFault, TreeBatch};
 use claims::{TypedTree, claims};
 use rows::RowPass;
 pub use sum::TreeSum;
@@ -97,7 +97,7 @@ pub trait EdgePass {
         &self,
         batch: &TreeBatch<'_, S, W>,
         threads: usize,
-    ) -> Result<Result<(), Wrong>>;
+    ) -> Result<Result<(), NumberedFault>>;
 
     /// Returns the id of vertex `v` in the input, for messages.
     fn name(&self, v: u32) -> String;
@@ -232,7 +232,7 @@ impl<E: EdgePass> PathChecks<'_, E> {
         let mut distances: Buffer<N> = self.budget.zeroed(vertices * W, "distances in trees that are checked")?;
         let (lines, _) = distances.as_chunks_mut::<W>();
         let all: Vec<&[S]> = trees.iter().map(|tree| tree.distances).collect();
-        claims::side_by_side(lines, &all, self.threads, narrow)?;
+        claims::interleave(lines, &all, self.threads, narrow)?;
         self.pass::<S, N, W>(trees, lines)
     }
 
@@ -250,9 +250,9 @@ impl<E: EdgePass> PathChecks<'_, E> {
         let all = trees.iter().zip(marked);
         let all = all.map(|(tree, steps)| CheckedTree { root: tree.root.0, parents: tree.parents, steps });
         let batch = TreeBatch::new(all.collect(), lines, self.budget)?;
-        let wrong = |(number, fault): Wrong| self.to_error(trees[number].root, fault);
+        let wrong = |(number, fault): NumberedFault| self.to_error(trees[number].root, fault);
         self.edges.pass(&batch, self.threads)?.map_err(wrong)?;
-        batch.all_met(self.threads)?.map_err(wrong)
+        batch.check_all_seen(self.threads)?.map_err(wrong)
     }
 
     /// Converts a fault in the tree of `root` into an error. The error names vertices by the ids of the input.

@@ -1,7 +1,7 @@
 //! The pass over the rows of a prepared graph that checks shortest-path trees.
 
 use super::EdgePass;
-use super::batch::{TreeBatch, Wrong};
+use super::batch::{NumberedFault, TreeBatch};
 use super::sum::TreeSum;
 use crate::algo::WeightSource;
 use crate::algo::row_parts::{RowPart, check_rows};
@@ -10,7 +10,7 @@ use crate::algo::sssp::edges::kind;
 use crate::algo::sssp::weights::{EdgeWeights, RowPiece, WeightScale};
 use crate::error::Result;
 use crate::formats::WeightType;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 
@@ -39,28 +39,28 @@ impl<'a> RowPass<'a> {
         &self,
         batch: &TreeBatch<'_, S, W>,
         part: &RowPart<'_>,
-        made: &mut [u32],
-    ) -> Result<(), Wrong> {
+        buffer: &mut [u32],
+    ) -> Result<(), NumberedFault> {
         let (direction, scale) = (self.graph.info.direction, self.weights.scale(self.kind));
         for local in part.rows.clone() {
             let row = part.block.first_row + local as u32;
             let v = direction.vertex(row);
-            let way = if row == direction.row(v, Way::Out) { Way::Out } else { Way::In };
+            let way = if row == direction.row(v, EdgeDirection::Out) { EdgeDirection::Out } else { EdgeDirection::In };
             let all = part.block.entries(local);
-            let (mut first, mut met) = (all.start, 0);
+            let (mut first, mut seen) = (all.start, 0);
             while first < all.end {
                 let entries = first..all.end.min(first + MADE);
                 first = entries.end;
                 let neighbours = &part.block.targets[entries.clone()];
                 let piece = RowPiece { v, way, entries, number: part.number, neighbours };
-                let edges = (neighbours, self.weights.of(&self.graph.catalogue, &piece, made), scale);
-                met |= match (direction, way) {
+                let edges = (neighbours, self.weights.of(&self.graph.block_store, &piece, buffer), scale);
+                seen |= match (direction, way) {
                     (Direction::Undirected, _) => check_edges::<S, W, true, true>(batch, v, edges),
-                    (Direction::Directed, Way::Out) => check_edges::<S, W, true, false>(batch, v, edges),
-                    (Direction::Directed, Way::In) => check_edges::<S, W, false, true>(batch, v, edges),
+                    (Direction::Directed, EdgeDirection::Out) => check_edges::<S, W, true, false>(batch, v, edges),
+                    (Direction::Directed, EdgeDirection::In) => check_edges::<S, W, false, true>(batch, v, edges),
                 }?;
             }
-            batch.note(v, met);
+            batch.note(v, seen);
         }
         Ok(())
     }
@@ -79,9 +79,10 @@ impl EdgePass for RowPass<'_> {
         &self,
         batch: &TreeBatch<'_, S, W>,
         threads: usize,
-    ) -> Result<Result<(), Wrong>> {
-        let made = || vec![0u32; MADE];
-        let found = check_rows(&self.graph.catalogue, threads, made, |part, made| self.part(batch, part, made))?;
+    ) -> Result<Result<(), NumberedFault>> {
+        let buffer = || vec![0u32; MADE];
+        let found =
+            check_rows(&self.graph.block_store, threads, buffer, |part, buffer| self.part(batch, part, buffer))?;
         Ok(found.map(drop))
     }
 
@@ -98,8 +99,8 @@ fn check_edges<S: TreeSum, const W: usize, const LEAVE: bool, const ENTER: bool>
     batch: &TreeBatch<'_, S, W>,
     v: u32,
     (neighbours, weights, scale): (&[u32], &[u32], WeightScale<'_>),
-) -> Result<u32, Wrong> {
-    let mut met = 0;
+) -> Result<u32, NumberedFault> {
+    let mut seen = 0;
     for (entry, (&w, &weight)) in neighbours.iter().zip(weights).enumerate() {
         let weight = scale.bits(weight);
         batch.fetch(neighbours.get(entry + AHEAD).map_or(0, |&ahead| ahead));
@@ -110,8 +111,8 @@ fn check_edges<S: TreeSum, const W: usize, const LEAVE: bool, const ENTER: bool>
             }
         }
         if ENTER {
-            met |= batch.edge(w, v, weight)?;
+            seen |= batch.edge(w, v, weight)?;
         }
     }
-    Ok(met)
+    Ok(seen)
 }

@@ -65,7 +65,7 @@ fn read<T: Value + PartialEq + Copy>(
     let refuse = |what: String| Err(differs(source, &what));
     let root = places.ids.row_of(source).ok_or_else(|| differs(source, "no vertex of the input"))?;
     places.each_row(results, ("sssp", source), ("distance", unreached), |row, parent, distance| {
-        let name = places.ids.id(row);
+        let name = places.ids.label(row);
         if !is_sum(distance) {
             let distance = distance.shown();
             return refuse(format!("vertex {name} is at distance {distance}, which is not a sum of weights"));
@@ -75,7 +75,7 @@ fn read<T: Value + PartialEq + Copy>(
             None => return refuse(format!("vertex {name} has parent {parent}")),
             Some(parent) => match places.ids.row_of(parent) {
                 None => return refuse(format!("the parent of vertex {name} is {parent}, which is no vertex")),
-                Some(_) if place(row).is_none() && parent == name && row == root => NONE,
+                Some(of) if place(row).is_none() && of == row && row == root => NONE,
                 Some(of) => match place(of) {
                     Some(above) => above,
                     None => return refuse(format!("the parent of vertex {name} is {parent}, which has no edge")),
@@ -87,7 +87,7 @@ fn read<T: Value + PartialEq + Copy>(
                 distances[vertex as usize] = distance;
                 parents[vertex as usize] = above;
             }
-            None if row == root && parent != source.0 as i64 => {
+            None if row == root && parent != places.ids.number(root) as i64 => {
                 return refuse(format!("the parent of the root is {parent} and not the root"));
             }
             None if row == root && distance != zero => return refuse("the root is not at distance 0".into()),

@@ -19,7 +19,7 @@ use crate::graph::ids::InputId;
 ///
 /// # Errors
 /// [`crate::Error::Validation`] for a wrong figure.
-pub(super) fn agree(
+pub(super) fn compare(
     found: &SsspSource,
     tree: PathTree<'_>,
     figures: PathFigures,
@@ -102,7 +102,7 @@ fn is_path(path: &Path, tree: PathTree<'_>, places: &Places) -> bool {
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if the source seems to have reached another vertex.
-pub(super) fn alone(reported: &SsspSource, columns: &PathColumns) -> Result<()> {
+pub(super) fn check_isolated(reported: &SsspSource, columns: &PathColumns) -> Result<()> {
     let SsspSource { source, reached, edges, ref path, .. } = *reported;
     let is_path = |path: &Path| match path.target == source {
         true => (path.edges, &path.vertices[..]) == (0, &[source]),

@@ -3,7 +3,7 @@
 
 use crate::algo::WeightSource;
 use crate::algo::searches::places::{EdgeCheck, Places};
-use crate::algo::sssp::validate::{EdgePass, TreeBatch, TreeSum, Wrong};
+use crate::algo::sssp::validate::{EdgePass, NumberedFault, TreeBatch, TreeSum};
 use crate::error::Result;
 use crate::formats::{Input, WeightType, Weights};
 use crate::graph::direction::Direction;
@@ -59,7 +59,7 @@ impl EdgePass for InputEdges<'_> {
         &self,
         batch: &TreeBatch<'_, S, W>,
         threads: usize,
-    ) -> Result<Result<(), Wrong>> {
+    ) -> Result<Result<(), NumberedFault>> {
         let trees = batch.trees.len();
         let new = || PathEdgeChecker { edges: self, batch, counted: vec![0; trees], wrong: None };
         let checkers = (0..threads.max(1)).map(|_| new()).collect();
@@ -84,7 +84,7 @@ struct PathEdgeChecker<'a, 'h, S, const W: usize> {
     batch: &'a TreeBatch<'h, S, W>,
     counted: Vec<u64>,
     /// The fault in the first tree that has one, and the ends of the smallest edge that shows it.
-    wrong: Option<(Wrong, [u32; 2])>,
+    wrong: Option<(NumberedFault, [u32; 2])>,
 }
 
 impl<S: TreeSum, const W: usize> EdgeCheck for PathEdgeChecker<'_, '_, S, W> {

@@ -58,7 +58,7 @@ pub fn trees(
                     reported.push(*source);
                     of.push(PathTree { root: Vertex(root), distances: &columns.distances, parents: &columns.parents });
                 }
-                None => counted::alone(source, columns)?,
+                None => counted::check_isolated(source, columns)?,
             }
         }
         // The largest weight is not known here.
@@ -66,7 +66,14 @@ pub fn trees(
         let may_leave = reported.iter().any(|reported| reported.max_distance.may_overflow(heaviest));
         let (figures, counted) = check(edges, (weights, kind), (&places, may_leave), &of, results)?;
         for (number, (reported, figures)) in reported.into_iter().zip(figures).enumerate() {
-            counted::agree(reported, of[number], figures, (counted.get(number).copied(), may_leave), &places, results)?;
+            counted::compare(
+                reported,
+                of[number],
+                figures,
+                (counted.get(number).copied(), may_leave),
+                &places,
+                results,
+            )?;
         }
     }
     let reached = found.iter().map(|reported| reported.reached).sum::<u64>();

@@ -60,12 +60,12 @@ pub(super) fn expand(
     let starts: Vec<u64> = next.iter().map(|next| next.load(Relaxed)).collect();
     each(&|entries| {
         expansion.each(entries, |neighbour, v| {
-            let (owner, place) = ownership.locate(neighbour);
+            let (owner, local_index) = ownership.locate(neighbour);
             if owner as usize == rank {
-                claims.claim(place as usize, v);
+                claims.claim(local_index as usize, v);
             } else {
                 let at = next[owner as usize].fetch_add(1, Relaxed);
-                pairs[at as usize].store(pair(owner * ownership.stride + place, v), Relaxed);
+                pairs[at as usize].store(pair(owner * ownership.stride + local_index, v), Relaxed);
             }
         });
     })?;

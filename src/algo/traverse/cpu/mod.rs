@@ -13,12 +13,12 @@ mod update;
 
 use super::levels::{Frontier, Levels, lap, pair};
 use super::options::Strategy;
-use super::search::{Sent, StepTimes};
+use super::search::{StepTimes, Traffic};
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
-use crate::graph::direction::Way;
+use crate::graph::direction::EdgeDirection;
 use crate::memory::{populate, word_cells};
 use buckets::KeyBuckets;
 use rows::Expansion;
@@ -59,7 +59,7 @@ pub struct CpuLevels<'a> {
     /// Whether the current step is narrow (has few edges).
     is_narrow: bool,
     /// Traffic of the current step.
-    sent: Sent,
+    sent: Traffic,
 }
 
 /// Returns the size of the largest useful piece (a range of the frontier's edges), for one of `ranks` ranks. Rows have
@@ -99,7 +99,7 @@ impl<'a> CpuLevels<'a> {
         let mut offsets = budget.zeroed(own + 1, "edges of the frontier (8 bytes a vertex)")?;
         populate(&mut vertices);
         populate(&mut offsets);
-        let rows = Adjacency::new(&graph.catalogue, graph.upper()?);
+        let rows = Adjacency::new(&graph.block_store, graph.upper()?);
         let buckets = KeyBuckets::new(ownership.keys(), threads, budget)?;
         let room = budget.free().saturating_sub(spare) / 8;
         let piece = most_piece(entries, ownership.ranks).min(room.max(LEAST_PIECE));
@@ -113,7 +113,7 @@ impl<'a> CpuLevels<'a> {
             buckets,
             piece,
             is_narrow: true,
-            sent: Sent::default(),
+            sent: Traffic::default(),
         })
     }
 
@@ -139,9 +139,9 @@ impl<'a> CpuLevels<'a> {
         let (mut count, mut own) = (0, 0);
         let rank = self.ownership.rank as u32;
         self.frontier.each(piece, |neighbour, v| {
-            let (owner, place) = self.ownership.locate(neighbour);
+            let (owner, local_index) = self.ownership.locate(neighbour);
             own += u64::from(owner == rank);
-            pairs[count] = pair(owner * self.ownership.stride + place, v);
+            pairs[count] = pair(owner * self.ownership.stride + local_index, v);
             count += 1;
         });
         lap(&mut lapped, &mut steps.search);
@@ -175,14 +175,14 @@ fn by_owner(ownership: &VertexOwnership, pairs: &[u64]) -> Vec<Range<usize>> {
 impl Levels for CpuLevels<'_> {
     fn begin(&mut self, root: u32) -> Result<Frontier> {
         self.update.begin();
-        let (owner, place) = self.ownership.locate(root);
+        let (owner, local_index) = self.ownership.locate(root);
         let is_own = owner as usize == self.ownership.rank;
         let frontier = &mut self.frontier;
         frontier.count = usize::from(is_own);
         if is_own {
-            self.update.root(place as usize, root);
+            self.update.root(local_index as usize, root);
             frontier.vertices[0] = root;
-            frontier.offsets[1] = self.degrees[frontier.direction.row(root, Way::Out) as usize].into();
+            frontier.offsets[1] = self.degrees[frontier.direction.row(root, EdgeDirection::Out) as usize].into();
         }
         Ok(Frontier { vertices: frontier.count as u64, edges: frontier.offsets[frontier.count] })
     }
@@ -207,15 +207,15 @@ impl Levels for CpuLevels<'_> {
         Ok(())
     }
 
-    fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Sent)> {
+    fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Traffic)> {
         let mut lapped = Instant::now();
         let threads = if self.is_narrow { 1 } else { self.threads };
         let (ownership, degrees) = (self.ownership, self.degrees);
-        let vertex = |place: u32| ownership.vertex(place);
+        let vertex = |local_index: u32| ownership.vertex(local_index);
         let Expansion { direction, vertices, offsets, count, .. } = &mut self.frontier;
         *count = self.update.advance(vertices, vertex, self.is_narrow, threads)?;
         lap(&mut lapped, &mut steps.update);
-        let degree = |v: u32| degrees[direction.row(v, Way::Out) as usize].into();
+        let degree = |v: u32| degrees[direction.row(v, EdgeDirection::Out) as usize].into();
         let threads = if *count < 1 << 14 { 1 } else { threads };
         let edges = rows::prefix_sum(&vertices[..*count], degree, offsets, threads)?;
         lap(&mut lapped, &mut steps.prefix_sum);
@@ -226,7 +226,7 @@ impl Levels for CpuLevels<'_> {
         Ok(self.update.parents())
     }
 
-    fn room(&self) -> u64 {
+    fn piece_capacity(&self) -> u64 {
         self.piece
     }
 }

@@ -3,7 +3,7 @@
 use crate::algo::team::team;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Buffer, word_cells};
 use std::ops::Range;
 use std::sync::Mutex;
@@ -41,7 +41,7 @@ impl Expansion<'_> {
             let (v, skip) = (self.vertices[at], next - self.offsets[at]);
             let end = self.offsets[at + 1].min(entries.end);
             let places = skip as usize..(skip + end - next) as usize;
-            for part in self.rows.part(self.direction.row(v, Way::Out), places) {
+            for part in self.rows.part(self.direction.row(v, EdgeDirection::Out), places) {
                 part.iter().for_each(|&neighbour| visit(neighbour, v));
             }
             next = end;

@@ -49,10 +49,10 @@ impl Update {
         self.count = 0;
     }
 
-    /// Marks `root`, which is vertex number `place` of this rank, as reached.
-    pub fn root(&mut self, place: usize, root: u32) {
-        self.parents[place] = root;
-        *self.reached[place / 64].get_mut() |= 1 << (place % 64);
+    /// Marks `root`, which is vertex number `local_index` of this rank, as reached.
+    pub fn root(&mut self, local_index: usize, root: u32) {
+        self.parents[local_index] = root;
+        *self.reached[local_index / 64].get_mut() |= 1 << (local_index % 64);
     }
 
     /// Returns the parents of the vertices that this rank owns.
@@ -67,19 +67,19 @@ impl Update {
 
     /// Claims the vertices in `pairs`, all of which this rank owns. `first` is the key of the rank's first vertex.
     pub fn take(&mut self, pairs: &[u64], first: u32, is_narrow: bool, threads: usize) -> Result<()> {
-        let place = |pair: u64| ((pair >> 32) as u32 - first) as usize;
+        let local_index = |pair: u64| ((pair >> 32) as u32 - first) as usize;
         if is_narrow {
             for &pair in pairs {
-                let (place, parent) = (place(pair), pair as u32);
-                let known = self.parents[place];
-                let (word, bit) = (place / 64, 1 << (place % 64));
+                let (local_index, parent) = (local_index(pair), pair as u32);
+                let known = self.parents[local_index];
+                let (word, bit) = (local_index / 64, 1 << (local_index % 64));
                 if known == NONE {
-                    self.parents[place] = parent;
+                    self.parents[local_index] = parent;
                     *self.new[word].get_mut() |= bit;
-                    self.listed[self.count] = place as u32;
+                    self.listed[self.count] = local_index as u32;
                     self.count += 1;
                 } else if *self.new[word].get_mut() & bit != 0 {
-                    self.parents[place] = known.min(parent);
+                    self.parents[local_index] = known.min(parent);
                 }
             }
             return Ok(());
@@ -88,11 +88,11 @@ impl Update {
         let work = |pairs: &[u64], is_alone: bool| {
             for (at, &pair) in pairs.iter().enumerate() {
                 if let Some(&ahead) = pairs.get(at + PREFETCH_DISTANCE) {
-                    prefetch(claims.parents, place(ahead));
+                    prefetch(claims.parents, local_index(ahead));
                 }
                 match is_alone {
-                    true => claims.claim_alone(place(pair), pair as u32),
-                    false => claims.claim(place(pair), pair as u32),
+                    true => claims.claim_alone(local_index(pair), pair as u32),
+                    false => claims.claim(local_index(pair), pair as u32),
                 }
             }
         };
@@ -121,11 +121,11 @@ impl Update {
         if is_narrow {
             let listed = &mut self.listed[..std::mem::take(&mut self.count)];
             listed.sort_unstable();
-            for (&place, slot) in listed.iter().zip(frontier) {
-                let word = place as usize / 64;
-                *self.reached[word].get_mut() |= 1 << (place % 64);
+            for (&local_index, slot) in listed.iter().zip(frontier) {
+                let word = local_index as usize / 64;
+                *self.reached[word].get_mut() |= 1 << (local_index % 64);
                 *self.new[word].get_mut() = 0;
-                *slot = vertex(place);
+                *slot = vertex(local_index);
             }
             return Ok(listed.len());
         }
@@ -168,29 +168,29 @@ pub(super) struct SharedClaims<'a> {
 }
 
 impl SharedClaims<'_> {
-    /// Claims this rank's vertex number `place` for `parent`, unless the vertex was reached before the step. Keeps the
-    /// smallest parent.
+    /// Claims this rank's vertex number `local_index` for `parent`, unless the vertex was reached before the step.
+    /// Keeps the smallest parent.
     #[inline(always)]
-    pub fn claim(self, place: usize, parent: u32) {
-        if is_set(self.reached, place as u32) {
+    pub fn claim(self, local_index: usize, parent: u32) {
+        if is_set(self.reached, local_index as u32) {
             return;
         }
-        if self.parents[place].fetch_min(parent, Relaxed) == NONE {
-            self.new[place / 64].fetch_or(1 << (place % 64), Relaxed);
+        if self.parents[local_index].fetch_min(parent, Relaxed) == NONE {
+            self.new[local_index / 64].fetch_or(1 << (local_index % 64), Relaxed);
         }
     }
 
     /// Claims like [`Self::claim`], while no other thread claims vertices.
     #[inline(always)]
-    fn claim_alone(self, place: usize, parent: u32) {
-        if is_set(self.reached, place as u32) {
+    fn claim_alone(self, local_index: usize, parent: u32) {
+        if is_set(self.reached, local_index as u32) {
             return;
         }
-        let (cell, word) = (&self.parents[place], &self.new[place / 64]);
+        let (cell, word) = (&self.parents[local_index], &self.new[local_index / 64]);
         let known = cell.load(Relaxed);
         cell.store(known.min(parent), Relaxed);
         if known == NONE {
-            word.store(word.load(Relaxed) | 1 << (place % 64), Relaxed);
+            word.store(word.load(Relaxed) | 1 << (local_index % 64), Relaxed);
         }
     }
 }

@@ -56,7 +56,7 @@ impl StepClock {
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
-    pub fn settle(&mut self, queue: &Queue, steps: &mut StepTimes) -> Result<()> {
+    pub fn synchronize(&mut self, queue: &Queue, steps: &mut StepTimes) -> Result<()> {
         queue.finish()?;
         let Some(begun) = self.begun.take() else { return Ok(()) };
         let (elapsed, mut measured) = (begun.elapsed().as_secs_f64(), 0.0);

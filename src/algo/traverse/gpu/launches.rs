@@ -3,9 +3,9 @@
 
 use super::PROGRAM;
 use super::clock::StepClock;
+use super::kernel_structs::Owned;
 use super::peers::GpuOutbox;
 use super::sort::PairSorter;
-use super::twins::Owned;
 use crate::algo::traverse::options::Strategy;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Kernel, Queue, Scan, Workspace};
@@ -89,10 +89,10 @@ impl Launches {
         GpuOutbox { pairs: self.outbox_pairs().address(), ends: self.arrays.ends.address() }
     }
 
-    /// Queues the start of a search from `root`, which is vertex number `place` of this rank.
-    pub fn begin(&self, queue: &Queue, place: u32, root: u32) -> Result<()> {
+    /// Queues the start of a search from `root`, which is vertex number `local_index` of this rank.
+    pub fn begin(&self, queue: &Queue, local_index: u32, root: u32) -> Result<()> {
         // SAFETY: the arguments match the kernel's; the place belongs to an own vertex.
-        unsafe { queue.launch(&self.begin, queue.grid(1), (self.owned, place, root)) }
+        unsafe { queue.launch(&self.begin, queue.grid(1), (self.owned, local_index, root)) }
     }
 
     /// Queues prefix sums of the degrees of the frontier's vertices. Each sum is the number of candidates before a

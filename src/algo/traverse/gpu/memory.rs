@@ -1,8 +1,8 @@
 //! The GPU memory of a traversal.
 
+use super::buffer_sizes::{SUMS, TraverseBufferSizes};
+use super::kernel_structs::Owned;
 use super::launches::StepArrays;
-use super::room::{SUMS, TraverseRoom};
-use super::twins::Owned;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
@@ -30,20 +30,20 @@ impl TraverseMemory {
     /// Reserves the arrays in an arena (the GPU memory of a rank).
     ///
     /// # Errors
-    /// [`crate::Error::internal`] if the arena is smaller than `room` requires.
-    pub fn take(arena: &mut Arena, room: &TraverseRoom, ownership: &VertexOwnership) -> Result<TraverseMemory> {
+    /// [`crate::Error::internal`] if the arena is smaller than `sizes` requires.
+    pub fn take(arena: &mut Arena, sizes: &TraverseBufferSizes, ownership: &VertexOwnership) -> Result<TraverseMemory> {
         let own = ownership.len() as u64;
         let sums = arena.take_planned(SUMS)?;
         let [starts, offsets] = [arena.take_planned(own + 1)?, arena.take_planned(own + 1)?];
-        let targets = arena.take_planned(room.entries)?;
+        let targets = arena.take_planned(sizes.entries)?;
         let [frontier, parents] = [arena.take_planned(own)?, arena.take_planned(own)?];
-        let bits = [arena.take_planned(room.words())?, arena.take_planned(room.words())?];
-        let words = arena.take_planned(room.words())?;
+        let bits = [arena.take_planned(sizes.words())?, arena.take_planned(sizes.words())?];
+        let words = arena.take_planned(sizes.words())?;
         let ends = arena.take_planned(ownership.ranks as u64)?;
-        let inbox = arena.take_planned(room.inbox())?;
-        let pairs = [arena.take_planned(room.piece)?, arena.take_planned(room.piece)?];
-        let counts = arena.take_planned(room.counts())?;
-        let scratch = arena.take_planned(room.scratch())?;
+        let inbox = arena.take_planned(sizes.inbox())?;
+        let pairs = [arena.take_planned(sizes.piece)?, arena.take_planned(sizes.piece)?];
+        let counts = arena.take_planned(sizes.counts())?;
+        let scratch = arena.take_planned(sizes.scratch())?;
         let arrays = StepArrays { offsets, words, scratch, sums, ends };
         Ok(TraverseMemory { starts, targets, frontier, parents, bits, arrays, inbox, pairs, counts })
     }

@@ -7,20 +7,20 @@
 //! memory (`peers`). If they can't access it, the candidates go through the host. The host waits for the GPU once per
 //! level, and once more if there are other ranks.
 
+mod buffer_sizes;
 mod clock;
+mod kernel_structs;
 mod launches;
 mod memory;
+mod own_rows;
 mod peers;
-mod place;
-mod room;
 mod sort;
-mod twins;
 
-pub use room::{host_bytes, least_bytes};
+pub use buffer_sizes::{host_bytes, least_bytes};
 
 use super::levels::{BATCH, Frontier, Levels, lap};
 use super::options::Strategy;
-use super::search::{Sent, StepTimes};
+use super::search::{StepTimes, Traffic};
 use crate::algo::Lease;
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::gpu::fetch;
@@ -28,15 +28,15 @@ use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, Peers, ProgramSource, SCAN};
 use crate::graph::adjacency::Adjacency;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::Buffer;
 use crate::process::signals;
+use buffer_sizes::{LEAST_PIECE, SUMS, TraverseBufferSizes};
 use clock::StepClock;
 use launches::Launches;
 use memory::TraverseMemory;
+use own_rows::OwnRows;
 use peers::PeerOutboxes;
-use place::OwnRows;
-use room::{LEAST_PIECE, SUMS, TraverseRoom};
 use sort::PairSorter;
 use std::ops::Range;
 use std::time::Instant;
@@ -85,23 +85,23 @@ impl<'a> GpuLevels<'a> {
         mut lease: Lease<'a>,
     ) -> Result<GpuLevels<'a>> {
         let (budget, direction) = (run.budget, graph.info.direction);
-        let rows = Adjacency::new(&graph.catalogue, graph.upper()?);
-        let starts = place::starts(&ownership, degrees, direction, budget)?;
+        let rows = Adjacency::new(&graph.block_store, graph.upper()?);
+        let starts = own_rows::starts(&ownership, degrees, direction, budget)?;
         let workspace = &mut *lease.workspace;
         workspace.arena.reset(0);
         let own = ownership.len();
         let entries = starts.last().copied().unwrap_or(0);
-        let least = TraverseRoom::of(own as u64, entries.into(), ownership.ranks);
-        workspace.arena.holds(least.bytes(), PURPOSE)?;
-        let room = least.within(workspace.arena.free());
-        let memory = TraverseMemory::take(&mut workspace.arena, &room, &ownership)?;
+        let least = TraverseBufferSizes::of(own as u64, entries.into(), ownership.ranks);
+        workspace.arena.check_size(least.bytes(), PURPOSE)?;
+        let sizes = least.within(workspace.arena.free());
+        let memory = TraverseMemory::take(&mut workspace.arena, &sizes, &ownership)?;
         workspace.queue.write(&starts, memory.starts)?;
         let rows = OwnRows { rows: &rows, ownership: &ownership, direction, starts: &starts };
         rows.upload(workspace, memory.targets)?;
         let fetched = budget.zeroed(own, "the parents of a rank's vertices (4 bytes each)")?;
         let sorter = PairSorter::load(workspace, memory.pairs, memory.counts, ownership.keys())?;
         let owned = memory.owned(&ownership);
-        let launches = Launches::load(workspace, strategy, room.piece, owned, sorter, memory.arrays)?;
+        let launches = Launches::load(workspace, strategy, sizes.piece, owned, sorter, memory.arrays)?;
         Ok(GpuLevels {
             gpu: lease,
             launches,
@@ -110,7 +110,7 @@ impl<'a> GpuLevels<'a> {
             strategy,
             direction,
             degrees,
-            piece: room.piece,
+            piece: sizes.piece,
             outboxes: None,
             vertices: 0,
             candidates: 0,
@@ -158,12 +158,12 @@ impl Levels for GpuLevels<'_> {
         let queue = &self.gpu.workspace.queue;
         queue.fill(self.memory.parents, 0xff)?;
         self.memory.bits.iter().try_for_each(|&bits| queue.fill(bits, 0))?;
-        let (owner, place) = self.ownership.locate(root);
+        let (owner, local_index) = self.ownership.locate(root);
         self.vertices = u32::from(owner as usize == self.ownership.rank);
         let mut edges = 0;
         if self.vertices > 0 {
-            self.launches.begin(queue, place, root)?;
-            edges = self.degrees[self.direction.row(root, Way::Out) as usize].into();
+            self.launches.begin(queue, local_index, root)?;
+            edges = self.degrees[self.direction.row(root, EdgeDirection::Out) as usize].into();
         }
         queue.finish()?;
         Ok(Frontier { vertices: self.vertices.into(), edges })
@@ -181,7 +181,7 @@ impl Levels for GpuLevels<'_> {
     fn expand(&mut self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>> {
         signals::check()?;
         if self.clock.is_full() {
-            self.settle(steps)?;
+            self.synchronize(steps)?;
         }
         let ranks = self.ownership.ranks;
         if piece.is_empty() {
@@ -197,7 +197,7 @@ impl Levels for GpuLevels<'_> {
         if ranks == 1 || self.pulls() {
             return Ok(vec![0..0; ranks]);
         }
-        self.settle(steps)?;
+        self.synchronize(steps)?;
         self.copy_to_host(pairs, steps)
     }
 
@@ -210,24 +210,24 @@ impl Levels for GpuLevels<'_> {
             self.clock.begin(queue)?;
             self.launches.update(queue, self.memory.inbox.part(0..some.len() as u64))?;
             self.clock.end(queue, |steps| &mut steps.update)?;
-            self.settle(steps)?;
+            self.synchronize(steps)?;
             lapped = Instant::now();
         }
         Ok(())
     }
 
-    fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Sent)> {
+    fn advance(&mut self, steps: &mut StepTimes) -> Result<(Frontier, Traffic)> {
         let queue = &self.gpu.workspace.queue;
         self.clock.begin(queue)?;
         self.launches.advance(queue)?;
         self.clock.end(queue, |steps| &mut steps.update)?;
         let mut sums = [0; SUMS as usize];
         queue.read(self.memory.arrays.sums, &mut sums)?;
-        self.settle(steps)?;
+        self.synchronize(steps)?;
         let [vertices, edges, _, unpruned, left, pairs] = sums;
         self.vertices = vertices as u32;
         let pruned = if self.strategy == Strategy::Atomic { 0 } else { self.candidates - left };
-        let mut sent = Sent::default();
+        let mut sent = Traffic::default();
         sent.add(pruned, pairs, unpruned);
         Ok((Frontier { vertices, edges }, sent))
     }
@@ -238,7 +238,7 @@ impl Levels for GpuLevels<'_> {
         Ok(&self.fetched)
     }
 
-    fn room(&self) -> u64 {
+    fn piece_capacity(&self) -> u64 {
         self.piece
     }
 
@@ -254,8 +254,8 @@ impl Levels for GpuLevels<'_> {
         self.outboxes.is_some()
     }
 
-    fn settle(&mut self, steps: &mut StepTimes) -> Result<()> {
-        self.clock.settle(&self.gpu.workspace.queue, steps)
+    fn synchronize(&mut self, steps: &mut StepTimes) -> Result<()> {
+        self.clock.synchronize(&self.gpu.workspace.queue, steps)
     }
 
     fn pull(&mut self) -> Result<()> {

@@ -3,8 +3,8 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::PROGRAM;
-use super::room::{DIGIT, DIGITS, TILE};
-use super::twins::Owned;
+use super::buffer_sizes::{DIGIT, DIGITS, TILE};
+use super::kernel_structs::Owned;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, Workspace};
 

@@ -4,8 +4,8 @@
 
 use crate::algo::triangle::cpu::groups::{EntrySorter, Groups};
 use crate::algo::triangle::cpu::hubs::{HubBits, RowBits};
-use crate::algo::triangle::cpu::pace::Pace;
 use crate::algo::triangle::cpu::probe::{Isa, Marks, Prober};
+use crate::algo::triangle::cpu::stop_poller::StopPoller;
 use crate::algo::triangle::cpu::tally::{Corners, Tally, Total};
 use crate::algo::triangle::cpu::tile::{Tile, position};
 use crate::algo::triangle::cpu::wedges::{Tester, new_marks};
@@ -180,11 +180,11 @@ impl Fronts<'_, '_> {
         let Counter { settings, prober, hubs, groups, workers: workers_of } = &mut *self.counter;
         let (prober, hubs, fronts) = (*prober, &*hubs, self.fronts.as_slice());
         let stopped = AtomicBool::new(false);
-        let mut workers: Vec<(&mut CountWorker, T, Pace<'_>)> = Vec::with_capacity(settings.threads);
+        let mut workers: Vec<(&mut CountWorker, T, StopPoller<'_>)> = Vec::with_capacity(settings.threads);
         for worker in workers_of {
             worker.counts.clear();
             worker.counts.resize(fronts.len(), PairCount::default());
-            workers.push((worker, tally(), Pace::new(stop, &stopped)));
+            workers.push((worker, tally(), StopPoller::new(stop, &stopped)));
         }
         let (whole, partner) = (partner, partner.partner);
 
@@ -192,13 +192,13 @@ impl Fronts<'_, '_> {
             // Small partner blocks are divided into small parts, so that every thread gets several.
             let parts = (whole.entries() / PART_ENTRIES).max(16 * settings.threads);
             let next = AtomicUsize::new(0);
-            each(&mut workers, |worker, tally, pace| {
+            each(&mut workers, |worker, tally, poller| {
                 loop {
                     let part = next.fetch_add(1, Relaxed);
                     if part >= parts {
                         return Some(());
                     }
-                    worker.corner(whole.part(part, parts), fronts, wanted, prober, hubs, tally, pace)?;
+                    worker.corner(whole.part(part, parts), fronts, wanted, prober, hubs, tally, poller)?;
                 }
             })?;
         }
@@ -208,9 +208,9 @@ impl Fronts<'_, '_> {
         for tile in (0..tiles).map(|tile| whole.part(tile, tiles)) {
             groups.fill(tile, &ids);
             let (groups, next) = (&*groups, AtomicUsize::new(0));
-            each(&mut workers, |worker, tally, pace| {
+            each(&mut workers, |worker, tally, poller| {
                 let CountWorker { sorter, marks, counts, .. } = worker;
-                let mut tester = Tester { prober, fronts, partner, marks, tally, counts, pace };
+                let mut tester = Tester { prober, fronts, partner, marks, tally, counts, poller };
                 loop {
                     let bucket = next.fetch_add(1, Relaxed);
                     if bucket >= groups.buckets() {
@@ -244,10 +244,10 @@ fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) -> Vec<Range<
 
 /// Runs `work` on every worker. Returns `None` if any worker was stopped.
 fn each<'p, T: Tally>(
-    workers: &mut [(&mut CountWorker, T, Pace<'p>)],
-    work: impl Fn(&mut CountWorker, &mut T, &mut Pace<'p>) -> Option<()> + Sync,
+    workers: &mut [(&mut CountWorker, T, StopPoller<'p>)],
+    work: impl Fn(&mut CountWorker, &mut T, &mut StopPoller<'p>) -> Option<()> + Sync,
 ) -> Option<()> {
-    workers.par_iter_mut().with_max_len(1).try_for_each(|(worker, tally, pace)| work(worker, tally, pace))
+    workers.par_iter_mut().with_max_len(1).try_for_each(|(worker, tally, poller)| work(worker, tally, poller))
 }
 
 impl CountWorker {
@@ -261,7 +261,7 @@ impl CountWorker {
         prober: Prober,
         hubs: &HubBits,
         tally: &mut T,
-        pace: &mut Pace<'_>,
+        poller: &mut StopPoller<'_>,
     ) -> Option<()> {
         for local in tile.first..tile.end {
             let row = tile.partner.row(local);
@@ -281,7 +281,7 @@ impl CountWorker {
                     let triangles = tally.hub_rows(prober, hubs, &self.bits, &row[low..high], c);
                     self.counts[at] += PairCount { triangles, probes: wedges(low, high) };
                 }
-                pace.advance((high - low) * self.bits.places.len() * 4)?;
+                poller.advance((high - low) * self.bits.places.len() * 4)?;
                 low = high;
             }
         }

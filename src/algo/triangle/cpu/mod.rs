@@ -10,28 +10,28 @@
 //! | `probe` | the inner loops, for three kinds of CPU |
 //! | `hubs` | the edges between hubs as a matrix of bits |
 //! | `tally` | the sums: a total, or counts per vertex |
-//! | `pace` | checks from time to time whether to stop |
+//! | `stop_poller` | checks from time to time whether to stop |
 
 pub mod count;
 pub mod groups;
 pub mod hubs;
-mod pace;
 pub mod probe;
+mod stop_poller;
 pub mod tally;
 pub mod tile;
 pub mod wedges;
 
 use crate::algo::triangle::cpu::count::{Counter, MAX_FRONTS, Settings};
 use crate::algo::triangle::cpu::tile::Tile;
-use crate::algo::triangle::units::{Backend, FoundParts, Part, Stop, Work};
+use crate::algo::triangle::units::{Backend, Part, ReportParts, Stop, Work};
 use crate::error::{Error, Result};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::memory::{Budget, Reservation};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::sync::atomic::AtomicU64;
 
 /// Number of work items that each of several ranks should get for each group of resident front blocks.
-const TURNS: usize = 16;
+const ITEMS_PER_RANK: usize = 16;
 /// Minimum number of row entries in a work item, which is a part of a partner block. The rows of the front blocks are
 /// marked once per work item.
 const LEAST_ITEM: usize = 1 << 20;
@@ -56,7 +56,7 @@ impl<'a> Cpu<'a> {
     /// # Errors
     /// [`Error::Limit`] if the scratch memory does not fit; [`Error::Internal`] if no threads can be started.
     pub fn new(
-        graph: &Catalogue,
+        graph: &BlockStore,
         vertices: u64,
         threads: usize,
         budget: &Budget,
@@ -90,9 +90,9 @@ impl<'a> Cpu<'a> {
 /// divided. The parts, which have about the same number of entries, are the work items. If there are few partner
 /// blocks, they are divided so that each rank gets many items.
 fn items(work: &Work<'_>, least: usize) -> (Vec<usize>, usize) {
-    let turns = if work.turns.ranks() == 1 { 1 } else { TURNS * work.turns.ranks() };
+    let wanted_items = if work.work_source.ranks() == 1 { 1 } else { ITEMS_PER_RANK * work.work_source.ranks() };
     let partners = work.fronts.start..work.graph.len();
-    let at_least = turns.div_ceil(partners.len().max(1));
+    let at_least = wanted_items.div_ceil(partners.len().max(1));
     let partners: Vec<_> = partners.filter(|&partner| work.wants_any(std::iter::once(partner))).collect();
     // All partner blocks have the same number of parts, so that every rank can compute the block of an item.
     let entries = partners.iter().map(|&partner| work.graph.block(partner).targets.len()).max();
@@ -100,7 +100,7 @@ fn items(work: &Work<'_>, least: usize) -> (Vec<usize>, usize) {
 }
 
 impl Backend for Cpu<'_> {
-    fn fronts(&self, graph: &Catalogue, first: usize) -> usize {
+    fn fronts(&self, graph: &BlockStore, first: usize) -> usize {
         let bytes = (first..graph.len()).scan(0, |sum, block| {
             *sum += graph.bytes_of(block);
             Some(*sum)
@@ -108,7 +108,7 @@ impl Backend for Cpu<'_> {
         bytes.take(MAX_FRONTS).take_while(|&bytes| bytes <= self.resident).count()
     }
 
-    fn count(&mut self, work: &Work<'_>, found: FoundParts<'_>) -> Result<()> {
+    fn count(&mut self, work: &Work<'_>, found: ReportParts<'_>) -> Result<()> {
         let Cpu { counter, pool, per_vertex, stop, least_item, .. } = self;
         let stopping = || stop().is_some();
         let rows = |block: usize| work.graph.block(block);

@@ -3,8 +3,8 @@
 //! streaming whole rows `b` would test several times as many ids. The entries of the partner block must be grouped by
 //! `b` (`groups`).
 
-use crate::algo::triangle::cpu::pace::Pace;
 use crate::algo::triangle::cpu::probe::{MARK_IDS, MARK_WORDS, Marks, Prober, prefetch};
+use crate::algo::triangle::cpu::stop_poller::StopPoller;
 use crate::algo::triangle::cpu::tally::Tally;
 use crate::algo::triangle::cpu::tile::TileEntry;
 use crate::algo::triangle::units::PairCount;
@@ -40,7 +40,7 @@ pub struct Tester<'a, 'p, T> {
     /// Triangles and tested wedges, one count per front block.
     pub counts: &'a mut [PairCount],
     /// Checks from time to time whether to stop.
-    pub pace: &'a mut Pace<'p>,
+    pub poller: &'a mut StopPoller<'p>,
 }
 
 impl<T: Tally> Tester<'_, '_, T> {
@@ -90,10 +90,10 @@ impl<T: Tally> Tester<'_, '_, T> {
                     let stream = if swap { row } else { head };
                     streamed(stream, high, b, c, self.prober, self.marks, self.tally)
                 };
-                self.pace.advance(head.len())?;
+                self.poller.advance(head.len())?;
             }
             unmark(self.marks, low);
-            self.pace.advance(row.len())?;
+            self.poller.advance(row.len())?;
             self.counts[rows.at].triangles += closed;
             self.counts[rows.at].probes += ids as u64;
             start += heads;

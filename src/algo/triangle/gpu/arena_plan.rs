@@ -4,7 +4,7 @@
 
 use super::PAIR;
 use crate::gpu::{Scan, constant, slice_bytes};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::stream::{ResidentRows, RowBatch};
 
 /// Maximum number of heads (parts of rows before an entry) that one task of a kernel tests.
@@ -39,7 +39,7 @@ impl ArenaPlan {
     /// only front batch, and no partner batch is copied. Otherwise the front batch gets half, because all partners
     /// stream past once per front batch. (At scale 29, three eighths take as long and a quarter takes 3 % longer.) The
     /// heads get as much as both slots together: a head takes 8 bytes, and an entry in a slot takes 4.
-    pub fn of(bytes: u64, graph: &Catalogue, first: usize) -> ArenaPlan {
+    pub fn of(bytes: u64, graph: &BlockStore, first: usize) -> ArenaPlan {
         let sizes = (first..graph.len()).map(|b| graph.size(b));
         let (rows, entries) = sizes.fold((0, 0), |(rows, entries), size| (rows + size.rows, entries + size.entries));
         let all = front_bytes(rows, entries, (graph.len() - first) as u64);

@@ -12,10 +12,10 @@ mod pair;
 mod partners;
 
 use crate::algo::Lease;
-use crate::algo::triangle::units::{Backend, FoundParts, Gathering, PairCount, Part, Stop, Work};
+use crate::algo::triangle::units::{Backend, PairCount, Part, PartialUnits, ReportParts, Stop, Work};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, DeviceSlice, Event, PeerMemory, ProgramSource, SCAN, Workspace, slice_bytes};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::graph::layout::Layout;
 use crate::graph::placement::{BlockSize, Placement};
 use crate::memory::at_least;
@@ -24,8 +24,8 @@ use crate::stream::location::SegmentPlace;
 use crate::stream::spread::spread;
 use crate::stream::{Arrival, Cut, Loader, Relay, ResidentRows, RowBatch, Segment, batches};
 use arena_plan::ArenaPlan;
-use pair::{Counting, Front, Kernels, LONGEST_HEAD, add_corners};
-use partners::{Cutting, Partners, entry_in_front, steps};
+use pair::{CountingContext, Front, Kernels, LONGEST_HEAD, add_corners};
+use partners::{BatchDivision, Partners, entry_in_front, steps};
 use std::sync::MutexGuard;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -97,13 +97,13 @@ impl<'a> Gpu<'a> {
     }
 
     /// Prepares to count the triangles of `graph`, which has `vertices` vertices. Counts per vertex are added to
-    /// `per_vertex`, if given. `stop` returns the signal that ends the count, if there is one. [`Self::meet`] must be
-    /// called next.
+    /// `per_vertex`, if given. `stop` returns the signal that ends the count, if there is one. [`Self::place_blocks`]
+    /// must be called next.
     ///
     /// # Errors
     /// [`Error::Limit`] if GPU memory is too small, [`Error::Usage`] for rows that are too long for it, [`Error::Lost`].
     pub fn new(
-        graph: &Catalogue,
+        graph: &BlockStore,
         vertices: u64,
         Lease { workspace: mut gpu, cache }: Lease<'a>,
         per_vertex: Option<&'a [AtomicU64]>,
@@ -119,7 +119,7 @@ impl<'a> Gpu<'a> {
         let kernels = Kernels::load(&gpu, per_vertex.is_some())?;
         gpu.arena.reset(0);
         let least = Self::least_bytes(row, vertices, per_vertex.is_some());
-        gpu.arena.holds(least, "[triangle] on this graph")?;
+        gpu.arena.check_size(least, "[triangle] on this graph")?;
         gpu.stop_flag.set(false);
         let clock = [gpu.queue.record_timed()?, gpu.queue.record_timed()?];
         let (per_vertex, placement) =
@@ -128,18 +128,18 @@ impl<'a> Gpu<'a> {
     }
 
     /// Chooses where the blocks of `graph` are kept, and reserves the counts of `vertices` vertices. It must be called
-    /// before counting, after all ranks have called [`Self::new`]. `beside` is the GPU memory of the other ranks, if
+    /// before counting, after all ranks have called [`Self::new`]. `peers` is the GPU memory of the other ranks, if
     /// their GPUs can access each other. Collective.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Lost`], errors of reading blocks.
-    pub fn meet(&mut self, graph: &Catalogue, vertices: u64, beside: Option<PeerMemory<'a>>) -> Result<()> {
-        if let Some(beside) = beside.filter(|_| self.placement.is_none()) {
+    pub fn place_blocks(&mut self, graph: &BlockStore, vertices: u64, peers: Option<PeerMemory<'a>>) -> Result<()> {
+        if let Some(peers) = peers.filter(|_| self.placement.is_none()) {
             let blocks = (0..graph.len()).map(|b| graph.size(b));
             let longest = graph.layout.longest_row().max(if graph.is_local() { 0 } else { uncut(blocks) });
             let least = Self::least_bytes(longest, vertices, self.per_vertex.is_some()) + (64 << 10);
-            self.placement = spread(&mut self.gpu, graph, least, beside)?;
-            self.relay = if self.placement.is_none() { Relay::open(beside) } else { None };
+            self.placement = spread(&mut self.gpu, graph, least, peers)?;
+            self.relay = if self.placement.is_none() { Relay::open(peers) } else { None };
         }
         if let Some((_, span)) = &mut self.per_vertex {
             *span = self.gpu.arena.take(vertices).ok_or_else(|| too_small(&self.gpu))?;
@@ -148,7 +148,7 @@ impl<'a> Gpu<'a> {
         Ok(())
     }
 
-    fn arena_plan(&self, graph: &Catalogue, first: usize) -> ArenaPlan {
+    fn arena_plan(&self, graph: &BlockStore, first: usize) -> ArenaPlan {
         ArenaPlan::of(self.gpu.arena.free().saturating_sub(64 << 10), graph, first)
     }
 }
@@ -170,17 +170,17 @@ fn too_small(gpu: &Workspace) -> Error {
 }
 
 impl Backend for Gpu<'_> {
-    fn fronts(&self, graph: &Catalogue, first: usize) -> usize {
+    fn fronts(&self, graph: &BlockStore, first: usize) -> usize {
         let plan = self.arena_plan(graph, first);
         let all = batches(graph, first..graph.len(), Cut::Rows, |batch| plan.fits_front(batch));
         all.iter().flatten().next().map_or(1, |batch| batch.segments.len())
     }
 
-    fn count(&mut self, work: &Work<'_>, found: FoundParts<'_>) -> Result<()> {
+    fn count(&mut self, work: &Work<'_>, found: ReportParts<'_>) -> Result<()> {
         let plan = self.arena_plan(work.graph, work.fronts.start);
         let fronts = batches(work.graph, work.fronts.clone(), Cut::Rows, |batch| plan.fits_front(batch));
         let fronts = fronts.ok_or_else(|| too_small(&self.gpu))?;
-        let mut open = Open::default();
+        let mut open = UnreportedParts::default();
         for front in &fronts {
             let mark = self.gpu.arena.mark();
             let done = self.count_front(work, front, plan, &mut open, found);
@@ -204,27 +204,28 @@ impl Gpu<'_> {
         work: &Work<'_>,
         batch: &RowBatch,
         plan: ArenaPlan,
-        open: &mut Open,
-        found: FoundParts<'_>,
+        open: &mut UnreportedParts,
+        found: ReportParts<'_>,
     ) -> Result<()> {
         let (graph, stop) = (work.graph, self.stop);
         let (from_gpus, per_vertex) = (self.placement.is_some(), self.per_vertex.is_some());
-        let cutting = Cutting { work, front: batch, plan, cache: self.cache, from_gpus, per_vertex };
+        let cutting = BatchDivision { work, front: batch, plan, cache: self.cache, from_gpus, per_vertex };
         let Partners { inside, outside } = cutting.partners().ok_or_else(|| too_small(&self.gpu))?;
         let front = Front::place(&mut self.gpu, graph, batch, inside.iter().chain(&outside));
         let front = front.ok_or_else(|| too_small(&self.gpu))?;
         let slots = (0..if outside.is_empty() { 0 } else { SLOTS }).map(|_| self.gpu.arena.take(plan.slot / 4));
         let slots = slots.collect::<Option<Vec<_>>>().ok_or_else(|| too_small(&self.gpu))?;
-        let go_on = move || work.turns.go_on().and(stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason))));
+        let check_cancelled =
+            move || work.work_source.check_running().and(stop().map_or(Ok(()), |reason| Err(Error::Stopped(reason))));
         // Wait, so that nothing of the previous front batch is overwritten while other ranks copy it.
-        self.relay.as_ref().map_or(Ok(()), |relay| relay.begin(&go_on))?;
+        self.relay.as_ref().map_or(Ok(()), |relay| relay.begin(&check_cancelled))?;
         let blocks: Vec<u32> = batch.segments.iter().map(|segment| segment.first_row(graph)).collect();
         self.gpu.queue.write(&blocks, front.blocks)?;
         self.gpu.queue.fill(front.ends, 0)?;
 
         let Gpu { gpu, kernels, per_vertex, placement, relay, busy, clock, .. } = self;
         let Workspace { arena, queue, uploader, stop_flag, .. } = &mut **gpu;
-        let counting = Counting { queue, stop_flag, kernels, per_vertex: *per_vertex, stop, busy, clock };
+        let counting = CountingContext { queue, stop_flag, kernels, per_vertex: *per_vertex, stop, busy, clock };
         let places: Vec<_> = front.resident.segments(batch).collect();
         let steps = steps(&places, &inside);
         let first_row = batch.first_row(graph);
@@ -237,7 +238,7 @@ impl Gpu<'_> {
             let placement = placement.as_ref();
             let loader = Loader { graph, placement, relay, uploader, next: &next, free_slots, arrivals };
             let (steps, passing) = (&steps, &outside);
-            scope.spawn(move || loader.run(steps, passing, &go_on));
+            scope.spawn(move || loader.run(steps, passing, &check_cancelled));
             let mut pass = FrontPass { front, counting, work, open, found, awaited: &places, arrived };
             pass.count_inside(&inside)?;
             pass.count_outside(&outside, &empty)
@@ -249,10 +250,10 @@ impl Gpu<'_> {
 /// thread.
 struct FrontPass<'p, 'w> {
     front: Front<'p>,
-    counting: Counting<'p>,
+    counting: CountingContext<'p>,
     work: &'p Work<'w>,
-    open: &'p mut Open,
-    found: FoundParts<'p>,
+    open: &'p mut UnreportedParts,
+    found: ReportParts<'p>,
     /// Segments (parts of blocks) of the front batch that have not arrived in GPU memory yet.
     awaited: &'p [(&'p Segment, SegmentPlace)],
     arrived: Receiver<Result<Arrival>>,
@@ -323,7 +324,7 @@ impl FrontPass<'_, '_> {
     /// Reports the counts of every pair of a front segment and a partner segment. `numbers` has the triangles and the
     /// tested wedges of each pair.
     fn report(&mut self, partner: &RowBatch, numbers: &[u64]) -> Result<()> {
-        let Open { gathering, parts } = &mut *self.open;
+        let UnreportedParts { gathering, parts } = &mut *self.open;
         let mut numbers = numbers.chunks_exact(2);
         for front in &self.front.batch.segments {
             for partner in &partner.segments {
@@ -356,7 +357,7 @@ fn peer_ended() -> Error {
 /// Counts of parts of units that are not reported yet. Counts per vertex can't be separated by unit, so parts wait
 /// until no unit is half counted.
 #[derive(Default)]
-struct Open {
-    gathering: Gathering,
+struct UnreportedParts {
+    gathering: PartialUnits,
     parts: Vec<Part>,
 }

@@ -7,7 +7,7 @@ use super::{MANY, PAIR, TEXT};
 use crate::algo::triangle::units::{Stop, Work};
 use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Queue, Scan, StopFlag, THREADS, Workspace, constant};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::stream::{ResidentRows, RowBatch, Segment};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -111,7 +111,7 @@ impl<'p> Front<'p> {
     /// if there is not enough room.
     pub fn place<'q>(
         gpu: &mut Workspace,
-        graph: &Catalogue,
+        graph: &BlockStore,
         batch: &'p RowBatch,
         partners: impl Iterator<Item = &'q RowBatch>,
     ) -> Option<Front<'p>> {
@@ -157,7 +157,7 @@ impl<'p> Front<'p> {
 }
 
 /// The queue, kernels and memory with which pairs of batches are counted.
-pub struct Counting<'c> {
+pub struct CountingContext<'c> {
     pub queue: &'c Queue,
     pub stop_flag: &'c mut StopFlag,
     pub kernels: &'c Kernels,
@@ -169,7 +169,7 @@ pub struct Counting<'c> {
     pub clock: &'c mut [Event; 2],
 }
 
-impl Counting<'_> {
+impl CountingContext<'_> {
     /// Makes the queue wait for the copies before the event `copied`, and marks when they had arrived.
     pub fn arrived(&mut self, copied: &Event) -> Result<()> {
         self.queue.after(copied)?;

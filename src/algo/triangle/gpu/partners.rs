@@ -33,7 +33,7 @@ pub(super) struct Partners {
 }
 
 /// Data that determines how partner blocks are divided into batches. It is the same on every rank.
-pub(super) struct Cutting<'c, 'w> {
+pub(super) struct BatchDivision<'c, 'w> {
     pub(super) work: &'c Work<'w>,
     pub(super) front: &'c RowBatch,
     pub(super) plan: ArenaPlan,
@@ -45,7 +45,7 @@ pub(super) struct Cutting<'c, 'w> {
     pub(super) per_vertex: bool,
 }
 
-impl Cutting<'_, '_> {
+impl BatchDivision<'_, '_> {
     /// Divides all partner blocks that still have to be counted into batches. Returns `None` if a row does not fit.
     pub(super) fn partners(&self) -> Option<Partners> {
         let fronts = &self.work.fronts;
@@ -69,7 +69,7 @@ impl Cutting<'_, '_> {
     /// further.
     fn is_short(&self, partner: &RowBatch) -> bool {
         let graph = self.work.graph;
-        let most = match self.work.turns.ranks() {
+        let most = match self.work.work_source.ranks() {
             1 => return true,
             ranks => (graph.edges() / (TURNS * ranks as u64)).max(graph.layout.longest_row()),
         };

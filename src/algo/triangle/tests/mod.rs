@@ -1,13 +1,13 @@
 //! Tests of triangle counting.
 
-mod turns;
+mod work_source;
 
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::cpu::tile::Tile;
-use crate::algo::triangle::tests::turns::Taken;
-use crate::algo::triangle::units::{self, Gathering, Part, number, total};
+use crate::algo::triangle::tests::work_source::Taken;
+use crate::algo::triangle::units::{self, Part, PartialUnits, number, total};
 use crate::algo::triangle::{Counter, Isa, PairCount, Settings};
-use crate::graph::catalogue::Catalogue;
+use crate::graph::block_store::BlockStore;
 use crate::graph::csr::Block;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
@@ -82,7 +82,7 @@ impl OrientedRows {
 
     /// Stores the rows in block files of about `target` entries. Returns the files with the expected count of each pair
     /// of blocks.
-    pub(super) fn stored(&self, target: u64) -> (Catalogue, HashMap<u64, PairCount>, tempfile::TempDir) {
+    pub(super) fn stored(&self, target: u64) -> (BlockStore, HashMap<u64, PairCount>, tempfile::TempDir) {
         let degree = self.0.iter().map(Vec::len).max().unwrap_or(0) as u32;
         let layout = Layout::with_target(&DegreeRuns::new(vec![(degree, self.0.len() as u32)]), target);
         let folder = tempfile::tempdir().expect("a folder");
@@ -92,7 +92,7 @@ impl OrientedRows {
             let lengths: Vec<u32> = rows.iter().map(|row| row.len() as u32).collect();
             let _ = stored::write(folder.path(), 1, &layout, b, &[(&lengths, &rows.concat())]).expect("written");
         }
-        let graph = Catalogue::open(folder.path(), 1, Half::Lower, layout).expect("whole");
+        let graph = BlockStore::open(folder.path(), 1, Half::Lower, layout).expect("whole");
         let cuts = spans.iter().map(|span| span.start as u32..span.end as u32).collect::<Vec<_>>();
         (graph, self.units(&cuts), folder)
     }
@@ -350,14 +350,14 @@ fn fronts_fill_the_memory_that_is_left() {
         let mut cpu = Cpu::new(&graph, 900, 2, &budget, None, &|| None).expect("enough");
         let (mut found, mut call) = (HashMap::new(), 0);
         let done: HashSet<u64> = (1..total(graph.len())).step_by(5).collect();
-        let (turns, mut gathering) = (Taken::new(1, u64::MAX), Gathering::default());
+        let (work_source, mut gathering) = (Taken::new(1, u64::MAX), PartialUnits::default());
         let take = &mut |parts: &[Part]| {
             call += 1;
             let units = parts.iter().filter_map(|part| gathering.add(&graph, part));
             units.for_each(|(unit, count)| assert_eq!(found.insert(unit, count), None, "a unit comes once"));
             Ok(())
         };
-        units::run(&graph, &done, &mut cpu, &turns, take, &mut || Ok(())).expect("nothing stops it");
+        units::run(&graph, &done, &mut cpu, &work_source, take, &mut || Ok(())).expect("nothing stops it");
         assert!(gathering.is_empty());
         let expected: HashMap<_, _> = expected.clone().into_iter().filter(|(unit, _)| !done.contains(unit)).collect();
         assert_eq!(found, expected);
@@ -373,11 +373,11 @@ fn a_unit_with_repeated_rows_is_never_complete() {
     let (graph, ..) = rows.stored(600);
     let all = (graph.layout.block(0).len() * graph.layout.block(1).len()) as u64;
     let part = |pairs| Part { front: 0, partner: 1, pairs, count: PairCount::default() };
-    let mut gathering = Gathering::default();
+    let mut gathering = PartialUnits::default();
     assert_eq!(gathering.add(&graph, &part(all - 1)), None);
     assert_eq!(gathering.add(&graph, &part(2)), None);
     assert!(!gathering.is_empty());
-    let mut gathering = Gathering::default();
+    let mut gathering = PartialUnits::default();
     assert_eq!([all - 1, 1].map(|pairs| gathering.add(&graph, &part(pairs)).is_some()), [false, true]);
     assert!(gathering.is_empty());
 }

@@ -8,7 +8,7 @@ use crate::graph::{Bins, BlockSize, Placement};
 use crate::job::context::Context;
 use crate::job::graph::assignment::Assignment;
 use crate::job::run_record::RunRecord;
-use crate::job::state::order_writer::Ordered;
+use crate::job::state::order_writer::OrderWriter;
 use crate::memory::{bytes_of, numbers_of};
 use crate::prepare::partition::device_lines::DeviceLines;
 use crate::prepare::partition::{LINE, gpu_plan, line_words};
@@ -21,14 +21,14 @@ use std::sync::MutexGuard;
 pub(super) struct Arenas<'a> {
     rank: usize,
     pub(super) mine: DeviceSlice<u32>,
-    beside: Option<PeerMemory<'a>>,
+    peers: Option<PeerMemory<'a>>,
 }
 
 impl Arenas<'_> {
     /// Returns `words` 32-bit words of the arena of `rank`, starting at byte `at`.
     pub(super) fn words(&self, rank: usize, at: u64, words: u64) -> DeviceSlice<u32> {
-        match self.beside {
-            Some(beside) if rank != self.rank => beside.span(rank, at, words, self.mine),
+        match self.peers {
+            Some(peers) if rank != self.rank => peers.span(rank, at, words, self.mine),
             _ => self.mine.part(at / 4..at / 4 + words),
         }
     }
@@ -37,12 +37,12 @@ impl Arenas<'_> {
 /// Locks this rank's GPU, if every rank has a GPU and can reach the others. Returns it with access to all arenas.
 pub(super) fn gpus(context: &Context) -> Option<(MutexGuard<'_, Workspace>, Arenas<'_>)> {
     context.gpu.workspace()?;
-    let beside = context.gpu.peers().reachable();
-    if beside.is_none() && context.comm.ranks() > 1 {
+    let peers = context.gpu.peers().reachable();
+    if peers.is_none() && context.comm.ranks() > 1 {
         return None;
     }
     let workspace = context.gpu.lock()?;
-    let arenas = Arenas { rank: context.comm.rank(), mine: workspace.arena.words(), beside };
+    let arenas = Arenas { rank: context.comm.rank(), mine: workspace.arena.words(), peers };
     Some((workspace, arenas))
 }
 
@@ -115,7 +115,7 @@ pub(in crate::job::graph) fn maps_on_gpus(context: &Context) -> bool {
 pub(in crate::job::graph) fn map_on_gpus(
     context: &Context,
     record: &mut RunRecord,
-    ordered: &mut Ordered,
+    ordered: &mut OrderWriter,
     bins: &Bins,
     info: &InputInfo,
 ) -> Result<Option<DeviceSlice<u32>>> {
@@ -138,7 +138,7 @@ pub(in crate::job::graph) fn map_on_gpus(
     arena.reset(0);
     // The map must be at the start of every arena, because ranks compute its address in other arenas from that.
     let map = arena.take_planned::<u32>(info.ids)?;
-    arena.hold(map.bytes());
+    arena.protect(map.bytes());
     let share = |rank| context.comm.share_of(rank, info.ids as usize);
     let part = |of: Range<usize>| map.part(of.start as u64..of.end as u64);
     let mine = share(context.comm.rank());
@@ -158,6 +158,6 @@ pub(in crate::job::graph) fn map_on_gpus(
 /// Frees the GPU memory that was reserved for edges that wait to be sorted.
 pub(in crate::job::graph) fn clear_device_lines(context: &Context) {
     if let Some((mut workspace, _)) = gpus(context) {
-        workspace.arena.let_go();
+        workspace.arena.release_protected();
     }
 }

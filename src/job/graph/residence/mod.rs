@@ -10,11 +10,11 @@ pub(super) use self::arenas::{clear_device_lines, device_lines, map_on_gpus, map
 
 use self::arenas::{Arenas, gpus};
 use self::host_memory::{blocks_of_all, readable_ranks};
-use super::assignment::{Assignment, Sorting};
+use super::assignment::{Assignment, SortInput};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::gpu::{DeviceSlice, Workspace};
-use crate::graph::{Bins, BlockSize, Catalogue, DegreeSummary, Direction, HostBlock, Layout, Placement};
+use crate::graph::{Bins, BlockSize, BlockStore, DegreeSummary, Direction, HostBlock, Layout, Placement};
 use crate::job::context::{Context, Watched};
 use crate::job::plan::packing::Packing;
 use crate::memory::{Process, bytes_of, numbers_of};
@@ -48,7 +48,7 @@ enum Place {
 }
 
 /// The blocks of a graph before their bins are sorted.
-struct Unsorted<'a> {
+struct UnsortedBlocks<'a> {
     assignment: &'a Assignment<'a>,
     bins: &'a Bins,
     /// Upper bounds of the sizes of all blocks that this rank builds; 0 for blocks of other ranks.
@@ -78,7 +78,7 @@ pub(super) fn plan(
     context.comm.all_max(&mut largest);
     let of_all = most.iter().zip(largest).map(|(size, entries)| BlockSize { entries, ..*size }).collect();
     let longest = lines.iter().copied().max().unwrap_or(0);
-    let unsorted = Unsorted { assignment, bins, most, of_all, longest };
+    let unsorted = UnsortedBlocks { assignment, bins, most, of_all, longest };
     let all_are_new = !assignment.builders.contains(&NOBODY);
     if packs(context, edges, assignment.layout) && all_are_new {
         return plan_for_packing(context, &unsorted, pool, &mut workspace);
@@ -97,20 +97,20 @@ pub(super) fn plan(
 /// Plans the sorting of rows that stay on the GPUs, if all GPUs have room. Collective.
 fn plan_on_gpus(
     context: &Context,
-    Unsorted { assignment, bins, most, of_all, longest }: &Unsorted<'_>,
+    UnsortedBlocks { assignment, bins, most, of_all, longest }: &UnsortedBlocks<'_>,
     wanted: bool,
     workspace: &mut Workspace,
 ) -> Option<Residence> {
     let layout = assignment.layout;
     let bytes = most_resident(context, &assignment.mine, most);
-    workspace.arena.hold(0);
+    workspace.arena.protect(0);
     workspace.arena.reset(0);
     let memory = workspace.arena.take::<u32>(bytes / 4).filter(|_| bytes <= workspace.arena.bytes() / PART);
     // Lets a test make the memory run out.
     let memory = memory.filter(|_| failpoint::hit("rows.gpu").is_ok());
     let plan = memory.and_then(|_| Sorters::plan_all(workspace, bins, layout.rows(), context.threads, *longest));
     let left = workspace.arena.bytes().saturating_sub(bytes);
-    let computed = beside_rows(context, layout, of_all, left).is_some();
+    let computed = extra_host_bytes(context, layout, of_all, left).is_some();
     let stays = context.comm.all(plan.is_some() && computed && wanted);
     tracing::debug!(bytes, longest, room = plan.is_some(), computed, stays, "rows on the GPU");
     plan.zip(memory).filter(|_| stays).map(|(plan, memory)| Residence { plan, place: Place::OnGpus(memory) })
@@ -125,7 +125,7 @@ pub(super) fn packs(context: &Context, edges: u64, layout: &Layout) -> bool {
 /// of its bins, so bins and rows together need little more memory than the bins alone.
 fn plan_for_packing(
     context: &Context,
-    Unsorted { assignment, bins, most, longest, .. }: &Unsorted<'_>,
+    UnsortedBlocks { assignment, bins, most, longest, .. }: &UnsortedBlocks<'_>,
     pool: u64,
     workspace: &mut Workspace,
 ) -> Option<Residence> {
@@ -144,7 +144,7 @@ fn plan_for_packing(
 /// ranks must be able to read each other's memory. Either all ranks do this or none. Collective.
 fn plan_in_memory(
     context: &Context,
-    Unsorted { assignment, bins, most, of_all, longest }: &Unsorted<'_>,
+    UnsortedBlocks { assignment, bins, most, of_all, longest }: &UnsortedBlocks<'_>,
     wanted: bool,
     workspace: &mut Workspace,
 ) -> Option<Residence> {
@@ -156,24 +156,24 @@ fn plan_in_memory(
     let bytes: u64 = sizes.clone().map(|(_, size)| HostBlock::bytes(size.rows, size.entries)).sum();
     // Blocks of other ranks can't be split.
     let uncut = if context.comm.ranks() > 1 { of_all.as_slice() } else { &[] };
-    let beside = plan.as_ref().and_then(|_| beside_rows(context, layout, uncut, workspace.arena.bytes()));
+    let extra = plan.as_ref().and_then(|_| extra_host_bytes(context, layout, uncut, workspace.arena.bytes()));
     // Degrees need memory, too.
-    let fits = beside.is_some_and(|beside| context.budget.free() >= bytes + 4 * layout.rows() + beside);
+    let fits = extra.is_some_and(|extra| context.budget.free() >= bytes + 4 * layout.rows() + extra);
     let ranks = if context.comm.all(fits) { readable_ranks(context) } else { None };
     let readable = ranks.is_some();
     let block = |(b, size): (usize, &BlockSize)| HostBlock::new(&layout.block(b), size.entries, &context.budget).ok();
     let blocks: Option<Vec<HostBlock>> = sizes.filter(|_| readable).map(block).collect();
     let held = context.comm.all(readable && blocks.is_some());
-    tracing::debug!(bytes, beside, readable, held, "rows in memory");
+    tracing::debug!(bytes, beside = extra, readable, held, "rows in memory");
     let place = blocks.zip(ranks).filter(|_| held).map(|(blocks, ranks)| Place::InMemory(blocks, ranks));
     plan.zip(place).map(|(plan, place)| Residence { plan, place })
 }
 
 /// Returns the largest host memory, in bytes, that a task of the job takes in addition to rows that stay in memory.
 /// Returns `None` if some task can't run on a GPU with `bytes` bytes left and blocks of these sizes.
-fn beside_rows(context: &Context, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
-    let beside = context.job.tasks.iter().map(|task| task.beside_rows(layout, sizes, bytes));
-    beside.collect::<Option<Vec<u64>>>()?.into_iter().max()
+fn extra_host_bytes(context: &Context, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
+    let extra = context.job.tasks.iter().map(|task| task.extra_host_bytes(layout, sizes, bytes));
+    extra.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 /// Returns the bytes that blocks take on the rank that needs most; `mine` marks the blocks of this rank. Every rank
@@ -195,17 +195,17 @@ fn most_resident(context: &Context, mine: &[bool], sizes: &[BlockSize]) -> u64 {
 pub(super) fn sort(
     context: &Context,
     Residence { plan, mut place }: Residence,
-    sorting: &Sorting<'_, '_>,
-) -> Result<(Catalogue, Option<(DegreeSummary, u64)>)> {
+    sorting: &SortInput<'_, '_>,
+) -> Result<(BlockStore, Option<(DegreeSummary, u64)>)> {
     let nobody = || Error::internal("sort on the GPU", "no GPU, although the plan uses one");
     let (mut workspace, arenas) = gpus(context).ok_or_else(nobody)?;
-    let Sorting { assignment: Assignment { layout, builders, mine, .. }, bins, partition, degrees, progress } =
+    let SortInput { assignment: Assignment { layout, builders, mine, .. }, bins, partition, degrees, progress } =
         *sorting;
     let mut sorters = Sorters::new(&mut workspace, plan)?;
     let (build, watch) = (resident::Build { partition, bins, layout, wanted: mine }, Watched(progress));
     let mut entries = match &mut place {
         Place::OnGpus(memory) => sorters.keep(build, *memory, &watch)?,
-        Place::InMemory(blocks, _) => sorters.bring(build, blocks, &watch)?,
+        Place::InMemory(blocks, _) => sorters.sort_to_host(build, blocks, &watch)?,
     };
     let found = if context.job.needs_degrees() {
         sorters.finish(degrees)?;
@@ -214,19 +214,19 @@ pub(super) fn sort(
         Some(sum_up(context, &mut sorters, &arenas)?)
     };
     drop(sorters);
-    workspace.arena.let_go();
+    workspace.arena.release_protected();
     context.comm.all_sum(&mut entries);
     let size = |(b, entries)| BlockSize { rows: layout.block(b).len() as u64, entries };
     let sizes: Vec<BlockSize> = entries.into_iter().enumerate().map(size).collect();
     let graph = match place {
         Place::OnGpus(_) => {
             let placement = Placement::new(&sizes, builders, |rank, at, words| arenas.words(rank as usize, at, words));
-            workspace.arena.hold(most_resident(context, mine, &sizes));
-            Catalogue::on_gpus(Layout::clone(layout), sizes, placement)
+            workspace.arena.protect(most_resident(context, mine, &sizes));
+            BlockStore::on_gpus(Layout::clone(layout), sizes, placement)
         }
         Place::InMemory(blocks, ranks) => {
             let blocks = blocks_of_all(context, builders, &sizes, blocks, &ranks);
-            Catalogue::in_memory(Layout::clone(layout), sizes, blocks, context.comm.ranks() == 1)
+            BlockStore::in_memory(Layout::clone(layout), sizes, blocks, context.comm.ranks() == 1)
         }
     };
     Ok((graph, found))

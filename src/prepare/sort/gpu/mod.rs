@@ -4,9 +4,9 @@
 #![allow(unsafe_code)] // kernel launches
 
 pub mod resident;
-mod room;
+mod sort_buffers;
 
-use self::room::SortRoom;
+use self::sort_buffers::SortBuffers;
 use super::{BinReader, SortBin, Sorted, SortedRows, sorters};
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Kernel, Lane, Scan, THREADS, Workspace, on_threads, slice_bytes};
@@ -98,7 +98,7 @@ struct SortedOnGpu {
 struct SortLane<'w> {
     kernels: Arc<SortKernels>,
     lane: Lane<'w>,
-    room: SortRoom,
+    room: SortBuffers,
     degrees: DeviceSlice<u32>,
     scratch: Vec<u32>,
     /// Sorter on the CPU, for bins that do not fit the GPU.
@@ -115,14 +115,14 @@ impl<'w> Sorters<'w> {
     /// Returns the bytes of GPU memory with which each of `lanes` lanes (GPU queues) has room for any of the `bins`. A
     /// bin has up to `lines` lines (groups of 64 edges).
     pub fn ample_bytes(bins: &Bins, rows: u64, lines: u64, lanes: usize, weighted: bool) -> u64 {
-        slice_bytes::<u32>(rows) + lanes as u64 * SortRoom::bytes(lines, bins.most_rows(), weighted)
+        slice_bytes::<u32>(rows) + lanes as u64 * SortBuffers::bytes(lines, bins.most_rows(), weighted)
     }
 
     /// Plans one or more lanes (GPU queues) for bins of up to `most` lines (groups of 64 edges) without weights, and
     /// memory for the degrees of all rows. Returns `None` if that does not fit.
     pub fn plan_all(workspace: &Workspace, bins: &Bins, rows: u64, threads: usize, most: u64) -> Option<SortPlan> {
         let free = workspace.arena.free().saturating_sub(slice_bytes::<u32>(rows));
-        let lanes = free / SortRoom::bytes(most.max(1), bins.most_rows(), false);
+        let lanes = free / SortBuffers::bytes(most.max(1), bins.most_rows(), false);
         let lanes = lanes.min(workspace.uploader.shape().0.min(threads) as u64) as usize;
         let (lines, weighted) = (most.max(1), false);
         let plan = SortPlan { lanes, threads, lines, rows: bins.most_rows(), degrees: rows, weighted };
@@ -161,7 +161,7 @@ impl<'w> Sorters<'w> {
         let least = most.min(bins.largest().div_ceil(LINE as u64) + threads as u64);
         let most_rows = bins.most_rows();
         let free = workspace.arena.free();
-        let bytes = |lines| SortRoom::bytes(lines, most_rows, weighted);
+        let bytes = |lines| SortBuffers::bytes(lines, most_rows, weighted);
         let fit = |lines: u64, free: u64| (free / bytes(lines)).min(most_lanes as u64) as usize;
         let with_degrees = free.saturating_sub(slice_bytes::<u32>(rows));
         let choices = [(most, rows, with_degrees), (least, rows, with_degrees), (least, 0, free)];
@@ -206,7 +206,7 @@ impl<'w> Sorters<'w> {
             Ok(SortLane {
                 kernels: kernels.clone(),
                 lane,
-                room: SortRoom::take(arena, plan.lines, plan.rows, plan.weighted)?,
+                room: SortBuffers::take(arena, plan.lines, plan.rows, plan.weighted)?,
                 degrees,
                 scratch: Vec::new(),
                 cpu: sorters(1, plan.weighted).remove(0),

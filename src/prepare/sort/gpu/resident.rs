@@ -84,7 +84,12 @@ impl Sorters<'_> {
     ///
     /// # Errors
     /// Errors of [`Self::keep`].
-    pub fn bring(&mut self, build: Build<'_, '_>, blocks: &mut [HostBlock], watch: &dyn Watch) -> Result<Vec<u64>> {
+    pub fn sort_to_host(
+        &mut self,
+        build: Build<'_, '_>,
+        blocks: &mut [HostBlock],
+        watch: &dyn Watch,
+    ) -> Result<Vec<u64>> {
         let Build { bins, layout, wanted, .. } = build;
         // The part of each block that has no rows yet.
         let mut blocks = blocks.iter_mut();

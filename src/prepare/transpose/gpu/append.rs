@@ -7,7 +7,7 @@ use super::super::batch::Batch;
 use super::{TransposeKernels, TransposeLane, WindowRows, on_all_lanes};
 use crate::error::Result;
 use crate::gpu::{CopySource, Event};
-use crate::graph::{BlockLocation, Catalogue};
+use crate::graph::{BlockLocation, BlockStore};
 use crate::memory::{bytes_of, bytes_of_mut};
 use crate::prepare::gate::Gate;
 use std::sync::atomic::Ordering::Relaxed;
@@ -73,7 +73,7 @@ pub(super) fn batches_of<'t>(work: TransposeWork<'t, '_>, rows: WindowRows) -> &
 
 /// Copies a batch to `out`: the start of each row among the batch's entries, the end of the last row, then the entries.
 /// Returns the number of words.
-pub(super) fn copy(lower: &Catalogue, batch: &Batch, out: &mut [u32]) -> Result<usize> {
+pub(super) fn copy(lower: &BlockStore, batch: &Batch, out: &mut [u32]) -> Result<usize> {
     let (block, entries) = (lower.block(batch.block), &batch.entries);
     let (starts, rest) = out.split_at_mut(batch.rows_len() + 1);
     let offsets = &block.offsets[batch.rows[0].abs_diff(block.first_row) as usize..];

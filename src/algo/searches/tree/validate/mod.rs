@@ -10,7 +10,7 @@
 //! A tree that passes is a breadth-first tree. By rule 3 no level is larger than the distance from the root. No level
 //! is smaller, because the tree leads to the root by edges of the graph. By rule 4 no reachable vertex is missing.
 
-mod line;
+mod level_vector;
 mod rows;
 mod sums;
 #[cfg(test)]

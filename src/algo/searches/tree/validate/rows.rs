@@ -1,16 +1,16 @@
 //! The pass over all rows that checks trees. It checks every edge against the levels of its ends, and every parent
 //! against the row of its child.
 
-use super::line::{EdgeWay, Line, above, any, meet, meeting, too_wide, widen};
+use super::level_vector::{EdgeOrientation, LevelVector, above, any, any_equal, equal_trees, too_wide, widen};
 use super::sums::TreeSums;
 use super::{Tree, TreeFigures};
 use crate::algo::row_parts::{RowPart, check_rows};
 use crate::algo::searches::tree::fault::TreeFault;
 use crate::algo::searches::tree::levels::Mark;
 use crate::error::Result;
-use crate::graph::catalogue::{Catalogue, Unpacked};
+use crate::graph::block_store::{BlockStore, Unpacked};
 use crate::graph::csr::Block;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::prefetch;
 use crate::prepare::prepared::Graph;
 use std::ops::Range;
@@ -23,34 +23,34 @@ const PARENTS: u32 = 16;
 /// A pass over the rows of a graph that checks several trees.
 pub(super) struct TreePass<'a, M, const W: usize> {
     direction: Direction,
-    lower: &'a Catalogue,
-    upper: &'a Catalogue,
+    lower: &'a BlockStore,
+    upper: &'a BlockStore,
     trees: &'a [Tree<'a>],
-    lines: &'a [Line<M, W>],
+    lines: &'a [LevelVector<M, W>],
 }
 
 /// The number of a tree, and a fault in that tree.
-type Wrong = (usize, TreeFault);
+type NumberedFault = (usize, TreeFault);
 
 /// State of the check of one row: the vertex of the row, with its levels in all trees.
 struct RowVertex<'l, M, const W: usize> {
     v: u32,
     row: u32,
-    edges: EdgeWay,
-    own: &'l Line<M, W>,
+    edges: EdgeOrientation,
+    own: &'l LevelVector<M, W>,
     /// For each tree, the mark of the vertex's parent. It becomes 0 once the parent is found in the row.
-    wanted: Line<M, W>,
-    gap: Line<M, W>,
+    wanted: LevelVector<M, W>,
+    gap: LevelVector<M, W>,
 }
 
 impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
-    pub fn new(graph: &'a Graph, trees: &'a [Tree<'a>], lines: &'a [Line<M, W>]) -> Result<Self> {
-        let (direction, lower) = (graph.info.direction, &graph.catalogue);
+    pub fn new(graph: &'a Graph, trees: &'a [Tree<'a>], lines: &'a [LevelVector<M, W>]) -> Result<Self> {
+        let (direction, lower) = (graph.info.direction, &graph.block_store);
         Ok(TreePass { direction, lower, upper: graph.upper()?, trees, lines })
     }
 
     /// Checks all rows with `threads` threads. Returns the figures of each tree, or a fault.
-    pub fn run(self, threads: usize) -> Result<Result<Vec<TreeFigures>, Wrong>> {
+    pub fn run(self, threads: usize) -> Result<Result<Vec<TreeFigures>, NumberedFault>> {
         let found = check_rows(self.lower, threads, TreeSums::new, |part, sums| self.part(part, sums))?;
         Ok(found.map(|of_threads| {
             let mut all = TreeSums::<M, W>::new();
@@ -59,7 +59,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         }))
     }
 
-    fn part(&self, part: &RowPart<'_>, sums: &mut TreeSums<M, W>) -> Result<(), Wrong> {
+    fn part(&self, part: &RowPart<'_>, sums: &mut TreeSums<M, W>) -> Result<(), NumberedFault> {
         let mut fetched = 0;
         for local in part.rows.clone() {
             let v = self.direction.vertex(part.block.first_row + local as u32);
@@ -74,29 +74,35 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(())
     }
 
-    fn row(&self, block: &Block<'_>, local: usize, sums: &mut TreeSums<M, W>) -> Result<(), Wrong> {
+    fn row(&self, block: &Block<'_>, local: usize, sums: &mut TreeSums<M, W>) -> Result<(), NumberedFault> {
         let row = block.first_row + local as u32;
         let v = self.direction.vertex(row);
         let edges = match self.direction {
-            Direction::Undirected => EdgeWay::Both,
-            Direction::Directed if row == self.direction.row(v, Way::Out) => EdgeWay::Leave,
-            Direction::Directed => EdgeWay::Enter,
+            Direction::Undirected => EdgeOrientation::Both,
+            Direction::Directed if row == self.direction.row(v, EdgeDirection::Out) => EdgeOrientation::Leave,
+            Direction::Directed => EdgeOrientation::Enter,
         };
         let own = &self.lines[v as usize];
-        let wanted = if edges == EdgeWay::Leave { [M::default(); W] } else { above(own) };
+        let wanted = if edges == EdgeOrientation::Leave { [M::default(); W] } else { above(own) };
         let mut vertex = RowVertex { v, row, edges, own, wanted, gap: [M::default(); W] };
         let entries = block.offsets[local] as usize..block.offsets[local + 1] as usize;
-        if edges != EdgeWay::Enter {
-            let above = if edges == EdgeWay::Leave { self.upper.row(row).len() } else { 0 };
+        if edges != EdgeOrientation::Enter {
+            let above = if edges == EdgeOrientation::Leave { self.upper.row(row).len() } else { 0 };
             sums.count(own, (entries.len() + above) as u64);
         }
         match edges {
-            EdgeWay::Both => self.lower_half(&mut vertex, EdgeWay::Both, block.targets, entries.clone())?,
-            EdgeWay::Leave => self.lower_half(&mut vertex, EdgeWay::Leave, block.targets, entries.clone())?,
-            EdgeWay::Enter => self.lower_half(&mut vertex, EdgeWay::Enter, block.targets, entries.clone())?,
+            EdgeOrientation::Both => {
+                self.lower_half(&mut vertex, EdgeOrientation::Both, block.targets, entries.clone())?
+            }
+            EdgeOrientation::Leave => {
+                self.lower_half(&mut vertex, EdgeOrientation::Leave, block.targets, entries.clone())?
+            }
+            EdgeOrientation::Enter => {
+                self.lower_half(&mut vertex, EdgeOrientation::Enter, block.targets, entries.clone())?
+            }
         }
         if let Some(tree) = too_wide(&vertex.gap) {
-            return Err((tree, self.apart(&vertex, tree, &block.targets[entries])));
+            return Err((tree, self.level_fault(&vertex, tree, &block.targets[entries])));
         }
         if any(&vertex.wanted) { self.upper_half(&mut vertex) } else { Ok(()) }
     }
@@ -107,10 +113,10 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
     fn lower_half(
         &self,
         vertex: &mut RowVertex<'_, M, W>,
-        edges: EdgeWay,
+        edges: EdgeOrientation,
         targets: &[u32],
         entries: Range<usize>,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), NumberedFault> {
         let (mut gap, mut next) = (vertex.gap, entries.start);
         let line = |entry: usize| {
             prefetch(self.lines, targets.get(entry + AHEAD).map_or(0, |&ahead| ahead as usize));
@@ -120,8 +126,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
             for entry in entries.clone() {
                 let other = line(entry);
                 widen(&mut gap, edges, vertex.own, other);
-                if meet(other, &vertex.wanted) {
-                    self.met(vertex, targets[entry], other)?;
+                if any_equal(other, &vertex.wanted) {
+                    self.check_previous_level(vertex, targets[entry], other)?;
                     if !any(&vertex.wanted) {
                         next = entry + 1;
                         break;
@@ -140,7 +146,7 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
     /// Looks for the remaining parents of a vertex among its larger neighbours. Does not compare levels, because the
     /// row of the larger neighbour does so for the same edge.
     #[cold]
-    fn upper_half(&self, vertex: &mut RowVertex<'_, M, W>) -> Result<(), Wrong> {
+    fn upper_half(&self, vertex: &mut RowVertex<'_, M, W>) -> Result<(), NumberedFault> {
         for (tree, of) in self.trees.iter().enumerate() {
             if vertex.wanted[tree] == M::default() {
                 continue;
@@ -162,8 +168,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
             }
             prefetch(self.lines, row.get(entry + AHEAD).map_or(0, |&ahead| ahead as usize));
             let other = &self.lines[w as usize];
-            if meet(other, &vertex.wanted) {
-                self.met(vertex, w, other)?;
+            if any_equal(other, &vertex.wanted) {
+                self.check_previous_level(vertex, w, other)?;
             }
         }
         Ok(())
@@ -172,8 +178,13 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
     /// Handles `w`, the first neighbour that is in the previous level in some trees. In these trees `w` must be the
     /// parent.
     #[inline]
-    fn met(&self, vertex: &mut RowVertex<'_, M, W>, w: u32, other: &Line<M, W>) -> Result<(), Wrong> {
-        let mut trees = meeting(other, &vertex.wanted);
+    fn check_previous_level(
+        &self,
+        vertex: &mut RowVertex<'_, M, W>,
+        w: u32,
+        other: &LevelVector<M, W>,
+    ) -> Result<(), NumberedFault> {
+        let mut trees = equal_trees(other, &vertex.wanted);
         while trees != 0 {
             let tree = trees.trailing_zeros() as usize;
             if self.trees[tree].parents[vertex.v as usize] != w {
@@ -197,11 +208,15 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
 
     /// Returns the fault of the first edge in a row whose ends are too many levels apart in tree `tree`.
     #[cold]
-    fn apart(&self, vertex: &RowVertex<'_, M, W>, tree: usize, targets: &[u32]) -> TreeFault {
+    fn level_fault(&self, vertex: &RowVertex<'_, M, W>, tree: usize, targets: &[u32]) -> TreeFault {
         let own = (vertex.v, vertex.own[tree]);
         let mut faults = targets.iter().filter_map(|&w| {
             let other = (w, self.lines[w as usize][tree]);
-            let goes_up = if vertex.edges == EdgeWay::Both { own.1 < other.1 } else { vertex.edges == EdgeWay::Leave };
+            let goes_up = if vertex.edges == EdgeOrientation::Both {
+                own.1 < other.1
+            } else {
+                vertex.edges == EdgeOrientation::Leave
+            };
             let [(from, level), (to, other)] = if goes_up { [own, other] } else { [other, own] };
             let is_apart = other.less(level) > M::of_level(0);
             is_apart.then(|| match other == M::UNREACHED {

@@ -1,7 +1,7 @@
 //! Adds up the figures of trees during the pass over rows.
 
 use super::TreeFigures;
-use super::line::{Line, meet};
+use super::level_vector::{LevelVector, any_equal};
 use crate::algo::searches::tree::levels::Mark;
 use crate::graph::direction::Direction;
 
@@ -9,7 +9,7 @@ use crate::graph::direction::Direction;
 pub(super) struct TreeSums<M, const W: usize> {
     reached: [u64; W],
     entries: [u64; W],
-    deepest: Line<M, W>,
+    deepest: LevelVector<M, W>,
     /// Number of vertices that all trees reach, and sum of their row lengths. The other sums leave these vertices out.
     by_all: (u64, u64),
 }
@@ -21,11 +21,11 @@ impl<M: Mark, const W: usize> TreeSums<M, W> {
 
     /// Counts a vertex, with `entries` entries in its row, in the trees that reach it.
     #[inline]
-    pub fn count(&mut self, own: &Line<M, W>, entries: u64) {
+    pub fn count(&mut self, own: &LevelVector<M, W>, entries: u64) {
         for (deepest, &own) in self.deepest.iter_mut().zip(own) {
             *deepest = (*deepest).max(if own == M::UNREACHED { M::default() } else { own });
         }
-        if meet(own, &[M::UNREACHED; W]) {
+        if any_equal(own, &[M::UNREACHED; W]) {
             for ((sum, sum_of_entries), &own) in self.reached.iter_mut().zip(&mut self.entries).zip(own) {
                 let reached = u64::from(own != M::UNREACHED);
                 *sum += reached;

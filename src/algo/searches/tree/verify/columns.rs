@@ -88,7 +88,7 @@ impl<'a> TreeColumns<'a> {
     ///
     /// # Errors
     /// [`Error::Validation`], [`Error::Stopped`].
-    pub fn lead_to_roots(&self, threads: usize) -> Result<()> {
+    pub fn check_parent_chains(&self, threads: usize) -> Result<()> {
         let faults = |part: Range<usize>| part.filter_map(|v| self.step(v as u32)).min();
         let first = least(threads, self.places.vertices() as usize, PART, faults)?;
         first.map_or(Ok(()), |(number, fault)| Err(self.wrong(number, fault)))

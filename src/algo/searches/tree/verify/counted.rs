@@ -18,7 +18,7 @@ use std::ops::RangeInclusive;
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if an edge is missing or a figure differs.
-pub(super) fn agree(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &PassResult) -> Result<()> {
+pub(super) fn compare(columns: &TreeColumns<'_>, results: &Results<'_>, seen: &PassResult) -> Result<()> {
     let mut wrong = seen.wrong;
     let mut figures: Vec<TreeCounts> = columns.sources.iter().map(TreeCounts::new).collect();
     let mut vertices = 0..columns.places.vertices() as u32;

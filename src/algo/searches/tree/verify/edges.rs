@@ -7,7 +7,7 @@ use crate::algo::searches::tree::fault::TreeFault;
 use crate::algo::team::{Parts, team};
 use crate::algo::{EdgeSource, Results};
 use crate::error::Result;
-use crate::graph::direction::{Direction, Way};
+use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Buffer, prefetch};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
@@ -72,27 +72,27 @@ pub(super) fn pass(
 
 /// Distributes the blocks of a graph among the checkers, each of which checks all edges of a block.
 fn blocks(graph: &Graph, checkers: &mut [TreeEdgeChecker<'_>]) -> Result<()> {
-    let (parts, direction) = (Parts::new(graph.catalogue.len(), 1), graph.info.direction);
+    let (parts, direction) = (Parts::new(graph.block_store.len(), 1), graph.info.direction);
     let threads = checkers.len();
     let checkers: Vec<_> = checkers.iter_mut().map(Mutex::new).collect();
     team(threads, &|thread| {
         let mut checker = checkers[thread].lock().unwrap_or_else(PoisonError::into_inner);
         parts.each(|part| {
-            let block = graph.catalogue.block(part.start);
+            let block = graph.block_store.block(part.start);
             for local in 0..block.rows() {
                 if local % (1 << 16) == 0 {
                     signals::check()?;
                 }
                 let row = block.first_row + local as u32;
                 let v = direction.vertex(row);
-                let enters = direction == Direction::Directed && row == direction.row(v, Way::In);
+                let enters = direction == Direction::Directed && row == direction.row(v, EdgeDirection::In);
                 let neighbours = block.row(local);
                 for (entry, &w) in neighbours.iter().enumerate() {
                     neighbours.get(entry + AHEAD).iter().for_each(|&&ahead| checker.fetch(ahead));
                     checker.edge(if enters { [w, v] } else { [v, w] }, 1);
                 }
             }
-            graph.catalogue.release(part.start);
+            graph.block_store.release(part.start);
             Ok(())
         })
     })

@@ -69,9 +69,9 @@ pub(super) fn trees(
     let batch = (budget.free().saturating_mul(8) / of_eight).clamp(1, MOST as u64) as usize;
     for sources in found.chunks(batch) {
         let columns = TreeColumns::read(&places, results, sources, algorithm)?;
-        columns.lead_to_roots(threads)?;
+        columns.check_parent_chains(threads)?;
         let seen = edges::pass(edges, &places, &columns, results)?;
-        counted::agree(&columns, results, &seen)?;
+        counted::compare(&columns, results, &seen)?;
     }
     let reached = found.iter().map(|source| source.output.reached).sum::<u64>();
     Ok(format!(

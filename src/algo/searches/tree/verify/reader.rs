@@ -3,7 +3,7 @@
 use crate::algo::Results;
 use crate::algo::searches::differs;
 use crate::algo::searches::places::Places;
-use crate::algo::searches::tree::fault::{TreeFault, breaks};
+use crate::algo::searches::tree::fault::{TreeFault, rule_error};
 use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;
@@ -24,15 +24,15 @@ pub(super) fn read(
     let of_rows = places.of_rows()?;
     let place = |row: u64| of_rows.get(row as usize).copied().filter(|&place| place != ISOLATED);
     let wrong = |fault: TreeFault| fault.of_source(&source.to_string(), &|place| places.name(place));
-    let refuse = |rule: u32, what: String| Err(breaks(&source.to_string(), rule, &what));
+    let refuse = |rule: u32, what: String| Err(rule_error(&source.to_string(), rule, &what));
     let root = places.ids.row_of(source).ok_or_else(|| differs(source, "no vertex of the input"))?;
     places.each_row(results, (algorithm, source), ("level", -1i32), |row, parent, level| {
-        let (name, vertex) = (places.ids.id(row), place(row));
+        let (name, vertex) = (places.ids.label(row), place(row));
         let parent_id = places.ids.named(parent, level >= 0);
         let is_root = row == root;
         let (level, above) = match (parent_id, u32::try_from(level)) {
             (None, _) if is_root => return Err(wrong(TreeFault::Root { parent: None })),
-            (Some(parent), _) if is_root && parent != source => {
+            (Some(parent), _) if is_root && places.ids.row_of(parent) != Some(root) => {
                 return refuse(1, format!("the parent of the root is {parent} and not the root"));
             }
             (Some(_), Ok(0)) if is_root => (0, NOBODY),

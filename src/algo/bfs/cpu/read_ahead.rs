@@ -1,0 +1,43 @@
+//! Read-ahead of rows on a disk before a top-down step processes them.
+
+use super::graph::CpuGraph;
+use crate::memory::will_need;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Maximum number of row entries requested from the disk but not yet processed, unless a single row has more. With more
+/// entries, pages that were just read could be evicted.
+const ENTRIES: u64 = 1 << 17;
+/// Maximum number of rows requested from the disk but not yet processed.
+const ROWS: usize = 1 << 8;
+
+/// State of the read-ahead: how far ahead of the current vertex rows were requested.
+#[derive(Debug, Default)]
+pub struct ReadAhead {
+    /// List index of the first vertex whose row was not requested yet.
+    next: usize,
+    /// Number of row entries requested but not yet processed.
+    entries: u64,
+}
+
+impl ReadAhead {
+    /// Requests the rows that are needed soon. Call it before the row of the vertex at list index `at` is processed,
+    /// and increase `at` by one from call to call. Does nothing if rows are in memory.
+    #[inline]
+    pub fn advance(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {
+        if graph.on_disk {
+            self.prefetch(graph, listed, at);
+        }
+    }
+
+    fn prefetch(&mut self, graph: &CpuGraph<'_>, listed: &[AtomicU32], at: usize) {
+        let until = listed.len().min(at + ROWS);
+        while self.next < until && (self.next == at || self.entries < ENTRIES) {
+            let v = listed[self.next].load(Relaxed);
+            self.entries += graph.taken(v);
+            graph.taken_row(v).into_iter().for_each(will_need);
+            self.next += 1;
+        }
+        self.entries -= graph.taken(listed[at].load(Relaxed));
+    }
+}

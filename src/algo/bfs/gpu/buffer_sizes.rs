@@ -1,0 +1,104 @@
+//! Sizes of the arrays that a search keeps in GPU memory. A plan and a run call the same functions.
+
+use super::kernel_structs::{BfsState, LevelRecord, MOST_HEADS};
+use super::programs::BFS;
+use crate::gpu::{constant, slice_bytes};
+use crate::graph::direction::Direction;
+
+/// Number of vertices that a warp processes together.
+pub(super) const CHUNK: u64 = constant(BFS.1, "BFS_CHUNK") as u64;
+/// Number of threads per block of a search.
+pub(super) const THREADS: u32 = constant(BFS.1, "BFS_THREADS");
+/// Minimum degree of a vertex with a 32-bit counter of leaves (neighbours with one edge). Other vertices have a counter
+/// of one byte.
+pub(super) const MANY: u64 = 256;
+
+/// Maximum number of levels per launch. After each launch the host reads their records and checks for a stop request.
+pub(super) const RECORDS: u32 = 1 << 12;
+/// Maximum number of entries of a queue. If a frontier does not fit, the next step is bottom-up.
+const MOST_QUEUED: u64 = 1 << 21;
+/// Number of entries of a queue in small graphs. It is enough for every frontier.
+const SMALL_QUEUED: u64 = 1 << 14;
+/// Minimum number of entries of a queue: at least twice the slots (neighbours, or chunks of packed ones) that a warp
+/// expands.
+pub(super) const LEAST_QUEUED: u64 = 1 << 10;
+const _: () = assert!(LEAST_QUEUED >= 2 * constant(BFS.1, "BFS_NARROW") as u64);
+
+/// Sizes of the arrays that a search always needs in GPU memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BfsBufferSizes {
+    pub vertices: u64,
+    /// Number of rows in a half.
+    pub rows: u64,
+    /// Number of entries of a queue.
+    pub capacity: u64,
+    pub records: u32,
+}
+
+impl BfsBufferSizes {
+    /// Returns the sizes for a graph of `vertices` vertices.
+    pub fn of(vertices: u64, direction: Direction) -> BfsBufferSizes {
+        let capacity = (vertices / 8).max(SMALL_QUEUED.min(2 * vertices)).clamp(LEAST_QUEUED, MOST_QUEUED);
+        BfsBufferSizes { vertices, rows: direction.rows(vertices), capacity, records: RECORDS }
+    }
+
+    /// Returns the number of words of a bitmap of vertices.
+    pub fn words(&self) -> u64 {
+        self.vertices.div_ceil(CHUNK) * CHUNK / 32
+    }
+
+    /// Returns the bytes of GPU memory apart from rows and head arrays, if `many` vertices have at least [`MANY`]
+    /// edges.
+    pub fn bytes(&self, many: u64) -> u64 {
+        let queue = 2 * slice_bytes::<u32>(self.capacity) + slice_bytes::<u64>(self.capacity);
+        let rows = 2 * slice_bytes::<u32>(self.rows + 1);
+        let vertices = 2 * slice_bytes::<u32>(self.vertices) + slice_bytes::<u8>(self.vertices);
+        let small =
+            slice_bytes::<BfsState>(1) + slice_bytes::<LevelRecord>(self.records.into()) + slice_bytes::<u32>(BOUNDS);
+        small + 2 * queue + rows + vertices + 2 * slice_bytes::<u32>(self.words()) + slice_bytes::<u32>(many)
+    }
+}
+
+/// Number of 32-bit words for the bounds that the kernel `bfs_bounds` finds.
+pub(super) const BOUNDS: u64 = MOST_HEADS as u64 + 3;
+
+/// Returns the smallest GPU memory, in bytes, that suffices to search a graph of `vertices` vertices with `entries`
+/// entries per half. With so little memory rows stay in host memory.
+pub fn least_bytes(vertices: u64, entries: u64, direction: Direction) -> u64 {
+    BfsBufferSizes::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
+}
+
+/// Returns the most and the least bytes of host memory for rows that do not fit GPU memory. Each of `gpus` GPUs has
+/// `gpu_memory` bytes. The least applies if the GPUs can access each other, because rows are then spread over them.
+/// Each half has `entries` entries.
+pub fn host_bytes(vertices: u64, entries: u64, direction: Direction, gpu_memory: u64, gpus: u64) -> [u64; 2] {
+    let fit = |entries: u64| {
+        let free = gpu_memory.saturating_sub(least_bytes(vertices, entries, direction));
+        2 * slice_bytes::<u32>(entries) <= free
+    };
+    let all = 2 * slice_bytes::<u32>(entries).next_multiple_of(4096);
+    [fit(entries), fit(entries.div_ceil(gpus))].map(|fit| if fit { 0 } else { all })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_graph_takes_little_more_than_two_numbers_a_vertex_and_its_rows_ends() {
+        // Scale 26 of Graph500 in 2 GiB, scale 30 in 16 GiB.
+        for (vertices, entries, most) in [(32_800_000, 1_050_000_000, 1 << 30), (460_000_000, 17_000_000_000, 10 << 30)]
+        {
+            let least = least_bytes(vertices, entries, Direction::Undirected);
+            assert!(17 * vertices < least && least < most, "{least}");
+            let of = |memory, gpus| host_bytes(vertices, entries, Direction::Undirected, memory, gpus);
+            assert_eq!(of(least + 9 * entries, 1), [0; 2]);
+            let [most, fewest] = of(least, 1);
+            assert!(most >= 8 * entries && fewest == most);
+            // Two GPUs have room for half of the rows each. Whether they can access each other is not known.
+            assert_eq!(of(least + 5 * entries, 2), [most, 0]);
+            assert_eq!(of(least + 3 * entries, 2), [most; 2]);
+        }
+        assert!(least_bytes(10_000, 80_000, Direction::Directed) < 1 << 20, "small jobs have an arena of this size");
+    }
+}

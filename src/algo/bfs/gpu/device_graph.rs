@@ -1,0 +1,241 @@
+//! Makes a graph accessible to a GPU: the starts of rows, the rows and the first neighbours.
+#![allow(unsafe_code)] // kernel launches
+
+use super::buffer_sizes::{BOUNDS, BfsBufferSizes};
+use super::kernel_structs::{BfsGraph, MOST_HEADS, SpreadGraph, SpreadRows};
+use super::programs::{PACKED, PREPARE, SPREAD};
+use super::spread::{GpuMember, RowParts};
+use super::{Tuning, buffer_sizes};
+use crate::algo::searches::gpu::{CancelCheck, pin, place_starts, targets};
+use crate::error::{Error, Result};
+use crate::gpu::{CopySource, DeviceSlice, Kernel, Pinned, Workspace, slice_bytes};
+use crate::graph::block_store::BlockStore;
+use crate::graph::direction::Direction;
+use crate::graph::packed::chunk::WORDS;
+use crate::memory::{Budget, bytes_of};
+use crate::stream::copies_from_host;
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// A graph that a GPU can access.
+#[derive(Debug)]
+pub(super) struct BfsDeviceGraph<'a> {
+    /// The graph as kernels see it.
+    pub graph: BfsGraph,
+    /// Number of slots of all out-rows. A slot is one neighbour or, if rows are packed, one chunk of packed neighbours.
+    pub slots: u64,
+    /// Rows in host memory, which kernels read over the bus.
+    pub on_host: Vec<RowsOnHost<'a>>,
+    /// Whether rows are packed (compressed).
+    pub is_packed: bool,
+    /// Division of each half among the GPUs, if rows are spread over them.
+    pub parts: Option<[RowParts; 2]>,
+    /// For each vertex with many edges, the number of neighbours that are leaves (vertices with one edge).
+    /// [`look_ahead`] fills the array.
+    many: DeviceSlice<u32>,
+}
+
+/// Rows of one half that stay in host memory, where kernels read them.
+#[derive(Debug)]
+#[expect(dead_code, reason = "it keeps what kernels read")]
+pub(super) enum RowsOnHost<'a> {
+    /// A copy of the rows in pinned memory.
+    Pinned(Pinned),
+    /// The packed rows themselves, pinned.
+    Packed(Pinned<&'a [u8]>),
+}
+
+/// Makes the rows of `halves` accessible to the GPU of `workspace`, and copies as many as fit into GPU memory. If rows
+/// are spread over GPUs, `member` is this GPU among them, and it gets only its part. `degrees` has the degrees of all
+/// vertices; only packed rows need them. Call [`look_ahead`] before a search.
+pub(super) fn make_resident<'a>(
+    workspace: &mut Workspace,
+    (halves, degrees): ([&'a BlockStore; 2], &[u32]),
+    sizes: &BfsBufferSizes,
+    member: Option<GpuMember>,
+    tuning: &Tuning,
+    budget: &Budget,
+    check_cancelled: CancelCheck<'_>,
+) -> Result<BfsDeviceGraph<'a>> {
+    let direction = halves[0].layout.direction();
+    let packed = [halves[0].packed(), halves[1].packed()];
+    let is_packed = packed.iter().all(Option::is_some);
+    let entries = halves.map(BlockStore::edges);
+    let parts = member.map(|member| halves.map(|half| RowParts::of(half, member.gpus)));
+    let own = |half: usize| match (&parts, member) {
+        (Some(parts), Some(member)) => parts[half].entries(member.rank),
+        _ => 0..entries[half],
+    };
+    let own = [own(0), own(1)];
+    let mut graph = BfsGraph { vertices: sizes.vertices as u32, shift: direction.shift(), ..BfsGraph::default() };
+    let mut starts = [DeviceSlice::default(); 2];
+    for half in 0..2 {
+        starts[half] = workspace.arena.take_planned(sizes.rows + 1)?;
+        graph.halves[half] = place_starts(workspace, halves[half], starts[half], tuning.first_entry, check_cancelled)?;
+    }
+    if is_packed {
+        bound_packed(degrees, &mut graph)
+    } else {
+        bound(workspace, &mut graph)?
+    }
+    let many: DeviceSlice<u32> =
+        workspace.arena.take(graph.many.into()).ok_or_else(|| too_small(workspace, sizes, &graph))?;
+    let first: DeviceSlice<u32> = workspace.arena.take_planned(sizes.vertices)?;
+    let few: DeviceSlice<u8> = workspace.arena.take_planned(sizes.vertices)?;
+    let mut placed = BfsDeviceGraph {
+        graph,
+        slots: match packed {
+            [Some(lower), Some(upper)] => lower.chunks() + upper.chunks(),
+            _ => entries[0] * if direction == Direction::Directed { 1 } else { 2 },
+        },
+        on_host: Vec::new(),
+        is_packed,
+        parts,
+        many,
+    };
+
+    // If all rows fit, they take memory first. Otherwise the head arrays come first, because they save most reads over
+    // the bus.
+    let bytes = own.each_ref().map(|own| slice_bytes::<u32>(own.end - own.start));
+    let stay = tuning.rows_on_host || is_packed;
+    let all_fit = bytes[0] + bytes[1] <= workspace.arena.free() && !stay;
+    if !all_fit && member.is_some() {
+        return Err(Error::internal("place a graph on GPUs", "less room than planned"));
+    }
+    if !all_fit {
+        take_heads(workspace, &mut placed.graph, tuning.heads);
+    }
+    for half in 0..2 {
+        if let Some(rows) = packed[half] {
+            let rows = Pinned::of(&workspace.device, bytes_of(rows.words()), budget)?;
+            placed.graph.halves[half].entries = rows.address().wrapping_sub(4 * WORDS as u64 * tuning.first_entry);
+            placed.on_host.push(RowsOnHost::Packed(rows));
+            continue;
+        }
+        let own = &own[half];
+        let targets = if stay { None } else { workspace.arena.take::<u32>(own.end - own.start) };
+        let address = match targets {
+            Some(targets) => {
+                upload(workspace, halves[half], own.clone(), targets, check_cancelled)?;
+                targets.address().wrapping_sub(4 * own.start)
+            }
+            None => {
+                let rows = pin(workspace, halves[half], budget, check_cancelled)?;
+                let address = rows.address();
+                placed.on_host.push(RowsOnHost::Pinned(rows));
+                address
+            }
+        };
+        placed.graph.halves[half].entries = address.wrapping_sub(4 * tuning.first_entry);
+    }
+    if all_fit {
+        take_heads(workspace, &mut placed.graph, tuning.heads);
+    }
+    placed.graph.first = first.address();
+    (placed.graph.few_leaves, placed.graph.many_leaves) = (few.address(), many.address());
+    Ok(placed)
+}
+
+/// Reserves GPU memory for up to `most` head arrays.
+fn take_heads(workspace: &mut Workspace, graph: &mut BfsGraph, most: usize) {
+    for k in 0..most.min(MOST_HEADS) {
+        let Some(heads) = workspace.arena.take::<[u32; 4]>(graph.wide[k].into()) else { break };
+        graph.heads[k] = heads.address();
+        graph.head_arrays = k as u32 + 1;
+    }
+}
+
+/// Finds the same bounds as [`bound`], from degrees. It is for undirected graphs with packed rows.
+fn bound_packed(degrees: &[u32], graph: &mut BfsGraph) {
+    let upto = |least: u64| {
+        let last = degrees.par_iter().with_min_len(1 << 16).position_last(|&degree| u64::from(degree) >= least);
+        last.map_or(0, |last| last as u32 + 1)
+    };
+    graph.tail = u64::from(upto(2)).next_multiple_of(buffer_sizes::CHUNK).min(graph.vertices.into()) as u32;
+    graph.many = upto(buffer_sizes::MANY);
+    for (k, wide) in (0u64..).zip(&mut graph.wide) {
+        *wide = upto(2 + 4 * k);
+    }
+}
+
+/// Finds bounds in the order of vertices, which is by descending degree. The bounds separate vertices with more than
+/// one edge, vertices with many edges, and vertices with neighbours in each head array.
+fn bound(workspace: &mut Workspace, graph: &mut BfsGraph) -> Result<()> {
+    let bounds: DeviceSlice<u32> = workspace.arena.take_planned(BOUNDS)?;
+    let queue = &workspace.queue;
+    queue.fill(bounds, 0)?;
+    let kernel = workspace.kernel(&PREPARE, "bfs_bounds")?;
+    let vertices = u64::from(graph.vertices);
+    // SAFETY: the arguments match the kernel's; starts of rows are in place.
+    unsafe { queue.launch(&kernel, queue.grid(vertices), (*graph, bounds.address()))? };
+    let mut found = [0; BOUNDS as usize];
+    queue.read(bounds, &mut found)?;
+    graph.tail = u64::from(found[0]).next_multiple_of(buffer_sizes::CHUNK).min(vertices) as u32;
+    graph.many = found[1];
+    graph.wide.copy_from_slice(&found[2..]);
+    Ok(())
+}
+
+/// Copies a range of a half's entries, `wanted`, to the GPU.
+fn upload(
+    workspace: &mut Workspace,
+    graph: &BlockStore,
+    wanted: Range<u64>,
+    to: DeviceSlice<u32>,
+    check_cancelled: CancelCheck<'_>,
+) -> Result<()> {
+    let parts = targets(graph).filter_map(|(b, before, entries)| {
+        let (from, end) = (wanted.start.max(before), wanted.end.min(before + entries));
+        (from < end).then(|| {
+            let part = to.part(from - wanted.start..end - wanted.start);
+            let [_, targets] = copies_from_host(graph, b, (0, DeviceSlice::default()), (from - before, part));
+            targets
+        })
+    });
+    let parts: Vec<(CopySource<'_>, DeviceSlice<u8>)> = parts.collect();
+    workspace.uploader.upload(&parts, check_cancelled)?.wait()
+}
+
+/// Fills the arrays of first neighbours. Counts the leaves (vertices with one edge) next to each vertex. Rows must be
+/// in place, on all GPUs if they are spread. `scratch` has one word per vertex.
+pub(super) fn look_ahead(
+    workspace: &Workspace,
+    placed: &BfsDeviceGraph<'_>,
+    spread: Option<[SpreadRows; 2]>,
+    scratch: DeviceSlice<u32>,
+) -> Result<()> {
+    let (graph, many) = (placed.graph, placed.many);
+    let queue = &workspace.queue;
+    let kernel = |program, name| -> Result<Kernel> { workspace.kernel(program, name) };
+    let grid = queue.grid(graph.vertices.into());
+    queue.fill(scratch, 0)?;
+    // SAFETY: the arguments match the kernels'; rows are in place, and arrays have an element for each vertex that is written.
+    unsafe {
+        match spread {
+            Some(spread) => {
+                queue.launch(&kernel(&SPREAD, "bfs_heads")?, grid, (SpreadGraph { graph, spread }, graph.first))?;
+            }
+            None => {
+                let program = if placed.is_packed { &PACKED } else { &PREPARE };
+                queue.launch(&kernel(program, "bfs_heads")?, grid, (graph, graph.first))?;
+            }
+        }
+        queue.launch(&kernel(&PREPARE, "bfs_leaves")?, grid, (graph, scratch.address()))?;
+        queue.launch(
+            &kernel(&PREPARE, "bfs_few_leaves")?,
+            grid,
+            (scratch.address(), graph.vertices, graph.few_leaves),
+        )?;
+    }
+    queue.copy(scratch.part(0..many.len()), many)?;
+    queue.finish()
+}
+
+/// Returns the error for a graph with so many vertices of large degree that their leaf counts do not fit GPU memory.
+fn too_small(workspace: &Workspace, sizes: &BfsBufferSizes, graph: &BfsGraph) -> Error {
+    let needed = sizes.bytes(graph.many.into());
+    match workspace.arena.check_size(needed, super::PURPOSE) {
+        Err(e) => e,
+        Ok(()) => Error::internal("place a graph on the GPU", "less room than planned"),
+    }
+}

@@ -1,0 +1,186 @@
+//! Checks a depth-first tree, and the results derived from it, against all edges, which may come in any order.
+
+use super::blocks::BlockCheck;
+use super::components::ComponentCheck;
+use super::repeats::Repeats;
+use crate::algo::EdgeSource;
+use crate::algo::dfs::fault::DfsFault;
+use crate::algo::dfs::record::{DfsTree, NONE};
+use crate::algo::dfs::validate::TreeNumbers;
+use crate::algo::row_parts::check_rows;
+use crate::algo::searches::places::{EdgeCheck, Places};
+use crate::algo::team::first;
+use crate::error::Result;
+use crate::graph::direction::{Direction, EdgeDirection};
+use crate::memory::{Budget, Buffer};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Number of vertices that a thread takes at a time.
+const PART: usize = 1 << 14;
+
+/// A depth-first tree, with the data to check it against the edges of a graph.
+pub(super) struct TreeCheck<'a> {
+    tree: &'a DfsTree,
+    numbers: &'a TreeNumbers,
+    direction: Direction,
+    /// Index in `children` of the first child of each vertex, and the number of all children.
+    first: Buffer<u32>,
+    /// The children of all vertices, in the order in which they were reached.
+    children: Buffer<u32>,
+    /// Bitmap of vertices: set if an edge from the parent was seen.
+    seen: Buffer<AtomicU32>,
+    /// Biconnected components, if articulation points and bridges were computed.
+    pub blocks: Option<BlockCheck>,
+    /// Counts of tree edges in the input, if an edge that the input repeats is not a bridge.
+    pub repeats: Option<Repeats>,
+    /// Strongly connected components, if they were computed.
+    pub components: Option<ComponentCheck>,
+}
+
+impl<'a> TreeCheck<'a> {
+    /// Creates the check of `tree`, before any edge is seen.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub fn new(
+        tree: &'a DfsTree,
+        numbers: &'a TreeNumbers,
+        direction: Direction,
+        budget: &Budget,
+    ) -> Result<TreeCheck<'a>> {
+        let vertices = tree.vertices() as usize;
+        let mut first: Buffer<u32> = budget.zeroed(vertices + 1, "children of vertices (4 bytes each)")?;
+        let mut children: Buffer<u32> = budget.zeroed(tree.reached as usize, "children (4 bytes each)")?;
+        let order = &numbers.order[..tree.reached as usize];
+        let is_child = |v: &&u32| tree.parent(**v) != **v;
+        order.iter().filter(is_child).for_each(|&v| first[tree.parent(v) as usize + 1] += 1);
+        for v in 0..vertices {
+            first[v + 1] += first[v];
+        }
+        // Filling moves the start of each vertex to the start of the next vertex, so the starts are shifted back by
+        // one.
+        for &v in order.iter().filter(is_child) {
+            let place = &mut first[tree.parent(v) as usize];
+            children[*place as usize] = v;
+            *place += 1;
+        }
+        first.copy_within(..vertices, 1);
+        first[0] = 0;
+        Ok(TreeCheck {
+            tree,
+            numbers,
+            direction,
+            first,
+            children,
+            seen: budget.zeroed(vertices / 32 + 1, "bits of parents")?,
+            blocks: None,
+            repeats: None,
+            components: None,
+        })
+    }
+
+    /// Checks the tree against all edges of the graph. Returns the first fault, which does not depend on the number of
+    /// threads.
+    ///
+    /// # Errors
+    /// Read errors; [`crate::Error::Stopped`].
+    pub fn all(&self, edges: &EdgeSource<'_>, places: &Places, threads: usize) -> Result<Result<(), DfsFault>> {
+        match edges {
+            EdgeSource::Input(input) => {
+                let new = |_| Checker { check: self, wrong: None };
+                let checkers = places.each_edge(input, (0..threads.max(1)).map(new).collect())?;
+                let first = checkers.iter().filter_map(|checker| checker.wrong).min_by_key(|&(ends, _)| ends);
+                Ok(first.map_or(Ok(()), |(_, fault)| Err(fault)))
+            }
+            EdgeSource::Blocks(graph) => {
+                let found = check_rows(
+                    &graph.block_store,
+                    threads,
+                    || (),
+                    |part, ()| {
+                        part.rows.clone().try_for_each(|local| {
+                            let row = part.block.first_row + local as u32;
+                            let v = self.direction.vertex(row);
+                            let enters = self.direction == Direction::Directed
+                                && row == self.direction.row(v, EdgeDirection::In);
+                            let mut neighbours = part.block.row(local).iter();
+                            neighbours.try_for_each(|&w| self.edge(if enters { [w, v] } else { [v, w] }))
+                        })
+                    },
+                )?;
+                Ok(found.map(drop))
+            }
+        }
+    }
+
+    fn edge(&self, [u, v]: [u32; 2]) -> Result<(), DfsFault> {
+        if let Some(repeats) = &self.repeats {
+            repeats.note(self.tree, u, v);
+        }
+        self.check_edge(u, v)?;
+        if self.direction == Direction::Undirected { self.check_edge(v, u) } else { Ok(()) }
+    }
+
+    /// Checks the tree against the edge `from` → `to`.
+    #[inline]
+    fn check_edge(&self, from: u32, to: u32) -> Result<(), DfsFault> {
+        let [own, pre] = [from, to].map(|v| self.tree.pre(v));
+        if let Some(components) = self.components.as_ref().filter(|_| own != NONE && pre != NONE) {
+            components.edge(self.tree, from, to)?;
+        }
+        if own == NONE || pre <= own {
+            return Ok(());
+        }
+        if pre == NONE {
+            return Err(DfsFault::NotReached { from, to });
+        }
+        if pre >= self.numbers.end[own as usize] {
+            return Err(DfsFault::Cross { from, to });
+        }
+        let children = &self.children[self.first[from as usize] as usize..self.first[from as usize + 1] as usize];
+        let above = children.partition_point(|&child| self.tree.pre(child) <= pre);
+        let mut before = above.wrapping_sub(1);
+        if self.tree.parent(to) == from {
+            self.seen[to as usize / 32].fetch_or(1 << (to % 32), Relaxed);
+            before = before.wrapping_sub(1);
+        } else if let Some(blocks) = &self.blocks {
+            blocks.join(self.tree, from, to);
+        }
+        match children.get(before) {
+            Some(&child) if child > to => Err(DfsFault::NotFirst { vertex: from, to: child }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Checks that the edge from the parent of every vertex was seen.
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if the system can't start a thread.
+    pub fn check_all_seen(&self, threads: usize) -> Result<Result<(), DfsFault>> {
+        let lacks = |&v: &u32| {
+            let parent = self.tree.parent(v);
+            let is_seen = self.seen[v as usize / 32].load(Relaxed) >> (v % 32) & 1 == 1;
+            parent != NONE && parent != v && !is_seen
+        };
+        let find = |part: Range<usize>| part.map(|v| v as u32).find(lacks);
+        let wrong = first(threads, self.tree.vertices() as usize, PART, find)?;
+        Ok(wrong.map_or(Ok(()), |vertex| Err(DfsFault::NoEdge { vertex, parent: self.tree.parent(vertex) })))
+    }
+}
+
+/// Checks the tree against the edges of the input that one thread reads, and keeps the first fault.
+struct Checker<'a> {
+    check: &'a TreeCheck<'a>,
+    wrong: Option<([u32; 2], DfsFault)>,
+}
+
+impl EdgeCheck for Checker<'_> {
+    fn edge(&mut self, ends: [u32; 2], _: u64) {
+        if let Err(fault) = self.check.edge(ends)
+            && self.wrong.is_none_or(|(first, _)| ends < first)
+        {
+            self.wrong = Some((ends, fault));
+        }
+    }
+}

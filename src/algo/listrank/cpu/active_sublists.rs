@@ -1,0 +1,139 @@
+//! Walks many sublists at the same time, so that each thread has many cache misses in flight. A sublist begins at a
+//! ruler and ends before the next one.
+
+use std::ops::Range;
+use std::sync::atomic::AtomicU64;
+
+use super::rulers::Rulers;
+use crate::algo::listrank::index::Index;
+use crate::algo::team::{Parts, team};
+use crate::error::Result;
+
+/// Number of sublists that a thread walks at a time. Each waits for one cache miss.
+const IN_FLIGHT: usize = 48;
+/// Number of sublists that a thread takes from the shared counter at a time.
+const PART: usize = 64;
+/// Number of steps of all sublists in flight between two calls of `check_cancelled`.
+const ROUNDS: u32 = 1 << 12;
+
+/// A visitor that receives the elements of each sublist in order, from the first to the last.
+pub trait SublistVisitor<I: Index>: Sync {
+    /// State of the visitor in one sublist.
+    type State: Copy + Default;
+
+    /// Returns the state at the first element of a sublist.
+    fn begin(&self, sublist: usize) -> Self::State;
+
+    /// Prefetches the memory of an element that will be visited soon.
+    fn expect(&self, element: usize);
+
+    /// Visits an element and returns its successor.
+    fn visit(&self, element: usize, state: &mut Self::State) -> I;
+
+    /// Ends a sublist. `next` is the number of the sublist that follows it in the list, or [`Index::END`] at the end of
+    /// the list.
+    fn end(&self, state: Self::State, next: I);
+}
+
+/// Visits the elements of all sublists with `threads` threads. A sublist begins at each ruler and has the number of the
+/// ruler's block. If `head` is not a ruler, another sublist begins there. Each sublist ends at the next ruler, so the
+/// walk ends on any input. Elements on cycles without rulers are not visited. Processes that walk a list together share
+/// `taken`, which counts the sublists that were started.
+///
+/// # Errors
+/// Errors of `check_cancelled`.
+pub fn walk_sublists<I: Index, V: SublistVisitor<I>>(
+    rulers: Rulers,
+    head: I,
+    visit: &V,
+    threads: usize,
+    taken: Option<&AtomicU64>,
+    check_cancelled: &(dyn Fn() -> Result<()> + Sync),
+) -> Result<()> {
+    let own = !rulers.contains(head.at());
+    let sublists = rulers.blocks() + usize::from(own);
+    let parts = taken.map_or_else(|| Parts::new(sublists, PART), |taken| Parts::shared(taken, sublists, PART));
+    team(threads, &|_| ActiveSublists::new(rulers, head, &parts, visit).run(check_cancelled))
+}
+
+/// The sublists that one thread is walking.
+struct ActiveSublists<'a, I: Index, V: SublistVisitor<I>> {
+    rulers: Rulers,
+    head: I,
+    parts: &'a Parts<'a>,
+    /// Sublists that this thread has taken but not started.
+    taken: Range<usize>,
+    visit: &'a V,
+    at: [usize; IN_FLIGHT],
+    states: [V::State; IN_FLIGHT],
+    live: usize,
+}
+
+impl<'a, I: Index, V: SublistVisitor<I>> ActiveSublists<'a, I, V> {
+    fn new(rulers: Rulers, head: I, parts: &'a Parts<'a>, visit: &'a V) -> Self {
+        let states = [V::State::default(); IN_FLIGHT];
+        ActiveSublists { rulers, head, parts, taken: 0..0, visit, at: [0; IN_FLIGHT], states, live: 0 }
+    }
+
+    /// Returns the next sublist and its first element.
+    fn start(&mut self) -> Option<(usize, usize)> {
+        loop {
+            if self.taken.is_empty() {
+                self.taken = self.parts.take();
+            }
+            let sublist = self.taken.next()?;
+            if sublist == self.rulers.blocks() {
+                return Some((sublist, self.head.at()));
+            }
+            if let Some(first) = self.rulers.of_block(sublist) {
+                return Some((sublist, first));
+            }
+        }
+    }
+
+    /// Starts the next sublist at index `slot` of the sublists in flight. Returns false if no sublists are left.
+    fn begin(&mut self, slot: usize) -> bool {
+        let Some((sublist, first)) = self.start() else { return false };
+        self.visit.expect(first);
+        (self.at[slot], self.states[slot]) = (first, self.visit.begin(sublist));
+        true
+    }
+
+    fn run(&mut self, check_cancelled: &(dyn Fn() -> Result<()> + Sync)) -> Result<()> {
+        while self.live < IN_FLIGHT && self.begin(self.live) {
+            self.live += 1;
+        }
+        let mut rounds = 0_u32;
+        while self.live > 0 {
+            if rounds.is_multiple_of(ROUNDS) {
+                check_cancelled()?;
+            }
+            rounds = rounds.wrapping_add(1);
+            self.round();
+        }
+        Ok(())
+    }
+
+    /// Advances each sublist by one element.
+    #[inline(always)]
+    fn round(&mut self) {
+        let mut slot = 0;
+        while slot < self.live {
+            let next = self.visit.visit(self.at[slot], &mut self.states[slot]);
+            if next != I::END && !self.rulers.contains(next.at()) {
+                self.visit.expect(next.at());
+                self.at[slot] = next.at();
+                slot += 1;
+                continue;
+            }
+            let behind = if next == I::END { next } else { I::of(self.rulers.block(next.at()) as u64) };
+            self.visit.end(self.states[slot], behind);
+            if self.begin(slot) {
+                slot += 1;
+            } else {
+                self.live -= 1;
+                (self.at[slot], self.states[slot]) = (self.at[self.live], self.states[self.live]);
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Compares lines. A line has the levels of one vertex in all trees that are checked. Levels are stored as numbers
+//! called marks. The loops have constant length and run over plain arrays, so that the compiler makes vector
+//! instructions of them.
+
+use crate::algo::searches::tree::levels::Mark;
+
+/// The marks (levels plus 1) of one vertex in all trees.
+pub(super) type LevelVector<M, const W: usize> = [M; W];
+
+/// Direction of the edges in a row, as seen from the vertex of the row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EdgeOrientation {
+    /// The edges have no direction.
+    Both,
+    /// The edges leave the vertex.
+    Leave,
+    /// The edges enter the vertex.
+    Enter,
+}
+
+/// Raises `gap`, for each tree, to the difference of the levels at the ends of an edge. A difference above 1 breaks
+/// rule 3 or rule 4 of Graph500. A directed edge may lead to any smaller level and may leave an unreached vertex, so in
+/// both cases the difference counts as 0.
+#[inline(always)]
+pub(super) fn widen<M: Mark, const W: usize>(
+    gap: &mut LevelVector<M, W>,
+    edges: EdgeOrientation,
+    own: &LevelVector<M, W>,
+    other: &LevelVector<M, W>,
+) {
+    for place in 0..W {
+        let (own, other) = (own[place], other[place]);
+        let apart = match edges {
+            EdgeOrientation::Both => own.max(other).less(own.min(other)),
+            EdgeOrientation::Leave => other.less(own),
+            EdgeOrientation::Enter => own.less(other),
+        };
+        gap[place] = gap[place].max(apart);
+    }
+}
+
+/// Returns the number of the first tree in which `gap` exceeds 1, so that an edge joins levels that are too far apart.
+pub(super) fn too_wide<M: Mark, const W: usize>(gap: &LevelVector<M, W>) -> Option<usize> {
+    let next = M::of_level(0);
+    gap.iter().position(|&gap| gap > next)
+}
+
+/// Returns the mark that a vertex's parent must have, for each tree: one less than the mark of the vertex. The result
+/// is 0 if the vertex is the root or unreached.
+#[inline(always)]
+pub(super) fn above<M: Mark, const W: usize>(own: &LevelVector<M, W>) -> LevelVector<M, W> {
+    let step = M::of_level(0);
+    std::array::from_fn(|place| if own[place] == M::UNREACHED { M::default() } else { own[place].less(step) })
+}
+
+/// Returns true if two lines have the same mark in at least one tree. `line` must not contain 0.
+#[inline(always)]
+pub(super) fn any_equal<M: Mark, const W: usize>(line: &LevelVector<M, W>, wanted: &LevelVector<M, W>) -> bool {
+    let mut met = false;
+    for place in 0..W {
+        met |= line[place] == wanted[place];
+    }
+    met
+}
+
+/// Returns a bitmap of the trees in which two lines have the same mark.
+#[inline(always)]
+pub(super) fn equal_trees<M: Mark, const W: usize>(line: &LevelVector<M, W>, wanted: &LevelVector<M, W>) -> u64 {
+    let same: [u8; W] = std::array::from_fn(|place| u8::from(line[place] == wanted[place]));
+    let (eights, rest) = same.as_chunks::<8>();
+    // Eight bytes of 0 or 1 become one byte of eight bits.
+    let bits = |eight: &[u8; 8]| u64::from_le_bytes(*eight).wrapping_mul(0x0102_0408_1020_4080) >> 56;
+    let mut all = 0;
+    for (number, eight) in eights.iter().enumerate() {
+        all |= bits(eight) << (8 * number);
+    }
+    rest.iter().enumerate().fold(all, |all, (place, &same)| all | u64::from(same) << place)
+}
+
+/// Returns true if a mark in the line is not 0.
+#[inline(always)]
+pub(super) fn any<M: Mark, const W: usize>(line: &LevelVector<M, W>) -> bool {
+    line.iter().fold(false, |any, &mark| any | (mark != M::default()))
+}

@@ -1,0 +1,116 @@
+//! Sizes of the arrays that a traversal keeps in GPU memory. A plan and a run call the same functions.
+
+use super::TEXT;
+use crate::algo::traverse::levels::BATCH;
+use crate::gpu::{Scan, constant, slice_bytes};
+
+/// Number of pairs in a tile, which a thread block sorts at a time.
+pub(super) const TILE: u64 = (constant(TEXT, "TRAVERSE_THREADS") * constant(TEXT, "TRAVERSE_EACH")) as u64;
+/// Number of bits of a digit. Each sorting pass orders pairs by one digit of their keys.
+pub(super) const DIGIT: u32 = constant(TEXT, "TRAVERSE_DIGIT");
+/// Number of values of a digit.
+pub(super) const DIGITS: u64 = 1 << DIGIT;
+
+/// Number of sums per step that kernels compute.
+pub(super) const SUMS: u64 = 6;
+/// Maximum number of entries in the rows of a rank's vertices. Kernels can't index more.
+pub(super) const MOST_ENTRIES: u64 = 1 << 31;
+/// Minimum number of row entries of a piece (a range of the frontier's edges that is expanded at once).
+pub(super) const LEAST_PIECE: u64 = 1 << 14;
+/// Maximum number of row entries of a piece.
+const MOST_PIECE: u64 = 1 << 30;
+/// Bytes per pair: its elements in both arrays of a sort, and its share of the counts.
+const SLOT: u64 = 17;
+
+/// Sizes of the GPU arrays of a rank.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TraverseBufferSizes {
+    own: u64,
+    /// Number of entries in the rows of this rank's vertices.
+    pub entries: u64,
+    ranks: u64,
+    /// Number of row entries of a piece.
+    pub piece: u64,
+}
+
+impl TraverseBufferSizes {
+    /// Returns the sizes for a rank that owns `own` vertices with `entries` entries in their rows. Pieces have the
+    /// minimum size.
+    pub fn of(own: u64, entries: u64, ranks: usize) -> TraverseBufferSizes {
+        TraverseBufferSizes { own, entries, ranks: ranks as u64, piece: LEAST_PIECE }
+    }
+
+    /// Returns sizes with larger pieces. Pieces are as large as is useful, as long as all arrays fit `bytes` bytes.
+    pub fn within(self, bytes: u64) -> TraverseBufferSizes {
+        let more = bytes.saturating_sub(self.bytes()) / SLOT / TILE * TILE;
+        let useful = self.entries.next_multiple_of(TILE).clamp(LEAST_PIECE, MOST_PIECE);
+        TraverseBufferSizes { piece: (self.piece + more).min(useful), ..self }
+    }
+
+    /// Returns the number of words of a bitmap of this rank's vertices.
+    pub fn words(&self) -> u64 {
+        self.own.div_ceil(32)
+    }
+
+    /// Returns the number of pairs that arrive from other ranks at a time.
+    pub fn inbox(&self) -> u64 {
+        if self.ranks == 1 { 0 } else { BATCH as u64 }
+    }
+
+    /// Returns the number of counts that sorting a piece needs.
+    pub fn counts(&self) -> u64 {
+        DIGITS * self.piece.div_ceil(TILE)
+    }
+
+    /// Returns the number of words of scratch memory for prefix sums.
+    pub fn scratch(&self) -> u64 {
+        Scan::scratch(self.counts().max(self.own + 1))
+    }
+
+    /// Returns the bytes of all arrays together.
+    pub fn bytes(&self) -> u64 {
+        let vertices = 2 * slice_bytes::<u32>(self.own + 1) + 2 * slice_bytes::<u32>(self.own);
+        let rows = slice_bytes::<u32>(self.entries) + 3 * slice_bytes::<u32>(self.words());
+        let ranks = slice_bytes::<u32>(self.ranks) + slice_bytes::<u64>(self.inbox()) + slice_bytes::<u64>(SUMS);
+        let pairs = 2 * slice_bytes::<u64>(self.piece) + slice_bytes::<u32>(self.counts());
+        vertices + rows + ranks + pairs + slice_bytes::<u32>(self.scratch())
+    }
+}
+
+/// Returns the least bytes of GPU memory for a rank that owns `own` vertices with `entries` entries in their rows.
+pub fn least_bytes(own: u64, entries: u64, ranks: usize) -> u64 {
+    TraverseBufferSizes::of(own, entries, ranks).bytes()
+}
+
+/// Returns the most and the least bytes of host memory of a rank, not counting links between ranks. The bytes are for
+/// the starts of rows, for parents, and for pairs of other ranks. The rank has `gpu_memory` bytes of GPU memory. It
+/// owns `own` vertices with `entries` entries in their rows.
+pub fn host_bytes(own: u64, entries: u64, ranks: usize, gpu_memory: u64) -> [u64; 2] {
+    let most = TraverseBufferSizes::of(own, entries, ranks).within(gpu_memory).piece;
+    [most, LEAST_PIECE].map(|piece| 8 * own + 4 + if ranks == 1 { 0 } else { 8 * piece })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_fill_the_memory_that_is_left() {
+        for (own, entries) in [(1 << 21, 1 << 26), (1000, 18_000), (0, 0)] {
+            for ranks in [1, 2] {
+                let least = least_bytes(own, entries, ranks);
+                for more in [0, 1 << 20, 100 << 20, 40 << 30] {
+                    let sizes = TraverseBufferSizes::of(own, entries, ranks).within(least + more);
+                    assert!(sizes.bytes() <= least + more, "{own} {more}: {sizes:?}");
+                    let left = least + more - sizes.bytes();
+                    assert!(left < more / 16 + (1 << 16) || sizes.piece >= entries, "{own} {more}: {left} left");
+                }
+            }
+        }
+        // The least host memory does not depend on GPU memory, because pieces can be small.
+        let [most, fewest] = host_bytes(1 << 21, 1 << 26, 2, 40 << 30);
+        assert_eq!(most - fewest, 8 * ((1 << 26) - LEAST_PIECE));
+        assert_eq!(host_bytes(1 << 21, 1 << 26, 1, 40 << 30), [8 * (1 << 21) + 4; 2]);
+        assert!(least_bytes(1000, 18_000, 1) < 1 << 20, "small jobs have an arena of this size");
+    }
+}

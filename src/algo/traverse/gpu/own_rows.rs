@@ -1,0 +1,88 @@
+//! Copies the rows of this rank's vertices to a GPU, without gaps between them.
+
+use super::buffer_sizes::MOST_ENTRIES;
+use crate::algo::searches::ranks::VertexOwnership;
+use crate::error::Result;
+use crate::gpu::{DeviceSlice, Lane, Workspace, on_threads};
+use crate::graph::adjacency::Adjacency;
+use crate::graph::direction::{Direction, EdgeDirection};
+use crate::memory::{Budget, Buffer};
+use crate::process::signals;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Returns the start of the row of each vertex that this rank owns, and the end of the last row.
+pub(super) fn starts(
+    ownership: &VertexOwnership,
+    degrees: &[u32],
+    direction: Direction,
+    budget: &Budget,
+) -> Result<Buffer<u32>> {
+    let own = ownership.len();
+    let mut starts: Buffer<u32> = budget.zeroed(own + 1, "starts of rows (4 bytes a vertex)")?;
+    let mut before = 0u64;
+    for local_index in 0..own {
+        let v = ownership.vertex(local_index as u32);
+        before += u64::from(degrees[direction.row(v, EdgeDirection::Out) as usize]);
+        if before > MOST_ENTRIES {
+            return Err(super::too_many(before));
+        }
+        starts[local_index + 1] = before as u32;
+    }
+    Ok(starts)
+}
+
+/// The rows of this rank's vertices, which the GPU stores without gaps.
+pub(super) struct OwnRows<'a> {
+    pub rows: &'a Adjacency<'a>,
+    pub ownership: &'a VertexOwnership,
+    pub direction: Direction,
+    /// Start of the row of each vertex that this rank owns, and the end of the last row.
+    pub starts: &'a [u32],
+}
+
+impl OwnRows<'_> {
+    /// Copies the rows to the GPU, without gaps between them.
+    pub fn upload(&self, workspace: &mut Workspace, to: DeviceSlice<u32>) -> Result<()> {
+        let next = AtomicU64::new(0);
+        let mut lanes = workspace.uploader.lanes()?;
+        on_threads(lanes.iter_mut(), |lane| self.send(lane, to, &next))
+    }
+
+    /// Copies parts of the rows to the GPU until none is left. `next` is the position of the next entry to copy, which
+    /// several threads share.
+    fn send(&self, lane: &mut Lane<'_>, to: DeviceSlice<u32>, next: &AtomicU64) -> Result<()> {
+        let piece = lane.slot_words() as u64;
+        loop {
+            let first = next.fetch_add(piece, Relaxed);
+            if first >= to.len() {
+                return lane.finish();
+            }
+            let sent = signals::check().and_then(|()| {
+                let part = to.part(first..first + piece);
+                self.fill(first as u32, &mut lane.slot()?[..part.len() as usize]);
+                lane.send_slot(part)?;
+                lane.pass()
+            });
+            if sent.is_err() {
+                next.store(to.len(), Relaxed);
+                return sent;
+            }
+        }
+    }
+
+    /// Fills the buffer `slot` with row entries, starting with entry number `first`.
+    fn fill(&self, first: u32, mut slot: &mut [u32]) {
+        let mut local_index = self.starts.partition_point(|&start| start <= first) - 1;
+        let mut skip = (first - self.starts[local_index]) as usize;
+        while !slot.is_empty() {
+            let v = self.ownership.vertex(local_index as u32);
+            for part in self.rows.row_from(self.direction.row(v, EdgeDirection::Out), skip) {
+                let some = part.len().min(slot.len());
+                let (now, later) = slot.split_at_mut(some);
+                now.copy_from_slice(&part[..some]);
+                slot = later;
+            }
+            (local_index, skip) = (local_index + 1, 0);
+        }
+    }
+}

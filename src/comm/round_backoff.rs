@@ -1,0 +1,65 @@
+//! Back-off for waits that mostly end within microseconds.
+//!
+//! A wait does not check for a signal to stop, and neither does any collective operation. The rank that notices the
+//! signal ends the job, and with it the ranks that wait.
+
+use crate::process::backoff::{Backoff, cores_are_shared};
+use crate::process::host::cores_at_hand;
+
+/// Number of polls of memory before a waiting rank yields its core, if every rank of the machine has a core: some 50 µs.
+const SPINS: u32 = 1000;
+/// Number of polls of MPI before a waiting rank yields its core. Each poll runs all of MPI's progress, so more polls
+/// would keep the core from ranks and threads that share it.
+const CALLS: u32 = 8;
+
+/// Factor by which ranks that stay awake poll longer than others. They poll memory for some 3 ms.
+const AWAKE: u32 = 64;
+
+/// Back-off for waiting in rounds of messages. It first polls without pause, and then waits like [`Backoff`]. It omits
+/// the first phase if the machine has more ranks than cores, or if other programs keep the cores busy.
+pub(super) struct RoundBackoff {
+    spins: u32,
+    polls: u32,
+    backoff: Backoff,
+}
+
+impl RoundBackoff {
+    /// Makes a back-off for polling shared memory, on a machine with `local_ranks` ranks.
+    pub(super) fn in_memory(local_ranks: usize) -> RoundBackoff {
+        RoundBackoff::after(SPINS, local_ranks)
+    }
+
+    /// Makes a back-off for polling MPI, on a machine with `local_ranks` ranks.
+    pub(super) fn for_messages(local_ranks: usize) -> RoundBackoff {
+        RoundBackoff::after(CALLS, local_ranks)
+    }
+
+    fn after(spins: u32, local_ranks: usize) -> RoundBackoff {
+        RoundBackoff {
+            spins: if local_ranks <= cores_at_hand() { spins } else { 0 },
+            polls: 0,
+            backoff: Backoff::default(),
+        }
+    }
+
+    /// Makes later waits poll longer before they yield the core, unless there are more ranks than cores.
+    pub(super) fn poll_longer(&mut self) {
+        self.spins *= AWAKE;
+    }
+
+    /// Restarts the back-off after progress was made.
+    pub(super) fn reset(&mut self) {
+        self.polls = 0;
+        self.backoff.reset();
+    }
+
+    /// Takes one step of the back-off: polls on, yields or sleeps.
+    pub(super) fn take(&mut self) {
+        if self.polls < self.spins && !(self.polls == 0 && cores_are_shared()) {
+            self.polls += 1;
+            std::hint::spin_loop();
+        } else {
+            self.backoff.take();
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `gpugraph convert --ids string`: numbers the strings of an input, and writes them next to the output.
+
+use super::shown;
+use crate::convert;
+use crate::error::{Error, Result};
+use crate::formats::Input;
+use crate::memory::Budget;
+use crate::prepare::names::Names;
+use crate::store::regular;
+use crate::store::replace::{make_folder, sync_folder, temp_path};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// The numbers of the strings of an input, in a folder that is removed with them.
+pub(super) struct Numbered {
+    names: Arc<Names>,
+    folder: Folder,
+}
+
+/// A temporary folder.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left does no harm.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Returns the path of the list of strings that belongs to `output`.
+fn list_of(output: &Path) -> PathBuf {
+    let mut path = output.to_owned();
+    path.as_mut_os_string().push(".ids.txt");
+    path
+}
+
+impl Numbered {
+    /// Reads `input` once and numbers its strings, in a folder next to `output`.
+    ///
+    /// # Errors
+    /// Errors of the input and of the disk.
+    pub fn new(input: &Input, output: &Path, threads: usize) -> Result<Numbered> {
+        convert::writable(&list_of(output))?;
+        let folder = Folder(temp_path(&list_of(output)));
+        make_folder(&folder.0)?;
+        let budget = Budget::new(convert::MEMORY + input.scratch_bytes(threads), threads)?;
+        shown("number", input.bytes(), |watch, _| Names::build(input, &folder.0, 0, threads, &budget, watch))?;
+        let names = Arc::new(Names::open(&folder.0, 0, input.name())?);
+        Ok(Numbered { names, folder })
+    }
+
+    /// Returns the input with numbers as ids.
+    pub fn input(&self, input: Input) -> Input {
+        input.with_numbering(self.names.clone())
+    }
+
+    /// Writes the list of strings to `output` with `.ids.txt` behind its name.
+    ///
+    /// # Errors
+    /// Errors of the disk.
+    pub fn write_list(&self, output: &Path) -> Result<()> {
+        let (path, temporary) = (list_of(output), self.folder.0.join("list"));
+        let write = || -> std::io::Result<()> {
+            let mut file = regular::create(&temporary)?;
+            file.write_all(self.names.list().lines().text())?;
+            file.sync_all()?;
+            std::fs::rename(&temporary, &path)
+        };
+        write().map_err(|e| Error::io("write the file", &path, e))?;
+        sync_folder(&path)
+    }
+}

@@ -1,0 +1,370 @@
+//! Parses lines whose ids are strings: an edge per line, in any two columns, with or without quotes (RFC 4180).
+//!
+//! Eight bytes are searched at a time for the end of an id. Lines with quotes, blanks around ids, more columns, comments
+//! and mistakes are off the fast path.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::fields::{Delimiter, LineField, split};
+use super::names::{self, EdgeColumns};
+use super::table::is_weight;
+use super::window::TextWindow;
+use super::{attributes, numbered, skip};
+use crate::formats::bytes::tokens::{excerpt, has_lone_return, lone_return, next_line};
+use crate::formats::names::LONGEST_NAME;
+use crate::formats::{Columns, Fault, Head, Part, Sink, Stop, UseOfDirection, Visitor, ending};
+
+const DELIMITER: &str =
+    "give the file the ending .csv (commas, semicolons) or .tsv (tabs), or write tabs between the columns";
+const QUOTES: &str =
+    "quote a column that contains quotes, and double those (RFC 4180), or write tabs between the columns";
+const COLUMNS: &str = "correct the line, or say which columns to read: [input] columns, convert --columns";
+
+/// The format of lines with string ids. Columns are counted from 0.
+#[derive(Debug, Clone)]
+pub(crate) struct StringGrammar {
+    delimiter: Delimiter,
+    u: usize,
+    v: usize,
+    /// The column of the weight, which must contain numbers.
+    weight: Option<usize>,
+    /// Number of columns in every line.
+    columns: usize,
+}
+
+/// Stands for runs of blanks and tabs where a delimiter byte is expected.
+const BLANKS: u8 = 0;
+
+/// Finds where the edges begin and how their lines are parsed. The text begins at `start`.
+///
+/// # Errors
+/// The fault of the first line that can't be read.
+pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result<Head<StringGrammar>, Fault> {
+    let options = &part.text;
+    let mut at = skip(window, start, options.skip_lines.unwrap_or(0))?;
+    let default = StringGrammar { delimiter: Delimiter::Blanks, u: 0, v: 1, weight: None, columns: 2 };
+    // `TextWindow::next` takes a line after `//` or `;` for a comment, but an id may begin so.
+    let Some((first, behind)) = first_line(window, at) else { return Ok(Head::of(default, at)) };
+    let line = window.line(first, behind);
+    let delimiter = delimiter_of(line, part).map_err(|found| {
+        let expected = "columns that are separated by blanks alone, by commas or by semicolons";
+        Fault::new(first, expected, format!("{found} in {}", excerpt(window.bytes, first)), DELIMITER)
+    })?;
+    let fields = |at: usize, line| {
+        let wrong = || Fault::new(at, "quotes that end in their line", excerpt(window.bytes, at), QUOTES);
+        fields(line, delimiter).ok_or_else(wrong)
+    };
+    let names: Vec<String> = fields(first, line)?.iter().map(LineField::name).collect();
+    let heading = match &options.columns {
+        Columns::Names(wanted) => Some(names::chosen(wanted, &names).ok_or_else(|| {
+            let expected = format!("a heading with the columns {}", wanted.join(" and "));
+            let remedy = "name columns of the heading, each once, or give their numbers: [input] columns = [1, 2]";
+            Fault::new(first, expected, excerpt(window.bytes, first), remedy)
+        })?),
+        Columns::Auto | Columns::Numbers(_) => names::columns(&names),
+    };
+    let chosen = if let Columns::Numbers(numbers) = &options.columns { Some(numbered(numbers)) } else { heading };
+    if let (Some(ends), Columns::Auto) = (heading, &options.columns)
+        && part.use_of_direction != UseOfDirection::Dropped
+        && names::is_direction_open(&names, ends)
+    {
+        let (expected, remedy) = names::DIRECTION;
+        return Err(Fault::new(first, expected, excerpt(window.bytes, first), remedy));
+    }
+    let body = if heading.is_some() { behind } else { at };
+    at = if heading.is_some() { behind } else { first };
+    let row = match first_line(window, at) {
+        Some((start, end)) => fields(start, window.line(start, end))?,
+        // A heading alone.
+        None => fields(first, line)?,
+    };
+    let number = row.get(2).is_some_and(|field| field.is_number() || field.text.first() == Some(&b'{'));
+    let auto = EdgeColumns { u: 0, v: 1, weight: (row.len() == 3 && number).then_some(2) };
+    let EdgeColumns { u, v, weight } = chosen.unwrap_or(auto);
+    let columns = if heading.is_some() { row.len().max(names.len()) } else { row.len() };
+    if let Some(far) = [Some(u), Some(v), weight].into_iter().flatten().find(|&column| column >= columns) {
+        let expected = format!("a column {}, as chosen", far + 1);
+        return Err(Fault::new(at, expected, format!("{columns} in {}", excerpt(window.bytes, at)), COLUMNS));
+    }
+    let grammar = StringGrammar { delimiter, u, v, weight, columns };
+    Ok(Head { weighted: weight.is_some(), ..Head::of(grammar, body) })
+}
+
+/// Returns start and end of the first line from `at` on that is neither blank nor a comment; `None` if there is none, or
+/// if it is cut off by the end of the window.
+fn first_line(window: &TextWindow<'_>, mut at: usize) -> Option<(usize, usize)> {
+    while at < window.bytes.len() {
+        let end = next_line(window.bytes, at);
+        if !window.whole && window.bytes[end - 1] != b'\n' {
+            return None;
+        }
+        if !is_blank_or_comment(&window.bytes[at..end]) {
+            return Some((at, end));
+        }
+        at = end;
+    }
+    None
+}
+
+fn is_blank_or_comment(line: &[u8]) -> bool {
+    matches!(line.trim_ascii_start().first(), None | Some(b'#' | b'%'))
+}
+
+/// Returns the delimiter of the columns. A file that ends in `.csv` or `.tsv` says it; elsewhere a line that can be
+/// divided in two ways is refused, because each way would be another graph.
+fn delimiter_of(line: &[u8], part: &Part) -> Result<Delimiter, &'static str> {
+    let has = |byte: u8| {
+        let mut quoted = false;
+        line.iter().any(|&c| {
+            quoted ^= c == b'"';
+            c == byte && !quoted
+        })
+    };
+    let (comma, semicolon, tab) = (has(b','), has(b';'), has(b'\t'));
+    match ending(&part.path).as_deref() {
+        Some("tsv") => return Ok(Delimiter::Tab),
+        Some("csv") if comma => return Ok(Delimiter::Comma),
+        Some("csv") if semicolon => return Ok(Delimiter::Semicolon),
+        Some("csv") if !tab => return Ok(Delimiter::Comma),
+        _ => {}
+    }
+    // What NetworkX writes behind the ids may contain anything.
+    let edge = &line[..line.iter().position(|c| *c == b'{').unwrap_or(line.len())];
+    let between = |byte: u8| {
+        let words: Vec<&[u8]> = edge.trim_ascii().split(|c| *c == byte).collect();
+        // `a ;b` may be two ids between blanks, and `a, b`, `a,b` and `a , b` are not.
+        let is_apart = |two: &[&[u8]]| !two[0].ends_with(b" ") || two[1].starts_with(b" ");
+        words.windows(2).all(is_apart) && words.iter().all(|word| !word.trim_ascii().contains(&b' '))
+    };
+    match (tab, comma && edge.contains(&b','), semicolon && edge.contains(&b';')) {
+        (true, ..) => Ok(Delimiter::Tab),
+        (_, false, false) => Ok(Delimiter::Blanks),
+        (_, true, true) => Err("commas and semicolons"),
+        (_, true, _) if between(b',') => Ok(Delimiter::Comma),
+        (_, _, true) if between(b';') => Ok(Delimiter::Semicolon),
+        (_, true, _) => Err("commas and blanks"),
+        _ => Err("semicolons and blanks"),
+    }
+}
+
+/// Splits a line into fields. Quotes have no meaning within a field that does not begin with one.
+fn fields(line: &[u8], delimiter: Delimiter) -> Option<Vec<LineField<'_>>> {
+    split(line, delimiter).or_else(|| {
+        let byte = delimiter.byte()?;
+        let plain = !line.split(|c| *c == byte).any(|field| field.trim_ascii_start().first() == Some(&b'"'));
+        let fields = line.split(|c| *c == byte).map(|text| LineField { text: text.trim_ascii(), quoted: false });
+        plain.then(|| fields.collect())
+    })
+}
+
+/// What was found in a line.
+enum Found<'d> {
+    /// Both ids, the range of the weight (empty if there is none), and the start of the next line.
+    Edge([Cow<'d, [u8]>; 2], Range<usize>, usize),
+    /// The start of the next line, after a blank line or a comment.
+    Nothing(usize),
+}
+
+impl StringGrammar {
+    /// Parses whole lines; the last one may lack its newline.
+    pub(crate) fn parse<V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+        match self.delimiter {
+            Delimiter::Comma => self.lines::<b',', V>(data, sink),
+            Delimiter::Semicolon => self.lines::<b';', V>(data, sink),
+            Delimiter::Tab => self.lines::<b'\t', V>(data, sink),
+            Delimiter::Blanks => self.lines::<BLANKS, V>(data, sink),
+        }
+    }
+
+    fn lines<const D: u8, V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+        let wanted = sink.reading.is_wanted() && self.weight.is_some();
+        let plain = (self.u, self.v, self.columns) == (0, 1, 2);
+        let mut at = 0;
+        while at < data.len() {
+            if plain && let Some(([u, v], next)) = pair::<D>(data, at) {
+                sink.push_names(&data[u], &data[v])?;
+                at = next;
+                continue;
+            }
+            match self.line::<D>(data, at)? {
+                Found::Nothing(next) => at = next,
+                Found::Edge([u, v], weight, next) => {
+                    if wanted {
+                        sink.weigh_line(data, at, weight)?;
+                    }
+                    sink.push_names(&u, &v)?;
+                    at = next;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Parses the line at `line`, which may be anything.
+    #[inline(never)]
+    fn line<'d, const D: u8>(&self, data: &'d [u8], line: usize) -> Result<Found<'d>, Fault> {
+        let next = next_line(data, line);
+        let text = &data[line..next];
+        if has_lone_return(data, line) {
+            return Err(lone_return(data, line));
+        }
+        let length = text.len() - text.iter().rev().take_while(|c| matches!(c, b'\n' | b'\r')).count();
+        let text = &data[..line + length];
+        if is_blank_or_comment(&text[line..]) {
+            return Ok(Found::Nothing(next));
+        }
+        let empty = || Cow::Borrowed(&data[..0]);
+        let (mut ids, mut weight, mut column) = ([empty(), empty()], 0..0, 0);
+        let mut at = trim::<D>(text, line);
+        loop {
+            let start = at;
+            let value = match text.get(at) {
+                Some(b'"') => {
+                    let end = closing(text, at).ok_or_else(|| self.wrong(data, line))?;
+                    at = end + 1;
+                    unquoted(&text[start + 1..end])
+                }
+                Some(b'{') if column >= 2 => {
+                    let (end, found) = attributes::read(text, at).ok_or_else(|| self.wrong(data, line))?;
+                    at = end;
+                    if self.weight == Some(column) {
+                        weight = found;
+                    }
+                    Cow::Borrowed(&text[start..start])
+                }
+                _ => {
+                    at += text[at..].iter().position(|c| ends::<D>(*c)).unwrap_or(text.len() - at);
+                    Cow::Borrowed(text[start..at].trim_ascii_end())
+                }
+            };
+            if column == self.u || column == self.v {
+                ids[usize::from(column != self.u)] = self.id(value, data, line)?;
+            } else if self.weight == Some(column) && text.get(start) != Some(&b'{') {
+                if !is_weight(&text[start..at]) {
+                    return Err(self.wrong(data, line));
+                }
+                weight = start..at;
+            }
+            column += 1;
+            let behind = trim::<D>(text, at);
+            match text.get(behind) {
+                None => break,
+                Some(c) if D != BLANKS && *c == D => at = trim::<D>(text, behind + 1),
+                Some(_) if D == BLANKS && behind > at => at = behind,
+                Some(_) => return Err(self.wrong(data, line)),
+            }
+            // Some spreadsheets write a delimiter after the last column.
+            if at == text.len() && column == self.columns {
+                break;
+            }
+        }
+        if column != self.columns { Err(self.wrong(data, line)) } else { Ok(Found::Edge(ids, weight, next)) }
+    }
+
+    fn id<'d>(&self, id: Cow<'d, [u8]>, data: &[u8], line: usize) -> Result<Cow<'d, [u8]>, Fault> {
+        let fault = |expected: String, remedy: &'static str| Fault::new(line, expected, excerpt(data, line), remedy);
+        match id.len() {
+            0 => {
+                let expected = format!("an id in columns {} and {}, none of them empty", self.u + 1, self.v + 1);
+                Err(fault(expected, "leave out lines without an id, or write a name for what is unknown"))
+            }
+            1..=LONGEST_NAME => Ok(id),
+            _ => Err(fault(format!("ids of at most {LONGEST_NAME} bytes"), COLUMNS)),
+        }
+    }
+
+    #[cold]
+    fn wrong(&self, data: &[u8], line: usize) -> Fault {
+        let mut expected = format!("{} columns, with ids in columns {} and {}", self.columns, self.u + 1, self.v + 1);
+        if let Some(weight) = self.weight {
+            expected.push_str(&format!(" and a number in column {}", weight + 1));
+        }
+        let remedy = if data[line..next_line(data, line)].contains(&b'"') { QUOTES } else { COLUMNS };
+        Fault::new(line, expected, excerpt(data, line), remedy)
+    }
+}
+
+/// Returns the ranges of both ids of the line at `at`, and the start of the next line, if the line has two ids without
+/// quotes and without blanks around them; otherwise `None`.
+#[inline(always)]
+fn pair<const D: u8>(data: &[u8], at: usize) -> Option<([Range<usize>; 2], usize)> {
+    let begins = |at: usize| data.get(at).is_some_and(|c| *c > b' ' && *c != b'"');
+    if !begins(at) || matches!(data[at], b'#' | b'%') {
+        return None;
+    }
+    let middle = stop::<D>(data, at);
+    let is_middle = data.get(middle).is_some_and(|c| if D == BLANKS { matches!(c, b' ' | b'\t') } else { *c == D });
+    if !is_middle || middle == at || !begins(middle + 1) || data[middle - 1] == b' ' {
+        return None;
+    }
+    let end = stop::<D>(data, middle + 1);
+    if end == middle + 1 || data[end - 1] == b' ' || end - at > LONGEST_NAME {
+        return None;
+    }
+    let next = match data.get(end) {
+        Some(b'\n') => end + 1,
+        Some(b'\r') if data.get(end + 1) == Some(&b'\n') => end + 2,
+        _ => return None,
+    };
+    Some(([at..middle, middle + 1..end], next))
+}
+
+/// Returns the offset of the first byte from `at` on that may end an id: the delimiter, a control character, or with
+/// blanks as delimiter a blank. Returns the length of `data` if there is none.
+#[inline(always)]
+fn stop<const D: u8>(data: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    let is_stop = |c: u8| if D == BLANKS { c <= b' ' } else { c < 0x0e || c == D };
+    while let Some(word) = data.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map(u64::from_le_bytes) {
+        // Bit 7 of a byte is set if the byte is below the bound. Borrows only reach bytes after the first such byte.
+        let below = |word: u64, bound: u8| word.wrapping_sub(ONES * u64::from(bound)) & !word;
+        let found = match D {
+            BLANKS => below(word, b' ' + 1),
+            _ => below(word, 0x0e) | below(word ^ (ONES * u64::from(D)), 1),
+        } & (ONES << 7);
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    data[at..].iter().position(|c| is_stop(*c)).map_or(data.len(), |n| at + n)
+}
+
+/// Skips blanks, and tabs unless they are the delimiter.
+fn trim<const D: u8>(text: &[u8], at: usize) -> usize {
+    let is_blank = |c: &u8| *c == b' ' || (D != b'\t' && *c == b'\t');
+    at + text[at..].iter().take_while(|c| is_blank(c)).count()
+}
+
+fn ends<const D: u8>(c: u8) -> bool {
+    if D == BLANKS { matches!(c, b' ' | b'\t') } else { c == D }
+}
+
+/// Returns the offset of the quote that closes the quoted text at `at`.
+fn closing(text: &[u8], at: usize) -> Option<usize> {
+    let mut at = at + 1;
+    loop {
+        at += text[at..].iter().position(|c| *c == b'"')?;
+        if text.get(at + 1) != Some(&b'"') {
+            return Some(at);
+        }
+        at += 2;
+    }
+}
+
+/// Returns the text between quotes, in which a doubled quote stands for a quote.
+fn unquoted(text: &[u8]) -> Cow<'_, [u8]> {
+    if !text.contains(&b'"') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = Vec::with_capacity(text.len());
+    let mut after_quote = false;
+    for &c in text {
+        after_quote = c == b'"' && !after_quote;
+        if !after_quote {
+            plain.push(c);
+        }
+    }
+    Cow::Owned(plain)
+}

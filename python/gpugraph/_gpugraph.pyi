@@ -67,7 +67,7 @@ class Graph:
     ) -> tuple[
         tuple[int, int, int, float],
         tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-        tuple[Optional[NDArray[np.int32]], Optional[NDArray[np.int32]], Optional[NDArray[np.int64]]],
+        tuple[Optional[NDArray[np.int64]], Optional[NDArray[np.int64]], Optional[NDArray[np.int64]]],
     ]: ...
 
 class Job:

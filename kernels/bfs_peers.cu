@@ -4,7 +4,7 @@
 
 // Waits until all GPUs have begun a search, so that its measured time is the time of the search alone. Runs as one thread.
 extern "C" __global__ void bfs_meet(const __grid_constant__ Search s) {
-    meet_gpus(s, fresh(&s.peers.meetings[s.peers.rank]->passed) + 1, nullptr);
+    meet_gpus(s, fresh(&s.peers.barriers[s.peers.rank]->passed) + 1, nullptr);
 }
 
 extern "C" __global__ void __launch_bounds__(BFS_THREADS, 1)

@@ -221,13 +221,6 @@ struct Team {
     u32 rank, size;
 };
 
-// Waits for the team. Returns false if the block must leave.
-template <class T> __device__ inline bool meet(const Search<T>& s, Scratch<T>& scratch, Team team) {
-    if (team.size > 1) return grid_barrier(&s.state->barrier, scratch.target);
-    __syncthreads();
-    return true;
-}
-
 __device__ inline u32 out_row(const Graph& g, u32 vertex) { return vertex << g.shift; }
 __device__ inline u32 in_row(const Graph& g, u32 vertex) { return (vertex << g.shift) | g.shift; }
 

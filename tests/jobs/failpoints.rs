@@ -49,15 +49,17 @@ fn done(place: &Place) -> Vec<String> {
     manifest["manifest"]["stages"].as_object().expect("stages").keys().cloned().collect()
 }
 
-/// Jobs small enough to be killed a hundred times: with blocks to spare, per vertex, with sparse ids, with whole rows, and with weights of a
-/// graph that keeps direction, whose rows of all neighbours are merged for triangles.
+/// Jobs small enough to be killed a hundred times: with blocks to spare, per vertex, with sparse ids, with strings as ids, with whole rows, and
+/// with weights of a graph that keeps direction, whose rows of all neighbours are merged for triangles.
 fn jobs() -> Vec<(&'static str, Place)> {
     let edges = random_edges(600, 20_000, 3);
     let sparse: Vec<_> = edges.iter().map(|pair| pair.map(|id| id * 0x9e37_79b9_7f4a)).collect();
-    let (plain, corners, rows) = (Place::new(), Place::new(), Place::new());
+    let (plain, corners, strings, rows) = (Place::new(), Place::new(), Place::new(), Place::new());
     plain.job_on(&plain.u32("edges.u32", &edges), "[limits]\nthreads = 2\n");
     let more = "[limits]\nthreads = 2\n[triangle]\nper_vertex = true\n";
     corners.job_on(&corners.u64("edges.u64", &sparse), more);
+    strings.write("edges.csv", edges.iter().map(|[u, v]| format!("user {u},user {v}\n")).collect::<String>());
+    strings.job("path = 'edges.csv'\nids = 'string'", more);
     rows.job_on(&rows.u32("edges.u32", &edges), "[limits]\nthreads = 2\n[sums]\nupper = true\n");
     let weights = Place::new();
     let line = |(i, [u, v]): (usize, &[u64; 2])| format!("{u} {v} {}\n", i % 7);
@@ -65,7 +67,13 @@ fn jobs() -> Vec<(&'static str, Place)> {
     let path = weights.write("edges.wel", text);
     let sums = "[limits]\nthreads = 2\n[sums]\nupper = true\ndirection = true\nweights = \"file\"\n";
     weights.job(&format!("path = '{}'\ndirected = true", path.display()), sums);
-    vec![("plain", plain), ("per vertex, sparse", corners), ("whole rows", rows), ("weights", weights)]
+    vec![
+        ("plain", plain),
+        ("per vertex, sparse", corners),
+        ("per vertex, strings", strings),
+        ("whole rows", rows),
+        ("weights", weights),
+    ]
 }
 
 #[test]

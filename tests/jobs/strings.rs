@@ -9,6 +9,7 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::Write;
 use std::sync::Arc;
 
 /// Tables that name vertices, with every kind of column.
@@ -157,8 +158,7 @@ fn a_job_on_strings_leaves_what_a_job_on_their_places_leaves() {
     let turned = |lines: &[Vec<u8>]| -> Vec<u8> { lines.iter().flat_map(|line| [b"7,", &line[..]].concat()).collect() };
     let (first, rest) = csv.split_at(1000);
     place.write("parts/a.csv", turned(first));
-    let packed = zstd::bulk::compress(&turned(rest), 3).expect("packed");
-    place.write("parts/b.csv.zst", packed);
+    place.write("parts/b.csv.zst", packed(&turned(rest), "zst"));
     job(&place, "path = 'parts'\nids = 'string'\ncolumns = [2, 3, 4]", &tables);
     place.run(&["--quiet"]).expect(0);
     check(&place, &graph, plain);
@@ -218,12 +218,50 @@ fn directed_edges_of_tab_separated_text_from_a_pipe() {
     let mut command = place.command(&["run", "job.toml", "--quiet"]);
     let mut child =
         command.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().expect("run");
-    std::io::Write::write_all(&mut child.stdin.take().expect("a pipe"), &text).expect("written");
+    child.stdin.take().expect("a pipe").write_all(&text).expect("written");
     Ran::of(child.wait_with_output().expect("output")).expect(0);
     let mut expected = by_numbers(&graph, true);
     expected.insert("ids.txt".into(), graph.list());
     let found = files(&place.workdir().join("out"), &[""]);
     assert!(found == expected, "{:?} {:?}", found.keys(), expected.keys());
+}
+
+#[test]
+fn packed_text_gives_what_text_gives() {
+    let graph = Graph::new(500, 2000);
+    let text = graph.lines(quoted, ",", "\n", true).concat();
+    let (first, rest) = text.split_at(text.len() / 3);
+    let tables = graph.tables(|(name, _)| name.clone());
+    let expected = by_numbers(&graph, false);
+    for ending in ["gz", "bz2", "xz", "zst"] {
+        let (place, name) = (Place::new(), format!("g.csv.{ending}"));
+        // Two members of which the first ends within a line.
+        place.write(&name, [packed(first, ending), packed(rest, ending)].concat());
+        job(&place, &format!("path = '{name}'\nids = 'string'"), &tables);
+        for threads in ["limits.threads=1", "limits.threads=3"] {
+            place.run(&["--quiet", "--fresh", "--set", threads]).expect(0);
+            check(&place, &graph, expected.clone());
+        }
+    }
+}
+
+fn packed(bytes: &[u8], ending: &str) -> Vec<u8> {
+    let packed = match ending {
+        "gz" => {
+            let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            packer.write_all(bytes).and_then(|()| packer.finish())
+        }
+        "bz2" => {
+            let mut packer = bzip2::write::BzEncoder::new(Vec::new(), bzip2::Compression::fast());
+            packer.write_all(bytes).and_then(|()| packer.finish())
+        }
+        "xz" => {
+            let mut packer = liblzma::write::XzEncoder::new(Vec::new(), 1);
+            packer.write_all(bytes).and_then(|()| packer.finish())
+        }
+        _ => zstd::bulk::compress(bytes, 3),
+    };
+    packed.expect("packed")
 }
 
 /// A Parquet table of both ids, in row groups of 500 rows.

@@ -1,7 +1,7 @@
 //! Triangles counted on a GPU (the machine's, or the stand-in for one), against closed forms, sets of neighbours and the processor.
 
 use crate::support::gpu::Gpu;
-use crate::support::{Dice, answer, complete, number, oracle, product, random_edges, triangles};
+use crate::support::{Dice, answer, complete, files, number, oracle, product, random_edges, triangles};
 use serde_json::Value;
 
 const PER_VERTEX: &str = "[triangle]\nper_vertex = true\n";
@@ -69,6 +69,27 @@ fn gpu_closed_forms() {
     // K_12 ⊗ A has 6 · t(K_12) · t(A).
     let a: Vec<_> = [[0, 1], [1, 2], [2, 0], [2, 3], [3, 4], [4, 2], [4, 5]].into();
     assert_eq!(count(&product(&complete(12), &a, 6)), 6 * 220 * 2);
+}
+
+/// Strings are numbered before a GPU sees edges: files and results are those of the processor.
+#[test]
+fn gpu_ids_that_are_strings() {
+    let Some(gpu) = Gpu::new() else { return };
+    let edges = random_edges(2000, 30_000, 17);
+    gpu.place.write("edges.csv", edges.iter().map(|[u, v]| format!("user {u},user {v}\n")).collect::<String>());
+    let tables = "[bfs]\nsources = ['user 7', 'user 1999']\nwrite = true\n";
+    let more = format!("[job]\nworkdir = 'work'\nkeep = true\n{PER_VERTEX}{tables}");
+    gpu.place.job("path = 'edges.csv'\nids = 'string'", &more);
+    let [on_cpu, on_gpu] = [CPU, GPU].map(|device| {
+        let report = gpu.fresh(&[device, "limits.gpu_memory=64MiB"]);
+        (triangles(&report), files(&gpu.place.workdir(), &["graph", "out"]))
+    });
+    assert_eq!(on_gpu.0, oracle(2000, &edges).0);
+    assert_eq!(on_gpu.1.keys().collect::<Vec<_>>(), on_cpu.1.keys().collect::<Vec<_>>());
+    assert!(on_gpu.1.contains_key("out/ids.txt"));
+    let other: Vec<_> = on_gpu.1.iter().filter(|(name, bytes)| on_cpu.1[*name] != **bytes).map(|(name, _)| name).collect();
+    assert!(other.is_empty(), "{other:?}");
+    gpu.with(&[], &["verify", "job.toml"]).expect(0);
 }
 
 #[test]

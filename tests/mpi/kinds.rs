@@ -1,7 +1,7 @@
 //! A handful of the same on every MPI that is installed, and from one to another.
 
 use crate::support::mpi::{Kind, built};
-use crate::support::{answer, random_edges};
+use crate::support::{answer, random_edges, triangles};
 use crate::{CORNERS, DEATH, KEEP, Ranks, ended, files, same_files};
 
 #[test]
@@ -34,6 +34,43 @@ fn every_mpi_leaves_the_same_and_goes_on_where_another_stopped() {
     assert_eq!(ran.code, 0, "{}", ran.err);
     assert_eq!(answer(&first.place.read_report()), answer(&known));
     same_files("by turns", &files(&workdir, &all), &stored);
+}
+
+/// The leader numbers strings for all, and is killed while it does.
+#[test]
+fn strings_are_ids_on_every_mpi() {
+    let edges = random_edges(900, 30_000, 5);
+    let line = |[u, v]: &[u64; 2]| format!("\"user, {u}\",\"user, {v}\"\n");
+    let text: String = edges.iter().map(line).collect();
+    let tables = "[bfs]\nsources = ['user, 7', 'user, 800']\nwrite = true\n[dfs]\nsource = 'user, 7'\n";
+    let more = format!("{KEEP}{CORNERS}{tables}[limits]\nthreads = 2\n[run]\ndevice = 'cpu'\n");
+    for built in built() {
+        let mut job = Ranks::of(built);
+        job.place.write("edges.csv", &text);
+        job.place.job("path = 'edges.csv'\nids = 'string'", &more);
+        let alone = job.report(0, &[]);
+        let all = ["graph", "out"];
+        let stored = files(&job.place.workdir(), &all);
+        assert!(stored.contains_key("out/ids.txt") && stored.contains_key("graph/names"), "{:?}", stored.keys());
+        for ranks in [2, 3] {
+            job.forget();
+            let report = job.report(ranks, &[]);
+            let what = format!("{ranks} ranks of {:?}", built.kind);
+            assert_eq!(report["results"]["bfs"]["sources"][1]["source"], "user, 800", "{what}");
+            assert_eq!(triangles(&report), triangles(&alone), "{what}");
+            same_files(&what, &files(&job.place.workdir(), &all), &stored);
+        }
+        for rules in ["names.write=1:kill", "names.write=20:kill", "store.rename=1:kill", "store.rename=2:kill"] {
+            job.forget();
+            job.failing(0, rules);
+            let ran = job.run(2, &["--quiet"]);
+            assert!([9, 137].contains(&ran.code), "{:?}: {rules}: {} {}", built.kind, ran.code, ran.err);
+            job.alike();
+            job.report(2, &[]);
+            same_files(rules, &files(&job.place.workdir(), &all), &stored);
+        }
+        job.place.gpugraph(&["verify", "job.toml"]).expect(0);
+    }
 }
 
 #[test]

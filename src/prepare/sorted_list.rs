@@ -12,6 +12,7 @@ use crate::memory::{Budget, Reservation, bytes_of, bytes_of_mut};
 use crate::store::file::{Kind, NewFile, Seal};
 use crate::store::map::{Mapped, as_u64};
 use crate::store::regular;
+use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
@@ -38,6 +39,17 @@ pub(super) struct Listed {
     pub purposes: [&'static str; 2],
     /// The limit of 2^32 - 2 numbers, as a message expects it, and the remedy.
     pub limit: [&'static str; 2],
+}
+
+impl Listed {
+    /// Checks that positions in a list of `count` numbers fit 32 bits. `source` names the input in errors.
+    fn check(&self, count: u64, source: &str) -> Result<()> {
+        if count < u64::from(u32::MAX) {
+            return Ok(());
+        }
+        let [expected, remedy] = self.limit;
+        Err(Error::input(source, At::File, expected, format!("{count}"), remedy))
+    }
 }
 
 /// A list of distinct numbers: a mapped file in ascending order, with an index.
@@ -240,6 +252,19 @@ impl SortedRuns {
     ) -> Result<Seal> {
         let failed = |e| Error::io("read a run of a list", path, e);
         let starts = self.starts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut out = NewFile::create(path, listed.kind, key)?;
+        let total = starts.last().copied().unwrap_or(0);
+        if total <= room as u64 {
+            // All runs fit in memory: sorted by all threads they take a tenth of the time of a merge by one.
+            let mut numbers = vec![0u64; total as usize];
+            self.file.read_exact_at(bytes_of_mut(&mut numbers), 0).map_err(failed)?;
+            numbers.par_sort_unstable();
+            numbers.dedup();
+            listed.check(numbers.len() as u64, source)?;
+            watch.advance(0)?;
+            out.write(bytes_of(&numbers))?;
+            return out.finish();
+        }
         let ahead = (room / starts.len()).clamp(1, READ_AHEAD);
         let mut runs: Vec<SortedRun<'_>> =
             starts.windows(2).map(|ends| SortedRun::new(&self.file, ends[0]..ends[1], ahead)).collect();
@@ -247,7 +272,6 @@ impl SortedRuns {
         for (i, run) in runs.iter_mut().enumerate() {
             heap.extend(run.next().map_err(failed)?.map(|number| Reverse((number, i))));
         }
-        let mut out = NewFile::create(path, listed.kind, key)?;
         let (mut last, mut count) = (None, 0u64);
         while let Some(Reverse((number, i))) = heap.pop() {
             if last != Some(number) {
@@ -260,10 +284,7 @@ impl SortedRuns {
             }
             heap.extend(runs[i].next().map_err(failed)?.map(|number| Reverse((number, i))));
         }
-        if count >= u64::from(u32::MAX) {
-            let [expected, remedy] = listed.limit;
-            return Err(Error::input(source, At::File, expected, format!("{count}"), remedy));
-        }
+        listed.check(count, source)?;
         out.finish()
     }
 }

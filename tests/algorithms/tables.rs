@@ -185,8 +185,7 @@ fn journals_and_checkpoints_are_those_of_their_task() {
 #[test]
 fn a_source_that_is_no_vertex_is_refused_and_so_is_one_that_is_there_twice() {
     let (place, graph) = (Place::new(), Graph::new(300, 4000, 1 << 40));
-    for (sources, code, said) in
-        [("[5]", 3, "the source 5"), ("[0, 0]", 2, "0 occurs twice"), ("[-1]", 2, "whole numbers from 0")]
+    for (sources, code, said) in [("[5]", 3, "the source 5"), ("[0, 0]", 2, "0 occurs twice"), ("[-1]", 2, "found -1")]
     {
         job(&place, &graph, &format!("[sums]\ncolumns = true\nsources = {sources}\n"));
         let ran = run(&place, "", &[]).expect(code);

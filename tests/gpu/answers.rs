@@ -87,7 +87,8 @@ fn gpu_ids_that_are_strings() {
     assert_eq!(on_gpu.0, oracle(2000, &edges).0);
     assert_eq!(on_gpu.1.keys().collect::<Vec<_>>(), on_cpu.1.keys().collect::<Vec<_>>());
     assert!(on_gpu.1.contains_key("out/ids.txt"));
-    let other: Vec<_> = on_gpu.1.iter().filter(|(name, bytes)| on_cpu.1[*name] != **bytes).map(|(name, _)| name).collect();
+    let other: Vec<_> =
+        on_gpu.1.iter().filter(|(name, bytes)| on_cpu.1[*name] != **bytes).map(|(name, _)| name).collect();
     assert!(other.is_empty(), "{other:?}");
     gpu.with(&[], &["verify", "job.toml"]).expect(0);
 }

@@ -322,6 +322,16 @@ fn tables_of_strings_give_what_text_gives() {
     }
 }
 
+/// Blanks around an id are left out; other bytes are a part of it.
+#[test]
+fn only_blanks_are_trimmed() {
+    let place = Place::new();
+    place.write("edges.csv", b"a\x0c, a\t\nb\x0b ,a\xa0\r\n".as_slice());
+    place.job("path = 'edges.csv'\nids = 'string'", "[triangle]\nper_vertex = true\n");
+    place.report(&["--quiet"]);
+    assert_eq!(fs::read(place.workdir().join("out/ids.txt")).expect("written"), b"a\na\x0c\na\xa0\nb\x0b\n");
+}
+
 #[test]
 fn strings_with_one_hash_are_told_apart() {
     let graph = Graph::new(500, 2000);

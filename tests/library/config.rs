@@ -486,7 +486,7 @@ fn each_kind_of_mistake() {
             "log_interval = '0s'",
             "run.log_interval: expected a duration from 100ms to 1d, found the string \"0s\"",
         ),
-        ("output", "format = ['npy']", "output.format: expected one of \"npy\", \"csv\", found an array"),
+        ("output", "format = ['npy']", "output.format: expected one of \"npy\", \"csv\", \"parquet\", found an array"),
         ("triangle", "per_vertex = 1", "triangle.per_vertex: expected true or false, found 1"),
         (
             "traverse",

@@ -194,7 +194,7 @@ pub struct ConvertArgs {
     /// names in the heading say so; in text without a heading the first two
     #[arg(long, value_parser = Columns::from_str)]
     pub columns: Option<Columns>,
-    /// Weights: auto (whole numbers or f32, as the input has them), none, u32 or f32
+    /// Weights: auto (whole numbers or f32, as the input has them), none, u32, u64, f32 or f64
     #[arg(long, default_value = "auto", value_parser = WeightsOption::from_str)]
     pub weights: WeightsOption,
     /// Lines to skip at the top of each text file, not counting comments

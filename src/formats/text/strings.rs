@@ -235,7 +235,8 @@ impl StringGrammar {
                 }
                 _ => {
                     at += text[at..].iter().position(|c| ends::<D>(*c)).unwrap_or(text.len() - at);
-                    Cow::Borrowed(text[start..at].trim_ascii_end())
+                    let blanks = text[start..at].iter().rev().take_while(|c| matches!(c, b' ' | b'\t')).count();
+                    Cow::Borrowed(&text[start..at - blanks])
                 }
             };
             if column == self.u || column == self.v {

@@ -2,8 +2,8 @@
 //!
 //! A reader delivers edges between [`RawId`]s. Ingest maps raw ids to [`DenseId`]s, and the degree order maps dense ids
 //! to [`Vertex`]es, which number rows and blocks. Users know a vertex by its [`InputId`], which is the raw id plus the
-//! [`FirstId`] of the job, or a string. Results have a row for each dense id, labelled with the input's id. Slices of many ids are
-//! slices of plain integers; their docs say which ids they contain.
+//! [`FirstId`] of the job, or a string. Results have a row for each dense id, labelled with the input's id. Slices of
+//! many ids are slices of plain integers; their docs say which ids they contain.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -26,8 +26,8 @@ pub enum InputId {
     Name(VertexName),
 }
 
-/// A string that a user or a result names. All equal strings are one, and they stay in memory to the end of the process;
-/// there are few.
+/// A string that a user or a result names. All equal strings are one, and they stay in memory to the end of the
+/// process; there are few.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VertexName(&'static str);
 
@@ -81,8 +81,8 @@ impl InputId {
         InputId::Name(VertexName(name))
     }
 
-    /// Returns the id of a vertex whose string has these bytes, and the number `number`. Bytes that are no text can't be
-    /// named, so the number stands for them.
+    /// Returns the id of a vertex whose string has these bytes, and the number `number`. Bytes that are no text can't
+    /// be named, so the number stands for them.
     pub fn of_bytes(name: &[u8], number: u64) -> InputId {
         std::str::from_utf8(name).map_or(InputId::Number(number), InputId::of_name)
     }

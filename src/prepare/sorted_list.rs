@@ -213,8 +213,8 @@ impl Visitor for Gatherer<'_> {
     }
 }
 
-/// Sorted runs of numbers on disk, one after the other in one file. The file is unlinked, so a killed job leaves nothing
-/// behind.
+/// Sorted runs of numbers on disk, one after the other in one file. The file is unlinked, so a killed job leaves
+/// nothing behind.
 struct SortedRuns {
     path: PathBuf,
     file: File,
@@ -255,7 +255,7 @@ impl SortedRuns {
         let mut out = NewFile::create(path, listed.kind, key)?;
         let total = starts.last().copied().unwrap_or(0);
         if total <= room as u64 {
-            // All runs fit in memory: sorted by all threads they take a tenth of the time of a merge by one.
+            // All runs fit in memory, so all threads sort them; only one would merge them.
             let mut numbers = vec![0u64; total as usize];
             self.file.read_exact_at(bytes_of_mut(&mut numbers), 0).map_err(failed)?;
             numbers.par_sort_unstable();

@@ -62,8 +62,8 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Writes the column `out/NAME.npy` or `.csv`, or the column of `out/ALGORITHM.parquet`. `of` returns the value of a vertex, and `isolated` is the value of
-    /// vertices without an edge.
+    /// Writes the column `out/NAME.npy` or `.csv`, or the column of `out/ALGORITHM.parquet`. `of` returns the value of
+    /// a vertex, and `isolated` is the value of vertices without an edge.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Corrupt`] if the order or the ids are corrupt.
@@ -71,8 +71,9 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{name}"), name, (isolated, None), of)
     }
 
-    /// Writes `out/ALGORITHM/NAME.npy` or `.csv`, or a column of `out/ALGORITHM.parquet`, like [`Self::put`]. `isolated` returns the value of a vertex without an
-    /// edge by its id. Rows before the first vertex have the value `missing`.
+    /// Writes `out/ALGORITHM/NAME.npy` or `.csv`, or a column of `out/ALGORITHM.parquet`, like [`Self::put`].
+    /// `isolated` returns the value of a vertex without an edge by its id. Rows before the first vertex have the value
+    /// `missing`.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -236,8 +237,8 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Writes a column. A vertex without an edge has the value that `isolated` returns for its id, or `missing` if there
-    /// is no `isolated`. Rows before the first vertex have the value `missing`.
+    /// Writes a column. A vertex without an edge has the value that `isolated` returns for its id, or `missing` if
+    /// there is no `isolated`. Rows before the first vertex have the value `missing`.
     fn column<T: Value>(
         &mut self,
         path: &str,
@@ -249,12 +250,10 @@ impl<'a> Columns<'a> {
         let table = if self.format == OutputFormat::Parquet { Some(self.take_table(path)?) } else { None };
         let Some(order) = &self.order else { return Err(Error::internal("write results", "no order of vertices")) };
         let map = order.ids()?;
-        let (rows, before, first_id) = (graph.info.rows(), graph.info.rows_before(), graph.info.first_id);
+        let (rows, before) = (graph.info.rows(), graph.info.rows_before());
         // Rows beyond the last id have no vertex.
         let dense = |row: u64| u32::try_from(row).ok().map(DenseId);
-        let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
-        let number =
-            |row: u64| sparse.and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row).wrapping_add(first_id.0);
+        let number = numbers(self.ids.as_ref(), graph);
         let value = |row: u64| match dense(row).and_then(|id| relabel::vertex(map, id)) {
             Some(vertex) => of(vertex),
             None => isolated.map_or(missing, |isolated| isolated(number(row))),
@@ -268,15 +267,14 @@ impl<'a> Columns<'a> {
         let file = format!("{path}.{}", self.format.ending());
         let to = self.workdir.join(&file);
         make_folder_of(&to)?;
-        let output = match self.format {
-            OutputFormat::Npy => {
-                // A header may declare many more vertices than have edges, so zeros after the last id are not written.
-                let zero = is_zero(missing) && isolated.is_none();
-                let stored = if zero { rows.min(map.len() as u64) } else { rows };
-                let before_all = (0..before).map(|_| missing);
-                npy(&to, before + rows, before_all.chain((0..stored).map(value)), rows - stored)?
-            }
-            OutputFormat::Csv | OutputFormat::Parquet => make(&to, 0, |out| {
+        let output = if self.format == OutputFormat::Npy {
+            // A header may declare many more vertices than have edges, so zeros after the last id are not written.
+            let zero = is_zero(missing) && isolated.is_none();
+            let stored = if zero { rows.min(map.len() as u64) } else { rows };
+            let before_all = (0..before).map(|_| missing);
+            npy(&to, before + rows, before_all.chain((0..stored).map(value)), rows - stored)?
+        } else {
+            make(&to, 0, |out| {
                 writeln!(out, "id,{name}")?;
                 if let Some(names) = &self.names {
                     return (0..).zip(names.lines().iter()).try_for_each(|(row, name)| {
@@ -285,7 +283,7 @@ impl<'a> Columns<'a> {
                     });
                 }
                 (0..rows).try_for_each(|row| writeln!(out, "{},{}", number(row), value(row).shown()))
-            })?,
+            })?
         };
         self.written.insert(file, output);
         Ok(())
@@ -311,14 +309,13 @@ impl<'a> Columns<'a> {
     /// Completes the table that is being written, if there is one: its ids and its footer.
     fn end_table(&mut self) -> Result<()> {
         let Some(OpenTable { path, mut file, columns }) = self.table.take() else { return Ok(()) };
-        let info = &self.open()?.info;
-        let (rows, key) = (info.rows(), "id".into());
+        let graph = self.open()?;
+        let (rows, key) = (graph.info.rows(), "id".into());
         let ids = match &self.names {
             Some(names) => parquet::write_names(&mut file, names.lines().iter())?,
             None => {
-                let sparse = self.ids.as_ref().map(|file| as_u64(file.body()).unwrap_or_default());
-                let id = |row: u64| sparse.map_or(row, |ids| ids[row as usize]).wrapping_add(info.first_id.0);
-                parquet::write_numbers(&mut file, rows, (0..rows).map(id))?;
+                let id = numbers(self.ids.as_ref(), graph);
+                parquet::write_numbers(&mut file, rows, (0..rows).map(&id))?;
                 // Other columns have vertices as signed numbers. So ids are signed, too, unless one is too large.
                 let is_signed = i64::try_from(rows.checked_sub(1).map_or(0, id)).is_ok();
                 IdColumn::Numbers(if is_signed { i64::DESCR } else { u64::DESCR }.into())
@@ -354,6 +351,13 @@ impl<'a> Columns<'a> {
         }
         Ok(graph)
     }
+}
+
+/// Returns the id in each row, or the number of the string there. `ids` are those of a graph whose ids are sparse.
+fn numbers<'i>(ids: Option<&'i Mapped>, graph: &Graph) -> impl Fn(u64) -> u64 + use<'i> {
+    let sparse = ids.map(|file| as_u64(file.body()).unwrap_or_default());
+    let first_id = graph.info.first_id.0;
+    move |row| sparse.and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row).wrapping_add(first_id)
 }
 
 fn is_zero<T: Value>(value: T) -> bool {

@@ -1,17 +1,17 @@
 //! Shortest paths (the table `[sssp]`): for each source the smallest sum of weights to every vertex, and a tree of
 //! parents.
 //!
-//! Sums of whole numbers are exact, in 64 bits. With decimals, the length of a path is the sum in f32 or f64 arithmetic,
-//! as weights are read, edge by edge from the source on. The distance is the smallest length over all paths. Rounding keeps order, so there is
-//! one answer, and it does not depend on the order in which edges are relaxed.
+//! Sums of whole numbers are exact, in 64 bits. With decimals, the length of a path is the sum in f32 or f64
+//! arithmetic, as weights are read, edge by edge from the source on. The distance is the smallest length over all
+//! paths. Rounding keeps order, so there is one answer, and it does not depend on the order in which edges are relaxed.
 //!
 //! **Parents.** An edge from u to v is *tight* if the distance of u plus its weight equals the distance of v. The
 //! parent of a vertex v is the first vertex, in the order of vertices, that is nearer to the source and has a tight
 //! edge to v. Some vertices have no such neighbour, because the last edge of every shortest path adds nothing: its
-//! weight is zero, or too small for f32 or f64. Vertices that are joined by edges without length have the same distance, and
-//! form a *plateau*. In a plateau, the source and the vertices that have a parent are at step 0. The parent of any
-//! other vertex is its first neighbour, along an edge without length, that is one step nearer. So parents form a tree.
-//! It is the same on any device and with any number of threads and ranks.
+//! weight is zero, or too small for f32 or f64. Vertices that are joined by edges without length have the same
+//! distance, and form a *plateau*. In a plateau, the source and the vertices that have a parent are at step 0. The
+//! parent of any other vertex is its first neighbour, along an edge without length, that is one step nearer. So parents
+//! form a tree. It is the same on any device and with any number of threads and ranks.
 //!
 //! **Method.** The search begins with delta-stepping (Meyer and Sanders 2003) with tiny buckets. It stops *pushing*
 //! when it meets the hubs, because hubs would relax nearly all edges. Then the other vertices *pull*: each relaxes its

@@ -1,5 +1,5 @@
-//! Sorted lists of the ids that occur, if ids are sparse or strings, and of the weights that occur, if they have 64 bits.
-//! The position of an id or weight in its list replaces it.
+//! Sorted lists of the ids that occur, if ids are sparse or strings, and of the weights that occur, if they have 64
+//! bits. The position of an id or weight in its list replaces it.
 
 use crate::error::{Error, Result};
 use crate::formats::{Input, Weights};
@@ -41,20 +41,28 @@ pub(super) fn open_ids(context: &Context, identity: u64) -> Result<Dictionary> {
     context.retry_until_visible(|| Dictionary::open(&path, identity, &context.budget))
 }
 
+/// Returns true if `open` opens the `list`, and false if it is damaged or missing. Collective.
+fn is_whole<T>(context: &Context, list: &str, open: impl FnOnce() -> Result<T>) -> Result<bool> {
+    context.on_leader(|| match open() {
+        Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
+            tracing::warn!("{e}: listing {list} again");
+            Ok(false)
+        }
+        other => other.map(|_| true),
+    })
+}
+
 /// Rebuilds the list of sparse ids if it is damaged or missing. Collective.
 ///
 /// # Errors
 /// Errors of [`list_ids`].
 pub(super) fn ensure_ids(context: &Context, record: &mut RunRecord, input: &Input, identity: u64) -> Result<()> {
     let path = dictionary::path(&context.graph_folder());
-    let whole = context.on_leader(|| match Dictionary::open(&path, identity, &context.budget) {
-        Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
-            tracing::warn!("{e}: listing sparse ids again");
-            Ok(false)
-        }
-        other => other.map(|_| true),
-    })?;
-    if whole { Ok(()) } else { list_ids(context, record, input, identity).map(drop) }
+    if is_whole(context, "sparse ids", || Dictionary::open(&path, identity, &context.budget))? {
+        Ok(())
+    } else {
+        list_ids(context, record, input, identity).map(drop)
+    }
 }
 
 /// Runs the stage `weights`, which lists the weights that occur in the input. Collective.
@@ -97,15 +105,11 @@ pub(super) fn ensure_weights(
     input: &Input,
     weights: GraphWeights,
 ) -> Result<()> {
-    let open = || WeightCodes::open(&context.graph_folder(), weights, &context.budget);
-    let whole = context.on_leader(|| match open() {
-        Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
-            tracing::warn!("{e}: listing weights again");
-            Ok(false)
-        }
-        other => other.map(|_| true),
-    })?;
-    if whole { Ok(()) } else { list_weights(context, record, input, weights) }
+    if is_whole(context, "weights", || WeightCodes::open(&context.graph_folder(), weights, &context.budget))? {
+        Ok(())
+    } else {
+        list_weights(context, record, input, weights)
+    }
 }
 
 /// Opens the numbers of the strings of `input`, or makes them in the stage `number`. Returns the input with numbers as

@@ -27,8 +27,8 @@ pub trait Arithmetic: Send + Sync + 'static {
     /// Distance of an unreached vertex; larger than any sum.
     const UNREACHED: Self::Sum;
 
-    /// Returns `sum` plus `weight`, which may be a code in `values`. The result is never smaller than `sum`, and a larger
-    /// `sum` or `weight` never makes it smaller.
+    /// Returns `sum` plus `weight`, which may be a code in `values`. The result is never smaller than `sum`, and a
+    /// larger `sum` or `weight` never makes it smaller.
     fn add(sum: Self::Sum, weight: u32, values: &[u64]) -> Self::Sum;
     /// Returns the distance in a cell.
     fn load(cell: &Self::Cell) -> Self::Sum;
@@ -96,24 +96,36 @@ pub struct Width {
     pub reciprocal_f64: f64,
 }
 
-/// Implements the methods of [`Arithmetic`] about candidate paths, for cells without parents. A candidate path is then
-/// just its length.
+/// Implements what [`Arithmetic`] has about cells and candidate paths, for cells without parents. A candidate path is
+/// then just its length.
 macro_rules! sums_alone {
-    () => {
-        type CandidatePath = Self::Sum;
+    ($sum:ty, $cell:ty) => {
+        type Sum = $sum;
+        type Cell = $cell;
+        type CandidatePath = $sum;
 
         #[inline(always)]
-        fn way(sum: Self::Sum, _by: u32, _before: Self::Sum) -> Self::Sum {
+        fn load(cell: &$cell) -> $sum {
+            cell.load(Relaxed)
+        }
+
+        #[inline(always)]
+        fn store(cell: &$cell, sum: $sum) {
+            cell.store(sum, Relaxed);
+        }
+
+        #[inline(always)]
+        fn way(sum: $sum, _by: u32, _before: $sum) -> $sum {
             sum
         }
 
         #[inline(always)]
-        fn sum(way: Self::Sum) -> Self::Sum {
+        fn sum(way: $sum) -> $sum {
             way
         }
 
         #[inline(always)]
-        fn is_better(way: Self::Sum, cell: &Self::Cell) -> bool {
+        fn is_better(way: $sum, cell: &$cell) -> bool {
             way < Self::load(cell)
         }
     };
@@ -125,26 +137,14 @@ macro_rules! whole {
         pub struct $name;
 
         impl Arithmetic for $name {
-            type Sum = $sum;
-            type Cell = $cell;
             const ZERO: $sum = 0;
             const UNREACHED: $sum = <$sum>::MAX;
 
-            sums_alone!();
+            sums_alone!($sum, $cell);
 
             #[inline(always)]
             fn add(sum: $sum, $weight: u32, $values: &[u64]) -> $sum {
                 sum.saturating_add($added)
-            }
-
-            #[inline(always)]
-            fn load(cell: &$cell) -> $sum {
-                cell.load(Relaxed)
-            }
-
-            #[inline(always)]
-            fn store(cell: &$cell, sum: $sum) {
-                cell.store(sum, Relaxed);
             }
 
             #[inline(always)]
@@ -194,27 +194,15 @@ macro_rules! decimal {
         pub struct $name;
 
         impl Arithmetic for $name {
-            type Sum = $sum;
-            type Cell = $cell;
             const ZERO: $sum = 0;
             /// Bits of infinity: adding to it changes nothing.
             const UNREACHED: $sum = <$float>::INFINITY.to_bits();
 
-            sums_alone!();
+            sums_alone!($sum, $cell);
 
             #[inline(always)]
             fn add(sum: $sum, $weight: u32, $values: &[u64]) -> $sum {
                 (<$float>::from_bits(sum) + <$float>::from_bits($added)).to_bits()
-            }
-
-            #[inline(always)]
-            fn load(cell: &$cell) -> $sum {
-                cell.load(Relaxed)
-            }
-
-            #[inline(always)]
-            fn store(cell: &$cell, sum: $sum) {
-                cell.store(sum, Relaxed);
             }
 
             #[inline(always)]

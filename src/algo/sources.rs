@@ -12,7 +12,7 @@ use crate::store::map::as_u64;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// Maximum number of sources in a table. The number is limited because each source gets a folder of results.
+/// Maximum number of vertices that a table names. The number is limited because each source gets a folder of results.
 const MOST: usize = 1 << 16;
 
 /// The sources of a table, in the order of the table.
@@ -30,24 +30,8 @@ pub const SOURCES: Key<Sources> = Key::new(
 );
 
 impl Sources {
-    /// Reads a list of ids, and refuses an id that occurs twice.
     fn read(field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<Sources> {
-        let ids = field.ids(diagnostics)?;
-        if ids.is_empty() {
-            field.error("expected a vertex to begin at, such as [1], found none", diagnostics);
-            return None;
-        }
-        let mut sorted = ids.clone();
-        sorted.sort_unstable();
-        if let Some(twice) = sorted.windows(2).find(|two| two[0] == two[1]) {
-            field.error(&format!("{} occurs twice", twice[0]), diagnostics);
-            return None;
-        }
-        if ids.len() > MOST {
-            field.error(&format!("{} sources, but at most {MOST} are allowed", ids.len()), diagnostics);
-            return None;
-        }
-        Some(Sources(ids))
+        distinct_ids(field, ("a vertex to begin at", "sources"), diagnostics).map(Sources)
     }
 
     /// Returns the sources as [`NamedVertex`] vertices.
@@ -62,6 +46,31 @@ impl Sources {
     pub fn vertices(&self, graph: &Graph) -> Result<Vec<Option<Vertex>>> {
         vertices(&self.0, "source", graph)
     }
+}
+
+/// Reads a list of at most [`MOST`] ids, and refuses an id that occurs twice. `one` and `many` say in messages what the
+/// ids are.
+pub fn distinct_ids(
+    field: &Field<'_>,
+    (one, many): (&str, &str),
+    diagnostics: &mut Diagnostics,
+) -> Option<Vec<InputId>> {
+    let ids = field.ids(diagnostics)?;
+    if ids.is_empty() {
+        field.error(&format!("expected {one}, such as [1], found none"), diagnostics);
+        return None;
+    }
+    let mut sorted = ids.clone();
+    sorted.sort_unstable();
+    if let Some(twice) = sorted.windows(2).find(|two| two[0] == two[1]) {
+        field.error(&format!("{} occurs twice", twice[0]), diagnostics);
+        return None;
+    }
+    if ids.len() > MOST {
+        field.error(&format!("{} {many}, but at most {MOST} are allowed", ids.len()), diagnostics);
+        return None;
+    }
+    Some(ids)
 }
 
 /// A vertex that a table names: its role there, such as `source`, and its id.

@@ -34,6 +34,7 @@ pub use agreement::{is_first_of, on_leader, reports_for_node};
 pub use exchange::{ExchangeTraffic, MessageLimits, Outbox};
 pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shorten_start};
 pub use rounds::{Round, Rounds};
+pub use share::Summand;
 pub use shared_number::SharedNumber;
 pub use shm::{SharedCounters, SharedMemory};
 pub use work_stealing::{Pass, WorkStealing};
@@ -286,24 +287,24 @@ impl Comm {
     }
 
     /// Sums an array over the ranks (reduce-scatter): `values[share(len)]` gets the sums, which saturate at the largest
-    /// u32. Other elements are undefined afterwards. Each rank sends and receives somewhat less than the bytes of the
+    /// number. Other elements are undefined afterwards. Each rank sends and receives somewhat less than the bytes of the
     /// array. Collective.
-    pub fn reduce_scatter(&self, values: &mut [u32]) {
+    pub fn reduce_scatter<T: Summand>(&self, values: &mut [T]) {
         if let Comm::Mpi(ranks) = self {
             // Each rank sends to every other rank that rank's share.
-            traffic::count(4 * (values.len() - self.share(values.len()).len()) as u64);
+            traffic::count((size_of::<T>() * (values.len() - self.share(values.len()).len())) as u64);
             match SharedSums::open(ranks, size_of_val(values)) {
-                Some(mut shared) => shared.add_shares(values, u32::saturating_add),
-                None => ranks.add_shares(values, u32::saturating_add),
+                Some(mut shared) => shared.add_shares(values, T::plus),
+                None => ranks.add_shares(values, T::plus),
             }
         }
     }
 
     /// Copies every rank's share of an array to all ranks. Called after [`Self::reduce_scatter`], it gives all ranks
     /// all sums. Collective.
-    pub fn all_gather_shares(&self, values: &mut [u32]) {
+    pub fn all_gather_shares<T: Number>(&self, values: &mut [T]) {
         if let Comm::Mpi(ranks) = self {
-            traffic::count(4 * (self.share(values.len()).len() * (self.ranks() - 1)) as u64);
+            traffic::count((size_of::<T>() * self.share(values.len()).len() * (self.ranks() - 1)) as u64);
             match SharedSums::open(ranks, size_of_val(values)) {
                 Some(mut shared) => shared.gather_shares(values, |_| true),
                 None => ranks.gather_shares(values, |_| true),

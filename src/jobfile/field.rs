@@ -166,6 +166,15 @@ impl<'t> Field<'t> {
         }
     }
 
+    /// Reads a number from 0 to below 1.
+    pub fn fraction(&self, diagnostics: &mut Diagnostics) -> Option<f64> {
+        match self.entry.node.value {
+            TomlValue::Integer(0) => Some(0.0),
+            TomlValue::Float(float) if (0.0..1.0).contains(&float) => Some(float),
+            _ => self.expected("a number from 0 to below 1", diagnostics),
+        }
+    }
+
     /// Reads one of the words in `known`, and returns the value paired with it.
     pub fn choice<T: Clone>(&self, known: &[(&str, T)], diagnostics: &mut Diagnostics) -> Option<T> {
         let names: Vec<&str> = known.iter().map(|(name, _)| *name).collect();

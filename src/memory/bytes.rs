@@ -40,6 +40,7 @@ pub trait Number: Plain + Copy + Default + Send + Sync {}
 impl Number for u32 {}
 impl Number for u64 {}
 impl Number for f32 {}
+impl Number for f64 {}
 
 /// Converts bytes to numbers. The bytes need no alignment. An incomplete number at the end is left out.
 pub fn numbers_of<T: Number>(bytes: &[u8]) -> Vec<T> {

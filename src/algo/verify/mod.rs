@@ -7,6 +7,7 @@ use super::edges::each_edge;
 use super::row_parts::{RowPart, check_rows};
 use crate::error::{At, Error, Result};
 use crate::formats::Input;
+use crate::graph::direction::EdgeDirection;
 use crate::graph::ids::Vertex;
 use crate::list::List;
 use crate::memory::Budget;
@@ -132,7 +133,7 @@ impl Results<'_> {
         Ok(())
     }
 
-    /// Calls `edge` with the rows of the ends of every edge that is no loop. Several threads do so, each with a copy of
+    /// Calls `edge` with the rows of the ends of every edge that is no loop, the tail first if edges have direction. Several threads do so, each with a copy of
     /// `state`. Returns the states.
     ///
     /// # Errors
@@ -160,8 +161,12 @@ impl Results<'_> {
                 let row = |v: u32| u64::from(of_vertices.dense(Vertex(v)).0);
                 let of_part = |part: &RowPart<'_>, state: &mut S| {
                     part.rows.clone().try_for_each(|local| {
-                        let v = row(graph.info.direction.vertex(part.block.first_row + local as u32));
-                        part.block.row(local).iter().try_for_each(|&u| edge(state, [v, row(u)]))
+                        let number = part.block.first_row + local as u32;
+                        let v = graph.info.direction.vertex(number);
+                        let is_in = number != graph.info.direction.row(v, EdgeDirection::Out);
+                        let v = row(v);
+                        let ends = |u: u32| if is_in { [row(u), v] } else { [v, row(u)] };
+                        part.block.row(local).iter().try_for_each(|&u| edge(state, ends(u)))
                     })
                 };
                 check_rows(&graph.block_store, self.threads, || state.clone(), of_part)?

@@ -1,0 +1,165 @@
+//! One trial: iterations of all ranks, and the figures and the column by rank 0.
+
+use super::options::Pagerank;
+use super::output::{LARGEST, LargestRanks, PagerankOutput, RankCounts};
+use super::pull::PullRows;
+use super::state::{OutDegrees, State};
+use super::teleport::Teleport;
+use crate::algo::{Run, Trial};
+use crate::comm::on_leader;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::graph::ids::{DenseId, InputId};
+use crate::memory::bytes_of;
+use crate::prepare::input_ids::IdList;
+use crate::prepare::order;
+use crate::prepare::prepared::Graph;
+use crate::process::signals;
+use crate::store::checkpoint::{Checkpoint, Saved};
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// How far a trial is.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Progress {
+    /// Number of iterations.
+    done: u64,
+    /// Sum of the changes of all ranks in the last iteration.
+    change: f64,
+    /// Seconds of earlier runs.
+    seconds: f64,
+}
+
+/// Finds the ranks, or finishes what an earlier run began. Collective.
+///
+/// # Errors
+/// [`Error::Limit`]; [`Error::Input`] for a personalised vertex that the graph does not have; errors of reading rows; disk
+/// errors; [`Error::Stopped`].
+pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Result<Trial<PagerankOutput, ()>> {
+    let (comm, info) = (run.comm, &graph.info);
+    let teleport = Teleport::new(options, graph)?;
+    let file = graph.degrees()?;
+    let degrees = OutDegrees { of_rows: file.body_as_u32()?, direction: info.direction };
+    let mut state = State::new(degrees, (info.connected as usize, info.rows()), run.budget)?;
+    let mut checkpoint = run.units.checkpoint();
+    let saved = match comm.is_leader() {
+        true => checkpoint.load()?.map(|saved| load(&saved, &mut state)).transpose()?,
+        false => None,
+    };
+    let (Progress { mut done, mut change, seconds: before }, isolated) =
+        on_leader(comm, || Ok((saved.unwrap_or_default(), state.isolated)))?;
+    if done > 0 {
+        state.isolated = isolated;
+        state.broadcast(comm);
+    }
+    let units = options.most_iterations();
+    run.progress.resume_at(done.min(units));
+    let rows = PullRows::new(graph, (comm.rank(), comm.ranks()), run.budget)?;
+    let started = Instant::now();
+    let seconds = || before + started.elapsed().as_secs_f64();
+    state.contribute(&teleport, run.threads)?;
+    while info.rows() > 0 && !options.ends(done, change) {
+        // An iteration that a stop cuts short is computed once more by the next run.
+        let is_whole = match state.pull(&rows, run.threads) {
+            Err(Error::Stopped(_)) => false,
+            pulled => pulled.map(|()| true)?,
+        };
+        failpoint::hit("pagerank.unit").map_err(|e| Error::io("sum contributions", run.units.folder, e))?;
+        let wants = [!is_whole, signals::stop_requested().is_some(), comm.is_leader() && checkpoint.is_due()];
+        let mut wants = wants.map(u64::from);
+        comm.all_max(&mut wants);
+        let [is_cut, stops, is_due] = wants.map(|wanted| wanted > 0);
+        if !is_cut {
+            change = state.update(&teleport, options.damping, comm, run.threads)?;
+            done += 1;
+            run.progress.advance(u64::from(done <= units));
+        }
+        if stops || is_due {
+            state.gather(comm);
+            if comm.is_leader() {
+                save(&mut checkpoint, &state, Progress { done, change, seconds: seconds() }, units)?;
+            }
+        }
+        if stops {
+            // The first rank that returns ends the job on all, so it waits for the rank that saves.
+            comm.barrier();
+            return Err(Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank")));
+        }
+    }
+    // The changes may become small earlier than at worst.
+    run.progress.advance(units.saturating_sub(done));
+    state.gather(comm);
+    let (output, seconds) = on_leader(comm, || {
+        let seconds = seconds();
+        if checkpoint.is_worth_it() {
+            save(&mut checkpoint, &state, Progress { done, change, seconds }, units)?;
+        }
+        let output = PagerankOutput {
+            iterations: done,
+            change,
+            converged: options.tolerance.map(|_| options.is_converged(change) || info.rows() == 0),
+            ..report(graph, run, &state, &teleport)?
+        };
+        Ok((output, seconds))
+    })?;
+    Ok(Trial { output, details: (), seconds })
+}
+
+/// Saves a state and how far it is. The state must have the ranks of all vertices.
+fn save(checkpoint: &mut Checkpoint, state: &State<'_>, progress: Progress, units: u64) -> Result<()> {
+    let Progress { done, change, seconds } = progress;
+    let [isolated, personalised] = state.isolated;
+    let head = [seconds, change, isolated, personalised].map(f64::to_bits);
+    checkpoint.save(done, units.max(done), &[bytes_of(&head), bytes_of(&state.ranks)])
+}
+
+/// Loads a state. Returns how far it is.
+fn load(saved: &Saved, state: &mut State<'_>) -> Result<Progress> {
+    match (saved.words(0)?, saved.words(1)?) {
+        (&[seconds, change, isolated, personalised], ranks) if ranks.len() == state.ranks.len() => {
+            state.ranks.iter_mut().zip(ranks).for_each(|(rank, &bits)| *rank = f64::from_bits(bits));
+            state.isolated = [isolated, personalised].map(f64::from_bits);
+            let [seconds, change] = [seconds, change].map(f64::from_bits);
+            Ok(Progress { done: saved.done(), change, seconds })
+        }
+        _ => Err(saved.other("not ranks of this graph")),
+    }
+}
+
+/// Counts vertices by rank and lists the highest ranks. Writes the column if this is the last trial.
+fn report(graph: &Graph, run: &mut Run<'_>, state: &State<'_>, teleport: &Teleport) -> Result<PagerankOutput> {
+    let info = &graph.info;
+    let mut counts = RankCounts::default();
+    state.ranks.iter().for_each(|&rank| counts.add(rank, 1));
+    state.isolated.iter().zip(teleport.isolated).for_each(|(&rank, vertices)| counts.add(rank, vertices));
+
+    let (order, ids) = (order::map(&graph.folder, info.content)?, IdList::open(graph)?);
+    let map = order.ids()?;
+    let isolated = |number: u64| state.isolated[usize::from(teleport.is_personalised_isolated(number))];
+    let id = |row: u64| match u32::try_from(row).ok().filter(|&row| (row as usize) < map.len()) {
+        Some(row) => ids.of(DenseId(row)),
+        // Vertices that the input declares may have larger ids than those of all edges.
+        None => InputId::Number(row + info.first_id.0),
+    };
+    let mut largest = LargestRanks::default();
+    for (row, &vertex) in (0u32..).zip(map) {
+        let rank = match state.ranks.get(vertex as usize) {
+            Some(&rank) => rank,
+            None => isolated(ids.number(DenseId(row))),
+        };
+        largest.offer(rank, row.into());
+    }
+    for row in teleport.isolated_rows(map.len() as u64..info.rows(), info.first_id.0, LARGEST) {
+        largest.offer(isolated(row + info.first_id.0), row);
+    }
+    let output = PagerankOutput {
+        sum: state.sum(teleport),
+        largest: largest.named(id),
+        by_rank: counts.bins(),
+        ..PagerankOutput::default()
+    };
+    if run.is_last {
+        run.columns.put_all("rank", 0.0, isolated, |v| state.ranks[v.index()])?;
+    }
+    Ok(output)
+}

@@ -1,0 +1,162 @@
+//! The options of `[pagerank]`.
+
+use crate::algo::sources::distinct_ids;
+use crate::graph::ids::InputId;
+use crate::jobfile::{AnyKey, Diagnostics, Field, Key, Section};
+use serde::{Deserialize, Serialize};
+
+/// What happens to the ranks of sinks (vertices without out-edges), and when the iterations end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Variant {
+    /// The ranks of sinks are lost. Iterations end when ranks change by less than the tolerance, as in the GAP Benchmark
+    /// Suite.
+    Gap,
+    /// The ranks of sinks are spread evenly. The number of iterations is fixed, as in LDBC Graphalytics.
+    Graphalytics,
+}
+
+const VARIANTS: [(&str, Variant); 2] = [("gap", Variant::Gap), ("graphalytics", Variant::Graphalytics)];
+
+/// Largest allowed number of iterations.
+const MOST: u64 = 1_000_000;
+/// Default number of iterations: the most of `gap`, and all of `graphalytics`.
+const ITERATIONS: [u64; 2] = [1000, 10];
+/// Default tolerance.
+const TOLERANCE: f64 = 1e-4;
+/// Default damping factor.
+const DAMPING: f64 = 0.85;
+
+/// Options of PageRank.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pagerank {
+    /// Probability that the reader follows a link, from 0 to below 1. Otherwise the reader jumps.
+    pub damping: f64,
+    /// What happens to the ranks of sinks, and when the iterations end.
+    pub variant: Variant,
+    /// Sum of the changes of all ranks below which iterations end; `None` if their number is fixed.
+    pub tolerance: Option<f64>,
+    /// Number of iterations, or the most if there is a tolerance.
+    pub iterations: u64,
+    /// Vertices to which the reader jumps, by their ids in the input. If there are none, the reader jumps to any vertex.
+    pub personalised: Vec<InputId>,
+}
+
+/// The key `damping` of the table `[pagerank]`.
+const DAMPING_KEY: Key<f64> = Key::new(
+    "damping",
+    ("a number from 0 to below 1", "0.85"),
+    "the probability of following an edge instead of jumping to a vertex",
+    || DAMPING,
+    |field, diagnostics| field.fraction(diagnostics),
+);
+
+/// The key `variant` of the table `[pagerank]`.
+const VARIANT: Key<Variant> = Key::choice(
+    "variant",
+    &VARIANTS,
+    "gap loses ranks of vertices without out-edges, and stops at `tolerance`; graphalytics spreads them, for `iterations`",
+);
+
+/// The key `tolerance` of the table `[pagerank]`.
+const TOLERANCE_KEY: Key<f64> = Key::new(
+    "tolerance",
+    ("a number above 0 and at most 1", "1e-4"),
+    "the sum of all changes of ranks below which `gap` stops",
+    || TOLERANCE,
+    |field, diagnostics| field.positive(1, diagnostics),
+);
+
+/// The key `iterations` of the table `[pagerank]`.
+const ITERATIONS_KEY: Key<Option<u64>> = Key::new(
+    "iterations",
+    ("a whole number above 0", "at most 1000 with gap, 10 with graphalytics"),
+    "the number of iterations: the most of gap, all of graphalytics",
+    || None,
+    |field, diagnostics| field.integer(1..=MOST, diagnostics).map(Some),
+);
+
+/// The key `personalised` of the table `[pagerank]`.
+const PERSONALISED: Key<Vec<InputId>> = Key::new(
+    "personalised",
+    ("an id, or a list such as [1, 5] or [\"one\", \"two\"]", "none"),
+    "the vertices to which jumps lead, by the input's ids; all vertices if there are none",
+    Vec::new,
+    |field: &Field<'_>, diagnostics| distinct_ids(field, ("a vertex to jump to", "vertices"), diagnostics),
+);
+
+/// All keys of the table `[pagerank]`.
+pub(super) const KEYS: &[&dyn AnyKey] = &[&DAMPING_KEY, &VARIANT, &TOLERANCE_KEY, &ITERATIONS_KEY, &PERSONALISED];
+
+impl Pagerank {
+    /// Parses the table `[pagerank]`, and reports mistakes to `diagnostics`.
+    pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Pagerank> {
+        let damping = DAMPING_KEY.read(table, diagnostics);
+        let variant = VARIANT.read(table, diagnostics);
+        let tolerance = TOLERANCE_KEY.read(table, diagnostics);
+        if let (Some(field), Some(Variant::Graphalytics)) = (TOLERANCE_KEY.field(table), variant) {
+            field.error(
+                "graphalytics has a fixed number of iterations: leave it out, or set variant = \"gap\"",
+                diagnostics,
+            );
+        }
+        let iterations = ITERATIONS_KEY.read(table, diagnostics);
+        let personalised = PERSONALISED.read(table, diagnostics);
+        let (variant, iterations) = (variant?, iterations?);
+        let is_gap = variant == Variant::Gap;
+        Some(Pagerank {
+            damping: damping?,
+            variant,
+            tolerance: tolerance.map(|tolerance| is_gap.then_some(tolerance))?,
+            iterations: iterations.unwrap_or(ITERATIONS[usize::from(!is_gap)]),
+            personalised: personalised?,
+        })
+    }
+
+    /// Returns whether the iterations end after `done` of them, the last of which changed ranks by `change` in all.
+    pub(super) fn ends(&self, done: u64, change: f64) -> bool {
+        done >= self.iterations || done > 0 && self.is_converged(change)
+    }
+
+    /// Returns whether a change of all ranks is below the tolerance. It never is if there is none.
+    pub(super) fn is_converged(&self, change: f64) -> bool {
+        self.tolerance.is_some_and(|tolerance| change < tolerance)
+    }
+
+    /// Returns an upper bound of the number of iterations. Each change is at most `damping` times the one before, and the
+    /// first is at most 2.
+    pub(super) fn most_iterations(&self) -> u64 {
+        let Some(tolerance) = self.tolerance else { return self.iterations };
+        // Without damping the second iteration changes nothing.
+        let needed = if self.damping > 0.0 { (tolerance / 2.0).ln() / self.damping.ln() } else { 0.0 };
+        self.iterations.min((needed.max(0.0) as u64).saturating_add(2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_of_iterations_is_as_if_every_change_were_the_largest_possible() {
+        let options = |damping, tolerance| Pagerank {
+            damping,
+            variant: Variant::Gap,
+            tolerance,
+            iterations: 1000,
+            personalised: Vec::new(),
+        };
+        for damping in [0.0, 0.1, 0.5, 0.85, 0.99] {
+            for tolerance in [1.0, 1e-4, 1e-7] {
+                let options = options(damping, Some(tolerance));
+                let (mut done, mut change) = (1, 2.0);
+                while !options.ends(done, change) {
+                    (done, change) = (done + 1, change * damping);
+                }
+                let bound = options.most_iterations();
+                assert!((done..=done + 1).contains(&bound), "{damping} {tolerance}: {done}, {bound}");
+            }
+        }
+        assert_eq!(options(0.9, None).most_iterations(), 1000);
+    }
+}

@@ -1,0 +1,113 @@
+//! The result.
+
+use crate::graph::ids::InputId;
+use crate::results::about::About;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Columns of the table.
+pub(super) const COLUMNS: &[About] =
+    &[About::new("rank", "PageRank; the ranks of all vertices add up to 1, less what `gap` loses", "0: no vertex")];
+
+/// Maximum number of vertices that are listed.
+pub(super) const LARGEST: usize = 10;
+
+/// The iterations, and which vertices have high ranks.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PagerankOutput {
+    /// Number of iterations.
+    pub iterations: u64,
+    /// Sum of the changes of all ranks in the last iteration.
+    pub change: f64,
+    /// Whether the last change is below the tolerance; `None` if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub converged: Option<bool>,
+    /// Sum of all ranks.
+    pub sum: f64,
+    /// The vertices of the highest ranks, descending; equal ranks by ascending id.
+    pub largest: Vec<RankedVertex>,
+    /// Number of vertices by rank, in ascending order.
+    pub by_rank: Vec<RankBin>,
+}
+
+/// A vertex and its rank.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RankedVertex {
+    /// The vertex, by its id in the input.
+    pub vertex: InputId,
+    /// Its rank.
+    pub rank: f64,
+}
+
+/// Vertices of similar ranks.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RankBin {
+    /// The smallest rank of the bin: a power of two, or 0. The bin ends before the double.
+    pub from: f64,
+    /// Number of vertices.
+    pub vertices: u64,
+}
+
+/// Counts of vertices by rank.
+#[derive(Debug, Default)]
+pub(super) struct RankCounts(BTreeMap<u64, u64>);
+
+impl RankCounts {
+    /// Counts `vertices` vertices of the rank `rank`.
+    #[inline]
+    pub(super) fn add(&mut self, rank: f64, vertices: u64) {
+        // The exponent of a number is in its upper bits.
+        *self.0.entry(rank.to_bits() >> (f64::MANTISSA_DIGITS - 1)).or_default() += vertices;
+    }
+
+    /// Returns the bins that have a vertex.
+    pub(super) fn bins(self) -> Vec<RankBin> {
+        let bin =
+            |(exponent, vertices)| RankBin { from: f64::from_bits(exponent << (f64::MANTISSA_DIGITS - 1)), vertices };
+        self.0.into_iter().filter(|&(_, vertices)| vertices > 0).map(bin).collect()
+    }
+}
+
+/// The rows of the highest ranks.
+#[derive(Debug, Default)]
+pub(super) struct LargestRanks(Vec<(f64, u64)>);
+
+impl LargestRanks {
+    /// Takes in the vertex in row `row`. Rows must ascend.
+    #[inline]
+    pub(super) fn offer(&mut self, rank: f64, row: u64) {
+        if self.0.len() == LARGEST && self.0[LARGEST - 1].0 >= rank {
+            return;
+        }
+        let at = self.0.partition_point(|&(larger, _)| larger >= rank);
+        self.0.insert(at, (rank, row));
+        self.0.truncate(LARGEST);
+    }
+
+    /// Returns the vertices. `id` returns the id of the vertex in a row.
+    pub(super) fn named(self, id: impl Fn(u64) -> InputId) -> Vec<RankedVertex> {
+        self.0.into_iter().map(|(rank, row)| RankedVertex { vertex: id(row), rank }).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_highest_ranks_are_listed_and_equal_ones_by_row() {
+        let mut largest = LargestRanks::default();
+        (0..30).for_each(|row| largest.offer([0.5, 0.25, 0.75][row as usize % 3], row));
+        let named = largest.named(InputId::Number);
+        let rows: Vec<_> = named.iter().map(|of| of.vertex).collect();
+        assert_eq!(rows, (0..10).map(|i| InputId::Number(2 + 3 * i)).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn ranks_are_counted_by_powers_of_two() {
+        let mut counts = RankCounts::default();
+        [(0.0, 2), (0.25, 1), (0.49, 3), (0.5, 5), (0.1, 0)].into_iter().for_each(|(rank, n)| counts.add(rank, n));
+        let bins: Vec<_> = counts.bins().into_iter().map(|bin| (bin.from, bin.vertices)).collect();
+        assert_eq!(bins, [(0.0, 2), (0.25, 4), (0.5, 5)]);
+    }
+}

@@ -1,0 +1,181 @@
+//! Sums of contributions: every vertex adds up those of its in-neighbours, along its rows in both halves.
+
+use crate::algo::team::team;
+use crate::error::Result;
+use crate::graph::block_store::{BlockStore, Unpacked};
+use crate::graph::csr::Block;
+use crate::graph::direction::{Direction, EdgeDirection};
+use crate::memory::Budget;
+use crate::prepare::prepared::Graph;
+use crate::process::signals;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// Number of row entries in a part, unless a single row has more.
+const PART: u64 = 1 << 15;
+
+/// Items that threads take one at a time, in order.
+pub(super) struct WorkList<T>(Mutex<std::vec::IntoIter<T>>);
+
+impl<T> WorkList<T> {
+    pub(super) fn new(items: Vec<T>) -> WorkList<T> {
+        WorkList(Mutex::new(items.into_iter()))
+    }
+
+    /// Takes the next item.
+    pub(super) fn take(&self) -> Option<T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).next()
+    }
+}
+
+/// Consecutive rows of a block.
+#[derive(Debug, Clone)]
+struct RowRange {
+    block: usize,
+    /// The rows, counted from the first row of the block.
+    rows: Range<usize>,
+}
+
+/// The rows of one half that this rank pulls along, in parts of about [`PART`] entries.
+struct HalfRows<'g> {
+    half: &'g BlockStore,
+    parts: Vec<RowRange>,
+    /// Number of parts of each block.
+    of_blocks: Vec<usize>,
+}
+
+impl<'g> HalfRows<'g> {
+    /// Divides the rows of `half` into parts, of which ranks get one each in turn.
+    fn new(half: &'g BlockStore, rank: usize, ranks: usize) -> HalfRows<'g> {
+        let (mut parts, mut of_blocks, mut number) = (Vec::new(), vec![0; half.len()], 0);
+        for (block, of_block) in of_blocks.iter_mut().enumerate() {
+            for rows in divided(half, block) {
+                if number % ranks == rank {
+                    parts.push(RowRange { block, rows });
+                    *of_block += 1;
+                }
+                number += 1;
+            }
+        }
+        HalfRows { half, parts, of_blocks }
+    }
+}
+
+/// Divides the rows of a block into ranges of about [`PART`] entries.
+fn divided(half: &BlockStore, block: usize) -> Vec<Range<usize>> {
+    let size = half.size(block);
+    let rows = size.rows as usize;
+    let mut ranges = Vec::new();
+    let mut first = 0;
+    // The offsets of packed rows are not at hand, so their parts have equally many rows.
+    let even = (size.rows * PART / size.entries.max(1)).clamp(1, size.rows.max(1)) as usize;
+    let offsets = half.packed().is_none().then(|| half.block(block).offsets);
+    while first < rows {
+        let end = match offsets {
+            Some(offsets) => {
+                let most = u64::from(offsets[first]) + PART;
+                // Empty rows cost time, too.
+                let last = rows.min(first + PART as usize);
+                first + offsets[first + 1..=last].partition_point(|&end| u64::from(end) <= most).max(1)
+            }
+            None => rows.min(first + even),
+        };
+        ranges.push(first..end);
+        first = end;
+    }
+    ranges
+}
+
+/// The rows of both halves that this rank pulls along.
+pub(super) struct PullRows<'g> {
+    halves: [HalfRows<'g>; 2],
+    direction: Direction,
+    /// Whether blocks are freed when they have been read, because they do not all fit in memory.
+    releases: bool,
+    /// Whether this rank has only some of the rows.
+    is_shared: bool,
+}
+
+impl<'g> PullRows<'g> {
+    /// Divides the rows of a graph among `ranks` ranks. Blocks in files are freed after use if they do not all fit in
+    /// the memory that `budget` has left.
+    ///
+    /// # Errors
+    /// [`crate::Error::Internal`] if the graph was opened without the upper half.
+    pub(super) fn new(graph: &'g Graph, (rank, ranks): (usize, usize), budget: &Budget) -> Result<PullRows<'g>> {
+        let halves = [&graph.block_store, graph.upper()?];
+        let releases = halves.iter().map(|half| half.bytes()).sum::<u64>() > budget.free();
+        let halves = halves.map(|half| HalfRows::new(half, rank, ranks));
+        if releases {
+            halves.iter().for_each(|HalfRows { half, .. }| (0..half.len()).for_each(|block| half.release(block)));
+        }
+        Ok(PullRows { halves, direction: graph.info.direction, releases, is_shared: ranks > 1 })
+    }
+
+    /// Sets `sums` to the sums of contributions to each vertex, along the rows that this rank has.
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
+    pub(super) fn sum(&self, contributions: &[u64], sums: &mut [u64], threads: usize) -> Result<()> {
+        if self.is_shared {
+            sums.fill(0);
+        }
+        for (half, adds) in self.halves.iter().zip([self.is_shared, true]) {
+            let mut work = Vec::with_capacity(half.parts.len());
+            let (mut rest, mut at) = (&mut *sums, 0);
+            for part in &half.parts {
+                let vertices = self.vertices(half.half.first_row(part.block), &part.rows);
+                let (own, after) = rest.split_at_mut(vertices.start - at).1.split_at_mut(vertices.len());
+                (rest, at) = (after, vertices.end);
+                work.push((part, own));
+            }
+            let left: Vec<AtomicUsize> = half.of_blocks.iter().map(|&parts| AtomicUsize::new(parts)).collect();
+            let work = WorkList::new(work);
+            team(threads, &|_| {
+                let mut unpacked = Unpacked::default();
+                while let Some((part, own)) = work.take() {
+                    signals::check()?;
+                    let block = half.half.part(part.block, part.rows.clone(), &mut unpacked);
+                    pull(block, self.direction, contributions, own, adds);
+                    if left[part.block].fetch_sub(1, Relaxed) == 1 && self.releases {
+                        half.half.release(part.block);
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Returns the vertices whose in-rows are among some rows of a block that begins at `first_row`.
+    fn vertices(&self, first_row: u32, rows: &Range<usize>) -> Range<usize> {
+        let vertex = |row: usize| (first_row as usize + row) >> self.direction.shift();
+        vertex(rows.start)..vertex(rows.end)
+    }
+}
+
+/// Sets `sums`, or adds to them, along the in-rows in `block`. There is a sum for each.
+fn pull(block: Block<'_>, direction: Direction, contributions: &[u64], sums: &mut [u64], adds: bool) {
+    let step = 1 << direction.shift();
+    // In a directed graph every second row is an in-row.
+    let first = (direction.row(0, EdgeDirection::In) as usize + block.first_row as usize * (step - 1)) % step;
+    for (sum, ends) in sums.iter_mut().zip(block.offsets.windows(2).skip(first).step_by(step)) {
+        let found = sum_of(&block.targets[ends[0] as usize..ends[1] as usize], contributions);
+        *sum = if adds { sum.wrapping_add(found) } else { found };
+    }
+}
+
+/// Returns the sum of the contributions of `row`.
+#[inline]
+fn sum_of(row: &[u32], contributions: &[u64]) -> u64 {
+    let of = |&u: &u32| contributions[u as usize];
+    let (fours, rest) = row.as_chunks::<4>();
+    let mut sums = [0u64; 4];
+    for four in fours {
+        for (sum, u) in sums.iter_mut().zip(four) {
+            *sum = sum.wrapping_add(of(u));
+        }
+    }
+    rest.iter().map(of).chain(sums).fold(0, u64::wrapping_add)
+}

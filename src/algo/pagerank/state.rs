@@ -1,0 +1,229 @@
+//! The ranks of all vertices, and one iteration, which all ranks of the job compute together.
+//!
+//! Each rank of the job pulls along some of the rows. Then sums are added over the ranks, and each rank computes the new
+//! ranks and contributions of its share of the vertices. All ranks get all contributions.
+
+use super::arithmetic;
+use super::pull::{PullRows, WorkList};
+use super::teleport::{Bases, Teleport};
+use crate::algo::team::gathered;
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::graph::direction::{Direction, EdgeDirection};
+use crate::memory::{Budget, Buffer, bytes_of, bytes_of_mut};
+use std::ops::Range;
+
+/// Number of vertices that a thread updates at a time.
+const PART: usize = 1 << 12;
+/// Number of ranks of vertices that ranks of the job exchange at a time.
+pub(super) const PIECE: usize = 1 << 18;
+
+/// Ranks and contributions after some iterations.
+pub(super) struct State<'d> {
+    /// Rank of each vertex that has an edge. A rank of the job keeps only its share up to date.
+    pub ranks: Buffer<f64>,
+    /// What each vertex contributes to its out-neighbours, in units.
+    contributions: Buffer<u64>,
+    sums: Buffer<u64>,
+    /// Rank of an isolated vertex, and of a personalised one.
+    pub isolated: [f64; 2],
+    /// Sum of the ranks of vertices without out-edges, in units.
+    sinks: u64,
+    degrees: OutDegrees<'d>,
+}
+
+/// The out-degrees of all vertices.
+#[derive(Clone, Copy)]
+pub(super) struct OutDegrees<'d> {
+    /// Number of entries of each row.
+    pub of_rows: &'d [u32],
+    /// Direction of the edges.
+    pub direction: Direction,
+}
+
+impl OutDegrees<'_> {
+    #[inline(always)]
+    fn of(self, v: usize) -> u32 {
+        self.of_rows[self.direction.row(v as u32, EdgeDirection::Out) as usize]
+    }
+}
+
+/// Sums over vertices, in units.
+#[derive(Debug, Clone, Copy, Default)]
+struct Totals {
+    change: u64,
+    sinks: u64,
+}
+
+/// Consecutive vertices that are updated together.
+struct VertexPart<'a> {
+    first: usize,
+    ranks: &'a mut [f64],
+    contributions: &'a mut [u64],
+    sums: &'a [u64],
+}
+
+impl<'d> State<'d> {
+    /// Returns the bytes of memory that the state of `vertices` vertices takes.
+    pub(super) fn bytes(vertices: u64) -> u64 {
+        24 * vertices
+    }
+
+    /// Makes the state before the first iteration: all vertices have the same rank. `connected` vertices of
+    /// `vertices` have an edge.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub(super) fn new(
+        degrees: OutDegrees<'d>,
+        (connected, vertices): (usize, u64),
+        budget: &Budget,
+    ) -> Result<State<'d>> {
+        let mut ranks: Buffer<f64> = budget.zeroed(connected, "ranks of vertices (8 bytes each)")?;
+        let contributions = budget.zeroed(connected, "contributions of vertices (8 bytes each)")?;
+        let sums = budget.zeroed(connected, "sums of contributions (8 bytes for each vertex)")?;
+        let first = 1.0 / vertices as f64;
+        ranks.fill(first);
+        Ok(State { ranks, contributions, sums, isolated: [first; 2], sinks: 0, degrees })
+    }
+
+    /// Gives all ranks of the job the ranks of vertices that rank 0 has. Collective.
+    pub(super) fn broadcast(&mut self, comm: &Comm) {
+        if comm.ranks() == 1 {
+            return;
+        }
+        for piece in self.ranks.chunks_mut(PIECE) {
+            let mine = if comm.is_leader() { bytes_of(piece).to_vec() } else { Vec::new() };
+            bytes_of_mut(piece).copy_from_slice(&comm.broadcast(mine));
+        }
+    }
+
+    /// Gives all ranks of the job the ranks of all vertices. Collective.
+    pub(super) fn gather(&mut self, comm: &Comm) {
+        comm.all_gather_shares(&mut self.ranks);
+    }
+
+    /// Computes the contributions from the ranks of all vertices, which every rank of the job must have.
+    ///
+    /// # Errors
+    /// [`crate::Error::Addresses`] if no thread can be started.
+    pub(super) fn contribute(&mut self, teleport: &Teleport, threads: usize) -> Result<()> {
+        let all = 0..self.ranks.len();
+        let sinks = self.each_part(all, threads, |part, degrees| {
+            let mut sinks = 0;
+            for (i, rank) in part.ranks.iter().enumerate() {
+                let degree = degrees.of(part.first + i);
+                part.contributions[i] = arithmetic::contribution(*rank, degree);
+                sinks += if degree == 0 { arithmetic::units(*rank) } else { 0 };
+            }
+            Totals { change: 0, sinks }
+        })?;
+        self.sinks = sinks.sinks.wrapping_add(teleport.isolated_total(|kind| arithmetic::units(self.isolated[kind])));
+        Ok(())
+    }
+
+    /// Sums contributions along the rows that this rank of the job has. Until [`Self::update`] the state stays that of
+    /// the iteration before.
+    ///
+    /// # Errors
+    /// Errors of [`PullRows::sum`].
+    pub(super) fn pull(&mut self, rows: &PullRows<'_>, threads: usize) -> Result<()> {
+        rows.sum(&self.contributions, &mut self.sums, threads)
+    }
+
+    /// Completes an iteration after [`Self::pull`]: computes new ranks and contributions. Returns the sum of the changes
+    /// of all ranks. Collective.
+    ///
+    /// # Errors
+    /// [`crate::Error::Addresses`] if no thread can be started.
+    pub(super) fn update(&mut self, teleport: &Teleport, damping: f64, comm: &Comm, threads: usize) -> Result<f64> {
+        comm.reduce_scatter(&mut self.sums);
+        let bases = teleport.bases(self.sinks);
+        let share = comm.share(self.ranks.len());
+        let of_share = self.each_part(share, threads, |mut part, degrees| {
+            let mut personalised = teleport.personalised_from(part.first as u32).iter().map(|&v| v as usize);
+            let (mut totals, mut from) = (Totals::default(), 0);
+            // Personalised vertices are few, and the loop between them has one base.
+            while from < part.ranks.len() {
+                let next = personalised.next().map_or(usize::MAX, |v| v - part.first).min(part.ranks.len());
+                update(&mut part, from..next, (bases.of_all, damping), degrees, &mut totals);
+                if next < part.ranks.len() {
+                    update(&mut part, next..next + 1, (bases.personalised, damping), degrees, &mut totals);
+                }
+                from = next + 1;
+            }
+            totals
+        })?;
+        let mut totals = [of_share.change, of_share.sinks];
+        comm.all_sum(&mut totals);
+        comm.all_gather_shares(&mut self.contributions);
+        let [change, sinks] = totals;
+
+        let before = self.isolated;
+        let Bases { of_all, personalised } = bases;
+        self.isolated = [of_all, personalised].map(|base| arithmetic::rank(base, damping, 0));
+        let after = self.isolated;
+        let changes = teleport.isolated_total(|kind| arithmetic::change(before[kind], after[kind]));
+        self.sinks = sinks.wrapping_add(teleport.isolated_total(|kind| arithmetic::units(after[kind])));
+        Ok(arithmetic::number(change.wrapping_add(changes)))
+    }
+
+    /// Returns the sum of all ranks. This rank of the job must have all of them.
+    pub(super) fn sum(&self, teleport: &Teleport) -> f64 {
+        let connected = self.ranks.iter().fold(0u64, |sum, &rank| sum.wrapping_add(arithmetic::units(rank)));
+        arithmetic::number(
+            connected.wrapping_add(teleport.isolated_total(|kind| arithmetic::units(self.isolated[kind]))),
+        )
+    }
+
+    /// Calls `work` with parts of the vertices `range`, and the out-degrees. Returns the totals of all parts.
+    fn each_part(
+        &mut self,
+        range: Range<usize>,
+        threads: usize,
+        work: impl Fn(VertexPart<'_>, OutDegrees<'_>) -> Totals + Sync,
+    ) -> Result<Totals> {
+        let degrees = self.degrees;
+        let ranks = self.ranks[range.clone()].chunks_mut(PART);
+        let (contributions, sums) =
+            (self.contributions[range.clone()].chunks_mut(PART), self.sums[range.clone()].chunks(PART));
+        let parts = ranks.zip(contributions).zip(sums).zip((range.start..).step_by(PART));
+        let part = |(((ranks, contributions), sums), first)| VertexPart { first, ranks, contributions, sums };
+        let parts = WorkList::new(parts.map(part).collect());
+        let of_threads = gathered(threads, &|_| {
+            let mut totals = Totals::default();
+            while let Some(part) = parts.take() {
+                totals = totals.and(work(part, degrees));
+            }
+            Ok(totals)
+        })?;
+        Ok(of_threads.into_iter().fold(Totals::default(), Totals::and))
+    }
+}
+
+impl Totals {
+    fn and(self, other: Totals) -> Totals {
+        Totals { change: self.change.wrapping_add(other.change), sinks: self.sinks.wrapping_add(other.sinks) }
+    }
+}
+
+/// Computes the ranks of some vertices of a part from their sums, and then their contributions. Adds to `totals`.
+fn update(
+    part: &mut VertexPart<'_>,
+    range: Range<usize>,
+    (base, damping): (f64, f64),
+    degrees: OutDegrees<'_>,
+    totals: &mut Totals,
+) {
+    let first = part.first + range.start;
+    let of_range = part.ranks[range.clone()].iter_mut().zip(&mut part.contributions[range.clone()]);
+    for (i, ((rank, contribution), &sum)) in of_range.zip(&part.sums[range]).enumerate() {
+        let (before, after) = (*rank, arithmetic::rank(base, damping, sum));
+        let degree = degrees.of(first + i);
+        (*rank, *contribution) = (after, arithmetic::contribution(after, degree));
+        totals.change = totals.change.wrapping_add(arithmetic::change(before, after));
+        if degree == 0 {
+            totals.sinks = totals.sinks.wrapping_add(arithmetic::units(after));
+        }
+    }
+}

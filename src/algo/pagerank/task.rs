@@ -1,0 +1,137 @@
+//! The table `[pagerank]`.
+
+use super::options::{KEYS, Pagerank};
+use super::output::{COLUMNS, PagerankOutput};
+use super::state::{PIECE, State};
+use super::{driver, verify};
+use crate::algo::searches::sentences::counted;
+use crate::algo::sources::NamedVertex;
+use crate::algo::{
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
+};
+use crate::chart::Figure;
+use crate::error::{Error, Result};
+use crate::jobfile::{AnyKey, Diagnostics, Section};
+use crate::prepare::prepared::Graph;
+use crate::results::about::About;
+
+/// Nanoseconds of a thread for each entry of a row, for each vertex in an iteration, and for each row of the column.
+const ENTRY: f64 = 1.5;
+const VERTEX: f64 = 10.0;
+const COLUMN: f64 = 20.0;
+/// File sizes on disk are multiples of a page.
+const PAGE: u64 = 4096;
+
+impl Algorithm for Pagerank {
+    const NAME: &'static str = "pagerank";
+    const ABOUT: &'static str = "ranks vertices by PageRank";
+    const KEYS: &'static [&'static dyn AnyKey] = KEYS;
+    const COLUMNS: &'static [About] = COLUMNS;
+
+    type Input = Graph;
+    type Output = PagerankOutput;
+    type Details = ();
+
+    fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Pagerank> {
+        Pagerank::read(table, diagnostics)
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { order: true, direction: true, degrees: true, upper: true, ..Needs::default() }
+    }
+
+    fn named_vertices(&self) -> Vec<NamedVertex> {
+        self.personalised.iter().map(|&id| ("personalised vertex", id)).collect()
+    }
+
+    fn units(&self, _: u64) -> u64 {
+        self.most_iterations()
+    }
+
+    fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+        let (state, ranks, trials) =
+            (State::bytes(graph.vertices), resources.ranks as u64, u64::from(resources.trials));
+        let pieces = if ranks > 1 { 16 * PIECE as u64 } else { 0 };
+        // A limit that is enough for a job is enough to verify its results.
+        let host_memory = (state + pieces).max(verify::least_bytes(graph.ids, graph.edges, resources.threads));
+        let ids = if graph.sparse { 8 * graph.rows + PAGE } else { 0 };
+        let iterations = trials as f64 * self.most_iterations() as f64;
+        let pulling = (ENTRY * graph.entries() as f64 + VERTEX * graph.vertices as f64) / resources.all_threads();
+        Cost {
+            host_memory,
+            least_host_memory: host_memory,
+            disk: resources.format.row_bytes(8, 24) * graph.rows
+                + 2 * PAGE
+                + ids
+                + (trials + 1) * (8 * graph.vertices + PAGE),
+            exchange: trials * self.most_iterations() * (ranks - 1) * 16 * graph.vertices,
+            cached: 0,
+            seconds: (iterations * pulling + COLUMN * graph.rows as f64) / 1e9,
+            label: "pagerank".into(),
+        }
+    }
+
+    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Pagerank>> {
+        driver::find(self, graph, run)
+    }
+
+    fn verify(
+        &self,
+        results: &Results<'_>,
+        (output, ()): (&PagerankOutput, &()),
+        verdict: &mut Verdict<'_>,
+    ) -> Result<()> {
+        match &results.edges {
+            _ if !results.done => verdict.skip("pagerank", "no column is written yet: the job is not done"),
+            Err(why) => verdict.skip("pagerank", format!("{why}; so they were not checked")),
+            Ok(edges) => verdict.note("pagerank", verify::compare(self, output, edges, results)),
+        }
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&PagerankOutput>) -> Result<String> {
+        let UnitsContent::Checkpoint(saved) = &units.content else {
+            return Err(Error::Validation(format!("{}: a journal", units.path.display())));
+        };
+        let is_rank = |&bits: &u64| (0.0..=1.0).contains(&f64::from_bits(bits));
+        let (head, ranks) = (saved.words(0)?, saved.words(1)?);
+        let sum: f64 = ranks.iter().map(|&bits| f64::from_bits(bits)).sum();
+        // Rounding errors of additions may exceed 1 by a little.
+        if head.len() != 4 || ranks.len() as u64 != units.vertices || !ranks.iter().all(is_rank) || sum > 1.0 + 1e-6 {
+            return Err(saved.other("not ranks of this graph"));
+        }
+        Ok(format!("ranks of vertices with edges after {} of at most {} iterations", saved.done(), self.iterations))
+    }
+
+    fn answer(&self, output: &PagerankOutput, _: Option<&()>) -> Answer {
+        let largest = output.largest.first().map_or_else(|| "none".to_owned(), |of| format!("{}", of.vertex));
+        let iterations = counted(output.iterations, "iteration", "iterations");
+        let converged = if output.converged == Some(false) { "  not converged" } else { "" };
+        Answer {
+            main: format!("pagerank {iterations}"),
+            more: format!("change {:.3e}{converged}  highest {largest}  ranked", output.change),
+            block: None,
+        }
+    }
+
+    fn sentences(output: &PagerankOutput) -> Vec<String> {
+        let iterations = counted(output.iterations, "iteration", "iterations");
+        let mut sentences = vec![format!(
+            "After {iterations} of PageRank, the ranks of all vertices add up to {:.6}. The last iteration changed them by \
+             {:.3e} in all.",
+            output.sum, output.change
+        )];
+        if output.converged == Some(false) {
+            sentences.push("The ranks still changed by more than the tolerance.".into());
+        }
+        if let Some(of) = output.largest.first() {
+            sentences.push(format!("Vertex {} has the highest rank, {:.6e}.", of.vertex, of.rank));
+        }
+        sentences
+    }
+
+    fn figures(output: &PagerankOutput, (): &()) -> Vec<Figure> {
+        let bins: Vec<_> = output.by_rank.iter().map(|bin| (bin.from, 2.0 * bin.from, bin.vertices as f64)).collect();
+        let caption = "Vertices by their rank, both by logarithm.";
+        vec![Figure::distribution("Ranks of vertices", caption, "vertices", "rank", &bins)]
+    }
+}

@@ -1,0 +1,117 @@
+//! Where a jump lands, and the ranks of vertices without edges, which follow from that alone.
+
+use super::arithmetic;
+use super::options::{Pagerank, Variant};
+use crate::algo::{Algorithm, sources};
+use crate::error::Result;
+use crate::graph::ids::{InputId, Vertex};
+use crate::prepare::input_ids::IdList;
+use crate::prepare::order;
+use crate::prepare::prepared::Graph;
+use crate::prepare::relabel;
+use std::ops::Range;
+
+/// The jumps of a table on a graph.
+pub(super) struct Teleport {
+    damping: f64,
+    spreads_sinks: bool,
+    /// Number of vertices, isolated ones included.
+    pub vertices: u64,
+    /// The vertices to which jumps lead, ascending. Empty if jumps lead to all.
+    pub personalised: Vec<u32>,
+    /// Isolated vertices to which jumps lead, by the numbers that stand for them in columns of ids, ascending.
+    pub personalised_isolated: Vec<u64>,
+    /// Number of other isolated vertices, and of those in `personalised_isolated`.
+    pub isolated: [u64; 2],
+    is_personalised: bool,
+}
+
+/// Shares of the jumps in an iteration: of a vertex, and of a personalised one.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bases {
+    pub of_all: f64,
+    pub personalised: f64,
+}
+
+impl Teleport {
+    /// Finds the personalised vertices of `options` in a graph.
+    ///
+    /// # Errors
+    /// [`crate::Error::Input`] for an id that the graph does not have; errors of reading ids.
+    pub(super) fn new(options: &Pagerank, graph: &Graph) -> Result<Teleport> {
+        let info = &graph.info;
+        let named = options.named_vertices();
+        let (mut personalised, mut personalised_isolated) = (Vec::new(), Vec::new());
+        if !named.is_empty() {
+            let (order, ids) = (order::map(&graph.folder, info.content)?, IdList::open(graph)?);
+            let map = order.ids()?;
+            for (&(_, id), dense) in named.iter().zip(sources::dense(&named, &graph.folder, info)?) {
+                match (relabel::vertex(map, dense), id) {
+                    (Some(Vertex(v)), _) => personalised.push(v),
+                    (None, InputId::Number(number)) => personalised_isolated.push(number),
+                    (None, InputId::Name(_)) => personalised_isolated.push(ids.number(dense)),
+                }
+            }
+            personalised.sort_unstable();
+            personalised_isolated.sort_unstable();
+        }
+        let own = personalised_isolated.len() as u64;
+        Ok(Teleport {
+            damping: options.damping,
+            spreads_sinks: options.variant == Variant::Graphalytics,
+            vertices: info.rows(),
+            personalised,
+            personalised_isolated,
+            isolated: [info.rows() - info.connected - own, own],
+            is_personalised: !named.is_empty(),
+        })
+    }
+
+    /// Returns the shares of the jumps. `sinks` is the sum of the ranks of vertices without out-edges, in units.
+    pub(super) fn bases(&self, sinks: u64) -> Bases {
+        let targets = (self.personalised.len() + self.personalised_isolated.len()) as u64;
+        bases(
+            self.damping,
+            if self.spreads_sinks { sinks } else { 0 },
+            self.vertices,
+            self.is_personalised.then_some(targets),
+        )
+    }
+
+    /// Returns whether jumps lead to the isolated vertex for which `number` stands in columns of ids.
+    pub(super) fn is_personalised_isolated(&self, number: u64) -> bool {
+        self.personalised_isolated.binary_search(&number).is_ok()
+    }
+
+    /// Returns those of the rows `rows`, of isolated vertices only, among which the `most` largest ranks are. The number
+    /// of the vertex in a row is its place, and `first_id` more.
+    pub(super) fn isolated_rows(&self, rows: Range<u64>, first_id: u64, most: usize) -> Vec<u64> {
+        let own = self.personalised_isolated.iter().filter_map(|number| number.checked_sub(first_id));
+        let others = rows.clone().filter(|row| !self.is_personalised_isolated(row + first_id)).take(most);
+        let mut some: Vec<u64> = own.filter(|row| rows.contains(row)).chain(others).collect();
+        some.sort_unstable();
+        some
+    }
+
+    /// Adds up a number of units over all isolated vertices. `of` returns it for one that is not personalised (0), and for
+    /// one that is (1).
+    pub(super) fn isolated_total(&self, of: impl Fn(usize) -> u64) -> u64 {
+        (0..2).map(|kind| self.isolated[kind].wrapping_mul(of(kind))).fold(0, u64::wrapping_add)
+    }
+
+    /// Returns the personalised vertices from `first` on.
+    pub(super) fn personalised_from(&self, first: u32) -> &[u32] {
+        &self.personalised[self.personalised.partition_point(|&v| v < first)..]
+    }
+}
+
+/// Returns the shares of the jumps among `vertices` vertices, or among the `personalised` ones if there are some.
+pub(super) fn bases(damping: f64, sinks: u64, vertices: u64, personalised: Option<u64>) -> Bases {
+    match personalised {
+        None => {
+            let base = arithmetic::base(damping, sinks, vertices);
+            Bases { of_all: base, personalised: base }
+        }
+        Some(targets) => Bases { of_all: 0.0, personalised: arithmetic::base(damping, sinks, targets) },
+    }
+}

@@ -1,0 +1,266 @@
+//! Checks the result against the edges of the input, by the ids of the input.
+//!
+//! If the distinct edges fit in memory, all iterations are computed once more: each edge pushes the contribution of its
+//! tail to its head, in the order of rows of the column. Every bit must be the same. Otherwise a single iteration in
+//! f64, along edges in the order of the input, must change the column by no more than the damping factor times the last
+//! change: an iteration brings any two vectors closer by that factor.
+
+use super::arithmetic;
+use super::edge_list::{EdgeList, read_distinct};
+use super::options::{Pagerank, Variant};
+use super::output::{LARGEST, LargestRanks, PagerankOutput, RankCounts};
+use super::teleport::{Bases, bases};
+use crate::algo::verify::reread::Ids;
+use crate::algo::{EdgeSource, Results};
+use crate::error::{Error, Result};
+use crate::graph::direction::Direction;
+use crate::memory::Buffer;
+use crate::process::signals;
+use crate::results::read::READING;
+
+/// Bytes that a check by one iteration takes for each id: a rank, a sum, a degree, and a number of a kept graph.
+const ID_BYTES: u64 = 24;
+/// Bytes that a check of all iterations takes for each id: a rank, a contribution, a sum and a degree.
+const EXACT_ID_BYTES: u64 = 28;
+/// A check takes at least the memory of one in this many distinct edges. It reads the input so much more often.
+const LEAST_SHARE: u64 = 16;
+/// Largest sum of rounding errors of one iteration in f64, in which all ranks are at most 1.
+const ROUNDING: f64 = 1e-9;
+const COLUMN: &str = "out/pagerank/rank";
+
+/// Returns the least bytes of memory that a check takes.
+pub(super) fn least_bytes(ids: u64, edges: u64, threads: usize) -> u64 {
+    READING + EdgeList::batch_bytes(threads) + ID_BYTES * ids + EdgeList::bytes(edges / LEAST_SHARE, threads)
+}
+
+/// A check of one result.
+struct Check<'a> {
+    options: &'a Pagerank,
+    edges: &'a EdgeSource<'a>,
+    results: &'a Results<'a>,
+    ids: Ids,
+    /// Number of rows that may have edges. Vertices in later rows are declared without.
+    rows: usize,
+    /// The rows to which jumps lead, ascending.
+    personalised: Vec<u64>,
+}
+
+/// Ranks by the row of the column.
+struct RankVector {
+    of_rows: Buffer<f64>,
+    /// Rank in later rows, and of personalised vertices there.
+    later: [f64; 2],
+}
+
+/// Checks the figures and the column. Returns a description of what was found.
+///
+/// # Errors
+/// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
+pub(super) fn compare(
+    options: &Pagerank,
+    output: &PagerankOutput,
+    edges: &EdgeSource<'_>,
+    results: &Results<'_>,
+) -> Result<String> {
+    let (info, budget, threads) = (results.info, results.budget, results.threads);
+    let _reserved = budget.reserve(READING + EdgeList::batch_bytes(threads), "edges and a column")?;
+    let ids = Ids::open(results)?;
+    let row = |&id| ids.row_of(id).ok_or_else(|| Error::Validation(format!("the input has no vertex {id}")));
+    let mut personalised = options.personalised.iter().map(row).collect::<Result<Vec<_>>>()?;
+    personalised.sort_unstable();
+    let check = Check { options, edges, results, ids, rows: info.ids as usize, personalised };
+    let list = EdgeList::bytes(results.stored.edges + results.stored.edges / 4, threads);
+    // Reading the input takes memory, too.
+    let needed = list + EXACT_ID_BYTES * info.ids + edges.scratch_bytes(threads) + 4 * info.connected;
+    if needed <= budget.free() { check.all_iterations(output, list) } else { check.one_iteration(output) }
+}
+
+impl Check<'_> {
+    /// Computes all iterations once more.
+    fn all_iterations(&self, output: &PagerankOutput, list: u64) -> Result<String> {
+        let (options, budget) = (self.options, self.results.budget);
+        let mut list = EdgeList::new(list, budget)?;
+        read_distinct(self.edges, &self.ids, self.results, (0, 1), &mut list)?;
+        let edges = list.edges();
+        let is_undirected = self.results.info.direction == Direction::Undirected;
+        let purpose = "ranks to verify by (28 bytes for each id)";
+        let mut degrees: Buffer<u32> = budget.zeroed(self.rows, purpose)?;
+        let (mut contributions, mut sums): (Buffer<u64>, Buffer<u64>) =
+            (budget.zeroed(self.rows, purpose)?, budget.zeroed(self.rows, purpose)?);
+        let all = self.results.info.rows();
+        let first = if all == 0 { 0.0 } else { 1.0 / all as f64 };
+        let mut ranks = RankVector { of_rows: budget.zeroed(self.rows, purpose)?, later: [first; 2] };
+        ranks.of_rows.fill(first);
+        self.count_degrees(edges, &mut degrees);
+        let later = self.later_rows();
+        let (mut done, mut change) = (0, 0.0);
+        while all > 0 && !options.ends(done, change) {
+            signals::check()?;
+            let mut sinks =
+                (0..2).map(|kind| later[kind].wrapping_mul(arithmetic::units(ranks.later[kind]))).sum::<u64>();
+            for ((contribution, &rank), &degree) in contributions.iter_mut().zip(&*ranks.of_rows).zip(&*degrees) {
+                *contribution = arithmetic::contribution(rank, degree);
+                sinks += if degree == 0 { arithmetic::units(rank) } else { 0 };
+            }
+            sums.fill(0);
+            for &edge in edges {
+                let [tail, head] = ends(edge);
+                sums[head] = sums[head].wrapping_add(contributions[tail]);
+                if is_undirected {
+                    sums[tail] = sums[tail].wrapping_add(contributions[head]);
+                }
+            }
+            let bases = self.bases(if options.variant == Variant::Graphalytics { sinks } else { 0 });
+            let mut changes = 0u64;
+            let mut replace = |rank: &mut f64, new: f64, vertices: u64| {
+                changes = changes.wrapping_add(vertices.wrapping_mul(arithmetic::change(*rank, new)));
+                *rank = new;
+            };
+            for (row, (rank, &sum)) in ranks.of_rows.iter_mut().zip(&*sums).enumerate() {
+                replace(rank, arithmetic::rank(self.base(bases, row as u64), options.damping, sum), 1);
+            }
+            for (kind, base) in [bases.of_all, bases.personalised].into_iter().enumerate() {
+                replace(&mut ranks.later[kind], arithmetic::rank(base, options.damping, 0), later[kind]);
+            }
+            (done, change) = (done + 1, arithmetic::number(changes));
+        }
+        let found = PagerankOutput { iterations: done, change, ..self.figures(&ranks) };
+        if *output != found {
+            let name = self.edges.name();
+            return Err(Error::Validation(format!("{found:?} by the edges of {name}, the job has {output:?}")));
+        }
+        let expected = |row: u64| match ranks.of_rows.get(row as usize) {
+            Some(&rank) => rank,
+            None => ranks.later[usize::from(self.is_personalised(row))],
+        };
+        self.results.check_column(COLUMN, &self.ids, (0.0, "as its rank"), expected)?;
+        let name = self.edges.name();
+        Ok(format!("{done} iterations along the edges of {name} find the same ranks, bit by bit"))
+    }
+
+    /// Computes one more iteration from the column.
+    fn one_iteration(&self, output: &PagerankOutput) -> Result<String> {
+        let (options, budget, results) = (self.options, self.results.budget, self.results);
+        let purpose = "ranks to verify by (20 bytes for each id)";
+        let (mut sums, mut degrees): (Buffer<f64>, Buffer<u32>) =
+            (budget.zeroed(self.rows, purpose)?, budget.zeroed(self.rows, purpose)?);
+        let mut ranks = RankVector { of_rows: budget.zeroed(self.rows, purpose)?, later: [0.0; 2] };
+        for (row, value) in (0..).zip(results.column::<f64>(COLUMN, &self.ids, 0.0)?) {
+            match ranks.of_rows.get_mut(row as usize) {
+                Some(rank) => *rank = value?,
+                None => ranks.later[usize::from(self.is_personalised(row))] = value?,
+            }
+        }
+        let is_undirected = results.info.direction == Direction::Undirected;
+        let reading = self.edges.scratch_bytes(results.threads) + 4 * results.info.connected;
+        let mut list = EdgeList::new(budget.free().saturating_sub(reading), budget)?;
+        let parts = list.parts(results.stored.edges);
+        for part in 0..parts {
+            read_distinct(self.edges, &self.ids, results, (part, parts), &mut list)?;
+            self.count_degrees(list.edges(), &mut degrees);
+        }
+        for part in 0..parts {
+            read_distinct(self.edges, &self.ids, results, (part, parts), &mut list)?;
+            for &edge in list.edges() {
+                let [tail, head] = ends(edge);
+                sums[head] += ranks.of_rows[tail] / f64::from(degrees[tail]);
+                if is_undirected {
+                    sums[tail] += ranks.of_rows[head] / f64::from(degrees[head]);
+                }
+            }
+        }
+        let later = self.later_rows();
+        let sinks = ranks.of_rows.iter().zip(&*degrees).filter(|&(_, &degree)| degree == 0).map(|(rank, _)| rank);
+        let sinks = sinks.sum::<f64>() + (0..2).map(|kind| later[kind] as f64 * ranks.later[kind]).sum::<f64>();
+        let sinks = if options.variant == Variant::Graphalytics { sinks } else { 0.0 };
+        let bases = self.bases(arithmetic::units(sinks.clamp(0.0, 1.0)));
+        let mut left = 0.0;
+        for (row, value) in (0..).zip(results.column::<f64>(COLUMN, &self.ids, 0.0)?) {
+            let sum = sums.get(row as usize).copied().unwrap_or(0.0);
+            left += (value? - (self.base(bases, row) + options.damping * sum)).abs();
+        }
+        let bound = options.damping * output.change + ROUNDING;
+        let name = self.edges.name();
+        if left.is_nan() || left > bound {
+            let what =
+                format!("one iteration along the edges of {name} changes ranks by {left:e}, more than {bound:e}");
+            return Err(Error::Validation(what));
+        }
+        let of_column = self.figures(&ranks);
+        let found = PagerankOutput {
+            iterations: output.iterations,
+            change: output.change,
+            converged: self.options.tolerance.map(|_| self.options.is_converged(output.change)),
+            ..of_column
+        };
+        let is_possible = (1..=options.most_iterations()).contains(&output.iterations);
+        if *output != found || !is_possible || !options.ends(output.iterations, output.change) {
+            return Err(Error::Validation(format!("{found:?} by the column, the job has {output:?}")));
+        }
+        Ok(format!(
+            "one more iteration along the edges of {name} changes ranks by {left:.1e}, at most {bound:.1e} is right"
+        ))
+    }
+
+    fn count_degrees(&self, edges: &[u64], degrees: &mut [u32]) {
+        let is_undirected = self.results.info.direction == Direction::Undirected;
+        for &edge in edges {
+            let [tail, head] = ends(edge);
+            degrees[tail] += 1;
+            degrees[head] += u32::from(is_undirected);
+        }
+    }
+
+    fn is_personalised(&self, row: u64) -> bool {
+        self.personalised.binary_search(&row).is_ok()
+    }
+
+    /// Returns the share of the jumps that the vertex in a row gets.
+    fn base(&self, bases: Bases, row: u64) -> f64 {
+        if self.is_personalised(row) { bases.personalised } else { bases.of_all }
+    }
+
+    fn bases(&self, sinks: u64) -> Bases {
+        let personalised = self.personalised.len() as u64;
+        bases(self.options.damping, sinks, self.results.info.rows(), (personalised > 0).then_some(personalised))
+    }
+
+    /// Returns the number of later rows, and of personalised vertices there.
+    fn later_rows(&self) -> [u64; 2] {
+        let later = self.results.info.rows() - self.rows as u64;
+        let own = self.personalised.iter().filter(|&&row| row >= self.rows as u64).count() as u64;
+        [later - own, own]
+    }
+
+    /// Returns the figures that follow from ranks alone.
+    fn figures(&self, ranks: &RankVector) -> PagerankOutput {
+        let (mut counts, mut largest, mut sum) = (RankCounts::default(), LargestRanks::default(), 0u64);
+        for (row, &rank) in (0..).zip(&*ranks.of_rows) {
+            counts.add(rank, 1);
+            largest.offer(rank, row);
+            sum = sum.wrapping_add(arithmetic::units(rank));
+        }
+        for (rank, vertices) in ranks.later.into_iter().zip(self.later_rows()) {
+            counts.add(rank, vertices);
+            sum = sum.wrapping_add(vertices.wrapping_mul(arithmetic::units(rank)));
+        }
+        let later = self.rows as u64..self.results.info.rows();
+        let others = later.clone().filter(|&row| !self.is_personalised(row)).take(LARGEST);
+        let mut some: Vec<u64> =
+            self.personalised.iter().copied().filter(|row| later.contains(row)).chain(others).collect();
+        some.sort_unstable();
+        some.into_iter().for_each(|row| largest.offer(ranks.later[usize::from(self.is_personalised(row))], row));
+        PagerankOutput {
+            sum: arithmetic::number(sum),
+            largest: largest.named(|row| self.ids.id(row)),
+            by_rank: counts.bins(),
+            ..PagerankOutput::default()
+        }
+    }
+}
+
+/// Returns the rows of the tail and the head of an edge.
+#[inline]
+fn ends(edge: u64) -> [usize; 2] {
+    [(edge & u64::from(u32::MAX)) as usize, (edge >> 32) as usize]
+}

@@ -14,6 +14,7 @@ mod forged;
 mod killed;
 mod lists;
 mod oracle;
+mod pagerank;
 mod searches;
 mod sorted_rows;
 mod sssp;

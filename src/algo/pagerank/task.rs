@@ -53,7 +53,8 @@ impl Algorithm for Pagerank {
             (State::bytes(graph.vertices), resources.ranks as u64, u64::from(resources.trials));
         let pieces = if ranks > 1 { 16 * PIECE as u64 } else { 0 };
         // A limit that is enough for a job is enough to verify its results.
-        let host_memory = (state + pieces).max(verify::least_bytes(graph.ids, graph.edges, resources.threads));
+        let verify = verify::least_bytes(graph.ids, graph.edges, resources.threads) + graph.reading;
+        let host_memory = (state + pieces).max(verify);
         let ids = if graph.sparse { 8 * graph.rows + PAGE } else { 0 };
         let iterations = trials as f64 * self.most_iterations() as f64;
         let pulling = (ENTRY * graph.entries() as f64 + VERTEX * graph.vertices as f64) / resources.all_threads();

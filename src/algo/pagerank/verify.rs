@@ -124,7 +124,8 @@ impl Check<'_> {
             }
             (done, change) = (done + 1, arithmetic::number(changes));
         }
-        let found = PagerankOutput { iterations: done, change, ..self.figures(&ranks) };
+        let converged = options.tolerance.map(|_| options.is_converged(change) || all == 0);
+        let found = PagerankOutput { iterations: done, change, converged, ..self.figures(&ranks) };
         if *output != found {
             let name = self.edges.name();
             return Err(Error::Validation(format!("{found:?} by the edges of {name}, the job has {output:?}")));

@@ -1,6 +1,6 @@
 //! Exact algorithms on graphs larger than the GPU and than memory.
 //!
-//! gpugraph counts triangles, searches, finds shortest paths and ranks lists. It streams tens of gigabytes of edges
+//! gpugraph counts triangles, searches, finds shortest paths, and ranks vertices and lists. It streams tens of gigabytes of edges
 //! through fixed memory, on CPUs and GPUs, and gives the same answer on all of them. It is a command with job files
 //! (`gpugraph run job.toml`), and this library.
 //!
@@ -90,7 +90,7 @@ pub use formats::input::memory::EdgeList;
 pub use formats::{WeightType, WeightsOption as Weights};
 pub use library::{
     Canceller, Column, Context, ContextBuilder, Graph, GraphBuilder, Ids, Job, JobBuilder, JobStatus, Labels, Plan,
-    Progress, Report, Size, Vertex, Weight, bfs, components, dfs, listrank, sssp, traverse, triangles,
+    Progress, Report, Size, Vertex, Weight, bfs, components, dfs, listrank, pagerank, sssp, traverse, triangles,
 };
 pub use list::memory::SuccessorList;
 pub use results::Value;

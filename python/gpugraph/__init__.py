@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ._listrank import listrank as listrank
     from ._results import BfsTree as BfsTree
     from ._results import DfsTree as DfsTree
+    from ._results import PageRanks as PageRanks
     from ._results import Paths as Paths
     from ._results import Ranks as Ranks
     from ._results import Triangles as Triangles
@@ -42,7 +43,7 @@ _PLACES = {
     "_graph": ["Graph"],
     "_job": ["Plan", "Report", "Status", "plan", "run", "status"],
     "_listrank": ["listrank"],
-    "_results": ["BfsTree", "DfsTree", "Paths", "Ranks", "Triangles"],
+    "_results": ["BfsTree", "DfsTree", "PageRanks", "Paths", "Ranks", "Triangles"],
     "errors": ["Error"],
 }
 

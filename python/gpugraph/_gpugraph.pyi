@@ -69,6 +69,9 @@ class Graph:
         tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
         tuple[Optional[NDArray[np.int64]], Optional[NDArray[np.int64]], Optional[NDArray[np.int64]]],
     ]: ...
+    def pagerank(
+        self, damping: float, variant: str, tolerance: float, iterations: Optional[int], personalised: list[int]
+    ) -> tuple[tuple[int, float, bool, float, float], NDArray[np.float64]]: ...
 
 class Job:
     def __new__(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _gpugraph
 from ._context import Context, context_or_default
-from ._results import BfsTree, DfsTree, Paths, Rows, Triangles
+from ._results import BfsTree, DfsTree, PageRanks, Paths, Rows, Triangles
 from ._sources import Edges, edges_of
 from .errors import InputError, UsageError
 
@@ -365,6 +365,37 @@ class Graph:
         numbers, columns, asked = self._opened().dfs(number, articulation, components, validate)
         reached, trees, max_depth, seconds = numbers
         return DfsTree(self._rows, source, reached, trees, max_depth, *columns, *asked, seconds)
+
+    def pagerank(
+        self,
+        *,
+        damping: float = 0.85,
+        variant: str = "gap",
+        tolerance: float = 1e-4,
+        iterations: Optional[int] = None,
+        personalised: Sequence[Any] = (),
+    ) -> PageRanks:
+        """Computes the PageRank of every vertex. The ranks are the same bits for any number of threads.
+
+        Args:
+            damping: The probability of following an edge instead of jumping to a vertex, from 0 to below 1.
+            variant: ``"gap"`` loses the ranks of vertices without out-edges, and stops when the changes of all ranks add up
+                to less than ``tolerance``. ``"graphalytics"`` spreads these ranks evenly, and does all ``iterations``.
+            tolerance: Of ``"gap"`` alone; above 0 and at most 1.
+            iterations: Their number: at most 1000 of ``"gap"`` and exactly 10 of ``"graphalytics"`` if it is None.
+            personalised: The ids or labels of the vertices to which jumps lead; all if there are none.
+
+        Returns:
+            Ranks of shape (n,), float64.
+
+        Raises:
+            gpugraph.errors.UsageError: An option is out of range.
+            gpugraph.errors.InputError: The graph has no such vertex.
+        """
+        targets = [self._id(vertex) for vertex in personalised]
+        numbers, ranks = self._opened().pagerank(damping, variant, tolerance, iterations, targets)
+        iterations_done, change, converged, total, seconds = numbers
+        return PageRanks(self._rows, iterations_done, change, converged, total, ranks, seconds)
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"

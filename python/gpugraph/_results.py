@@ -245,6 +245,30 @@ class DfsTree(_Result):
 
 
 @dataclass(frozen=True)
+class PageRanks(_Result):
+    """PageRank of all vertices."""
+
+    #: Number of iterations.
+    iterations: int
+    #: Sum of the changes of all ranks in the last iteration.
+    change: float
+    #: Whether the last change is below the tolerance. Without a tolerance it always is.
+    converged: bool
+    #: Sum of all ranks.
+    total: float
+    #: Rank of each vertex, float64 of shape (n,).
+    ranks: NDArray[np.float64] = field(repr=False)
+    #: Seconds of the computation alone.
+    seconds: float
+
+    _names = {"ranks": "rank"}
+
+    def to_dict(self) -> dict[Any, float]:
+        """Returns the ranks by id, as ``networkx.pagerank`` does."""
+        return self._of_rows(self.ranks)
+
+
+@dataclass(frozen=True)
 class Ranks(_Result):
     """The ranks of a list."""
 

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::errors;
 use crate::process::OfProcess;
 use gpugraph::sssp::{Distances, EdgeWeights};
-use gpugraph::{GraphBuilder, Weights, bfs, dfs, sssp, triangles};
+use gpugraph::{GraphBuilder, Weights, bfs, dfs, pagerank, sssp, triangles};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -278,6 +278,33 @@ impl Graph {
             tree.strong_components().map(|column| of_column(py, column)).transpose()?,
         );
         (numbers, columns, asked).into_pyobject(py)
+    }
+
+    /// Iterations, the last change, whether it is below the tolerance, the sum of ranks, seconds, and the column.
+    fn pagerank<'py>(
+        &self,
+        py: Python<'py>,
+        damping: f64,
+        variant: &str,
+        tolerance: f64,
+        iterations: Option<u64>,
+        personalised: Vec<u64>,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let variant = match variant {
+            "gap" => pagerank::Variant::Gap { tolerance },
+            "graphalytics" => pagerank::Variant::Graphalytics,
+            other => {
+                let why = format!("variant: expected \"gap\" or \"graphalytics\", found {other:?}");
+                return Err(errors::usage(py, &why));
+            }
+        };
+        let found = self.call(py, |graph, context| {
+            let personalised = personalised.iter().map(|&id| graph.vertex(id)).collect::<gpugraph::Result<_>>()?;
+            let options = pagerank::Options { damping, variant, iterations, personalised };
+            pagerank::rank(graph, &options, context)
+        })?;
+        let numbers = (found.iterations(), found.change(), found.converged(), found.sum(), found.seconds());
+        (numbers, of_column(py, found.ranks())?).into_pyobject(py)
     }
 }
 

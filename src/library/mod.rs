@@ -9,7 +9,7 @@
 //! | `graph`, `builder` | a graph, and where its edges come from |
 //! | `column` | a value for each vertex, by its id in the input; ids that are sparse or strings |
 //! | `folder` | folders that are removed with what uses them |
-//! | `triangles`, `bfs`, `traverse`, `sssp`, `dfs`, `components`, `listrank` | the algorithms |
+//! | `triangles`, `bfs`, `traverse`, `sssp`, `dfs`, `components`, `pagerank`, `listrank` | the algorithms |
 //! | `job` | jobs from files and tables |
 
 pub mod bfs;
@@ -22,6 +22,7 @@ mod folder;
 mod graph;
 mod job;
 pub mod listrank;
+pub mod pagerank;
 pub mod sssp;
 pub mod traverse;
 mod tree;

@@ -38,7 +38,7 @@ const CORNERS: (&str, &str) = ("triangle", "per_vertex = true");
 const ROOTS: &str = "roots = 2\nwrite = true";
 
 /// At least one for each key. Those of a key whose value changes no answer are there as well: they must not be refused for nothing.
-const CASES: [Case; 51] = [
+const CASES: [Case; 56] = [
     case("input", "path", "'a.txt'", "'b.txt'", &[BFS]),
     case("input", "format", "", "'u64'", &[("input", "path = 'a.bin'"), CORNERS]),
     case("input", "format", "", "'text'", &[TEXT, CORNERS]),
@@ -84,6 +84,11 @@ const CASES: [Case; 51] = [
     case("dfs", "articulation", "true", "false", &[TEXT, ("dfs", "forest = true")]),
     case("dfs", "multigraph", "true", "", &[TEXT, ("dfs", "forest = true\narticulation = true")]),
     case("dfs", "components", "", "'strong'", &[TEXT, ("input", "directed = true"), ("dfs", "forest = true")]),
+    case("pagerank", "damping", "", "0.5", &[TEXT]),
+    case("pagerank", "variant", "", "'graphalytics'", &[TEXT]),
+    case("pagerank", "tolerance", "", "1e-9", &[TEXT]),
+    case("pagerank", "iterations", "", "2", &[TEXT]),
+    case("pagerank", "personalised", "[1]", "[1, 2]", &[TEXT]),
     case("dfs", "validate", "true", "false", &[TEXT, ("dfs", "source = 1")]),
     case("sssp", "roots", "2", "3", &[TEXT, WEIGHTS, ("sssp", "write = true")]),
     case("sssp", "sources", "[1]", "[2, 1]", &[TEXT, WEIGHTS, ("sssp", "write = true")]),

@@ -102,8 +102,9 @@ fn verify_of_a_kept_graph_needs_no_more_memory_than_the_job() {
         format!("[sssp]\n{searched}weights = {{ uniform = [1, 9], seed = 2 }}\n"),
         "[dfs]\nforest = true\narticulation = true\n".to_owned(),
         "[components]\n".to_owned(),
+        "[pagerank]\n".to_owned(),
     ];
-    let directed = ["[dfs]\nforest = true\ncomponents = 'strong'\n".to_owned()];
+    let directed = ["[dfs]\nforest = true\ncomponents = 'strong'\n".to_owned(), "[pagerank]\n".to_owned()];
     for (input, tables) in [
         (format!("path = '{}'\n", sparse.display()), &undirected[..2]),
         (format!("{KRONECKER}\n"), &undirected[1..]),
@@ -151,7 +152,7 @@ fn shapes(place: &Place) -> Vec<(&'static str, String)> {
 }
 
 /// Every table, each in two ways if it has keys.
-const TABLES: [&str; 13] = [
+const TABLES: [&str; 15] = [
     "[triangle]\n",
     "[triangle]\nper_vertex = true\n[output]\nformat = 'csv'\n",
     "[bfs]\nroots = 5\nwrite = true\n",
@@ -161,6 +162,8 @@ const TABLES: [&str; 13] = [
     "[dfs]\nforest = true\narticulation = true\n",
     "[dfs]\nforest = true\norder = 'any'\nvalidate = false\n",
     "[components]\n",
+    "[pagerank]\n",
+    "[pagerank]\nvariant = 'graphalytics'\n[output]\nformat = 'csv'\n",
     "[traverse]\nroots = 2\nwrite = true\nstrategy = 'sort-unique'\n",
     "[traverse]\nroots = 1\nstrategy = 'atomic'\n",
     "[triangle]\n[bfs]\nroots = 2\n[sssp]\nroots = 1\nweights = { unit = true }\n[dfs]\nforest = true\n",

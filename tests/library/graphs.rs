@@ -4,7 +4,7 @@ use crate::support::Dice;
 use gpugraph::sssp::{self, Distances, EdgeWeights};
 use gpugraph::{
     Context, Device, EdgeList, ErrorKind, Graph, Job, Size, WeightType, Weights, bfs, components, dfs, listrank,
-    traverse, triangles,
+    pagerank, traverse, triangles,
 };
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -102,6 +102,38 @@ fn results_of_graphs_in_memory_are_those_of_plain_computation() {
         assert_eq!(found.component()[..], (0..end).map(smallest).collect::<Vec<_>>());
         let firsts = found.component().iter().filter(|&(v, first)| v as i64 == first).count();
         assert_eq!(found.number(), firsts as u64);
+
+        let options = pagerank::Options {
+            variant: pagerank::Variant::Graphalytics,
+            iterations: Some(3),
+            personalised: vec![vertex],
+            ..pagerank::Options::default()
+        };
+        let found = pagerank::rank(&graph, &options, &context).unwrap();
+        let mut ranks = vec![1.0 / end as f64; end as usize];
+        for _ in 0..3 {
+            let mut next = vec![0.0; end as usize];
+            next[source as usize] = 0.15;
+            for v in 0..end {
+                let row: Vec<u64> = rows.get(&v).map_or(vec![source], |row| row.iter().copied().collect());
+                row.iter().for_each(|&u| next[u as usize] += 0.85 * ranks[v as usize] / row.len() as f64);
+            }
+            ranks = next;
+        }
+        assert!(found.ranks().iter().zip(&ranks).all(|((_, found), known)| (found - known).abs() < 1e-12));
+        assert!((found.iterations(), found.largest()[0].0) == (3, source) && (found.sum() - 1.0).abs() < 1e-12);
+    }
+}
+
+#[test]
+fn options_of_pagerank_out_of_range_are_refused() {
+    let context = context();
+    let graph = Graph::from_edges([(0, 1)], &context).unwrap();
+    for (damping, tolerance) in [(1.0, 0.1), (f64::NAN, 0.1), (0.5, 0.0)] {
+        let variant = pagerank::Variant::Gap { tolerance };
+        let options = pagerank::Options { damping, variant, ..pagerank::Options::default() };
+        let error = pagerank::rank(&graph, &options, &context).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
     }
 }
 

@@ -28,5 +28,5 @@ mod task;
 mod teleport;
 mod verify;
 
-pub use options::{Pagerank, Variant};
+pub use options::Pagerank;
 pub use output::PagerankOutput;

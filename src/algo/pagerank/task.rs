@@ -1,7 +1,7 @@
 //! The table `[pagerank]`.
 
 use super::options::{KEYS, Pagerank};
-use super::output::{COLUMNS, PagerankOutput};
+use super::output::{COLUMNS, PagerankOutput, RankBin};
 use super::state::{PIECE, State};
 use super::{driver, verify};
 use crate::algo::searches::sentences::counted;
@@ -9,7 +9,7 @@ use crate::algo::sources::NamedVertex;
 use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
 };
-use crate::chart::Figure;
+use crate::chart::{Figure, Unit};
 use crate::error::{Error, Result};
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
@@ -131,8 +131,16 @@ impl Algorithm for Pagerank {
     }
 
     fn figures(output: &PagerankOutput, (): &()) -> Vec<Figure> {
-        let bins: Vec<_> = output.by_rank.iter().map(|bin| (bin.from, 2.0 * bin.from, bin.vertices as f64)).collect();
-        let caption = "Vertices by their rank, both by logarithm.";
-        vec![Figure::distribution("Ranks of vertices", caption, "vertices", "rank", &bins)]
+        // A rank is tiny, but not as a multiple of the mean.
+        let vertices: u64 = output.by_rank.iter().map(|bin| bin.vertices).sum();
+        let bin = |bin: &RankBin| {
+            let from = bin.from * vertices as f64;
+            (from, 2.0 * from, bin.vertices as f64)
+        };
+        let bins: Vec<_> = output.by_rank.iter().map(bin).collect();
+        let caption = "Vertices by their rank as a multiple of 1 / n, both by logarithm.";
+        let mut figure = Figure::distribution("Ranks of vertices", caption, "vertices", "rank times vertices", &bins);
+        figure.x.unit = Unit::Number;
+        vec![figure]
     }
 }

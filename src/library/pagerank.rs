@@ -1,0 +1,134 @@
+//! PageRank.
+//!
+//! ```
+//! use gpugraph::{Context, Graph, pagerank};
+//!
+//! let context = Context::new()?;
+//! let graph = Graph::from_edges([(0, 1), (0, 2), (0, 3)], &context)?;
+//! let found = pagerank::rank(&graph, &pagerank::Options::default(), &context)?;
+//! assert_eq!(found.largest()[0].0, 0);
+//! assert!(found.converged() && found.ranks()[0] > 3.0 * 0.85 * found.ranks()[1]);
+//! # Ok::<(), gpugraph::Error>(())
+//! ```
+
+use super::column::Column;
+use super::context::Context;
+use super::graph::{Computed, Graph, Vertex};
+use crate::algo::pagerank::PagerankOutput;
+use crate::error::Result;
+use crate::graph::ids::InputId;
+use serde::Serialize;
+
+/// What happens to the ranks of sinks (vertices without out-edges), and when the iterations end.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Variant {
+    /// As in the GAP Benchmark Suite: the ranks of sinks are lost, and iterations end when the changes of all ranks add
+    /// up to less than the tolerance.
+    Gap {
+        /// The tolerance, above 0 and at most 1.
+        tolerance: f64,
+    },
+    /// As in LDBC Graphalytics: the ranks of sinks are spread evenly, and the number of iterations is fixed.
+    Graphalytics,
+}
+
+/// Options of PageRank.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// Probability of following an edge instead of jumping to a vertex, from 0 to below 1.
+    pub damping: f64,
+    /// What happens to the ranks of sinks, and when the iterations end.
+    pub variant: Variant,
+    /// Number of iterations: the most of [`Variant::Gap`] (1000 if `None`), all of [`Variant::Graphalytics`] (10).
+    pub iterations: Option<u64>,
+    /// The vertices to which jumps lead; all if it is empty.
+    pub personalised: Vec<Vertex>,
+}
+
+impl Default for Options {
+    /// Returns a damping factor of 0.85 and [`Variant::Gap`] with a tolerance of 10^-4.
+    fn default() -> Options {
+        Options { damping: 0.85, variant: Variant::Gap { tolerance: 1e-4 }, iterations: None, personalised: Vec::new() }
+    }
+}
+
+#[derive(Serialize)]
+struct Table {
+    damping: f64,
+    variant: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tolerance: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iterations: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    personalised: Vec<toml::Value>,
+}
+
+/// The ranks of all vertices of a graph.
+#[derive(Debug, Clone)]
+pub struct Ranks {
+    output: PagerankOutput,
+    largest: Vec<(u64, f64)>,
+    seconds: f64,
+    ranks: Column<f64>,
+}
+
+/// Computes the ranks of all vertices. They are the same bits for any number of threads.
+///
+/// # Errors
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options out of range;
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
+/// disk.
+pub fn rank(graph: &Graph, options: &Options, context: &Context) -> Result<Ranks> {
+    let (variant, tolerance) = match options.variant {
+        Variant::Gap { tolerance } => ("gap", Some(tolerance)),
+        Variant::Graphalytics => ("graphalytics", None),
+    };
+    let personalised = options.personalised.iter().map(|&vertex| graph.key(vertex)).collect::<Result<_>>()?;
+    let table = Table { damping: options.damping, variant, tolerance, iterations: options.iterations, personalised };
+    let found: Computed<'_, PagerankOutput> = graph.compute(context, "pagerank", &table)?;
+    let (seconds, ranks) = (found.seconds(), found.column("pagerank/rank")?);
+    let id = |vertex| match vertex {
+        InputId::Number(number) => Some(number),
+        InputId::Name(name) => graph.vertex_of(name.text()).ok().map(Vertex::id),
+    };
+    let largest = found.output.largest.iter().filter_map(|of| Some((id(of.vertex)?, of.rank))).collect();
+    Ok(Ranks { output: found.output, largest, seconds, ranks })
+}
+
+impl Ranks {
+    /// Returns the rank of each vertex.
+    pub fn ranks(&self) -> &Column<f64> {
+        &self.ranks
+    }
+
+    /// Returns the ten vertices of the highest ranks by their ids, with their ranks, descending.
+    pub fn largest(&self) -> &[(u64, f64)] {
+        &self.largest
+    }
+
+    /// Returns the number of iterations.
+    pub fn iterations(&self) -> u64 {
+        self.output.iterations
+    }
+
+    /// Returns the sum of the changes of all ranks in the last iteration.
+    pub fn change(&self) -> f64 {
+        self.output.change
+    }
+
+    /// Returns whether the last change is below the tolerance. Without a tolerance it always is.
+    pub fn converged(&self) -> bool {
+        self.output.converged != Some(false)
+    }
+
+    /// Returns the sum of all ranks.
+    pub fn sum(&self) -> f64 {
+        self.output.sum
+    }
+
+    /// Returns the seconds of the computation alone.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+}

@@ -13,6 +13,7 @@ pub fn all(comm: &Comm) {
         gather(comm, len);
         reductions(comm, len);
         shares(comm, len);
+        wide_shares(comm, len);
         to_leader(comm, len);
         if random([len as u64, 0, 1]) % 2 == comm.rank() as u64 % 2 {
             std::thread::sleep(Duration::from_millis(1));
@@ -81,6 +82,20 @@ fn shares(comm: &Comm, len: usize) {
             *value = 0xDEAD_BEEF;
         }
     }
+    comm.all_gather_shares(&mut values);
+    assert_eq!(values, expected);
+}
+
+/// Sums beyond 32 bits, which have to be exact.
+fn wide_shares(comm: &Comm, len: usize) {
+    let value = |rank: usize, at: usize| (rank as u64 + 1) << 40 | at as u64;
+    let expected: Vec<u64> = (0..len).map(|at| (0..comm.ranks()).map(|rank| value(rank, at)).sum()).collect();
+    let mut values: Vec<u64> = (0..len).map(|at| value(comm.rank(), at)).collect();
+    comm.reduce_scatter(&mut values);
+    let mine = comm.share(len);
+    assert_eq!(values[mine.clone()], expected[mine.clone()]);
+    values[..mine.start].fill(u64::MAX);
+    values[mine.end..].fill(u64::MAX);
     comm.all_gather_shares(&mut values);
     assert_eq!(values, expected);
 }

@@ -3,13 +3,16 @@
 use super::driver::PIECE;
 use super::forest::Forest;
 use super::output::{COLUMNS, ComponentsOutput};
-use super::{driver, verify};
+use super::{driver, gpu, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
 };
 use crate::chart::Figure;
 use crate::error::{Error, Result};
+use crate::gpu::ProgramSource;
+use crate::graph::layout::Layout;
+use crate::graph::placement::BlockSize;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
@@ -45,8 +48,21 @@ impl Algorithm for Components {
         Needs { order: true, direction: true, ..Needs::default() }
     }
 
+    fn programs(&self) -> &'static [&'static ProgramSource] {
+        &gpu::PROGRAMS
+    }
+
     fn units(&self, blocks: u64) -> u64 {
         blocks
+    }
+
+    fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
+        Some(gpu::least_bytes(graph.vertices))
+    }
+
+    fn extra_host_bytes(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
+        let vertices = layout.rows() >> layout.direction().shift();
+        gpu::takes_uncut(vertices, sizes, bytes).then(|| 2 * Forest::bytes(vertices))
     }
 
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {

@@ -124,6 +124,7 @@ impl Model {
             edges: block_store.edges(),
             blocks,
             degrees: false,
+            in_memory: false,
             summary: DegreeSummary::default(),
             weights: None,
         };

@@ -129,6 +129,9 @@ pub struct StoreInfo {
     /// Whether the degrees of the simple graph are stored as well.
     #[serde(default)]
     pub degrees: bool,
+    /// Whether blocks stayed in memory, so that a run that did not finish has left none in files.
+    #[serde(default)]
+    pub in_memory: bool,
     /// Weights stored next to the blocks, if edges have weights.
     #[serde(default)]
     pub weights: Option<GraphWeights>,
@@ -305,7 +308,8 @@ impl Graph {
         let block_store = BlockStore::open(&rows.folder, rows.key, Half::Lower, layout)?;
         let block_store = block_store.with_weights(&rows.folder, Half::Lower, weights)?;
         let summary = DegreeSummary::of(degrees::open(&rows.folder, rows.key)?.body_as_u32()?);
-        let stored = StoreInfo { edges: block_store.edges(), blocks, degrees: true, weights, summary };
+        let edges = block_store.edges();
+        let stored = StoreInfo { edges, blocks, degrees: true, in_memory: false, weights, summary };
         let info = InputInfo { direction: Direction::Undirected, ..self.info.clone() };
         Ok(Graph { rows, ..Graph::new(self.folder.clone(), info, stored, block_store) })
     }

@@ -10,12 +10,14 @@
 //! | `batch` | cuts blocks into batches of rows, if necessary within a row |
 //! | `location` | finds a segment of rows: in a file, in this process or another, on a GPU |
 //! | `loader` | copies batches to the GPU on its own thread |
+//! | `passes` | calls an algorithm for all rows, which are placed in GPU memory or stream through it |
 //! | `relay` | lets the ranks of a machine copy a batch that all of them need from the host only once |
 //! | `spread` | spreads the blocks of a graph over the GPUs of all ranks, which then copy them from there |
 
 pub mod batch;
 pub mod loader;
 pub mod location;
+pub mod passes;
 pub mod relay;
 pub mod spread;
 

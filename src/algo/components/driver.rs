@@ -1,9 +1,10 @@
 //! One trial: ranks join the blocks in rounds, and rank 0 counts sizes and writes the column.
 
 use super::forest::Forest;
+use super::gpu::GpuForest;
 use super::output::ComponentsOutput;
 use crate::algo::team::{Parts, team};
-use crate::algo::{Run, Trial};
+use crate::algo::{ChosenDevice, Run, Trial};
 use crate::comm::{Comm, on_leader};
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -14,6 +15,7 @@ use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::store::checkpoint::Saved;
+use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
@@ -25,38 +27,44 @@ pub(super) const PIECE: usize = 1 << 18;
 /// Finds the components, or finishes what an earlier run began. Collective.
 ///
 /// # Errors
-/// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Stopped`].
+/// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Lost`]; [`Error::Stopped`].
 pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsOutput, ()>> {
     let (comm, total) = (run.comm, graph.block_store.len() as u64);
-    let forest = Forest::new(graph.info.connected as usize, run.budget)?;
+    let mut forest = Forest::new(graph.info.connected as usize, run.budget)?;
     let mut checkpoint = run.units.checkpoint();
     let saved =
         if comm.is_leader() { checkpoint.load()?.map(|saved| load(&saved, &forest)).transpose()? } else { None };
+    let is_new = saved.is_none();
     let (mut done, before) = on_leader(comm, || Ok(saved.unwrap_or_default()))?;
     run.progress.resume_at(done);
+    let mut engine = Engine::open(graph, run, (&forest, is_new), done)?;
+    let at_once = engine.blocks_at_once(comm);
     let started = Instant::now();
-    let seconds = || before + started.elapsed().as_secs_f64();
+    let mut joined = 0.0;
     while done < total {
-        // A block that a stop cuts short is joined once more by the next run.
-        let is_whole = match join_block(graph, &forest, done + comm.rank() as u64, run.threads) {
+        let end = total.min(at_once.saturating_mul(comm.ranks() as u64).saturating_add(done));
+        // Blocks that a stop cuts short are joined once more by the next run.
+        let is_whole = match engine.join(graph, &forest, &blocks_of(comm, done..end), run.threads) {
             Err(Error::Stopped(_)) => false,
             joined => joined.map(|()| true)?,
         };
+        joined = started.elapsed().as_secs_f64();
         failpoint::hit("components.unit").map_err(|e| Error::io("join a block", run.units.folder, e))?;
         let wants = [!is_whole, signals::stop_requested().is_some(), comm.is_leader() && checkpoint.is_due()];
         let mut wants = wants.map(u64::from);
         comm.all_max(&mut wants);
         let [is_cut, stops, is_due] = wants.map(|wanted| wanted > 0);
         if !is_cut {
-            let round = (total - done).min(comm.ranks() as u64);
-            done += round;
-            run.progress.advance(round);
+            run.progress.advance(end - done);
+            done = end;
         }
         if stops || is_due || done == total {
+            engine.fetch(&mut forest)?;
             gather(comm, &forest);
         }
         if comm.is_leader() && (stops || is_due || done == total && checkpoint.is_worth_it()) {
-            checkpoint.save(done, total, &[bytes_of(&[seconds().to_bits()]), bytes_of(forest.parents())])?;
+            let seconds = before + started.elapsed().as_secs_f64();
+            checkpoint.save(done, total, &[bytes_of(&[seconds.to_bits()]), bytes_of(forest.parents())])?;
         }
         if stops {
             // The first rank that returns ends the job on all, so it waits for the rank that saves.
@@ -71,10 +79,63 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
             signals::check()
         };
         team(run.threads, &|_| vertices.each(flatten))?;
-        let seconds = seconds();
+        // A GPU has the components once all is joined. Results are copied from it and written as by a CPU.
+        let alone_on_gpu = matches!(engine, Engine::Gpu(_)) && comm.ranks() == 1;
+        let seconds = before + if alone_on_gpu { joined } else { started.elapsed().as_secs_f64() };
         Ok((report(graph, run, &forest.into_parents())?, seconds))
     })?;
     Ok(Trial { output, details: (), seconds })
+}
+
+/// The device on which trees are joined.
+enum Engine<'a> {
+    Cpu,
+    Gpu(GpuForest<'a>),
+}
+
+impl<'a> Engine<'a> {
+    /// Chooses the device. The blocks before `done` are joined in `forest`, with a flag whether each vertex is still a
+    /// tree. Collective.
+    fn open(graph: &Graph, run: &Run<'a>, (forest, is_new): (&Forest, bool), done: u64) -> Result<Engine<'a>> {
+        let store = &graph.block_store;
+        let blocks = blocks_of(run.comm, done..store.len() as u64);
+        let gpu = |lease| GpuForest::new(store, &blocks, (forest, is_new), lease);
+        Ok(match run.devices.choose(store.is_local(), gpu, || Ok(()))? {
+            ChosenDevice::Gpu(gpu) => Engine::Gpu(gpu),
+            ChosenDevice::Cpu(()) | ChosenDevice::Nothing => Engine::Cpu,
+        })
+    }
+
+    /// Returns the number of blocks that a rank joins between checkpoints: the same on all ranks. Collective.
+    fn blocks_at_once(&self, comm: &Comm) -> u64 {
+        let mut blocks = match self {
+            Engine::Cpu => [1],
+            Engine::Gpu(gpu) => [gpu.blocks_at_once()],
+        };
+        comm.all_min(&mut blocks);
+        blocks[0]
+    }
+
+    /// Joins trees along the edges of `blocks`.
+    fn join(&mut self, graph: &Graph, forest: &Forest, blocks: &[usize], threads: usize) -> Result<()> {
+        match self {
+            Engine::Cpu => blocks.iter().try_for_each(|&b| join_block(graph, forest, b, threads)),
+            Engine::Gpu(gpu) => gpu.join(&graph.block_store, blocks),
+        }
+    }
+
+    /// Brings `forest` up to date.
+    fn fetch(&mut self, forest: &mut Forest) -> Result<()> {
+        match self {
+            Engine::Cpu => Ok(()),
+            Engine::Gpu(gpu) => gpu.fetch(forest),
+        }
+    }
+}
+
+/// Returns the blocks among `blocks` that this rank joins.
+fn blocks_of(comm: &Comm, blocks: Range<u64>) -> Vec<usize> {
+    (blocks.start + comm.rank() as u64..blocks.end).step_by(comm.ranks()).map(|b| b as usize).collect()
 }
 
 /// Loads a forest. Returns the number of blocks that are joined in it, and the seconds that it took.
@@ -88,12 +149,9 @@ fn load(saved: &Saved, forest: &Forest) -> Result<(u64, f64)> {
     }
 }
 
-/// Joins trees along the edges of block `b`, if there is such a block.
-fn join_block(graph: &Graph, forest: &Forest, b: u64, threads: usize) -> Result<()> {
-    if b >= graph.block_store.len() as u64 {
-        return Ok(());
-    }
-    let block = graph.block_store.block(b as usize);
+/// Joins trees along the edges of block `b`.
+fn join_block(graph: &Graph, forest: &Forest, b: usize, threads: usize) -> Result<()> {
+    let block = graph.block_store.block(b);
     let rows = Parts::new(block.rows(), PART);
     let join = |part| {
         signals::check()?;
@@ -101,7 +159,7 @@ fn join_block(graph: &Graph, forest: &Forest, b: u64, threads: usize) -> Result<
         Ok(())
     };
     team(threads, &|_| rows.each(join))?;
-    graph.block_store.release(b as usize);
+    graph.block_store.release(b);
     Ok(())
 }
 

@@ -39,6 +39,11 @@ impl Forest {
         &self.parents
     }
 
+    /// Returns the parent of each vertex, to be replaced by that in another forest of the graph.
+    pub(super) fn parents_mut(&mut self) -> &mut [AtomicU32] {
+        &mut self.parents
+    }
+
     /// Sets the parents to those of another forest of the graph.
     pub(super) fn set(&self, parents: impl Iterator<Item = u32>) {
         self.parents.iter().zip(parents).for_each(|(slot, parent)| slot.store(parent, Relaxed));

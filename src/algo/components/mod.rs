@@ -8,11 +8,13 @@
 //! | `task` | the table, and what a plan and a check need of it |
 //! | `driver` | a trial: blocks in rounds, checkpoints, and the figures and the column in the end |
 //! | `forest` | the forest, which all threads join at the same time |
+//! | `gpu` | the forest on a GPU |
 //! | `output` | the result |
 //! | `verify` | the components once more, from the edges of the input |
 
 mod driver;
 mod forest;
+mod gpu;
 mod output;
 mod task;
 mod verify;

@@ -3,13 +3,16 @@
 use super::driver::PIECE;
 use super::forest::Forest;
 use super::output::{COLUMNS, ComponentsOutput};
-use super::{driver, verify};
+use super::{driver, gpu, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
 };
 use crate::chart::Figure;
 use crate::error::{Error, Result};
+use crate::gpu::ProgramSource;
+use crate::graph::layout::Layout;
+use crate::graph::placement::BlockSize;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
@@ -23,6 +26,9 @@ pub struct Components {}
 const ENTRY: f64 = 0.5;
 const ROW: f64 = 20.0;
 const COLUMN: f64 = 20.0;
+/// Nanoseconds of a GPU for each entry of a row that streams through its memory: four bytes at 40 GB/s. Rows that are
+/// there take less (H200).
+const ENTRY_ON_GPU: f64 = 0.1;
 /// File sizes on disk are multiples of a page.
 const PAGE: u64 = 4096;
 
@@ -45,8 +51,21 @@ impl Algorithm for Components {
         Needs { order: true, direction: true, ..Needs::default() }
     }
 
+    fn programs(&self) -> &'static [&'static ProgramSource] {
+        &gpu::PROGRAMS
+    }
+
     fn units(&self, blocks: u64) -> u64 {
         blocks
+    }
+
+    fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
+        Some(gpu::least_bytes(graph.vertices))
+    }
+
+    fn extra_host_bytes(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
+        let vertices = layout.rows() >> layout.direction().shift();
+        gpu::takes_uncut(vertices, sizes, bytes).then(|| 2 * Forest::bytes(vertices))
     }
 
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
@@ -56,7 +75,11 @@ impl Algorithm for Components {
         // A limit that is enough for a job is enough to verify its results.
         let host_memory = (2 * forest + pieces).max(verify::bytes(graph.ids, resources.threads));
         let ids = if graph.sparse { 8 * graph.rows + PAGE } else { 0 };
-        let joining = (ENTRY * graph.edges as f64 + ROW * graph.vertices as f64) / resources.all_threads();
+        let joining = if resources.on_gpu {
+            ENTRY_ON_GPU * graph.edges as f64 / ranks as f64
+        } else {
+            (ENTRY * graph.edges as f64 + ROW * graph.vertices as f64) / resources.all_threads()
+        };
         Cost {
             host_memory,
             least_host_memory: host_memory,

@@ -253,7 +253,8 @@ fn sort_stage(
     tracing::debug!(bytes, "blocks written");
     let blocks = assignment.layout.blocks() as u64;
     let (degrees, weights) = (context.job.needs_degrees(), info.weights);
-    Ok((StoreInfo { edges, blocks, degrees, weights, summary }, resident))
+    let in_memory = resident.is_some();
+    Ok((StoreInfo { edges, blocks, degrees, in_memory, weights, summary }, resident))
 }
 
 /// Sorts bins into stored blocks. Returns the bytes written.

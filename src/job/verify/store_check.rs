@@ -86,6 +86,11 @@ pub(crate) fn stored_graph(
     let layout = info.layout(runs);
     let weights = stored.as_ref().and_then(|stored| stored.weights);
     let of = StoredHalf { folder: &folder, key: info.content, half: Half::Lower, layout: &layout, weights };
+    if stored.as_ref().is_some_and(|stored| stored.in_memory)
+        && !stored::listed(&folder, Half::Lower, layout.blocks()).contains(&true)
+    {
+        return verdict.skip("graph/lower.*", "rows were in memory; the next run of the job makes them again");
+    }
     let whole = of.note(stored.is_some(), verdict)?;
     let Some(stored) = stored else { return Ok(()) };
     if stored.degrees {

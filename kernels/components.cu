@@ -1,0 +1,92 @@
+// Weakly connected components: a forest of vertices, which is joined along edges.
+//
+// A root is its own parent, and every other parent is smaller than its vertex. So threads may join trees at the same time without locks: a
+// parent that another thread has replaced meanwhile is still an ancestor. (Jaiganesh and Burtscher, HPDC 2018, join on a GPU in this way;
+// Sutton, Ben-Nun and Barak, IPDPS 2018, join the first edges of all vertices before the others, most of which then join nothing.)
+//
+// Rows have the smaller neighbours of a vertex in ascending order, and vertices are numbered by descending degree. Once the first edges are
+// joined, nearly all vertices of high degree are in the tree of vertex 0. `known` is the number of the first vertices that are in this tree,
+// without a gap. Of a vertex in this tree, neighbours below `known` join nothing, so they are not read.
+#include "row_parts.cuh"
+
+// Stands for no vertex.
+constexpr u32 NONE = 0xffffffff;
+
+// Returns the root of a vertex, and halves the path to it.
+__device__ inline u32 root_of(u32* parents, u32 v) {
+    for (;;) {
+        u32 parent = __ldcg(parents + v), above = __ldcg(parents + parent);
+        if (parent == above) return parent;
+        parents[v] = above;
+        v = above;
+    }
+}
+
+// Joins the trees of two vertices. The smaller root stays a root.
+__device__ inline void join(u32* parents, u32 u, u32 v) {
+    u = root_of(parents, u);
+    v = root_of(parents, v);
+    while (u != v) {
+        u32 low = min(u, v), high = max(u, v);
+        u32 found = atomicCAS(parents + high, high, low);
+        if (found == high) return;
+        // Another thread has joined `high` to a smaller vertex.
+        u = low;
+        v = root_of(parents, found);
+    }
+}
+
+// Makes every vertex a tree.
+extern "C" __global__ void __launch_bounds__(256) components_begin(u32* parents, u32 vertices) {
+    for (u64 v = blockIdx.x * 256 + threadIdx.x; v < vertices; v += gridDim.x * 256) parents[v] = u32(v);
+}
+
+// Joins each vertex to its first neighbour. Vertex `v` has row v << shift, and, if shift is 1, the next row.
+extern "C" __global__ void __launch_bounds__(256) components_first(RowPart part, u32 shift, u32* parents) {
+    for (u32 row = blockIdx.x * 256 + threadIdx.x; row < part.rows; row += gridDim.x * 256) {
+        EntryRange entries = entries_of(part, row);
+        if (entries.begin < entries.end) join(parents, (part.first_row + row) >> shift, part.targets[entries.begin]);
+    }
+}
+
+// Makes the root of each vertex its parent. `next` becomes the number of the first vertices in the tree of vertex 0, of which `known` are
+// known. It must be NONE before.
+extern "C" __global__ void __launch_bounds__(256)
+components_flatten(u32* parents, u32 vertices, const u32* known, u32* next) {
+    u32 least = NONE;
+    for (u64 v = u64(*known) + blockIdx.x * 256 + threadIdx.x; v < vertices; v += gridDim.x * 256) {
+        u32 root = root_of(parents, u32(v));
+        parents[v] = root;
+        if (root != 0) least = min(least, u32(v));
+    }
+    for (int step = 16; step > 0; step /= 2) least = min(least, __shfl_xor_sync(ALL_LANES, least, step));
+    if (lane_id() == 0 && least != NONE) atomicMin(next, least);
+}
+
+// Joins each vertex to all its neighbours, except those that are known to be in the same tree.
+extern "C" __global__ void __launch_bounds__(256)
+components_join(RowPart part, u32 shift, u32* parents, const u32* known) {
+    u32 bound = *known;
+    for (u32 first = (blockIdx.x * 8 + warp_id()) * 32; first < part.rows; first += gridDim.x * 256) {
+        u32 row = first + lane_id(), v = (part.first_row + row) >> shift, root = 0;
+        EntryRange entries = {0, 0};
+        if (row < part.rows) entries = entries_of(part, row);
+        // The first is joined.
+        entries.begin = min(entries.begin + 1, entries.end);
+        if (entries.begin < entries.end) {
+            root = root_of(parents, v);
+            if (root == 0 && part.targets[entries.end - 1] < bound) entries.begin = entries.end;
+        }
+        // The warp takes the rows that are left one after another.
+        for (u32 left = __ballot_sync(ALL_LANES, entries.begin < entries.end); left > 0; left &= left - 1) {
+            u32 lane = __ffs(left) - 1;
+            u32 begin = __shfl_sync(ALL_LANES, entries.begin, lane), end = __shfl_sync(ALL_LANES, entries.end, lane);
+            u32 of_v = __shfl_sync(ALL_LANES, root, lane), vertex = __shfl_sync(ALL_LANES, v, lane);
+            if (of_v == 0) begin += lower_bound(part.targets + begin, end - begin, bound);
+            for (u32 i = begin + lane_id(); i < end; i += 32) {
+                u32 u = part.targets[i];
+                if (__ldcg(parents + u) != of_v) join(parents, vertex, u);
+            }
+        }
+    }
+}

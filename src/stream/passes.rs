@@ -38,6 +38,11 @@ pub struct RowPart {
 const _: () = assert!(size_of::<RowPart>() == 32, "the kernels have a static_assert of the same size");
 
 impl RowPart {
+    /// Returns the number of entries.
+    pub fn entries(&self) -> u64 {
+        u64::from(self.end_entry - self.first_entry)
+    }
+
     /// Returns the only segment of `batch`, which is in `slot`.
     fn in_slot(slot: DeviceSlice<u32>, graph: &BlockStore, batch: &RowBatch) -> Option<RowPart> {
         let segment = batch.segments.first()?;

@@ -144,6 +144,10 @@ inline long long __double_as_longlong(double v) {
     return bits;
 }
 inline double __dadd_rn(double a, double b) { return a + b; }
+inline double __dmul_rn(double a, double b) { return a * b; }
+inline double __ddiv_rn(double a, double b) { return a / b; }
+inline double __ll2double_rn(long long v) { return double(v); }
+inline long long __double2ll_rz(double v) { return (long long)v; }
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fmul_rn(float a, float b) { return a * b; }
 

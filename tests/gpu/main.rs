@@ -16,6 +16,7 @@ mod kernels;
 mod listrank;
 mod memory;
 mod packed;
+mod pagerank;
 mod prepare;
 mod python;
 mod resident;

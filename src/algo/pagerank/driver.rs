@@ -1,12 +1,13 @@
 //! One trial: iterations of all ranks, and the figures and the column by rank 0.
 
+use super::gpu::GpuRanks;
 use super::options::Pagerank;
 use super::output::{LARGEST, LargestRanks, PagerankOutput, RankCounts};
 use super::pull::PullRows;
 use super::state::{OutDegrees, State};
 use super::teleport::Teleport;
-use crate::algo::{Run, Trial};
-use crate::comm::on_leader;
+use crate::algo::{ChosenDevice, Run, Trial};
+use crate::comm::{Comm, on_leader};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::ids::{DenseId, InputId};
@@ -54,13 +55,12 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
     }
     let units = options.most_iterations();
     run.progress.resume_at(done.min(units));
-    let rows = PullRows::new(graph, (comm.rank(), comm.ranks()), run.budget)?;
+    let mut engine = Engine::open(graph, run, &mut state, &teleport)?;
     let started = Instant::now();
     let seconds = || before + started.elapsed().as_secs_f64();
-    state.contribute(&teleport, run.threads)?;
     while info.rows() > 0 && !options.ends(done, change) {
         // An iteration that a stop cuts short is computed once more by the next run.
-        let is_whole = match state.pull(&rows, run.threads) {
+        let is_whole = match engine.pull(&mut state, run.threads) {
             Err(Error::Stopped(_)) => false,
             pulled => pulled.map(|()| true)?,
         };
@@ -70,12 +70,12 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
         comm.all_max(&mut wants);
         let [is_cut, stops, is_due] = wants.map(|wanted| wanted > 0);
         if !is_cut {
-            change = state.update(&teleport, options.damping, comm, run.threads)?;
+            change = engine.update(&mut state, &teleport, options.damping, run)?;
             done += 1;
             run.progress.advance(u64::from(done <= units));
         }
         if stops || is_due {
-            state.gather(comm);
+            engine.gather(&mut state, comm)?;
             if comm.is_leader() {
                 save(&mut checkpoint, &state, Progress { done, change, seconds: seconds() }, units)?;
             }
@@ -88,9 +88,11 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
     }
     // The changes may become small earlier than at worst.
     run.progress.advance(units.saturating_sub(done));
-    state.gather(comm);
+    let computed = seconds();
+    engine.gather(&mut state, comm)?;
     let (output, seconds) = on_leader(comm, || {
-        let seconds = seconds();
+        // A GPU has the ranks when they are computed. Results are copied from it and written as by a CPU.
+        let seconds = if matches!(engine, Engine::Gpu(_)) { computed } else { seconds() };
         if checkpoint.is_worth_it() {
             save(&mut checkpoint, &state, Progress { done, change, seconds }, units)?;
         }
@@ -103,6 +105,60 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
         Ok((output, seconds))
     })?;
     Ok(Trial { output, details: (), seconds })
+}
+
+/// The device that computes iterations.
+enum Engine<'g> {
+    Cpu(PullRows<'g>),
+    Gpu(Box<GpuRanks<'g>>),
+}
+
+impl<'g> Engine<'g> {
+    /// Chooses the device, and computes the contributions to the first iteration there. Several ranks use their CPUs.
+    /// Collective.
+    fn open<'r: 'g>(graph: &'g Graph, run: &Run<'r>, state: &mut State<'_>, teleport: &Teleport) -> Result<Engine<'g>> {
+        let (comm, budget) = (run.comm, run.budget);
+        let rows = || PullRows::new(graph, (comm.rank(), comm.ranks()), budget);
+        if comm.ranks() == 1 {
+            let of = &*state;
+            let gpu = |lease| GpuRanks::new(graph, of, teleport, budget, lease);
+            let chosen = run.devices.choose(graph.block_store.is_local(), gpu, rows)?;
+            if let ChosenDevice::Gpu((gpu, sinks)) = chosen {
+                state.set_sinks(sinks, teleport);
+                return Ok(Engine::Gpu(Box::new(gpu)));
+            }
+        }
+        state.contribute(teleport, budget, run.threads)?;
+        rows().map(Engine::Cpu)
+    }
+
+    /// Sums contributions. If it fails, the state stays that of the iteration before.
+    fn pull(&mut self, state: &mut State<'_>, threads: usize) -> Result<()> {
+        match self {
+            Engine::Cpu(rows) => state.pull(rows, threads),
+            Engine::Gpu(gpu) => gpu.pull(),
+        }
+    }
+
+    /// Completes an iteration after [`Self::pull`]. Returns the sum of the changes of all ranks. Collective.
+    fn update(&mut self, state: &mut State<'_>, teleport: &Teleport, damping: f64, run: &Run<'_>) -> Result<f64> {
+        match self {
+            Engine::Cpu(_) => state.update(teleport, damping, run.comm, run.threads),
+            Engine::Gpu(gpu) => {
+                let totals = gpu.update(state.bases(teleport), damping)?;
+                Ok(state.finish(teleport, damping, totals))
+            }
+        }
+    }
+
+    /// Gives all ranks of the job the ranks of all vertices. Collective.
+    fn gather(&mut self, state: &mut State<'_>, comm: &Comm) -> Result<()> {
+        match self {
+            Engine::Cpu(_) => state.gather(comm),
+            Engine::Gpu(gpu) => gpu.fetch(&mut state.ranks)?,
+        }
+        Ok(())
+    }
 }
 
 /// Saves a state and how far it is. The state must have the ranks of all vertices.

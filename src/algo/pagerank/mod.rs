@@ -2,7 +2,7 @@
 //!
 //! In each iteration, every vertex pulls contributions from its in-neighbours. Contributions are integers in fixed
 //! point, so their sums do not depend on the order of additions. The ranks of all vertices are therefore the same bytes
-//! on any number of threads and ranks.
+//! on any number of threads and ranks, and on a GPU.
 //!
 //! | file | holds |
 //! |---|---|
@@ -11,6 +11,7 @@
 //! | `teleport` | where a jump lands: base ranks, personalised vertices, vertices without edges |
 //! | `pull` | sums of contributions, along the rows of both halves |
 //! | `state` | ranks and contributions, and one iteration by all ranks |
+//! | `gpu` | the same on a GPU |
 //! | `driver` | a trial: iterations, checkpoints, and the figures and the column in the end |
 //! | `output` | the result |
 //! | `task` | the table, and what a plan and a check need of it |
@@ -20,6 +21,7 @@
 mod arithmetic;
 mod driver;
 mod edge_list;
+mod gpu;
 mod options;
 mod output;
 mod pull;

@@ -29,7 +29,7 @@ pub(super) struct State<'d> {
     pub isolated: [f64; 2],
     /// Sum of the ranks of vertices without out-edges, in units.
     sinks: u64,
-    degrees: OutDegrees<'d>,
+    pub degrees: OutDegrees<'d>,
 }
 
 /// The out-degrees of all vertices.
@@ -42,17 +42,20 @@ pub(super) struct OutDegrees<'d> {
 }
 
 impl OutDegrees<'_> {
+    /// Returns the out-degree of vertex `v`.
     #[inline(always)]
-    fn of(self, v: usize) -> u32 {
+    pub fn of(self, v: usize) -> u32 {
         self.of_rows[self.direction.row(v as u32, EdgeDirection::Out) as usize]
     }
 }
 
 /// Sums over vertices, in units.
 #[derive(Debug, Clone, Copy, Default)]
-struct Totals {
-    change: u64,
-    sinks: u64,
+pub(super) struct Totals {
+    /// Changes of the ranks in an iteration.
+    pub change: u64,
+    /// Ranks of vertices without out-edges.
+    pub sinks: u64,
 }
 
 /// Consecutive vertices that are updated together.
@@ -70,7 +73,7 @@ impl<'d> State<'d> {
     }
 
     /// Makes the state before the first iteration: all vertices have the same rank. `connected` vertices of
-    /// `vertices` have an edge.
+    /// `vertices` have an edge. Iterations need [`Self::contribute`] or a GPU.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -80,8 +83,8 @@ impl<'d> State<'d> {
         budget: &Budget,
     ) -> Result<State<'d>> {
         let mut ranks: Buffer<f64> = budget.zeroed(connected, "ranks of vertices (8 bytes each)")?;
-        let contributions = budget.zeroed(connected, "contributions of vertices (8 bytes each)")?;
-        let sums = budget.zeroed(connected, "sums of contributions (8 bytes for each vertex)")?;
+        let none = || budget.zeroed(0, "contributions and their sums");
+        let (contributions, sums) = (none()?, none()?);
         let first = 1.0 / vertices as f64;
         ranks.fill(first);
         Ok(State { ranks, contributions, sums, isolated: [first; 2], sinks: 0, degrees })
@@ -106,8 +109,10 @@ impl<'d> State<'d> {
     /// Computes the contributions from the ranks of all vertices, which every rank of the job must have.
     ///
     /// # Errors
-    /// [`crate::Error::Addresses`] if no thread can be started.
-    pub(super) fn contribute(&mut self, teleport: &Teleport, threads: usize) -> Result<()> {
+    /// [`crate::Error::Limit`]; [`crate::Error::Addresses`] if no thread can be started.
+    pub(super) fn contribute(&mut self, teleport: &Teleport, budget: &Budget, threads: usize) -> Result<()> {
+        self.contributions = budget.zeroed(self.ranks.len(), "contributions of vertices (8 bytes each)")?;
+        self.sums = budget.zeroed(self.ranks.len(), "sums of contributions (8 bytes for each vertex)")?;
         let all = 0..self.ranks.len();
         let sinks = self.each_part(all, threads, |part, degrees| {
             let mut sinks = 0;
@@ -118,8 +123,18 @@ impl<'d> State<'d> {
             }
             Totals { change: 0, sinks }
         })?;
-        self.sinks = sinks.sinks.wrapping_add(teleport.isolated_total(|kind| arithmetic::units(self.isolated[kind])));
+        self.set_sinks(sinks.sinks, teleport);
         Ok(())
+    }
+
+    /// Sets the sum of the ranks of vertices without out-edges. `connected` is that of vertices with edges, in units.
+    pub(super) fn set_sinks(&mut self, connected: u64, teleport: &Teleport) {
+        self.sinks = connected.wrapping_add(teleport.isolated_total(|kind| arithmetic::units(self.isolated[kind])));
+    }
+
+    /// Returns the bases of the next ranks.
+    pub(super) fn bases(&self, teleport: &Teleport) -> Bases {
+        teleport.bases(self.sinks)
     }
 
     /// Sums contributions along the rows that this rank of the job has. Until [`Self::update`] the state stays that of
@@ -158,14 +173,20 @@ impl<'d> State<'d> {
         comm.all_sum(&mut totals);
         comm.all_gather_shares(&mut self.contributions);
         let [change, sinks] = totals;
+        Ok(self.finish(teleport, damping, Totals { change, sinks }))
+    }
 
+    /// Completes an iteration in which the vertices with edges have got new ranks, with these totals. Returns the sum of
+    /// the changes of all ranks.
+    pub(super) fn finish(&mut self, teleport: &Teleport, damping: f64, totals: Totals) -> f64 {
+        let bases = self.bases(teleport);
         let before = self.isolated;
         let Bases { of_all, personalised } = bases;
         self.isolated = [of_all, personalised].map(|base| arithmetic::rank(base, damping, 0));
         let after = self.isolated;
         let changes = teleport.isolated_total(|kind| arithmetic::change(before[kind], after[kind]));
-        self.sinks = sinks.wrapping_add(teleport.isolated_total(|kind| arithmetic::units(after[kind])));
-        Ok(arithmetic::number(change.wrapping_add(changes)))
+        self.set_sinks(totals.sinks, teleport);
+        arithmetic::number(totals.change.wrapping_add(changes))
     }
 
     /// Returns the sum of all ranks. This rank of the job must have all of them.

@@ -3,7 +3,7 @@
 use super::options::{KEYS, Pagerank};
 use super::output::{COLUMNS, PagerankOutput, RankBin};
 use super::state::{PIECE, State};
-use super::{driver, verify};
+use super::{driver, gpu, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::sources::NamedVertex;
 use crate::algo::{
@@ -11,6 +11,7 @@ use crate::algo::{
 };
 use crate::chart::{Figure, Unit};
 use crate::error::{Error, Result};
+use crate::gpu::ProgramSource;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
@@ -44,8 +45,17 @@ impl Algorithm for Pagerank {
         self.personalised.iter().map(|&id| ("personalised vertex", id)).collect()
     }
 
+    fn programs(&self) -> &'static [&'static ProgramSource] {
+        &gpu::PROGRAMS
+    }
+
     fn units(&self, _: u64) -> u64 {
         self.most_iterations()
+    }
+
+    fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
+        // Several ranks use their CPUs.
+        (ranks == 1).then(|| gpu::least_bytes(graph.vertices, self.personalised.len() as u64))
     }
 
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {

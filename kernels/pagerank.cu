@@ -1,0 +1,132 @@
+// PageRank: sums of contributions, and new ranks. src/algo/pagerank/arithmetic.rs has the same operations, one by one, so ranks are the same
+// bytes as on CPUs.
+#include "row_parts.cuh"
+
+// Number of entries that a warp takes at a time, of any rows.
+constexpr u32 CHUNK = 2048;
+
+// Sums over vertices, in units.
+struct Totals {
+    u64 change, sinks;
+};
+
+// The number of units in 1.
+constexpr double ONE = 4611686018427387904.0;
+
+__device__ inline u64 units(double number) { return u64(__double2ll_rz(__dmul_rn(number, ONE))); }
+__device__ inline double number(u64 units) { return __ddiv_rn(__ll2double_rn((long long)units), ONE); }
+__device__ inline u64 contribution(double rank, u32 degree) {
+    return degree == 0 ? 0 : units(__ddiv_rn(rank, double(degree)));
+}
+
+// Returns the sum over the lanes up to and including this one.
+__device__ inline u64 scan_upto(u64 x) {
+    for (u32 step = 1; step < 32; step *= 2) {
+        u64 below = __shfl_up_sync(ALL_LANES, x, step);
+        if (lane_id() >= step) x += below;
+    }
+    return x;
+}
+
+// Returns the sum over all lanes, to every lane.
+__device__ inline u64 sum_of_lanes(u64 x) {
+    for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(ALL_LANES, x, step);
+    return x;
+}
+
+__device__ inline void add(Totals* totals, u64 change, u64 sinks) {
+    change = sum_of_lanes(change);
+    sinks = sum_of_lanes(sinks);
+    if (lane_id() == 0 && change > 0) atomicAdd(&totals->change, change);
+    if (lane_id() == 0 && sinks > 0) atomicAdd(&totals->sinks, sinks);
+}
+
+// Computes the contributions of all vertices from their ranks, and sets their sums to 0.
+extern "C" __global__ void __launch_bounds__(256)
+pagerank_contribute(const double* ranks, const u32* degrees, u32 vertices, u64* contributions, u64* sums, Totals* totals) {
+    u64 sinks = 0;
+    for (u64 v = blockIdx.x * 256 + threadIdx.x; v < vertices; v += gridDim.x * 256) {
+        contributions[v] = contribution(ranks[v], degrees[v]);
+        sums[v] = 0;
+        if (degrees[v] == 0) sinks += units(ranks[v]);
+    }
+    add(totals, 0, sinks);
+}
+
+// Returns the last row of a part that begins at or before entry `at`. A warp searches 32 starts at once.
+__device__ inline u32 row_at(const RowPart& part, u32 at) {
+    u32 low = 0, high = part.rows;
+    while (high - low > 1) {
+        u32 step = (high - low + 31) / 32, probe = low + lane_id() * step;
+        u32 upto = __popc(__ballot_sync(ALL_LANES, probe < high && part.starts[probe] <= at));
+        low += (upto - 1) * step;
+        high = min(low + step, high);
+    }
+    return low;
+}
+
+// Adds to the sum of each vertex the contributions of its neighbours in a part. Vertex v has row v if shift is 0. If shift is 1, the
+// neighbours are those in row 2v + 1.
+extern "C" __global__ void __launch_bounds__(256)
+pagerank_pull(RowPart part, u32 shift, const u64* contributions, u64* sums) {
+    u64 entries = part.end_entry - part.first_entry;
+    for (u64 first = u64(blockIdx.x * 8 + warp_id()) * CHUNK; first < entries; first += u64(gridDim.x) * 8 * CHUNK) {
+        u32 at = part.first_entry + u32(first), end = part.first_entry + u32(min(first + CHUNK, entries));
+        u32 row = row_at(part, at);
+        while (at < end) {
+            // Each lane has a row. Its sum is what the entries up to its end add up to, less those up to the end of the row before.
+            u32 mine = row + lane_id();
+            u32 row_end = mine < part.rows ? min(__ldg(part.starts + mine + 1), end) : end;
+            u32 upto = __shfl_sync(ALL_LANES, row_end, 31);
+            u64 before = 0, own = 0, sum_at_end = 0;
+            while (at < upto) {
+                u32 ends = __ballot_sync(ALL_LANES, row_end > at && row_end <= at + 32);
+                u32 place = at + lane_id();
+                u64 found = place < upto ? contributions[part.targets[place]] : 0;
+                at += 32;
+                if (ends == 0) {
+                    // All entries are of one row.
+                    own += found;
+                    continue;
+                }
+                before += sum_of_lanes(own);
+                own = 0;
+                u64 sums_upto = scan_upto(found);
+                u64 at_end = __shfl_sync(ALL_LANES, sums_upto, (row_end + 31 - at) & 31);
+                if (ends >> lane_id() & 1) sum_at_end = before + at_end;
+                before += __shfl_sync(ALL_LANES, sums_upto, 31);
+            }
+            at = upto;
+            u64 previous = __shfl_up_sync(ALL_LANES, sum_at_end, 1);
+            u64 sum = sum_at_end - (lane_id() > 0 ? previous : 0);
+            u32 of_part = part.first_row + mine;
+            if (mine < part.rows && sum > 0 && (shift == 0 || of_part % 2 == 1)) atomicAdd(sums + (of_part >> shift), sum);
+            row += 32;
+        }
+    }
+}
+
+// The bases of new ranks.
+struct Bases {
+    double of_all, personalised, damping;
+    // The personalised vertices, ascending.
+    const u32* vertices;
+    u32 count;
+};
+static_assert(sizeof(Bases) == 40, "as its twin");
+
+// Computes new ranks from the sums, then contributions, and sets the sums to 0.
+extern "C" __global__ void __launch_bounds__(256)
+pagerank_update(double* ranks, const u32* degrees, u32 vertices, u64* contributions, u64* sums, Bases bases, Totals* totals) {
+    u64 change = 0, sinks = 0;
+    for (u64 v = blockIdx.x * 256 + threadIdx.x; v < vertices; v += gridDim.x * 256) {
+        double base = bases.count > 0 && contains(bases.vertices, bases.count, u32(v)) ? bases.personalised : bases.of_all;
+        double before = ranks[v], after = __dadd_rn(base, __dmul_rn(bases.damping, number(sums[v])));
+        sums[v] = 0;
+        ranks[v] = after;
+        contributions[v] = contribution(after, degrees[v]);
+        change += units(fabs(__dadd_rn(after, -before)));
+        if (degrees[v] == 0) sinks += units(after);
+    }
+    add(totals, change, sinks);
+}

@@ -1,0 +1,56 @@
+//! PageRank on a GPU: the same bytes as on a processor, with rows that stay and rows that stream, also of a trial that another device began.
+
+use serde_json::Value;
+
+use crate::support::gpu::Gpu;
+use crate::support::random_edges;
+
+const CPU: &str = "run.device=cpu";
+const GPU: &str = "run.device=gpu";
+const LITTLE: [&str; 2] = [GPU, "limits.gpu_memory=2MiB"];
+const MUCH: [&str; 2] = [GPU, "limits.gpu_memory=64MiB"];
+
+/// A hub with a long row, random edges, a path and vertices that no edge leaves, if edges have a direction.
+fn edges() -> Vec<[u64; 2]> {
+    let mut edges = random_edges(9000, 60_000, 7);
+    edges.extend((1..8000).map(|v| [v, 0]));
+    edges.extend((9000..9600).map(|v| [v, v + 1]));
+    edges.extend((0..300).map(|i| [i, 20_000 + i]));
+    edges
+}
+
+/// The result without times, and the column.
+fn found(gpu: &Gpu) -> (Value, Vec<u8>) {
+    let mut result = gpu.place.read_report()["results"]["pagerank"].clone();
+    for time in ["seconds", "trials", "device"] {
+        result.as_object_mut().expect("fields").remove(time);
+    }
+    (result, std::fs::read(gpu.place.workdir().join("out/pagerank/rank.npy")).expect("a column"))
+}
+
+#[test]
+fn gpu_ranks_of_vertices_are_the_same_bytes_as_on_a_processor() {
+    let Some(gpu) = Gpu::new() else { return };
+    for (input, keys) in [
+        ("", "variant = 'graphalytics'\niterations = 7\n"),
+        ("directed = true\n", "variant = 'graphalytics'\niterations = 7\n"),
+        ("directed = true\n", ""),
+        ("", "personalised = [3, 20001, 9001]\ndamping = 0.5\n"),
+    ] {
+        let path = gpu.place.u32("edges.u32", &edges());
+        gpu.place.job(&format!("path = '{}'\n{input}", path.display()), &format!("[pagerank]\n{keys}"));
+        gpu.fresh(&[CPU]);
+        let of_processor = found(&gpu);
+        for memory in [LITTLE, MUCH] {
+            let report = gpu.fresh(&memory);
+            assert_eq!(report["device"], "gpu");
+            assert_eq!(found(&gpu), of_processor, "{input}{keys}{memory:?}");
+        }
+        for (first, second) in [(&[CPU, "run.trials=1"], &MUCH), (&MUCH, &[CPU, "run.trials=1"]), (&LITTLE, &MUCH)] {
+            gpu.forget();
+            gpu.run(&[("GPUGRAPH_FAILPOINTS", "pagerank.unit=3:stop")], first).expect(75);
+            gpu.run(&[], second).expect(0);
+            assert_eq!(found(&gpu), of_processor, "{input}{keys}{first:?}, then {second:?}");
+        }
+    }
+}

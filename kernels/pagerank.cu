@@ -2,7 +2,7 @@
 // bytes as on CPUs.
 #include "row_parts.cuh"
 
-// Number of entries that a warp takes at a time, of any rows.
+// Number of entries and ends of rows that a warp takes at a time, of any rows. Ends count, because a million rows may be empty.
 constexpr u32 CHUNK = 2048;
 
 // Sums over vertices, in units.
@@ -34,11 +34,20 @@ __device__ inline u64 sum_of_lanes(u64 x) {
     return x;
 }
 
+// Adds the sums over the threads of a block to `totals`. Every thread of the block calls this.
 __device__ inline void add(Totals* totals, u64 change, u64 sinks) {
+    __shared__ Totals of_warps[8];
     change = sum_of_lanes(change);
     sinks = sum_of_lanes(sinks);
-    if (lane_id() == 0 && change > 0) atomicAdd(&totals->change, change);
-    if (lane_id() == 0 && sinks > 0) atomicAdd(&totals->sinks, sinks);
+    if (lane_id() == 0) of_warps[warp_id()] = {change, sinks};
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    for (u32 warp = 1; warp < 8; warp++) {
+        change += of_warps[warp].change;
+        sinks += of_warps[warp].sinks;
+    }
+    if (change > 0) atomicAdd(&totals->change, change);
+    if (sinks > 0) atomicAdd(&totals->sinks, sinks);
 }
 
 // Computes the contributions of all vertices from their ranks, and sets their sums to 0.
@@ -53,36 +62,41 @@ pagerank_contribute(const double* ranks, const u32* degrees, u32 vertices, u64* 
     add(totals, 0, sinks);
 }
 
-// Returns the last row of a part that begins at or before entry `at`. A warp searches 32 starts at once.
-__device__ inline u32 row_at(const RowPart& part, u32 at) {
+// A place in a part: an entry, or the end of a row, behind its entries.
+struct Place {
+    u32 row, entry;
+};
+
+// Returns place number `number`. A warp searches 32 rows at once.
+__device__ inline Place place_at(const RowPart& part, u64 number) {
     u32 low = 0, high = part.rows;
     while (high - low > 1) {
         u32 step = (high - low + 31) / 32, probe = low + lane_id() * step;
-        u32 upto = __popc(__ballot_sync(ALL_LANES, probe < high && part.starts[probe] <= at));
-        low += (upto - 1) * step;
+        bool upto = probe < high && u64(entries_of(part, probe).begin - part.first_entry) + probe <= number;
+        low += (__popc(__ballot_sync(ALL_LANES, upto)) - 1) * step;
         high = min(low + step, high);
     }
-    return low;
+    return {low, u32(min(part.first_entry + (number - low), u64(part.end_entry)))};
 }
 
 // Adds to the sum of each vertex the contributions of its neighbours in a part. Vertex v has row v if shift is 0. If shift is 1, the
 // neighbours are those in row 2v + 1.
 extern "C" __global__ void __launch_bounds__(256)
 pagerank_pull(RowPart part, u32 shift, const u64* contributions, u64* sums) {
-    u64 entries = part.end_entry - part.first_entry;
-    for (u64 first = u64(blockIdx.x * 8 + warp_id()) * CHUNK; first < entries; first += u64(gridDim.x) * 8 * CHUNK) {
-        u32 at = part.first_entry + u32(first), end = part.first_entry + u32(min(first + CHUNK, entries));
-        u32 row = row_at(part, at);
-        while (at < end) {
+    u64 places = u64(part.end_entry - part.first_entry) + part.rows;
+    for (u64 chunk = u64(blockIdx.x * 8 + warp_id()) * CHUNK; chunk < places; chunk += u64(gridDim.x) * 8 * CHUNK) {
+        Place from = place_at(part, chunk), last = place_at(part, min(chunk + CHUNK, places));
+        u32 at = from.entry;
+        for (u32 row = from.row; row <= last.row; row += 32) {
             // Each lane has a row. Its sum is what the entries up to its end add up to, less those up to the end of the row before.
             u32 mine = row + lane_id();
-            u32 row_end = mine < part.rows ? min(__ldg(part.starts + mine + 1), end) : end;
+            u32 row_end = mine < last.row ? __ldg(part.starts + mine + 1) : last.entry;
             u32 upto = __shfl_sync(ALL_LANES, row_end, 31);
             u64 before = 0, own = 0, sum_at_end = 0;
             while (at < upto) {
                 u32 ends = __ballot_sync(ALL_LANES, row_end > at && row_end <= at + 32);
-                u32 place = at + lane_id();
-                u64 found = place < upto ? contributions[part.targets[place]] : 0;
+                u32 entry = at + lane_id();
+                u64 found = entry < upto ? contributions[part.targets[entry]] : 0;
                 at += 32;
                 if (ends == 0) {
                     // All entries are of one row.
@@ -100,8 +114,7 @@ pagerank_pull(RowPart part, u32 shift, const u64* contributions, u64* sums) {
             u64 previous = __shfl_up_sync(ALL_LANES, sum_at_end, 1);
             u64 sum = sum_at_end - (lane_id() > 0 ? previous : 0);
             u32 of_part = part.first_row + mine;
-            if (mine < part.rows && sum > 0 && (shift == 0 || of_part % 2 == 1)) atomicAdd(sums + (of_part >> shift), sum);
-            row += 32;
+            if (mine <= last.row && sum > 0 && (shift == 0 || of_part % 2 == 1)) atomicAdd(sums + (of_part >> shift), sum);
         }
     }
 }

@@ -22,7 +22,7 @@ pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[pagerank] on this graph";
-/// Number of entries that a warp takes at a time.
+/// Number of entries and ends of rows that a warp takes at a time.
 const CHUNK: u64 = constant(TEXT, "CHUNK") as u64;
 
 /// Returns the least bytes of GPU memory for a graph of `vertices` vertices with edges, `personalised` of which are
@@ -149,7 +149,7 @@ impl<'a> GpuRanks<'a> {
         let (kernel, shift) = (&self.pull, self.direction.shift());
         let (contributions, sums) = (self.contributions.address(), self.sums.address());
         let pull = |queue: &Queue, part: RowPart| {
-            let grid = queue.grid(part.entries().div_ceil(CHUNK) * 32);
+            let grid = queue.grid((part.entries() + u64::from(part.rows)).div_ceil(CHUNK) * 32);
             // SAFETY: the arguments match the kernel's; the rows are in place, and the other slices have an element for
             // each vertex.
             unsafe { queue.launch(kernel, grid, (part, shift, contributions, sums)) }

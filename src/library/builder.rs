@@ -1,7 +1,7 @@
 //! Builds a graph from one of its sources: files, a generator, or edges in memory.
 
 use super::context::Context;
-use super::folder::TemporaryFolder;
+use super::context::TemporaryFolder;
 use super::graph::Graph;
 use crate::config::InputSpec;
 use crate::error::{Error, Result};

@@ -3,7 +3,7 @@
 use super::builder::{GraphBuilder, Pairs, Weight, WeightedPairs};
 use super::column::{Column, IdList, Ids, Labels, RowIds};
 use super::context::Context;
-use super::folder::TemporaryFolder;
+use super::context::TemporaryFolder;
 use crate::algo::InputRef;
 use crate::config::{self, InputSpec};
 use crate::error::{Error, Result};

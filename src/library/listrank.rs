@@ -12,7 +12,7 @@
 
 use super::column::{Column, RowIds};
 use super::context::Context;
-use super::folder::TemporaryFolder;
+use super::context::TemporaryFolder;
 use super::graph::table_text;
 use crate::algo::listrank::ListRankOutput;
 pub use crate::algo::listrank::{Method, RankOrder as Order};

@@ -5,10 +5,9 @@
 //!
 //! | file | has |
 //! |---|---|
-//! | `context` | limits, device, progress and cancellation; one call at a time |
+//! | `context` | limits, device, progress and cancellation; one call at a time; folders that are removed with what uses them |
 //! | `graph`, `builder` | a graph, and where its edges come from |
 //! | `column` | a value for each vertex, by its id in the input; ids that are sparse or strings |
-//! | `folder` | folders that are removed with what uses them |
 //! | `triangles`, `bfs`, `traverse`, `sssp`, `dfs`, `components`, `pagerank`, `listrank` | the algorithms |
 //! | `job` | jobs from files and tables |
 
@@ -18,7 +17,6 @@ mod column;
 pub mod components;
 mod context;
 pub mod dfs;
-mod folder;
 mod graph;
 mod job;
 pub mod listrank;

@@ -17,7 +17,7 @@ use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
 /// Nanoseconds of a thread for each entry of a row, for each vertex in an iteration, and for each row of the column.
-const ENTRY: f64 = 1.5;
+const ENTRY: f64 = 3.0;
 const VERTEX: f64 = 10.0;
 const COLUMN: f64 = 20.0;
 /// File sizes on disk are multiples of a page.

@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A new folder that only this user may read. It is removed when this is dropped.
 #[derive(Debug)]
-pub(super) struct TemporaryFolder(PathBuf);
+pub(in crate::library) struct TemporaryFolder(PathBuf);
 
 impl TemporaryFolder {
     /// Makes a folder in `parent`.
     ///
     /// # Errors
     /// [`Error::Io`], [`Error::DiskFull`].
-    pub(super) fn new(parent: &Path) -> Result<TemporaryFolder> {
+    pub(in crate::library) fn new(parent: &Path) -> Result<TemporaryFolder> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         loop {
             let path = parent.join(format!("gpugraph-{}-{}", std::process::id(), NUMBER.fetch_add(1, Relaxed)));
@@ -28,7 +28,7 @@ impl TemporaryFolder {
         }
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(in crate::library) fn path(&self) -> &Path {
         &self.0
     }
 }

@@ -1,5 +1,9 @@
 //! What calls of the library may use of the machine, and how they are watched and stopped.
 
+mod folder;
+
+pub(super) use folder::TemporaryFolder;
+
 use crate::config::{self, Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::job::device::GpuSession;

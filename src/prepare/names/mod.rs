@@ -16,14 +16,15 @@
 //! | file | contains |
 //! |---|---|
 //! | `lines` | a sorted list of strings, a line each, in which places and strings are found |
-//! | `gather`, `string_set` | the pass over the input; a set of different strings |
-//! | `spill` | temporary files in which threads append to many parts |
-//! | `ranges` | ranges of strings that are sorted one by one |
+//! | `gather`, `string_set` | the pass over the input; how repeats are found |
+//! | `spill` | blocks in memory or in a temporary file, which threads append to many parts |
+//! | `ranges`, `sorted_range` | ranges of strings that are sorted one by one |
 //! | `table` | the hash table |
 
 mod gather;
 pub mod lines;
 mod ranges;
+mod sorted_range;
 mod spill;
 mod string_set;
 mod table;
@@ -36,7 +37,7 @@ use crate::error::{At, Error, Result};
 use crate::formats::names::hash;
 use crate::formats::{FindNames, Input, NameBatch, Watch, Weights};
 use crate::memory::{Budget, prefetch};
-use crate::store::file::Kind;
+use crate::store::file::{Kind, Pending};
 use crate::store::map::{Mapped, as_u64};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -128,7 +129,8 @@ impl Names {
         bytes + names + names / 2 + Table::bytes(names) + 1024
     }
 
-    /// Reads the input once, and writes its different strings and their table to `folder`. Returns the bytes written.
+    /// Reads the input once, and writes its different strings and their table to `folder`. Returns both files, which
+    /// may not be on the disk yet.
     ///
     /// # Errors
     /// Errors of the input (including more than 2^32 - 2 strings), of the disk and of the budget.
@@ -139,14 +141,14 @@ impl Names {
         threads: usize,
         budget: &Budget,
         watch: &dyn Watch,
-    ) -> Result<u64> {
+    ) -> Result<[Pending; 2]> {
         let (list, input) = (path(folder), &input.clone().with_weights(Weights::Skip));
         let gathering = Gathering::new(input, &list, threads, budget)?;
         let Gathered { parts, checksum, room } = gathering.run(input, watch)?;
-        let ranges = ranges::distribute(parts, &list, threads, room, watch)?;
+        let ranges = ranges::distribute(parts, &list, room, watch)?;
         let sorted = ranges.sort(&list, key, checksum, &input.name(), watch)?;
         let table = sorted.pairs.write(&table_path(folder), key, watch)?;
-        Ok(sorted.seal.bytes + table.bytes)
+        Ok([sorted.list, table])
     }
 
     /// Opens what [`Self::build`] wrote. `source` names the input in errors.

@@ -8,9 +8,9 @@ use super::in_threads;
 use super::spill::Spill;
 use super::string_set::{Distinct, StringSet};
 use crate::error::{Error, Result};
-use crate::formats::names::{HEAD, LONGEST_NAME, copy_short};
+use crate::formats::names::{LONGEST_NAME, copy_short};
 use crate::formats::{Edges, Input, NameBatch, Visitor, Watch};
-use crate::memory::{Budget, Buffer, Reservation};
+use crate::memory::{Budget, Buffer, Reservation, prefetch};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -18,9 +18,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Fewest and most parts.
 const PARTS: std::ops::RangeInclusive<u64> = 16..=4096;
 /// Bytes of the input for each part, so that the different strings of most parts fit the second-level cache.
-const PART_BYTES: u64 = 256 << 10;
+const PART_BYTES: u64 = 512 << 10;
 /// Most bytes of a chunk.
 const CHUNK: u64 = 4096;
+/// Bytes of a cache line.
+const LINE: usize = 64;
 /// Fewest bytes of chunks that a part looks up at once, if there is memory.
 const WAITING: u64 = 32 << 10;
 /// Fewest bytes of memory of each thread.
@@ -295,6 +297,8 @@ impl Visitor for Gatherer<'_, '_> {
             let chunk = &mut self.chunks[number];
             copy_short(names.bytes(), record.clone(), chunk.memory, chunk.filled);
             chunk.filled += record.len();
+            // One of the next records of this part begins a cache line that no cache has.
+            prefetch(chunk.memory, chunk.filled + LINE);
         }
         Ok(())
     }

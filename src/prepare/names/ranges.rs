@@ -19,9 +19,8 @@ const SAMPLES: usize = 64;
 /// Bytes of a range, so that it fits the second-level cache, and most ranges.
 const SMALL: u64 = 384 << 10;
 const MOST: u64 = 1024;
-/// Bytes of memory for each byte of a record, at most: the record, the place and the first bytes of the shortest, and
-/// the line.
-const TIMES: u64 = 4;
+/// Bytes of memory for each byte of a record, at most: the record, its line, and 32 bytes for the shortest.
+const TIMES: u64 = 5;
 /// Bytes of lines that are written between two looks at signals.
 const LOOK: usize = 16 << 20;
 

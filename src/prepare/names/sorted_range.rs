@@ -37,7 +37,8 @@ impl SortedRange {
         order.extend(each(records).map(|(_, _, place)| place.start as u128));
         sort(records, order, 0);
         (hashes.clear(), text.clear(), ends.clear());
-        text.reserve(records.len());
+        hashes.reserve_exact(order.len());
+        ends.reserve_exact(order.len());
         for &place in &*order {
             if let Some((hash, name, _)) = record(records, place as u64 as usize) {
                 hashes.push(hash);

@@ -64,6 +64,7 @@ const TOGETHER: usize = 64;
 impl StringSet {
     /// Adds the strings of all `batches` of records that `distinct` does not have.
     pub fn add<'r>(&mut self, distinct: &mut Distinct, batches: impl Iterator<Item = &'r [u8]>) {
+        // A batch has about as many strings as are there.
         self.fill(distinct, 2 * distinct.count);
         for batch in batches {
             self.add_batch(distinct, batch);
@@ -72,7 +73,7 @@ impl StringSet {
 
     /// Makes the table anew, with room for `strings` strings and [`TOGETHER`] more.
     fn fill(&mut self, distinct: &Distinct, strings: usize) {
-        let slots = ((strings + TOGETHER) * 2).next_power_of_two();
+        let slots = ((strings + TOGETHER) * 4).div_ceil(3).next_power_of_two();
         self.slots.clear();
         // Memory for a larger part is not kept for a smaller one.
         self.slots.shrink_to(slots);
@@ -90,7 +91,7 @@ impl StringSet {
         let (mut next, mut found) = (0, [(0, 0, 0); TOGETHER]);
         loop {
             if (distinct.count + TOGETHER) * 4 > self.slots.len() * 3 {
-                self.fill(distinct, distinct.count);
+                self.fill(distinct, 2 * distinct.count);
             }
             let mut together = 0;
             while together < TOGETHER

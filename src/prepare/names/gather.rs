@@ -18,7 +18,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Fewest and most parts.
 const PARTS: std::ops::RangeInclusive<u64> = 16..=4096;
 /// Bytes of the input for each part, so that the different strings of most parts fit the second-level cache.
-const PART_BYTES: u64 = 512 << 10;
+const PART_BYTES: u64 = 1 << 20;
 /// Most bytes of a chunk.
 const CHUNK: u64 = 4096;
 /// Bytes of a cache line.

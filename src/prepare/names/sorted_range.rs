@@ -36,7 +36,9 @@ impl SortedRange {
         order.clear();
         order.extend(each(records).map(|(_, _, place)| place.start as u128));
         sort(records, order, 0);
-        (hashes.clear(), text.clear(), ends.clear());
+        hashes.clear();
+        text.clear();
+        ends.clear();
         hashes.reserve_exact(order.len());
         ends.reserve_exact(order.len());
         for &place in &*order {

@@ -96,7 +96,8 @@ fn strings() {
         }
         text.into_inner().unwrap().sync_all().unwrap();
         let options = TextOptions { ids: IdKind::String, ..TextOptions::default() };
-        let input = Input::find(&[path.clone()], None, FileSearch::default()).unwrap().with_text(options).unwrap();
+        let input =
+            Input::find(std::slice::from_ref(&path), None, FileSearch::default()).unwrap().with_text(options).unwrap();
         let (lines, budget) = (pairs.len() as f64 / 1e6, Budget::new(4 << 30, 2).unwrap());
         median(&format!("{graph}: number strings"), lines, "M lines/s", || {
             Names::build(&input, folder.path(), 0, 2, &budget, &Unwatched).map(drop).unwrap();

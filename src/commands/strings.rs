@@ -45,7 +45,9 @@ impl Numbered {
         let folder = Folder(temp_path(&list_of(output)));
         make_folder(&folder.0)?;
         let budget = Budget::new(convert::MEMORY + input.scratch_bytes(threads), threads)?;
-        shown("number", input.bytes(), |watch, _| Names::build(input, &folder.0, 0, threads, &budget, watch))?;
+        // Nobody needs these files after a crash.
+        let _files =
+            shown("number", input.bytes(), |watch, _| Names::build(input, &folder.0, 0, threads, &budget, watch))?;
         let names = Arc::new(Names::open(&folder.0, 0, input.name())?);
         Ok(Numbered { names, folder })
     }

@@ -4,15 +4,18 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use gpugraph::internals::convert::write_list;
 use gpugraph::internals::error::Result;
 use gpugraph::internals::formats::{
-    EdgeGenerator, Edges, FileSearch, Format, Input, Unwatched, Visitor, WeightType, Weights,
+    EdgeGenerator, Edges, FileSearch, Format, IdKind, Input, TextOptions, Unwatched, Visitor, WeightType, Weights,
 };
 use gpugraph::internals::generate::Generator;
 use gpugraph::internals::list::{Generated, Kind, ListFormat, ListSource};
+use gpugraph::internals::memory::Budget;
+use gpugraph::internals::prepare::names::Names;
 
 /// Does as little as a visitor can.
 struct Sum(u64);
@@ -73,6 +76,38 @@ fn generators() {
     median("kronecker 36", wide.len() as f64 / 1e6, "M edges/s", || generator.fill(0, &mut wide));
     let generator = Generator::uniform(24, 16.0, 1).unwrap();
     median("uniform 24", narrow.len() as f64 / 1e6, "M edges/s", || generator.fill_narrow(0, &mut narrow));
+}
+
+/// Ids that are strings, by two threads: numbering them, and a pass that looks them up.
+#[test]
+#[ignore = "prints figures"]
+fn strings() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("strings.tsv");
+    for (graph, generator) in
+        [("kronecker 20", Generator::kronecker(20, 16.0, 1)), ("uniform 23", Generator::uniform(23, 2.0, 1))]
+    {
+        let mut pairs = vec![[0u32; 2]; 1 << 24];
+        generator.unwrap().fill_narrow(0, &mut pairs);
+        let mut text = std::io::BufWriter::new(std::fs::File::create(&path).unwrap());
+        let shown = |id: u32| u64::from(id).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24;
+        for [u, v] in &pairs {
+            writeln!(text, "user{:010x}\tuser{:010x}", shown(*u), shown(*v)).unwrap();
+        }
+        text.into_inner().unwrap().sync_all().unwrap();
+        let options = TextOptions { ids: IdKind::String, ..TextOptions::default() };
+        let input =
+            Input::find(std::slice::from_ref(&path), None, FileSearch::default()).unwrap().with_text(options).unwrap();
+        let (lines, budget) = (pairs.len() as f64 / 1e6, Budget::new(4 << 30, 2).unwrap());
+        median(&format!("{graph}: number strings"), lines, "M lines/s", || {
+            Names::build(&input, folder.path(), 0, 2, &budget, &Unwatched).map(drop).unwrap();
+        });
+        let names = Names::open(folder.path(), 0, input.name()).unwrap();
+        let input = input.with_numbering(Arc::new(names));
+        median(&format!("{graph}: look strings up"), lines, "M lines/s", || {
+            input.scan(&mut [Sum(0), Sum(0)], &Unwatched).map(drop).unwrap();
+        });
+    }
 }
 
 #[test]

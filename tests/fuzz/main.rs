@@ -16,6 +16,7 @@ mod jobs;
 mod mutate;
 mod program;
 mod reader;
+mod strings;
 mod watch;
 mod weights;
 

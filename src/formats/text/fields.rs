@@ -85,8 +85,18 @@ impl LineField<'_> {
 }
 
 /// Splits a line into fields. A delimiter at the end does not add an empty field. Returns `None` if a quote is not
-/// closed.
+/// closed, or is within a field that does not begin with one.
 pub(super) fn split(line: &[u8], delimiter: Delimiter) -> Option<Vec<LineField<'_>>> {
+    let fields = split_words(line, delimiter)?;
+    let has_attributes = |at: usize, field: &LineField<'_>| at >= 2 && field.text.first() == Some(&b'{');
+    let is_stray = |(at, field): (usize, &LineField<'_>)| {
+        !field.quoted && !has_attributes(at, field) && field.text.contains(&b'"')
+    };
+    (!fields.iter().enumerate().any(is_stray)).then_some(fields)
+}
+
+/// Like [`split`], but quotes within a field that does not begin with one are bytes of its text.
+pub(super) fn split_words(line: &[u8], delimiter: Delimiter) -> Option<Vec<LineField<'_>>> {
     let mut fields = Vec::new();
     let tabs = delimiter == Delimiter::Tab;
     let mut rest = trim(line, tabs);
@@ -98,10 +108,6 @@ pub(super) fn split(line: &[u8], delimiter: Delimiter) -> Option<Vec<LineField<'
             _ => rest.iter().position(|c| ends(*c, delimiter)).unwrap_or(rest.len()),
         };
         let (field, behind) = rest.split_at(length);
-        let attributes = field.first() == Some(&b'{') && fields.len() >= 2;
-        if !quoted && !attributes && field.contains(&b'"') {
-            return None;
-        }
         let text = if quoted { &field[1..length - 1] } else { field };
         fields.push(LineField { text: trim(text, false), quoted });
         rest = trim(behind, tabs);
@@ -177,5 +183,15 @@ mod tests {
         for bad in ["\"1,2", "1\",2", "\"1\"x,2", "1,\"2\"\"", "\""] {
             assert_eq!(split(bad.as_bytes(), Delimiter::Comma), None, "{bad}");
         }
+    }
+
+    #[test]
+    fn quotes_within_a_field() {
+        let line = b"\"a b\",c\"d, e\",";
+        assert_eq!(split(line, Delimiter::Comma), None);
+        let fields = split_words(line, Delimiter::Comma).unwrap();
+        let texts: Vec<(&[u8], bool)> = fields.iter().map(|field| (field.text, field.quoted)).collect();
+        assert_eq!(texts, [(&b"a b"[..], true), (b"c\"d", false), (b"e\"", false)]);
+        assert_eq!(split_words(b"c\"d,\"a", Delimiter::Comma), None);
     }
 }

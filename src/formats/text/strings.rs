@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::fields::{Delimiter, LineField, split};
+use super::fields::{Delimiter, LineField, split_words};
 use super::names::{self, EdgeColumns};
 use super::table::is_weight;
 use super::window::TextWindow;
@@ -53,7 +53,7 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
     })?;
     let fields = |at: usize, line| {
         let wrong = || Fault::new(at, "quotes that end in their line", excerpt(window.bytes, at), QUOTES);
-        fields(line, delimiter).ok_or_else(wrong)
+        split_words(line, delimiter).ok_or_else(wrong)
     };
     let names: Vec<String> = fields(first, line)?.iter().map(LineField::name).collect();
     let heading = match &options.columns {
@@ -146,16 +146,6 @@ fn delimiter_of(line: &[u8], part: &Part) -> Result<Delimiter, &'static str> {
         (_, true, _) => Err("commas and blanks"),
         _ => Err("semicolons and blanks"),
     }
-}
-
-/// Splits a line into fields. Quotes have no meaning within a field that does not begin with one.
-fn fields(line: &[u8], delimiter: Delimiter) -> Option<Vec<LineField<'_>>> {
-    split(line, delimiter).or_else(|| {
-        let byte = delimiter.byte()?;
-        let plain = !line.split(|c| *c == byte).any(|field| field.trim_ascii_start().first() == Some(&b'"'));
-        let fields = line.split(|c| *c == byte).map(|text| LineField { text: text.trim_ascii(), quoted: false });
-        plain.then(|| fields.collect())
-    })
 }
 
 /// What was found in a line.

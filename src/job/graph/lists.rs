@@ -151,7 +151,8 @@ pub(super) fn number_strings(
                     return Ok(((), IoBytes::default()));
                 }
                 let (threads, budget) = (context.threads, &context.budget);
-                let written = Names::build(&input, &folder, identity, threads, budget, &Watched(progress))?;
+                let files = Names::build(&input, &folder, identity, threads, budget, &Watched(progress))?;
+                let written = files.into_iter().map(|file| context.syncer.push(file).bytes).sum();
                 Ok(((), IoBytes { read: input.bytes(), written }))
             })
             .map_err(|e| limits::name_limit(&plan, e))?;

@@ -1,19 +1,30 @@
 //! The pass over the input that gathers the different strings.
+//!
+//! Each thread copies records of strings to a chunk for each part. A part collects full chunks until they have as many
+//! bytes as its different strings, and at least [`WAITING`]. Then a thread looks all of them up, so that the part is in
+//! the cache of its core for many strings at a time.
 
+use super::in_threads;
 use super::spill::Spill;
-use super::string_set::{HEAD, StringSet, put};
+use super::string_set::{Distinct, StringSet};
 use crate::error::{Error, Result};
-use crate::formats::names::LONGEST_NAME;
+use crate::formats::names::{LONGEST_NAME, copy_short};
 use crate::formats::{Edges, Input, NameBatch, Visitor, Watch};
-use crate::memory::{Budget, Reservation};
+use crate::memory::{Budget, Buffer, Reservation, prefetch};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Fewest and most parts.
 const PARTS: std::ops::RangeInclusive<u64> = 16..=4096;
-/// Bytes of a thread's buffer for each part.
-const BUFFER: u64 = 2048;
+/// Bytes of the input for each part, so that the different strings of most parts fit the second-level cache.
+const PART_BYTES: u64 = 1 << 20;
+/// Most bytes of a chunk.
+const CHUNK: u64 = 4096;
+/// Bytes of a cache line.
+const LINE: usize = 64;
+/// Fewest bytes of chunks that a part looks up at once, if there is memory.
+const WAITING: u64 = 32 << 10;
 /// Fewest bytes of memory of each thread.
 const LEAST: u64 = 256 << 10;
 
@@ -30,19 +41,20 @@ pub(super) struct Room {
 }
 
 /// A part of the strings: those with the same upper bits of their hashes.
+#[derive(Default)]
 pub(super) struct Part {
-    pub set: StringSet,
+    distinct: Distinct,
     /// Number of bytes that were spilled.
-    pub spilled: u64,
+    spilled: u64,
 }
 
 /// All strings of the input.
 pub(super) struct Parts {
-    pub parts: Vec<Mutex<Part>>,
-    pub spill: Spill,
+    parts: Vec<Mutex<Part>>,
+    spill: Spill,
     /// Number of the upper bits of a hash that are a part's number.
     bits: u32,
-    /// Bytes of all sets together, and the most that they may take.
+    /// Bytes of all parts together, and the most that they may take.
     used: AtomicU64,
     most: u64,
 }
@@ -58,43 +70,66 @@ pub(super) struct Gathered {
 pub(super) struct Gathering {
     parts: Parts,
     room: Room,
-    buffer: usize,
+    memory: Buffer<u8>,
+    chunk: usize,
     _reading: Reservation,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Gathering {
     pub fn new(input: &Input, path: &Path, threads: usize, budget: &Budget) -> Result<Gathering> {
         let reading = budget.reserve(input.scratch_bytes(threads), "reading the input")?;
-        // A string and its delimiter take an eighth of the bytes of the file that they take in a set, at least.
+        // A string and its delimiter take an eighth of the bytes of the file that they take here, at least.
         let strings = input.most_text_bytes().saturating_mul(8).max(1 << 20);
         let free = budget.free() / 4 * 3;
-        let bytes = free.min(strings + threads as u64 * *PARTS.end() * BUFFER).max(least_bytes(threads));
-        let reserved = budget.reserve(bytes, "numbering ids that are strings")?;
-        let room = Room { bytes, threads, _reserved: reserved };
-        // A thread takes a quarter of the memory at most for its buffers, and a part should fit an eighth of it.
+        let bytes = free.min(strings + threads as u64 * *PARTS.end() * CHUNK).max(least_bytes(threads));
+        let purpose = "numbering ids that are strings";
+        let room = Room { bytes, threads, _reserved: budget.reserve(bytes, purpose)? };
+        // Chunks take a quarter of the memory at most, and a part should fit an eighth of what is a thread's.
         let most = (bytes / 4 / threads as u64 / 512).next_power_of_two() / 2;
-        let parts = (16 * strings / bytes).max(512).next_power_of_two().min(most);
+        let parts = (16 * strings / bytes).max(strings / 8 / PART_BYTES).next_power_of_two().min(most);
         let parts = parts.clamp(*PARTS.start(), *PARTS.end());
-        let buffers = (bytes / 4).min(threads as u64 * parts * BUFFER);
-        let buffer = (buffers / parts / threads as u64) as usize;
-        let part = || Mutex::new(Part { set: StringSet::default(), spilled: 0 });
+        let chunk = (bytes / 4 / parts / threads as u64).min(CHUNK);
+        let memory = budget.addresses((bytes / 4 / chunk * chunk) as usize, purpose)?;
         let parts = Parts {
-            parts: (0..parts).map(|_| part()).collect(),
-            spill: Spill::create(path, parts as usize)?,
+            parts: (0..parts).map(|_| Mutex::default()).collect(),
+            spill: Spill::to_file(path, parts as usize)?,
             bits: parts.ilog2(),
             used: AtomicU64::new(0),
-            most: (bytes - buffers) / 4 * 3,
+            most: (bytes - bytes / 4) / 4 * 3,
         };
-        Ok(Gathering { parts, room, buffer, _reading: reading })
+        Ok(Gathering { parts, room, memory, chunk: chunk as usize, _reading: reading })
     }
 
     pub fn run(self, input: &Input, watch: &dyn Watch) -> Result<Gathered> {
-        let Gathering { parts, room, buffer, .. } = self;
-        let gatherer = |_| Gatherer { parts: &parts, buffers: vec![Vec::new(); parts.parts.len()], buffer };
-        let mut gatherers: Vec<Gatherer<'_>> = (0..room.threads).map(gatherer).collect();
+        let Gathering { parts, room, mut memory, chunk, .. } = self;
+        let queues = Queues {
+            free: Mutex::new(memory.chunks_exact_mut(chunk).rev().collect()),
+            waiting: parts.parts.iter().map(|_| Mutex::default()).collect(),
+            fewest: WAITING as usize / chunk,
+        };
+        let gatherer = |_| Gatherer {
+            parts: &parts,
+            queues: &queues,
+            chunks: parts.parts.iter().map(|_| Chunk::default()).collect(),
+            set: StringSet::default(),
+        };
+        let mut gatherers: Vec<Gatherer<'_, '_>> = (0..room.threads).map(gatherer).collect();
         let scan = input.scan(&mut gatherers, watch)?;
-        gatherers.iter_mut().try_for_each(Gatherer::flush)?;
-        drop(gatherers);
+        for gatherer in gatherers {
+            for (chunk, waiting) in gatherer.chunks.into_iter().zip(&queues.waiting) {
+                lock(waiting).chunks.push(chunk);
+            }
+        }
+        let add_rest = |set: &mut StringSet, number: usize| {
+            let chunks = std::mem::take(&mut lock(&queues.waiting[number]).chunks);
+            parts.add(number, set, chunks.iter().map(Chunk::records)).map(drop)
+        };
+        in_threads(room.threads, parts.parts.len(), StringSet::default, add_rest, |_| Ok(()))?;
+        drop(queues);
         parts.settle()?;
         Ok(Gathered { parts, checksum: scan.checksum, room })
     }
@@ -106,96 +141,164 @@ impl Parts {
         (hash >> (u64::BITS - self.bits)) as usize
     }
 
-    /// Adds records to a part, which is spilled if all parts together take too much memory.
-    fn add(&self, number: usize, records: &[u8]) -> Result<()> {
-        let mut part = self.parts[number].lock().unwrap_or_else(PoisonError::into_inner);
-        let before = part.set.bytes();
-        part.set.add_all(records);
-        let after = part.set.bytes();
-        let used = self.used.fetch_add(after - before, Relaxed) + after - before;
-        if used > self.most || part.set.is_full() {
+    /// Returns the number of parts.
+    pub fn count(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Adds records to a part, which is spilled if all parts together take too much memory. Returns the bytes of the
+    /// part.
+    fn add<'r>(&self, number: usize, set: &mut StringSet, batches: impl Iterator<Item = &'r [u8]>) -> Result<usize> {
+        let mut part = lock(&self.parts[number]);
+        let before = part.distinct.records.capacity() as u64;
+        set.add(&mut part.distinct, batches);
+        let more = part.distinct.records.capacity() as u64 - before;
+        let used = self.used.fetch_add(more, Relaxed) + more;
+        if used > self.most || part.distinct.is_full() {
             self.spill(number, &mut part)?;
         }
-        Ok(())
+        Ok(part.distinct.records.len())
     }
 
     fn spill(&self, number: usize, part: &mut Part) -> Result<()> {
-        let set = std::mem::take(&mut part.set);
-        self.used.fetch_sub(set.bytes(), Relaxed);
-        part.spilled += set.records.len() as u64;
-        self.spill.append(number, &set.records)
+        let mut records = std::mem::take(&mut part.distinct).records;
+        self.used.fetch_sub(records.capacity() as u64, Relaxed);
+        part.spilled += records.len() as u64;
+        self.spill.append(number, &mut records)
+    }
+
+    /// Returns true if some part was spilled.
+    pub fn is_spilled(&self) -> bool {
+        self.parts.iter().any(|part| lock(part).spilled > 0)
     }
 
     /// Spills what is left of all parts if some part was spilled, so that one part after the other has all memory.
     fn settle(&self) -> Result<()> {
-        let lock = |part: &'_ Mutex<Part>| part.lock().unwrap_or_else(PoisonError::into_inner).spilled > 0;
-        if !self.parts.iter().any(lock) {
+        if !self.is_spilled() {
             return Ok(());
         }
-        for (number, part) in self.parts.iter().enumerate() {
-            self.spill(number, &mut part.lock().unwrap_or_else(PoisonError::into_inner))?;
-        }
-        Ok(())
+        self.parts.iter().enumerate().try_for_each(|(number, part)| self.spill(number, &mut lock(part)))
     }
 
     /// Returns the number of bytes of the records of a part, at most.
     pub fn bytes(&self, number: usize) -> u64 {
-        let part = self.parts[number].lock().unwrap_or_else(PoisonError::into_inner);
-        part.spilled + part.set.records.len() as u64
+        let part = lock(&self.parts[number]);
+        part.spilled + part.distinct.records.len() as u64
     }
 
-    /// Returns the records of a part, without repeats, and leaves them in it.
-    pub fn peek(&self, number: usize, buffer: &mut Vec<u8>) -> Result<Vec<u8>> {
-        let part = self.parts[number].lock().unwrap_or_else(PoisonError::into_inner);
+    /// Calls `each` with the records of a part, without repeats, and leaves them in it.
+    pub fn peek(&self, number: usize, set: &mut StringSet, each: impl FnOnce(&[u8])) -> Result<()> {
+        let part = lock(&self.parts[number]);
         if part.spilled == 0 {
-            return Ok(part.set.records.clone());
+            each(&part.distinct.records);
+        } else {
+            each(&self.read(number, set)?);
         }
-        let mut set = StringSet::default();
-        self.spill.each_block(number, buffer, |records| set.add_all(records))?;
-        Ok(set.records)
+        Ok(())
     }
 
     /// Takes the records of a part, without repeats.
-    pub fn take(&self, number: usize, buffer: &mut Vec<u8>) -> Result<Vec<u8>> {
-        let mut part = self.parts[number].lock().unwrap_or_else(PoisonError::into_inner);
-        let mut set = std::mem::take(&mut part.set);
-        self.spill.each_block(number, buffer, |records| set.add_all(records))?;
-        Ok(set.records)
+    pub fn take(&self, number: usize, set: &mut StringSet) -> Result<Vec<u8>> {
+        let part = std::mem::take(&mut *lock(&self.parts[number]));
+        if part.spilled == 0 { Ok(part.distinct.records) } else { self.read(number, set) }
+    }
+
+    /// Reads a part that was spilled.
+    fn read(&self, number: usize, set: &mut StringSet) -> Result<Vec<u8>> {
+        let mut distinct = Distinct::default();
+        self.spill.each_block(number, |records| set.add(&mut distinct, std::iter::once(records)))?;
+        Ok(distinct.records)
     }
 }
 
-/// Visitor of one thread.
-struct Gatherer<'a> {
-    parts: &'a Parts,
-    /// Records that are not in the set of their part yet.
-    buffers: Vec<Vec<u8>>,
-    buffer: usize,
+/// Memory for records, filled from its start.
+#[derive(Default)]
+struct Chunk<'m> {
+    memory: &'m mut [u8],
+    filled: usize,
 }
 
-impl Gatherer<'_> {
-    fn flush(&mut self) -> Result<()> {
-        for (number, buffer) in self.buffers.iter_mut().enumerate().filter(|(_, buffer)| !buffer.is_empty()) {
-            self.parts.add(number, buffer)?;
-            buffer.clear();
+impl Chunk<'_> {
+    fn records(&self) -> &[u8] {
+        &self.memory[..self.filled]
+    }
+}
+
+/// The chunks of a part that were not looked up.
+#[derive(Default)]
+struct Waiting<'m> {
+    chunks: Vec<Chunk<'m>>,
+    /// Number of chunks that are looked up at once.
+    enough: usize,
+}
+
+/// Chunks that are free or wait.
+struct Queues<'m> {
+    free: Mutex<Vec<&'m mut [u8]>>,
+    waiting: Vec<Mutex<Waiting<'m>>>,
+    /// Fewest chunks that are looked up at once, if there are free ones.
+    fewest: usize,
+}
+
+/// Visitor of one thread.
+struct Gatherer<'p, 'm> {
+    parts: &'p Parts,
+    queues: &'p Queues<'m>,
+    /// The chunk of each part.
+    chunks: Vec<Chunk<'m>>,
+    set: StringSet,
+}
+
+impl Gatherer<'_, '_> {
+    /// Makes room for a record in the chunk of a part.
+    #[inline(never)]
+    fn renew(&mut self, number: usize) -> Result<()> {
+        let free = lock(&self.queues.free).pop();
+        let (has_free, fresh) = (free.is_some(), Chunk { memory: free.unwrap_or_default(), filled: 0 });
+        let full = std::mem::replace(&mut self.chunks[number], fresh);
+        let mut waiting = lock(&self.queues.waiting[number]);
+        if full.filled > 0 {
+            waiting.chunks.push(full);
         }
+        if has_free && waiting.chunks.len() < waiting.enough.max(self.queues.fewest) {
+            return Ok(());
+        }
+        let chunks = std::mem::take(&mut waiting.chunks);
+        drop(waiting);
+        let bytes = self.parts.add(number, &mut self.set, chunks.iter().map(Chunk::records))?;
+        let mut memories = chunks.into_iter().map(|chunk| chunk.memory);
+        if !has_free {
+            self.chunks[number].memory = memories.next().unwrap_or_default();
+        }
+        let chunk = self.chunks[number].memory.len().max(1);
+        lock(&self.queues.free).extend(memories);
+        lock(&self.queues.waiting[number]).enough = bytes / chunk;
         Ok(())
     }
 }
 
-impl Visitor for Gatherer<'_> {
+impl Visitor for Gatherer<'_, '_> {
     fn visit(&mut self, _: Edges<'_>, _: &[u32]) -> Result<()> {
         Err(Error::internal("number strings", "the ids are numbers"))
     }
 
     fn visit_names(&mut self, names: &NameBatch) -> Result<()> {
         for (at, &hash) in names.hashes().iter().enumerate() {
-            let (number, name) = (self.parts.of(hash), names.name(at));
-            let buffer = &mut self.buffers[number];
-            if buffer.len() + HEAD + name.len() > self.buffer && !buffer.is_empty() {
-                self.parts.add(number, buffer)?;
-                buffer.clear();
+            let (number, record) = (self.parts.of(hash), names.record(at));
+            let chunk = &self.chunks[number];
+            if chunk.filled + record.len() > chunk.memory.len() {
+                self.renew(number)?;
+                if record.len() > self.chunks[number].memory.len() {
+                    let record = std::iter::once(&names.bytes()[record]);
+                    self.parts.add(number, &mut self.set, record)?;
+                    continue;
+                }
             }
-            put(buffer, hash, name);
+            let chunk = &mut self.chunks[number];
+            copy_short(names.bytes(), record.clone(), chunk.memory, chunk.filled);
+            chunk.filled += record.len();
+            // One of the next records of this part begins a cache line that no cache has.
+            prefetch(chunk.memory, chunk.filled + LINE);
         }
         Ok(())
     }

@@ -1,4 +1,5 @@
-//! A temporary file in which many threads append blocks to many parts, and from which each part is read back.
+//! Blocks that many threads append to many parts, and from which each part is read back: in memory, or in a temporary
+//! file.
 
 use crate::error::{Error, Result};
 use crate::store::regular;
@@ -8,69 +9,124 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// The file. It is unlinked, so a killed job leaves nothing behind.
+/// Most bytes of a block that a [`SpillWriter`] gathers for memory, and for the file. Blocks in memory are small, because
+/// the last block of each part is not full.
+const IN_MEMORY: u64 = 16 << 10;
+const IN_FILE: u64 = 256 << 10;
+
+/// The blocks. The file is unlinked, so a killed job leaves nothing behind.
 pub(super) struct Spill {
-    file: File,
+    /// `None` if the blocks are in memory.
+    file: Option<File>,
     path: PathBuf,
     end: AtomicU64,
-    /// Place and length of each block of each part.
-    blocks: Vec<Mutex<Vec<(u64, u32)>>>,
+    parts: Vec<Mutex<Vec<Block>>>,
+}
+
+enum Block {
+    Memory(Vec<u8>),
+    /// Place and length in the file.
+    File(u64, u32),
 }
 
 impl Spill {
-    pub fn create(path: &Path, parts: usize) -> Result<Spill> {
-        let path = path.with_extension("spill");
-        let file = regular::create_unnamed(&path, "create the file of strings", "unlink the file of strings")?;
-        let blocks = (0..parts).map(|_| Mutex::default()).collect();
-        Ok(Spill { file, path, end: AtomicU64::new(0), blocks })
+    /// Makes a spill that has its blocks in memory.
+    pub fn in_memory(path: &Path, parts: usize) -> Spill {
+        let parts = (0..parts).map(|_| Mutex::default()).collect();
+        Spill { file: None, path: path.with_extension("spill"), end: AtomicU64::new(0), parts }
+    }
+
+    /// Makes a spill that has its blocks in a file next to `path`.
+    pub fn to_file(path: &Path, parts: usize) -> Result<Spill> {
+        let spill = Spill::in_memory(path, parts);
+        let file = regular::create_unnamed(&spill.path, "create the file of strings", "unlink the file of strings")?;
+        Ok(Spill { file: Some(file), ..spill })
+    }
+
+    /// Makes a spill for about `bytes` bytes, in memory if these are at most `memory`.
+    pub fn new(path: &Path, parts: usize, bytes: u64, memory: u64) -> Result<Spill> {
+        if bytes <= memory { Ok(Spill::in_memory(path, parts)) } else { Spill::to_file(path, parts) }
     }
 
     /// Returns the number of parts.
     pub fn parts(&self) -> usize {
-        self.blocks.len()
+        self.parts.len()
     }
 
-    /// Appends a block to a part.
-    pub fn append(&self, part: usize, bytes: &[u8]) -> Result<()> {
+    /// Appends the bytes of `buffer` to a part, and empties `buffer`.
+    pub fn append(&self, part: usize, buffer: &mut Vec<u8>) -> Result<()> {
+        let error = |e| Error::io("write strings", &self.path, e);
+        crate::failpoint::hit("names.write").map_err(error)?;
+        let Some(file) = &self.file else {
+            let fresh = Vec::with_capacity(buffer.capacity());
+            self.of(part).push(Block::Memory(std::mem::replace(buffer, fresh)));
+            return Ok(());
+        };
         // A block of more than 4 GiB is several.
-        for bytes in bytes.chunks(1 << 30) {
+        for bytes in buffer.chunks(1 << 30) {
             let at = self.end.fetch_add(bytes.len() as u64, Relaxed);
-            let written = crate::failpoint::hit("names.write").and_then(|()| self.file.write_all_at(bytes, at));
-            written.map_err(|e| Error::io("write strings", &self.path, e))?;
-            self.of(part).push((at, bytes.len() as u32));
+            file.write_all_at(bytes, at).map_err(error)?;
+            self.of(part).push(Block::File(at, bytes.len() as u32));
         }
+        buffer.clear();
         Ok(())
     }
 
-    fn of(&self, part: usize) -> std::sync::MutexGuard<'_, Vec<(u64, u32)>> {
-        self.blocks[part].lock().unwrap_or_else(PoisonError::into_inner)
+    fn of(&self, part: usize) -> std::sync::MutexGuard<'_, Vec<Block>> {
+        self.parts[part].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the number of bytes of a part.
     pub fn bytes(&self, part: usize) -> u64 {
-        self.of(part).iter().map(|&(_, length)| u64::from(length)).sum()
+        self.of(part).iter().map(Block::bytes).sum()
     }
 
-    /// Calls `each` with the blocks of a part, of which `buffer` holds one at a time.
-    pub fn each_block(&self, part: usize, buffer: &mut Vec<u8>, mut each: impl FnMut(&[u8])) -> Result<()> {
-        for (at, length) in self.of(part).clone() {
-            buffer.resize(length as usize, 0);
-            self.file.read_exact_at(buffer, at).map_err(|e| Error::io("read strings", &self.path, e))?;
-            each(buffer);
+    /// Calls `each` with the blocks of a part.
+    pub fn each_block(&self, part: usize, mut each: impl FnMut(&[u8])) -> Result<()> {
+        let mut buffer = Vec::new();
+        for block in self.of(part).iter() {
+            match block {
+                Block::Memory(bytes) => each(bytes),
+                Block::File(..) => {
+                    buffer.clear();
+                    self.copy(block, &mut buffer)?;
+                    each(&buffer);
+                }
+            }
         }
         Ok(())
     }
 
-    /// Reads a whole part.
-    pub fn read(&self, part: usize) -> Result<Vec<u8>> {
-        let mut all = Vec::with_capacity(self.bytes(part) as usize);
-        for (at, length) in self.of(part).clone() {
-            let start = all.len();
-            all.resize(start + length as usize, 0);
-            let read = self.file.read_exact_at(&mut all[start..], at);
-            read.map_err(|e| Error::io("read strings", &self.path, e))?;
+    /// Reads a whole part to `to`, and frees its memory.
+    pub fn take(&self, part: usize, to: &mut Vec<u8>) -> Result<()> {
+        to.clear();
+        let blocks = std::mem::take(&mut *self.of(part));
+        to.reserve(blocks.iter().map(Block::bytes).sum::<u64>() as usize);
+        blocks.into_iter().try_for_each(|block| self.copy(&block, to))
+    }
+
+    /// Appends a block to `to`.
+    fn copy(&self, block: &Block, to: &mut Vec<u8>) -> Result<()> {
+        match (block, &self.file) {
+            (Block::Memory(bytes), _) => to.extend_from_slice(bytes),
+            (&Block::File(at, length), Some(file)) => {
+                let start = to.len();
+                to.resize(start + length as usize, 0);
+                let read = file.read_exact_at(&mut to[start..], at);
+                read.map_err(|e| Error::io("read strings", &self.path, e))?;
+            }
+            (Block::File(..), None) => {}
         }
-        Ok(all)
+        Ok(())
+    }
+}
+
+impl Block {
+    fn bytes(&self) -> u64 {
+        match self {
+            Block::Memory(bytes) => bytes.len() as u64,
+            Block::File(_, length) => u64::from(*length),
+        }
     }
 }
 
@@ -84,24 +140,28 @@ pub(super) struct SpillWriter<'a> {
 impl<'a> SpillWriter<'a> {
     /// Makes a writer that takes about `room` bytes.
     pub fn new(spill: &'a Spill, room: u64) -> SpillWriter<'a> {
-        let block = (room / spill.parts().max(1) as u64).clamp(512, 256 << 10) as usize;
+        let most = if spill.file.is_some() { IN_FILE } else { IN_MEMORY };
+        let block = (room / spill.parts().max(1) as u64).clamp(512, most) as usize;
         SpillWriter { spill, buffers: vec![Vec::new(); spill.parts()], block }
     }
 
-    /// Returns the buffer of a part, to which the caller appends a record of up to `bytes` bytes.
+    /// Appends a record to a part.
     #[inline]
-    pub fn buffer(&mut self, part: usize, bytes: usize) -> Result<&mut Vec<u8>> {
+    pub fn put(&mut self, part: usize, record: &[u8]) -> Result<()> {
         let buffer = &mut self.buffers[part];
-        if buffer.len() + bytes > self.block && !buffer.is_empty() {
+        if buffer.len() + record.len() > self.block && !buffer.is_empty() {
             self.spill.append(part, buffer)?;
-            buffer.clear();
         }
-        Ok(buffer)
+        buffer.extend_from_slice(record);
+        Ok(())
     }
 
     /// Appends what is left.
     pub fn finish(self) -> Result<()> {
         let left = self.buffers.into_iter().enumerate().filter(|(_, buffer)| !buffer.is_empty());
-        left.into_iter().try_for_each(|(part, buffer)| self.spill.append(part, &buffer))
+        left.into_iter().try_for_each(|(part, mut buffer)| {
+            buffer.shrink_to_fit();
+            self.spill.append(part, &mut buffer)
+        })
     }
 }

@@ -1,17 +1,7 @@
-//! A set of strings that lie one after the other in memory, each with its hash.
+//! Strings without repeats, and the hash table that finds repeats.
 
+use crate::formats::names::HEAD;
 use crate::memory::prefetch;
-
-/// Bytes of a record before the string: its hash and its length.
-pub(super) const HEAD: usize = 10;
-
-/// Appends the record of a string to `to`.
-#[inline]
-pub(super) fn put(to: &mut Vec<u8>, hash: u64, name: &[u8]) {
-    to.extend_from_slice(&hash.to_le_bytes());
-    to.extend_from_slice(&(name.len() as u16).to_le_bytes());
-    to.extend_from_slice(name);
-}
 
 /// Returns hash and string of the record at `at`, and the start of the next record; `None` behind the last record.
 #[inline]
@@ -22,24 +12,35 @@ pub(super) fn record(records: &[u8], at: usize) -> Option<(u64, &[u8], usize)> {
     Some((u64::from_le_bytes(*hash), rest.get(..length)?, at + HEAD + length))
 }
 
-/// Calls `each` with hash and string of every record.
-pub(super) fn each<E>(records: &[u8], mut each: impl FnMut(u64, &[u8]) -> Result<(), E>) -> Result<(), E> {
+/// Returns hash and string of every record, and the place of the record.
+pub(super) fn each(records: &[u8]) -> impl Iterator<Item = (u64, &[u8], std::ops::Range<usize>)> {
     let mut at = 0;
-    while let Some((hash, name, next)) = record(records, at) {
-        each(hash, name)?;
-        at = next;
-    }
-    Ok(())
+    std::iter::from_fn(move || {
+        let (hash, name, next) = record(records, at)?;
+        Some((hash, name, std::mem::replace(&mut at, next)..next))
+    })
 }
 
-/// The set. Strings are found by the lower bits of their hashes, because all strings of a part share the upper bits.
+/// Records of different strings, one after the other.
+#[derive(Default)]
+pub(super) struct Distinct {
+    pub records: Vec<u8>,
+    pub count: usize,
+}
+
+impl Distinct {
+    /// Returns true if no more strings may be added, because places have 32 bits.
+    pub fn is_full(&self) -> bool {
+        self.records.len() > 1 << 31
+    }
+}
+
+/// A hash table of the places of records. A thread uses it for one part after the other, so that it stays in the cache.
+/// Strings are found by the lower bits of their hashes, because all strings of a part share the upper bits.
 #[derive(Default)]
 pub(super) struct StringSet {
     /// 0 if free, else 32 bits of the hash above the place of the record plus 1.
     slots: Vec<u64>,
-    count: usize,
-    /// The records, without repeats.
-    pub records: Vec<u8>,
 }
 
 /// Bytes from the start of a record to the end of a short string.
@@ -61,42 +62,59 @@ fn tag(hash: u64) -> u64 {
 const TOGETHER: usize = 64;
 
 impl StringSet {
-    /// Returns the bytes of memory that the set takes.
-    pub fn bytes(&self) -> u64 {
-        (8 * self.slots.capacity() + self.records.capacity()) as u64
+    /// Adds the strings of all `batches` of records that `distinct` does not have.
+    pub fn add<'r>(&mut self, distinct: &mut Distinct, batches: impl Iterator<Item = &'r [u8]>) {
+        // A batch has about as many strings as are there.
+        self.fill(distinct, 2 * distinct.count);
+        for batch in batches {
+            self.add_batch(distinct, batch);
+        }
     }
 
-    /// Adds all strings of `records`.
-    pub fn add_all(&mut self, records: &[u8]) {
-        let mut at = 0;
-        while at < records.len() {
-            self.reserve(TOGETHER);
-            let (mut found, mut next) = ([(0, 0); TOGETHER], at);
+    /// Makes the table anew, with room for `strings` strings and [`TOGETHER`] more.
+    fn fill(&mut self, distinct: &Distinct, strings: usize) {
+        let slots = ((strings + TOGETHER) * 4).div_ceil(3).next_power_of_two();
+        self.slots.clear();
+        // Memory for a larger part is not kept for a smaller one.
+        self.slots.shrink_to(slots);
+        self.slots.resize(slots, 0);
+        for (hash, _, place) in each(&distinct.records) {
+            let mut at = self.slot(hash);
+            while self.slots[at] != 0 {
+                at = (at + 1) & (slots - 1);
+            }
+            self.slots[at] = tag(hash) | (place.start as u64 + 1);
+        }
+    }
+
+    fn add_batch(&mut self, distinct: &mut Distinct, records: &[u8]) {
+        let (mut next, mut found) = (0, [(0, 0, 0); TOGETHER]);
+        loop {
+            if (distinct.count + TOGETHER) * 4 > self.slots.len() * 3 {
+                self.fill(distinct, 2 * distinct.count);
+            }
             let mut together = 0;
             while together < TOGETHER
                 && let Some((hash, _, behind)) = record(records, next)
             {
                 prefetch(&self.slots, self.slot(hash));
-                found[together] = (hash, next);
+                found[together] = (hash, next, behind);
                 (together, next) = (together + 1, behind);
             }
             if together == 0 {
                 return;
             }
-            for &(hash, _) in &found[..together] {
+            for &(hash, ..) in &found[..together] {
                 let slot = self.slots[self.slot(hash)];
                 // A record begins in one cache line and often ends in the next.
-                if slot as u32 != 0 && is_of(slot, hash) {
-                    prefetch(&self.records, slot as u32 as usize - 1);
-                    prefetch(&self.records, slot as u32 as usize + SHORT);
+                if slot != 0 && is_of(slot, hash) {
+                    prefetch(&distinct.records, slot as u32 as usize - 1);
+                    prefetch(&distinct.records, slot as u32 as usize + SHORT);
                 }
             }
-            for &(hash, at) in &found[..together] {
-                if let Some((_, name, _)) = record(records, at) {
-                    self.add(hash, name);
-                }
+            for &(hash, at, behind) in &found[..together] {
+                self.add_one(distinct, hash, &records[at..behind]);
             }
-            at = next;
         }
     }
 
@@ -105,47 +123,23 @@ impl StringSet {
         hash as usize & (self.slots.len() - 1)
     }
 
-    fn add(&mut self, hash: u64, name: &[u8]) {
+    #[inline]
+    fn add_one(&mut self, distinct: &mut Distinct, hash: u64, record: &[u8]) {
         let mut at = self.slot(hash);
         loop {
             let slot = self.slots[at];
-            let place = slot as u32;
-            if place == 0 {
+            if slot == 0 {
                 break;
             }
-            if is_of(slot, hash) && record(&self.records, place as usize - 1).is_some_and(|(_, there, _)| there == name)
-            {
+            // A record has the length of its string, so no string is taken for another that it begins with.
+            let place = slot as u32 as usize - 1;
+            if is_of(slot, hash) && distinct.records[place..].starts_with(record) {
                 return;
             }
             at = (at + 1) & (self.slots.len() - 1);
         }
-        self.slots[at] = tag(hash) | (self.records.len() as u64 + 1);
-        self.count += 1;
-        put(&mut self.records, hash, name);
-    }
-
-    /// Makes room for `more` strings.
-    fn reserve(&mut self, more: usize) {
-        if (self.count + more) * 4 <= self.slots.len() * 3 {
-            return;
-        }
-        let slots = ((self.count + more) * 2).next_power_of_two();
-        self.slots.clear();
-        self.slots.shrink_to_fit();
-        self.slots.resize(slots, 0);
-        let mut place = 0;
-        while let Some((hash, _, next)) = record(&self.records, place) {
-            let mut at = self.slot(hash);
-            while self.slots[at] as u32 != 0 {
-                at = (at + 1) & (slots - 1);
-            }
-            self.slots[at] = tag(hash) | (place as u64 + 1);
-            place = next;
-        }
-    }
-
-    /// Returns true if no more strings may be added before the set is emptied, because places have 32 bits.
-    pub fn is_full(&self) -> bool {
-        self.records.len() > 1 << 31
+        self.slots[at] = tag(hash) | (distinct.records.len() as u64 + 1);
+        distinct.count += 1;
+        distinct.records.extend_from_slice(record);
     }
 }

@@ -9,7 +9,7 @@ use super::spill::{Spill, SpillWriter};
 use super::{TABLE, in_threads};
 use crate::error::{At, Error, Result};
 use crate::formats::Watch;
-use crate::store::file::{NewFile, Seal};
+use crate::store::file::{NewFile, Pending};
 use crate::store::map::{Mapped, as_u64};
 use std::path::Path;
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -22,6 +22,10 @@ const TAG: u64 = (1 << 31) - 1;
 const SHARED: u64 = 1 << 31;
 /// Bytes of a pair of hash and number in the temporary file.
 const PAIR: usize = 12;
+/// Bytes of the pairs that are sorted at once, so that they stay in the second-level cache.
+const PART_BYTES: u64 = 128 << 10;
+/// Binary logarithm of the number of bits that tell the entries of a cluster apart.
+const SEEN: u32 = 16;
 
 /// The table, as a mapped file.
 #[derive(Debug)]
@@ -99,10 +103,12 @@ pub(super) struct Pairs {
 
 impl Pairs {
     pub fn new(path: &Path, count: u64, room: Room) -> Result<Pairs> {
-        let bytes = count.saturating_mul(PAIR as u64 + 16);
-        let parts = (4 * bytes * room.threads as u64 / room.bytes).max((bytes >> 20).min(4 * room.threads as u64));
+        let bytes = count.saturating_mul(PAIR as u64);
+        // A thread has the bytes of a part, and two times 16 bytes for each pair.
+        let parts = (16 * bytes * room.threads as u64 / room.bytes).max(bytes / PART_BYTES);
         let parts = parts.clamp(2, 4096).next_power_of_two();
-        Ok(Pairs { spill: Spill::create(path, parts as usize)?, bits: parts.ilog2(), count, room })
+        let spill = Spill::new(path, parts as usize, bytes, room.bytes / 8)?;
+        Ok(Pairs { spill, bits: parts.ilog2(), count, room })
     }
 
     pub fn room(&self) -> &Room {
@@ -110,63 +116,99 @@ impl Pairs {
     }
 
     pub fn writer(&self) -> SpillWriter<'_> {
-        SpillWriter::new(&self.spill, self.room.bytes / self.room.threads as u64 / 4)
+        SpillWriter::new(&self.spill, self.room.bytes / self.room.threads as u64 / 8)
     }
 
     #[inline]
     pub fn put(&self, writer: &mut SpillWriter<'_>, hash: u64, number: u32) -> Result<()> {
-        let buffer = writer.buffer((hash >> (u64::BITS - self.bits)) as usize, PAIR)?;
-        buffer.extend_from_slice(&hash.to_le_bytes());
-        buffer.extend_from_slice(&number.to_le_bytes());
-        Ok(())
+        let mut pair = [0; PAIR];
+        pair[..8].copy_from_slice(&hash.to_le_bytes());
+        pair[8..].copy_from_slice(&number.to_le_bytes());
+        writer.put((hash >> (u64::BITS - self.bits)) as usize, &pair)
     }
 
     /// Writes the table.
-    pub fn write(self, path: &Path, key: u64, watch: &dyn Watch) -> Result<Seal> {
-        let Pairs { spill, count, room, .. } = self;
+    pub fn write(self, path: &Path, key: u64, watch: &dyn Watch) -> Result<Pending> {
+        let Pairs { spill, bits, count, room, .. } = self;
         let placing = Placing {
             file: NewFile::create(path, TABLE, key)?,
             homes: homes(count),
             next: 0,
             cluster: Vec::new(),
-            sorted: Vec::new(),
+            seen: vec![0; 1 << (SEEN - 6)].into(),
+            ready: Vec::new(),
             turn: 0,
             failed: false,
         };
         let (placing, changed) = (Mutex::new(placing), Condvar::new());
-        let work = |_: &mut (), part: usize| {
-            let pairs = watch.advance(0).and_then(|()| sorted_pairs(&spill, part));
+        let work = |sorter: &mut Sorter, part: usize| {
+            let read = watch.advance(0).and_then(|()| spill.take(part, &mut sorter.bytes));
+            sorter.sort(bits);
             let mut placing = placing.lock().unwrap_or_else(PoisonError::into_inner);
             while placing.turn < part && !placing.failed {
                 placing = changed.wait(placing).unwrap_or_else(PoisonError::into_inner);
             }
-            let placed = match &pairs {
-                Ok(_) if placing.failed => Err(Error::Stopped("another thread failed")),
-                Ok(pairs) => pairs.iter().try_for_each(|&(hash, number)| placing.place(hash, number)),
+            let placed = match &read {
+                Ok(()) if placing.failed => Err(Error::Stopped("another thread failed")),
+                Ok(()) => placing.place_all(&sorter.sorted),
                 Err(_) => Ok(()),
             };
-            placing.failed |= pairs.is_err() || placed.is_err();
+            placing.failed |= read.is_err() || placed.is_err();
             placing.turn = part + 1;
             drop(placing);
             changed.notify_all();
-            pairs?;
-            placed
+            read.and(placed)
         };
-        in_threads(room.threads, spill.parts(), || (), work, |()| Ok(()))?;
+        in_threads(room.threads, spill.parts(), Sorter::default, work, |_| Ok(()))?;
         placing.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
     }
 }
 
-/// Reads the pairs of a part, sorted by hash, and pairs of one hash by number.
-fn sorted_pairs(spill: &Spill, part: usize) -> Result<Vec<(u64, u32)>> {
-    let bytes = spill.read(part)?;
-    let pair = |pair: &[u8; PAIR]| {
-        let (hash, number) = pair.split_first_chunk::<8>()?;
-        Some((u64::from_le_bytes(*hash), u32::from_le_bytes(number.try_into().ok()?)))
-    };
-    let mut pairs: Vec<(u64, u32)> = bytes.as_chunks::<PAIR>().0.iter().filter_map(pair).collect();
-    pairs.sort_unstable();
-    Ok(pairs)
+/// Sorts the pairs of a part. A thread uses it for one part after the other.
+#[derive(Default)]
+struct Sorter {
+    bytes: Vec<u8>,
+    /// Where the pairs of each bucket go.
+    places: Vec<u32>,
+    sorted: Vec<(u64, u32)>,
+}
+
+impl Sorter {
+    /// Sorts `bytes` to `sorted`: by hash, and pairs of one hash by number. The hashes share their upper `bits` bits.
+    fn sort(&mut self, bits: u32) {
+        let Sorter { bytes, places, sorted } = self;
+        let pairs = bytes.as_chunks::<PAIR>().0;
+        let pair = |pair: &[u8; PAIR]| {
+            let (mut hash, mut number) = ([0; 8], [0; 4]);
+            hash.copy_from_slice(&pair[..8]);
+            number.copy_from_slice(&pair[8..]);
+            (u64::from_le_bytes(hash), u32::from_le_bytes(number))
+        };
+        // Hashes are uniform, so there is about one pair in a bucket.
+        let more = (pairs.len().max(1).ilog2() + 1).min(u64::BITS - bits);
+        let bucket = |hash: u64| (hash << bits >> (u64::BITS - more)) as usize;
+        places.clear();
+        places.resize((1 << more) + 1, 0);
+        pairs.iter().for_each(|bytes| places[bucket(pair(bytes).0) + 1] += 1);
+        (1..places.len()).for_each(|at| places[at] += places[at - 1]);
+        sorted.clear();
+        sorted.resize(pairs.len(), (0, 0));
+        for bytes in pairs {
+            let pair = pair(bytes);
+            let place = &mut places[bucket(pair.0)];
+            sorted[*place as usize] = pair;
+            *place += 1;
+        }
+        // Now each place is the end of its bucket.
+        let mut start = 0;
+        for &end in &*places {
+            let bucket = &mut sorted[start..end as usize];
+            if bucket.len() > 1 {
+                bucket.sort_unstable();
+            }
+            start = end as usize;
+        }
+    }
 }
 
 /// The table that is being written.
@@ -177,48 +219,65 @@ struct Placing {
     next: u64,
     /// The entries since the last free place.
     cluster: Vec<u64>,
-    /// The bits of their hashes, sorted.
-    sorted: Vec<u64>,
+    /// Bits of the entries of a cluster: the lower bits of each hash say which.
+    seen: Box<[u64]>,
+    /// Bytes to write.
+    ready: Vec<u8>,
     turn: usize,
     failed: bool,
 }
 
 impl Placing {
-    fn place(&mut self, hash: u64, number: u32) -> Result<()> {
-        let home = home(self.homes, hash);
-        if self.next < home {
-            self.free(home)?;
-        }
-        self.cluster.push(u64::from(number) << 32 | hash & TAG);
-        self.next += 1;
-        Ok(())
-    }
-
-    /// Writes the entries since the last free place, and leaves the places before `until` free.
-    fn free(&mut self, until: u64) -> Result<()> {
-        self.sorted.clear();
-        self.sorted.extend(self.cluster.iter().map(|entry| entry & TAG));
-        self.sorted.sort_unstable();
-        let is_unique = self.sorted.is_sorted_by(|a, b| a < b);
-        for &entry in &self.cluster {
-            let tag = entry & TAG;
-            let is_shared = !is_unique && {
-                let first = self.sorted.partition_point(|other| *other < tag);
-                self.sorted.get(first + 1) == Some(&tag)
-            };
-            self.file.write(&(if is_shared { entry | SHARED } else { entry }).to_le_bytes())?;
-        }
-        self.cluster.clear();
-        while self.next < until {
-            self.file.write(&FREE.to_le_bytes())?;
+    fn place_all(&mut self, pairs: &[(u64, u32)]) -> Result<()> {
+        for &(hash, number) in pairs {
+            let home = home(self.homes, hash);
+            if self.next < home {
+                self.free(home);
+            }
+            self.cluster.push(u64::from(number) << 32 | hash & TAG);
             self.next += 1;
         }
+        self.file.write(&self.ready)?;
+        self.ready.clear();
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Seal> {
+    /// Appends the entries since the last free place, and leaves the places before `until` free.
+    fn free(&mut self, until: u64) {
+        let words = self.seen.len();
+        let place = |entry: u64| ((entry & TAG) as usize >> 6 & (words - 1), entry & 63);
+        let mut is_unique = true;
+        for &entry in &self.cluster {
+            let (word, bit) = place(entry);
+            is_unique &= self.seen[word] >> bit & 1 == 0;
+            self.seen[word] |= 1 << bit;
+        }
+        self.cluster.iter().for_each(|&entry| self.seen[place(entry).0] = 0);
+        if !is_unique {
+            mark_shared(&mut self.cluster);
+        }
+        self.cluster.drain(..).for_each(|entry| self.ready.extend_from_slice(&entry.to_le_bytes()));
+        (self.next..until).for_each(|_| self.ready.extend_from_slice(&FREE.to_le_bytes()));
+        self.next = self.next.max(until);
+    }
+
+    fn finish(mut self) -> Result<Pending> {
         let until = self.homes.max(self.next) + 1;
-        self.free(until)?;
-        self.file.finish()
+        self.free(until);
+        self.file.write(&self.ready)?;
+        self.file.finish_deferred()
+    }
+}
+
+/// Sets [`SHARED`] in the entries of a cluster that have the same bits of their hashes as another.
+fn mark_shared(cluster: &mut [u64]) {
+    let mut tags: Vec<u64> = cluster.iter().map(|entry| entry & TAG).collect();
+    tags.sort_unstable();
+    for entry in cluster {
+        let tag = *entry & TAG;
+        let first = tags.partition_point(|&other| other < tag);
+        if tags.get(first + 1) == Some(&tag) {
+            *entry |= SHARED;
+        }
     }
 }

@@ -90,7 +90,7 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
 /// The device on which trees are joined.
 enum Engine<'a> {
     Cpu,
-    Gpu(GpuForest<'a>),
+    Gpu(Box<GpuForest<'a>>),
 }
 
 impl<'a> Engine<'a> {
@@ -101,7 +101,7 @@ impl<'a> Engine<'a> {
         let blocks = blocks_of(run.comm, done..store.len() as u64);
         let gpu = |lease| GpuForest::new(store, &blocks, (forest, is_new), lease);
         Ok(match run.devices.choose(store.is_local(), gpu, || Ok(()))? {
-            ChosenDevice::Gpu(gpu) => Engine::Gpu(gpu),
+            ChosenDevice::Gpu(gpu) => Engine::Gpu(Box::new(gpu)),
             ChosenDevice::Cpu(()) | ChosenDevice::Nothing => Engine::Cpu,
         })
     }

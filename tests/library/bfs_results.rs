@@ -262,6 +262,7 @@ impl Case {
             edges: entries,
             blocks: layout.blocks() as u64,
             degrees: false,
+            in_memory: false,
             summary: DegreeSummary::default(),
         };
         let order = Relabelled { map, runs, whole: true };
@@ -284,8 +285,14 @@ impl Case {
         // Room for columns of this many sources at a time.
         let room = 16 * self.info.ids + 8 * self.info.connected * (how.batch + 1);
         let budget = Budget::new(limit_leaving(reading + room, how.threads), how.threads).expect("a budget");
-        let stored =
-            StoreInfo { edges: 0, blocks: 0, degrees: false, summary: DegreeSummary::default(), weights: None };
+        let stored = StoreInfo {
+            edges: 0,
+            blocks: 0,
+            degrees: false,
+            in_memory: false,
+            summary: DegreeSummary::default(),
+            weights: None,
+        };
         let options = options(told, true);
         let results = Results {
             names: None,
@@ -531,7 +538,14 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
     let case = Case::new(&EDGES, Direction::Undirected, false, 12);
     let right = [case.told(0, &case.search(0))];
     let budget = Budget::new(1 << 30, 1).expect("a budget");
-    let stored = StoreInfo { edges: 0, blocks: 0, degrees: false, summary: DegreeSummary::default(), weights: None };
+    let stored = StoreInfo {
+        edges: 0,
+        blocks: 0,
+        degrees: false,
+        in_memory: false,
+        summary: DegreeSummary::default(),
+        weights: None,
+    };
     for (write, why) in [(false, "write = false"), (true, "it is gone")] {
         let (workdir, outputs) = (case.folder.path(), BTreeMap::new());
         let edges = Err("it is gone".to_owned());

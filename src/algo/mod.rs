@@ -14,6 +14,7 @@
 //! | `sources`, `weights` | keys that several tables have |
 //! | `bits`, `row_parts`, `edges` | code that several algorithms share: sets of vertices, passes over rows and over the
 //! edges of an input |
+//! | `round` | how ranks agree after a round to continue, to save or to stop |
 //! | `team` | threads that work together, a barrier, and short rounds by one thread |
 //! | `energy` | energy of a trial |
 
@@ -31,6 +32,7 @@ pub mod listrank;
 #[cfg(test)]
 mod model_tests;
 pub mod pagerank;
+pub mod round;
 mod row_parts;
 pub mod run;
 pub mod searches;

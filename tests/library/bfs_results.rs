@@ -29,6 +29,12 @@ use gpugraph::internals::prepare::relabel::{ISOLATED, Relabelled};
 use gpugraph::internals::results::Output;
 use proptest::prelude::*;
 
+/// A graph of which nothing is known but its input.
+fn nothing_stored() -> StoreInfo {
+    let summary = DegreeSummary::default();
+    StoreInfo { edges: 0, blocks: 0, degrees: false, in_memory: false, summary, weights: None }
+}
+
 struct Nobody;
 
 impl Visitor for Nobody {
@@ -285,14 +291,7 @@ impl Case {
         // Room for columns of this many sources at a time.
         let room = 16 * self.info.ids + 8 * self.info.connected * (how.batch + 1);
         let budget = Budget::new(limit_leaving(reading + room, how.threads), how.threads).expect("a budget");
-        let stored = StoreInfo {
-            edges: 0,
-            blocks: 0,
-            degrees: false,
-            in_memory: false,
-            summary: DegreeSummary::default(),
-            weights: None,
-        };
+        let stored = nothing_stored();
         let options = options(told, true);
         let results = Results {
             names: None,
@@ -538,14 +537,7 @@ fn without_columns_or_edges_the_figures_are_checked_alone() {
     let case = Case::new(&EDGES, Direction::Undirected, false, 12);
     let right = [case.told(0, &case.search(0))];
     let budget = Budget::new(1 << 30, 1).expect("a budget");
-    let stored = StoreInfo {
-        edges: 0,
-        blocks: 0,
-        degrees: false,
-        in_memory: false,
-        summary: DegreeSummary::default(),
-        weights: None,
-    };
+    let stored = nothing_stored();
     for (write, why) in [(false, "write = false"), (true, "it is gone")] {
         let (workdir, outputs) = (case.folder.path(), BTreeMap::new());
         let edges = Err("it is gone".to_owned());

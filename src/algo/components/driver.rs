@@ -3,6 +3,7 @@
 use super::forest::Forest;
 use super::gpu::GpuForest;
 use super::output::ComponentsOutput;
+use crate::algo::round::{self, RoundEnd};
 use crate::algo::team::{Parts, team};
 use crate::algo::{ChosenDevice, Run, Trial};
 use crate::comm::{Comm, on_leader};
@@ -44,16 +45,10 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
     while done < total {
         let end = total.min(at_once.saturating_mul(comm.ranks() as u64).saturating_add(done));
         // Blocks that a stop cuts short are joined once more by the next run.
-        let is_whole = match engine.join(graph, &forest, &blocks_of(comm, done..end), run.threads) {
-            Err(Error::Stopped(_)) => false,
-            joined => joined.map(|()| true)?,
-        };
+        let is_whole = round::is_whole(engine.join(graph, &forest, &blocks_of(comm, done..end), run.threads))?;
         joined = started.elapsed().as_secs_f64();
         failpoint::hit("components.unit").map_err(|e| Error::io("join a block", run.units.folder, e))?;
-        let wants = [!is_whole, signals::stop_requested().is_some(), comm.is_leader() && checkpoint.is_due()];
-        let mut wants = wants.map(u64::from);
-        comm.all_max(&mut wants);
-        let [is_cut, stops, is_due] = wants.map(|wanted| wanted > 0);
+        let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
         if !is_cut {
             run.progress.advance(end - done);
             done = end;
@@ -67,9 +62,7 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
             checkpoint.save(done, total, &[bytes_of(&[seconds.to_bits()]), bytes_of(forest.parents())])?;
         }
         if stops {
-            // The first rank that returns ends the job on all, so it waits for the rank that saves.
-            comm.barrier();
-            return Err(Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank")));
+            return Err(round::stopped(comm));
         }
     }
     let (output, seconds) = on_leader(comm, || {

@@ -6,6 +6,7 @@ use super::output::{LARGEST, LargestRanks, PagerankOutput, RankCounts};
 use super::pull::PullRows;
 use super::state::{OutDegrees, State};
 use super::teleport::Teleport;
+use crate::algo::round::{self, RoundEnd};
 use crate::algo::{ChosenDevice, Run, Trial};
 use crate::comm::{Comm, on_leader};
 use crate::error::{Error, Result};
@@ -15,7 +16,6 @@ use crate::memory::bytes_of;
 use crate::prepare::input_ids::IdList;
 use crate::prepare::order;
 use crate::prepare::prepared::Graph;
-use crate::process::signals;
 use crate::store::checkpoint::{Checkpoint, Saved};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
@@ -60,15 +60,9 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
     let seconds = || before + started.elapsed().as_secs_f64();
     while info.rows() > 0 && !options.ends(done, change) {
         // An iteration that a stop cuts short is computed once more by the next run.
-        let is_whole = match engine.pull(&mut state, run.threads) {
-            Err(Error::Stopped(_)) => false,
-            pulled => pulled.map(|()| true)?,
-        };
+        let is_whole = round::is_whole(engine.pull(&mut state, run.threads))?;
         failpoint::hit("pagerank.unit").map_err(|e| Error::io("sum contributions", run.units.folder, e))?;
-        let wants = [!is_whole, signals::stop_requested().is_some(), comm.is_leader() && checkpoint.is_due()];
-        let mut wants = wants.map(u64::from);
-        comm.all_max(&mut wants);
-        let [is_cut, stops, is_due] = wants.map(|wanted| wanted > 0);
+        let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
         if !is_cut {
             change = engine.update(&mut state, &teleport, options.damping, run)?;
             done += 1;
@@ -81,9 +75,7 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
             }
         }
         if stops {
-            // The first rank that returns ends the job on all, so it waits for the rank that saves.
-            comm.barrier();
-            return Err(Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank")));
+            return Err(round::stopped(comm));
         }
     }
     // The changes may become small earlier than at worst.

@@ -5,6 +5,7 @@
 //! sums (nanoseconds, and triangles and probes in two halves each), the numbers of the units, and the counters.
 
 use crate::algo::Run;
+use crate::algo::round::{self, RoundEnd};
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::driver::counter;
 use crate::algo::triangle::output::{Clustering, coefficient};
@@ -104,21 +105,14 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
     // With several ranks, counters and units agree only at a barrier of all ranks where no unit is half counted.
     let mut at_barrier = |RankBarrier { is_last, is_whole }| -> Result<()> {
         let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
-        let (due, stops) = (book.checkpoint.is_due(), signals::stop_requested().is_some());
-        let mut wanted = [u64::from(comm.is_leader() && due), u64::from(stops)];
-        comm.all_max(&mut wanted);
-        if is_last || wanted != [0, 0] {
+        let RoundEnd { stops, is_due, .. } = RoundEnd::agree(comm, true, &book.checkpoint);
+        if is_last || stops || is_due {
             gather(comm, &counts);
         }
-        if comm.is_leader() && wanted != [0, 0] && is_whole {
+        if comm.is_leader() && (stops || is_due) && is_whole {
             book.save(&counts)?;
         }
-        if wanted[1] == 0 {
-            return Ok(());
-        }
-        // A rank that stops ends the job for all ranks, so it waits for the rank that saves.
-        comm.barrier();
-        Err(Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank")))
+        if stops { Err(round::stopped(comm)) } else { Ok(()) }
     };
     let between: BetweenGroups<'_> = if alone { None } else { Some(&mut at_barrier) };
     WorkQueue { comm, graph: &graph.block_store, done: &done }.count(counter.as_deref_mut(), keep, between)?;

@@ -1,0 +1,46 @@
+//! The end of a round of work by all ranks, after which they continue, save a checkpoint or stop together.
+
+use crate::comm::Comm;
+use crate::error::{Error, Result};
+use crate::process::signals;
+use crate::store::checkpoint::Checkpoint;
+
+/// What all ranks do after a round.
+#[derive(Debug, Clone, Copy)]
+pub struct RoundEnd {
+    /// Whether a stop cut the round short on some rank, so that it does not count.
+    pub is_cut: bool,
+    /// Whether some rank was asked to stop.
+    pub stops: bool,
+    /// Whether the checkpoint of rank 0 is due.
+    pub is_due: bool,
+}
+
+impl RoundEnd {
+    /// Agrees on what to do after a round, which is whole on this rank or was cut short. Collective.
+    pub fn agree(comm: &Comm, is_whole: bool, checkpoint: &Checkpoint) -> RoundEnd {
+        let wants = [!is_whole, signals::stop_requested().is_some(), comm.is_leader() && checkpoint.is_due()];
+        let mut wants = wants.map(u64::from);
+        comm.all_max(&mut wants);
+        let [is_cut, stops, is_due] = wants.map(|wanted| wanted > 0);
+        RoundEnd { is_cut, stops, is_due }
+    }
+}
+
+/// Returns whether the work of a round is whole. A stop cuts it short.
+///
+/// # Errors
+/// The error of the work, unless it is a stop.
+pub fn is_whole(work: Result<()>) -> Result<bool> {
+    match work {
+        Err(Error::Stopped(_)) => Ok(false),
+        work => work.map(|()| true),
+    }
+}
+
+/// Returns the error that ends a trial after a stop, once rank 0 has saved. Collective.
+pub fn stopped(comm: &Comm) -> Error {
+    // The first rank that returns ends the job on all, so it waits for the rank that saves.
+    comm.barrier();
+    Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank"))
+}

@@ -229,7 +229,7 @@ fn qsub_is_tried_again_while_there_is_time() {
     stopped(&pbs);
     pbs.runs("idle", "trap 'sleep 4; exit 75' TERM; sleep 60 & wait");
     let variables_at_term = "CONFIG=job.toml,GPUGRAPH=./idle,GRACE=0";
-    let job = pbs.qsub(&["-l", "walltime=00:00:02", "-v", variables_at_term, "pbs/triangle.pbs"]);
+    let job = pbs.qsub(&["-l", "walltime=00:00:06", "-v", variables_at_term, "pbs/triangle.pbs"]);
     pbs.place.write("server/away", "2\n");
     next_of(&pbs, &job);
 
@@ -244,7 +244,7 @@ fn qsub_is_tried_again_while_there_is_time() {
     let pbs = Pbs::new();
     stopped(&pbs);
     pbs.runs("idle", "trap 'exit 75' TERM; sleep 60 & wait");
-    let job = pbs.qsub(&["-l", "walltime=00:00:02", "-v", variables_at_term, "pbs/triangle.pbs"]);
+    let job = pbs.qsub(&["-l", "walltime=00:00:06", "-v", variables_at_term, "pbs/triangle.pbs"]);
     pbs.place.write("server/away", "1000\n");
     assert_eq!(pbs.run(job, &["n1"]), [75], "{}", pbs.log());
     assert!(pbs.log().contains("not submitted: submit it again to carry on"), "{}", pbs.log());

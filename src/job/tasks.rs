@@ -147,7 +147,7 @@ impl AlgorithmStage {
                 budget,
                 devices: &devices,
                 progress,
-                columns: Columns::new(&job.workdir, job.output.format, graph, name),
+                columns: Columns::new(&job.workdir, job.output.format, graph, name, *threads),
                 is_last: trial + 1 == job.run.trials,
                 input: (graph.is_some() && !is_prepared).then_some(&edges),
                 units: Units { folder: &folder, algorithm: name, trial, key },

@@ -10,11 +10,6 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::path::Path;
 
-/// Number of rows that one thread formats at a time.
-const PIECE: u64 = 1 << 17;
-/// Maximum number of threads that format rows; more do not speed up one file.
-const WRITERS: usize = 4;
-
 /// A column of results that is being written to its file.
 pub struct Column<T> {
     path: String,
@@ -69,22 +64,20 @@ impl<T: Value> Column<T> {
         values: impl Fn(Range<u64>) -> V + Sync,
     ) -> Result<()> {
         let (written, format, in_column) = (self.written, self.format, self.rows);
-        let make = |piece: u64, bytes: &mut Vec<u8>| {
-            let rows = piece * PIECE..rows.min((piece + 1) * PIECE);
+        let append = |range: Range<u64>, bytes: &mut Vec<u8>| {
+            let first = written + range.start;
             match format {
-                OutputFormat::Npy => values(rows).for_each(|value| value.append(bytes)),
-                OutputFormat::Parquet => {
-                    parquet::append_numbers(bytes, written + rows.start, in_column, values(rows));
-                }
+                OutputFormat::Npy => values(range).for_each(|value| value.append(bytes)),
+                OutputFormat::Parquet => parquet::append_numbers(bytes, first, in_column, values(range)),
                 OutputFormat::Csv => {
-                    for (row, value) in (written + rows.start..).zip(values(rows)) {
+                    for (row, value) in (first..).zip(values(range)) {
                         writeln!(bytes, "{row},{}", value.shown()).map_err(|e| Error::internal("write a number", e))?;
                     }
                 }
             }
             Ok(())
         };
-        self.file.write_pieces(rows.div_ceil(PIECE), threads.min(WRITERS), &make)?;
+        self.file.write_rows(rows, threads, &append)?;
         self.written += rows;
         Ok(())
     }
@@ -96,7 +89,7 @@ impl<T: Value> Column<T> {
         }
         if self.format == OutputFormat::Parquet {
             let ([key, name], rows) = (self.headings, self.rows);
-            parquet::write_numbers(&mut self.file, rows, 0..rows as i64)?;
+            parquet::write_numbers(&mut self.file, rows, 1, |row| row as i64)?;
             let (columns, ids) = (vec![(name, T::DESCR.into())], IdColumn::Numbers(i64::DESCR.into()));
             parquet::write_footer(&mut self.file, &Layout { rows, columns, key, ids })?;
         }
@@ -107,6 +100,7 @@ impl<T: Value> Column<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::file::PIECE;
     use crate::results::{RowId, column as read_back};
 
     #[test]

@@ -9,10 +9,19 @@ use crate::store::replace::{sync_folder, temp_path};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+/// Number of rows that one thread formats at a time.
+pub(super) const PIECE: u64 = 1 << 15;
+/// Maximum number of threads that format rows; more do not speed up one file.
+const WRITERS: usize = 4;
+
+/// Appends the bytes of a range of rows.
+type AppendRows<'a> = dyn Fn(Range<u64>, &mut Vec<u8>) -> Result<()> + Sync + 'a;
 
 /// Length and checksum of a result file as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,19 +64,6 @@ impl Output {
     }
 }
 
-/// Creates the file at `path` with the bytes that `write` writes, followed by `zeros` zero bytes that take no space on
-/// disk.
-pub(super) fn make(
-    path: &Path,
-    zeros: u64,
-    write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
-) -> Result<Output> {
-    let mut file = ResultFile::create(path)?;
-    let written = write(&mut file.out);
-    file.note(written)?;
-    file.finish(zeros)
-}
-
 /// A result file that is being written. It gets its final name when it is finished, and is removed if it is never
 /// finished.
 pub(super) struct ResultFile {
@@ -82,7 +78,7 @@ impl ResultFile {
     pub fn create(path: &Path) -> Result<ResultFile> {
         let part = temp_path(path);
         let file = regular::create(&part).map_err(|e| Error::io("create the file", &part, e))?;
-        let out = Hashed { file: BufWriter::with_capacity(1 << 20, file), hash: Xxh3::new(), bytes: 0, under_way: 0 };
+        let out = Hashed { file: BufWriter::with_capacity(1 << 16, file), hash: Xxh3::new(), bytes: 0, under_way: 0 };
         Ok(ResultFile { path: path.to_owned(), part, out, finished: false })
     }
 
@@ -92,14 +88,15 @@ impl ResultFile {
         self.note(written)
     }
 
-    /// Appends `pieces` pieces of bytes to the file in order. Up to `threads` threads call `make` to create pieces in
-    /// buffers of their own, while one of them writes.
-    pub fn write_pieces(
+    /// Appends the bytes of `rows` rows in order. `append` adds the bytes of a range of them to a buffer. Up to `threads`
+    /// threads, and at most [`WRITERS`], call it for [`PIECE`] rows each time, while one of them writes.
+    pub fn write_rows(
         &mut self,
-        pieces: u64,
+        rows: u64,
         threads: usize,
-        make: &(dyn Fn(u64, &mut Vec<u8>) -> Result<()> + Sync),
+        append: &AppendRows<'_>,
     ) -> Result<()> {
+        let pieces = rows.div_ceil(PIECE);
         let next = AtomicU64::new(0);
         let turn = Mutex::new(WriteTurn { piece: 0, file: self, failure: None });
         let passed = Condvar::new();
@@ -111,7 +108,7 @@ impl ResultFile {
                     return;
                 }
                 bytes.clear();
-                let made = make(piece, &mut bytes);
+                let made = append(piece * PIECE..rows.min((piece + 1) * PIECE), &mut bytes);
                 let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
                 let waits = |turn: &mut WriteTurn<'_>| turn.piece != piece && turn.failure.is_none();
                 let mut turn = passed.wait_while(turn, waits).unwrap_or_else(PoisonError::into_inner);
@@ -126,7 +123,7 @@ impl ResultFile {
             }
         };
         std::thread::scope(|scope| {
-            for _ in 1..(threads as u64).min(pieces) {
+            for _ in 1..(threads.min(WRITERS) as u64).min(pieces) {
                 // If the system starts fewer threads, the started threads do all the work.
                 let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }

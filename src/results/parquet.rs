@@ -167,18 +167,20 @@ impl Layout {
     }
 }
 
-/// Writes the values of a column of `rows` numbers.
+/// Writes a column of `rows` numbers by up to `threads` threads; `of` returns the value of a row.
 ///
 /// # Errors
 /// The errors of writing to the file.
-pub fn write_numbers<T: Value>(file: &mut ResultFile, rows: u64, mut values: impl Iterator<Item = T>) -> Result<()> {
-    let mut page = Vec::new();
-    for first in (0..rows).step_by(PAGE as usize) {
-        page.clear();
-        append_numbers(&mut page, first, rows, values.by_ref().take(PAGE as usize));
-        file.write(&page)?;
-    }
-    Ok(())
+pub fn write_numbers<T: Value>(
+    file: &mut ResultFile,
+    rows: u64,
+    threads: usize,
+    of: impl Fn(u64) -> T + Sync,
+) -> Result<()> {
+    file.write_rows(rows, threads, &|range, bytes| {
+        append_numbers(bytes, range.start, rows, range.map(&of));
+        Ok(())
+    })
 }
 
 /// Writes a column of strings; returns what it has.

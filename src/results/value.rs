@@ -1,11 +1,10 @@
 //! The number types of result columns.
 
 use std::fmt::Display;
-use std::io::{Result, Write};
 use std::str::FromStr;
 
 /// A type of number that columns of results can have, in NumPy arrays and in text.
-pub trait Value: Copy + FromStr {
+pub trait Value: Copy + FromStr + Send + Sync {
     /// NumPy's name of the type, such as `<u8`.
     const DESCR: &'static str;
     /// Size of a number in bytes.
@@ -13,12 +12,6 @@ pub trait Value: Copy + FromStr {
 
     /// Returns the number as it is written in text. If a reader parses the text as f64, it gets the same value.
     fn shown(self) -> impl Display;
-
-    /// Writes the number in little-endian order.
-    ///
-    /// # Errors
-    /// The errors of writing to `out`.
-    fn put(self, out: &mut dyn Write) -> Result<()>;
 
     /// Appends the bytes of the number to `bytes` in little-endian order.
     fn append(self, bytes: &mut Vec<u8>);
@@ -35,10 +28,6 @@ macro_rules! value {
 
             fn shown(self) -> impl Display {
                 <$shown>::from(self)
-            }
-
-            fn put(self, out: &mut dyn Write) -> Result<()> {
-                out.write_all(&self.to_le_bytes())
             }
 
             #[inline]

@@ -4,7 +4,7 @@
 //! disk. A graph may have 10^8 ids after the last one with an edge, and the zeros for these ids take no space here.
 
 use super::column::{Column, npy_header};
-use super::file::{Output, ResultFile, make};
+use super::file::{Output, ResultFile};
 use super::parquet::{self, IdColumn, Layout};
 use super::{IDS, NAMES, OutputFormat, Value, csv_field};
 use crate::error::{Error, Result};
@@ -16,6 +16,7 @@ use crate::prepare::relabel;
 use crate::store::map::{Mapped, as_u64};
 use crate::store::replace::make_folder_of;
 use std::collections::BTreeMap;
+use std::io::Write as _;
 use std::path::Path;
 
 /// A writer of one algorithm's columns to `out/` of a workdir.
@@ -24,6 +25,7 @@ pub struct Columns<'a> {
     format: OutputFormat,
     graph: Option<&'a Graph>,
     algorithm: &'static str,
+    threads: usize,
     order: Option<MappedOrder>,
     ids: Option<Mapped>,
     names: Option<NameList>,
@@ -41,19 +43,21 @@ struct OpenTable {
 }
 
 impl<'a> Columns<'a> {
-    /// Creates a writer of the columns of `algorithm` on `graph`, or on a list if `graph` is `None`. Nothing is read or
-    /// created until a column is written.
+    /// Creates a writer of the columns of `algorithm` on `graph`, or on a list if `graph` is `None`, by up to `threads`
+    /// threads. Nothing is read or created until a column is written.
     pub fn new(
         workdir: &'a Path,
         format: OutputFormat,
         graph: Option<&'a Graph>,
         algorithm: &'static str,
+        threads: usize,
     ) -> Columns<'a> {
         Columns {
             workdir,
             format,
             graph,
             algorithm,
+            threads,
             order: None,
             ids: None,
             names: None,
@@ -67,7 +71,7 @@ impl<'a> Columns<'a> {
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Corrupt`] if the order or the ids are corrupt.
-    pub fn put<T: Value>(&mut self, name: &str, isolated: T, of: impl Fn(Vertex) -> T) -> Result<()> {
+    pub fn put<T: Value>(&mut self, name: &str, isolated: T, of: impl Fn(Vertex) -> T + Sync) -> Result<()> {
         self.column(&format!("out/{name}"), name, (isolated, None), of)
     }
 
@@ -81,8 +85,8 @@ impl<'a> Columns<'a> {
         &mut self,
         name: &str,
         missing: T,
-        isolated: impl Fn(u64) -> T,
-        of: impl Fn(Vertex) -> T,
+        isolated: impl Fn(u64) -> T + Sync,
+        of: impl Fn(Vertex) -> T + Sync,
     ) -> Result<()> {
         self.column(&format!("out/{}/{name}", self.algorithm), name, (missing, Some(&isolated)), of)
     }
@@ -97,7 +101,7 @@ impl<'a> Columns<'a> {
         name: &str,
         isolated: T,
         own: Option<(InputId, T)>,
-        of: impl Fn(Vertex) -> T,
+        of: impl Fn(Vertex) -> T + Sync,
     ) -> Result<()> {
         self.column_with_own(&format!("out/{}/{name}", self.algorithm), name, (isolated, own), of)
     }
@@ -114,7 +118,7 @@ impl<'a> Columns<'a> {
         name: &str,
         isolated: T,
         own: Option<T>,
-        of: impl Fn(Vertex) -> T,
+        of: impl Fn(Vertex) -> T + Sync,
     ) -> Result<()> {
         self.open()?;
         let path = format!("{}/{name}", self.folder_of(source));
@@ -224,7 +228,7 @@ impl<'a> Columns<'a> {
         path: &str,
         name: &str,
         (isolated, own): (T, Option<(InputId, T)>),
-        of: impl Fn(Vertex) -> T,
+        of: impl Fn(Vertex) -> T + Sync,
     ) -> Result<()> {
         self.open()?;
         let own = own.and_then(|(source, own)| Some((self.number_of(source)?, own)));
@@ -243,8 +247,8 @@ impl<'a> Columns<'a> {
         &mut self,
         path: &str,
         name: &str,
-        (missing, isolated): (T, Option<&dyn Fn(u64) -> T>),
-        of: impl Fn(Vertex) -> T,
+        (missing, isolated): (T, Option<&(dyn Fn(u64) -> T + Sync)>),
+        of: impl Fn(Vertex) -> T + Sync,
     ) -> Result<()> {
         let graph = self.open()?;
         let table = if self.format == OutputFormat::Parquet { Some(self.take_table(path)?) } else { None };
@@ -259,33 +263,40 @@ impl<'a> Columns<'a> {
             None => isolated.map_or(missing, |isolated| isolated(number(row))),
         };
         if let Some(mut table) = table {
-            parquet::write_numbers(&mut table.file, rows, (0..rows).map(value))?;
+            parquet::write_numbers(&mut table.file, rows, self.threads, value)?;
             table.columns.push((name.into(), T::DESCR.into()));
             self.table = Some(table);
             return Ok(());
         }
-        let file = format!("{path}.{}", self.format.ending());
-        let to = self.workdir.join(&file);
+        let path = format!("{path}.{}", self.format.ending());
+        let to = self.workdir.join(&path);
         make_folder_of(&to)?;
         let output = if self.format == OutputFormat::Npy {
             // A header may declare many more vertices than have edges, so zeros after the last id are not written.
             let zero = is_zero(missing) && isolated.is_none();
             let stored = if zero { rows.min(map.len() as u64) } else { rows };
-            let before_all = (0..before).map(|_| missing);
-            npy(&to, before + rows, before_all.chain((0..stored).map(value)), rows - stored)?
+            let of_row = |row: u64| row.checked_sub(before).map_or(missing, value);
+            npy(&to, before + rows, before + stored, self.threads, of_row)?
         } else {
-            make(&to, 0, |out| {
-                writeln!(out, "id,{name}")?;
-                if let Some(names) = &self.names {
-                    return (0..).zip(names.lines().iter()).try_for_each(|(row, name)| {
-                        out.write_all(&csv_field(name))?;
-                        writeln!(out, ",{}", value(row).shown())
-                    });
+            let mut file = ResultFile::create(&to)?;
+            file.write(format!("id,{name}\n").as_bytes())?;
+            let names = self.names.as_ref().map(NameList::lines);
+            file.write_rows(rows, self.threads, &|range, bytes| {
+                let first = range.start;
+                let mut names = names.map(|names| names.iter_from(first));
+                for row in range {
+                    let written = match &mut names {
+                        Some(names) => bytes.write_all(&csv_field(names.next().unwrap_or_default())),
+                        None => write!(bytes, "{}", number(row)),
+                    };
+                    let written = written.and_then(|()| writeln!(bytes, ",{}", value(row).shown()));
+                    written.map_err(|e| Error::internal("write a number", e))?;
                 }
-                (0..rows).try_for_each(|row| writeln!(out, "{},{}", number(row), value(row).shown()))
-            })?
+                Ok(())
+            })?;
+            file.finish(0)?
         };
-        self.written.insert(file, output);
+        self.written.insert(path, output);
         Ok(())
     }
 
@@ -315,7 +326,7 @@ impl<'a> Columns<'a> {
             Some(names) => parquet::write_names(&mut file, names.lines().iter())?,
             None => {
                 let id = numbers(self.ids.as_ref(), graph);
-                parquet::write_numbers(&mut file, rows, (0..rows).map(&id))?;
+                parquet::write_numbers(&mut file, rows, self.threads, &id)?;
                 // Other columns have vertices as signed numbers. So ids are signed, too, unless one is too large.
                 let is_signed = i64::try_from(rows.checked_sub(1).map_or(0, id)).is_ok();
                 IdColumn::Numbers(if is_signed { i64::DESCR } else { u64::DESCR }.into())
@@ -339,14 +350,16 @@ impl<'a> Columns<'a> {
             let ids = as_u64(file.body()).unwrap_or_default();
             let to = self.workdir.join(IDS);
             make_folder_of(&to)?;
-            let ids = ids.iter().map(|&raw| raw.wrapping_add(info.first_id.0));
-            self.written.insert(IDS.into(), npy(&to, info.rows(), ids, 0)?);
+            let id = |row: u64| ids[row as usize].wrapping_add(info.first_id.0);
+            self.written.insert(IDS.into(), npy(&to, info.rows(), ids.len() as u64, self.threads, id)?);
             self.ids = Some(file);
         }
         if let Some(list) = graph.names()? {
             let to = self.workdir.join(NAMES);
             make_folder_of(&to)?;
-            self.written.insert(NAMES.into(), make(&to, 0, |out| out.write_all(list.lines().text()))?);
+            let mut file = ResultFile::create(&to)?;
+            list.lines().text().chunks(1 << 20).try_for_each(|text| file.write(text))?;
+            self.written.insert(NAMES.into(), file.finish(0)?);
             self.names = Some(list);
         }
         Ok(graph)
@@ -354,7 +367,7 @@ impl<'a> Columns<'a> {
 }
 
 /// Returns the id in each row, or the number of the string there. `ids` are those of a graph whose ids are sparse.
-fn numbers<'i>(ids: Option<&'i Mapped>, graph: &Graph) -> impl Fn(u64) -> u64 + use<'i> {
+fn numbers<'i>(ids: Option<&'i Mapped>, graph: &Graph) -> impl Fn(u64) -> u64 + Sync + use<'i> {
     let sparse = ids.map(|file| as_u64(file.body()).unwrap_or_default());
     let first_id = graph.info.first_id.0;
     move |row| sparse.and_then(|ids| ids.get(row as usize)).copied().unwrap_or(row).wrapping_add(first_id)
@@ -362,13 +375,18 @@ fn numbers<'i>(ids: Option<&'i Mapped>, graph: &Graph) -> impl Fn(u64) -> u64 + 
 
 fn is_zero<T: Value>(value: T) -> bool {
     let mut bytes = Vec::new();
-    value.put(&mut bytes).is_ok() && bytes.iter().all(|&byte| byte == 0)
+    value.append(&mut bytes);
+    bytes.iter().all(|&byte| byte == 0)
 }
 
-/// Writes a NumPy array of `rows` numbers: `values`, followed by `zeros` zeros.
-fn npy<T: Value>(to: &Path, rows: u64, values: impl Iterator<Item = T>, zeros: u64) -> Result<Output> {
-    make(to, size_of::<T>() as u64 * zeros, |out| {
-        out.write_all(&npy_header::<T>(rows))?;
-        values.into_iter().try_for_each(|value| value.put(out))
-    })
+/// Writes a NumPy array of `rows` numbers by up to `threads` threads: the values of the first `stored` rows, followed by
+/// zeros.
+fn npy<T: Value>(to: &Path, rows: u64, stored: u64, threads: usize, of: impl Fn(u64) -> T + Sync) -> Result<Output> {
+    let mut file = ResultFile::create(to)?;
+    file.write(&npy_header::<T>(rows))?;
+    file.write_rows(stored, threads, &|range, bytes| {
+        range.for_each(|row| of(row).append(bytes));
+        Ok(())
+    })?;
+    file.finish(size_of::<T>() as u64 * (rows - stored))
 }

@@ -196,7 +196,7 @@ impl<'a> DfsSearch<'a> {
         let DfsSearch { tree, own, ids, .. } = self;
         let number = |number: u32| if number == NONE { -1 } else { i64::from(number) };
         let id = |v: u32| if v == NONE { -1 } else { ids.number(Vertex(v)) as i64 };
-        let mut put = |name: &str, own: Option<(InputId, i64)>, of: &dyn Fn(u32) -> i64| {
+        let mut put = |name: &str, own: Option<(InputId, i64)>, of: &(dyn Fn(u32) -> i64 + Sync)| {
             run.columns.put_with_own(name, -1, own, |v| of(v.0))
         };
         let itself = own.map(|own| (own, ids.number_of(own) as i64));

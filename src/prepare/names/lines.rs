@@ -40,6 +40,11 @@ impl<'a> Lines<'a> {
         self.text.split_inclusive(|c| *c == b'\n').map(|line| line.strip_suffix(b"\n").unwrap_or(line))
     }
 
+    /// Returns the lines from number `row` on.
+    pub fn iter_from(self, row: u64) -> impl Iterator<Item = &'a [u8]> {
+        self.from(row / STRIDE).skip((row % STRIDE) as usize).take(self.count.saturating_sub(row) as usize)
+    }
+
     /// Returns line number `row`; `None` if there are fewer lines.
     pub fn get(self, row: u64) -> Option<&'a [u8]> {
         if row >= self.count {

@@ -194,7 +194,7 @@ impl BlockStore {
     }
 
     /// Returns the indices of the blocks that contain any of the rows `rows`.
-    fn blocks_of(&self, rows: Range<u32>) -> impl Iterator<Item = usize> {
+    pub fn blocks_of(&self, rows: Range<u32>) -> impl Iterator<Item = usize> {
         let first = self.first_rows.partition_point(|&first| first <= rows.start).saturating_sub(1);
         (first..self.len()).take_while(move |&b| self.first_rows[b] < rows.end)
     }

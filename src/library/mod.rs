@@ -8,11 +8,12 @@
 //! | `context` | limits, device, progress and cancellation; one call at a time; folders that are removed with what uses them |
 //! | `graph`, `builder` | a graph, and where its edges come from |
 //! | `column` | a value for each vertex, by its id in the input; ids that are sparse or strings |
-//! | `triangles`, `bfs`, `traverse`, `sssp`, `dfs`, `components`, `pagerank`, `listrank` | the algorithms |
+//! | `triangles`, `bfs`, `traverse`, `sssp`, `dfs`, `components`, `cdlp`, `pagerank`, `listrank` | the algorithms |
 //! | `job` | jobs from files and tables |
 
 pub mod bfs;
 mod builder;
+pub mod cdlp;
 mod column;
 pub mod components;
 mod context;

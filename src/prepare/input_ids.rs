@@ -110,6 +110,11 @@ impl InputIds {
         DenseId(self.dense[vertex.index()])
     }
 
+    /// Returns the dense ids of all vertices.
+    pub fn into_dense(self) -> Buffer<u32> {
+        self.dense
+    }
+
     /// Returns the id by which users know the vertex with the dense id `dense`.
     pub fn of_dense(&self, dense: DenseId) -> InputId {
         self.list.of(dense)

@@ -90,12 +90,7 @@ impl ResultFile {
 
     /// Appends the bytes of `rows` rows in order. `append` adds the bytes of a range of them to a buffer. Up to `threads`
     /// threads, and at most [`WRITERS`], call it for [`PIECE`] rows each time, while one of them writes.
-    pub fn write_rows(
-        &mut self,
-        rows: u64,
-        threads: usize,
-        append: &AppendRows<'_>,
-    ) -> Result<()> {
+    pub fn write_rows(&mut self, rows: u64, threads: usize, append: &AppendRows<'_>) -> Result<()> {
         let pieces = rows.div_ceil(PIECE);
         let next = AtomicU64::new(0);
         let turn = Mutex::new(WriteTurn { piece: 0, file: self, failure: None });

@@ -7,6 +7,7 @@ mod support;
 
 mod answers;
 mod bfs;
+mod cdlp;
 mod components;
 mod dfs;
 mod dijkstra;

@@ -84,6 +84,7 @@ const CASES: [Case; 56] = [
     case("dfs", "articulation", "true", "false", &[TEXT, ("dfs", "forest = true")]),
     case("dfs", "multigraph", "true", "", &[TEXT, ("dfs", "forest = true\narticulation = true")]),
     case("dfs", "components", "", "'strong'", &[TEXT, ("input", "directed = true"), ("dfs", "forest = true")]),
+    case("cdlp", "iterations", "", "2", &[TEXT]),
     case("pagerank", "damping", "", "0.5", &[TEXT]),
     case("pagerank", "variant", "", "'graphalytics'", &[TEXT]),
     case("pagerank", "tolerance", "", "1e-9", &[TEXT]),

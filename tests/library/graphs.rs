@@ -3,7 +3,7 @@
 use crate::support::Dice;
 use gpugraph::sssp::{self, Distances, EdgeWeights};
 use gpugraph::{
-    Context, Device, EdgeList, ErrorKind, Graph, Job, Size, WeightType, Weights, bfs, components, dfs, listrank,
+    Context, Device, EdgeList, ErrorKind, Graph, Job, Size, WeightType, Weights, bfs, cdlp, components, dfs, listrank,
     pagerank, traverse, triangles,
 };
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
@@ -102,6 +102,25 @@ fn results_of_graphs_in_memory_are_those_of_plain_computation() {
         assert_eq!(found.component()[..], (0..end).map(smallest).collect::<Vec<_>>());
         let firsts = found.component().iter().filter(|&(v, first)| v as i64 == first).count();
         assert_eq!(found.number(), firsts as u64);
+
+        let found = cdlp::communities(&graph, &cdlp::Options { iterations: 1 }, &context).unwrap();
+        // Any neighbour's label is as frequent as the others, so the smallest wins.
+        let mut both: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        rows.iter().flat_map(|(&u, row)| row.iter().map(move |&v| (u, v))).for_each(|(u, v)| {
+            both.entry(u).or_default().push(v);
+            both.entry(v).or_default().push(u);
+        });
+        for (v, label) in found.label().iter() {
+            let own = [v];
+            let row = both.get(&v).map_or(&own[..], Vec::as_slice);
+            let count = |u: u64| row.iter().filter(|&&other| other == u).count();
+            let most = row.iter().copied().max_by_key(|&u| (count(u), std::cmp::Reverse(u)));
+            assert_eq!(most, Some(label as u64), "{v}");
+        }
+        let mut labels: Vec<i64> = found.label().iter().map(|(_, label)| label).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        assert_eq!((found.iterations(), found.number()), (1, labels.len() as u64));
 
         let options = pagerank::Options {
             variant: pagerank::Variant::Graphalytics,

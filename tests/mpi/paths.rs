@@ -55,7 +55,7 @@ fn by_any_number_of_ranks() {
             let mut tables: Vec<String> = weights
                 .map(|weights| format!("[sssp]\nsources = {sources:?}\nweights = {weights}\nwrite = true\n"))
                 .collect();
-            tables.extend(["[dfs]\nforest = true\n", "[components]\n", "[pagerank]\n"].map(String::from));
+            tables.extend(["[dfs]\nforest = true\n", "[components]\n", "[cdlp]\n", "[pagerank]\n"].map(String::from));
             for (number, table) in tables.iter().enumerate() {
                 let run = "[run]\ndevice = 'cpu'\n";
                 job.place.write("job.toml", format!("{KEEP}[input]\n{input}\n{table}{run}"));
@@ -64,7 +64,11 @@ fn by_any_number_of_ranks() {
                 let known = left(&job);
                 assert!(
                     known.len()
-                        >= if ["[components]", "[pagerank]"].iter().any(|of| table.starts_with(of)) { 1 } else { 4 },
+                        >= if ["[components]", "[cdlp]", "[pagerank]"].iter().any(|of| table.starts_with(of)) {
+                            1
+                        } else {
+                            4
+                        },
                     "{table}"
                 );
                 let crews = if number == 0 || table.starts_with("[dfs]") { all } else { few };

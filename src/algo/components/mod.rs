@@ -20,4 +20,5 @@ mod task;
 mod verify;
 
 pub use output::ComponentsOutput;
+pub(in crate::algo) use output::size_figure;
 pub use task::Components;

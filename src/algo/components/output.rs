@@ -1,5 +1,6 @@
 //! The result.
 
+use crate::chart::Figure;
 use crate::results::about::About;
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +24,7 @@ pub struct ComponentsOutput {
 
 impl ComponentsOutput {
     /// Adds `components` components of `size` vertices each.
-    pub(super) fn add(&mut self, size: u64, components: u64) {
+    pub(in crate::algo) fn add(&mut self, size: u64, components: u64) {
         if components == 0 {
             return;
         }
@@ -37,6 +38,14 @@ impl ComponentsOutput {
         }
         self.largest.truncate(LARGEST);
     }
+}
+
+/// Returns a figure of `by_size`: the number of `groups` (components, communities) of 2^i to 2^(i+1) - 1 vertices.
+pub(in crate::algo) fn size_figure(groups: &str, by_size: &[u64]) -> Figure {
+    let of = |(power, &count): (u32, &u64)| (2f64.powi(power as i32), 2f64.powi(power as i32 + 1) - 1.0, count as f64);
+    let bins: Vec<_> = (0..).zip(by_size).map(of).filter(|&(_, _, count)| count > 0.0).collect();
+    let caption = format!("How many {groups} have how many vertices, both by logarithm.");
+    Figure::distribution(&format!("Size of {groups}"), &caption, groups, "vertices", &bins)
 }
 
 #[cfg(test)]

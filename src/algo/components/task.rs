@@ -2,7 +2,7 @@
 
 use super::driver::PIECE;
 use super::forest::Forest;
-use super::output::{COLUMNS, ComponentsOutput};
+use super::output::{COLUMNS, ComponentsOutput, size_figure};
 use super::{driver, gpu, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::{
@@ -136,11 +136,6 @@ impl Algorithm for Components {
     }
 
     fn figures(output: &ComponentsOutput, (): &()) -> Vec<Figure> {
-        let of = |(power, &components): (u32, &u64)| {
-            (2f64.powi(power as i32), 2f64.powi(power as i32 + 1) - 1.0, components as f64)
-        };
-        let bins: Vec<_> = (0..).zip(&output.by_size).map(of).filter(|&(_, _, components)| components > 0.0).collect();
-        let caption = "Components by their number of vertices, both by logarithm.";
-        vec![Figure::distribution("Size of components", caption, "components", "vertices", &bins)]
+        vec![size_figure("components", &output.by_size)]
     }
 }

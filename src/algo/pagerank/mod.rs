@@ -16,11 +16,9 @@
 //! | `output` | the result |
 //! | `task` | the table, and what a plan and a check need of it |
 //! | `verify` | the ranks once more, from the edges of the input |
-//! | `edge_list` | the distinct edges of the input, for `verify` |
 
 mod arithmetic;
 mod driver;
-mod edge_list;
 mod gpu;
 mod options;
 mod output;

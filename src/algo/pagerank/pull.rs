@@ -1,6 +1,6 @@
 //! Sums of contributions: every vertex adds up those of its in-neighbours, along its rows in both halves.
 
-use crate::algo::team::team;
+use crate::algo::team::{WorkList, team};
 use crate::error::Result;
 use crate::graph::block_store::{BlockStore, Unpacked};
 use crate::graph::csr::Block;
@@ -10,27 +10,12 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Number of row entries in a part, unless a single row has more.
 const PART: u64 = 1 << 15;
 /// Number of entries between a prefetch and its use. The sums of short rows end in mispredicted branches, behind which a
 /// processor can't look ahead by itself.
 const AHEAD: usize = 48;
-
-/// Items that threads take one at a time, in order.
-pub(super) struct WorkList<T>(Mutex<std::vec::IntoIter<T>>);
-
-impl<T> WorkList<T> {
-    pub(super) fn new(items: Vec<T>) -> WorkList<T> {
-        WorkList(Mutex::new(items.into_iter()))
-    }
-
-    /// Takes the next item.
-    pub(super) fn take(&self) -> Option<T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).next()
-    }
-}
 
 /// Consecutive rows of a block.
 #[derive(Debug, Clone)]

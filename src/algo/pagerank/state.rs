@@ -4,9 +4,9 @@
 //! ranks and contributions of its share of the vertices. All ranks get all contributions.
 
 use super::arithmetic;
-use super::pull::{PullRows, WorkList};
+use super::pull::PullRows;
 use super::teleport::{Bases, Teleport};
-use crate::algo::team::gathered;
+use crate::algo::team::{WorkList, gathered};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::direction::{Direction, EdgeDirection};

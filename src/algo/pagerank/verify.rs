@@ -6,10 +6,10 @@
 //! change: an iteration brings any two vectors closer by that factor.
 
 use super::arithmetic;
-use super::edge_list::{EdgeList, read_distinct};
 use super::options::{Pagerank, Variant};
 use super::output::{LARGEST, LargestRanks, PagerankOutput, RankCounts};
 use super::teleport::{Bases, bases};
+use crate::algo::verify::edge_list::EdgeList;
 use crate::algo::verify::reread::Ids;
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
@@ -80,7 +80,7 @@ impl Check<'_> {
     fn all_iterations(&self, output: &PagerankOutput, list: u64) -> Result<String> {
         let (options, budget) = (self.options, self.results.budget);
         let mut list = EdgeList::new(list, budget)?;
-        read_distinct(self.edges, &self.ids, self.results, (0, 1), &mut list)?;
+        self.read_distinct((0, 1), &mut list)?;
         let edges = list.edges();
         let is_undirected = self.results.info.direction == Direction::Undirected;
         let purpose = "ranks to verify by (28 bytes for each id)";
@@ -157,11 +157,11 @@ impl Check<'_> {
         let mut list = EdgeList::new(budget.free().saturating_sub(reading), budget)?;
         let parts = list.parts(results.stored.edges);
         for part in 0..parts {
-            read_distinct(self.edges, &self.ids, results, (part, parts), &mut list)?;
+            self.read_distinct((part, parts), &mut list)?;
             self.count_degrees(list.edges(), &mut degrees);
         }
         for part in 0..parts {
-            read_distinct(self.edges, &self.ids, results, (part, parts), &mut list)?;
+            self.read_distinct((part, parts), &mut list)?;
             for &edge in list.edges() {
                 let [tail, head] = ends(edge);
                 sums[head] += ranks.of_rows[tail] / f64::from(degrees[tail]);
@@ -201,6 +201,19 @@ impl Check<'_> {
         Ok(format!(
             "one more iteration along the edges of {name} changes ranks by {left:.1e}, at most {bound:.1e} is right"
         ))
+    }
+
+    /// Reads the distinct edges of one part of `parts` parts of all edges, which are divided by a hash: the head above the
+    /// tail. The edges of an undirected graph lead from the smaller row to the larger one.
+    fn read_distinct(&self, (part, parts): (u64, u64), list: &mut EdgeList) -> Result<()> {
+        let is_undirected = self.results.info.direction == Direction::Undirected;
+        list.collect(self.edges, &self.ids, self.results, |[tail, head], batch| {
+            let (tail, head) = if is_undirected { (tail.min(head), tail.max(head)) } else { (tail, head) };
+            let edge = head << 32 | tail;
+            if parts == 1 || (edge.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % parts == part {
+                batch.push(edge);
+            }
+        })
     }
 
     fn count_degrees(&self, edges: &[u64], degrees: &mut [u32]) {

@@ -4,8 +4,8 @@ pub mod barrier;
 pub mod serial_policy;
 
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::process::host::cores_at_hand;
@@ -105,6 +105,21 @@ pub fn first<T: Send>(
 /// others at every barrier.
 pub fn of_cores(threads: usize) -> usize {
     threads.min(2 * cores_at_hand())
+}
+
+/// Items that threads take one at a time, in order.
+pub struct WorkList<T>(Mutex<std::vec::IntoIter<T>>);
+
+impl<T> WorkList<T> {
+    /// Makes a list of `items`.
+    pub fn new(items: Vec<T>) -> WorkList<T> {
+        WorkList(Mutex::new(items.into_iter()))
+    }
+
+    /// Takes the next item.
+    pub fn take(&self) -> Option<T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).next()
+    }
 }
 
 /// A division of items into parts, which threads take one at a time.

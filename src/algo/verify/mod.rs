@@ -1,6 +1,7 @@
 //! Checks of stored results: the data that a task gets to check its results, and the verdict. `reread` reads the ids
-//! and edges of an input again.
+//! and edges of an input again, and `edge_list` keeps distinct edges in memory.
 
+pub mod edge_list;
 pub mod reread;
 
 use super::edges::each_edge;

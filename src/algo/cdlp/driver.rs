@@ -1,0 +1,109 @@
+//! One trial: iterations of all ranks, and the figures and the column by rank 0.
+
+use super::labels::Labels;
+use super::output::CdlpOutput;
+use super::task::Cdlp;
+use crate::algo::round::{self, RoundEnd};
+use crate::algo::{Run, Trial};
+use crate::comm::on_leader;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::graph::ids::DenseId;
+use crate::memory::{Buffer, bytes_of};
+use crate::prepare::input_ids::IdList;
+use crate::prepare::prepared::Graph;
+use crate::store::checkpoint::{Checkpoint, Saved};
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// How far a trial is.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Progress {
+    /// Number of iterations.
+    done: u64,
+    /// Number of vertices whose label changed in the last iteration.
+    changed: u64,
+    /// Seconds of earlier runs.
+    seconds: f64,
+}
+
+/// Finds the labels, or finishes what an earlier run began. Collective.
+///
+/// # Errors
+/// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Stopped`].
+pub(super) fn find(options: &Cdlp, graph: &Graph, run: &mut Run<'_>) -> Result<Trial<CdlpOutput, ()>> {
+    let comm = run.comm;
+    let file = graph.degrees()?;
+    let mut labels = Labels::new(graph, file.body_as_u32()?, comm, run.budget)?;
+    let _counting = run.budget.reserve(labels.counting_bytes(run.threads), "labels of neighbours")?;
+    let mut checkpoint = run.units.checkpoint();
+    let saved = match comm.is_leader() {
+        true => checkpoint.load()?.map(|saved| load(&saved, &mut labels)).transpose()?,
+        false => None,
+    };
+    let Progress { mut done, mut changed, seconds: before } = on_leader(comm, || Ok(saved.unwrap_or_default()))?;
+    if done > 0 {
+        labels.broadcast(comm);
+    }
+    run.progress.resume_at(done);
+    let started = Instant::now();
+    let seconds = || before + started.elapsed().as_secs_f64();
+    // Labels that did not change once never do again.
+    while done < options.iterations && (done == 0 || changed > 0) {
+        // An iteration that a stop cuts short is computed once more by the next run.
+        let is_whole = round::is_whole(labels.vote(run.threads))?;
+        failpoint::hit("cdlp.unit").map_err(|e| Error::io("count labels", run.units.folder, e))?;
+        let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
+        if !is_cut {
+            changed = labels.exchange(comm, run.threads)?;
+            done += 1;
+            run.progress.advance(1);
+        }
+        if comm.is_leader() && (stops || is_due) {
+            save(&mut checkpoint, &labels, Progress { done, changed, seconds: seconds() }, options.iterations)?;
+        }
+        if stops {
+            return Err(round::stopped(comm));
+        }
+    }
+    run.progress.advance(options.iterations - done);
+    let (output, seconds) = on_leader(comm, || {
+        let seconds = seconds();
+        if checkpoint.is_worth_it() {
+            save(&mut checkpoint, &labels, Progress { done, changed, seconds }, options.iterations)?;
+        }
+        Ok((report(graph, run, &labels.of, (done, changed))?, seconds))
+    })?;
+    Ok(Trial { output, details: (), seconds })
+}
+
+/// Saves labels and how far they are.
+fn save(checkpoint: &mut Checkpoint, labels: &Labels<'_>, progress: Progress, units: u64) -> Result<()> {
+    let Progress { done, changed, seconds } = progress;
+    checkpoint.save(done, units, &[bytes_of(&[seconds.to_bits(), changed]), bytes_of(&labels.of)])
+}
+
+/// Loads labels. Returns how far they are.
+fn load(saved: &Saved, labels: &mut Labels<'_>) -> Result<Progress> {
+    match (saved.words(0)?, saved.words_u32(1)?) {
+        (&[seconds, changed], of) if of.len() == labels.of.len() => {
+            labels.of.copy_from_slice(of);
+            Ok(Progress { done: saved.done(), changed, seconds: f64::from_bits(seconds) })
+        }
+        _ => Err(saved.other("not labels of this graph")),
+    }
+}
+
+/// Counts the sizes of communities, and writes the column if this is the last trial.
+fn report(graph: &Graph, run: &mut Run<'_>, labels: &[u32], iterations: (u64, u64)) -> Result<CdlpOutput> {
+    let info = &graph.info;
+    let mut sizes: Buffer<u32> = run.budget.zeroed(info.ids as usize, "sizes of communities (4 bytes for each id)")?;
+    labels.iter().for_each(|&label| sizes[label as usize] += 1);
+    let output = CdlpOutput::new(iterations, &sizes, info.rows() - info.connected);
+    if run.is_last {
+        let ids = IdList::open(graph)?;
+        let label = |v: usize| ids.number(DenseId(labels[v])) as i64;
+        run.columns.put_all("label", -1, |id| id as i64, |v| label(v.index()))?;
+    }
+    Ok(output)
+}

@@ -1,0 +1,135 @@
+//! The table `[cdlp]`.
+
+use super::labels::{self, PIECE};
+use super::output::{COLUMNS, CdlpOutput};
+use super::{driver, verify};
+use crate::algo::components::size_figure;
+use crate::algo::searches::sentences::counted;
+use crate::algo::{
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
+};
+use crate::chart::Figure;
+use crate::error::{Error, Result};
+use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
+use crate::prepare::prepared::Graph;
+use crate::results::about::About;
+use serde::{Deserialize, Serialize};
+
+/// Options of label propagation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cdlp {
+    /// Number of iterations.
+    pub iterations: u64,
+}
+
+/// Largest allowed number of iterations.
+const MOST: u64 = 1_000_000;
+/// Nanoseconds of a thread for each entry of a row in an iteration, and for each row of the column.
+const ENTRY: f64 = 6.0;
+const COLUMN: f64 = 20.0;
+/// File sizes on disk are multiples of a page.
+const PAGE: u64 = 4096;
+
+/// The key `iterations` of the table `[cdlp]`.
+const ITERATIONS: Key<u64> = Key::new(
+    "iterations",
+    ("a whole number above 0", "10"),
+    "how often every vertex takes the most frequent label of its neighbours",
+    || 10,
+    |field, diagnostics| field.integer(1..=MOST, diagnostics),
+);
+
+impl Algorithm for Cdlp {
+    const NAME: &'static str = "cdlp";
+    const ABOUT: &'static str = "finds communities by label propagation";
+    const KEYS: &'static [&'static dyn AnyKey] = &[&ITERATIONS];
+    const COLUMNS: &'static [About] = COLUMNS;
+
+    type Input = Graph;
+    type Output = CdlpOutput;
+    type Details = ();
+
+    fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Cdlp> {
+        Some(Cdlp { iterations: ITERATIONS.read(table, diagnostics)? })
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { order: true, direction: true, degrees: true, upper: true, ..Needs::default() }
+    }
+
+    fn units(&self, _: u64) -> u64 {
+        self.iterations
+    }
+
+    fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+        let longest = graph.longest_whole_row << graph.direction.shift();
+        let labels = labels::bytes(graph.vertices, longest.min(2 * graph.vertices), resources.threads);
+        let (ranks, trials) = (resources.ranks as u64, u64::from(resources.trials));
+        let pieces = if ranks > 1 { 4 * PIECE as u64 } else { 0 };
+        let host_memory = (labels + pieces).max(4 * graph.vertices + 4 * graph.ids);
+        let ids = if graph.sparse { 8 * graph.rows + PAGE } else { 0 };
+        let counting = trials as f64 * self.iterations as f64 * ENTRY * graph.entries() as f64;
+        Cost {
+            host_memory,
+            least_host_memory: host_memory,
+            disk: resources.format.row_bytes(8, 20) * graph.rows
+                + 2 * PAGE
+                + ids
+                + (trials + 1) * (4 * graph.vertices + PAGE),
+            exchange: trials * self.iterations * (ranks - 1) * 4 * graph.vertices,
+            cached: 0,
+            seconds: (counting / resources.all_threads() + COLUMN * graph.rows as f64) / 1e9,
+            label: "cdlp".into(),
+        }
+    }
+
+    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Cdlp>> {
+        driver::find(self, graph, run)
+    }
+
+    fn verify(&self, results: &Results<'_>, (output, ()): (&CdlpOutput, &()), verdict: &mut Verdict<'_>) -> Result<()> {
+        match &results.edges {
+            _ if !results.done => verdict.skip("cdlp", "no column is written yet: the job is not done"),
+            Err(why) => verdict.skip("cdlp", format!("{why}; so they were not checked")),
+            Ok(edges) => match verify::memory_that_lacks(edges, results) {
+                Some(why) => verdict.skip("cdlp", why),
+                None => verdict.note("cdlp", verify::compare(self, output, edges, results)),
+            },
+        }
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&CdlpOutput>) -> Result<String> {
+        let UnitsContent::Checkpoint(saved) = &units.content else {
+            return Err(Error::Validation(format!("{}: a journal", units.path.display())));
+        };
+        if saved.words_u32(1)?.len() as u64 != units.vertices {
+            return Err(saved.other("not labels of this graph"));
+        }
+        Ok(format!("labels of vertices with edges after {} of {} iterations", saved.done(), self.iterations))
+    }
+
+    fn answer(&self, output: &CdlpOutput, _: Option<&()>) -> Answer {
+        let largest = output.largest.first().copied().unwrap_or(0);
+        let iterations = counted(output.iterations, "iteration", "iterations");
+        Answer {
+            main: format!("cdlp {}", counted(output.communities, "community", "communities")),
+            more: format!("the largest has {}  after {iterations}  found", counted(largest, "vertex", "vertices")),
+            block: None,
+        }
+    }
+
+    fn sentences(output: &CdlpOutput) -> Vec<String> {
+        let iterations = counted(output.iterations, "iteration", "iterations");
+        let communities = counted(output.communities, "community", "communities");
+        let largest = counted(output.largest.first().copied().unwrap_or(0), "vertex", "vertices");
+        let changed = counted(output.changed, "vertex", "vertices");
+        vec![format!(
+            "After {iterations} of label propagation there are {communities}; the largest has {largest}. The last iteration \
+             changed the label of {changed}."
+        )]
+    }
+
+    fn figures(output: &CdlpOutput, (): &()) -> Vec<Figure> {
+        vec![size_figure("communities", &output.by_size)]
+    }
+}

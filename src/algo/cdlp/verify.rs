@@ -1,0 +1,104 @@
+//! Checks the result against labels that are found once more: from the distinct edges of the input, by the ids of the
+//! input, with the neighbours' labels sorted.
+
+use super::output::CdlpOutput;
+use super::task::Cdlp;
+use crate::algo::verify::edge_list::EdgeList;
+use crate::algo::verify::reread::Ids;
+use crate::algo::{EdgeSource, Results};
+use crate::error::{Error, Result};
+use crate::graph::direction::Direction;
+use crate::memory::Buffer;
+use crate::process::signals;
+use crate::results::read::READING;
+use crate::size;
+
+/// Number of vertices between two checks for signals.
+const STRIDE: usize = 1 << 16;
+
+/// Returns why there is too little memory for the check; `None` if there is enough.
+pub(super) fn memory_that_lacks(edges: &EdgeSource<'_>, results: &Results<'_>) -> Option<String> {
+    let list = EdgeList::bytes(capacity(results), results.threads);
+    let ids = 12 * results.info.ids + 4 * results.info.connected;
+    let reading = READING + EdgeList::batch_bytes(results.threads) + edges.scratch_bytes(results.threads);
+    let needed = 2 * list + ids + reading;
+    let lacks = needed > results.budget.free();
+    lacks.then(|| format!("a check takes {} of host memory: raise limits.host_memory", size::show(needed)))
+}
+
+/// Returns the number of words of each list for which there is room: an edge has a word in both, or two in one.
+fn capacity(results: &Results<'_>) -> u64 {
+    let words = if results.info.direction == Direction::Undirected { 2 } else { 1 };
+    words * (results.stored.edges + results.stored.edges / 4)
+}
+
+/// Finds the labels again, and compares figures and the column. Returns a description of what was found.
+///
+/// # Errors
+/// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
+pub(super) fn compare(
+    options: &Cdlp,
+    output: &CdlpOutput,
+    edges: &EdgeSource<'_>,
+    results: &Results<'_>,
+) -> Result<String> {
+    let (info, budget, threads) = (results.info, results.budget, results.threads);
+    let _reserved = budget.reserve(READING + EdgeList::batch_bytes(threads), "edges and a column")?;
+    let ids = Ids::open(results)?;
+    // Each word has a vertex above its neighbour. Both directions of an edge count, so they have lists of their own.
+    let is_undirected = info.direction == Direction::Undirected;
+    let mut lists = Vec::new();
+    for turned in (0..if is_undirected { 1 } else { 2 }).map(|list| list == 1) {
+        let mut list = EdgeList::new(EdgeList::bytes(capacity(results), threads), budget)?;
+        list.collect(edges, &ids, results, |[tail, head], words| {
+            if is_undirected || !turned {
+                words.push(head << 32 | tail);
+            }
+            if is_undirected || turned {
+                words.push(tail << 32 | head);
+            }
+        })?;
+        lists.push(list);
+    }
+    let purpose = "labels to verify by (12 bytes for each id)";
+    let mut labels: Buffer<u32> = budget.zeroed(info.ids as usize, purpose)?;
+    let mut next: Buffer<u32> = budget.zeroed(info.ids as usize, purpose)?;
+    labels.iter_mut().zip(0..).for_each(|(label, row)| *label = row);
+    let (mut done, mut changed) = (0, 0);
+    while done < options.iterations && (done == 0 || changed > 0) {
+        let mut rest: Vec<&[u64]> = lists.iter().map(EdgeList::edges).collect();
+        let mut votes = Vec::new();
+        for row in 0..labels.len() {
+            if row.is_multiple_of(STRIDE) {
+                signals::check()?;
+            }
+            votes.clear();
+            for words in &mut rest {
+                let own = words.iter().take_while(|&&word| word >> 32 == row as u64).count();
+                votes.extend(words[..own].iter().map(|&word| labels[word as u32 as usize]));
+                *words = &words[own..];
+            }
+            votes.sort_unstable();
+            // Of equally frequent labels, the last of the reversed runs is the smallest.
+            let best = votes.chunk_by(|a, b| a == b).rev().max_by_key(|equal| equal.len());
+            next[row] = best.map_or(labels[row], |equal| equal[0]);
+        }
+        changed = labels.iter().zip(&*next).filter(|(before, after)| before != after).count() as u64;
+        std::mem::swap(&mut labels, &mut next);
+        done += 1;
+    }
+    next.fill(0);
+    labels.iter().for_each(|&label| next[label as usize] += 1);
+    // Vertices that the input declares may have larger ids than those of all edges.
+    let found = CdlpOutput::new((done, changed), &next, info.rows() - info.ids);
+    let name = edges.name();
+    if *output != found {
+        return Err(Error::Validation(format!("{found:?} by the edges of {name}, the job has {output:?}")));
+    }
+    let label = |row: u64| labels.get(row as usize).map_or(row, |&label| label.into());
+    results.check_column("out/cdlp/label", &ids, (-1, "as label"), |row| ids.number(label(row)) as i64)?;
+    let communities = found.communities;
+    Ok(format!(
+        "{communities} communities after {done} iterations along the edges of {name}, which have the same vertices"
+    ))
+}

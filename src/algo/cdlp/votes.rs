@@ -1,0 +1,140 @@
+//! The most frequent label of the neighbours of a vertex.
+
+use crate::memory::prefetch_near;
+
+/// Most labels that are sorted rather than counted in a table.
+const FEW: usize = 12;
+/// Number of slots of the first table, as a power of two. Most rows have few different labels.
+const FIRST_BITS: u32 = 6;
+/// Largest number of slots, as a power of two: 1 MiB. Labels that need more are sorted.
+const MOST_BITS: u32 = 17;
+/// Number of entries between a prefetch and its use.
+const AHEAD: usize = 16;
+
+/// Counts labels, in memory of one thread.
+#[derive(Default)]
+pub(super) struct Votes {
+    labels: Vec<u32>,
+    table: Vec<u64>,
+}
+
+/// Returns the bytes of memory that counting the labels of rows of up to `longest` entries takes.
+pub(super) fn bytes(longest: u64) -> u64 {
+    // A table has at most eight slots for each label. While it grows there are two.
+    4 * longest + 8 * (8 * longest).clamp(1 << FIRST_BITS, 1 << MOST_BITS) * 5 / 4
+}
+
+impl Votes {
+    /// Returns the most frequent label of the neighbours in `rows`, and the smallest of several; `own` if there is no
+    /// neighbour. `own` is the label of the vertex, which is likely to win.
+    #[inline]
+    pub(super) fn winner<'r>(&mut self, rows: impl Iterator<Item = &'r [u32]>, labels: &[u32], own: u32) -> u32 {
+        self.labels.clear();
+        let mut same = 0;
+        for row in rows {
+            let (body, last) = row.split_at(row.len().saturating_sub(AHEAD));
+            let mut add = |&u: &u32| {
+                let label = labels[u as usize];
+                same += usize::from(label == own);
+                self.labels.push(label);
+            };
+            for (at, u) in body.iter().enumerate() {
+                prefetch_near(labels, row[at + AHEAD] as usize);
+                add(u);
+            }
+            last.iter().for_each(add);
+        }
+        let all = self.labels.len();
+        if 2 * same > all || all == 0 {
+            return own;
+        }
+        if all <= FEW { self.of_sorted() } else { self.of_table() }
+    }
+
+    /// Sorts the labels, so that equal ones follow each other.
+    fn of_sorted(&mut self) -> u32 {
+        self.labels.sort_unstable();
+        let mut best = (0, 0);
+        for equal in self.labels.chunk_by(|a, b| a == b) {
+            // The smallest label comes first.
+            if equal.len() > best.0 {
+                best = (equal.len(), equal[0]);
+            }
+        }
+        best.1
+    }
+
+    /// Counts the labels in a hash table. A slot has a label above its count, which is 0 if the slot is free.
+    fn of_table(&mut self) -> u32 {
+        let (mut bits, mut distinct, mut best) = (FIRST_BITS, 0, (0, 0));
+        self.table.clear();
+        self.table.resize(1 << bits, 0);
+        for at in 0..self.labels.len() {
+            let label = self.labels[at];
+            let slot = slot_of(&mut self.table, bits, label);
+            distinct += usize::from(*slot == 0);
+            *slot = (u64::from(label) << 32 | *slot & u64::from(u32::MAX)) + 1;
+            let count = *slot as u32;
+            if count > best.0 || count == best.0 && label < best.1 {
+                best = (count, label);
+            }
+            if 2 * distinct > self.table.len() {
+                if bits == MOST_BITS {
+                    return self.of_sorted();
+                }
+                bits = (bits + 2).min(MOST_BITS);
+                self.grow(bits);
+            }
+        }
+        best.1
+    }
+
+    /// Moves the counts to a table of 2^`bits` slots.
+    fn grow(&mut self, bits: u32) {
+        let before = std::mem::replace(&mut self.table, vec![0; 1 << bits]);
+        for counted in before.into_iter().filter(|&counted| counted != 0) {
+            *slot_of(&mut self.table, bits, (counted >> 32) as u32) = counted;
+        }
+    }
+}
+
+/// Returns the slot of a label in a table of 2^`bits` slots, or the free one where it belongs.
+#[inline]
+fn slot_of(table: &mut [u64], bits: u32, label: u32) -> &mut u64 {
+    let mut at = (label.wrapping_mul(0x9e37_79b9) >> (u32::BITS - bits)) as usize;
+    while table[at] != 0 && (table[at] >> 32) as u32 != label {
+        at = (at + 1) & (table.len() - 1);
+    }
+    &mut table[at]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[test]
+    fn the_most_frequent_label_wins_and_the_smallest_of_equal_ones() {
+        let mut state = 1u64;
+        let mut random = move |below: u32| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as u32 % below
+        };
+        let mut votes = Votes::default();
+        for (length, distinct) in
+            [(0, 1), (1, 9), (2, 2), (3, 2), (12, 3), (13, 3), (40, 7), (300, 300), (5000, 70), (200_000, 1 << 31)]
+        {
+            for _ in 0..20.min(1 + 10_000 / (length + 1)) {
+                let labels: Vec<u32> = (0..length).map(|_| random(distinct)).collect();
+                let row: Vec<u32> = (0..length as u32).collect();
+                let (first, second) = row.split_at(length / 3);
+                let mut counts = BTreeMap::new();
+                labels.iter().for_each(|&label| *counts.entry(label).or_insert(0) += 1);
+                let best = counts.iter().max_by_key(|&(&label, &count)| (count, std::cmp::Reverse(label)));
+                let own = random(distinct);
+                let expected = best.map_or(own, |(&label, _)| label);
+                assert_eq!(votes.winner([first, second].into_iter(), &labels, own), expected, "{length} {distinct}");
+            }
+        }
+    }
+}

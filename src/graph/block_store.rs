@@ -233,9 +233,16 @@ impl BlockStore {
     /// Returns the neighbours in row `row`. A packed row is unpacked into `unpacked`. The graph must be local or
     /// packed.
     pub fn unpacked_row<'u>(&'u self, row: u32, unpacked: &'u mut Unpacked) -> &'u [u32] {
+        self.row_in_block(row, unpacked).row(0)
+    }
+
+    /// Returns a view of row `row` alone. A packed row is unpacked into `unpacked`; otherwise the targets are those of
+    /// the whole block. The graph must be local or packed.
+    #[inline]
+    pub fn row_in_block<'u>(&'u self, row: u32, unpacked: &'u mut Unpacked) -> Block<'u> {
         let b = self.layout.block_of(row);
         let local = (row - self.first_rows[b]) as usize;
-        self.part(b, local..local + 1, unpacked).row(0)
+        self.part(b, local..local + 1, unpacked)
     }
 
     /// Whether row `row` contains the neighbour `neighbour`. The graph must be local or packed.

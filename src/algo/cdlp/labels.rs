@@ -4,11 +4,12 @@
 //! all labels. A vertex keeps its label if no neighbour has changed its own, so once few labels change, iterations look
 //! only at the neighbours of vertices that have. That takes rows that stay in memory.
 
-use super::votes::{self, Votes};
+use super::votes::{self, Votes, smallest};
 use crate::algo::team::{Parts, WorkList, gathered, team};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::block_store::{BlockStore, Unpacked};
+use crate::graph::csr::Block;
 use crate::graph::direction::Direction;
 use crate::memory::{Budget, Buffer, bytes_of, bytes_of_mut};
 use crate::prepare::input_ids::InputIds;
@@ -38,6 +39,8 @@ pub(super) struct Labels<'g> {
     marked: Buffer<AtomicU32>,
     /// Number of entries of the vertices that changed in the last iteration; `None` if that is unknown.
     changed: Option<u64>,
+    /// Whether every vertex has its own label.
+    differ: bool,
     rows: Neighbours<'g>,
 }
 
@@ -72,7 +75,7 @@ impl<'g> Labels<'g> {
         let other = budget.zeroed(vertices, "labels of vertices (4 bytes each)")?;
         let marked = budget.zeroed(vertices.div_ceil(32), "vertices whose neighbours changed (a bit each)")?;
         let rows = Neighbours::new(graph, degrees, comm, budget)?;
-        Ok(Labels { of, other, marked, changed: None, rows })
+        Ok(Labels { of, other, marked, changed: None, differ: true, rows })
     }
 
     /// Returns the bytes of memory that counting takes in `threads` threads.
@@ -81,8 +84,9 @@ impl<'g> Labels<'g> {
         threads as u64 * votes::bytes(longest)
     }
 
-    /// Gives all ranks of the job the labels that rank 0 has. Collective.
+    /// Gives all ranks of the job the labels that rank 0 has loaded. Collective.
     pub(super) fn broadcast(&mut self, comm: &Comm) {
+        self.differ = false;
         for piece in self.of.chunks_mut(PIECE).filter(|_| comm.ranks() > 1) {
             let mine = if comm.is_leader() { bytes_of(piece).to_vec() } else { Vec::new() };
             bytes_of_mut(piece).copy_from_slice(&comm.broadcast(mine));
@@ -95,12 +99,14 @@ impl<'g> Labels<'g> {
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
     pub(super) fn vote(&mut self, threads: usize) -> Result<()> {
-        let Labels { of, other, marked, changed, rows } = self;
+        let Labels { of, other, marked, changed, differ, rows } = self;
         let only_marked = !rows.releases && changed.is_some_and(|changed| FEW * changed < rows.all_entries());
         if only_marked {
             marked.iter_mut().for_each(|word| *word.get_mut() = 0);
             rows.mark(of, other, marked, threads)?;
         }
+        // The smallest of different labels wins, unless an edge in both directions gives one of them two votes.
+        let smallest_wins = *differ && rows.direction == Direction::Undirected;
         let left = rows.parts_of_blocks();
         let (mut rest, mut at, mut work) = (&mut **other, 0, Vec::with_capacity(rows.parts.len()));
         for part in &rows.parts {
@@ -115,7 +121,12 @@ impl<'g> Labels<'g> {
                 signals::check()?;
                 for (v, next) in part.clone().zip(next) {
                     let is_due = !only_marked || marked[v / 32].load(Relaxed) >> (v % 32) & 1 != 0;
-                    *next = if is_due { rows.winner(v, of, &mut votes, &mut unpacked) } else { of[v] };
+                    let rows = rows.of(v, &mut unpacked);
+                    *next = match is_due {
+                        true if smallest_wins => smallest(rows, of, of[v]),
+                        true => votes.winner(rows, of, of[v]),
+                        false => of[v],
+                    };
                 }
                 rows.release(&part, &left);
             }
@@ -153,7 +164,7 @@ impl<'g> Labels<'g> {
             Ok(counts)
         })?;
         let [vertices, entries] = counted.iter().fold([0, 0], |sums, of| [sums[0] + of[0], sums[1] + of[1]]);
-        self.changed = Some(entries);
+        (self.changed, self.differ) = (Some(entries), false);
         Ok(vertices)
     }
 }
@@ -208,14 +219,12 @@ impl<'g> Neighbours<'g> {
         self.halves.iter().map(|half| half.edges()).sum()
     }
 
-    /// Returns the next label of vertex `v`.
+    /// Returns the rows of vertex `v`, each as a view of it alone.
     #[inline]
-    fn winner(&self, v: usize, labels: &[u32], votes: &mut Votes, unpacked: &mut [[Unpacked; 2]; 2]) -> u32 {
-        let rows = self.rows(v..v + 1).zip(unpacked);
-        let rows = rows.flat_map(|(row, unpacked)| {
-            self.halves.into_iter().zip(unpacked).map(move |(half, unpacked)| half.unpacked_row(row, unpacked))
-        });
-        votes.winner(rows, labels, labels[v])
+    fn of<'u>(&'u self, v: usize, unpacked: &'u mut [[Unpacked; 2]; 2]) -> impl Iterator<Item = Block<'u>> {
+        self.rows(v..v + 1).zip(unpacked).flat_map(|(row, unpacked)| {
+            self.halves.iter().zip(unpacked).map(move |(half, unpacked)| half.row_in_block(row, unpacked))
+        })
     }
 
     /// Marks the neighbours of all vertices whose labels differ.

@@ -1,5 +1,6 @@
 //! The most frequent label of the neighbours of a vertex.
 
+use crate::graph::csr::Block;
 use crate::memory::prefetch_near;
 
 /// Most labels that are sorted rather than counted in a table.
@@ -9,7 +10,7 @@ const FIRST_BITS: u32 = 6;
 /// Largest number of slots, as a power of two: 1 MiB. Labels that need more are sorted.
 const MOST_BITS: u32 = 17;
 /// Number of entries between a prefetch and its use.
-const AHEAD: usize = 16;
+const AHEAD: usize = 32;
 
 /// Counts labels, in memory of one thread.
 #[derive(Default)]
@@ -28,22 +29,13 @@ impl Votes {
     /// Returns the most frequent label of the neighbours in `rows`, and the smallest of several; `own` if there is no
     /// neighbour. `own` is the label of the vertex, which is likely to win.
     #[inline]
-    pub(super) fn winner<'r>(&mut self, rows: impl Iterator<Item = &'r [u32]>, labels: &[u32], own: u32) -> u32 {
+    pub(super) fn winner<'r>(&mut self, rows: impl Iterator<Item = Block<'r>>, labels: &[u32], own: u32) -> u32 {
         self.labels.clear();
         let mut same = 0;
-        for row in rows {
-            let (body, last) = row.split_at(row.len().saturating_sub(AHEAD));
-            let mut add = |&u: &u32| {
-                let label = labels[u as usize];
-                same += usize::from(label == own);
-                self.labels.push(label);
-            };
-            for (at, u) in body.iter().enumerate() {
-                prefetch_near(labels, row[at + AHEAD] as usize);
-                add(u);
-            }
-            last.iter().for_each(add);
-        }
+        each_label(rows, labels, |label| {
+            same += usize::from(label == own);
+            self.labels.push(label);
+        });
         let all = self.labels.len();
         if 2 * same > all || all == 0 {
             return own;
@@ -98,6 +90,30 @@ impl Votes {
     }
 }
 
+/// Returns the smallest label of the neighbours in `rows`; `own` if there is no neighbour. It wins if all differ.
+#[inline]
+pub(super) fn smallest<'r>(rows: impl Iterator<Item = Block<'r>>, labels: &[u32], own: u32) -> u32 {
+    let mut least = None;
+    each_label(rows, labels, |label| least = Some(least.map_or(label, |least: u32| least.min(label))));
+    least.unwrap_or(own)
+}
+
+/// Calls `each` with the label of every entry of some rows, each of which is the only one of its block. Labels are
+/// prefetched beyond the end of a row, because rows are short, and the next one is likely to be read next.
+#[inline(always)]
+fn each_label<'r>(rows: impl Iterator<Item = Block<'r>>, labels: &[u32], mut each: impl FnMut(u32)) {
+    for Block { offsets, targets, .. } in rows {
+        let (start, end) = (offsets[0] as usize, offsets[1] as usize);
+        let ahead = &targets[(start + AHEAD).min(targets.len())..(end + AHEAD).min(targets.len())];
+        let (row, last) = targets[start..end].split_at(ahead.len());
+        for (&u, &later) in row.iter().zip(ahead) {
+            prefetch_near(labels, later as usize);
+            each(labels[u as usize]);
+        }
+        last.iter().for_each(|&u| each(labels[u as usize]));
+    }
+}
+
 /// Returns the slot of a label in a table of 2^`bits` slots, or the free one where it belongs.
 #[inline]
 fn slot_of(table: &mut [u64], bits: u32, label: u32) -> &mut u64 {
@@ -126,14 +142,16 @@ mod tests {
         {
             for _ in 0..20.min(1 + 10_000 / (length + 1)) {
                 let labels: Vec<u32> = (0..length).map(|_| random(distinct)).collect();
-                let row: Vec<u32> = (0..length as u32).collect();
-                let (first, second) = row.split_at(length / 3);
+                let targets: Vec<u32> = (0..length as u32).collect();
+                let offsets = [0, length as u32 / 3, length as u32];
+                let rows = || offsets.windows(2).map(|offsets| Block { first_row: 0, offsets, targets: &targets });
                 let mut counts = BTreeMap::new();
                 labels.iter().for_each(|&label| *counts.entry(label).or_insert(0) += 1);
                 let best = counts.iter().max_by_key(|&(&label, &count)| (count, std::cmp::Reverse(label)));
                 let own = random(distinct);
                 let expected = best.map_or(own, |(&label, _)| label);
-                assert_eq!(votes.winner([first, second].into_iter(), &labels, own), expected, "{length} {distinct}");
+                assert_eq!(votes.winner(rows(), &labels, own), expected, "{length} {distinct}");
+                assert_eq!(smallest(rows(), &labels, own), labels.iter().copied().min().unwrap_or(own), "{length}");
             }
         }
     }

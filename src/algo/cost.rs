@@ -4,6 +4,9 @@ use crate::graph::direction::Direction;
 use crate::graph::order::DegreeRuns;
 use crate::results::OutputFormat;
 
+/// File sizes on disk are multiples of a page.
+const PAGE: u64 = 4096;
+
 /// Size of a graph. Each number is exact or an upper bound, depending on what is known.
 #[derive(Debug, Clone, Copy)]
 pub struct GraphSize<'a> {
@@ -54,6 +57,20 @@ impl GraphSize<'_> {
     pub fn entries(&self) -> u64 {
         // An undirected edge is in the rows of both ends.
         if self.direction == Direction::Directed { self.edges } else { 2 * self.edges }
+    }
+
+    /// Returns the bytes of disk of one column of numbers, with the list of sparse ids, and of checkpoints: one of
+    /// `checkpoint` bytes for each trial, and one that is being written. A number has `width` bytes, and at most `digits`
+    /// as text.
+    pub fn column_and_checkpoints(
+        &self,
+        resources: &RankResources,
+        (width, digits): (u64, u64),
+        checkpoint: u64,
+    ) -> u64 {
+        let ids = if self.sparse { 8 * self.rows + PAGE } else { 0 };
+        let column = resources.format.row_bytes(width, digits) * self.rows + 2 * PAGE;
+        column + ids + (u64::from(resources.trials) + 1) * (checkpoint + PAGE)
     }
 
     /// Returns an upper bound of the entries in the rows of one of `ranks` ranks, if blocks of `chunk` vertices go to

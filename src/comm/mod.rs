@@ -40,7 +40,7 @@ pub use shm::{SharedCounters, SharedMemory};
 pub use work_stealing::{Pass, WorkStealing};
 
 use crate::error::Result;
-use crate::memory::{Number, bytes_of, numbers_of};
+use crate::memory::{Number, bytes_of, bytes_of_mut, numbers_of};
 use crate::process::traffic;
 use shm::SharedSums;
 use std::ops::Range;
@@ -87,6 +87,9 @@ impl Comm {
     /// [`Comm::set_scratch`] can lower it. If ranks share memory, it is the limit for all ranks of the machine together.
     /// [`Comm::exchange`] has its own limit: [`MessageLimits::bytes`].
     pub const SCRATCH: usize = 16 << 20;
+
+    /// Number of numbers of a long array that ranks exchange at a time.
+    pub const PIECE: usize = 1 << 18;
 
     /// Estimates the bytes of memory that MPI takes in a rank by the time it has started, with `local_ranks` ranks on a
     /// machine. Plans that are made before MPI starts use this estimate. No tested MPI took more, but MPI may take more
@@ -216,6 +219,14 @@ impl Comm {
         match self {
             Comm::Solo => bytes,
             Comm::Mpi(ranks) => ranks.broadcast(bytes),
+        }
+    }
+
+    /// Copies the numbers of rank 0 to all ranks, [`Self::PIECE`] at a time. All ranks pass as many. Collective.
+    pub fn broadcast_numbers<T: Number>(&self, values: &mut [T]) {
+        for piece in values.chunks_mut(Comm::PIECE).filter(|_| self.ranks() > 1) {
+            let mine = if self.is_leader() { bytes_of(piece).to_vec() } else { Vec::new() };
+            bytes_of_mut(piece).copy_from_slice(&self.broadcast(mine));
         }
     }
 

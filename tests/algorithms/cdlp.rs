@@ -5,9 +5,10 @@ use std::fs;
 
 use serde_json::json;
 
+use crate::components::largest_and_by_size;
 use crate::oracle::{Answer, Graph};
 use crate::support::{Place, reference_graphs};
-use crate::{job, outputs, report, run};
+use crate::{goes_on, job, report};
 
 impl Graph {
     /// Communities after the default number of iterations.
@@ -40,21 +41,12 @@ impl Graph {
         }
         let mut sizes: BTreeMap<u64, u64> = BTreeMap::new();
         labels.values().for_each(|&label| *sizes.entry(label).or_default() += 1);
-        let mut sizes: Vec<u64> = sizes.into_values().collect();
-        sizes.sort_unstable_by(|a, b| b.cmp(a));
-        let with = |wanted: u32| sizes.iter().filter(|size| size.ilog2() == wanted).count();
-        let by_size: Vec<usize> = (0..=sizes[0].ilog2()).map(with).collect();
-        let largest = &sizes[..sizes.len().min(10)];
+        let (number, [largest, by_size]) = (sizes.len(), largest_and_by_size(sizes.into_values().collect()));
         let found = json!({
-            "iterations": iterations, "changed": changed, "communities": sizes.len(), "largest": largest, "by_size": by_size,
+            "iterations": iterations, "changed": changed, "communities": number, "largest": largest, "by_size": by_size,
         });
         let column = self.rows.iter().flat_map(|id| labels[id].to_le_bytes()).collect();
-        let mut columns = BTreeMap::from([("cdlp/label".into(), ("<i8", column))]);
-        if self.sparse {
-            columns.insert("ids".into(), ("<u8", self.rows.iter().flat_map(|id| id.to_le_bytes()).collect()));
-        }
-        let table = if directed { "[cdlp]\n# direction = true\n" } else { "[cdlp]\n" };
-        Answer { table: table.into(), found, columns }
+        self.of_column(("cdlp", "", directed), found, ("label", "<i8", column))
     }
 }
 
@@ -63,20 +55,8 @@ fn a_job_that_is_stopped_or_killed_goes_on_at_the_next_iteration() {
     let (place, graph) = (Place::new(), Graph::new(20_000, 32_000, 1 << 40));
     for keys in ["", "# direction = true\n"] {
         job(&place, &graph, &format!("[cdlp]\niterations = 4\n{keys}"));
-        let lived = report(&place, &["run.trials=2"]);
-        let files = outputs(&place.workdir());
-        for (rule, code) in [("1:stop", 75), ("3:stop", 75), ("3:kill", 137), ("6:stop", 75), ("7:kill", 137)] {
-            fs::remove_dir_all(place.workdir()).expect("removed");
-            run(&place, &format!("cdlp.unit={rule}"), &["run.trials=2"]).expect(code);
-            let said = place.gpugraph(&["verify", "job.toml"]).expect(0).out;
-            assert!(code == 137 || said.contains("labels of vertices with edges after"), "{said}");
-            let after = report(&place, &["run.trials=2"]);
-            assert_eq!(outputs(&place.workdir()), files, "{rule}");
-            for field in ["iterations", "changed", "communities", "largest", "by_size"] {
-                assert_eq!(after["results"]["cdlp"][field], lived["results"]["cdlp"][field], "{rule}");
-            }
-        }
-        fs::remove_dir_all(place.workdir()).expect("removed");
+        let rules = [("1:stop", 75), ("3:stop", 75), ("3:kill", 137), ("6:stop", 75), ("7:kill", 137)];
+        goes_on(&place, "cdlp", &rules.map(|(rule, code)| (rule.into(), code)), "labels of vertices with edges after");
     }
 }
 

@@ -7,7 +7,17 @@ use serde_json::json;
 
 use crate::oracle::{Answer, Graph};
 use crate::support::Place;
-use crate::{job, outputs, report, run};
+use crate::{goes_on, job, report};
+
+/// The ten largest sizes, and the number of those from 2^i to 2^(i+1) - 1.
+pub fn largest_and_by_size(mut sizes: Vec<u64>) -> [Vec<u64>; 2] {
+    sizes.sort_unstable_by(|a, b| b.cmp(a));
+    let power = |size: u64| (0..64).rfind(|&power| 1 << power <= size).expect("a vertex");
+    let with = |wanted: u32| sizes.iter().filter(|&&size| power(size) == wanted).count() as u64;
+    let by_size = (0..=power(sizes[0])).map(with).collect();
+    sizes.truncate(10);
+    [sizes, by_size]
+}
 
 impl Graph {
     /// Components, which direction does not change: each begins at the smallest id that no other has reached.
@@ -26,18 +36,10 @@ impl Graph {
             }
             sizes.extend(Some((components.len() - reached) as u64).filter(|&size| size > 0));
         }
-        sizes.sort_unstable_by(|a, b| b.cmp(a));
-        let power = |size: u64| (0..64).rfind(|&power| 1 << power <= size).expect("a vertex");
-        let with = |wanted: u32| sizes.iter().filter(|&&size| power(size) == wanted).count();
-        let by_size: Vec<usize> = (0..=power(sizes[0])).map(with).collect();
-        let found = json!({ "components": sizes.len(), "largest": sizes[..sizes.len().min(10)], "by_size": by_size });
+        let (number, [largest, by_size]) = (sizes.len(), largest_and_by_size(sizes));
+        let found = json!({ "components": number, "largest": largest, "by_size": by_size });
         let column = self.rows.iter().flat_map(|id| components[id].to_le_bytes()).collect();
-        let mut columns = BTreeMap::from([("components/component".into(), ("<i8", column))]);
-        if self.sparse {
-            columns.insert("ids".into(), ("<u8", self.rows.iter().flat_map(|id| id.to_le_bytes()).collect()));
-        }
-        let table = if directed { "[components]\n# direction = true\n" } else { "[components]\n" };
-        Answer { table: table.into(), found, columns }
+        self.of_column(("components", "", directed), found, ("component", "<i8", column))
     }
 }
 
@@ -47,22 +49,9 @@ fn a_job_that_is_stopped_or_killed_goes_on_at_the_next_block() {
     let (place, graph) = (Place::new(), Graph::new(20_000, 32_000, 1 << 40));
     for keys in ["", "# direction = true\n"] {
         job(&place, &graph, &format!("[components]\n{keys}"));
-        let lived = report(&place, &["run.trials=2"]);
-        let files = outputs(&place.workdir());
-        for (rule, code) in [("3:stop", 75), ("3:kill", 137), ("8:stop", 75), ("9:stop", 75), ("14:stop", 75)] {
-            fs::remove_dir_all(place.workdir()).expect("removed");
-            run(&place, &format!("components.unit={rule}"), &["run.trials=2"]).expect(code);
-            let checkpoint = |trial| place.workdir().join(format!("units/components.{trial}.checkpoint")).is_file();
-            assert_eq!([0, 1].map(checkpoint).contains(&true), code == 75, "{rule}");
-            let said = place.gpugraph(&["verify", "job.toml"]).expect(0).out;
-            assert!(code == 137 || said.contains("components of vertices with edges, after"), "{said}");
-            let after = report(&place, &["run.trials=2"]);
-            assert_eq!(outputs(&place.workdir()), files, "{rule}");
-            for field in ["components", "largest", "by_size"] {
-                assert_eq!(after["results"]["components"][field], lived["results"]["components"][field], "{rule}");
-            }
-        }
-        fs::remove_dir_all(place.workdir()).expect("removed");
+        let rules = [("3:stop", 75), ("3:kill", 137), ("8:stop", 75), ("9:stop", 75), ("14:stop", 75)];
+        let saved = "components of vertices with edges, after";
+        goes_on(&place, "components", &rules.map(|(rule, code)| (rule.into(), code)), saved);
     }
 }
 

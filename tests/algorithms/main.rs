@@ -70,3 +70,30 @@ fn report(place: &Place, set: &[&str]) -> Value {
 fn outputs(workdir: &Path) -> BTreeMap<String, Vec<u8>> {
     files(&workdir.join("out"), &[""])
 }
+
+/// Ends a job of the table `[NAME]` in two trials at failpoints, by a stop (75) or a kill (137), and checks that the next run leaves what one
+/// does that lives. After a stop `verify` says `saved`.
+fn goes_on(place: &Place, name: &str, rules: &[(String, i32)], saved: &str) {
+    let result = |mut report: Value| {
+        let mut result = report["results"][name].take();
+        let fields = result.as_object_mut().expect("a result");
+        for field in ["seconds", "trials"] {
+            fields.remove(field).expect(field);
+        }
+        result
+    };
+    let lived = result(report(place, &["run.trials=2"]));
+    let files = outputs(&place.workdir());
+    for (rule, code) in rules {
+        fs::remove_dir_all(place.workdir()).expect("removed");
+        run(place, &format!("{name}.unit={rule}"), &["run.trials=2"]).expect(*code);
+        let checkpoint = |trial| place.workdir().join(format!("units/{name}.{trial}.checkpoint")).is_file();
+        assert_eq!([0, 1].map(checkpoint).contains(&true), *code == 75, "{rule}");
+        let said = place.gpugraph(&["verify", "job.toml"]).expect(0).out;
+        assert!(*code == 137 || said.contains(saved), "{said}");
+        let after = result(report(place, &["run.trials=2"]));
+        assert_eq!(outputs(&place.workdir()), files, "{rule}");
+        assert_eq!(after, lived, "{rule}");
+    }
+    fs::remove_dir_all(place.workdir()).expect("removed");
+}

@@ -112,6 +112,21 @@ impl Graph {
         self.rows.iter().flat_map(|&id| if self.degree(id) == 0 { isolated } else { of(id) }).collect()
     }
 
+    /// The answer of a table that writes one column; `bytes` are those of its rows.
+    pub fn of_column(
+        &self,
+        (name, keys, directed): (&str, &str, bool),
+        found: Value,
+        (column, descr, bytes): (&str, &'static str, Vec<u8>),
+    ) -> Answer {
+        let mut columns = BTreeMap::from([(format!("{name}/{column}"), (descr, bytes))]);
+        if self.sparse {
+            columns.insert("ids".into(), ("<u8", self.rows.iter().flat_map(|id| id.to_le_bytes()).collect()));
+        }
+        let direction = if directed { "# direction = true\n" } else { "" };
+        Answer { table: format!("[{name}]\n{direction}{keys}"), found, columns }
+    }
+
     /// What every algorithm of the registry answers, each with and without its columns.
     pub fn answers(&self) -> Vec<Answer> {
         let mut ids = BTreeMap::new();

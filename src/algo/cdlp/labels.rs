@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::graph::block_store::{BlockStore, Unpacked};
 use crate::graph::csr::Block;
 use crate::graph::direction::Direction;
-use crate::memory::{Budget, Buffer, bytes_of, bytes_of_mut};
+use crate::memory::{Budget, Buffer};
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
@@ -24,8 +24,6 @@ const PART: u64 = 1 << 15;
 const VERTEX: u64 = 4;
 /// Only neighbours of changed vertices are looked at if those have less than one in this many entries.
 const FEW: u64 = 8;
-/// Number of labels that ranks exchange at a time.
-pub(super) const PIECE: usize = 1 << 18;
 /// Number of vertices whose changes a thread looks for at a time.
 const RANGE: usize = 1 << 12;
 
@@ -54,6 +52,8 @@ struct Neighbours<'g> {
     parts: Vec<Range<usize>>,
     /// The first vertex of each rank, and one past the last vertex.
     firsts: Vec<usize>,
+    /// Number of entries of the vertex with most of them.
+    longest: u64,
     /// Whether blocks are freed when they have been read, because they do not all fit in memory.
     releases: bool,
 }
@@ -80,17 +80,18 @@ impl<'g> Labels<'g> {
 
     /// Returns the bytes of memory that counting takes in `threads` threads.
     pub(super) fn counting_bytes(&self, threads: usize) -> u64 {
-        let longest = (0..self.of.len()).map(|v| self.rows.entries(v)).max().unwrap_or(0);
-        threads as u64 * votes::bytes(longest)
+        threads as u64 * votes::bytes(self.rows.longest)
+    }
+
+    /// Returns the labels alone.
+    pub(super) fn into_labels(self) -> Buffer<u32> {
+        self.of
     }
 
     /// Gives all ranks of the job the labels that rank 0 has loaded. Collective.
     pub(super) fn broadcast(&mut self, comm: &Comm) {
         self.differ = false;
-        for piece in self.of.chunks_mut(PIECE).filter(|_| comm.ranks() > 1) {
-            let mine = if comm.is_leader() { bytes_of(piece).to_vec() } else { Vec::new() };
-            bytes_of_mut(piece).copy_from_slice(&comm.broadcast(mine));
-        }
+        comm.broadcast_numbers(&mut self.of);
     }
 
     /// Computes the next labels of this rank's vertices. Until [`Self::exchange`] the labels stay those of the iteration
@@ -116,7 +117,7 @@ impl<'g> Labels<'g> {
         }
         let (work, of) = (WorkList::new(work), &**of);
         team(threads, &|_| {
-            let (mut votes, mut unpacked) = (Votes::default(), Default::default());
+            let (mut votes, mut unpacked) = (Votes::new(rows.longest), Default::default());
             while let Some((part, next)) = work.take() {
                 signals::check()?;
                 for (v, next) in part.clone().zip(next) {
@@ -142,8 +143,8 @@ impl<'g> Labels<'g> {
     pub(super) fn exchange(&mut self, comm: &Comm, threads: usize) -> Result<u64> {
         let firsts = &self.rows.firsts;
         let (own, longest) = (self.rows.own(comm.rank()), firsts.windows(2).map(|pair| pair[1] - pair[0]).max());
-        for at in (0..longest.unwrap_or(0)).step_by(PIECE).filter(|_| comm.ranks() > 1) {
-            let mine = self.other[own.end.min(own.start + at)..own.end.min(own.start + at + PIECE)].to_vec();
+        for at in (0..longest.unwrap_or(0)).step_by(Comm::PIECE).filter(|_| comm.ranks() > 1) {
+            let mine = self.other[own.end.min(own.start + at)..own.end.min(own.start + at + Comm::PIECE)].to_vec();
             let mut next: Vec<usize> = firsts.iter().map(|first| first + at).collect();
             comm.gather_each(&mine, |from, labels: &[u32]| {
                 self.other[next[from]..next[from] + labels.len()].copy_from_slice(labels);
@@ -179,12 +180,15 @@ impl<'g> Neighbours<'g> {
             degrees,
             parts: Vec::new(),
             firsts: Vec::new(),
+            longest: 0,
             releases,
         };
         let (mut parts, mut first, mut cost) = (Vec::new(), 0, 0);
         let vertices = graph.info.connected as usize;
         for v in 0..vertices {
-            cost += rows.entries(v) + VERTEX;
+            let entries = rows.entries(v);
+            rows.longest = rows.longest.max(entries);
+            cost += entries + VERTEX;
             if cost >= PART || v + 1 == vertices {
                 parts.push(first..v + 1);
                 (first, cost) = (v + 1, 0);

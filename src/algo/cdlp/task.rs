@@ -1,6 +1,6 @@
 //! The table `[cdlp]`.
 
-use super::labels::{self, PIECE};
+use super::labels;
 use super::output::{COLUMNS, CdlpOutput};
 use super::{driver, verify};
 use crate::algo::components::size_figure;
@@ -9,6 +9,7 @@ use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
 };
 use crate::chart::Figure;
+use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use crate::prepare::prepared::Graph;
@@ -27,8 +28,6 @@ const MOST: u64 = 1_000_000;
 /// Nanoseconds of a thread for each entry of a row in an iteration, and for each row of the column.
 const ENTRY: f64 = 6.0;
 const COLUMN: f64 = 20.0;
-/// File sizes on disk are multiples of a page.
-const PAGE: u64 = 4096;
 
 /// The key `iterations` of the table `[cdlp]`.
 const ITERATIONS: Key<u64> = Key::new(
@@ -65,17 +64,13 @@ impl Algorithm for Cdlp {
         let longest = graph.longest_whole_row << graph.direction.shift();
         let labels = labels::bytes(graph.vertices, longest.min(2 * graph.vertices), resources.threads);
         let (ranks, trials) = (resources.ranks as u64, u64::from(resources.trials));
-        let pieces = if ranks > 1 { 4 * PIECE as u64 } else { 0 };
+        let pieces = if ranks > 1 { 4 * Comm::PIECE as u64 } else { 0 };
         let host_memory = (labels + pieces).max(4 * graph.vertices + 4 * graph.ids);
-        let ids = if graph.sparse { 8 * graph.rows + PAGE } else { 0 };
         let counting = trials as f64 * self.iterations as f64 * ENTRY * graph.entries() as f64;
         Cost {
             host_memory,
             least_host_memory: host_memory,
-            disk: resources.format.row_bytes(8, 20) * graph.rows
-                + 2 * PAGE
-                + ids
-                + (trials + 1) * (4 * graph.vertices + PAGE),
+            disk: graph.column_and_checkpoints(resources, (8, 20), 4 * graph.vertices),
             exchange: trials * self.iterations * (ranks - 1) * 4 * graph.vertices,
             cached: 0,
             seconds: (counting / resources.all_threads() + COLUMN * graph.rows as f64) / 1e9,

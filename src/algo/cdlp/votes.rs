@@ -13,7 +13,6 @@ const MOST_BITS: u32 = 17;
 const AHEAD: usize = 32;
 
 /// Counts labels, in memory of one thread.
-#[derive(Default)]
 pub(super) struct Votes {
     labels: Vec<u32>,
     table: Vec<u64>,
@@ -21,11 +20,16 @@ pub(super) struct Votes {
 
 /// Returns the bytes of memory that counting the labels of rows of up to `longest` entries takes.
 pub(super) fn bytes(longest: u64) -> u64 {
-    // A table has at most eight slots for each label. While it grows there are two.
-    4 * longest + 8 * (8 * longest).clamp(1 << FIRST_BITS, 1 << MOST_BITS) * 5 / 4
+    // A table has at most eight slots for each label. While it grows there is one of half the size beside it, at most.
+    4 * longest + 12 * (8 * longest).clamp(1 << FIRST_BITS, 1 << MOST_BITS)
 }
 
 impl Votes {
+    /// Makes room for the labels of a row of `longest` entries.
+    pub(super) fn new(longest: u64) -> Votes {
+        Votes { labels: Vec::with_capacity(longest as usize), table: Vec::new() }
+    }
+
     /// Returns the most frequent label of the neighbours in `rows`, and the smallest of several; `own` if there is no
     /// neighbour. `own` is the label of the vertex, which is likely to win.
     #[inline]
@@ -136,7 +140,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as u32 % below
         };
-        let mut votes = Votes::default();
+        let mut votes = Votes::new(200_000);
         for (length, distinct) in
             [(0, 1), (1, 9), (2, 2), (3, 2), (12, 3), (13, 3), (40, 7), (300, 300), (5000, 70), (200_000, 1 << 31)]
         {

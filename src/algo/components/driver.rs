@@ -22,8 +22,6 @@ use std::time::Instant;
 
 /// Number of rows or vertices that a thread takes at a time.
 const PART: usize = 1 << 10;
-/// Number of parents that ranks exchange at a time.
-pub(super) const PIECE: usize = 1 << 18;
 
 /// Finds the components, or finishes what an earlier run began. Collective.
 ///
@@ -161,7 +159,7 @@ fn gather(comm: &Comm, forest: &Forest) {
     if comm.ranks() == 1 {
         return;
     }
-    for (piece, first) in forest.parents().chunks(PIECE).zip((0..).step_by(PIECE)) {
+    for (piece, first) in forest.parents().chunks(Comm::PIECE).zip((0..).step_by(Comm::PIECE)) {
         let mine: Vec<u32> = piece.iter().map(|parent| parent.load(Relaxed)).collect();
         let mut next = vec![first; comm.ranks()];
         comm.gather_each(&mine, |from, parents| {

@@ -1,6 +1,5 @@
 //! The table `[components]`.
 
-use super::driver::PIECE;
 use super::forest::Forest;
 use super::output::{COLUMNS, ComponentsOutput, size_figure};
 use super::{driver, gpu, verify};
@@ -9,6 +8,7 @@ use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
 };
 use crate::chart::Figure;
+use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::gpu::ProgramSource;
 use crate::graph::layout::Layout;
@@ -29,8 +29,6 @@ const COLUMN: f64 = 20.0;
 /// Nanoseconds of a GPU for each entry of a row that streams through its memory: four bytes at 40 GB/s. Rows that are
 /// there take less (H200).
 const ENTRY_ON_GPU: f64 = 0.1;
-/// File sizes on disk are multiples of a page.
-const PAGE: u64 = 4096;
 
 impl Algorithm for Components {
     const NAME: &'static str = "components";
@@ -71,10 +69,9 @@ impl Algorithm for Components {
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
         let (forest, ranks, trials) =
             (Forest::bytes(graph.vertices), resources.ranks as u64, u64::from(resources.trials));
-        let pieces = if ranks > 1 { 4 * PIECE as u64 } else { 0 };
+        let pieces = if ranks > 1 { 4 * Comm::PIECE as u64 } else { 0 };
         // A limit that is enough for a job is enough to verify its results.
         let host_memory = (2 * forest + pieces).max(verify::bytes(graph.ids, resources.threads));
-        let ids = if graph.sparse { 8 * graph.rows + PAGE } else { 0 };
         let joining = if resources.on_gpu {
             ENTRY_ON_GPU * graph.edges as f64 / ranks as f64
         } else {
@@ -83,7 +80,7 @@ impl Algorithm for Components {
         Cost {
             host_memory,
             least_host_memory: host_memory,
-            disk: resources.format.row_bytes(8, 20) * graph.rows + 2 * PAGE + ids + (trials + 1) * (forest + PAGE),
+            disk: graph.column_and_checkpoints(resources, (8, 20), forest),
             exchange: trials * ranks * (ranks - 1) * forest,
             cached: 0,
             seconds: (f64::from(resources.trials) * joining + COLUMN * graph.rows as f64) / 1e9,

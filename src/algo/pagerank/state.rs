@@ -10,13 +10,11 @@ use crate::algo::team::{WorkList, gathered};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::direction::{Direction, EdgeDirection};
-use crate::memory::{Budget, Buffer, bytes_of, bytes_of_mut};
+use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 
 /// Number of vertices that a thread updates at a time.
 const PART: usize = 1 << 12;
-/// Number of ranks of vertices that ranks of the job exchange at a time.
-pub(super) const PIECE: usize = 1 << 18;
 
 /// Ranks and contributions after some iterations.
 pub(super) struct State<'d> {
@@ -92,13 +90,7 @@ impl<'d> State<'d> {
 
     /// Gives all ranks of the job the ranks of vertices that rank 0 has. Collective.
     pub(super) fn broadcast(&mut self, comm: &Comm) {
-        if comm.ranks() == 1 {
-            return;
-        }
-        for piece in self.ranks.chunks_mut(PIECE) {
-            let mine = if comm.is_leader() { bytes_of(piece).to_vec() } else { Vec::new() };
-            bytes_of_mut(piece).copy_from_slice(&comm.broadcast(mine));
-        }
+        comm.broadcast_numbers(&mut self.ranks);
     }
 
     /// Gives all ranks of the job the ranks of all vertices. Collective.

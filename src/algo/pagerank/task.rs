@@ -2,7 +2,7 @@
 
 use super::options::{KEYS, Pagerank};
 use super::output::{COLUMNS, PagerankOutput, RankBin};
-use super::state::{PIECE, State};
+use super::state::State;
 use super::{driver, gpu, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::sources::NamedVertex;
@@ -10,6 +10,7 @@ use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
 };
 use crate::chart::{Figure, Unit};
+use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::gpu::ProgramSource;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
@@ -20,8 +21,6 @@ use crate::results::about::About;
 const ENTRY: f64 = 3.0;
 const VERTEX: f64 = 10.0;
 const COLUMN: f64 = 20.0;
-/// File sizes on disk are multiples of a page.
-const PAGE: u64 = 4096;
 
 impl Algorithm for Pagerank {
     const NAME: &'static str = "pagerank";
@@ -61,20 +60,16 @@ impl Algorithm for Pagerank {
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
         let (state, ranks, trials) =
             (State::bytes(graph.vertices), resources.ranks as u64, u64::from(resources.trials));
-        let pieces = if ranks > 1 { 16 * PIECE as u64 } else { 0 };
+        let pieces = if ranks > 1 { 16 * Comm::PIECE as u64 } else { 0 };
         // A limit that is enough for a job is enough to verify its results.
         let verify = verify::least_bytes(graph.ids, graph.edges, resources.threads) + graph.reading;
         let host_memory = (state + pieces).max(verify);
-        let ids = if graph.sparse { 8 * graph.rows + PAGE } else { 0 };
         let iterations = trials as f64 * self.most_iterations() as f64;
         let pulling = (ENTRY * graph.entries() as f64 + VERTEX * graph.vertices as f64) / resources.all_threads();
         Cost {
             host_memory,
             least_host_memory: host_memory,
-            disk: resources.format.row_bytes(8, 24) * graph.rows
-                + 2 * PAGE
-                + ids
-                + (trials + 1) * (8 * graph.vertices + PAGE),
+            disk: graph.column_and_checkpoints(resources, (8, 24), 8 * graph.vertices),
             exchange: trials * self.most_iterations() * (ranks - 1) * 16 * graph.vertices,
             cached: 0,
             seconds: (iterations * pulling + COLUMN * graph.rows as f64) / 1e9,

@@ -23,3 +23,13 @@ struct EntryRange {
 __device__ inline EntryRange entries_of(const RowPart& part, u32 local) {
     return {max(__ldg(part.starts + local), part.first_entry), min(__ldg(part.starts + local + 1), part.end_entry)};
 }
+
+// All rows of consecutive vertices. src/stream/windows.rs declares the same struct.
+struct VertexRows {
+    // The parts of the lower half in order, then those of the upper half. No row is cut.
+    const RowPart* parts;
+    u32 counts[2];
+    // Vertex v has row v << shift, and, if shift is 1, the next row.
+    u32 shift;
+};
+static_assert(sizeof(VertexRows) == 24, "as its twin");

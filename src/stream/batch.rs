@@ -50,7 +50,7 @@ impl RowBatch {
         longer
     }
 
-    fn of(segment: Segment) -> RowBatch {
+    pub(super) fn of(segment: Segment) -> RowBatch {
         let mut batch = RowBatch::default();
         batch.push(segment);
         batch
@@ -153,7 +153,7 @@ fn cut_block(graph: &BlockStore, block: usize, cut: Cut, fits: &impl Fn(&RowBatc
 }
 
 /// Returns the largest number in `start..=most` that `fits` accepts, by binary search; `start` counts as accepted.
-fn largest(start: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
+pub(super) fn largest(start: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut fit, mut too_many) = (start, most + 1);
     while too_many - fit > 1 {
         let middle = fit + (too_many - fit) / 2;

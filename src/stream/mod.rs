@@ -11,6 +11,7 @@
 //! | `location` | finds a segment of rows: in a file, in this process or another, on a GPU |
 //! | `loader` | copies batches to the GPU on its own thread |
 //! | `passes` | calls an algorithm for all rows, which are placed in GPU memory or stream through it |
+//! | `windows` | the same for all rows of a vertex at a time, in both halves |
 //! | `relay` | lets the ranks of a machine copy a batch that all of them need from the host only once |
 //! | `spread` | spreads the blocks of a graph over the GPUs of all ranks, which then copy them from there |
 
@@ -20,6 +21,7 @@ pub mod location;
 pub mod passes;
 pub mod relay;
 pub mod spread;
+pub mod windows;
 
 pub use batch::{Cut, RowBatch, Segment, batches};
 pub use loader::{Arrival, Loader, ResidentRows};

@@ -1,5 +1,6 @@
 //! Passes over the rows of blocks on a GPU. Rows are placed in GPU memory if all of them fit. Otherwise they stream
 //! through slots (buffers), a part of a block at a time.
+#![allow(unsafe_code)] // rows as plain bytes
 
 use super::CancelCheck;
 use super::batch::{Cut, RowBatch, batches};
@@ -8,6 +9,7 @@ use super::location::copies_from_host;
 use crate::error::{Error, Result};
 use crate::gpu::{CopySource, DeviceSlice, Queue, Workspace, slice_bytes};
 use crate::graph::{BlockStore, DeviceBlock, Placement};
+use crate::memory::Plain;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 
@@ -37,6 +39,9 @@ pub struct RowPart {
 
 const _: () = assert!(size_of::<RowPart>() == 32, "the kernels have a static_assert of the same size");
 
+// SAFETY: integers without padding between them.
+unsafe impl Plain for RowPart {}
+
 impl RowPart {
     /// Returns the number of entries.
     pub fn entries(&self) -> u64 {
@@ -44,7 +49,7 @@ impl RowPart {
     }
 
     /// Returns the only segment of `batch`, which is in `slot`.
-    fn in_slot(slot: DeviceSlice<u32>, graph: &BlockStore, batch: &RowBatch) -> Option<RowPart> {
+    pub(super) fn in_slot(slot: DeviceSlice<u32>, graph: &BlockStore, batch: &RowBatch) -> Option<RowPart> {
         let segment = batch.segments.first()?;
         let ResidentRows { starts, targets } = ResidentRows::in_slot(slot, batch);
         Some(RowPart {

@@ -10,6 +10,7 @@ mod workspace;
 mod answers;
 mod bfs;
 mod bfs_cases;
+mod cdlp;
 mod components;
 mod faults;
 mod kernels;

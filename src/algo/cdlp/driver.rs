@@ -1,15 +1,16 @@
 //! One trial: iterations of all ranks, and the figures and the column by rank 0.
 
+use super::gpu::GpuLabels;
 use super::labels::Labels;
 use super::output::CdlpOutput;
 use super::task::Cdlp;
 use crate::algo::round::{self, RoundEnd};
-use crate::algo::{Run, Trial};
-use crate::comm::on_leader;
+use crate::algo::{ChosenDevice, Run, Trial};
+use crate::comm::{Comm, on_leader};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::ids::DenseId;
-use crate::memory::{Buffer, bytes_of};
+use crate::memory::{Buffer, Reservation, bytes_of};
 use crate::prepare::input_ids::IdList;
 use crate::prepare::prepared::Graph;
 use crate::store::checkpoint::{Checkpoint, Saved};
@@ -35,7 +36,6 @@ pub(super) fn find(options: &Cdlp, graph: &Graph, run: &mut Run<'_>) -> Result<T
     let comm = run.comm;
     let file = graph.degrees()?;
     let mut labels = Labels::new(graph, file.body_as_u32()?, comm, run.budget)?;
-    let counting = run.budget.reserve(labels.counting_bytes(run.threads), "labels of neighbours")?;
     let mut checkpoint = run.units.checkpoint();
     let saved = match comm.is_leader() {
         true => checkpoint.load()?.map(|saved| load(&saved, &mut labels)).transpose()?,
@@ -46,20 +46,22 @@ pub(super) fn find(options: &Cdlp, graph: &Graph, run: &mut Run<'_>) -> Result<T
         labels.broadcast(comm);
     }
     run.progress.resume_at(done);
+    let mut engine = Engine::open(&labels, graph, run)?;
     let started = Instant::now();
     let seconds = || before + started.elapsed().as_secs_f64();
     // Labels that did not change once never do again.
     while done < options.iterations && (done == 0 || changed > 0) {
         // An iteration that a stop cuts short is computed once more by the next run.
-        let is_whole = round::is_whole(labels.vote(run.threads))?;
+        let is_whole = round::is_whole(engine.vote(&mut labels, run.threads))?;
         failpoint::hit("cdlp.unit").map_err(|e| Error::io("count labels", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
         if !is_cut {
-            changed = labels.exchange(comm, run.threads)?;
+            changed = engine.exchange(&mut labels, comm, run.threads)?;
             done += 1;
             run.progress.advance(1);
         }
         if comm.is_leader() && (stops || is_due) {
+            engine.fetch(&mut labels)?;
             save(&mut checkpoint, &labels, Progress { done, changed, seconds: seconds() }, options.iterations)?;
         }
         if stops {
@@ -68,15 +70,69 @@ pub(super) fn find(options: &Cdlp, graph: &Graph, run: &mut Run<'_>) -> Result<T
     }
     run.progress.advance(options.iterations - done);
     let (output, seconds) = on_leader(comm, || {
+        // A GPU has the labels when they are computed. Results are copied from it and written as by a CPU.
         let seconds = seconds();
+        engine.fetch(&mut labels)?;
         if checkpoint.is_worth_it() {
             save(&mut checkpoint, &labels, Progress { done, changed, seconds }, options.iterations)?;
         }
         // The figures take the place of what counting took.
-        drop(counting);
+        drop(engine);
         Ok((report(graph, run, &labels.into_labels(), (done, changed))?, seconds))
     })?;
     Ok(Trial { output, details: (), seconds })
+}
+
+/// The device that computes iterations.
+enum Engine<'g> {
+    /// The memory for counting is reserved.
+    Cpu {
+        _counting: Reservation,
+    },
+    Gpu(Box<GpuLabels<'g>>),
+}
+
+impl<'g> Engine<'g> {
+    /// Chooses the device. Several ranks use their CPUs. Collective.
+    fn open<'r: 'g>(labels: &Labels<'g>, graph: &Graph, run: &Run<'r>) -> Result<Engine<'g>> {
+        let cpu = || {
+            let counting = run.budget.reserve(labels.counting_bytes(run.threads), "labels of neighbours")?;
+            Ok(Engine::Cpu { _counting: counting })
+        };
+        if run.comm.ranks() > 1 {
+            return cpu();
+        }
+        let gpu = |lease| GpuLabels::new(labels, lease);
+        match run.devices.choose(graph.block_store.is_local(), gpu, cpu)? {
+            ChosenDevice::Gpu(gpu) => Ok(Engine::Gpu(Box::new(gpu))),
+            ChosenDevice::Cpu(cpu) => Ok(cpu),
+            ChosenDevice::Nothing => Err(Error::internal("choose a device", "the only rank has none")),
+        }
+    }
+
+    /// Computes the next labels of this rank's vertices. If it fails, the labels stay those of the iteration before.
+    fn vote(&mut self, labels: &mut Labels<'_>, threads: usize) -> Result<()> {
+        match self {
+            Engine::Cpu { .. } => labels.vote(threads),
+            Engine::Gpu(gpu) => gpu.vote(),
+        }
+    }
+
+    /// Completes an iteration after [`Self::vote`]. Returns the number of vertices whose labels have changed. Collective.
+    fn exchange(&mut self, labels: &mut Labels<'_>, comm: &Comm, threads: usize) -> Result<u64> {
+        match self {
+            Engine::Cpu { .. } => labels.exchange(comm, threads),
+            Engine::Gpu(gpu) => gpu.exchange(),
+        }
+    }
+
+    /// Copies the labels to the host if a GPU has them.
+    fn fetch(&mut self, labels: &mut Labels<'_>) -> Result<()> {
+        match self {
+            Engine::Cpu { .. } => Ok(()),
+            Engine::Gpu(gpu) => gpu.fetch(&mut labels.of),
+        }
+    }
 }
 
 /// Saves labels and how far they are.

@@ -38,13 +38,13 @@ pub(super) struct Labels<'g> {
     /// Number of entries of the vertices that changed in the last iteration; `None` if that is unknown.
     changed: Option<u64>,
     /// Whether every vertex has its own label.
-    differ: bool,
-    rows: Neighbours<'g>,
+    pub differ: bool,
+    pub rows: Neighbours<'g>,
 }
 
 /// The rows of all vertices, in parts.
-struct Neighbours<'g> {
-    halves: [&'g BlockStore; 2],
+pub(super) struct Neighbours<'g> {
+    pub halves: [&'g BlockStore; 2],
     direction: Direction,
     /// Number of entries of each row.
     degrees: &'g [u32],
@@ -53,7 +53,7 @@ struct Neighbours<'g> {
     /// The first vertex of each rank, and one past the last vertex.
     firsts: Vec<usize>,
     /// Number of entries of the vertex with most of them.
-    longest: u64,
+    pub longest: u64,
     /// Whether blocks are freed when they have been read, because they do not all fit in memory.
     releases: bool,
 }
@@ -213,13 +213,13 @@ impl<'g> Neighbours<'g> {
 
     /// Returns the number of entries in the rows of vertex `v`.
     #[inline]
-    fn entries(&self, v: usize) -> u64 {
+    pub(super) fn entries(&self, v: usize) -> u64 {
         let rows = self.rows(v..v + 1);
         self.degrees[rows.start as usize..rows.end as usize].iter().map(|&degree| u64::from(degree)).sum()
     }
 
     /// Returns the number of entries in all rows.
-    fn all_entries(&self) -> u64 {
+    pub(super) fn all_entries(&self) -> u64 {
         self.halves.iter().map(|half| half.edges()).sum()
     }
 

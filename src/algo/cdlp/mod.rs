@@ -10,11 +10,13 @@
 //! | `task` | the table, and what a plan and a check need of it |
 //! | `driver` | a trial: iterations, checkpoints, and the figures and the column in the end |
 //! | `labels` | the labels of all vertices, and one iteration by all ranks |
+//! | `gpu` | iterations on a GPU |
 //! | `votes` | the most frequent label of the neighbours of a vertex |
 //! | `output` | the result |
 //! | `verify` | the labels once more, from the edges of the input |
 
 mod driver;
+mod gpu;
 mod labels;
 mod output;
 mod task;

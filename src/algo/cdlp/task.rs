@@ -2,7 +2,7 @@
 
 use super::labels;
 use super::output::{COLUMNS, CdlpOutput};
-use super::{driver, verify};
+use super::{driver, gpu, verify};
 use crate::algo::components::size_figure;
 use crate::algo::searches::sentences::counted;
 use crate::algo::{
@@ -11,6 +11,7 @@ use crate::algo::{
 use crate::chart::Figure;
 use crate::comm::Comm;
 use crate::error::{Error, Result};
+use crate::gpu::ProgramSource;
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
@@ -56,13 +57,22 @@ impl Algorithm for Cdlp {
         Needs { order: true, direction: true, degrees: true, upper: true, ..Needs::default() }
     }
 
+    fn programs(&self) -> &'static [&'static ProgramSource] {
+        &gpu::PROGRAMS
+    }
+
     fn units(&self, _: u64) -> u64 {
         self.iterations
     }
 
+    fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
+        // Several ranks use their CPUs.
+        let longest = longest(graph);
+        (ranks == 1).then(|| gpu::least_bytes(graph.vertices, 2 * graph.edges, (graph.blocks, longest)))
+    }
+
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
-        let longest = graph.longest_whole_row << graph.direction.shift();
-        let labels = labels::bytes(graph.vertices, longest.min(2 * graph.vertices), resources.threads);
+        let labels = labels::bytes(graph.vertices, longest(graph), resources.threads);
         let (ranks, trials) = (resources.ranks as u64, u64::from(resources.trials));
         let pieces = if ranks > 1 { 4 * Comm::PIECE as u64 } else { 0 };
         let host_memory = (labels + pieces).max(4 * graph.vertices + 4 * graph.ids);
@@ -127,4 +137,9 @@ impl Algorithm for Cdlp {
     fn figures(output: &CdlpOutput, (): &()) -> Vec<Figure> {
         vec![size_figure("communities", &output.by_size)]
     }
+}
+
+/// Returns an upper bound of the number of entries of a vertex.
+fn longest(graph: &GraphSize<'_>) -> u64 {
+    (graph.longest_whole_row << graph.direction.shift()).min(2 * graph.vertices)
 }

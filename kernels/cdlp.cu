@@ -1,0 +1,339 @@
+// Label propagation: every vertex takes the label that most of its neighbours have, and the smallest of several.
+//
+// A vote is a u64, the number of neighbours above the complement of the label, so the largest vote wins. How labels are counted depends on
+// the number of entries in the rows of a vertex. Up to 2 need no counting. Up to 32 are compared by a warp, each lane with all others. Up to
+// WARP_MOST are counted by a warp, and up to BLOCK_MOST by a block, in a hash table in shared memory that has room for all.
+//
+// The labels of longer rows do not fit. There every entry is first counted in the bin of its label's hash. A label has at most as many votes
+// as its bin, so labels of the fullest bins are counted one by one, and then those of emptier bins, down to bins with fewer votes than a label
+// is known to have. If the table overflows, its labels are counted again, a part of all hashes at a time.
+#include "row_parts.cuh"
+
+// Stands for no label.
+constexpr u32 NONE = 0xffffffff;
+// The number of entries that a warp and a block count at most.
+constexpr u32 WARP_MOST = 256;
+constexpr u32 BLOCK_MOST = 2048;
+// The number of threads of a block that counts the labels of one vertex, and of one whose rows are longer than BLOCK_MOST.
+constexpr u32 MANY_THREADS = 256;
+constexpr u32 HUB_THREADS = 512;
+// The bins of a long row, as a power of two, and the slots of its table.
+constexpr u32 BIN_BITS = 13;
+constexpr u32 HUB_SLOTS = 1024;
+// The number of slots that are tried before such a table counts as full.
+constexpr u32 MOST_TRIES = 32;
+
+// The labels before and after an iteration. src/algo/cdlp/gpu.rs declares the same struct.
+struct Labels {
+    const u32* before;
+    u32* after;
+    // Whether a neighbour of each vertex has changed its label. Null if that is not known.
+    const u8* marked;
+    // The number of vertices whose labels changed, and of their entries.
+    u64* changed;
+    // Whether all labels are different.
+    u32 differ;
+};
+static_assert(sizeof(Labels) == 40, "as its twin");
+
+// The entries of a vertex in one half and one direction.
+struct Segment {
+    const u32* begin;
+    u32 length;
+};
+
+// A hash table of labels, and their votes.
+struct Table {
+    u32* labels;
+    u32* votes;
+    // The number of slots less 1; the number of slots is a power of two.
+    u32 mask;
+};
+
+__device__ inline u64 vote(u32 votes, u32 label) { return u64(votes) << 32 | ~label; }
+__device__ inline u32 votes_of(u64 vote) { return u32(vote >> 32); }
+__device__ inline u32 label_of(u64 vote) { return ~u32(vote); }
+
+// Different labels have different hashes.
+__device__ inline u32 hash(u32 label) { return label * 0x9e3779b9; }
+
+// Returns the number of segments of a vertex: the lower row or rows, then the upper ones.
+__device__ inline u32 segments(const VertexRows& rows) { return 2u << rows.shift; }
+
+// Returns segment `s` of vertex `v`.
+__device__ inline Segment segment_of(const VertexRows& rows, u32 v, u32 s) {
+    u32 half = s >> rows.shift, count = half > 0 ? rows.counts[1] : rows.counts[0];
+    u32 row = (v << rows.shift) + s - (half << rows.shift);
+    const RowPart* parts = rows.parts + (half > 0 ? rows.counts[0] : 0);
+    u32 low = 0, high = count;
+    while (high - low > 1) {
+        u32 middle = (low + high) / 2;
+        if (parts[middle].first_row <= row) low = middle;
+        else high = middle;
+    }
+    EntryRange entries = entries_of(parts[low], row - parts[low].first_row);
+    return {parts[low].targets + entries.begin, entries.end - entries.begin};
+}
+
+// Returns the number of votes for a label that no other vertex has: of the vertex `u`, an entry of segment `s` of the `count` segments `of`.
+__device__ inline u32 votes_of_entry(const Segment* of, u32 count, u32 s, u32 u) {
+    // A neighbour in both directions is in both rows of a half.
+    return count == 4 && contains(of[s ^ 1].begin, of[s ^ 1].length, u) ? 2 : 1;
+}
+
+// Returns the largest vote of a warp, to every lane.
+__device__ inline u64 most_of_warp(u64 vote) {
+    for (u32 step = 16; step > 0; step /= 2) vote = max(vote, __shfl_xor_sync(ALL_LANES, vote, step));
+    return vote;
+}
+
+// Returns the largest value of a block. Every thread calls this. `scratch` has a word for each warp.
+template <class T> __device__ inline T most_of_block(T value, T* scratch) {
+    for (u32 step = 16; step > 0; step /= 2) value = max(value, __shfl_xor_sync(ALL_LANES, value, step));
+    __syncthreads();
+    if (lane_id() == 0) scratch[warp_id()] = value;
+    __syncthreads();
+    T most = 0;
+    for (u32 warp = 0; warp < blockDim.x / 32; warp++) most = max(most, scratch[warp]);
+    return most;
+}
+
+// Adds votes for a label. Returns the number of its votes then; 0 if `tries` slots have other labels.
+__device__ inline u32 add_votes(const Table& table, u32 label, u32 votes, u32 tries) {
+    u32 slot = hash(label);
+    slot = (slot ^ slot >> 15) & table.mask;
+    for (; tries > 0; tries--) {
+        u32 found = atomicCAS(table.labels + slot, NONE, label);
+        if (found == NONE || found == label) return atomicAdd(table.votes + slot, votes) + votes;
+        slot = (slot + 1) & table.mask;
+    }
+    return 0;
+}
+
+// Clears a table of `slots` slots. `thread` is one of the `threads` threads that do so.
+__device__ inline void clear(const Table& table, u32 thread, u32 threads) {
+    for (u32 i = thread; i <= table.mask; i += threads) {
+        table.labels[i] = NONE;
+        table.votes[i] = 0;
+    }
+}
+
+// Counts the labels of all entries of a vertex in a table that has room for them. Whole warps call this; `thread` is one of `threads` threads.
+// Returns the largest vote that this thread knows, and adds to `same` the number of its entries that have the label `own`, which are not in the
+// table.
+__device__ inline u64
+count(const Segment* of, u32 segments, const Labels& labels, u32 own, const Table& table, u32 thread, u32 threads, u32& same) {
+    u64 most = 0;
+    for (u32 s = 0; s < segments; s++) {
+        for (u32 i = thread; i < of[s].length; i += threads) {
+            u32 u = of[s].begin[i], label = labels.before[u];
+            if (labels.differ) most = max(most, vote(votes_of_entry(of, segments, s, u), label));
+            else if (label == own) same++;
+            else most = max(most, vote(add_votes(table, label, 1, NONE), label));
+        }
+    }
+    return most;
+}
+
+// Returns a number of slots with which a table is at most half full.
+__device__ inline u32 slots_for(u32 entries) { return max(64u, 1u << (33 - __clz(entries - 1))); }
+
+// Gives the vertices `first` to `end`, less those with more than WARP_MOST entries, their next label.
+extern "C" __global__ void __launch_bounds__(256) cdlp_few(VertexRows rows, u32 first, u32 end, Labels labels) {
+    constexpr u32 SLOTS = 2 * WARP_MOST;
+    __shared__ u32 tables[8][2 * SLOTS];
+    __shared__ Segment found[8][32][4];
+    u32 count_of = segments(rows), changed = 0;
+    u64 entries_changed = 0;
+    for (u64 base = first + u64(blockIdx.x * 8 + warp_id()) * 32; base < end; base += u64(gridDim.x) * 256) {
+        u32 v = u32(base) + lane_id(), own = v < end ? labels.before[v] : 0, best = own, length = 0;
+        bool is_due = v < end && (labels.marked == nullptr || labels.marked[v] != 0);
+        __syncwarp();
+        for (u32 s = 0; s < count_of && is_due; s++) {
+            Segment segment = found[warp_id()][lane_id()][s] = segment_of(rows, v, s);
+            length += segment.length;
+        }
+        __syncwarp();
+        if (length == 1 || length == 2) {
+            best = NONE;
+            for (u32 s = 0; s < count_of; s++) {
+                Segment segment = found[warp_id()][lane_id()][s];
+                for (u32 i = 0; i < segment.length; i++) best = min(best, labels.before[segment.begin[i]]);
+            }
+        }
+        for (u32 left = __ballot_sync(ALL_LANES, length > 2 && length <= WARP_MOST); left > 0; left &= left - 1) {
+            u32 lane = __ffs(left) - 1;
+            u32 all = __shfl_sync(ALL_LANES, length, lane), own_label = __shfl_sync(ALL_LANES, own, lane);
+            const Segment* of = found[warp_id()][lane];
+            u64 most = 0;
+            if (all <= 32) {
+                u32 at = lane_id(), label = NONE, votes = 1;
+                for (u32 s = 0; s < count_of; s++) {
+                    if (at < of[s].length) {
+                        u32 u = of[s].begin[at];
+                        label = labels.before[u];
+                        if (labels.differ) votes = votes_of_entry(of, count_of, s, u);
+                        break;
+                    }
+                    at -= of[s].length;
+                }
+                u32 same = __popc(__match_any_sync(ALL_LANES, label));
+                if (label != NONE) most = vote(labels.differ ? votes : same, label);
+            } else {
+                Table table = {tables[warp_id()], tables[warp_id()] + SLOTS, slots_for(all) - 1};
+                u32 same = 0;
+                if (!labels.differ) clear(table, lane_id(), 32);
+                __syncwarp();
+                most = count(of, count_of, labels, own_label, table, lane_id(), 32, same);
+                __syncwarp();
+                most = max(most, vote(warp_sum(same), own_label));
+            }
+            most = most_of_warp(most);
+            if (lane_id() == lane) best = label_of(most);
+        }
+        if (v < end && length <= WARP_MOST) labels.after[v] = best;
+        bool differs = v < end && length <= WARP_MOST && best != own;
+        changed += differs;
+        entries_changed += differs ? length : 0;
+    }
+    changed = warp_sum(changed);
+    for (u32 step = 16; step > 0; step /= 2) entries_changed += __shfl_xor_sync(ALL_LANES, entries_changed, step);
+    if (lane_id() == 0 && changed > 0) {
+        atomicAdd(labels.changed, u64(changed));
+        atomicAdd(labels.changed + 1, entries_changed);
+    }
+}
+
+// Finds the segments of a vertex for all threads of a block. Returns the number of their entries; 0 if the vertex is not due.
+__device__ inline u32 find_segments(const VertexRows& rows, u32 v, const u8* marked, Segment* found) {
+    if (marked != nullptr && marked[v] == 0) return 0;
+    u32 all = segments(rows), entries = 0;
+    if (threadIdx.x < all) found[threadIdx.x] = segment_of(rows, v, threadIdx.x);
+    __syncthreads();
+    for (u32 s = 0; s < all; s++) entries += found[s].length;
+    return entries;
+}
+
+// Stores the label that has won at a vertex with `entries` entries.
+__device__ inline void store(const Labels& labels, u32 v, u32 own, u32 entries, u64 most) {
+    if (threadIdx.x > 0) return;
+    labels.after[v] = label_of(most);
+    if (label_of(most) == own) return;
+    atomicAdd(labels.changed, u64(1));
+    atomicAdd(labels.changed + 1, u64(entries));
+}
+
+// Gives each vertex of a list its next label. Each has at most BLOCK_MOST entries. A block works on one.
+extern "C" __global__ void __launch_bounds__(MANY_THREADS) cdlp_many(VertexRows rows, const u32* list, Labels labels) {
+    constexpr u32 SLOTS = 2 * BLOCK_MOST;
+    __shared__ u32 slots[2 * SLOTS];
+    __shared__ Segment found[4];
+    __shared__ u64 scratch[MANY_THREADS / 32];
+    u32 v = list[blockIdx.x], own = labels.before[v], same = 0;
+    u32 all = find_segments(rows, v, labels.marked, found);
+    if (all == 0) return;
+    Table table = {slots, slots + SLOTS, slots_for(all) - 1};
+    if (!labels.differ) clear(table, threadIdx.x, MANY_THREADS);
+    __shared__ u32 own_votes;
+    if (threadIdx.x == 0) own_votes = 0;
+    __syncthreads();
+    u64 most = count(found, segments(rows), labels, own, table, threadIdx.x, MANY_THREADS, same);
+    __syncwarp();
+    same = warp_sum(same);
+    if (lane_id() == 0) atomicAdd(&own_votes, same);
+    most = most_of_block(most, scratch);
+    store(labels, v, own, all, max(most, vote(own_votes, own)));
+}
+
+// Gives each vertex of a list its next label. A block works on one.
+extern "C" __global__ void __launch_bounds__(HUB_THREADS) cdlp_hubs(VertexRows rows, const u32* list, Labels labels) {
+    __shared__ u32 bins[1 << BIN_BITS];
+    __shared__ u32 slots[2 * HUB_SLOTS];
+    __shared__ Segment found[4];
+    __shared__ u64 scratch[HUB_THREADS / 32];
+    __shared__ u32 own_votes;
+    u32 v = list[blockIdx.x], own = labels.before[v], count_of = segments(rows), same = 0;
+    u32 all = find_segments(rows, v, labels.marked, found);
+    if (all == 0) return;
+    Table table = {slots, slots + HUB_SLOTS, HUB_SLOTS - 1};
+    for (u32 i = threadIdx.x; i < 1 << BIN_BITS; i += HUB_THREADS) bins[i] = 0;
+    if (threadIdx.x == 0) own_votes = 0;
+    __syncthreads();
+    u64 known = 0;
+    for (u32 s = 0; s < count_of; s++) {
+        for (u32 i = threadIdx.x; i < found[s].length; i += HUB_THREADS) {
+            u32 u = found[s].begin[i], label = labels.before[u];
+            if (labels.differ) known = max(known, vote(votes_of_entry(found, count_of, s, u), label));
+            else if (label == own) same++;
+            else atomicAdd(bins + (hash(label) >> (32 - BIN_BITS)), 1u);
+        }
+    }
+    __syncwarp();
+    same = warp_sum(same);
+    if (lane_id() == 0) atomicAdd(&own_votes, same);
+    known = most_of_block(known, scratch);
+    if (own_votes > 0) known = max(known, vote(own_votes, own));
+    // Bins with more votes are done.
+    u32 most = NONE;
+    for (;;) {
+        u32 fullest = 0;
+        for (u32 i = threadIdx.x; i < 1 << BIN_BITS; i += HUB_THREADS) {
+            if (bins[i] <= most) fullest = max(fullest, bins[i]);
+        }
+        most = u32(most_of_block(u64(fullest), scratch));
+        if (most == 0 || most < votes_of(known)) break;
+        u32 least = max(votes_of(known), most / 2 + 1);
+        // The labels with hashes from `from`, as many as there is room for.
+        u64 span = u64(1) << 32;
+        for (u64 from = 0; from < u64(1) << 32;) {
+            clear(table, threadIdx.x, HUB_THREADS);
+            __syncthreads();
+            bool is_full = false;
+            u64 found_most = 0;
+            for (u32 s = 0; s < count_of; s++) {
+                for (u32 i = threadIdx.x; i < found[s].length; i += HUB_THREADS) {
+                    u32 label = labels.before[found[s].begin[i]], code = hash(label), in_bin = bins[code >> (32 - BIN_BITS)];
+                    if (label == own || in_bin < least || in_bin > most || code < from || code - from >= span) continue;
+                    u32 votes = add_votes(table, label, 1, MOST_TRIES);
+                    is_full |= votes == 0;
+                    found_most = max(found_most, vote(votes, label));
+                }
+            }
+            if (__syncthreads_or(is_full)) {
+                span /= 4;
+                continue;
+            }
+            known = max(known, most_of_block(found_most, scratch));
+            from += span;
+        }
+        most = least - 1;
+    }
+    store(labels, v, own, all, known);
+}
+
+// Marks the entries of a segment.
+__device__ inline void mark(const Segment& segment, u32 thread, u32 threads, u8* marked) {
+    for (u32 i = thread; i < segment.length; i += threads) marked[segment.begin[i]] = 1;
+}
+
+// Marks all neighbours of the vertices `first` to `end` whose labels changed, less vertices with more than WARP_MOST entries.
+extern "C" __global__ void __launch_bounds__(256)
+cdlp_mark_few(VertexRows rows, u32 first, u32 end, const u32* before, const u32* after, u8* marked) {
+    for (u64 base = first + u64(blockIdx.x * 8 + warp_id()) * 32; base < end; base += u64(gridDim.x) * 256) {
+        u32 mine = u32(base) + lane_id();
+        for (u32 left = __ballot_sync(ALL_LANES, mine < end && before[mine] != after[mine]); left > 0; left &= left - 1) {
+            u32 v = u32(base) + __ffs(left) - 1, length = 0;
+            for (u32 s = 0; s < segments(rows); s++) length += segment_of(rows, v, s).length;
+            if (length > WARP_MOST) continue;
+            for (u32 s = 0; s < segments(rows); s++) mark(segment_of(rows, v, s), lane_id(), 32, marked);
+        }
+    }
+}
+
+// Marks all neighbours of the vertices of a list whose labels changed. A block works on one.
+extern "C" __global__ void __launch_bounds__(256)
+cdlp_mark_many(VertexRows rows, const u32* list, const u32* before, const u32* after, u8* marked) {
+    u32 v = list[blockIdx.x];
+    if (before[v] == after[v]) return;
+    for (u32 s = 0; s < segments(rows); s++) mark(segment_of(rows, v, s), threadIdx.x, 256, marked);
+}

@@ -1,0 +1,215 @@
+//! Iterations on a GPU. `kernels/cdlp.cu` describes the method.
+#![allow(unsafe_code)] // kernel launches
+
+use super::labels::Labels;
+use crate::algo::Lease;
+use crate::algo::searches::gpu::fetch;
+use crate::error::Result;
+use crate::gpu::{COMMON, CopySource, DeviceSlice, Grid, Kernel, ProgramSource, constant, slice_bytes};
+use crate::memory::bytes_of;
+use crate::process::signals;
+use crate::stream::passes::ROW_PARTS;
+use crate::stream::windows::{self, Windows};
+use std::ops::Range;
+
+static PROGRAM: ProgramSource = ProgramSource { name: "cdlp.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
+const TEXT: &str = include_str!("../../../kernels/cdlp.cu");
+
+/// All GPU programs that label propagation launches.
+pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
+
+/// Purpose of the GPU memory, which error messages name.
+const PURPOSE: &str = "[cdlp] on this graph";
+/// Largest numbers of entries of a vertex that a warp and a block count in a table.
+const MOST: [u64; 2] = [constant(TEXT, "WARP_MOST") as u64, constant(TEXT, "BLOCK_MOST") as u64];
+/// Number of threads of a block that counts the labels of a vertex with more entries than each of these.
+const THREADS: [u32; 2] = [constant(TEXT, "MANY_THREADS"), constant(TEXT, "HUB_THREADS")];
+/// Only neighbours of changed vertices are looked at if those have less than one in this many entries.
+const FEW: u64 = 8;
+
+/// Returns the least bytes of GPU memory for a graph of `vertices` vertices with `entries` entries in all rows. Each
+/// half has at most `blocks` blocks, and each vertex at most `longest` entries.
+pub(super) fn least_bytes(vertices: u64, entries: u64, (blocks, longest): (u64, u64)) -> u64 {
+    let lists = slice_bytes::<u32>(entries / MOST[0]) + slice_bytes::<u32>(entries / MOST[1]);
+    let state = 2 * slice_bytes::<u32>(vertices) + slice_bytes::<u8>(vertices) + slice_bytes::<u64>(2);
+    (state + lists + windows::least_bytes(blocks, longest)).next_multiple_of(1 << 20)
+}
+
+/// The labels before and after an iteration. The memory layout must match `Labels` in the kernels.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct LabelsOnGpu {
+    before: u64,
+    after: u64,
+    marked: u64,
+    changed: u64,
+    differ: u32,
+}
+
+const _: () = assert!(size_of::<LabelsOnGpu>() == 40, "the kernels have a static_assert of the same size");
+
+/// Labels in GPU memory.
+pub(super) struct GpuLabels<'a> {
+    gpu: Lease<'a>,
+    kernels: Kernels,
+    /// Label of each vertex that has an edge.
+    labels: DeviceSlice<u32>,
+    /// Labels before the last iteration. The next one puts its own here.
+    other: DeviceSlice<u32>,
+    /// A byte for each vertex that has a changed neighbour.
+    marked: DeviceSlice<u8>,
+    /// Number of vertices that changed, and of their entries.
+    changed: DeviceSlice<u64>,
+    /// Number of entries of the vertices that changed in the last iteration; `None` if that is unknown.
+    last_changed: Option<u64>,
+    /// Whether every vertex has its own label.
+    differ: bool,
+    /// Number of entries in all rows.
+    entries: u64,
+    /// Vertices with more entries than each of [`MOST`], but at most the next.
+    long: [LongRows; 2],
+    windows: Windows<'a>,
+}
+
+/// Vertices with many entries, in order.
+struct LongRows {
+    vertices: Vec<u32>,
+    on_gpu: DeviceSlice<u32>,
+}
+
+struct Kernels {
+    few: Kernel,
+    long: [Kernel; 2],
+    mark_few: Kernel,
+    mark_many: Kernel,
+}
+
+impl<'a> GpuLabels<'a> {
+    /// Copies the labels to the GPU, and the rows, if all of them fit.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks.
+    pub(super) fn new(labels: &Labels<'a>, mut gpu: Lease<'a>) -> Result<GpuLabels<'a>> {
+        let workspace = &mut *gpu.workspace;
+        let kernel = |name| workspace.kernel(&PROGRAM, name);
+        let kernels = Kernels {
+            few: kernel("cdlp_few")?,
+            long: [kernel("cdlp_many")?, kernel("cdlp_hubs")?],
+            mark_few: kernel("cdlp_mark_few")?,
+            mark_many: kernel("cdlp_mark_many")?,
+        };
+        let vertices = labels.of.len() as u64;
+        let (halves, longest) = (labels.rows.halves, labels.rows.longest);
+        let (blocks, entries) = (halves.iter().map(|half| half.len() as u64).max(), labels.rows.all_entries());
+        let arena = &mut workspace.arena;
+        arena.reset(0);
+        arena.check_size(least_bytes(vertices, entries, (blocks.unwrap_or(0), longest)), PURPOSE)?;
+        let [on_gpu, other] = arena.take_all([vertices; 2])?;
+        let (marked, changed) = (arena.take_planned(vertices)?, arena.take_planned(2)?);
+        let mut long = Vec::new();
+        for (least, most) in [(MOST[0], MOST[1]), (MOST[1], u64::MAX)] {
+            let is_long = |&v: &u32| (least + 1..=most).contains(&labels.rows.entries(v as usize));
+            let of: Vec<u32> = (0..vertices as u32).filter(is_long).collect();
+            long.push(LongRows { on_gpu: arena.take_planned(of.len() as u64)?, vertices: of });
+        }
+        let [many, hubs] = <[LongRows; 2]>::try_from(long).map_err(|_| crate::Error::internal("list rows", "two"))?;
+        let copies = [
+            (CopySource::Memory(bytes_of(&labels.of)), on_gpu.as_bytes()),
+            (CopySource::Memory(bytes_of(&many.vertices)), many.on_gpu.as_bytes()),
+            (CopySource::Memory(bytes_of(&hubs.vertices)), hubs.on_gpu.as_bytes()),
+        ];
+        workspace.uploader.upload(&copies, &signals::check)?.wait()?;
+        let windows = Windows::new(workspace, halves, vertices as u32, PURPOSE, &signals::check)?;
+        tracing::debug!(stay = windows.are_resident(), "rows on the GPU");
+        Ok(GpuLabels {
+            gpu,
+            kernels,
+            labels: on_gpu,
+            other,
+            marked,
+            changed,
+            last_changed: None,
+            differ: labels.differ,
+            entries,
+            long: [many, hubs],
+            windows,
+        })
+    }
+
+    /// Computes the next labels of all vertices. Until [`Self::exchange`] the labels stay those of the iteration before.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].
+    pub(super) fn vote(&mut self) -> Result<()> {
+        let only_marked =
+            self.windows.are_resident() && self.last_changed.is_some_and(|changed| FEW * changed < self.entries);
+        if only_marked {
+            self.mark()?;
+        }
+        let GpuLabels { gpu, kernels, long, windows, .. } = self;
+        let labels = LabelsOnGpu {
+            before: self.labels.address(),
+            after: self.other.address(),
+            marked: if only_marked { self.marked.address() } else { 0 },
+            changed: self.changed.address(),
+            differ: self.differ.into(),
+        };
+        gpu.workspace.queue.fill(self.changed, 0)?;
+        windows.each(&mut gpu.workspace, PURPOSE, &signals::check, &mut |queue, vertices, rows| {
+            for ((kernel, long), threads) in kernels.long.iter().zip(&*long).zip(THREADS).rev() {
+                let list = long.within(&vertices);
+                let grid = Grid { blocks: list.len() as u32, threads, shared: 0 };
+                // SAFETY: the arguments match the kernel's. The rows are in place, and the labels of all vertices.
+                unsafe { queue.launch(kernel, grid, (rows, list.address(), labels))? };
+            }
+            let grid = queue.grid(vertices.len() as u64);
+            // SAFETY: as above.
+            unsafe { queue.launch(&kernels.few, grid, (rows, vertices.start, vertices.end, labels)) }
+        })
+    }
+
+    /// Marks the neighbours of all vertices that changed in the last iteration.
+    fn mark(&mut self) -> Result<()> {
+        let GpuLabels { gpu, kernels, long, windows, .. } = self;
+        let (before, after, marked) = (self.other.address(), self.labels.address(), self.marked.address());
+        gpu.workspace.queue.fill(self.marked, 0)?;
+        windows.each(&mut gpu.workspace, PURPOSE, &signals::check, &mut |queue, vertices, rows| {
+            for list in long.iter().map(|long| long.within(&vertices)) {
+                let grid = Grid { blocks: list.len() as u32, threads: crate::gpu::THREADS, shared: 0 };
+                // SAFETY: the arguments match the kernel's. The rows are in place, and the labels of all vertices.
+                unsafe { queue.launch(&kernels.mark_many, grid, (rows, list.address(), before, after, marked))? };
+            }
+            let arguments = (rows, vertices.start, vertices.end, before, after, marked);
+            // SAFETY: as above.
+            unsafe { queue.launch(&kernels.mark_few, queue.grid(vertices.len() as u64), arguments) }
+        })
+    }
+
+    /// Completes an iteration after [`Self::vote`]. Returns the number of vertices whose labels have changed.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub(super) fn exchange(&mut self) -> Result<u64> {
+        let mut changed = [0; 2];
+        self.gpu.workspace.queue.read(self.changed, &mut changed)?;
+        std::mem::swap(&mut self.labels, &mut self.other);
+        (self.last_changed, self.differ) = (Some(changed[1]), false);
+        Ok(changed[0])
+    }
+
+    /// Copies the labels to `to`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub(super) fn fetch(&mut self, to: &mut [u32]) -> Result<()> {
+        fetch(&mut self.gpu.workspace.uploader, self.labels, 1, to, |words, to| to.copy_from_slice(words))
+    }
+}
+
+impl LongRows {
+    /// Returns those of some consecutive vertices.
+    fn within(&self, vertices: &Range<u32>) -> DeviceSlice<u32> {
+        let before = |end: u32| self.vertices.partition_point(|&v| v < end) as u64;
+        self.on_gpu.part(before(vertices.start)..before(vertices.end))
+    }
+}

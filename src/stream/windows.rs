@@ -1,0 +1,198 @@
+//! Windows: all rows of consecutive vertices, in both halves, in GPU memory. One window has all vertices if their rows
+//! fit. Otherwise windows follow each other in two slots (buffers): while kernels work on one, the other is filled.
+
+use super::CancelCheck;
+use super::batch::{RowBatch, Segment, largest};
+use super::loader::ResidentRows;
+use super::passes::{self, RowPart};
+use crate::error::Result;
+use crate::gpu::{DeviceSlice, Queue, Workspace, slice_bytes};
+use crate::graph::direction::Direction;
+use crate::graph::{BlockStore, Placement};
+use std::ops::Range;
+
+/// Number of slots.
+const SLOTS: u64 = 2;
+
+/// All rows of some vertices in GPU memory, in the form that kernels take. The memory layout must match `VertexRows` in
+/// `kernels/row_parts.cuh`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct VertexRows {
+    parts: u64,
+    counts: [u32; 2],
+    shift: u32,
+}
+
+const _: () = assert!(size_of::<VertexRows>() == 24, "the kernels have a static_assert of the same size");
+
+/// The rows of a graph, by windows.
+pub struct Windows<'g> {
+    halves: [&'g BlockStore; 2],
+    direction: Direction,
+    vertices: u32,
+    /// The rows of all vertices, if they fit.
+    resident: Option<VertexRows>,
+}
+
+/// Returns the least bytes of GPU memory for windows of a graph. `blocks` is an upper bound of the number of blocks of a
+/// half, and `longest` of the entries of a vertex.
+pub fn least_bytes(blocks: u64, longest: u64) -> u64 {
+    // Each segment of a window has its entries and the starts of its rows, of at least one vertex.
+    let segments = 4.min(2 * blocks);
+    SLOTS * (part_bytes(2 * blocks) + 2 * segments * slice_bytes::<u32>(2) + slice_bytes::<u32>(longest))
+}
+
+/// Returns the bytes of GPU memory of `parts` parts, without their rows.
+fn part_bytes(parts: u64) -> u64 {
+    slice_bytes::<RowPart>(parts)
+}
+
+impl<'g> Windows<'g> {
+    /// Places all rows of a graph of `vertices` vertices in GPU memory, if they fit.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`], with its `purpose`, if they do not fit and are not on this host; [`crate::Error::Lost`];
+    /// errors of reading blocks; errors of `check_cancelled`.
+    pub fn new(
+        workspace: &mut Workspace,
+        halves: [&'g BlockStore; 2],
+        vertices: u32,
+        purpose: &str,
+        check_cancelled: CancelCheck<'_>,
+    ) -> Result<Windows<'g>> {
+        let mut windows = Windows { halves, direction: halves[0].layout.direction(), vertices, resident: None };
+        let mark = workspace.arena.mark();
+        windows.resident = windows.place(workspace, check_cancelled)?;
+        if !windows.are_resident() {
+            workspace.arena.reset(mark);
+            if halves.iter().any(|half| !half.is_local()) {
+                let sizes = halves.iter().flat_map(|half| (0..half.len()).map(|b| half.size(b)));
+                workspace.arena.check_size(mark + part_bytes(windows.blocks()) + Placement::bytes(sizes), purpose)?;
+            }
+        }
+        Ok(windows)
+    }
+
+    /// Places all rows in GPU memory. Returns `None` if they do not fit.
+    fn place(&self, workspace: &mut Workspace, check_cancelled: CancelCheck<'_>) -> Result<Option<VertexRows>> {
+        let Some(slot) = workspace.arena.take(self.blocks()) else { return Ok(None) };
+        let mut of_halves = [Vec::new(), Vec::new()];
+        for (half, parts) in self.halves.iter().zip(&mut of_halves) {
+            let blocks: Vec<usize> = (0..half.len()).collect();
+            let Some(placed) = passes::place(workspace, half, &blocks, check_cancelled)? else { return Ok(None) };
+            *parts = placed;
+        }
+        self.write(&workspace.queue, slot, &of_halves).map(Some)
+    }
+
+    /// Returns the number of blocks of both halves.
+    fn blocks(&self) -> u64 {
+        self.halves.iter().map(|half| half.len() as u64).sum()
+    }
+
+    /// Whether the rows of all vertices stay in GPU memory.
+    pub fn are_resident(&self) -> bool {
+        self.resident.is_some()
+    }
+
+    /// Calls `visit` for all vertices, window after window, in order. It takes all free GPU memory meanwhile. What `visit`
+    /// queues ends before the window's memory is used again.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] if the rows of a vertex do not fit GPU memory, with its `purpose`; [`crate::Error::Lost`]; errors of
+    /// reading blocks, of `visit` and of `check_cancelled`.
+    pub fn each(
+        &self,
+        workspace: &mut Workspace,
+        purpose: &str,
+        check_cancelled: CancelCheck<'_>,
+        visit: &mut dyn FnMut(&Queue, Range<u32>, VertexRows) -> Result<()>,
+    ) -> Result<()> {
+        if let Some(rows) = self.resident {
+            check_cancelled()?;
+            return visit(&workspace.queue, 0..self.vertices, rows);
+        }
+        let mark = workspace.arena.mark();
+        let visited = self.stream(workspace, purpose, check_cancelled, visit);
+        // Nothing may still use memory that is used next.
+        let finished = workspace.uploader.finish().and(workspace.queue.finish());
+        workspace.arena.reset(mark);
+        visited.and(finished)
+    }
+
+    fn stream(
+        &self,
+        workspace: &mut Workspace,
+        purpose: &str,
+        check_cancelled: CancelCheck<'_>,
+        visit: &mut dyn FnMut(&Queue, Range<u32>, VertexRows) -> Result<()>,
+    ) -> Result<()> {
+        let free = (workspace.arena.free() / SLOTS).saturating_sub(part_bytes(self.blocks()));
+        let slot_bytes = free / slice_bytes::<u32>(1) * slice_bytes::<u32>(1);
+        let mut slots = Vec::new();
+        for _ in 0..SLOTS {
+            let parts: DeviceSlice<RowPart> = workspace.arena.take_planned(self.blocks())?;
+            slots.push((parts, workspace.arena.take_planned::<u32>(slot_bytes / 4)?));
+        }
+        let mut start = 0;
+        for (parts_slot, slot) in slots.into_iter().cycle() {
+            if start == self.vertices {
+                break;
+            }
+            let fits = |end: usize| bytes(&self.segments(start..end as u32)) <= slot_bytes;
+            let end = largest(start as usize, self.vertices as usize, fits) as u32;
+            if end == start {
+                let needed = SLOTS * (bytes(&self.segments(start..start + 1)) - slot_bytes);
+                workspace.arena.check_size(workspace.arena.bytes() + needed, purpose)?;
+            }
+            let (mut copies, mut parts, mut at) = (Vec::new(), [Vec::new(), Vec::new()], 0);
+            let segments = self.segments(start..end);
+            for (half, segment) in &segments {
+                let slot = slot.part(at..u64::MAX);
+                at += ResidentRows::slot_bytes(segment) / 4;
+                let graph = self.halves[*half];
+                let places = ResidentRows::in_slot(slot, segment).segments(segment);
+                copies.extend(places.flat_map(|(segment, place)| place.copies(graph, None, segment)));
+                parts[*half].extend(RowPart::in_slot(slot, graph, segment));
+            }
+            let copied = workspace.uploader.upload(&copies, check_cancelled)?;
+            // Kernels on the window before end here, so that its slot is free for the next one.
+            let rows = self.write(&workspace.queue, parts_slot, &parts)?;
+            workspace.queue.after(&copied)?;
+            visit(&workspace.queue, start..end, rows)?;
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Returns the rows of some vertices, as a batch for each block, with the number of its half. The blocks must be
+    /// on this host.
+    fn segments(&self, vertices: Range<u32>) -> Vec<(usize, RowBatch)> {
+        let shift = self.direction.shift();
+        let rows = vertices.start << shift..vertices.end << shift;
+        let of_half = |(h, half): (usize, &&'g BlockStore)| {
+            let (half, rows) = (*half, rows.clone());
+            half.blocks_of(rows.clone()).map(move |block| {
+                let of = half.block(block);
+                let within = |row: u32| (row.clamp(of.first_row, of.end_row()) - of.first_row) as usize;
+                let rows = within(rows.start)..within(rows.end);
+                let entries = of.offsets[rows.start] as usize..of.offsets[rows.end] as usize;
+                (h, RowBatch::of(Segment { block, ends_block: rows.end == of.rows(), entries, rows }))
+            })
+        };
+        self.halves.iter().enumerate().flat_map(of_half).collect()
+    }
+
+    /// Writes the parts of both halves to `slot`, after all queued work.
+    fn write(&self, queue: &Queue, slot: DeviceSlice<RowPart>, parts: &[Vec<RowPart>; 2]) -> Result<VertexRows> {
+        queue.write(&parts.concat(), slot)?;
+        let counts = [0, 1].map(|half| parts[half].len() as u32);
+        Ok(VertexRows { parts: slot.address(), counts, shift: self.direction.shift() })
+    }
+}
+
+/// Returns the bytes of a slot that batches take.
+fn bytes(batches: &[(usize, RowBatch)]) -> u64 {
+    batches.iter().map(|(_, batch)| ResidentRows::slot_bytes(batch)).sum()
+}

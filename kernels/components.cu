@@ -63,6 +63,18 @@ components_flatten(u32* parents, u32 vertices, const u32* known, u32* next) {
     if (lane_id() == 0 && least != NONE) atomicMin(next, least);
 }
 
+// Joins each of the vertices `first` to `end` to its parent in another forest, whose parents may be in the memory of another GPU. Vertices that
+// are known to be in the tree of vertex 0 in both, if `known` and `others_known` say so, are left out.
+extern "C" __global__ void __launch_bounds__(256)
+components_merge(u32* parents, const u32* others, u32 first, u32 end, const u32* known, const u32* others_known) {
+    u64 begin = others_known == nullptr ? first : max(first, min(*known, *others_known));
+    for (u64 v = begin + blockIdx.x * 256 + threadIdx.x; v < end; v += gridDim.x * 256) {
+        u32 other = others[v];
+        // Nearly all vertices are in the tree of vertex 0 in both.
+        if (other != v && __ldcg(parents + v) != other) join(parents, u32(v), other);
+    }
+}
+
 // Joins each vertex to all its neighbours, except those that are known to be in the same tree.
 extern "C" __global__ void __launch_bounds__(256)
 components_join(RowPart part, u32 shift, u32* parents, const u32* known) {

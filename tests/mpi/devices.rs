@@ -1,6 +1,7 @@
 //! Ranks with GPUs: the stand-in for CUDA under several of them.
 
 mod bfs;
+mod components;
 mod home;
 mod traverse;
 

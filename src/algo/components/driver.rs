@@ -1,7 +1,8 @@
 //! One trial: ranks join the blocks in rounds, and rank 0 counts sizes and writes the column.
 
 use super::forest::Forest;
-use super::gpu::GpuForest;
+use super::gpu::{GpuForest, vertices_of};
+use super::merge;
 use super::output::ComponentsOutput;
 use crate::algo::round::{self, RoundEnd};
 use crate::algo::team::{Parts, team};
@@ -17,7 +18,6 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::store::checkpoint::Saved;
 use std::ops::Range;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
 /// Number of rows or vertices that a thread takes at a time.
@@ -38,22 +38,33 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
     run.progress.resume_at(done);
     let mut engine = Engine::open(graph, run, (&forest, is_new), done)?;
     let at_once = engine.blocks_at_once(comm);
+    let shares = comm.ranks() > 1 && comm.all(matches!(engine, Engine::Cpu));
     let started = Instant::now();
-    let mut joined = 0.0;
+    let (mut joined, mut on_gpu) = (0.0, false);
     while done < total {
         let end = total.min(at_once.saturating_mul(comm.ranks() as u64).saturating_add(done));
         // Blocks that a stop cuts short are joined once more by the next run.
-        let is_whole = round::is_whole(engine.join(graph, &forest, &blocks_of(comm, done..end), run.threads))?;
-        joined = started.elapsed().as_secs_f64();
+        let of_ranks: Vec<Vec<usize>> =
+            (0..comm.ranks()).map(|rank| blocks_of(comm.ranks(), rank, done..end)).collect();
+        let is_whole = round::is_whole(engine.join(graph, &forest, (&of_ranks, comm.rank()), run.threads))?;
         failpoint::hit("components.unit").map_err(|e| Error::io("join a block", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
         if !is_cut {
+            if shares {
+                share(graph, &forest, (&of_ranks, comm), run.threads)?;
+            }
             run.progress.advance(end - done);
             done = end;
         }
         if stops || is_due || done == total {
-            engine.fetch(&mut forest)?;
-            gather(comm, &forest);
+            on_gpu = engine.merge(comm)?;
+            joined = started.elapsed().as_secs_f64();
+            if comm.is_leader() || !on_gpu {
+                engine.fetch(&mut forest)?;
+            }
+            if !on_gpu {
+                merge::merge(comm, &forest, run.threads)?;
+            }
         }
         if comm.is_leader() && (stops || is_due || done == total && checkpoint.is_worth_it()) {
             let seconds = before + started.elapsed().as_secs_f64();
@@ -64,15 +75,16 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
         }
     }
     let (output, seconds) = on_leader(comm, || {
-        let vertices = Parts::new(forest.parents().len(), PART);
-        let flatten = |part| {
-            forest.flatten(part);
-            signals::check()
-        };
-        team(run.threads, &|_| vertices.each(flatten))?;
+        if !on_gpu {
+            let vertices = Parts::new(forest.parents().len(), PART);
+            let flatten = |part| {
+                forest.flatten(part);
+                signals::check()
+            };
+            team(run.threads, &|_| vertices.each(flatten))?;
+        }
         // A GPU has the components once all is joined. Results are copied from it and written as by a CPU.
-        let alone_on_gpu = matches!(engine, Engine::Gpu(_)) && comm.ranks() == 1;
-        let seconds = before + if alone_on_gpu { joined } else { started.elapsed().as_secs_f64() };
+        let seconds = before + if on_gpu { joined } else { started.elapsed().as_secs_f64() };
         Ok((report(graph, run, &forest.into_parents())?, seconds))
     })?;
     Ok(Trial { output, details: (), seconds })
@@ -89,10 +101,13 @@ impl<'a> Engine<'a> {
     /// tree. Collective.
     fn open(graph: &Graph, run: &Run<'a>, (forest, is_new): (&Forest, bool), done: u64) -> Result<Engine<'a>> {
         let store = &graph.block_store;
-        let blocks = blocks_of(run.comm, done..store.len() as u64);
+        let blocks = blocks_of(run.comm.ranks(), run.comm.rank(), done..store.len() as u64);
         let gpu = |lease| GpuForest::new(store, &blocks, (forest, is_new), lease);
         Ok(match run.devices.choose(store.is_local(), gpu, || Ok(()))? {
-            ChosenDevice::Gpu(gpu) => Engine::Gpu(Box::new(gpu)),
+            ChosenDevice::Gpu(mut gpu) => {
+                gpu.reach(run.devices.peers.reachable());
+                Engine::Gpu(Box::new(gpu))
+            }
             ChosenDevice::Cpu(()) | ChosenDevice::Nothing => Engine::Cpu,
         })
     }
@@ -107,11 +122,27 @@ impl<'a> Engine<'a> {
         blocks[0]
     }
 
-    /// Joins trees along the edges of `blocks`.
-    fn join(&mut self, graph: &Graph, forest: &Forest, blocks: &[usize], threads: usize) -> Result<()> {
+    /// Joins trees along the edges of those blocks among `of_ranks` that are of this rank.
+    fn join(
+        &mut self,
+        graph: &Graph,
+        forest: &Forest,
+        (of_ranks, rank): (&[Vec<usize>], usize),
+        threads: usize,
+    ) -> Result<()> {
         match self {
-            Engine::Cpu => blocks.iter().try_for_each(|&b| join_block(graph, forest, b, threads)),
-            Engine::Gpu(gpu) => gpu.join(&graph.block_store, blocks),
+            Engine::Cpu => of_ranks[rank].iter().try_for_each(|&b| join_block(graph, forest, b, threads)),
+            Engine::Gpu(gpu) => gpu.join(&graph.block_store, of_ranks, rank),
+        }
+    }
+
+    /// Joins the forests of all ranks in that of rank 0's GPU. Returns false if they are not on GPUs that reach each
+    /// other. Collective.
+    fn merge(&mut self, comm: &Comm) -> Result<bool> {
+        match self {
+            Engine::Cpu => Ok(false),
+            Engine::Gpu(_) if comm.ranks() == 1 => Ok(true),
+            Engine::Gpu(gpu) => gpu.merge(),
         }
     }
 
@@ -124,9 +155,17 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// Returns the blocks among `blocks` that this rank joins.
-fn blocks_of(comm: &Comm, blocks: Range<u64>) -> Vec<usize> {
-    (blocks.start + comm.rank() as u64..blocks.end).step_by(comm.ranks()).map(|b| b as usize).collect()
+/// Returns the blocks among `blocks` that rank `rank` of `ranks` joins.
+fn blocks_of(ranks: usize, rank: usize, blocks: Range<u64>) -> Vec<usize> {
+    (blocks.start + rank as u64..blocks.end).step_by(ranks).map(|b| b as usize).collect()
+}
+
+/// Lets all ranks know the parents of the vertices of blocks, `of_ranks[r]` of which rank `r` has joined. In all forests,
+/// nearly all vertices of high degree are then in the tree of vertex 0, so most later edges join nothing. Collective.
+fn share(graph: &Graph, forest: &Forest, (of_ranks, comm): (&[Vec<usize>], &Comm), threads: usize) -> Result<()> {
+    // On CPUs, a rank joins one block in a round.
+    let vertices = |blocks: &Vec<usize>| blocks.first().map_or(0..0, |&b| vertices_of(&graph.block_store, b));
+    merge::share(comm, forest, &of_ranks.iter().map(vertices).collect::<Vec<_>>(), threads)
 }
 
 /// Loads a forest. Returns the number of blocks that are joined in it, and the seconds that it took.
@@ -152,23 +191,6 @@ fn join_block(graph: &Graph, forest: &Forest, b: usize, threads: usize) -> Resul
     team(threads, &|_| rows.each(join))?;
     graph.block_store.release(b);
     Ok(())
-}
-
-/// Joins the forests of all ranks on rank 0. Collective.
-fn gather(comm: &Comm, forest: &Forest) {
-    if comm.ranks() == 1 {
-        return;
-    }
-    for (piece, first) in forest.parents().chunks(Comm::PIECE).zip((0..).step_by(Comm::PIECE)) {
-        let mine: Vec<u32> = piece.iter().map(|parent| parent.load(Relaxed)).collect();
-        let mut next = vec![first; comm.ranks()];
-        comm.gather_each(&mine, |from, parents| {
-            for &parent in parents.iter().filter(|_| comm.is_leader()) {
-                forest.join(next[from], parent);
-                next[from] += 1;
-            }
-        });
-    }
 }
 
 /// Counts the sizes of the components, and writes the column if this is the last trial. Each root of `roots` is its own.

@@ -105,7 +105,7 @@ impl Forest {
     }
 
     /// Returns how many of the vertices before `end` are known to be in the tree of vertex 0, without a gap.
-    fn with_first(&self, end: u32) -> u32 {
+    pub(super) fn with_first(&self, end: u32) -> u32 {
         let mut known = self.with_first.load(Relaxed);
         // Vertex 0 is a root for ever, because no vertex is smaller.
         while known < end && self.root(known) == 0 {

@@ -2,16 +2,18 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::forest::Forest;
+use super::merge::{Turn, turns};
 use crate::algo::Lease;
 use crate::algo::searches::gpu::fetch;
 use crate::error::Result;
-use crate::gpu::{COMMON, CopySource, DeviceSlice, Kernel, ProgramSource, Queue, slice_bytes};
+use crate::gpu::{COMMON, CopySource, DeviceSlice, Kernel, PeerMemory, ProgramSource, Queue, slice_bytes};
 use crate::graph::block_store::BlockStore;
 use crate::graph::direction::Direction;
 use crate::graph::placement::BlockSize;
 use crate::memory::bytes_of;
 use crate::process::signals;
 use crate::stream::passes::{self, ROW_PARTS, RowPart};
+use std::ops::Range;
 
 static PROGRAM: ProgramSource = ProgramSource {
     name: "components.cu",
@@ -53,12 +55,17 @@ pub(super) struct GpuForest<'a> {
     direction: Direction,
     /// The blocks of this rank with their rows, in order, if all fit in GPU memory.
     resident: Option<Vec<(usize, RowPart)>>,
+    /// The memory of the other ranks' GPUs, if all reach each other's.
+    peers: Option<PeerMemory<'a>>,
+    /// Whether ranks tell each other what first edges join, because all their blocks stay on their GPUs.
+    shares: bool,
 }
 
 struct Kernels {
     first: Kernel,
     flatten: Kernel,
     join: Kernel,
+    merge: Kernel,
 }
 
 impl<'a> GpuForest<'a> {
@@ -80,6 +87,7 @@ impl<'a> GpuForest<'a> {
             first: kernel("components_first")?,
             flatten: kernel("components_flatten")?,
             join: kernel("components_join")?,
+            merge: kernel("components_merge")?,
         };
         let vertices = forest.parents().len() as u64;
         workspace.arena.reset(0);
@@ -98,7 +106,13 @@ impl<'a> GpuForest<'a> {
         let resident = placed.map(|parts| blocks.iter().copied().zip(parts).collect());
         workspace.queue.finish()?;
         let direction = graph.layout.direction();
-        Ok(GpuForest { gpu, kernels, parents, known: [known, next], direction, resident })
+        Ok(GpuForest { gpu, kernels, parents, known: [known, next], direction, resident, peers: None, shares: false })
+    }
+
+    /// Lets all ranks join each other's forests in `peers`, the memory of their GPUs. Collective.
+    pub(super) fn reach(&mut self, peers: Option<PeerMemory<'a>>) {
+        self.peers = peers;
+        self.shares = peers.is_some_and(|memory| memory.comm.all(self.resident.is_some()));
     }
 
     /// Returns the number of blocks of this rank that should be joined between checkpoints.
@@ -107,26 +121,85 @@ impl<'a> GpuForest<'a> {
     }
 
     /// Joins trees along the edges of `blocks`, which are in order and some of those that were given to [`Self::new`].
+    /// `of_ranks` are the blocks that each rank joins. Collective if the GPUs of all ranks reach each other.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].
-    pub(super) fn join(&mut self, graph: &BlockStore, blocks: &[usize]) -> Result<()> {
-        let mut trees =
-            Trees { kernels: &self.kernels, parents: self.parents, known: self.known, shift: self.direction.shift() };
+    pub(super) fn join(&mut self, graph: &BlockStore, of_ranks: &[Vec<usize>], rank: usize) -> Result<()> {
+        let blocks = &of_ranks[rank];
+        let mut trees = Trees::of(&self.kernels, (self.parents, self.known), self.direction);
+        let places = self.peers.filter(|_| self.shares).map(|memory| (memory.comm, self.places(memory)));
         let workspace = &mut *self.gpu.workspace;
         match &self.resident {
             Some(parts) => {
                 let wanted = parts.iter().filter(|(b, _)| blocks.binary_search(b).is_ok());
                 let parts: Vec<RowPart> = wanted.map(|&(_, part)| part).collect();
-                trees.join(&workspace.queue, &parts)?;
+                trees.join_first(&workspace.queue, &parts)?;
+                trees.flatten(&workspace.queue, true)?;
+                // Once all ranks know what the first edges join, most other edges join nothing.
+                if let Some((comm, places)) = places {
+                    workspace.queue.finish()?;
+                    comm.barrier();
+                    for (blocks, (parents, _)) in
+                        of_ranks.iter().zip(places).enumerate().filter(|&(other, _)| other != rank).map(|(_, of)| of)
+                    {
+                        for &b in blocks {
+                            trees.merge(&workspace.queue, parents, None, vertices_of(graph, b))?;
+                        }
+                    }
+                    trees.flatten(&workspace.queue, true)?;
+                }
+                trees.join_others(&workspace.queue, &parts)?;
             }
             None => passes::stream(workspace, graph, blocks, PURPOSE, &signals::check, &mut |queue, part| {
-                trees.join(queue, &[part])
+                trees.join_first(queue, &[part])?;
+                trees.flatten(queue, true)?;
+                trees.join_others(queue, &[part])
             })?,
         }
         trees.flatten(&workspace.queue, false)?;
         self.known = trees.known;
         workspace.queue.finish()
+    }
+
+    /// Returns the addresses of the parents of all ranks, and of the number of vertices that are known to be in the tree
+    /// of vertex 0. Collective.
+    fn places(&self, memory: PeerMemory<'_>) -> Vec<(u64, u64)> {
+        let arena = self.gpu.workspace.arena.words();
+        let mine = [self.parents.address(), self.known[0].address()].map(|address| address - arena.address());
+        let places = memory.comm.all_gather(bytes_of(&mine));
+        let address = |rank, at: &[u8; 8]| memory.span(rank, u64::from_ne_bytes(*at), 0, arena).address();
+        let of_rank = |(rank, place): (usize, &Vec<u8>)| match place.as_chunks::<8>().0 {
+            [parents, known] => (address(rank, parents), address(rank, known)),
+            _ => (0, 0),
+        };
+        places.iter().enumerate().map(of_rank).collect()
+    }
+
+    /// Joins the forests of all ranks in that of rank 0, if their GPUs reach each other's memory. Returns whether they
+    /// do. Collective.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub(super) fn merge(&mut self) -> Result<bool> {
+        let Some(memory) = self.peers else { return Ok(false) };
+        let (comm, places) = (memory.comm, self.places(memory));
+        let queue = &self.gpu.workspace.queue;
+        let mut trees = Trees::of(&self.kernels, (self.parents, self.known), self.direction);
+        // What fails on one rank must not leave the others waiting.
+        let mut merged = Ok(());
+        for turn in turns(comm.rank(), comm.ranks()) {
+            if let (Turn::Takes(from), Ok(())) = (turn, &merged) {
+                let (parents, known) = places[from];
+                merged = trees
+                    .merge(queue, parents, Some(known), 0..self.parents.len() as u32)
+                    .and_then(|()| trees.flatten(queue, true))
+                    .and_then(|()| queue.finish());
+            }
+            comm.barrier();
+        }
+        self.known = trees.known;
+        merged.map(|()| true)
     }
 
     /// Copies the parents to `forest`.
@@ -141,6 +214,12 @@ impl<'a> GpuForest<'a> {
     }
 }
 
+/// Returns the vertices that have rows in block `b`.
+pub(super) fn vertices_of(graph: &BlockStore, b: usize) -> Range<u32> {
+    let (shift, first, rows) = (graph.layout.direction().shift(), graph.first_row(b), graph.size(b).rows as u32);
+    first >> shift..(first + rows).div_ceil(1 << shift)
+}
+
 /// The forest as the kernels are launched on it.
 struct Trees<'k> {
     kernels: &'k Kernels,
@@ -149,21 +228,42 @@ struct Trees<'k> {
     shift: u32,
 }
 
-impl Trees<'_> {
-    /// Joins trees along the edges of `parts`: first the first edge of each row, then the others.
-    fn join(&mut self, queue: &Queue, parts: &[RowPart]) -> Result<()> {
-        let (shift, parents) = (self.shift, self.parents.address());
+impl<'k> Trees<'k> {
+    fn of(
+        kernels: &'k Kernels,
+        (parents, known): (DeviceSlice<u32>, [DeviceSlice<u32>; 2]),
+        direction: Direction,
+    ) -> Trees<'k> {
+        Trees { kernels, parents, known, shift: direction.shift() }
+    }
+
+    /// Joins trees along the first edge of each row of `parts`.
+    fn join_first(&self, queue: &Queue, parts: &[RowPart]) -> Result<()> {
         for &part in parts {
+            let arguments = (part, self.shift, self.parents.address());
             // SAFETY: the arguments match the kernel's; the rows are in place.
-            unsafe { queue.launch(&self.kernels.first, queue.grid(part.rows.into()), (part, shift, parents))? };
-        }
-        self.flatten(queue, true)?;
-        let known = self.known[0].address();
-        for &part in parts {
-            // SAFETY: the arguments match the kernel's; the rows are in place.
-            unsafe { queue.launch(&self.kernels.join, queue.grid(part.rows.into()), (part, shift, parents, known))? };
+            unsafe { queue.launch(&self.kernels.first, queue.grid(part.rows.into()), arguments)? };
         }
         Ok(())
+    }
+
+    /// Joins trees along the other edges of `parts`.
+    fn join_others(&self, queue: &Queue, parts: &[RowPart]) -> Result<()> {
+        for &part in parts {
+            let arguments = (part, self.shift, self.parents.address(), self.known[0].address());
+            // SAFETY: the arguments match the kernel's; the rows are in place.
+            unsafe { queue.launch(&self.kernels.join, queue.grid(part.rows.into()), arguments)? };
+        }
+        Ok(())
+    }
+
+    /// Joins each of `vertices` to its parent in the forest of another GPU, whose parents are at `others`. Vertices that
+    /// both know to be in the tree of vertex 0 are left out if `others_known` is the address of their number there.
+    fn merge(&self, queue: &Queue, others: u64, others_known: Option<u64>, vertices: Range<u32>) -> Result<()> {
+        let (parents, known) = (self.parents.address(), self.known[0].address());
+        let arguments = (parents, others, vertices.start, vertices.end, known, others_known.unwrap_or(0));
+        // SAFETY: the arguments match the kernel's. The other GPU may join trees meanwhile: a parent stays an ancestor.
+        unsafe { queue.launch(&self.kernels.merge, queue.grid(vertices.len() as u64), arguments) }
     }
 
     /// Makes the root of each vertex its parent, except of vertices that are known to have vertex 0 as parent if

@@ -9,12 +9,14 @@
 //! | `driver` | a trial: blocks in rounds, checkpoints, and the figures and the column in the end |
 //! | `forest` | the forest, which all threads join at the same time |
 //! | `gpu` | the forest on a GPU |
+//! | `merge` | joins the forests of all ranks |
 //! | `output` | the result |
 //! | `verify` | the components once more, from the edges of the input |
 
 mod driver;
 mod forest;
 mod gpu;
+mod merge;
 mod output;
 mod task;
 mod verify;

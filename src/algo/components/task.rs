@@ -1,6 +1,7 @@
 //! The table `[components]`.
 
 use super::forest::Forest;
+use super::merge;
 use super::output::{COLUMNS, ComponentsOutput, size_figure};
 use super::{driver, gpu, verify};
 use crate::algo::searches::sentences::counted;
@@ -8,7 +9,6 @@ use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
 };
 use crate::chart::Figure;
-use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::gpu::ProgramSource;
 use crate::graph::layout::Layout;
@@ -69,9 +69,9 @@ impl Algorithm for Components {
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
         let (forest, ranks, trials) =
             (Forest::bytes(graph.vertices), resources.ranks as u64, u64::from(resources.trials));
-        let pieces = if ranks > 1 { 4 * Comm::PIECE as u64 } else { 0 };
+        let merging = merge::bytes(resources.ranks, resources.nodes);
         // A limit that is enough for a job is enough to verify its results.
-        let host_memory = (2 * forest + pieces).max(verify::bytes(graph.ids, resources.threads));
+        let host_memory = (2 * forest + merging).max(verify::bytes(graph.ids, resources.threads));
         let joining = if resources.on_gpu {
             ENTRY_ON_GPU * graph.edges as f64 / ranks as f64
         } else {
@@ -81,7 +81,7 @@ impl Algorithm for Components {
             host_memory,
             least_host_memory: host_memory,
             disk: graph.column_and_checkpoints(resources, (8, 20), forest),
-            exchange: trials * ranks * (ranks - 1) * forest,
+            exchange: trials * merge::sent(resources.ranks, forest),
             cached: 0,
             seconds: (f64::from(resources.trials) * joining + COLUMN * graph.rows as f64) / 1e9,
             label: "components".into(),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _gpugraph
 from ._context import Context, context_or_default
-from ._results import BfsTree, DfsTree, PageRanks, Paths, Rows, Triangles
+from ._results import BfsTree, Communities, Components, DfsTree, PageRanks, Paths, Rows, Triangles
 from ._sources import Edges, edges_of
 from .errors import InputError, UsageError
 
@@ -365,6 +365,38 @@ class Graph:
         numbers, columns, asked = self._opened().dfs(number, articulation, components, validate)
         reached, trees, max_depth, seconds = numbers
         return DfsTree(self._rows, source, reached, trees, max_depth, *columns, *asked, seconds)
+
+    def components(self) -> Components:
+        """Finds the weakly connected components, which ignore the direction of edges.
+
+        Returns:
+            The row of the first vertex in the component of each vertex, int64 of shape (n,), and sizes.
+
+        Raises:
+            gpugraph.errors.LimitError: A limit is too small.
+        """
+        (number, largest, seconds), component = self._opened().components()
+        return Components(self._rows, number, largest, component, seconds)
+
+    def cdlp(self, *, iterations: int = 10) -> Communities:
+        """Finds communities by label propagation, as LDBC Graphalytics defines it.
+
+        Every vertex begins with itself as its label. In each iteration all vertices take, at the same time, the label that
+        most of their neighbours have, and the smallest of several. In a directed graph both directions count.
+
+        Args:
+            iterations: Their number. Fewer are computed if labels stop changing.
+
+        Returns:
+            The label of each vertex, int64 of shape (n,), and sizes.
+
+        Raises:
+            gpugraph.errors.UsageError: There are no iterations.
+            gpugraph.errors.LimitError: A limit is too small.
+        """
+        numbers, label = self._opened().cdlp(iterations)
+        iterations_done, changed, number, largest, seconds = numbers
+        return Communities(self._rows, number, largest, iterations_done, changed, label, seconds)
 
     def pagerank(
         self,

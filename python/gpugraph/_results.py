@@ -245,6 +245,52 @@ class DfsTree(_Result):
 
 
 @dataclass(frozen=True)
+class Components(_Result):
+    """The weakly connected components of a graph."""
+
+    #: Number of components. A vertex without edges is one.
+    number: int
+    #: Sizes of the largest ten, in vertices, descending.
+    largest: list[int]
+    #: The first vertex in the component of each vertex, int64 of shape (n,): its id, or its row if vertices have labels.
+    component: NDArray[np.int64] = field(repr=False)
+    #: Seconds of the computation alone.
+    seconds: float
+
+    _names = {"component": "component"}
+    _vertices = ("component",)
+
+    def to_dict(self) -> dict[Any, Any]:
+        """Returns the first vertex in the component of each vertex, by id or label."""
+        return self._of_rows(self._rows.of(self.component))
+
+
+@dataclass(frozen=True)
+class Communities(_Result):
+    """The communities of a graph by label propagation."""
+
+    #: Number of communities. A vertex without edges is one.
+    number: int
+    #: Sizes of the largest ten, in vertices, descending.
+    largest: list[int]
+    #: Number of iterations that were computed.
+    iterations: int
+    #: Vertices whose label changed in the last iteration.
+    changed: int
+    #: The label of each vertex, int64 of shape (n,): the id of a vertex, or its row if vertices have labels.
+    label: NDArray[np.int64] = field(repr=False)
+    #: Seconds of the computation alone.
+    seconds: float
+
+    _names = {"label": "label"}
+    _vertices = ("label",)
+
+    def to_dict(self) -> dict[Any, Any]:
+        """Returns the label of each vertex, a vertex, by id or label."""
+        return self._of_rows(self._rows.of(self.label))
+
+
+@dataclass(frozen=True)
 class PageRanks(_Result):
     """PageRank of all vertices."""
 

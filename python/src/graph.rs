@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::errors;
 use crate::process::OfProcess;
 use gpugraph::sssp::{Distances, EdgeWeights};
-use gpugraph::{GraphBuilder, Weights, bfs, dfs, pagerank, sssp, triangles};
+use gpugraph::{GraphBuilder, Weights, bfs, cdlp, components, dfs, pagerank, sssp, triangles};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -278,6 +278,22 @@ impl Graph {
             tree.strong_components().map(|column| of_column(py, column)).transpose()?,
         );
         (numbers, columns, asked).into_pyobject(py)
+    }
+
+    /// Number of components, sizes of the largest, seconds, and the column.
+    fn components<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let found = self.call(py, components::weak)?;
+        let numbers = (found.number(), found.largest().to_vec(), found.seconds());
+        (numbers, of_column(py, found.component())?).into_pyobject(py)
+    }
+
+    /// Iterations, vertices that changed in the last, number of communities, sizes of the largest, seconds, and the column.
+    fn cdlp<'py>(&self, py: Python<'py>, iterations: u64) -> PyResult<Bound<'py, PyTuple>> {
+        let options = cdlp::Options { iterations };
+        let found = self.call(py, |graph, context| cdlp::communities(graph, &options, context))?;
+        let counts = (found.iterations(), found.changed(), found.number());
+        let numbers = (counts.0, counts.1, counts.2, found.largest().to_vec(), found.seconds());
+        (numbers, of_column(py, found.label())?).into_pyobject(py)
     }
 
     /// Iterations, the last change, whether it is below the tolerance, the sum of ranks, seconds, and the column.

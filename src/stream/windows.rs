@@ -26,6 +26,9 @@ pub struct VertexRows {
 
 const _: () = assert!(size_of::<VertexRows>() == 24, "the kernels have a static_assert of the same size");
 
+/// What is called for the vertices of a window and their rows. It queues work on the rows.
+pub type Visit<'v> = &'v mut dyn FnMut(&Queue, Range<u32>, VertexRows) -> Result<()>;
+
 /// The rows of a graph, by windows.
 pub struct Windows<'g> {
     halves: [&'g BlockStore; 2],
@@ -107,7 +110,7 @@ impl<'g> Windows<'g> {
         workspace: &mut Workspace,
         purpose: &str,
         check_cancelled: CancelCheck<'_>,
-        visit: &mut dyn FnMut(&Queue, Range<u32>, VertexRows) -> Result<()>,
+        visit: Visit<'_>,
     ) -> Result<()> {
         if let Some(rows) = self.resident {
             check_cancelled()?;
@@ -126,7 +129,7 @@ impl<'g> Windows<'g> {
         workspace: &mut Workspace,
         purpose: &str,
         check_cancelled: CancelCheck<'_>,
-        visit: &mut dyn FnMut(&Queue, Range<u32>, VertexRows) -> Result<()>,
+        visit: Visit<'_>,
     ) -> Result<()> {
         let free = (workspace.arena.free() / SLOTS).saturating_sub(part_bytes(self.blocks()));
         let slot_bytes = free / slice_bytes::<u32>(1) * slice_bytes::<u32>(1);

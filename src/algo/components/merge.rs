@@ -130,7 +130,7 @@ mod tests {
         for ranks in 1..40 {
             let turns: Vec<Vec<Turn>> = (0..ranks).map(|rank| turns(rank, ranks).collect()).collect();
             let mut has: Vec<Vec<usize>> = (0..ranks).map(|rank| vec![rank]).collect();
-            for round in 0..turns[0].len() {
+            (0..turns[0].len()).for_each(|round| {
                 for rank in 0..ranks {
                     match turns[rank][round] {
                         Turn::Takes(from) => {
@@ -142,7 +142,7 @@ mod tests {
                         Turn::Waits => {}
                     }
                 }
-            }
+            });
             has[0].sort_unstable();
             assert_eq!(has[0], (0..ranks).collect::<Vec<_>>());
         }

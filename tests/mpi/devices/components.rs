@@ -20,7 +20,10 @@ fn ranks_with_gpus_join_their_forests_on_the_first_or_by_the_host() {
         job.alike();
         job.forget();
         let report = job.report(0, &["--set", "run.device=cpu"]);
-        assert!(number(&report, "results.components.components") > 100 && number(&report, "graph.blocks") >= 3, "{report}");
+        assert!(
+            number(&report, "results.components.components") > 100 && number(&report, "graph.blocks") >= 3,
+            "{report}"
+        );
         let known = files(&job.place.workdir(), &["out/components"]);
         assert!(!known.is_empty());
         for &(ranks, ipc, memory) in ways {

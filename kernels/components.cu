@@ -12,14 +12,18 @@
 // Stands for no vertex.
 constexpr u32 NONE = 0xffffffff;
 
-// Returns the root of a vertex, and halves the path to it.
+// Returns the root of a vertex, and halves the path to it. Vertex 0 is always a root. Its parent is not read, because nearly all vertices have
+// it as root, and reads of one place wait for each other.
 __device__ inline u32 root_of(u32* parents, u32 v) {
-    for (;;) {
-        u32 parent = __ldcg(parents + v), above = __ldcg(parents + parent);
+    while (v != 0) {
+        u32 parent = __ldcg(parents + v);
+        if (parent == v || parent == 0) return parent;
+        u32 above = __ldcg(parents + parent);
         if (parent == above) return parent;
         parents[v] = above;
         v = above;
     }
+    return 0;
 }
 
 // Joins the trees of two vertices. The smaller root stays a root.

@@ -81,36 +81,36 @@ __device__ inline u32 votes_of_entry(const Segment* of, u32 count, u32 s, u32 u)
     return count == 4 && contains(of[s ^ 1].begin, of[s ^ 1].length, u) ? 2 : 1;
 }
 
-// Returns the largest vote of a warp, to every lane.
-__device__ inline u64 most_of_warp(u64 vote) {
-    for (u32 step = 16; step > 0; step /= 2) vote = max(vote, __shfl_xor_sync(ALL_LANES, vote, step));
-    return vote;
+// Returns the largest value of a warp, to every lane.
+__device__ inline u64 most_of_warp(u64 value) {
+    for (u32 step = 16; step > 0; step /= 2) value = max(value, __shfl_xor_sync(ALL_LANES, value, step));
+    return value;
 }
 
 // Returns the largest value of a block. Every thread calls this. `scratch` has a word for each warp.
-template <class T> __device__ inline T most_of_block(T value, T* scratch) {
-    for (u32 step = 16; step > 0; step /= 2) value = max(value, __shfl_xor_sync(ALL_LANES, value, step));
+__device__ inline u64 most_of_block(u64 value, u64* scratch) {
+    value = most_of_warp(value);
     __syncthreads();
     if (lane_id() == 0) scratch[warp_id()] = value;
     __syncthreads();
-    T most = 0;
+    u64 most = 0;
     for (u32 warp = 0; warp < blockDim.x / 32; warp++) most = max(most, scratch[warp]);
     return most;
 }
 
-// Adds votes for a label. Returns the number of its votes then; 0 if `tries` slots have other labels.
-__device__ inline u32 add_votes(const Table& table, u32 label, u32 votes, u32 tries) {
+// Adds a vote for a label. Returns the number of its votes then; 0 if `tries` slots have other labels.
+__device__ inline u32 add_vote(const Table& table, u32 label, u32 tries) {
     u32 slot = hash(label);
     slot = (slot ^ slot >> 15) & table.mask;
     for (; tries > 0; tries--) {
         u32 found = atomicCAS(table.labels + slot, NONE, label);
-        if (found == NONE || found == label) return atomicAdd(table.votes + slot, votes) + votes;
+        if (found == NONE || found == label) return atomicAdd(table.votes + slot, 1u) + 1;
         slot = (slot + 1) & table.mask;
     }
     return 0;
 }
 
-// Clears a table of `slots` slots. `thread` is one of the `threads` threads that do so.
+// Clears a table. `thread` is one of the `threads` threads that do so.
 __device__ inline void clear(const Table& table, u32 thread, u32 threads) {
     for (u32 i = thread; i <= table.mask; i += threads) {
         table.labels[i] = NONE;
@@ -129,7 +129,7 @@ count(const Segment* of, u32 segments, const Labels& labels, u32 own, const Tabl
             u32 u = of[s].begin[i], label = labels.before[u];
             if (labels.differ) most = max(most, vote(votes_of_entry(of, segments, s, u), label));
             else if (label == own) same++;
-            else most = max(most, vote(add_votes(table, label, 1, NONE), label));
+            else most = max(most, vote(add_vote(table, label, NONE), label));
         }
     }
     return most;
@@ -294,7 +294,7 @@ extern "C" __global__ void __launch_bounds__(HUB_THREADS) cdlp_hubs(VertexRows r
                 for (u32 i = threadIdx.x; i < found[s].length; i += HUB_THREADS) {
                     u32 label = labels.before[found[s].begin[i]], code = hash(label), in_bin = bins[code >> (32 - BIN_BITS)];
                     if (label == own || in_bin < least || in_bin > most || code < from || code - from >= span) continue;
-                    u32 votes = add_votes(table, label, 1, MOST_TRIES);
+                    u32 votes = add_vote(table, label, MOST_TRIES);
                     is_full |= votes == 0;
                     found_most = max(found_most, vote(votes, label));
                 }

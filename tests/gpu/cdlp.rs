@@ -1,8 +1,6 @@
 //! Label propagation on a GPU: the same labels as on a processor, with rows that stay and rows that stream, also of a trial that another device
 //! began.
 
-use serde_json::Value;
-
 use crate::support::gpu::Gpu;
 use crate::support::random_edges;
 
@@ -21,15 +19,6 @@ fn edges() -> Vec<[u64; 2]> {
     edges
 }
 
-/// The result without times, and the column.
-fn found(gpu: &Gpu) -> (Value, Vec<u8>) {
-    let mut result = gpu.place.read_report()["results"]["cdlp"].clone();
-    for time in ["seconds", "trials", "device"] {
-        result.as_object_mut().expect("fields").remove(time);
-    }
-    (result, std::fs::read(gpu.place.workdir().join("out/cdlp/label.npy")).expect("a column"))
-}
-
 #[test]
 fn gpu_labels_are_those_of_a_processor() {
     let Some(gpu) = Gpu::new() else { return };
@@ -38,13 +27,13 @@ fn gpu_labels_are_those_of_a_processor() {
         let input = format!("path = '{}'\n{input}", path.display());
         gpu.place.job(&input, &format!("[cdlp]\niterations = {iterations}\n"));
         gpu.fresh(&[CPU]);
-        let of_processor = found(&gpu);
+        let of_processor = gpu.found("cdlp", "label");
         for (memory, stay) in [(LITTLE, false), (MUCH, true)] {
             gpu.forget();
             let ran = gpu.run(&[("GPUGRAPH_LOG", "debug")], &memory).expect(0);
             assert!(ran.err.contains(&format!("rows on the GPU stay={stay}")), "{}", ran.err);
             assert_eq!(gpu.place.read_report()["device"], "gpu");
-            assert_eq!(found(&gpu), of_processor, "{input}{iterations} {memory:?}");
+            assert_eq!(gpu.found("cdlp", "label"), of_processor, "{input}{iterations} {memory:?}");
         }
         if iterations < 7 {
             continue;
@@ -53,7 +42,7 @@ fn gpu_labels_are_those_of_a_processor() {
             gpu.forget();
             gpu.run(&[("GPUGRAPH_FAILPOINTS", "cdlp.unit=3:stop")], first).expect(75);
             gpu.run(&[], second).expect(0);
-            assert_eq!(found(&gpu), of_processor, "{input}{first:?}, then {second:?}");
+            assert_eq!(gpu.found("cdlp", "label"), of_processor, "{input}{first:?}, then {second:?}");
         }
     }
 }

@@ -1,7 +1,5 @@
 //! PageRank on a GPU: the same bytes as on a processor, with rows that stay and rows that stream, also of a trial that another device began.
 
-use serde_json::Value;
-
 use crate::support::gpu::Gpu;
 use crate::support::random_edges;
 
@@ -19,15 +17,6 @@ fn edges() -> Vec<[u64; 2]> {
     edges
 }
 
-/// The result without times, and the column.
-fn found(gpu: &Gpu) -> (Value, Vec<u8>) {
-    let mut result = gpu.place.read_report()["results"]["pagerank"].clone();
-    for time in ["seconds", "trials", "device"] {
-        result.as_object_mut().expect("fields").remove(time);
-    }
-    (result, std::fs::read(gpu.place.workdir().join("out/pagerank/rank.npy")).expect("a column"))
-}
-
 #[test]
 fn gpu_ranks_of_vertices_are_the_same_bytes_as_on_a_processor() {
     let Some(gpu) = Gpu::new() else { return };
@@ -40,17 +29,17 @@ fn gpu_ranks_of_vertices_are_the_same_bytes_as_on_a_processor() {
         let path = gpu.place.u32("edges.u32", &edges());
         gpu.place.job(&format!("path = '{}'\n{input}", path.display()), &format!("[pagerank]\n{keys}"));
         gpu.fresh(&[CPU]);
-        let of_processor = found(&gpu);
+        let of_processor = gpu.found("pagerank", "rank");
         for memory in [LITTLE, MUCH] {
             let report = gpu.fresh(&memory);
             assert_eq!(report["device"], "gpu");
-            assert_eq!(found(&gpu), of_processor, "{input}{keys}{memory:?}");
+            assert_eq!(gpu.found("pagerank", "rank"), of_processor, "{input}{keys}{memory:?}");
         }
         for (first, second) in [(&[CPU, "run.trials=1"], &MUCH), (&MUCH, &[CPU, "run.trials=1"]), (&LITTLE, &MUCH)] {
             gpu.forget();
             gpu.run(&[("GPUGRAPH_FAILPOINTS", "pagerank.unit=3:stop")], first).expect(75);
             gpu.run(&[], second).expect(0);
-            assert_eq!(found(&gpu), of_processor, "{input}{keys}{first:?}, then {second:?}");
+            assert_eq!(gpu.found("pagerank", "rank"), of_processor, "{input}{keys}{first:?}, then {second:?}");
         }
     }
 }

@@ -65,6 +65,16 @@ impl Gpu {
         self.place.read_report()
     }
 
+    /// The result of a table without times, and one of its columns.
+    pub fn found(&self, table: &str, column: &str) -> (Value, Vec<u8>) {
+        let mut result = self.place.read_report()["results"][table].clone();
+        for time in ["seconds", "trials", "device"] {
+            result.as_object_mut().expect("fields").remove(time);
+        }
+        let column = format!("out/{table}/{column}.npy");
+        (result, fs::read(self.place.workdir().join(column)).expect("a column"))
+    }
+
     /// Counts again, in the graph that [`Self::fresh`] kept, so that nothing but counting runs; the report. The job needs
     /// `keep = true`; this other one works in `count`.
     #[track_caller]

@@ -1,7 +1,7 @@
 //! Iterations on a GPU. `kernels/cdlp.cu` describes the method.
 #![allow(unsafe_code)] // kernel launches
 
-use super::labels::Labels;
+use super::labels::{FEW, Labels};
 use crate::algo::Lease;
 use crate::algo::searches::gpu::fetch;
 use crate::error::Result;
@@ -24,8 +24,6 @@ const PURPOSE: &str = "[cdlp] on this graph";
 const MOST: [u64; 2] = [constant(TEXT, "WARP_MOST") as u64, constant(TEXT, "BLOCK_MOST") as u64];
 /// Number of threads of a block that counts the labels of a vertex with more entries than each of these.
 const THREADS: [u32; 2] = [constant(TEXT, "MANY_THREADS"), constant(TEXT, "HUB_THREADS")];
-/// Only neighbours of changed vertices are looked at if those have less than one in this many entries.
-const FEW: u64 = 8;
 
 /// Returns the least bytes of GPU memory for a graph of `vertices` vertices with `entries` entries in all rows. Each
 /// half has at most `blocks` blocks, and each vertex at most `longest` entries.
@@ -106,13 +104,12 @@ impl<'a> GpuLabels<'a> {
         arena.check_size(least_bytes(vertices, entries, (blocks.unwrap_or(0), longest)), PURPOSE)?;
         let [on_gpu, other] = arena.take_all([vertices; 2])?;
         let (marked, changed) = (arena.take_planned(vertices)?, arena.take_planned(2)?);
-        let mut long = Vec::new();
-        for (least, most) in [(MOST[0], MOST[1]), (MOST[1], u64::MAX)] {
+        let mut long = |least: u64, most: u64| -> Result<LongRows> {
             let is_long = |&v: &u32| (least + 1..=most).contains(&labels.rows.entries(v as usize));
-            let of: Vec<u32> = (0..vertices as u32).filter(is_long).collect();
-            long.push(LongRows { on_gpu: arena.take_planned(of.len() as u64)?, vertices: of });
-        }
-        let [many, hubs] = <[LongRows; 2]>::try_from(long).map_err(|_| crate::Error::internal("list rows", "two"))?;
+            let vertices: Vec<u32> = (0..vertices as u32).filter(is_long).collect();
+            Ok(LongRows { on_gpu: arena.take_planned(vertices.len() as u64)?, vertices })
+        };
+        let (many, hubs) = (long(MOST[0], MOST[1])?, long(MOST[1], u64::MAX)?);
         let copies = [
             (CopySource::Memory(bytes_of(&labels.of)), on_gpu.as_bytes()),
             (CopySource::Memory(bytes_of(&many.vertices)), many.on_gpu.as_bytes()),

@@ -23,7 +23,7 @@ const PART: u64 = 1 << 15;
 /// Cost of a vertex in addition to its entries, in entries.
 const VERTEX: u64 = 4;
 /// Only neighbours of changed vertices are looked at if those have less than one in this many entries.
-const FEW: u64 = 8;
+pub(super) const FEW: u64 = 8;
 /// Number of vertices whose changes a thread looks for at a time.
 const RANGE: usize = 1 << 12;
 

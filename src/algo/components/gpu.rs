@@ -140,9 +140,8 @@ impl<'a> GpuForest<'a> {
                 if let Some((comm, places)) = places {
                     workspace.queue.finish()?;
                     comm.barrier();
-                    for (blocks, (parents, _)) in
-                        of_ranks.iter().zip(places).enumerate().filter(|&(other, _)| other != rank).map(|(_, of)| of)
-                    {
+                    for (other, blocks) in of_ranks.iter().enumerate().filter(|&(other, _)| other != rank) {
+                        let (parents, _) = places[other];
                         for &b in blocks {
                             trees.merge(&workspace.queue, parents, None, vertices_of(graph, b))?;
                         }

@@ -36,12 +36,6 @@ struct Labels {
 };
 static_assert(sizeof(Labels) == 40, "as its twin");
 
-// The entries of a vertex in one half and one direction.
-struct Segment {
-    const u32* begin;
-    u32 length;
-};
-
 // A hash table of labels, and their votes.
 struct Table {
     u32* labels;
@@ -56,24 +50,6 @@ __device__ inline u32 label_of(u64 vote) { return ~u32(vote); }
 
 // Different labels have different hashes.
 __device__ inline u32 hash(u32 label) { return label * 0x9e3779b9; }
-
-// Returns the number of segments of a vertex: the lower row or rows, then the upper ones.
-__device__ inline u32 segments(const VertexRows& rows) { return 2u << rows.shift; }
-
-// Returns segment `s` of vertex `v`.
-__device__ inline Segment segment_of(const VertexRows& rows, u32 v, u32 s) {
-    u32 half = s >> rows.shift, count = half > 0 ? rows.counts[1] : rows.counts[0];
-    u32 row = (v << rows.shift) + s - (half << rows.shift);
-    const RowPart* parts = rows.parts + (half > 0 ? rows.counts[0] : 0);
-    u32 low = 0, high = count;
-    while (high - low > 1) {
-        u32 middle = (low + high) / 2;
-        if (parts[middle].first_row <= row) low = middle;
-        else high = middle;
-    }
-    EntryRange entries = entries_of(parts[low], row - parts[low].first_row);
-    return {parts[low].targets + entries.begin, entries.end - entries.begin};
-}
 
 // Returns the number of votes for a label that no other vertex has: of the vertex `u`, an entry of segment `s` of the `count` segments `of`.
 __device__ inline u32 votes_of_entry(const Segment* of, u32 count, u32 s, u32 u) {

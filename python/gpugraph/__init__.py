@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ._results import BfsTree as BfsTree
     from ._results import Communities as Communities
     from ._results import Components as Components
+    from ._results import Cores as Cores
     from ._results import DfsTree as DfsTree
     from ._results import PageRanks as PageRanks
     from ._results import Paths as Paths
@@ -45,7 +46,7 @@ _PLACES = {
     "_graph": ["Graph"],
     "_job": ["Plan", "Report", "Status", "plan", "run", "status"],
     "_listrank": ["listrank"],
-    "_results": ["BfsTree", "Communities", "Components", "DfsTree", "PageRanks", "Paths", "Ranks", "Triangles"],
+    "_results": ["BfsTree", "Communities", "Components", "Cores", "DfsTree", "PageRanks", "Paths", "Ranks", "Triangles"],
     "errors": ["Error"],
 }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _gpugraph
 from ._context import Context, context_or_default
-from ._results import BfsTree, Communities, Components, DfsTree, PageRanks, Paths, Rows, Triangles
+from ._results import BfsTree, Communities, Components, Cores, DfsTree, PageRanks, Paths, Rows, Triangles
 from ._sources import Edges, edges_of
 from .errors import InputError, UsageError
 
@@ -397,6 +397,19 @@ class Graph:
         numbers, label = self._opened().cdlp(iterations)
         iterations_done, changed, number, largest, seconds = numbers
         return Communities(self._rows, number, largest, iterations_done, changed, label, seconds)
+
+    def cores(self) -> Cores:
+        """Finds the core number of every vertex: the largest k such that the vertex is in a set of vertices that have k
+        neighbours each in the set. Direction does not count.
+
+        Returns:
+            The core number and the layer of each vertex, int64 of shape (n,) each.
+
+        Raises:
+            gpugraph.errors.LimitError: A limit is too small.
+        """
+        (degeneracy, seconds), (core, layer) = self._opened().cores()
+        return Cores(self._rows, degeneracy, core, layer, seconds)
 
     def pagerank(
         self,

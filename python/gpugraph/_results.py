@@ -291,6 +291,27 @@ class Communities(_Result):
 
 
 @dataclass(frozen=True)
+class Cores(_Result):
+    """The core numbers of a graph."""
+
+    #: The largest core number.
+    degeneracy: int
+    #: The core number of each vertex, int64 of shape (n,).
+    core: NDArray[np.int64] = field(repr=False)
+    #: The layer in which peeling removes each vertex, from 1, int64 of shape (n,). ``np.argsort(layer, kind="stable")`` is
+    #: a degeneracy order: no vertex has more neighbours after it than its core number.
+    layer: NDArray[np.int64] = field(repr=False)
+    #: Seconds of the computation alone.
+    seconds: float
+
+    _names = {"core": "core", "layer": "layer"}
+
+    def to_dict(self) -> dict[Any, Any]:
+        """Returns the core number of each vertex, by id or label."""
+        return self._of_rows(self.core)
+
+
+@dataclass(frozen=True)
 class PageRanks(_Result):
     """PageRank of all vertices."""
 

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::errors;
 use crate::process::OfProcess;
 use gpugraph::sssp::{Distances, EdgeWeights};
-use gpugraph::{GraphBuilder, Weights, bfs, cdlp, components, dfs, pagerank, sssp, triangles};
+use gpugraph::{GraphBuilder, Weights, bfs, cdlp, components, cores, dfs, pagerank, sssp, triangles};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -294,6 +294,13 @@ impl Graph {
         let counts = (found.iterations(), found.changed(), found.number());
         let numbers = (counts.0, counts.1, counts.2, found.largest().to_vec(), found.seconds());
         (numbers, of_column(py, found.label())?).into_pyobject(py)
+    }
+
+    /// The degeneracy, seconds, and both columns.
+    fn cores<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let found = self.call(py, cores::numbers)?;
+        let columns = (of_column(py, found.core())?, of_column(py, found.layer())?);
+        ((found.degeneracy(), found.seconds()), columns).into_pyobject(py)
     }
 
     /// Iterations, the last change, whether it is below the tolerance, the sum of ranks, seconds, and the column.

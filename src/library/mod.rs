@@ -8,25 +8,17 @@
 //! | `context` | limits, device, progress and cancellation; one call at a time; folders that are removed with what uses them |
 //! | `graph`, `builder` | a graph, and where its edges come from |
 //! | `column` | a value for each vertex, by its id in the input; ids that are sparse or strings |
-//! | `triangles`, `bfs`, `traverse`, `sssp`, `dfs`, `components`, `cdlp`, `pagerank`, `listrank` | the algorithms |
+//! | `algorithms` | the algorithms as functions |
 //! | `job` | jobs from files and tables |
 
-pub mod bfs;
+mod algorithms;
 mod builder;
-pub mod cdlp;
 mod column;
-pub mod components;
 mod context;
-pub mod dfs;
 mod graph;
 mod job;
-pub mod listrank;
-pub mod pagerank;
-pub mod sssp;
-pub mod traverse;
-mod tree;
-pub mod triangles;
 
+pub use algorithms::{bfs, cdlp, components, cores, dfs, listrank, pagerank, sssp, traverse, triangles};
 pub use builder::{GraphBuilder, Weight};
 pub use column::{Column, Ids, Labels};
 pub use context::{Canceller, Context, ContextBuilder, Progress, Size};

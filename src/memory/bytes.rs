@@ -23,6 +23,12 @@ pub fn cells(slice: &mut [u32]) -> &[AtomicU32] {
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
 }
 
+/// Returns a view of atomics as plain numbers.
+pub fn plain(cells: &mut [AtomicU32]) -> &mut [u32] {
+    // SAFETY: as above. No other thread can use the atomics while the result lives.
+    unsafe { std::slice::from_raw_parts_mut(cells.as_mut_ptr().cast(), cells.len()) }
+}
+
 /// Returns a view of u64 words as atomics, so that several threads can read and write them.
 pub fn word_cells(slice: &mut [u64]) -> &[AtomicU64] {
     // SAFETY: as above.

@@ -99,6 +99,11 @@ impl<'g> Windows<'g> {
         self.resident.is_some()
     }
 
+    /// Returns the rows of all vertices; `None` if they do not fit GPU memory.
+    pub fn resident(&self) -> Option<VertexRows> {
+        self.resident
+    }
+
     /// Calls `visit` for all vertices, window after window, in order. It takes all free GPU memory meanwhile. What `visit`
     /// queues ends before the window's memory is used again.
     ///

@@ -46,7 +46,7 @@ impl Graph {
             "iterations": iterations, "changed": changed, "communities": number, "largest": largest, "by_size": by_size,
         });
         let column = self.rows.iter().flat_map(|id| labels[id].to_le_bytes()).collect();
-        self.of_column(("cdlp", "", directed), found, ("label", "<i8", column))
+        self.of_columns(("cdlp", "", directed), found, [("label", "<i8", column)])
     }
 }
 

@@ -39,7 +39,7 @@ impl Graph {
         let (number, [largest, by_size]) = (sizes.len(), largest_and_by_size(sizes));
         let found = json!({ "components": number, "largest": largest, "by_size": by_size });
         let column = self.rows.iter().flat_map(|id| components[id].to_le_bytes()).collect();
-        self.of_column(("components", "", directed), found, ("component", "<i8", column))
+        self.of_columns(("components", "", directed), found, [("component", "<i8", column)])
     }
 }
 

@@ -9,6 +9,7 @@ mod answers;
 mod bfs;
 mod cdlp;
 mod components;
+mod cores;
 mod dfs;
 mod dijkstra;
 mod forged;

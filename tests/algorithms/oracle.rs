@@ -112,14 +112,15 @@ impl Graph {
         self.rows.iter().flat_map(|&id| if self.degree(id) == 0 { isolated } else { of(id) }).collect()
     }
 
-    /// The answer of a table that writes one column; `bytes` are those of its rows.
-    pub fn of_column(
+    /// The answer of a table that writes columns: the name, the type, and the bytes of the rows of each.
+    pub fn of_columns<const N: usize>(
         &self,
         (name, keys, directed): (&str, &str, bool),
         found: Value,
-        (column, descr, bytes): (&str, &'static str, Vec<u8>),
+        columns: [(&str, &'static str, Vec<u8>); N],
     ) -> Answer {
-        let mut columns = BTreeMap::from([(format!("{name}/{column}"), (descr, bytes))]);
+        let of = |(column, descr, bytes)| (format!("{name}/{column}"), (descr, bytes));
+        let mut columns: BTreeMap<_, _> = columns.into_iter().map(of).collect();
         if self.sparse {
             columns.insert("ids".into(), ("<u8", self.rows.iter().flat_map(|id| id.to_le_bytes()).collect()));
         }
@@ -154,6 +155,7 @@ impl Graph {
             .chain([false, true].map(|directed| self.traversals(directed)))
             .chain([false, true].map(|directed| self.components(directed)))
             .chain([false, true].map(|directed| self.communities(directed)))
+            .chain([false, true].map(|directed| self.cores(directed)))
             .chain([false, true].map(|directed| self.pagerank(directed)))
             .collect()
     }

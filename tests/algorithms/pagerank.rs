@@ -87,7 +87,7 @@ impl Graph {
             "largest": largest,
         });
         let column = ranks.values().flat_map(|rank| rank.to_le_bytes()).collect();
-        self.of_column(("pagerank", &keys, directed), found, ("rank", "<f8", column))
+        self.of_columns(("pagerank", &keys, directed), found, [("rank", "<f8", column)])
     }
 }
 

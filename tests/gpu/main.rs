@@ -12,6 +12,7 @@ mod bfs;
 mod bfs_cases;
 mod cdlp;
 mod components;
+mod cores;
 mod faults;
 mod kernels;
 mod listrank;

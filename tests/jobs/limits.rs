@@ -103,6 +103,7 @@ fn verify_of_a_kept_graph_needs_no_more_memory_than_the_job() {
         "[dfs]\nforest = true\narticulation = true\n".to_owned(),
         "[components]\n".to_owned(),
         "[cdlp]\n".to_owned(),
+        "[cores]\n".to_owned(),
         "[pagerank]\n".to_owned(),
     ];
     let directed = ["[dfs]\nforest = true\ncomponents = 'strong'\n".to_owned(), "[pagerank]\n".to_owned()];
@@ -153,7 +154,7 @@ fn shapes(place: &Place) -> Vec<(&'static str, String)> {
 }
 
 /// Every table, each in two ways if it has keys.
-const TABLES: [&str; 16] = [
+const TABLES: [&str; 17] = [
     "[triangle]\n",
     "[triangle]\nper_vertex = true\n[output]\nformat = 'csv'\n",
     "[bfs]\nroots = 5\nwrite = true\n",
@@ -164,6 +165,7 @@ const TABLES: [&str; 16] = [
     "[dfs]\nforest = true\norder = 'any'\nvalidate = false\n",
     "[components]\n",
     "[cdlp]\n",
+    "[cores]\n",
     "[pagerank]\n",
     "[pagerank]\nvariant = 'graphalytics'\n[output]\nformat = 'csv'\n",
     "[traverse]\nroots = 2\nwrite = true\nstrategy = 'sort-unique'\n",

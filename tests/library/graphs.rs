@@ -3,8 +3,8 @@
 use crate::support::Dice;
 use gpugraph::sssp::{self, Distances, EdgeWeights};
 use gpugraph::{
-    Context, Device, EdgeList, ErrorKind, Graph, Job, Size, WeightType, Weights, bfs, cdlp, components, dfs, listrank,
-    pagerank, traverse, triangles,
+    Context, Device, EdgeList, ErrorKind, Graph, Job, Size, WeightType, Weights, bfs, cdlp, components, cores, dfs,
+    listrank, pagerank, traverse, triangles,
 };
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -121,6 +121,18 @@ fn results_of_graphs_in_memory_are_those_of_plain_computation() {
         labels.sort_unstable();
         labels.dedup();
         assert_eq!((found.iterations(), found.number()), (1, labels.len() as u64));
+
+        // Each vertex has at least as many neighbours of its core as it says, and no more of them come later.
+        let found = cores::numbers(&graph, &context).unwrap();
+        let core = |v: u64| found.core().get(v).unwrap() as usize;
+        let place: BTreeMap<u64, usize> = found.order().into_iter().zip(0..).collect();
+        assert_eq!(place.len() as u64, end);
+        for (&v, at) in &place {
+            let row: BTreeSet<u64> = both.get(&v).into_iter().flatten().copied().filter(|&u| u != v).collect();
+            assert!(row.iter().filter(|&&u| core(u) >= core(v)).count() >= core(v), "{v}");
+            assert!(row.iter().filter(|&u| place[u] > *at).count() <= core(v), "{v}");
+        }
+        assert_eq!(Some(found.degeneracy()), (0..end).map(|v| core(v) as u64).max());
 
         let options = pagerank::Options {
             variant: pagerank::Variant::Graphalytics,

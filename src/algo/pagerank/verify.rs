@@ -203,17 +203,10 @@ impl Check<'_> {
         ))
     }
 
-    /// Reads the distinct edges of one part of `parts` parts of all edges, which are divided by a hash: the head above the
-    /// tail. The edges of an undirected graph lead from the smaller row to the larger one.
-    fn read_distinct(&self, (part, parts): (u64, u64), list: &mut EdgeList) -> Result<()> {
-        let is_undirected = self.results.info.direction == Direction::Undirected;
-        list.collect(self.edges, &self.ids, self.results, |[tail, head], batch| {
-            let (tail, head) = if is_undirected { (tail.min(head), tail.max(head)) } else { (tail, head) };
-            let edge = head << 32 | tail;
-            if parts == 1 || (edge.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % parts == part {
-                batch.push(edge);
-            }
-        })
+    /// Reads the distinct edges of one part of `parts` parts of all edges: the head above the tail. The edges of an
+    /// undirected graph lead from the smaller row to the larger one.
+    fn read_distinct(&self, part: (u64, u64), list: &mut EdgeList) -> Result<()> {
+        list.collect_part((self.edges, &self.ids, self.results), part, self.results.info.direction)
     }
 
     fn count_degrees(&self, edges: &[u64], degrees: &mut [u32]) {

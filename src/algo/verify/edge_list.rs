@@ -3,6 +3,7 @@
 use super::reread::Ids;
 use super::{EdgeSource, Results};
 use crate::error::{Error, Result};
+use crate::graph::direction::Direction;
 use crate::memory::{Budget, Buffer};
 use rayon::slice::ParallelSliceMut;
 use std::sync::{Mutex, PoisonError};
@@ -89,6 +90,29 @@ impl EdgeList {
         }
         self.drop_repeats();
         Ok(())
+    }
+
+    /// Replaces the edges by those of part `part` of `parts` parts of the input's, which are divided by a hash: the row of
+    /// the head above that of the tail. Without direction, edges lead from the smaller row to the larger one.
+    ///
+    /// # Errors
+    /// Errors of [`Self::collect`].
+    pub(in crate::algo) fn collect_part(
+        &mut self,
+        (edges, ids, results): (&EdgeSource<'_>, &Ids, &Results<'_>),
+        (part, parts): (u64, u64),
+        direction: Direction,
+    ) -> Result<()> {
+        self.collect(edges, ids, results, |[tail, head], batch| {
+            let (tail, head) = match direction {
+                Direction::Undirected => (tail.min(head), tail.max(head)),
+                Direction::Directed => (tail, head),
+            };
+            let edge = head << 32 | tail;
+            if parts == 1 || (edge.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % parts == part {
+                batch.push(edge);
+            }
+        })
     }
 
     fn drop_repeats(&mut self) {

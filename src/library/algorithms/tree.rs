@@ -1,11 +1,11 @@
 //! What results of breadth-first searches have in common: `[bfs]` and `[traverse]` find the same trees.
 
-use super::column::Column;
-use super::context::Context;
-use super::graph::{Computed, Graph, Vertex};
 use crate::algo::searches::results::SearchOutput;
 use crate::algo::searches::tree::verify::SourceOutput;
 use crate::error::{Error, Result};
+use crate::library::column::Column;
+use crate::library::context::Context;
+use crate::library::graph::{Computed, Graph, Vertex};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 use toml::Value;

@@ -11,12 +11,12 @@
 //! # Ok::<(), gpugraph::Error>(())
 //! ```
 
-use super::column::Column;
-use super::context::Context;
-use super::graph::{Computed, Graph, Vertex};
 use crate::algo::pagerank::PagerankOutput;
 use crate::error::Result;
 use crate::graph::ids::InputId;
+use crate::library::column::Column;
+use crate::library::context::Context;
+use crate::library::graph::{Computed, Graph, Vertex};
 use serde::Serialize;
 
 /// What happens to the ranks of sinks (vertices without out-edges), and when the iterations end.

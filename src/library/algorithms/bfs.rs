@@ -10,10 +10,10 @@
 //! # Ok::<(), gpugraph::Error>(())
 //! ```
 
-use super::context::Context;
-use super::graph::{Graph, Vertex};
 pub use super::tree::Tree;
 use crate::error::Result;
+use crate::library::context::Context;
+use crate::library::graph::{Graph, Vertex};
 use serde::Serialize;
 
 /// Options of a search.

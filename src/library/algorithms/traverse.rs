@@ -2,11 +2,11 @@
 //!
 //! [`bfs`](super::bfs) finds the same trees and is faster. This is for comparisons of the two strategies.
 
-use super::context::Context;
-use super::graph::{Graph, Vertex};
 pub use super::tree::Tree;
 pub use crate::algo::traverse::Strategy;
 use crate::error::Result;
+use crate::library::context::Context;
+use crate::library::graph::{Graph, Vertex};
 use serde::Serialize;
 
 /// Options of a traversal.

@@ -10,11 +10,11 @@
 //! # Ok::<(), gpugraph::Error>(())
 //! ```
 
-use super::column::Column;
-use super::context::Context;
-use super::graph::{Computed, Graph};
 use crate::algo::cdlp::CdlpOutput;
 use crate::error::Result;
+use crate::library::column::Column;
+use crate::library::context::Context;
+use crate::library::graph::{Computed, Graph};
 use serde::Serialize;
 
 /// Options of label propagation.

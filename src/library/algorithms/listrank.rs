@@ -10,16 +10,16 @@
 //! # Ok::<(), gpugraph::Error>(())
 //! ```
 
-use super::column::{Column, RowIds};
-use super::context::Context;
-use super::context::TemporaryFolder;
-use super::graph::table_text;
 use crate::algo::listrank::ListRankOutput;
 pub use crate::algo::listrank::{Method, RankOrder as Order};
 use crate::config::{self, InputSpec};
 use crate::error::Result;
 use crate::job::results::report::median;
 use crate::job::session::Session;
+use crate::library::column::{Column, RowIds};
+use crate::library::context::Context;
+use crate::library::context::TemporaryFolder;
+use crate::library::graph::table_text;
 use crate::list::MemoryList;
 use crate::list::memory::SuccessorList;
 use serde::Serialize;

@@ -10,11 +10,11 @@
 //! # Ok::<(), gpugraph::Error>(())
 //! ```
 
-use super::column::Column;
-use super::context::Context;
-use super::graph::{Computed, Graph};
 use crate::algo::triangle::{TriangleDetails, TriangleOutput};
 use crate::error::Result;
+use crate::library::column::Column;
+use crate::library::context::Context;
+use crate::library::graph::{Computed, Graph};
 use serde::Serialize;
 
 /// Numbers of a whole graph.
@@ -95,7 +95,7 @@ pub fn clustering(graph: &Graph, context: &Context) -> Result<Clustering> {
 }
 
 impl Totals {
-    pub(super) fn of(output: &TriangleOutput, seconds: f64) -> Totals {
+    pub(in crate::library) fn of(output: &TriangleOutput, seconds: f64) -> Totals {
         let &TriangleOutput { triangles, wedges, transitivity, .. } = output;
         Totals { triangles, wedges, transitivity, seconds }
     }

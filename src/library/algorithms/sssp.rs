@@ -12,14 +12,14 @@
 //! # Ok::<(), gpugraph::Error>(())
 //! ```
 
-use super::column::Column;
-use super::context::Context;
-use super::graph::{Computed, Graph, Vertex};
 use super::tree::{FromOne, Timed, one, same};
 use crate::algo::sssp::SsspOutput;
 pub use crate::algo::sssp::options::Method;
 use crate::error::Result;
 use crate::formats::WeightType;
+use crate::library::column::Column;
+use crate::library::context::Context;
+use crate::library::graph::{Computed, Graph, Vertex};
 use serde::{Serialize, Serializer};
 use std::path::Path;
 

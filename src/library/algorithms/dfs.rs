@@ -11,11 +11,11 @@
 //! # Ok::<(), gpugraph::Error>(())
 //! ```
 
-use super::column::Column;
-use super::context::Context;
-use super::graph::{Computed, Graph, Vertex};
 use crate::algo::dfs::DfsOutput;
 use crate::error::Result;
+use crate::library::column::Column;
+use crate::library::context::Context;
+use crate::library::graph::{Computed, Graph, Vertex};
 use serde::Serialize;
 
 /// Options of a search.

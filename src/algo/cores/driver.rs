@@ -1,0 +1,193 @@
+//! One trial: all ranks remove layers, and rank 0 counts core numbers and writes the columns.
+
+use super::gpu::GpuPeeling;
+use super::output::CoresOutput;
+use super::peeling::{Begin, Peeling};
+use super::task::UNITS;
+use crate::algo::round::{self, RoundEnd};
+use crate::algo::searches::ranks::RankExchange;
+use crate::algo::{ChosenDevice, Run, Trial};
+use crate::comm::on_leader;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::memory::{Buffer, bytes_of};
+use crate::prepare::prepared::Graph;
+use crate::store::checkpoint::{Checkpoint, Saved};
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// CPUs see after a layer of this many vertices or more, and after this many layers, whether to save or to stop.
+const WIDE: u64 = 1 << 12;
+const LAYERS: u32 = 64;
+
+/// How far a trial is.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Progress {
+    level: u32,
+    layer: u32,
+    /// Number of units that are done.
+    done: u64,
+    /// Seconds of earlier runs.
+    seconds: f64,
+}
+
+/// Finds the core numbers, or finishes what an earlier run began. Collective.
+///
+/// # Errors
+/// [`Error::Limit`]; errors of reading rows; disk errors; errors of the exchange; [`Error::Lost`]; [`Error::Stopped`].
+pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<CoresOutput, ()>> {
+    let (comm, vertices) = (run.comm, graph.info.connected);
+    let file = graph.degrees()?;
+    let mut checkpoint = run.units.checkpoint();
+    let saved = if comm.is_leader() { checkpoint.load()? } else { None };
+    let (progress, state) = match saved.as_ref().map(|saved| load(saved, vertices)).transpose() {
+        Ok(loaded) => loaded.map_or((Ok(Progress::default()), Default::default()), |(at, state)| (Ok(at), state)),
+        Err(e) => (Err(e), Default::default()),
+    };
+    let Progress { level, layer, mut done, seconds: before } = on_leader(comm, || progress)?;
+    let begin = Begin { level, layer, saved: state };
+    let mut engine = Engine::open((graph, file.body_as_u32()?), &begin, run)?;
+    run.progress.resume_at(done);
+    let started = Instant::now();
+    let seconds = || before + started.elapsed().as_secs_f64();
+    while engine.remove(run)? {
+        failpoint::hit("cores.unit").map_err(|e| Error::io("remove layers", run.units.folder, e))?;
+        let (level, layer, removed) = engine.place();
+        let mut removed = [removed];
+        comm.all_sum(&mut removed);
+        let units = (removed[0] * UNITS).checked_div(vertices).unwrap_or(UNITS);
+        run.progress.advance(units - done);
+        done = units;
+        let RoundEnd { stops, is_due, .. } = RoundEnd::agree(comm, true, &checkpoint);
+        if stops || is_due {
+            let [left, layers] = engine.gather()?;
+            if comm.is_leader() {
+                save(&mut checkpoint, (level, layer, done, seconds()), [left, layers])?;
+            }
+        }
+        if stops {
+            return Err(round::stopped(comm));
+        }
+    }
+    run.progress.advance(UNITS - done);
+    let (level, layer, _) = engine.place();
+    // A GPU has the numbers when no vertex is left. Results are copied from it and written as by a CPU.
+    let on_gpu = seconds();
+    let (is_on_gpu, [cores, layers]) = engine.finish()?;
+    let (output, seconds) = on_leader(comm, || {
+        let seconds = if is_on_gpu { on_gpu } else { seconds() };
+        if checkpoint.is_worth_it() {
+            save(&mut checkpoint, (level, layer, UNITS, seconds), [&cores, &layers])?;
+        }
+        Ok((report(graph, run, [&cores, &layers])?, seconds))
+    })?;
+    Ok(Trial { output, details: (), seconds })
+}
+
+/// The device that removes layers.
+enum Engine<'g> {
+    Cpu { peeling: Box<Peeling<'g>>, exchange: RankExchange },
+    Gpu(Box<GpuPeeling<'g>>),
+}
+
+impl<'g> Engine<'g> {
+    /// Chooses the device. Several ranks use their CPUs. Collective.
+    fn open<'r: 'g>((graph, degrees): (&'g Graph, &'g [u32]), begin: &Begin<'_>, run: &Run<'r>) -> Result<Engine<'g>> {
+        let cpu = || {
+            let peeling = Peeling::new((graph, degrees), begin, run.comm, (run.budget, run.threads))?;
+            let exchange = peeling.exchange(run.comm, run.budget)?;
+            Ok(Engine::Cpu { peeling: Box::new(peeling), exchange })
+        };
+        if run.comm.ranks() > 1 {
+            return cpu();
+        }
+        let halves = [&graph.block_store, graph.upper()?];
+        let gpu = |lease| GpuPeeling::new(halves, (degrees, graph.info.direction), begin, lease, run.budget);
+        match run.devices.choose(graph.block_store.is_local(), gpu, cpu)? {
+            ChosenDevice::Gpu(gpu) => Ok(Engine::Gpu(Box::new(gpu))),
+            ChosenDevice::Cpu(cpu) => Ok(cpu),
+            ChosenDevice::Nothing => Err(Error::internal("choose a device", "the only rank has none")),
+        }
+    }
+
+    /// Removes some layers. Returns whether vertices are left. Collective.
+    fn remove(&mut self, run: &Run<'_>) -> Result<bool> {
+        let (peeling, exchange) = match self {
+            Engine::Cpu { peeling, exchange } => (peeling, exchange),
+            Engine::Gpu(peeling) => return peeling.remove(),
+        };
+        loop {
+            let found = peeling.find(run.comm, run.threads)?;
+            if found == 0 {
+                return Ok(false);
+            }
+            peeling.remove(exchange, run.threads)?;
+            if found >= WIDE || peeling.layer.is_multiple_of(LAYERS) {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Returns the level, the number of layers, and the number of vertices of this rank in them.
+    fn place(&self) -> (u32, u32, u64) {
+        match self {
+            Engine::Cpu { peeling, .. } => (peeling.level, peeling.layer, peeling.removed() as u64),
+            Engine::Gpu(peeling) => peeling.place(),
+        }
+    }
+
+    /// As [`Peeling::gather`] does.
+    fn gather(&mut self) -> Result<[&[u32]; 2]> {
+        match self {
+            Engine::Cpu { peeling, exchange } => peeling.gather(exchange),
+            Engine::Gpu(peeling) => peeling.gather(),
+        }
+    }
+
+    /// As [`Peeling::finish`] does. Also returns whether this is a GPU.
+    fn finish(self) -> Result<(bool, [Buffer<u32>; 2])> {
+        match self {
+            Engine::Cpu { peeling, mut exchange } => Ok((false, peeling.finish(&mut exchange)?)),
+            Engine::Gpu(peeling) => Ok((true, peeling.finish()?)),
+        }
+    }
+}
+
+/// Saves what [`Engine::gather`] returns, and how far it is.
+fn save(
+    checkpoint: &mut Checkpoint,
+    (level, layer, done, seconds): (u32, u32, u64, f64),
+    [left, layers]: [&[u32]; 2],
+) -> Result<()> {
+    let at = [seconds.to_bits(), level.into(), layer.into()];
+    checkpoint.save(done, UNITS, &[bytes_of(&at), bytes_of(left), bytes_of(layers)])
+}
+
+/// Returns how far a checkpoint is, the neighbours left of each vertex, and the layers.
+fn load(saved: &Saved, vertices: u64) -> Result<(Progress, [&[u32]; 2])> {
+    match (saved.words(0)?, saved.words_u32(1)?, saved.words_u32(2)?) {
+        (&[seconds, level, layer], left, layers)
+            if [left, layers].iter().all(|words| words.len() as u64 == vertices) =>
+        {
+            let (level, layer, seconds) = (level as u32, layer as u32, f64::from_bits(seconds));
+            Ok((Progress { level, layer, done: saved.done(), seconds }, [left, layers]))
+        }
+        _ => Err(saved.other("not layers of this graph")),
+    }
+}
+
+/// Counts core numbers, and writes the columns if this is the last trial.
+fn report(graph: &Graph, run: &mut Run<'_>, [cores, layers]: [&Buffer<u32>; 2]) -> Result<CoresOutput> {
+    let isolated = graph.info.rows() - graph.info.connected;
+    // Isolated vertices are the first layer.
+    let first = i64::from(isolated > 0);
+    let mut output = CoresOutput::default();
+    output.add(0, 1, isolated);
+    let layer = |v: usize| i64::from(layers[v]) + first;
+    cores.iter().enumerate().for_each(|(v, &core)| output.add(core.into(), layer(v) as u64, 1));
+    if run.is_last {
+        run.columns.put_all("core", -1, |_| 0, |v| i64::from(cores[v.index()]))?;
+        run.columns.put_all("layer", -1, |_| 1, |v| layer(v.index()))?;
+    }
+    Ok(output)
+}

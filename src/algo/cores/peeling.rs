@@ -1,0 +1,393 @@
+//! The vertices of a rank, and the removal of a layer by all ranks together.
+//!
+//! A rank owns vertices, counts the neighbours that each of them has left, and removes those that have few. For every
+//! removed vertex it reads the row once: own neighbours lose one at once, and the owners of the others get a message.
+
+use super::queue::{Batch, Queue};
+use crate::algo::searches::ranks::{RankExchange, VertexOwnership, misplaced};
+use crate::algo::team::{Parts, gathered, team};
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::graph::adjacency::Adjacency;
+use crate::graph::direction::{Direction, EdgeDirection};
+use crate::memory::{Budget, Buffer, plain, prefetch_near, will_need};
+use crate::prepare::prepared::Graph;
+use crate::process::signals;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Number of vertices of a layer that a thread takes at a time.
+const PART: usize = 1 << 6;
+/// Number of row entries of a layer for which one more thread is worth starting.
+const SHARE: u64 = 1 << 15;
+/// Number of counts that a thread looks at at a time.
+const RANGE: usize = 1 << 13;
+/// Number of entries between a prefetch and its use.
+const AHEAD: usize = 16;
+/// Number of vertices between a prefetch of their neighbours and their turn, and half of that between one of their rows.
+const ROWS_AHEAD: usize = 2;
+/// Number of row entries that a rank reads before it sends messages, unless a single row has more.
+const CHUNK: u64 = 1 << 20;
+
+/// The graph, and what is left of it.
+pub(super) struct Peeling<'g> {
+    rows: Adjacency<'g>,
+    direction: Direction,
+    /// Number of entries of each row.
+    degrees: &'g [u32],
+    /// Whether rows are read from a disk on access.
+    on_disk: bool,
+    own: VertexOwnership,
+    /// Number of neighbours that each own vertex has left. Once it is removed, its core number.
+    left: Buffer<AtomicU32>,
+    /// Layer in which each own vertex is removed, from 1; 0 while it is there.
+    layers: Buffer<AtomicU32>,
+    /// Own vertices that were removed, and the ones to be removed next.
+    queue: Queue,
+    /// All own vertices from this place on are removed or in the queue.
+    end: usize,
+    /// Vertices with at most this many neighbours are removed.
+    pub level: u32,
+    /// Number of layers that were removed.
+    pub layer: u32,
+    /// On rank 0 of several, room for `left` and `layers` of all vertices.
+    all: [Buffer<u32>; 2],
+}
+
+/// Returns the bytes of memory that one of `ranks` ranks on `nodes` machines takes for a graph of `vertices` vertices
+/// whose rows have up to `longest` entries.
+pub(super) fn bytes(vertices: u64, longest: u64, ranks: usize, nodes: usize) -> u64 {
+    let own = VertexOwnership::blocks(vertices as usize, 0, ranks).len() as u64;
+    // Ranks gather counts and layers of all vertices on rank 0.
+    let (messages, gathered) = if ranks > 1 { (message_bytes(longest), 8 * vertices) } else { (0, 0) };
+    12 * own + RankExchange::bytes(ranks, nodes) + messages + gathered
+}
+
+/// Returns the bytes of the messages of a chunk. A vector has room for up to twice its elements.
+fn message_bytes(longest: u64) -> u64 {
+    2 * 4 * (CHUNK + longest)
+}
+
+/// Where a peeling begins: with the whole graph, or after the layers that an earlier run has removed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begin<'s> {
+    pub level: u32,
+    /// Number of layers that were removed.
+    pub layer: u32,
+    /// What [`Peeling::gather`] returned; empty on ranks other than 0.
+    pub saved: [&'s [u32]; 2],
+}
+
+impl<'g> Peeling<'g> {
+    /// Begins with the whole graph, or with what rank 0 has loaded. Collective.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub(super) fn new(
+        (graph, degrees): (&'g Graph, &'g [u32]),
+        &Begin { level, layer, saved }: &Begin<'_>,
+        comm: &Comm,
+        (budget, threads): (&Budget, usize),
+    ) -> Result<Peeling<'g>> {
+        let own = VertexOwnership::blocks(graph.info.connected as usize, comm.rank(), comm.ranks());
+        let purpose = "neighbours that are left, and layers (8 bytes for each vertex)";
+        let [left, layers] = [budget.zeroed(own.len(), purpose)?, budget.zeroed(own.len(), purpose)?];
+        let fill = |cells: &Buffer<AtomicU32>, of: &[u32]| {
+            cells.iter().zip(0..).for_each(|(cell, place)| cell.store(of[own.vertex(place) as usize], Relaxed));
+        };
+        if layer > 0 && comm.ranks() == 1 {
+            fill(&left, saved[0]);
+            fill(&layers, saved[1]);
+        } else if layer > 0 {
+            for (cells, saved) in [&left, &layers].into_iter().zip(saved) {
+                let mut all: Buffer<u32> = budget.zeroed(own.vertices, purpose)?;
+                all[..saved.len()].copy_from_slice(saved);
+                comm.broadcast_numbers(&mut all);
+                fill(cells, &all);
+            }
+        }
+        let mut queue = Queue::new(own.len(), budget)?;
+        queue.append(
+            layers.iter().enumerate().filter(|(_, layer)| layer.load(Relaxed) > 0).map(|(place, _)| (place, 0)),
+        );
+        queue.take();
+        let halves = [&graph.block_store, graph.upper()?];
+        let on_disk = halves.iter().map(|half| half.bytes()).sum::<u64>() > budget.free();
+        let rows = Adjacency::new(halves[0], halves[1]);
+        if on_disk {
+            rows.expect_random_access();
+        }
+        let all = if comm.ranks() > 1 && comm.is_leader() { own.vertices } else { 0 };
+        let all = [budget.zeroed(all, purpose)?, budget.zeroed(all, purpose)?];
+        let direction = graph.info.direction;
+        let peeling =
+            Peeling { rows, direction, degrees, on_disk, own, left, layers, queue, end: own.len(), level, layer, all };
+        if layer == 0 {
+            peeling.count_neighbours(threads)?;
+        }
+        let is_next =
+            |place: &usize| peeling.layers[*place].load(Relaxed) == 0 && peeling.left[*place].load(Relaxed) <= level;
+        peeling.queue.append((0..own.len()).filter(is_next).map(|place| (place, peeling.entries(place))));
+        Ok(peeling)
+    }
+
+    /// Counts the neighbours of own vertices.
+    fn count_neighbours(&self, threads: usize) -> Result<()> {
+        let parts = Parts::new(self.own.len(), RANGE);
+        team(threads, &|_| {
+            parts.each(|range| {
+                signals::check()?;
+                for place in range {
+                    let mut neighbours = self.entries(place);
+                    if self.direction == Direction::Directed {
+                        neighbours = 0;
+                        self.rows_of(place)
+                            .into_iter()
+                            .for_each(|rows| each_distinct(rows, |_| {}, |_| neighbours += 1));
+                    }
+                    self.left[place].store(neighbours, Relaxed);
+                }
+                Ok(())
+            })
+        })
+    }
+
+    /// Opens links to the other ranks for messages. Collective.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub(super) fn exchange(&self, comm: &Comm, budget: &Budget) -> Result<RankExchange> {
+        let longest = (0..self.own.len()).map(|place| self.entries(place)).max().unwrap_or(0);
+        let messages = if comm.ranks() > 1 { message_bytes(longest.into()) } else { 0 };
+        RankExchange::open(comm, self.own, messages, budget)
+    }
+
+    /// Returns the number of threads that are worth starting for `items` items.
+    fn threads(threads: usize, items: u64) -> usize {
+        (items / SHARE).clamp(1, threads as u64) as usize
+    }
+
+    /// Returns the number of own vertices that were removed.
+    pub(super) fn removed(&self) -> usize {
+        self.queue.len() - self.queue.waiting()
+    }
+
+    /// Finds the vertices of the next layer, after [`Self::remove`] or at the beginning. Returns their number on all
+    /// ranks, which is 0 if no vertex is left. Collective.
+    ///
+    /// # Errors
+    /// [`crate::Error::Addresses`] if no thread can be started.
+    pub(super) fn find(&mut self, comm: &Comm, threads: usize) -> Result<u64> {
+        let mut found = [self.queue.waiting() as u64];
+        comm.all_sum(&mut found);
+        // Nearly always, the next level has vertices.
+        let mut next = self.level + 1;
+        while found[0] == 0 {
+            let mut least = [self.find_at(next, threads)?.into()];
+            comm.all_min(&mut least);
+            if least[0] == u64::from(u32::MAX) {
+                break;
+            }
+            if least[0] == u64::from(next) {
+                self.level = next;
+                found = [self.queue.waiting() as u64];
+                comm.all_sum(&mut found);
+            }
+            next = least[0] as u32;
+        }
+        Ok(found[0])
+    }
+
+    /// Appends the vertices with `next` neighbours left to the queue. Returns the least number of neighbours that any
+    /// vertex has left, or `u32::MAX` if no vertex is left. Vertices of the current level are all removed.
+    fn find_at(&mut self, next: u32, threads: usize) -> Result<u32> {
+        while self.end > 0 && *self.left[self.end - 1].get_mut() <= self.level {
+            self.end -= 1;
+        }
+        let (left, level, parts) = (&self.left[..self.end], self.level, Parts::new(self.end, RANGE));
+        let least = gathered(Self::threads(threads, self.end as u64), &|_| {
+            let (mut batch, mut least) = (self.queue.batch(), u32::MAX);
+            parts.each(|range| {
+                for place in range {
+                    let left = left[place].load(Relaxed);
+                    if left > level {
+                        least = least.min(left);
+                        if left == next {
+                            batch.push(place, self.entries(place));
+                        }
+                    }
+                }
+                Ok(())
+            })?;
+            Ok(least)
+        })?;
+        Ok(least.into_iter().min().unwrap_or(u32::MAX))
+    }
+
+    /// Returns the number of entries in the rows of an own vertex.
+    fn entries(&self, place: usize) -> u32 {
+        let v = self.own.vertex(place as u32) as usize;
+        self.degrees[v << self.direction.shift()..(v + 1) << self.direction.shift()].iter().sum()
+    }
+
+    /// Removes the vertices of the next layer. Collective.
+    ///
+    /// # Errors
+    /// Errors of the exchange; [`crate::Error::Addresses`] if no thread can be started.
+    pub(super) fn remove(&mut self, exchange: &mut RankExchange, threads: usize) -> Result<()> {
+        self.layer += 1;
+        let (layer, entries) = self.queue.take();
+        let threads = Self::threads(threads, entries);
+        if self.own.ranks == 1 {
+            let (layer, parts) = (self.queue.at(layer.clone()), Parts::new(layer.len(), PART));
+            return team(threads, &|_| {
+                let mut batch = self.queue.batch();
+                parts.each(|part| {
+                    let fetch = |u: u32| prefetch_near(&self.left, u as usize);
+                    self.each_neighbour(&layer[part], fetch, |u| self.lose(u as usize, &mut batch));
+                    Ok(())
+                })
+            });
+        }
+        let (mut rest, mut received) = (self.queue.at(layer), self.queue.batch());
+        let mut take = |from: usize, places: &[u32]| {
+            let is_misplaced = places.iter().any(|&place| place as usize >= self.left.len());
+            places.iter().filter(|_| !is_misplaced).for_each(|&place| self.lose(place as usize, &mut received));
+            if is_misplaced { Err(misplaced(from)) } else { Ok(()) }
+        };
+        let mut round = exchange.rounds.begin::<u32>()?;
+        while !rest.is_empty() {
+            let chunk = rest.split_off(..self.chunk(rest)).unwrap_or_default();
+            for to in self.remove_chunk(chunk, threads)? {
+                to.iter().enumerate().try_for_each(|(rank, places)| round.send(rank, places, &mut take))?;
+            }
+        }
+        round.finish(&mut take)
+    }
+
+    /// Returns how many of the first vertices of `layer` are a chunk.
+    fn chunk(&self, layer: &[AtomicU32]) -> usize {
+        let mut entries = 0;
+        let fits = |place: &&AtomicU32| {
+            entries += u64::from(self.entries(place.load(Relaxed) as usize));
+            entries <= CHUNK
+        };
+        layer.iter().take_while(fits).count().max(1)
+    }
+
+    /// Removes a chunk of a layer. Returns, for each thread, the messages to each rank: a place for each neighbour.
+    fn remove_chunk(&self, chunk: &[AtomicU32], threads: usize) -> Result<Vec<Vec<Vec<u32>>>> {
+        let parts = Parts::new(chunk.len(), PART);
+        gathered(threads, &|_| {
+            let (mut batch, mut to) = (self.queue.batch(), vec![Vec::new(); self.own.ranks]);
+            parts.each(|part| {
+                self.each_neighbour(
+                    &chunk[part],
+                    |_| {},
+                    |u| match self.own.locate(u) {
+                        (rank, place) if rank as usize == self.own.rank => self.lose(place as usize, &mut batch),
+                        (rank, place) => to[rank as usize].push(place),
+                    },
+                );
+                Ok(())
+            })?;
+            Ok(to)
+        })
+    }
+
+    /// Returns the rows of an own vertex: for each half, those of out-neighbours and of in-neighbours. Without direction,
+    /// the first has all neighbours.
+    #[inline]
+    fn rows_of(&self, place: usize) -> [[&'g [u32]; 2]; 2] {
+        let v = self.own.vertex(place as u32);
+        let [lower, upper] = self.rows.halves(self.direction.row(v, EdgeDirection::Out));
+        let [more, above] = match self.direction {
+            Direction::Undirected => [&[][..]; 2],
+            Direction::Directed => self.rows.halves(self.direction.row(v, EdgeDirection::In)),
+        };
+        [[lower, more], [upper, above]]
+    }
+
+    /// Notes the layer of some own vertices, and calls `each` with all of their neighbours. `fetch` prefetches what `each`
+    /// needs of a neighbour.
+    #[inline]
+    fn each_neighbour(&self, places: &[AtomicU32], fetch: impl Fn(u32), mut each: impl FnMut(u32)) {
+        let rows = |place: &AtomicU32| self.rows_of(place.load(Relaxed) as usize).into_iter().flatten();
+        if self.on_disk {
+            places.iter().flat_map(rows).for_each(will_need);
+        }
+        for (at, place) in places.iter().enumerate() {
+            // Most rows are short, so what the next ones need is fetched before their turn.
+            if let Some(later) = places.get(at + 2 * ROWS_AHEAD) {
+                rows(later).for_each(|row| prefetch_near(row, 0));
+            }
+            if let Some(later) = places.get(at + ROWS_AHEAD) {
+                rows(later).flat_map(|row| row.iter().take(AHEAD)).for_each(|&u| fetch(u));
+            }
+            let place = place.load(Relaxed) as usize;
+            self.layers[place].store(self.layer, Relaxed);
+            self.rows_of(place).into_iter().for_each(|rows| each_distinct(rows, &fetch, &mut each));
+        }
+    }
+
+    /// Lets the own vertex at `place` lose a neighbour. Appends it to the queue if it now has few enough.
+    #[inline]
+    fn lose(&self, place: usize, batch: &mut Batch<'_>) {
+        let (left, level) = (&self.left[place], self.level as i32);
+        if left.load(Relaxed) as i32 > level {
+            match left.fetch_sub(1, Relaxed) as i32 {
+                before if before == level + 1 => batch.push(place, self.entries(place)),
+                // Another thread was faster, so this vertex is in the queue already. If several threads subtract before they
+                // add, the number is negative for a moment.
+                before if before <= level => {
+                    left.fetch_add(1, Relaxed);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Returns the neighbours that all vertices have left, or the core numbers of those that are removed, and the layers
+    /// of all vertices, in which vertices that are there have 0. Empty on ranks other than 0. Collective.
+    ///
+    /// # Errors
+    /// Errors of the exchange.
+    pub(super) fn gather(&mut self, exchange: &mut RankExchange) -> Result<[&[u32]; 2]> {
+        let own = [plain(&mut self.left), plain(&mut self.layers)];
+        if self.own.ranks == 1 {
+            return Ok(own.map(|own| &*own));
+        }
+        for (own, all) in own.into_iter().zip(&mut self.all) {
+            exchange.gather_parents([&*own], all)?;
+        }
+        Ok(self.all.each_ref().map(|all| &**all))
+    }
+
+    /// Returns the core numbers and the layers of all vertices, once no vertex is left. Empty on ranks other than 0.
+    /// Collective.
+    ///
+    /// # Errors
+    /// Errors of the exchange.
+    pub(super) fn finish(mut self, exchange: &mut RankExchange) -> Result<[Buffer<u32>; 2]> {
+        self.gather(exchange)?;
+        Ok(if self.own.ranks == 1 { [self.left, self.layers].map(Buffer::into_plain) } else { self.all })
+    }
+}
+
+/// Calls `each` with the entries of two ascending rows, once with those that are in both.
+#[inline]
+fn each_distinct([one, other]: [&[u32]; 2], fetch: impl Fn(u32), mut each: impl FnMut(u32)) {
+    let (mut i, mut j) = (0, 0);
+    while let (Some(&u), Some(&v)) = (one.get(i), other.get(j)) {
+        i += usize::from(u <= v);
+        j += usize::from(v <= u);
+        each(u.min(v));
+    }
+    for row in [&one[i..], &other[j..]] {
+        for (at, &u) in row.iter().enumerate() {
+            if let Some(&later) = row.get(at + AHEAD) {
+                fetch(later);
+            }
+            each(u);
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The table `[cores]`.
+
+use super::output::{COLUMNS, CoresOutput};
+use super::{driver, gpu, peeling, verify};
+use crate::algo::searches::sentences::counted;
+use crate::algo::{
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
+};
+use crate::chart::Figure;
+use crate::error::{Error, Result};
+use crate::gpu::ProgramSource;
+use crate::jobfile::{AnyKey, Diagnostics, Section};
+use crate::prepare::prepared::Graph;
+use crate::results::about::About;
+use serde::{Deserialize, Serialize};
+
+/// Options of core numbers: none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cores {}
+
+/// Number of units of a trial: thousandths of the vertices.
+pub(super) const UNITS: u64 = 1000;
+/// Nanoseconds of a thread for each entry of a row, and for each row of the columns.
+const ENTRY: f64 = 12.0;
+/// Nanoseconds of a GPU for each entry of a row (H200).
+const ENTRY_ON_GPU: f64 = 0.05;
+const COLUMN: f64 = 30.0;
+
+impl Algorithm for Cores {
+    const NAME: &'static str = "cores";
+    const ABOUT: &'static str = "finds core numbers";
+    const KEYS: &'static [&'static dyn AnyKey] = &[];
+    const COLUMNS: &'static [About] = COLUMNS;
+
+    type Input = Graph;
+    type Output = CoresOutput;
+    type Details = ();
+
+    fn parse(_: &Section<'_>, _: &mut Diagnostics) -> Option<Cores> {
+        Some(Cores {})
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { order: true, direction: true, degrees: true, upper: true, ..Needs::default() }
+    }
+
+    fn units(&self, _: u64) -> u64 {
+        UNITS
+    }
+
+    fn programs(&self) -> &'static [&'static ProgramSource] {
+        &gpu::PROGRAMS
+    }
+
+    fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
+        // Several ranks use their CPUs.
+        (ranks == 1).then(|| gpu::least_bytes(graph.vertices, graph.edges, graph.blocks))
+    }
+
+    fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+        let RankResources { ranks, nodes, threads, .. } = *resources;
+        let longest = (graph.longest_whole_row << graph.direction.shift()).min(2 * graph.vertices);
+        // A limit that is enough for a job is enough to verify its results.
+        let host_memory = peeling::bytes(graph.vertices, longest, ranks, nodes)
+            .max(graph.reading + verify::least_bytes(graph.ids, graph.edges, threads));
+        let trials = f64::from(resources.trials);
+        let of_entry = if resources.on_gpu { ENTRY_ON_GPU } else { ENTRY / resources.all_threads() };
+        let (entries, checkpoint) = (2 * graph.edges, 8 * graph.vertices);
+        let away = entries - entries / ranks as u64;
+        Cost {
+            host_memory,
+            least_host_memory: host_memory,
+            // Two columns.
+            disk: graph.column_and_checkpoints(resources, (8, 20), checkpoint)
+                + graph.column_and_checkpoints(&RankResources { trials: 0, ..*resources }, (8, 20), 0),
+            exchange: u64::from(resources.trials) * 4 * away,
+            cached: 0,
+            seconds: (trials * entries as f64 * of_entry + COLUMN * graph.rows as f64) / 1e9,
+            label: "cores".into(),
+        }
+    }
+
+    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Cores>> {
+        driver::find(graph, run)
+    }
+
+    fn verify(
+        &self,
+        results: &Results<'_>,
+        (output, ()): (&CoresOutput, &()),
+        verdict: &mut Verdict<'_>,
+    ) -> Result<()> {
+        match &results.edges {
+            _ if !results.done => verdict.skip("cores", "no column is written yet: the job is not done"),
+            Err(why) => verdict.skip("cores", format!("{why}; so they were not checked")),
+            Ok(edges) => verdict.note("cores", verify::compare(output, edges, results)),
+        }
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&CoresOutput>) -> Result<String> {
+        let UnitsContent::Checkpoint(saved) = &units.content else {
+            return Err(Error::Validation(format!("{}: a journal", units.path.display())));
+        };
+        let (layers, &[_, level, layer]) = (saved.words_u32(2)?, saved.words(0)?) else {
+            return Err(saved.other("not layers of this graph"));
+        };
+        let is_right = layers.len() as u64 == units.vertices && layers.iter().all(|&of| u64::from(of) <= layer);
+        if !is_right || saved.words_u32(1)?.len() != layers.len() {
+            return Err(saved.other("not layers of this graph"));
+        }
+        let removed = layers.iter().filter(|&&of| of > 0).count();
+        Ok(format!("{removed} of {} vertices with edges in {layer} layers, up to core number {level}", layers.len()))
+    }
+
+    fn answer(&self, output: &CoresOutput, _: Option<&()>) -> Answer {
+        Answer {
+            main: format!("degeneracy {}", output.degeneracy),
+            more: format!("{} in the innermost core  found", counted(output.innermost, "vertex", "vertices")),
+            block: None,
+        }
+    }
+
+    fn sentences(output: &CoresOutput) -> Vec<String> {
+        let innermost = counted(output.innermost, "vertex has", "vertices have");
+        let layers = counted(output.layers, "layer", "layers");
+        vec![format!(
+            "The largest core number is {}, which {innermost}. Peeling removes the vertices in {layers}.",
+            output.degeneracy
+        )]
+    }
+
+    fn figures(output: &CoresOutput, (): &()) -> Vec<Figure> {
+        let of = |(bin, &vertices): (i32, &u64)| match bin {
+            0 => (0.0, 0.0, vertices as f64),
+            _ => (2f64.powi(bin - 1), 2f64.powi(bin) - 1.0, vertices as f64),
+        };
+        let bins: Vec<_> = (0..).zip(&output.by_core).map(of).filter(|&(_, _, vertices)| vertices > 0.0).collect();
+        let caption = "How many vertices have which core numbers, both by logarithm.";
+        vec![Figure::distribution("Core numbers", caption, "vertices", "core number", &bins)]
+    }
+}

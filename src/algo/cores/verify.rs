@@ -1,0 +1,105 @@
+//! Checks layers and core numbers by the edges of the input, by the ids of the input, without finding them again.
+//!
+//! Layers are right if the core number of a layer is never smaller than that of the layer before, and if for every
+//! vertex with the core number k in layer l:
+//!
+//! - the neighbours in layer l or later are at most k, so it can be removed then, and exactly k if its layer is the first
+//!   with k, so there is no smaller level;
+//! - the neighbours in layer l - 1 or later are more than the core number of layer l - 1, so it can't be removed earlier.
+//!
+//! It takes two counts for each vertex, so the edges can be read in parts.
+
+use super::output::CoresOutput;
+use crate::algo::verify::edge_list::EdgeList;
+use crate::algo::verify::reread::Ids;
+use crate::algo::{EdgeSource, Results};
+use crate::error::{Error, Result};
+use crate::graph::direction::Direction;
+use crate::memory::Buffer;
+use crate::process::signals;
+use crate::results::read::READING;
+
+/// Bytes that a check takes for each id: two values, two counts, the core number of a layer, and a number of a kept graph.
+const ID_BYTES: u64 = 24;
+/// A check takes at least the memory of one in this many distinct edges. It reads the input so much more often.
+const LEAST_SHARE: u64 = 16;
+
+/// Returns the least bytes of memory that a check takes.
+pub(super) fn least_bytes(ids: u64, edges: u64, threads: usize) -> u64 {
+    READING + EdgeList::batch_bytes(threads) + ID_BYTES * (ids + 2) + EdgeList::bytes(edges / LEAST_SHARE, threads)
+}
+
+/// Checks figures and columns. Returns a description of what was found.
+///
+/// # Errors
+/// [`Error::Validation`] if anything is wrong; [`Error::Limit`]; read errors; [`Error::Stopped`].
+pub(super) fn compare(output: &CoresOutput, edges: &EdgeSource<'_>, results: &Results<'_>) -> Result<String> {
+    let (info, budget, threads) = (results.info, results.budget, results.threads);
+    let _reserved = budget.reserve(READING + EdgeList::batch_bytes(threads), "edges and a column")?;
+    let ids = Ids::open(results)?;
+    let purpose = "core numbers to verify by (20 bytes for each id)";
+    let buffer = || -> Result<Buffer<u32>> { budget.zeroed(info.ids as usize, purpose) };
+    let (mut cores, mut layers, mut with, mut before) = (buffer()?, buffer()?, buffer()?, buffer()?);
+    let mut levels: Buffer<u32> = budget.zeroed(info.ids as usize + 2, purpose)?;
+    let mut found = CoresOutput::default();
+    let column = |name| results.column::<i64>(name, &ids, -1);
+    let (mut core_values, mut layer_values) = (column("out/cores/core")?, column("out/cores/layer")?);
+    let wrong = |row: u64, what: String| Error::Validation(format!("vertex {}: {what}", ids.label(row)));
+    for row in 0u64.. {
+        let values = (core_values.next().transpose()?, layer_values.next().transpose()?);
+        let (Some(core), Some(layer)) = values else { break };
+        // Vertices that the input declares may have larger ids than those of all edges. They have no edge.
+        let most = if row < info.ids { info.ids as i64 } else { 0 };
+        if !(0..=most).contains(&core) || !(1..=most + 1).contains(&layer) {
+            return Err(wrong(row, format!("core number {core} in layer {layer}")));
+        }
+        found.add(core as u64, layer as u64, 1);
+        let level = &mut levels[layer as usize];
+        if *level != 0 && *level != core as u32 + 1 {
+            return Err(wrong(row, format!("core number {core}, others in layer {layer} have {}", *level - 1)));
+        }
+        *level = core as u32 + 1;
+        if row < info.ids {
+            (cores[row as usize], layers[row as usize]) = (core as u32, layer as u32);
+        }
+    }
+    if *output != found {
+        return Err(Error::Validation(format!("{found:?} by the columns, the job has {output:?}")));
+    }
+    let levels = &levels[1..=found.layers as usize];
+    if let Some(layer) = levels.iter().position(|&level| level == 0) {
+        return Err(Error::Validation(format!("out/cores/layer: no vertex is in layer {}", layer + 1)));
+    }
+    if !levels.is_sorted() {
+        return Err(Error::Validation("out/cores: a later layer has smaller core numbers".into()));
+    }
+
+    let scratch = edges.scratch_bytes(threads);
+    let wanted = EdgeList::bytes(results.stored.edges + results.stored.edges / 4, threads);
+    let mut list = EdgeList::new(wanted.min(budget.free().saturating_sub(scratch)), budget)?;
+    let parts = list.parts(results.stored.edges);
+    for part in 0..parts {
+        list.collect_part((edges, &ids, results), (part, parts), Direction::Undirected)?;
+        signals::check()?;
+        for &edge in list.edges() {
+            let [u, v] = [edge as u32 as usize, (edge >> 32) as usize];
+            for [of, to] in [[u, v], [v, u]] {
+                with[of] += u32::from(layers[to] >= layers[of]);
+                before[of] += u32::from(layers[to] + 1 >= layers[of]);
+            }
+        }
+    }
+    // Levels are one more than core numbers.
+    let core_of = |layer: u32| levels.get((layer as usize).wrapping_sub(1)).map_or(0, |level| level - 1);
+    for row in 0..info.ids as usize {
+        let (core, layer, with, before) = (cores[row], layers[row], with[row], before[row]);
+        let is_first = layer == 1 || core_of(layer - 1) < core;
+        if with > core || is_first && with < core {
+            return Err(wrong(row as u64, format!("core number {core}, but {with} neighbours in its layer and later")));
+        }
+        if layer > 1 && before <= core_of(layer - 1) {
+            return Err(wrong(row as u64, format!("in layer {layer}, but removable in the one before")));
+        }
+    }
+    Ok(format!("{} layers fit the edges of {}, and the core numbers follow", found.layers, edges.name()))
+}

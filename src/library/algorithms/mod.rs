@@ -1,0 +1,13 @@
+//! The algorithms as functions. A file has an algorithm's options, its function, and its result.
+
+pub mod bfs;
+pub mod cdlp;
+pub mod components;
+pub mod cores;
+pub mod dfs;
+pub mod listrank;
+pub mod pagerank;
+pub mod sssp;
+pub mod traverse;
+mod tree;
+pub mod triangles;

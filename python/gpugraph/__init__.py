@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ._job import status as status
     from ._listrank import listrank as listrank
     from ._results import BfsTree as BfsTree
+    from ._results import Centralities as Centralities
     from ._results import Communities as Communities
     from ._results import Components as Components
     from ._results import Cores as Cores
@@ -46,7 +47,18 @@ _PLACES = {
     "_graph": ["Graph"],
     "_job": ["Plan", "Report", "Status", "plan", "run", "status"],
     "_listrank": ["listrank"],
-    "_results": ["BfsTree", "Communities", "Components", "Cores", "DfsTree", "PageRanks", "Paths", "Ranks", "Triangles"],
+    "_results": [
+        "BfsTree",
+        "Centralities",
+        "Communities",
+        "Components",
+        "Cores",
+        "DfsTree",
+        "PageRanks",
+        "Paths",
+        "Ranks",
+        "Triangles",
+    ],
     "errors": ["Error"],
 }
 

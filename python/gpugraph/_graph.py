@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _gpugraph
 from ._context import Context, context_or_default
-from ._results import BfsTree, Communities, Components, Cores, DfsTree, PageRanks, Paths, Rows, Triangles
+from ._results import BfsTree, Centralities, Communities, Components, Cores, DfsTree, PageRanks, Paths, Rows, Triangles
 from ._sources import Edges, edges_of
 from .errors import InputError, UsageError
 
@@ -410,6 +410,38 @@ class Graph:
         """
         (degeneracy, seconds), (core, layer) = self._opened().cores()
         return Cores(self._rows, degeneracy, core, layer, seconds)
+
+    def betweenness(
+        self,
+        sources: Optional[Sequence[Any]] = None,
+        *,
+        roots: int = 4,
+        seed: int = 1,
+        normalise: str = "none",
+    ) -> Centralities:
+        """Computes betweenness centrality from some sources, by Brandes' algorithm.
+
+        With all vertices as sources, ``normalise="pairs"`` has the scores of ``networkx.betweenness_centrality``. Scores are
+        the same bits for any number of threads.
+
+        Args:
+            sources: The ids or labels of the sources. If it is None, they are drawn.
+            roots: Number of sources that are drawn among the vertices that have an edge, from 1 to 65536.
+            seed: The seed by which they are drawn.
+            normalise: ``"none"``: the sum of the dependencies of all sources. ``"largest"``: divided by the largest sum.
+                ``"pairs"``: divided by (n - 1)(n - 2).
+
+        Returns:
+            Scores of shape (n,), float64.
+
+        Raises:
+            gpugraph.errors.UsageError: An option is out of range.
+            gpugraph.errors.InputError: The graph has no such vertex.
+        """
+        named = None if sources is None else [self._id(vertex) for vertex in sources]
+        numbers, scores = self._opened().betweenness(named, roots, seed, normalise)
+        used, pairs, depth, divisor, seconds = numbers
+        return Centralities(self._rows, used, pairs, depth, divisor, scores, seconds)
 
     def pagerank(
         self,

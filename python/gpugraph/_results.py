@@ -312,6 +312,30 @@ class Cores(_Result):
 
 
 @dataclass(frozen=True)
+class Centralities(_Result):
+    """Betweenness centrality of all vertices."""
+
+    #: The sources, by their ids, or by their rows if vertices have labels.
+    sources: list[int]
+    #: Number of pairs of a source and another vertex that it reaches.
+    pairs: int
+    #: Largest distance from a source to a vertex.
+    depth: int
+    #: Number by which sums of dependencies were divided.
+    divisor: float
+    #: Score of each vertex, float64 of shape (n,).
+    centrality: NDArray[np.float64] = field(repr=False)
+    #: Seconds of the computation alone.
+    seconds: float
+
+    _names = {"centrality": "centrality"}
+
+    def to_dict(self) -> dict[Any, float]:
+        """Returns the scores by id, as ``networkx.betweenness_centrality`` does."""
+        return self._of_rows(self.centrality)
+
+
+@dataclass(frozen=True)
 class PageRanks(_Result):
     """PageRank of all vertices."""
 

@@ -5,7 +5,7 @@ use crate::context::Context;
 use crate::errors;
 use crate::process::OfProcess;
 use gpugraph::sssp::{Distances, EdgeWeights};
-use gpugraph::{GraphBuilder, Weights, bfs, cdlp, components, cores, dfs, pagerank, sssp, triangles};
+use gpugraph::{GraphBuilder, Weights, betweenness, bfs, cdlp, components, cores, dfs, pagerank, sssp, triangles};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -301,6 +301,36 @@ impl Graph {
         let found = self.call(py, cores::numbers)?;
         let columns = (of_column(py, found.core())?, of_column(py, found.layer())?);
         ((found.degeneracy(), found.seconds()), columns).into_pyobject(py)
+    }
+
+    /// Sources, pairs, depth, the number that scores are divided by, seconds, and the column.
+    fn betweenness<'py>(
+        &self,
+        py: Python<'py>,
+        sources: Option<Vec<u64>>,
+        roots: u32,
+        seed: u64,
+        normalise: &str,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let normalise = match normalise {
+            "none" => betweenness::Normalise::None,
+            "largest" => betweenness::Normalise::Largest,
+            "pairs" => betweenness::Normalise::Pairs,
+            other => {
+                let why = format!("normalise: expected \"none\", \"largest\" or \"pairs\", found {other:?}");
+                return Err(errors::usage(py, &why));
+            }
+        };
+        let found = self.call(py, |graph, context| {
+            let named = |ids: Vec<u64>| ids.iter().map(|&id| graph.vertex(id)).collect::<gpugraph::Result<_>>();
+            let sources = match sources {
+                Some(ids) => betweenness::Sources::Vertices(named(ids)?),
+                None => betweenness::Sources::Drawn { roots, seed },
+            };
+            betweenness::centrality(graph, &betweenness::Options { sources, normalise }, context)
+        })?;
+        let numbers = (found.sources().to_vec(), found.pairs(), found.depth(), found.divisor(), found.seconds());
+        (numbers, of_column(py, found.centrality())?).into_pyobject(py)
     }
 
     /// Iterations, the last change, whether it is below the tolerance, the sum of ranks, seconds, and the column.

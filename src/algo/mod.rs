@@ -9,7 +9,7 @@
 //! | `algorithm`, `input`, `task` | the trait of algorithms; graphs and lists; algorithms without their types, and the
 //! registry's entries |
 //! | `run`, `device`, `cost`, `verify` | what a job lends an algorithm for a trial; devices; costs; checks |
-//! | `bfs`, `traverse`, `dfs`, `components`, `cdlp`, `cores`, `pagerank`, `sssp`, `triangle`, `listrank` | the algorithms; `sums` exists for tests only |
+//! | `bfs`, `traverse`, `dfs`, `components`, `cdlp`, `cores`, `pagerank`, `betweenness`, `sssp`, `triangle`, `listrank` | the algorithms; `sums` exists for tests only |
 //! | `searches` | code that searches from many sources share |
 //! | `sources`, `weights` | keys that several tables have |
 //! | `bits`, `row_parts`, `edges` | code that several algorithms share: sets of vertices, passes over rows and over the
@@ -19,6 +19,7 @@
 //! | `energy` | energy of a trial |
 
 mod algorithm;
+pub mod betweenness;
 pub mod bfs;
 mod bits;
 pub mod cdlp;
@@ -71,6 +72,7 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<cdlp::Cdlp>(),
     Entry::of::<cores::Cores>(),
     Entry::of::<pagerank::Pagerank>(),
+    Entry::of::<betweenness::Betweenness>(),
     Entry::of::<sssp::Sssp>(),
     Entry::of::<listrank::ListRank>(),
     #[cfg(feature = "testing")]

@@ -6,6 +6,7 @@
 mod support;
 
 mod answers;
+mod betweenness;
 mod bfs;
 mod cdlp;
 mod components;

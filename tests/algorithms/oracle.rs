@@ -157,6 +157,7 @@ impl Graph {
             .chain([false, true].map(|directed| self.communities(directed)))
             .chain([false, true].map(|directed| self.cores(directed)))
             .chain([false, true].map(|directed| self.pagerank(directed)))
+            .chain([false, true].map(|directed| self.betweenness(directed)))
             .collect()
     }
 

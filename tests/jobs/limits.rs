@@ -105,6 +105,7 @@ fn verify_of_a_kept_graph_needs_no_more_memory_than_the_job() {
         "[cdlp]\n".to_owned(),
         "[cores]\n".to_owned(),
         "[pagerank]\n".to_owned(),
+        "[betweenness]\n".to_owned(),
     ];
     let directed = ["[dfs]\nforest = true\ncomponents = 'strong'\n".to_owned(), "[pagerank]\n".to_owned()];
     for (input, tables) in [
@@ -154,7 +155,7 @@ fn shapes(place: &Place) -> Vec<(&'static str, String)> {
 }
 
 /// Every table, each in two ways if it has keys.
-const TABLES: [&str; 17] = [
+const TABLES: [&str; 18] = [
     "[triangle]\n",
     "[triangle]\nper_vertex = true\n[output]\nformat = 'csv'\n",
     "[bfs]\nroots = 5\nwrite = true\n",
@@ -166,6 +167,7 @@ const TABLES: [&str; 17] = [
     "[components]\n",
     "[cdlp]\n",
     "[cores]\n",
+    "[betweenness]\nroots = 3\n",
     "[pagerank]\n",
     "[pagerank]\nvariant = 'graphalytics'\n[output]\nformat = 'csv'\n",
     "[traverse]\nroots = 2\nwrite = true\nstrategy = 'sort-unique'\n",

@@ -3,8 +3,8 @@
 use crate::support::Dice;
 use gpugraph::sssp::{self, Distances, EdgeWeights};
 use gpugraph::{
-    Context, Device, EdgeList, ErrorKind, Graph, Job, Size, WeightType, Weights, bfs, cdlp, components, cores, dfs,
-    listrank, pagerank, traverse, triangles,
+    Context, Device, EdgeList, ErrorKind, Graph, Job, Size, WeightType, Weights, betweenness, bfs, cdlp, components,
+    cores, dfs, listrank, pagerank, traverse, triangles,
 };
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -133,6 +133,18 @@ fn results_of_graphs_in_memory_are_those_of_plain_computation() {
             assert!(row.iter().filter(|&u| place[u] > *at).count() <= core(v), "{v}");
         }
         assert_eq!(Some(found.degeneracy()), (0..end).map(|v| core(v) as u64).max());
+
+        let sources = betweenness::Sources::Vertices(vec![vertex]);
+        let options = betweenness::Options { sources, normalise: betweenness::Normalise::Largest };
+        let found = betweenness::centrality(&graph, &options, &context).unwrap();
+        let tree = bfs::search(&graph, vertex, &bfs::Options::default(), &context).unwrap();
+        assert_eq!((found.sources(), found.pairs(), found.depth()), (&[source][..], tree.reached() - 1, tree.depth()));
+        // Dependencies add up to the distances of all targets, less one each.
+        let between: i64 = tree.levels().iter().map(|(_, level)| i64::from(level - 1).max(0)).sum();
+        let sum: f64 = found.centrality().iter().map(|(_, score)| score * found.divisor()).sum();
+        assert!((sum - between as f64).abs() < 1e-9 * sum.max(1.0), "{sum} {between}");
+        let largest = found.centrality().iter().map(|(_, score)| score).fold(0.0, f64::max);
+        assert!(largest == found.largest()[0].1 && (largest == 1.0 || found.divisor() == 1.0));
 
         let options = pagerank::Options {
             variant: pagerank::Variant::Graphalytics,

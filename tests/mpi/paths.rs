@@ -56,7 +56,15 @@ fn by_any_number_of_ranks() {
                 .map(|weights| format!("[sssp]\nsources = {sources:?}\nweights = {weights}\nwrite = true\n"))
                 .collect();
             tables.extend(
-                ["[dfs]\nforest = true\n", "[components]\n", "[cdlp]\n", "[cores]\n", "[pagerank]\n"].map(String::from),
+                [
+                    "[dfs]\nforest = true\n",
+                    "[components]\n",
+                    "[cdlp]\n",
+                    "[cores]\n",
+                    "[pagerank]\n",
+                    "[betweenness]\n",
+                ]
+                .map(String::from),
             );
             for (number, table) in tables.iter().enumerate() {
                 let run = "[run]\ndevice = 'cpu'\n";
@@ -64,8 +72,9 @@ fn by_any_number_of_ranks() {
                 job.forget();
                 job.report(0, &["--set", "limits.threads=1"]);
                 let known = left(&job);
-                let has_few =
-                    ["[components]", "[cdlp]", "[cores]", "[pagerank]"].iter().any(|of| table.starts_with(of));
+                let has_few = ["[components]", "[cdlp]", "[cores]", "[pagerank]", "[betweenness]"]
+                    .iter()
+                    .any(|of| table.starts_with(of));
                 assert!(known.len() >= if has_few { 1 } else { 4 }, "{table}");
                 let crews = if number == 0 || table.starts_with("[dfs]") { all } else { few };
                 for &(ranks, threads) in crews {

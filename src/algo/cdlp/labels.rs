@@ -43,19 +43,19 @@ pub(super) struct Labels<'g> {
 }
 
 /// The rows of all vertices, in parts.
-pub(super) struct Neighbours<'g> {
+pub(in crate::algo) struct Neighbours<'g> {
     pub halves: [&'g BlockStore; 2],
-    direction: Direction,
+    pub direction: Direction,
     /// Number of entries of each row.
     degrees: &'g [u32],
     /// The vertices of this rank, in parts.
-    parts: Vec<Range<usize>>,
+    pub parts: Vec<Range<usize>>,
     /// The first vertex of each rank, and one past the last vertex.
-    firsts: Vec<usize>,
+    pub firsts: Vec<usize>,
     /// Number of entries of the vertex with most of them.
     pub longest: u64,
     /// Whether blocks are freed when they have been read, because they do not all fit in memory.
-    releases: bool,
+    pub releases: bool,
 }
 
 /// Returns the bytes of memory that the labels of `vertices` vertices take, and counting in `threads` threads in rows of up
@@ -108,7 +108,7 @@ impl<'g> Labels<'g> {
         }
         // The smallest of different labels wins, unless an edge in both directions gives one of them two votes.
         let smallest_wins = *differ && rows.direction == Direction::Undirected;
-        let left = rows.parts_of_blocks();
+        let left = rows.parts_of_blocks(&rows.parts);
         let (mut rest, mut at, mut work) = (&mut **other, 0, Vec::with_capacity(rows.parts.len()));
         for part in &rows.parts {
             let (next, after) = rest.split_at_mut(part.start - at).1.split_at_mut(part.len());
@@ -171,7 +171,17 @@ impl<'g> Labels<'g> {
 }
 
 impl<'g> Neighbours<'g> {
-    fn new(graph: &'g Graph, degrees: &'g [u32], comm: &Comm, budget: &Budget) -> Result<Neighbours<'g>> {
+    /// Divides the vertices into parts, and among the ranks. Blocks in files are freed after use if they do not all fit in
+    /// the memory that `budget` has left.
+    ///
+    /// # Errors
+    /// [`crate::Error::Internal`] if the graph was opened without the upper half.
+    pub(in crate::algo) fn new(
+        graph: &'g Graph,
+        degrees: &'g [u32],
+        comm: &Comm,
+        budget: &Budget,
+    ) -> Result<Neighbours<'g>> {
         let halves = [&graph.block_store, graph.upper()?];
         let releases = halves.iter().map(|half| half.bytes()).sum::<u64>() > budget.free();
         let mut rows = Neighbours {
@@ -202,7 +212,7 @@ impl<'g> Neighbours<'g> {
     }
 
     /// Returns the vertices of a rank.
-    fn own(&self, rank: usize) -> Range<usize> {
+    pub(in crate::algo) fn own(&self, rank: usize) -> Range<usize> {
         self.firsts[rank]..self.firsts[rank + 1]
     }
 
@@ -219,16 +229,30 @@ impl<'g> Neighbours<'g> {
     }
 
     /// Returns the number of entries in all rows.
-    pub(super) fn all_entries(&self) -> u64 {
+    pub(in crate::algo) fn all_entries(&self) -> u64 {
         self.halves.iter().map(|half| half.edges()).sum()
     }
 
     /// Returns the rows of vertex `v`, each as a view of it alone.
     #[inline]
     fn of<'u>(&'u self, v: usize, unpacked: &'u mut [[Unpacked; 2]; 2]) -> impl Iterator<Item = Block<'u>> {
-        self.rows(v..v + 1).zip(unpacked).flat_map(|(row, unpacked)| {
-            self.halves.iter().zip(unpacked).map(move |(half, unpacked)| half.row_in_block(row, unpacked))
-        })
+        self.rows(v..v + 1).zip(unpacked).flat_map(|(row, unpacked)| self.row(row, unpacked))
+    }
+
+    /// Returns both halves of a row, each as a view of it alone.
+    #[inline]
+    pub(in crate::algo) fn row<'u>(
+        &'u self,
+        row: u32,
+        unpacked: &'u mut [Unpacked; 2],
+    ) -> impl Iterator<Item = Block<'u>> {
+        self.halves.iter().zip(unpacked).map(move |(half, unpacked)| half.row_in_block(row, unpacked))
+    }
+
+    /// Returns the number of entries of a row.
+    #[inline]
+    pub(in crate::algo) fn degree(&self, row: u32) -> u64 {
+        self.degrees[row as usize].into()
     }
 
     /// Marks the neighbours of all vertices whose labels differ.
@@ -252,11 +276,11 @@ impl<'g> Neighbours<'g> {
         })
     }
 
-    /// Returns for each block of both halves the number of parts that read it.
-    fn parts_of_blocks(&self) -> [Vec<AtomicUsize>; 2] {
+    /// Returns for each block of both halves the number of `parts` (ranges of vertices) that read it.
+    pub(in crate::algo) fn parts_of_blocks(&self, parts: &[Range<usize>]) -> [Vec<AtomicUsize>; 2] {
         let left = self.halves.map(|half| (0..half.len()).map(|_| AtomicUsize::new(0)).collect::<Vec<_>>());
         for (half, left) in self.halves.iter().zip(&left).filter(|_| self.releases) {
-            for part in &self.parts {
+            for part in parts {
                 half.blocks_of(self.rows(part.clone())).for_each(|b| {
                     left[b].fetch_add(1, Relaxed);
                 });
@@ -266,7 +290,7 @@ impl<'g> Neighbours<'g> {
     }
 
     /// Frees blocks of which `part` was the last part.
-    fn release(&self, part: &Range<usize>, left: &[Vec<AtomicUsize>; 2]) {
+    pub(in crate::algo) fn release(&self, part: &Range<usize>, left: &[Vec<AtomicUsize>; 2]) {
         for (half, left) in self.halves.iter().zip(left).filter(|_| self.releases) {
             let done = half.blocks_of(self.rows(part.clone())).filter(|&b| left[b].fetch_sub(1, Relaxed) == 1);
             done.for_each(|b| half.release(b));

@@ -36,7 +36,7 @@ impl Votes {
     pub(super) fn winner<'r>(&mut self, rows: impl Iterator<Item = Block<'r>>, labels: &[u32], own: u32) -> u32 {
         self.labels.clear();
         let mut same = 0;
-        each_label(rows, labels, |label| {
+        each_value(rows, labels, |label| {
             same += usize::from(label == own);
             self.labels.push(label);
         });
@@ -98,23 +98,27 @@ impl Votes {
 #[inline]
 pub(super) fn smallest<'r>(rows: impl Iterator<Item = Block<'r>>, labels: &[u32], own: u32) -> u32 {
     let mut least = None;
-    each_label(rows, labels, |label| least = Some(least.map_or(label, |least: u32| least.min(label))));
+    each_value(rows, labels, |label| least = Some(least.map_or(label, |least: u32| least.min(label))));
     least.unwrap_or(own)
 }
 
-/// Calls `each` with the label of every entry of some rows, each of which is the only one of its block. Labels are
+/// Calls `each` with the value of every neighbour in some rows, each of which is the only one of its block. Values are
 /// prefetched beyond the end of a row, because rows are short, and the next one is likely to be read next.
 #[inline(always)]
-fn each_label<'r>(rows: impl Iterator<Item = Block<'r>>, labels: &[u32], mut each: impl FnMut(u32)) {
+pub(in crate::algo) fn each_value<'r, T: Copy>(
+    rows: impl Iterator<Item = Block<'r>>,
+    values: &[T],
+    mut each: impl FnMut(T),
+) {
     for Block { offsets, targets, .. } in rows {
         let (start, end) = (offsets[0] as usize, offsets[1] as usize);
         let ahead = &targets[(start + AHEAD).min(targets.len())..(end + AHEAD).min(targets.len())];
         let (row, last) = targets[start..end].split_at(ahead.len());
         for (&u, &later) in row.iter().zip(ahead) {
-            prefetch_near(labels, later as usize);
-            each(labels[u as usize]);
+            prefetch_near(values, later as usize);
+            each(values[u as usize]);
         }
-        last.iter().for_each(|&u| each(labels[u as usize]));
+        last.iter().for_each(|&u| each(values[u as usize]));
     }
 }
 

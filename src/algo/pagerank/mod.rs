@@ -29,4 +29,5 @@ mod teleport;
 mod verify;
 
 pub use options::Pagerank;
-pub use output::PagerankOutput;
+pub(in crate::algo) use output::{LARGEST, LargestRanks, RankCounts};
+pub use output::{PagerankOutput, RankBin};

@@ -10,7 +10,7 @@ pub(super) const COLUMNS: &[About] =
     &[About::new("rank", "PageRank; the ranks of all vertices add up to 1, less what `gap` loses", "0: no vertex")];
 
 /// Maximum number of vertices that are listed.
-pub(super) const LARGEST: usize = 10;
+pub(in crate::algo) const LARGEST: usize = 10;
 
 /// The iterations, and which vertices have high ranks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -50,18 +50,18 @@ pub struct RankBin {
 
 /// Counts of vertices by rank.
 #[derive(Debug, Default)]
-pub(super) struct RankCounts(BTreeMap<u64, u64>);
+pub(in crate::algo) struct RankCounts(BTreeMap<u64, u64>);
 
 impl RankCounts {
     /// Counts `vertices` vertices of the rank `rank`.
     #[inline]
-    pub(super) fn add(&mut self, rank: f64, vertices: u64) {
+    pub(in crate::algo) fn add(&mut self, rank: f64, vertices: u64) {
         // The exponent of a number is in its upper bits.
         *self.0.entry(rank.to_bits() >> (f64::MANTISSA_DIGITS - 1)).or_default() += vertices;
     }
 
     /// Returns the bins that have a vertex.
-    pub(super) fn bins(self) -> Vec<RankBin> {
+    pub(in crate::algo) fn bins(self) -> Vec<RankBin> {
         let bin =
             |(exponent, vertices)| RankBin { from: f64::from_bits(exponent << (f64::MANTISSA_DIGITS - 1)), vertices };
         self.0.into_iter().filter(|&(_, vertices)| vertices > 0).map(bin).collect()
@@ -70,12 +70,12 @@ impl RankCounts {
 
 /// The rows of the highest ranks.
 #[derive(Debug, Default)]
-pub(super) struct LargestRanks(Vec<(f64, u64)>);
+pub(in crate::algo) struct LargestRanks(Vec<(f64, u64)>);
 
 impl LargestRanks {
     /// Takes in the vertex in row `row`. Rows must ascend.
     #[inline]
-    pub(super) fn offer(&mut self, rank: f64, row: u64) {
+    pub(in crate::algo) fn offer(&mut self, rank: f64, row: u64) {
         if self.0.len() == LARGEST && self.0[LARGEST - 1].0 >= rank {
             return;
         }
@@ -85,7 +85,7 @@ impl LargestRanks {
     }
 
     /// Returns the vertices. `id` returns the id of the vertex in a row.
-    pub(super) fn named(self, id: impl Fn(u64) -> InputId) -> Vec<RankedVertex> {
+    pub(in crate::algo) fn named(self, id: impl Fn(u64) -> InputId) -> Vec<RankedVertex> {
         self.0.into_iter().map(|(rank, row)| RankedVertex { vertex: id(row), rank }).collect()
     }
 }

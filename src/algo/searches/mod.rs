@@ -31,7 +31,7 @@ pub mod places;
 pub(in crate::algo) mod ranks;
 mod record;
 pub mod results;
-mod roots;
+pub(in crate::algo) mod roots;
 pub mod sentences;
 mod task;
 pub mod tree;

@@ -64,18 +64,9 @@ impl Options {
     pub fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Options> {
         let (validate, write) = (VALIDATE.read(table, diagnostics), WRITE.read(table, diagnostics));
         let seed = SEED.read(table, diagnostics);
-        let has_sources = SOURCES.field(table).is_some();
-        let roots = match DRAWN.field(table) {
-            Some(field) if has_sources => {
-                field.error("a table has roots or sources, not both", diagnostics);
-                None
-            }
-            None if has_sources => Some(0),
-            _ => DRAWN.read(table, diagnostics),
-        };
-        let sources = SOURCES.read(table, diagnostics);
+        let (roots, sources) = Options::origins(&DRAWN, table, diagnostics);
         let graph500 = GRAPH500.read(table, diagnostics);
-        if let (Some(true), Some(field), true) = (graph500, GRAPH500.field(table), has_sources) {
+        if let (Some(true), Some(field), true) = (graph500, GRAPH500.field(table), SOURCES.field(table).is_some()) {
             field.error("Graph500 draws its roots: name roots instead of sources", diagnostics);
             return None;
         }
@@ -87,6 +78,25 @@ impl Options {
             write: write?,
             graph500: graph500?,
         })
+    }
+
+    /// Reads the number of drawn roots (key `drawn`), which is 0 if a table names sources, and the sources. Each is `None`
+    /// after a mistake.
+    pub fn origins(
+        drawn: &Key<u32>,
+        table: &Section<'_>,
+        diagnostics: &mut Diagnostics,
+    ) -> (Option<u32>, Option<Sources>) {
+        let has_sources = SOURCES.field(table).is_some();
+        let roots = match drawn.field(table) {
+            Some(field) if has_sources => {
+                field.error("a table has roots or sources, not both", diagnostics);
+                None
+            }
+            None if has_sources => Some(0),
+            _ => drawn.read(table, diagnostics),
+        };
+        (roots, SOURCES.read(table, diagnostics))
     }
 
     /// Returns the number of sources of the table. It is an upper bound for random roots, because a small graph may

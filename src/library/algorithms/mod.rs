@@ -1,5 +1,6 @@
 //! The algorithms as functions. A file has an algorithm's options, its function, and its result.
 
+pub mod betweenness;
 pub mod bfs;
 pub mod cdlp;
 pub mod components;

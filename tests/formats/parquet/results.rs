@@ -32,7 +32,7 @@ fn array<T: Number + ToString>(place: &Place, name: &str) -> Vec<String> {
 
 /// Every table that writes columns.
 const TABLES: &str = "[triangle]\nper_vertex = true\n[bfs]\nsources = [SOURCES]\nwrite = true\n[traverse]\nsources = [SOURCES]\n\
-    write = true\n[dfs]\nforest = true\ncomponents = 'strong'\n[components]\n[cdlp]\n[cores]\n[pagerank]\n[sssp]\nsources = [SOURCES]\nwrite = true\nweights = { uniform = [0.0, 1.0], seed = 2 }\n";
+    write = true\n[dfs]\nforest = true\ncomponents = 'strong'\n[components]\n[cdlp]\n[cores]\n[pagerank]\n[betweenness]\n[sssp]\nsources = [SOURCES]\nwrite = true\nweights = { uniform = [0.0, 1.0], seed = 2 }\n";
 
 /// Runs the job with arrays and with tables, and compares all columns. `ids` are those of the rows.
 fn compare(input: &str, text: &str, sources: [u64; 2], ids: &[u64]) {
@@ -63,6 +63,7 @@ fn compare(input: &str, text: &str, sources: [u64; 2], ids: &[u64]) {
             ["core", "layer"].map(|name| (name, array::<i64>(&place, &format!("cores/{name}")))).to_vec(),
         ),
         ("pagerank".to_owned(), vec![("rank", array::<f64>(&place, "pagerank/rank"))]),
+        ("betweenness".to_owned(), vec![("centrality", array::<f64>(&place, "betweenness/centrality"))]),
     ];
     let of_dfs = ["parent", "preorder", "postorder", "depth", "component", "topological"];
     let of_dfs = of_dfs.into_iter().filter(|name| place.path(format!("arrays/out/dfs/{name}.npy")).exists());

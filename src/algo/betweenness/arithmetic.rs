@@ -1,0 +1,172 @@
+//! Counts of shortest paths. f64 holds counts up to 10^308, which long grids exceed; wide numbers hold larger ones.
+//!
+//! A wide number is a u64: a mantissa of 40 bits, whose highest bit is set, below an exponent of 24 bits. 0 is the
+//! number 0. The value of another number is `mantissa * 2^(exponent - BIAS)`.
+
+use crate::memory::Number;
+
+/// A number type for counts of shortest paths.
+pub(super) trait Count: Number + PartialEq {
+    /// The number 1.
+    const ONE: Self;
+
+    /// Returns the sum.
+    fn plus(self, other: Self) -> Self;
+
+    /// Returns whether a count is too large for the type.
+    fn is_too_large(self) -> bool;
+
+    /// Returns the dependency of a vertex with this count. `sum` is the sum of the shares of its successors.
+    fn dependency(self, sum: Self) -> f64;
+
+    /// Returns the share of a vertex with this count and dependency: what it adds to the sum of each predecessor.
+    fn share(self, dependency: f64) -> Self;
+}
+
+/// Largest count that is kept as f64. Its reciprocal has full precision.
+const LARGEST: f64 = f64::from_bits((1000 + 1023) << 52);
+
+impl Count for f64 {
+    const ONE: f64 = 1.0;
+
+    #[inline(always)]
+    fn plus(self, other: f64) -> f64 {
+        self + other
+    }
+
+    #[inline(always)]
+    fn is_too_large(self) -> bool {
+        self > LARGEST
+    }
+
+    #[inline(always)]
+    fn dependency(self, sum: f64) -> f64 {
+        self * sum
+    }
+
+    #[inline(always)]
+    fn share(self, dependency: f64) -> f64 {
+        (1.0 + dependency) / self
+    }
+}
+
+/// Number of bits of the mantissa of a wide number.
+const BITS: u32 = 40;
+/// Exponent of a wide number whose value is its mantissa.
+const BIAS: i64 = 1 << 23;
+/// Largest exponent of a count. The exponents of shares are as far below [`BIAS`].
+const LARGEST_EXPONENT: i64 = BIAS + (1 << 22);
+/// Number of bits of the mantissa of f64, without the implied one, and the exponent of a number whose value is its
+/// mantissa.
+const F64_BITS: u32 = f64::MANTISSA_DIGITS - 1;
+const F64_BIAS: i64 = 1023 + F64_BITS as i64;
+
+impl Count for u64 {
+    const ONE: u64 = wide(1, 0);
+
+    #[inline]
+    fn plus(self, other: u64) -> u64 {
+        let (large, small) = (self.max(other), self.min(other));
+        let shift = (large >> BITS) - (small >> BITS);
+        if small == 0 || shift > u64::from(BITS) {
+            return large;
+        }
+        // Some more bits round the sum to the nearest.
+        let sum = (mantissa(large) << 20) + ((mantissa(small) << 20) >> shift);
+        wide(sum, exponent(large) - 20)
+    }
+
+    #[inline]
+    fn is_too_large(self) -> bool {
+        (self >> BITS) as i64 > LARGEST_EXPONENT
+    }
+
+    fn dependency(self, sum: u64) -> f64 {
+        if self == 0 || sum == 0 {
+            return 0.0;
+        }
+        let product = (u128::from(mantissa(self)) * u128::from(mantissa(sum))) >> 20;
+        let power = exponent(self) + exponent(sum) + 20;
+        // A dependency is at most the number of vertices. Below 2^-1000 it adds nothing.
+        let power = power.clamp(-1000, 900);
+        product as f64 * f64::from_bits(((power + 1023) as u64) << F64_BITS)
+    }
+
+    fn share(self, dependency: f64) -> u64 {
+        let bits = (1.0 + dependency).to_bits();
+        let number = bits & ((1 << F64_BITS) - 1) | 1 << F64_BITS;
+        let quotient = (u128::from(number) << 40) / u128::from(mantissa(self));
+        wide(quotient as u64, (bits >> F64_BITS) as i64 - F64_BIAS - 40 - exponent(self))
+    }
+}
+
+#[inline]
+fn mantissa(wide: u64) -> u64 {
+    wide & ((1 << BITS) - 1)
+}
+
+/// Returns the power of two by which the mantissa is multiplied.
+#[inline]
+fn exponent(wide: u64) -> i64 {
+    (wide >> BITS) as i64 - BIAS
+}
+
+/// Returns the wide number nearest to `number * 2^power`. `number` is not 0 and below 2^63.
+#[inline]
+const fn wide(number: u64, power: i64) -> u64 {
+    let length = u64::BITS - number.leading_zeros();
+    if length <= BITS {
+        return (number << (BITS - length)) + (((power - (BITS - length) as i64 + BIAS) as u64) << BITS);
+    }
+    let shift = length - BITS;
+    let rounded = (number + (1 << (shift - 1))) >> shift;
+    let carry = (rounded >> BITS) as u32;
+    (rounded >> carry) + (((power + (shift + carry) as i64 + BIAS) as u64) << BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(number: u64) -> u64 {
+        wide(number, 0)
+    }
+
+    fn value(wide: u64) -> f64 {
+        mantissa(wide) as f64 * (exponent(wide) as f64).exp2()
+    }
+
+    #[test]
+    fn wide_numbers_compute_as_f64_does_with_fewer_bits() {
+        let mut state = 1u64;
+        let mut random = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> (1 + state % 60)).max(1)
+        };
+        let near = |found: f64, known: f64| assert!((found / known - 1.0).abs() < 4e-12, "{found} {known}");
+        for _ in 0..10_000 {
+            let (a, b) = (random() >> 1, random() >> 1);
+            let (a, b) = (a.max(1), b.max(1));
+            near(value(of(a)), a as f64);
+            near(value(of(a).plus(of(b))), a as f64 + b as f64);
+            near(of(a).dependency(of(b)), a as f64 * b as f64);
+            near(value(of(a).share(b as f64)), (1.0 + b as f64) / a as f64);
+            assert_eq!(of(a).plus(0), of(a));
+            assert_eq!(of(a).plus(of(b)), of(b).plus(of(a)));
+        }
+        assert_eq!(of(3).dependency(0), 0.0);
+        assert_eq!(value(u64::ONE), 1.0);
+    }
+
+    #[test]
+    fn counts_beyond_f64_cancel_in_dependencies() {
+        let (mut count, mut doubled) = (u64::ONE, 0);
+        while !count.is_too_large() {
+            count = count.plus(count);
+            doubled += 1;
+        }
+        assert!(doubled > 4_000_000, "{doubled}");
+        assert_eq!(count.dependency(count.share(6.0)), 7.0);
+        assert!(!LARGEST.is_too_large() && (2.0 * LARGEST).is_too_large() && (1.0 / (2.0 * LARGEST)).is_normal());
+    }
+}

@@ -1,0 +1,198 @@
+//! One trial: searches from all sources, and the figures and the column by rank 0.
+
+use super::level::Workers;
+use super::options::Betweenness;
+use super::output::{BetweennessOutput, ScoreFigures, divisor};
+use super::search::{Extent, Search};
+use crate::algo::cdlp::Neighbours;
+use crate::algo::round::{self, RoundEnd};
+use crate::algo::searches::roots;
+use crate::algo::{Run, Trial};
+use crate::comm::on_leader;
+use crate::error::{At, Error, Result};
+use crate::failpoint;
+use crate::graph::ids::{DenseId, InputId};
+use crate::memory::{Budget, Buffer, bytes_of};
+use crate::prepare::input_ids::IdList;
+use crate::prepare::order;
+use crate::prepare::prepared::Graph;
+use crate::store::checkpoint::{Checkpoint, Saved};
+use serde::{Deserialize, Serialize};
+use std::time::Instant;
+
+/// How far a trial is.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Progress {
+    /// Number of sources.
+    done: u64,
+    /// Number of pairs of a source and another vertex that it reaches.
+    pairs: u64,
+    /// Largest distance from a source.
+    depth: u64,
+    /// Whether a count of shortest paths was too large for f64.
+    is_wide: bool,
+    /// Seconds of earlier runs.
+    seconds: f64,
+}
+
+/// Finds the scores, or finishes what an earlier run began. Collective.
+///
+/// # Errors
+/// [`Error::Limit`]; [`Error::Input`] for a source that the graph does not have; errors of reading rows; disk errors;
+/// [`Error::Stopped`].
+pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> Result<Trial<BetweennessOutput, ()>> {
+    let (comm, info, budget) = (run.comm, &graph.info, run.budget);
+    let roots = on_leader(comm, || roots::of(&options.searches(), graph))?;
+    let vertices = info.connected as usize;
+    let purpose = "scores of vertices (8 bytes each)";
+    let mut totals: Buffer<f64> = budget.zeroed(vertices, purpose)?;
+    let mut checkpoint = run.units.checkpoint();
+    let saved = match comm.is_leader() {
+        true => checkpoint.load()?.map(|saved| load(&saved, &mut totals)).transpose()?,
+        false => None,
+    };
+    let mut progress: Progress = on_leader(comm, || Ok(saved.unwrap_or_default()))?;
+    if progress.done > 0 {
+        comm.broadcast_numbers(&mut totals);
+    }
+    run.progress.resume_at(progress.done);
+    let file = graph.degrees()?;
+    let degrees = file.body_as_u32()?;
+    let workers = Workers { comm, threads: run.threads };
+    let open = |is_wide| Engine::open(is_wide, vertices, budget, || Neighbours::new(graph, degrees, comm, budget));
+    let mut engine = open(progress.is_wide)?;
+    let (started, before, units) = (Instant::now(), progress.seconds, options.count());
+    while let Some(root) = roots.get(progress.done as usize) {
+        // A source that a stop cuts short is searched from once more by the next run.
+        let mut searched = engine.run(root.vertex, workers);
+        if let (Ok(None), Engine::Plain(_)) = (&searched, &engine) {
+            drop(engine);
+            engine = open(true)?;
+            searched = engine.run(root.vertex, workers);
+        }
+        let extent = match searched {
+            Ok(None) => return Err(too_many(root.id, graph)),
+            Ok(Some(extent)) => Some(extent),
+            Err(Error::Stopped(_)) => None,
+            Err(e) => return Err(e),
+        };
+        failpoint::hit("betweenness.unit").map_err(|e| Error::io("sum dependencies", run.units.folder, e))?;
+        let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, extent.is_some(), &checkpoint);
+        if let Some(Extent { reached, depth }) = extent.filter(|_| !is_cut) {
+            // The arrays still have the search before if a source has no edge.
+            if depth > 0 {
+                engine.add_to(&mut totals, run.threads)?;
+            }
+            progress.pairs += reached as u64 - 1;
+            progress.depth = progress.depth.max(depth);
+            progress.is_wide = matches!(engine, Engine::Wide(_));
+            progress.done += 1;
+            run.progress.advance(1);
+        }
+        progress.seconds = before + started.elapsed().as_secs_f64();
+        if comm.is_leader() && (stops || is_due) {
+            save(&mut checkpoint, &totals, progress, units)?;
+        }
+        if stops {
+            return Err(round::stopped(comm));
+        }
+    }
+    drop(engine);
+    // A small graph may have fewer vertices to draw.
+    run.progress.advance(units - progress.done);
+    let (output, seconds) = on_leader(comm, || {
+        if checkpoint.is_worth_it() {
+            save(&mut checkpoint, &totals, progress, units)?;
+        }
+        let sources = roots.iter().map(|root| root.id).collect();
+        let Progress { pairs, depth, seconds, .. } = progress;
+        let largest = totals.iter().copied().fold(0.0, f64::max);
+        let divisor = divisor(options.normalise, info.rows(), largest);
+        let output = BetweennessOutput { sources, pairs, depth, divisor, ..BetweennessOutput::default() };
+        Ok((report(graph, run, &totals, output)?, seconds))
+    })?;
+    Ok(Trial { output, details: (), seconds })
+}
+
+/// A search with counts of one of two types.
+enum Engine<'g> {
+    Plain(Search<'g, f64>),
+    /// Counts of shortest paths may exceed f64.
+    Wide(Search<'g, u64>),
+}
+
+impl<'g> Engine<'g> {
+    fn open(
+        is_wide: bool,
+        vertices: usize,
+        budget: &Budget,
+        rows: impl FnOnce() -> Result<Neighbours<'g>>,
+    ) -> Result<Engine<'g>> {
+        Ok(match is_wide {
+            true => Engine::Wide(Search::new(vertices, budget, rows)?),
+            false => Engine::Plain(Search::new(vertices, budget, rows)?),
+        })
+    }
+
+    /// Finds the dependencies on a source, as [`Search::run`]. A source without an edge reaches only itself.
+    fn run(&mut self, root: Option<u32>, workers: Workers<'_>) -> Result<Option<Extent>> {
+        match (self, root) {
+            (_, None) => Ok(Some(Extent { reached: 1, depth: 0 })),
+            (Engine::Plain(search), Some(root)) => search.run(root, workers),
+            (Engine::Wide(search), Some(root)) => search.run(root, workers),
+        }
+    }
+
+    fn add_to(&self, totals: &mut [f64], threads: usize) -> Result<()> {
+        match self {
+            Engine::Plain(search) => search.add_to(totals, threads),
+            Engine::Wide(search) => search.add_to(totals, threads),
+        }
+    }
+}
+
+fn too_many(source: InputId, graph: &Graph) -> Error {
+    let found = format!("more than 2^4000000 from {source}");
+    let remedy = "leave the source out: no other number of this graph is too large";
+    Error::input(&graph.info.source, At::File, "shortest paths that can be counted", found, remedy)
+}
+
+/// Saves totals and how far they are.
+fn save(checkpoint: &mut Checkpoint, totals: &[f64], progress: Progress, units: u64) -> Result<()> {
+    let Progress { done, pairs, depth, is_wide, seconds } = progress;
+    let head = [seconds.to_bits(), pairs, depth, is_wide.into()];
+    checkpoint.save(done, units, &[bytes_of(&head), bytes_of(totals)])
+}
+
+/// Loads totals. Returns how far they are.
+fn load(saved: &Saved, totals: &mut [f64]) -> Result<Progress> {
+    match (saved.words(0)?, saved.words(1)?) {
+        (&[seconds, pairs, depth, is_wide], of) if of.len() == totals.len() => {
+            totals.iter_mut().zip(of).for_each(|(total, &bits)| *total = f64::from_bits(bits));
+            Ok(Progress { done: saved.done(), pairs, depth, is_wide: is_wide != 0, seconds: f64::from_bits(seconds) })
+        }
+        _ => Err(saved.other("not scores of this graph")),
+    }
+}
+
+/// Lists the highest scores and counts vertices by score. Writes the column if this is the last trial.
+fn report(graph: &Graph, run: &mut Run<'_>, totals: &[f64], output: BetweennessOutput) -> Result<BetweennessOutput> {
+    let (info, divisor) = (&graph.info, output.divisor);
+    let (order, ids) = (order::map(&graph.folder, info.content)?, IdList::open(graph)?);
+    let map = order.ids()?;
+    let mut figures = ScoreFigures::default();
+    for (row, &vertex) in (0..).zip(map) {
+        figures.add(totals.get(vertex as usize).map_or(0.0, |total| total / divisor), row);
+    }
+    figures.add_isolated(map.len() as u64..info.rows());
+    let id = |row: u64| match u32::try_from(row).ok().filter(|&row| (row as usize) < map.len()) {
+        Some(row) => ids.of(DenseId(row)),
+        // Vertices that the input declares may have larger ids than those of all edges.
+        None => InputId::Number(row + info.first_id.0),
+    };
+    let output = figures.into_output(output, id);
+    if run.is_last {
+        run.columns.put_all("centrality", 0.0, |_| 0.0, |v| totals[v.index()] / divisor)?;
+    }
+    Ok(output)
+}

@@ -1,0 +1,217 @@
+//! Work of threads on the vertices of a level, and what ranks exchange of it.
+//!
+//! The vertices of a level ascend, so consecutive ones have consecutive parts of every array. Threads take such parts.
+
+use super::arithmetic::Count;
+use crate::algo::cdlp::{Neighbours, each_value};
+use crate::algo::team::{WorkList, gathered, team};
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::graph::direction::EdgeDirection;
+use crate::process::signals;
+use std::ops::Range;
+
+/// Number of row entries in a part, unless a single vertex has more.
+const PART: u64 = 1 << 15;
+/// Cost of a vertex in addition to its entries, in entries.
+const VERTEX: u64 = 4;
+/// Number of vertices that a thread updates at a time.
+const UPDATED: usize = 1 << 13;
+/// Number of row entries of a level below which one thread computes it, on every rank. Threads and messages take longer.
+pub(super) const FEW: u64 = 1 << 14;
+
+/// The threads and ranks that work on a level.
+#[derive(Clone, Copy)]
+pub(super) struct Workers<'c> {
+    pub comm: &'c Comm,
+    pub threads: usize,
+}
+
+impl Workers<'_> {
+    /// Returns an error if a stop was requested of this process and it is the only rank. Ranks stop together, by
+    /// [`crate::algo::round`].
+    #[inline]
+    pub(super) fn check(&self) -> Result<()> {
+        if self.comm.ranks() == 1 { signals::check() } else { Ok(()) }
+    }
+}
+
+/// Returns the sum of the `values` of the neighbours in `row`, added in the order of the row.
+#[inline(always)]
+fn sum<C: Count>(rows: &Neighbours<'_>, row: u32, values: &[C], unpacked: &mut Unpacked) -> C {
+    let mut sum = C::default();
+    each_value(rows.row(row, unpacked), values, |value| sum = sum.plus(value));
+    sum
+}
+
+/// Room for both halves of a row.
+pub(super) type Unpacked = [crate::graph::block_store::Unpacked; 2];
+
+/// Sets the element of `sums` of each vertex in `list` to the sum of the `values` of its neighbours in direction `way`.
+///
+/// # Errors
+/// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
+pub(super) fn pull<C: Count>(
+    rows: &Neighbours<'_>,
+    (list, way): (&[u32], EdgeDirection),
+    values: &[C],
+    sums: &mut [C],
+    workers: Workers<'_>,
+) -> Result<()> {
+    let parts = divided(list, |v| rows.degree(rows.direction.row(v, way)));
+    let threads = if parts.len() > 1 { workers.threads } else { 1 };
+    let ranges: Vec<Range<usize>> = parts.iter().map(|part| span(part)).collect();
+    let left = rows.releases.then(|| rows.parts_of_blocks(&ranges));
+    let work = WorkList::new(parts.iter().copied().zip(slices(&parts, sums)).collect());
+    team(threads, &|_| {
+        let mut unpacked = Unpacked::default();
+        while let Some((part, sums)) = work.take() {
+            workers.check()?;
+            let vertices = span(part);
+            for &v in part {
+                sums[v as usize - vertices.start] = sum(rows, rows.direction.row(v, way), values, &mut unpacked);
+            }
+            left.iter().for_each(|left| rows.release(&vertices, left));
+        }
+        Ok(())
+    })
+}
+
+/// Sets the element of `sums` of every own vertex that `is_wanted` to the sum of the `values` of its in-neighbours, and
+/// calls `found` if the sum is not 0.
+///
+/// # Errors
+/// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
+pub(super) fn pull_all<C: Count>(
+    rows: &Neighbours<'_>,
+    values: &[C],
+    sums: &mut [C],
+    threads: usize,
+    (is_wanted, found): (impl Fn(u32) -> bool + Sync, impl Fn(u32) + Sync),
+) -> Result<()> {
+    let left = rows.parts_of_blocks(&rows.parts);
+    let (mut rest, mut at, mut work) = (sums, 0, Vec::with_capacity(rows.parts.len()));
+    for part in &rows.parts {
+        let (own, after) = rest.split_at_mut(part.start - at).1.split_at_mut(part.len());
+        (rest, at) = (after, part.end);
+        work.push((part.clone(), own));
+    }
+    let work = WorkList::new(work);
+    team(threads, &|_| {
+        let mut unpacked = Unpacked::default();
+        while let Some((part, sums)) = work.take() {
+            signals::check()?;
+            for (v, place) in (part.start as u32..).zip(sums).filter(|(v, _)| is_wanted(*v)) {
+                let sum = sum(rows, rows.direction.row(v, EdgeDirection::In), values, &mut unpacked);
+                if sum != C::default() {
+                    *place = sum;
+                    found(v);
+                }
+            }
+            rows.release(&part, &left);
+        }
+        Ok(())
+    })
+}
+
+/// Calls `visit` with each out-neighbour of the vertices in `list`.
+///
+/// # Errors
+/// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
+pub(super) fn push(
+    rows: &Neighbours<'_>,
+    list: &[u32],
+    workers: Workers<'_>,
+    visit: impl Fn(u32) + Sync,
+) -> Result<()> {
+    let work = WorkList::new(divided(list, |v| rows.degree(rows.direction.row(v, EdgeDirection::Out))));
+    team(workers.threads, &|_| {
+        let mut unpacked = Unpacked::default();
+        while let Some(part) = work.take() {
+            workers.check()?;
+            for &v in part {
+                for row in rows.row(rows.direction.row(v, EdgeDirection::Out), &mut unpacked) {
+                    row.row(0).iter().for_each(|&w| visit(w));
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Sets the element of `values` of each vertex in `list` to what `update` returns for the vertex and the element.
+/// Returns whether `update` returned true for some vertex.
+///
+/// # Errors
+/// [`crate::Error::Addresses`] if no thread can be started.
+pub(super) fn update<T: Copy + Send>(
+    list: &[u32],
+    values: &mut [T],
+    threads: usize,
+    update: impl Fn(u32, T) -> (T, bool) + Sync,
+) -> Result<bool> {
+    let parts: Vec<&[u32]> = list.chunks(UPDATED).collect();
+    let threads = if parts.len() > 1 { threads } else { 1 };
+    let work = WorkList::new(parts.iter().copied().zip(slices(&parts, values)).collect());
+    let of_threads = gathered(threads, &|_| {
+        let mut any = false;
+        while let Some((part, values)) = work.take() {
+            for &v in part {
+                let value = &mut values[(v - part[0]) as usize];
+                let (new, is_so) = update(v, *value);
+                *value = new;
+                any |= is_so;
+            }
+        }
+        Ok(any)
+    })?;
+    Ok(of_threads.contains(&true))
+}
+
+/// Gives all ranks the `values` of the vertices in `list` that each rank owns. Collective.
+pub(super) fn exchange<C: Count>(rows: &Neighbours<'_>, list: &[u32], values: &mut [C], comm: &Comm) {
+    let mut next: Vec<usize> =
+        rows.firsts.iter().map(|&first| list.partition_point(|&v| (v as usize) < first)).collect();
+    let own = &list[next[comm.rank()]..next[comm.rank() + 1]];
+    let longest = next.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
+    for at in (0..longest).step_by(Comm::PIECE) {
+        let piece = &own[at.min(own.len())..(at + Comm::PIECE).min(own.len())];
+        let mine: Vec<C> = piece.iter().map(|&v| values[v as usize]).collect();
+        comm.gather_each(&mine, |from, theirs: &[C]| {
+            for &value in theirs {
+                values[list[next[from]] as usize] = value;
+                next[from] += 1;
+            }
+        });
+    }
+}
+
+/// Divides vertices into parts of about [`PART`] row entries. `degree` returns the entries of a vertex.
+fn divided(list: &[u32], degree: impl Fn(u32) -> u64) -> Vec<&[u32]> {
+    let (mut parts, mut first, mut cost) = (Vec::new(), 0, 0);
+    for (at, &v) in list.iter().enumerate() {
+        cost += degree(v) + VERTEX;
+        if cost >= PART || at + 1 == list.len() {
+            parts.push(&list[first..=at]);
+            (first, cost) = (at + 1, 0);
+        }
+    }
+    parts
+}
+
+/// Returns the range from the first vertex of a part to its last.
+fn span(part: &[u32]) -> Range<usize> {
+    part[0] as usize..part[part.len() - 1] as usize + 1
+}
+
+/// Returns for each part the slice of `values` that belongs to its [`span`].
+fn slices<'v, T>(parts: &[&[u32]], values: &'v mut [T]) -> Vec<&'v mut [T]> {
+    let (mut rest, mut at) = (values, 0);
+    let mut slice = |part: &&[u32]| {
+        let vertices = span(part);
+        let (own, after) = std::mem::take(&mut rest).split_at_mut(vertices.start - at).1.split_at_mut(vertices.len());
+        (rest, at) = (after, vertices.end);
+        own
+    };
+    parts.iter().map(&mut slice).collect()
+}

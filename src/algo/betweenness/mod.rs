@@ -1,0 +1,29 @@
+//! Betweenness centrality: how many shortest paths from some sources lead through each vertex, by Brandes' algorithm.
+//!
+//! From each source, a search finds the levels and the number of shortest paths to every vertex, level by level. Then
+//! every vertex sums its dependency from the vertices of the next level, from the deepest level back to the source.
+//! Both sums are pulled along rows in the order of their entries, so scores are the same bytes on any number of threads
+//! and ranks.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `options` | the keys of the table |
+//! | `arithmetic` | counts of shortest paths: as f64, and with a wider exponent |
+//! | `search` | the search from one source: levels, counts, dependencies |
+//! | `level` | work of threads on the vertices of a level, and what ranks exchange |
+//! | `driver` | a trial: sources, checkpoints, and the figures and the column in the end |
+//! | `output` | the result |
+//! | `task` | the table, and what a plan and a check need of it |
+//! | `verify` | the scores once more, from the edges of the input |
+
+mod arithmetic;
+mod driver;
+mod level;
+mod options;
+mod output;
+mod search;
+mod task;
+mod verify;
+
+pub use options::{Betweenness, Normalise};
+pub use output::BetweennessOutput;

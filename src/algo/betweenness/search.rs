@@ -1,0 +1,339 @@
+//! The search from one source: levels and counts of shortest paths, then dependencies.
+//!
+//! No level is looked up. An unreached vertex has the count 0, and the neighbours of an unreached vertex that are
+//! reached are all in the last level, so a vertex of the next level sums the counts of all its in-neighbours. A vertex
+//! of a level to which dependencies have not come yet has the share 0, so the level before it sums the shares of all its
+//! out-neighbours.
+
+use super::arithmetic::Count;
+use super::level::{self, FEW, Unpacked, Workers};
+use crate::algo::bits::is_set;
+use crate::algo::cdlp::Neighbours;
+use crate::algo::round;
+use crate::comm::Comm;
+use crate::error::{Error, Result};
+use crate::graph::direction::EdgeDirection::{self, In, Out};
+use crate::memory::{Budget, Buffer};
+use crate::process::signals;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// All rows are pulled along if the last level has more than one in this many of the entries of unreached vertices.
+const SPARSE: u64 = 8;
+/// Number of small levels between two checks for signals on several ranks.
+const CHECKED: u64 = 1 << 10;
+/// Number of rows that small levels read before blocks are freed.
+const READ: usize = 1 << 10;
+
+/// Returns the bytes of memory that a search of `vertices` vertices takes.
+pub(super) fn bytes(vertices: u64) -> u64 {
+    28 * vertices + 3 * 8 * vertices.div_ceil(64)
+}
+
+/// Arrays of one search, and the rows that it reads.
+pub(super) struct Search<'g, C> {
+    rows: Neighbours<'g>,
+    /// The reached vertices, level by level, ascending within each level.
+    order: Buffer<u32>,
+    /// A bit for each reached vertex.
+    reached: Buffer<AtomicU64>,
+    /// A bit for each vertex of the next level while that is found.
+    found: Buffer<AtomicU64>,
+    /// A bit for each place in `order` where a level begins.
+    starts: Buffer<AtomicU64>,
+    /// Number of shortest paths to each vertex.
+    paths: Buffer<C>,
+    /// What each vertex adds to the sums of its predecessors.
+    shares: Buffer<C>,
+    /// Sums of a level that is computed. Then each reached vertex keeps the sum of its successors' shares.
+    sums: Buffer<C>,
+    extent: Extent,
+    /// Number of rows that were read since blocks were freed.
+    read: usize,
+}
+
+/// How far a search went.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Extent {
+    /// Number of reached vertices.
+    pub reached: usize,
+    /// Largest distance from the source.
+    pub depth: u64,
+}
+
+impl<'g, C: Count> Search<'g, C> {
+    /// Makes the arrays of a search. `rows` divides the vertices when the arrays are reserved.
+    ///
+    /// # Errors
+    /// [`Error::Limit`]; the error of `rows`.
+    pub(super) fn new(
+        vertices: usize,
+        budget: &Budget,
+        rows: impl FnOnce() -> Result<Neighbours<'g>>,
+    ) -> Result<Search<'g, C>> {
+        let bits = || budget.zeroed(vertices.div_ceil(64), "sets of vertices (a bit each)");
+        let numbers = |purpose| budget.zeroed(vertices, purpose);
+        Ok(Search {
+            order: budget.zeroed(vertices, "order of reached vertices (4 bytes each)")?,
+            reached: bits()?,
+            found: bits()?,
+            starts: bits()?,
+            paths: numbers("counts of shortest paths (8 bytes each)")?,
+            shares: numbers("shares of vertices (8 bytes each)")?,
+            sums: numbers("sums of a level (8 bytes for each vertex)")?,
+            extent: Extent::default(),
+            read: 0,
+            rows: rows()?,
+        })
+    }
+
+    /// Finds the dependencies of all vertices on the source `root`. Returns `None` if a count of shortest paths is too
+    /// large for the type. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`], on all ranks; [`Error::Addresses`] if no thread can be started.
+    pub(super) fn run(&mut self, root: u32, workers: Workers<'_>) -> Result<Option<Extent>> {
+        self.clear();
+        if !self.count(root, workers)? {
+            return Ok(None);
+        }
+        self.depend(workers)?;
+        Ok(Some(self.extent))
+    }
+
+    /// Adds the dependency of every vertex to its total.
+    ///
+    /// # Errors
+    /// [`Error::Addresses`] if no thread can be started.
+    pub(super) fn add_to(&self, totals: &mut [f64], threads: usize) -> Result<()> {
+        let mut end = self.extent.reached;
+        while end > 1 {
+            let level = self.level_before(end);
+            end = level.start;
+            level::update(&self.order[level], totals, threads, |v, total| {
+                (total + self.paths[v as usize].dependency(self.sums[v as usize]), false)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn clear(&mut self) {
+        for &v in &self.order[..self.extent.reached] {
+            self.paths[v as usize] = C::default();
+            self.shares[v as usize] = C::default();
+        }
+        for bits in [&mut self.reached, &mut self.found, &mut self.starts] {
+            bits.iter_mut().for_each(|word| *word.get_mut() = 0);
+        }
+        self.extent = Extent::default();
+    }
+
+    /// Finds the levels, and counts the shortest paths to every vertex. Returns false if a count is too large.
+    fn count(&mut self, root: u32, workers: Workers<'_>) -> Result<bool> {
+        let (direction, comm) = (self.rows.direction, workers.comm);
+        self.order[0] = root;
+        set(&mut self.reached, root as usize);
+        set(&mut self.starts, 0);
+        self.paths[root as usize] = C::ONE;
+        let mut level = 0..1;
+        self.extent.reached = 1;
+        let mut unreached = self.rows.all_entries() >> direction.shift();
+        while !level.is_empty() {
+            let list = &self.order[level.clone()];
+            let entries = |way| list.iter().map(|&v| self.rows.degree(direction.row(v, way))).sum::<u64>();
+            let leaving = entries(Out);
+            unreached -= entries(In);
+            if workers.comm.ranks() == 1 || self.extent.depth.is_multiple_of(CHECKED) {
+                agree(comm, signals::check())?;
+            }
+            let pulls = level.end > 1 && leaving > FEW.max(unreached / SPARSE);
+            let next = if pulls {
+                self.pull_level(level.end, workers)?
+            } else if leaving > FEW {
+                self.push_level(level.clone(), workers)?
+            } else {
+                self.push_few(level.clone())
+            };
+            if !pulls && level.end > 1 {
+                self.pull(next.clone(), In, workers)?;
+            }
+            if next.is_empty() {
+                break;
+            }
+            set(&mut self.starts, next.start);
+            let (list, sums) = (&self.order[next.clone()], &self.sums);
+            let is_first = level.end == 1;
+            let is_too_large = level::update(list, &mut self.paths, workers.threads, |v, _| {
+                // Each vertex next to the source has one path.
+                let count = if is_first { C::ONE } else { sums[v as usize] };
+                (count, count.is_too_large())
+            })?;
+            (self.extent.reached, self.extent.depth) = (next.end, self.extent.depth + 1);
+            if is_too_large {
+                return Ok(false);
+            }
+            level = next;
+        }
+        Ok(true)
+    }
+
+    /// Sums the shares of the out-neighbours of every reached vertex, except the source.
+    fn depend(&mut self, workers: Workers<'_>) -> Result<()> {
+        let (mut end, mut number) = (self.extent.reached, self.extent.depth);
+        while end > 1 {
+            let level = self.level_before(end);
+            if workers.comm.ranks() == 1 || number.is_multiple_of(CHECKED) {
+                agree(workers.comm, signals::check())?;
+            }
+            // The vertices of the deepest level have no successors.
+            if end == self.extent.reached {
+                level::update(&self.order[level.clone()], &mut self.sums, workers.threads, |_, _| {
+                    (C::default(), false)
+                })?;
+            } else {
+                self.pull(level.clone(), Out, workers)?;
+            }
+            let (paths, sums) = (&self.paths, &self.sums);
+            level::update(&self.order[level.clone()], &mut self.shares, workers.threads, |v, _| {
+                let count = paths[v as usize];
+                (count.share(count.dependency(sums[v as usize])), false)
+            })?;
+            (end, number) = (level.start, number - 1);
+        }
+        Ok(())
+    }
+
+    /// Returns the places of the level that ends before place `end`.
+    fn level_before(&self, end: usize) -> Range<usize> {
+        let mut word = (end - 1) / 64;
+        let mut bits = self.starts[word].load(Relaxed) & (u64::MAX >> (63 - (end - 1) % 64));
+        while bits == 0 {
+            word -= 1;
+            bits = self.starts[word].load(Relaxed);
+        }
+        word * 64 + bits.ilog2() as usize..end
+    }
+
+    /// Sums counts or shares for the vertices of a level. Ranks divide large levels. Collective.
+    fn pull(&mut self, level: Range<usize>, way: EdgeDirection, workers: Workers<'_>) -> Result<()> {
+        let Search { rows, order, paths, shares, sums, .. } = self;
+        let list = &order[level];
+        let values: &[C] = if way == In { paths } else { shares };
+        let comm = workers.comm;
+        let entries = |&v: &u32| rows.degree(rows.direction.row(v, way));
+        if comm.ranks() == 1 || list.iter().map(entries).sum::<u64>() <= FEW {
+            return level::pull(rows, (list, way), values, sums, workers);
+        }
+        let own = rows.own(comm.rank());
+        let [from, to] = [own.start, own.end].map(|end| list.partition_point(|&v| (v as usize) < end));
+        agree(comm, level::pull(rows, (&list[from..to], way), values, sums, workers).and(signals::check()))?;
+        level::exchange(rows, list, sums, comm);
+        Ok(())
+    }
+
+    /// Finds the next level, after place `end`, from all unreached vertices, with the sums of their counts. Collective.
+    fn pull_level(&mut self, end: usize, workers: Workers<'_>) -> Result<Range<usize>> {
+        let Search { rows, reached, found, paths, sums, .. } = self;
+        let comm = workers.comm;
+        let is_unreached = |v: u32| !is_set(reached, v);
+        let find = |v: u32| {
+            found[v as usize / 64].fetch_or(1 << (v % 64), Relaxed);
+        };
+        agree(comm, level::pull_all(rows, paths, sums, workers.threads, (is_unreached, find)))?;
+        if comm.ranks() == 1 {
+            return Ok(self.collect(end));
+        }
+        // A word may have vertices of two ranks.
+        let words =
+            |rank: usize| rows.firsts[rank] / 64..rows.firsts[rank + 1].div_ceil(64).max(rows.firsts[rank] / 64);
+        let longest = (0..comm.ranks()).map(|rank| words(rank).len()).max().unwrap_or(0);
+        let own = words(comm.rank());
+        let mut next: Vec<usize> = (0..comm.ranks()).map(|rank| words(rank).start).collect();
+        for at in (0..longest).step_by(Comm::PIECE) {
+            let piece = &found[own.end.min(own.start + at)..own.end.min(own.start + at + Comm::PIECE)];
+            let mine: Vec<u64> = piece.iter().map(|word| word.load(Relaxed)).collect();
+            comm.gather_each(&mine, |from, words: &[u64]| {
+                for &word in words {
+                    found[next[from]].fetch_or(word, Relaxed);
+                    next[from] += 1;
+                }
+            });
+        }
+        let next = self.collect(end);
+        level::exchange(&self.rows, &self.order[next.clone()], &mut self.sums, comm);
+        Ok(next)
+    }
+
+    /// Finds the next level along the rows of `level`, by all threads. Every rank does the same.
+    fn push_level(&mut self, level: Range<usize>, workers: Workers<'_>) -> Result<Range<usize>> {
+        let Search { rows, order, reached, found, .. } = self;
+        level::push(rows, &order[level.clone()], workers, |w| {
+            if !is_set(reached, w) && !is_set(found, w) {
+                found[w as usize / 64].fetch_or(1 << (w % 64), Relaxed);
+            }
+        })?;
+        self.free_blocks(level.len());
+        Ok(self.collect(level.end))
+    }
+
+    /// Finds the next level along the rows of `level`, by this thread alone.
+    fn push_few(&mut self, level: Range<usize>) -> Range<usize> {
+        let (mut end, mut unpacked) = (level.end, Unpacked::default());
+        for at in level.clone() {
+            let row = self.rows.direction.row(self.order[at], Out);
+            for row in self.rows.row(row, &mut unpacked) {
+                for &w in row.row(0) {
+                    if set(&mut self.reached, w as usize) {
+                        self.order[end] = w;
+                        end += 1;
+                    }
+                }
+            }
+        }
+        self.order[level.end..end].sort_unstable();
+        self.free_blocks(level.len());
+        level.end..end
+    }
+
+    /// Frees blocks that do not all fit in memory when many rows were read in places.
+    fn free_blocks(&mut self, read: usize) {
+        self.read += read;
+        if self.rows.releases && self.read > READ {
+            self.rows.halves.iter().for_each(|half| (0..half.len()).for_each(|block| half.release(block)));
+            self.read = 0;
+        }
+    }
+
+    /// Appends the found vertices to the order after place `end`, and marks them as reached.
+    fn collect(&mut self, end: usize) -> Range<usize> {
+        let mut next = end;
+        for (number, (found, reached)) in self.found.iter_mut().zip(self.reached.iter_mut()).enumerate() {
+            let mut word = std::mem::take(found.get_mut());
+            *reached.get_mut() |= word;
+            while word != 0 {
+                self.order[next] = (64 * number) as u32 + word.trailing_zeros();
+                word &= word - 1;
+                next += 1;
+            }
+        }
+        end..next
+    }
+}
+
+/// Sets a bit. Returns whether it was not set.
+#[inline]
+fn set(bits: &mut [AtomicU64], number: usize) -> bool {
+    let word = bits[number / 64].get_mut();
+    let before = *word;
+    *word |= 1 << (number % 64);
+    *word != before
+}
+
+/// Returns [`Error::Stopped`] on all ranks if `work` was cut short by a stop on any. Collective.
+///
+/// # Errors
+/// [`Error::Stopped`], and the error of `work`.
+fn agree(comm: &Comm, work: Result<()>) -> Result<()> {
+    let is_whole = round::is_whole(work)?;
+    if comm.any(!is_whole) { Err(Error::Stopped("a signal")) } else { Ok(()) }
+}

@@ -1,0 +1,139 @@
+//! The table `[betweenness]`.
+
+use super::options::{Betweenness, KEYS};
+use super::output::{BetweennessOutput, COLUMNS};
+use super::{driver, search, verify};
+use crate::algo::pagerank::RankBin;
+use crate::algo::searches;
+use crate::algo::searches::sentences::counted;
+use crate::algo::sources::NamedVertex;
+use crate::algo::{
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
+};
+use crate::chart::{Figure, Unit};
+use crate::comm::Comm;
+use crate::error::{Error, Result};
+use crate::jobfile::{AnyKey, Diagnostics, Section};
+use crate::prepare::prepared::Graph;
+use crate::results::about::About;
+
+/// Nanoseconds of a thread for each entry of a row from a source, for each vertex, and for each row of the column.
+const ENTRY: f64 = 4.0;
+const VERTEX: f64 = 40.0;
+const COLUMN: f64 = 20.0;
+/// Bytes for each source: its ids in the result, and while sources are drawn.
+const SOURCE: u64 = 128;
+
+impl Algorithm for Betweenness {
+    const NAME: &'static str = "betweenness";
+    const ABOUT: &'static str = "scores vertices by betweenness centrality";
+    const KEYS: &'static [&'static dyn AnyKey] = KEYS;
+    const COLUMNS: &'static [About] = COLUMNS;
+    const ALTERNATIVES: &'static [&'static str] = &searches::Options::ORIGINS;
+
+    type Input = Graph;
+    type Output = BetweennessOutput;
+    type Details = ();
+
+    fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Betweenness> {
+        Betweenness::read(table, diagnostics)
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { order: true, direction: true, degrees: true, upper: true, ..Needs::default() }
+    }
+
+    fn named_vertices(&self) -> Vec<NamedVertex> {
+        self.sources.named_vertices()
+    }
+
+    fn units(&self, _: u64) -> u64 {
+        self.count()
+    }
+
+    fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+        let (ranks, trials, sources) = (resources.ranks as u64, u64::from(resources.trials), self.count());
+        let state = search::bytes(graph.vertices) + 8 * graph.vertices + SOURCE * sources;
+        let pieces = if ranks > 1 { 8 * Comm::PIECE as u64 } else { 0 };
+        let host_memory = state + pieces;
+        let searching =
+            (2.0 * ENTRY * graph.entries() as f64 + VERTEX * graph.vertices as f64) / resources.all_threads();
+        Cost {
+            host_memory,
+            least_host_memory: host_memory,
+            disk: graph.column_and_checkpoints(resources, (8, 24), 8 * graph.vertices),
+            exchange: trials * sources * (ranks - 1) * 17 * graph.vertices,
+            cached: 0,
+            seconds: (trials as f64 * sources as f64 * searching + COLUMN * graph.rows as f64) / 1e9,
+            label: "betweenness".into(),
+        }
+    }
+
+    fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Betweenness>> {
+        driver::find(self, graph, run)
+    }
+
+    fn verify(
+        &self,
+        results: &Results<'_>,
+        (output, ()): (&BetweennessOutput, &()),
+        verdict: &mut Verdict<'_>,
+    ) -> Result<()> {
+        match &results.edges {
+            _ if !results.done => verdict.skip("betweenness", "no column is written yet: the job is not done"),
+            Err(why) => verdict.skip("betweenness", format!("{why}; so they were not checked")),
+            Ok(edges) => match verify::memory_that_lacks(edges, results) {
+                Some(why) => verdict.skip("betweenness", why),
+                None => verdict.note("betweenness", verify::compare(self, output, edges, results)),
+            },
+        }
+    }
+
+    fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&BetweennessOutput>) -> Result<String> {
+        let UnitsContent::Checkpoint(saved) = &units.content else {
+            return Err(Error::Validation(format!("{}: a journal", units.path.display())));
+        };
+        let is_score = |&bits: &u64| f64::from_bits(bits) >= 0.0 && f64::from_bits(bits).is_finite();
+        let (head, totals) = (saved.words(0)?, saved.words(1)?);
+        if head.len() != 4 || totals.len() as u64 != units.vertices || !totals.iter().all(is_score) {
+            return Err(saved.other("not scores of this graph"));
+        }
+        Ok(format!("dependencies of vertices with edges on {} of {} sources", saved.done(), self.count()))
+    }
+
+    fn answer(&self, output: &BetweennessOutput, _: Option<&()>) -> Answer {
+        let highest = output.largest.first().map_or_else(|| "none".to_owned(), |of| format!("{}", of.vertex));
+        let sources = counted(output.sources.len() as u64, "source", "sources");
+        Answer {
+            main: format!("betweenness from {sources}"),
+            more: format!("highest {highest}  depth {}  summed", output.depth),
+            block: None,
+        }
+    }
+
+    fn sentences(output: &BetweennessOutput) -> Vec<String> {
+        let sources = counted(output.sources.len() as u64, "source", "sources");
+        let pairs = counted(output.pairs, "pair", "pairs");
+        let mut sentences = vec![format!(
+            "Shortest paths lead from {sources} to other vertices in {pairs} of a source and a vertex; the longest have {}.",
+            counted(output.depth, "edge", "edges")
+        )];
+        if let Some(of) = output.largest.first() {
+            sentences.push(format!("Vertex {} has the highest betweenness, {:.6e}.", of.vertex, of.centrality));
+        }
+        sentences
+    }
+
+    fn figures(output: &BetweennessOutput, (): &()) -> Vec<Figure> {
+        let bin = |bin: &RankBin| {
+            let from = bin.from * output.divisor;
+            (from, 2.0 * from, bin.vertices as f64)
+        };
+        let bins: Vec<_> = output.by_score.iter().map(bin).collect();
+        let caption = "Vertices by the sum of their dependencies, both by logarithm.";
+        let mut figure =
+            Figure::distribution("Betweenness of vertices", caption, "vertices", "sum of dependencies", &bins);
+        figure.x.unit = Unit::Number;
+        vec![figure]
+    }
+}

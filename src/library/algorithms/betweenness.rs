@@ -1,0 +1,138 @@
+//! Betweenness centrality.
+//!
+//! ```
+//! use gpugraph::{Context, Graph, betweenness};
+//!
+//! let context = Context::new()?;
+//! let graph = Graph::from_edges([(0, 1), (1, 2), (2, 3)], &context)?;
+//! let sources = betweenness::Sources::Vertices((0..4).map(|id| graph.vertex(id)).collect::<Result<_, _>>()?);
+//! let found = betweenness::centrality(&graph, &betweenness::Options { sources, ..Default::default() }, &context)?;
+//! // Each path counts in both directions.
+//! assert_eq!(&found.centrality()[..], &[0.0, 4.0, 4.0, 0.0]);
+//! # Ok::<(), gpugraph::Error>(())
+//! ```
+
+use crate::algo::betweenness::BetweennessOutput;
+pub use crate::algo::betweenness::Normalise;
+use crate::error::Result;
+use crate::graph::ids::InputId;
+use crate::library::column::Column;
+use crate::library::context::Context;
+use crate::library::graph::{Computed, Graph, Vertex};
+use serde::Serialize;
+
+/// The sources of shortest paths.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sources {
+    /// Random vertices that have an edge.
+    Drawn {
+        /// Their number, from 1 to 65536. A graph with fewer such vertices has all of them.
+        roots: u32,
+        /// The seed.
+        seed: u64,
+    },
+    /// These vertices, each once.
+    Vertices(Vec<Vertex>),
+}
+
+/// Options of betweenness centrality.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The sources of shortest paths.
+    pub sources: Sources,
+    /// By what scores are divided.
+    pub normalise: Normalise,
+}
+
+impl Default for Options {
+    /// Returns four drawn sources, and scores that are divided by nothing.
+    fn default() -> Options {
+        Options { sources: Sources::Drawn { roots: 4, seed: 1 }, normalise: Normalise::None }
+    }
+}
+
+#[derive(Serialize)]
+struct Table {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    roots: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sources: Option<Vec<toml::Value>>,
+    normalise: Normalise,
+}
+
+/// The scores of all vertices of a graph.
+#[derive(Debug, Clone)]
+pub struct Scores {
+    output: BetweennessOutput,
+    sources: Vec<u64>,
+    largest: Vec<(u64, f64)>,
+    seconds: f64,
+    centrality: Column<f64>,
+}
+
+/// Computes betweenness centrality by Brandes' algorithm: for each vertex, the sum over all sources and targets of the
+/// share of the shortest paths between them that lead through the vertex. Scores are the same bits for any number of
+/// threads.
+///
+/// # Errors
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for no source or more than 65536;
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
+/// disk.
+pub fn centrality(graph: &Graph, options: &Options, context: &Context) -> Result<Scores> {
+    let (roots, seed, sources) = match &options.sources {
+        &Sources::Drawn { roots, seed } => (Some(roots), Some(seed), None),
+        Sources::Vertices(vertices) => {
+            let keys = vertices.iter().map(|&vertex| graph.key(vertex)).collect::<Result<_>>()?;
+            (None, None, Some(keys))
+        }
+    };
+    let table = Table { roots, seed, sources, normalise: options.normalise };
+    let found: Computed<'_, BetweennessOutput> = graph.compute(context, "betweenness", &table)?;
+    let (seconds, centrality) = (found.seconds(), found.column("betweenness/centrality")?);
+    let id = |vertex| match vertex {
+        InputId::Number(number) => Some(number),
+        InputId::Name(name) => graph.vertex_of(name.text()).ok().map(Vertex::id),
+    };
+    let sources = found.output.sources.iter().filter_map(|&source| id(source)).collect();
+    let largest = found.output.largest.iter().filter_map(|of| Some((id(of.vertex)?, of.centrality))).collect();
+    Ok(Scores { output: found.output, sources, largest, seconds, centrality })
+}
+
+impl Scores {
+    /// Returns the score of each vertex.
+    pub fn centrality(&self) -> &Column<f64> {
+        &self.centrality
+    }
+
+    /// Returns the sources by their ids.
+    pub fn sources(&self) -> &[u64] {
+        &self.sources
+    }
+
+    /// Returns the ten vertices of the highest scores by their ids, with their scores, descending.
+    pub fn largest(&self) -> &[(u64, f64)] {
+        &self.largest
+    }
+
+    /// Returns the number of pairs of a source and another vertex that it reaches.
+    pub fn pairs(&self) -> u64 {
+        self.output.pairs
+    }
+
+    /// Returns the largest distance from a source to a vertex.
+    pub fn depth(&self) -> u64 {
+        self.output.depth
+    }
+
+    /// Returns the number by which sums of dependencies were divided.
+    pub fn divisor(&self) -> f64 {
+        self.output.divisor
+    }
+
+    /// Returns the seconds of the computation alone.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+}

@@ -74,7 +74,8 @@ pub(super) fn compare(output: &CoresOutput, edges: &EdgeSource<'_>, results: &Re
         return Err(Error::Validation("out/cores: a later layer has smaller core numbers".into()));
     }
 
-    let scratch = edges.scratch_bytes(threads);
+    // Reading takes memory, too, and the blocks of a kept graph the ids of vertices.
+    let scratch = edges.scratch_bytes(threads) + 4 * info.connected;
     let wanted = EdgeList::bytes(results.stored.edges + results.stored.edges / 4, threads);
     let mut list = EdgeList::new(wanted.min(budget.free().saturating_sub(scratch)), budget)?;
     let parts = list.parts(results.stored.edges);

@@ -25,7 +25,7 @@ pub use space::{addresses_left, give_back, set_allocator};
 /// Fewest and most bytes set aside for the process itself. Between the two, it is `limits.host_memory` divided by
 /// `BASE_PART`. With a small limit only small graphs fit, and their tables are small: a graph of 500 vertices takes 1.2
 /// MiB in total with two threads.
-const BASE: RangeInclusive<u64> = 3 << 20..=24 << 20;
+const BASE: RangeInclusive<u64> = 13 << 18..=24 << 20;
 const BASE_PART: u64 = 4;
 /// Most bytes set aside for each thread: its stack and its share of the allocator's free lists.
 pub const PER_THREAD: u64 = 1 << 20;

@@ -133,11 +133,11 @@ fn the_smallest_limit_does_and_a_twentieth_less_does_not() {
         let _ = std::fs::remove_dir_all(job.0.workdir());
         let stopped = job.0.run_failing("partition.begin=1:enospc", &["--quiet"]);
         assert_eq!(stopped.code, 6, "{}", stopped.err);
-        let needed = number(&job.plan(&[]), "host_memory_needed").next_multiple_of(1 << 20);
-        let less = format!("limits.host_memory={}", needed / 20 * 19);
-        let refused = job.ran(&["plan", "job.toml", "--set", &less]).expect(7);
+        let exact = number(&job.plan(&[]), "host_memory_needed");
+        let (needed, less) = (exact.next_multiple_of(1 << 20), exact / 20 * 19);
+        let refused = job.ran(&["plan", "job.toml", "--set", &format!("limits.host_memory={less}")]).expect(7);
         assert_eq!(named(refused.error()), needed, "{}", refused.error());
-        limited(needed / 20 * 19, &[]).expect(7);
+        limited(less, &[]).expect(7);
         limited(needed, &[]).expect(0);
         let again = job.0.read_report();
         assert_eq!(support::triangles(&again), support::triangles(&report));

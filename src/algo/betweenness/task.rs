@@ -8,11 +8,11 @@ use crate::algo::searches;
 use crate::algo::searches::sentences::counted;
 use crate::algo::sources::NamedVertex;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
 };
 use crate::chart::{Figure, Unit};
 use crate::comm::Comm;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
@@ -79,20 +79,15 @@ impl Algorithm for Betweenness {
         (output, ()): (&BetweennessOutput, &()),
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
-        match &results.edges {
-            _ if !results.done => verdict.skip("betweenness", "no column is written yet: the job is not done"),
-            Err(why) => verdict.skip("betweenness", format!("{why}; so they were not checked")),
-            Ok(edges) => match verify::memory_that_lacks(edges, results) {
-                Some(why) => verdict.skip("betweenness", why),
-                None => verdict.note("betweenness", verify::compare(self, output, edges, results)),
-            },
+        let edges = results.edges_for_columns();
+        match edges.and_then(|edges| verify::check_room(edges, results).map(|()| edges)) {
+            Err(why) => verdict.skip("betweenness", why),
+            Ok(edges) => verdict.note("betweenness", verify::compare(self, output, edges, results)),
         }
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&BetweennessOutput>) -> Result<String> {
-        let UnitsContent::Checkpoint(saved) = &units.content else {
-            return Err(Error::Validation(format!("{}: a journal", units.path.display())));
-        };
+        let saved = units.checkpoint()?;
         let is_score = |&bits: &u64| f64::from_bits(bits) >= 0.0 && f64::from_bits(bits).is_finite();
         let (head, totals) = (saved.words(0)?, saved.words(1)?);
         if head.len() != 4 || totals.len() as u64 != units.vertices || !totals.iter().all(is_score) {

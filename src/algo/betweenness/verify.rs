@@ -11,7 +11,6 @@ use crate::graph::direction::Direction;
 use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
-use crate::size;
 
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
@@ -26,19 +25,12 @@ const WIDE_TOLERANCE: f64 = 1e-6;
 const UNREACHED: u32 = u32::MAX;
 const COLUMN: &str = "out/betweenness/centrality";
 
-/// Returns why there is too little memory for the check; `None` if there is enough.
-pub(super) fn memory_that_lacks(edges: &EdgeSource<'_>, results: &Results<'_>) -> Option<String> {
-    let list = EdgeList::bytes(capacity(results), results.threads);
+/// Returns an error that says how much memory the check takes, if there is less.
+pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
+    let list = EdgeList::bytes_of_rows(results);
     let ids = ID_BYTES * (results.info.ids + 1) + 4 * results.info.connected;
     let needed = list + ids + READING + EdgeList::batch_bytes(results.threads) + edges.scratch_bytes(results.threads);
-    let lacks = needed > results.budget.free();
-    lacks.then(|| format!("a check takes {} of host memory: raise limits.host_memory", size::show(needed)))
-}
-
-/// Returns the number of words for which the list has room: an edge without direction has two.
-fn capacity(results: &Results<'_>) -> u64 {
-    let words = if results.info.direction == Direction::Undirected { 2 } else { 1 };
-    words * (results.stored.edges + results.stored.edges / 4)
+    results.check_room(needed)
 }
 
 /// Finds the scores again, and compares figures and the column. Returns a description of what was found.
@@ -54,7 +46,7 @@ pub(super) fn compare(
     let (info, budget, threads) = (results.info, results.budget, results.threads);
     let _reserved = budget.reserve(READING + EdgeList::batch_bytes(threads), "edges and a column")?;
     let ids = Ids::open(results)?;
-    let mut list = EdgeList::new(EdgeList::bytes(capacity(results), threads), budget)?;
+    let mut list = EdgeList::new(EdgeList::bytes_of_rows(results), budget)?;
     let is_undirected = info.direction == Direction::Undirected;
     list.collect(edges, &ids, results, |[tail, head], words| {
         words.push(tail << 32 | head);

@@ -6,11 +6,11 @@ use super::{driver, gpu, verify};
 use crate::algo::components::size_figure;
 use crate::algo::searches::sentences::counted;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
 };
 use crate::chart::Figure;
 use crate::comm::Comm;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use crate::prepare::prepared::Graph;
@@ -93,20 +93,15 @@ impl Algorithm for Cdlp {
     }
 
     fn verify(&self, results: &Results<'_>, (output, ()): (&CdlpOutput, &()), verdict: &mut Verdict<'_>) -> Result<()> {
-        match &results.edges {
-            _ if !results.done => verdict.skip("cdlp", "no column is written yet: the job is not done"),
-            Err(why) => verdict.skip("cdlp", format!("{why}; so they were not checked")),
-            Ok(edges) => match verify::memory_that_lacks(edges, results) {
-                Some(why) => verdict.skip("cdlp", why),
-                None => verdict.note("cdlp", verify::compare(self, output, edges, results)),
-            },
+        let edges = results.edges_for_columns();
+        match edges.and_then(|edges| verify::check_room(edges, results).map(|()| edges)) {
+            Err(why) => verdict.skip("cdlp", why),
+            Ok(edges) => verdict.note("cdlp", verify::compare(self, output, edges, results)),
         }
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&CdlpOutput>) -> Result<String> {
-        let UnitsContent::Checkpoint(saved) = &units.content else {
-            return Err(Error::Validation(format!("{}: a journal", units.path.display())));
-        };
+        let saved = units.checkpoint()?;
         if saved.words_u32(1)?.len() as u64 != units.vertices {
             return Err(saved.other("not labels of this graph"));
         }

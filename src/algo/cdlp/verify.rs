@@ -11,25 +11,17 @@ use crate::graph::direction::Direction;
 use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
-use crate::size;
 
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
 
-/// Returns why there is too little memory for the check; `None` if there is enough.
-pub(super) fn memory_that_lacks(edges: &EdgeSource<'_>, results: &Results<'_>) -> Option<String> {
-    let list = EdgeList::bytes(capacity(results), results.threads);
+/// Returns an error that says how much memory the check takes, if there is less.
+pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
+    let list = EdgeList::bytes_of_rows(results);
     let ids = 12 * results.info.ids + 4 * results.info.connected;
     let reading = READING + EdgeList::batch_bytes(results.threads) + edges.scratch_bytes(results.threads);
     let needed = 2 * list + ids + reading;
-    let lacks = needed > results.budget.free();
-    lacks.then(|| format!("a check takes {} of host memory: raise limits.host_memory", size::show(needed)))
-}
-
-/// Returns the number of words of each list for which there is room: an edge has a word in both, or two in one.
-fn capacity(results: &Results<'_>) -> u64 {
-    let words = if results.info.direction == Direction::Undirected { 2 } else { 1 };
-    words * (results.stored.edges + results.stored.edges / 4)
+    results.check_room(needed)
 }
 
 /// Finds the labels again, and compares figures and the column. Returns a description of what was found.
@@ -49,7 +41,7 @@ pub(super) fn compare(
     let is_undirected = info.direction == Direction::Undirected;
     let mut lists = Vec::new();
     for turned in (0..if is_undirected { 1 } else { 2 }).map(|list| list == 1) {
-        let mut list = EdgeList::new(EdgeList::bytes(capacity(results), threads), budget)?;
+        let mut list = EdgeList::new(EdgeList::bytes_of_rows(results), budget)?;
         list.collect(edges, &ids, results, |[tail, head], words| {
             if is_undirected || !turned {
                 words.push(head << 32 | tail);

@@ -6,10 +6,10 @@ use super::output::{COLUMNS, ComponentsOutput, size_figure};
 use super::{driver, gpu, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
 };
 use crate::chart::Figure;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
@@ -98,17 +98,14 @@ impl Algorithm for Components {
         (output, ()): (&ComponentsOutput, &()),
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
-        match &results.edges {
-            _ if !results.done => verdict.skip("components", "no column is written yet: the job is not done"),
-            Err(why) => verdict.skip("components", format!("{why}; so they were not checked")),
+        match results.edges_for_columns() {
+            Err(why) => verdict.skip("components", why),
             Ok(edges) => verdict.note("components", verify::compare(output, edges, results)),
         }
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&ComponentsOutput>) -> Result<String> {
-        let UnitsContent::Checkpoint(saved) = &units.content else {
-            return Err(Error::Validation(format!("{}: a journal", units.path.display())));
-        };
+        let saved = units.checkpoint()?;
         let parents = saved.words_u32(1)?;
         if parents.len() as u64 != units.vertices || (0..).zip(parents).any(|(v, &parent)| parent > v) {
             return Err(saved.other("not components of this graph"));

@@ -40,11 +40,8 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<CoresOutput
     let file = graph.degrees()?;
     let mut checkpoint = run.units.checkpoint();
     let saved = if comm.is_leader() { checkpoint.load()? } else { None };
-    let (progress, state) = match saved.as_ref().map(|saved| load(saved, vertices)).transpose() {
-        Ok(loaded) => loaded.map_or((Ok(Progress::default()), Default::default()), |(at, state)| (Ok(at), state)),
-        Err(e) => (Err(e), Default::default()),
-    };
-    let Progress { level, layer, mut done, seconds: before } = on_leader(comm, || progress)?;
+    let (progress, state) = saved.as_ref().map(|saved| load(saved, vertices)).transpose()?.unwrap_or_default();
+    let Progress { level, layer, mut done, seconds: before } = on_leader(comm, || Ok(progress))?;
     let begin = Begin { level, layer, saved: state };
     let mut engine = Engine::open((graph, file.body_as_u32()?), &begin, run)?;
     run.progress.resume_at(done);

@@ -3,7 +3,7 @@
 
 use super::peeling::Begin;
 use crate::algo::Lease;
-use crate::algo::searches::gpu::{GRID_BARRIER, fetch};
+use crate::algo::searches::gpu::{BARRIER_BYTES, GRID_BARRIER, fetch};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, CopySource, DeviceSlice, Grid, Kernel, ProgramSource, THREADS, constant, slice_bytes};
 use crate::graph::direction::Direction;
@@ -26,8 +26,6 @@ const PURPOSE: &str = "[cores] on this graph, with all its rows";
 const LONG: u64 = constant(TEXT, "LONG") as u64;
 /// Number of layers that a launch of the kernel removes.
 const LAYERS: u32 = 256;
-/// Bytes of the barrier at the beginning of the state, which must be zero at each launch.
-const BARRIER_BYTES: u64 = 16;
 
 /// Returns the least bytes of GPU memory for a graph of `vertices` vertices and `edges` edges in up to `blocks` blocks.
 pub(super) fn least_bytes(vertices: u64, edges: u64, blocks: u64) -> u64 {

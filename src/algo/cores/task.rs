@@ -4,10 +4,10 @@ use super::output::{COLUMNS, CoresOutput};
 use super::{driver, gpu, peeling, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
 };
 use crate::chart::Figure;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
@@ -90,17 +90,14 @@ impl Algorithm for Cores {
         (output, ()): (&CoresOutput, &()),
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
-        match &results.edges {
-            _ if !results.done => verdict.skip("cores", "no column is written yet: the job is not done"),
-            Err(why) => verdict.skip("cores", format!("{why}; so they were not checked")),
+        match results.edges_for_columns() {
+            Err(why) => verdict.skip("cores", why),
             Ok(edges) => verdict.note("cores", verify::compare(output, edges, results)),
         }
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&CoresOutput>) -> Result<String> {
-        let UnitsContent::Checkpoint(saved) = &units.content else {
-            return Err(Error::Validation(format!("{}: a journal", units.path.display())));
-        };
+        let saved = units.checkpoint()?;
         let (layers, &[_, level, layer]) = (saved.words_u32(2)?, saved.words(0)?) else {
             return Err(saved.other("not layers of this graph"));
         };

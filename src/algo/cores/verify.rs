@@ -76,7 +76,7 @@ pub(super) fn compare(output: &CoresOutput, edges: &EdgeSource<'_>, results: &Re
 
     // Reading takes memory, too, and the blocks of a kept graph the ids of vertices.
     let scratch = edges.scratch_bytes(threads) + 4 * info.connected;
-    let wanted = EdgeList::bytes(results.stored.edges + results.stored.edges / 4, threads);
+    let wanted = EdgeList::bytes_of_graph(results, 1);
     let mut list = EdgeList::new(wanted.min(budget.free().saturating_sub(scratch)), budget)?;
     let parts = list.parts(results.stored.edges);
     for part in 0..parts {

@@ -5,10 +5,10 @@ use super::{Dfs, cost, driver, options, saved, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::sources::NamedVertex;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
 };
 use crate::chart::Figure;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::bins::Bin;
 use crate::graph::direction::Direction;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
@@ -77,10 +77,7 @@ impl Algorithm for Dfs {
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&DfsOutput>) -> Result<String> {
-        match &units.content {
-            UnitsContent::Checkpoint(saved) => saved::describe(saved),
-            UnitsContent::Records(_) => Err(Error::Validation(format!("{}: a journal", units.path.display()))),
-        }
+        saved::describe(units.checkpoint()?)
     }
 
     fn answer(&self, output: &DfsOutput, _: Option<&DfsDetails>) -> Answer {

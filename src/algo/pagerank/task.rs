@@ -7,11 +7,11 @@ use super::{driver, gpu, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::sources::NamedVertex;
 use crate::algo::{
-    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, UnitsContent, Verdict,
+    Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
 };
 use crate::chart::{Figure, Unit};
 use crate::comm::Comm;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::ProgramSource;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
@@ -87,17 +87,14 @@ impl Algorithm for Pagerank {
         (output, ()): (&PagerankOutput, &()),
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
-        match &results.edges {
-            _ if !results.done => verdict.skip("pagerank", "no column is written yet: the job is not done"),
-            Err(why) => verdict.skip("pagerank", format!("{why}; so they were not checked")),
+        match results.edges_for_columns() {
+            Err(why) => verdict.skip("pagerank", why),
             Ok(edges) => verdict.note("pagerank", verify::compare(self, output, edges, results)),
         }
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&PagerankOutput>) -> Result<String> {
-        let UnitsContent::Checkpoint(saved) = &units.content else {
-            return Err(Error::Validation(format!("{}: a journal", units.path.display())));
-        };
+        let saved = units.checkpoint()?;
         let is_rank = |&bits: &u64| (0.0..=1.0).contains(&f64::from_bits(bits));
         let (head, ranks) = (saved.words(0)?, saved.words(1)?);
         let sum: f64 = ranks.iter().map(|&bits| f64::from_bits(bits)).sum();

@@ -69,7 +69,7 @@ pub(super) fn compare(
     let mut personalised = options.personalised.iter().map(row).collect::<Result<Vec<_>>>()?;
     personalised.sort_unstable();
     let check = Check { options, edges, results, ids, rows: info.ids as usize, personalised };
-    let list = EdgeList::bytes(results.stored.edges + results.stored.edges / 4, threads);
+    let list = EdgeList::bytes_of_graph(results, 1);
     // Reading the input takes memory, too.
     let needed = list + EXACT_ID_BYTES * info.ids + edges.scratch_bytes(threads) + 4 * info.connected;
     if needed <= budget.free() { check.all_iterations(output, list) } else { check.one_iteration(output) }

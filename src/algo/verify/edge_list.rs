@@ -27,6 +27,18 @@ impl EdgeList {
         EDGE * (edges + LEAST + (BATCH * threads.max(1)) as u64)
     }
 
+    /// Returns the bytes of a list with room for the edges of a graph, each of which has `words` words. There is some more
+    /// room for repeats.
+    pub(in crate::algo) fn bytes_of_graph(results: &Results<'_>, words: u64) -> u64 {
+        EdgeList::bytes(words * (results.stored.edges + results.stored.edges / 4), results.threads)
+    }
+
+    /// Returns the bytes of a list that has both ends of the edges of a graph, each above the other. With direction, it
+    /// has one of them.
+    pub(in crate::algo) fn bytes_of_rows(results: &Results<'_>) -> u64 {
+        EdgeList::bytes_of_graph(results, if results.info.direction == Direction::Undirected { 2 } else { 1 })
+    }
+
     /// Returns the bytes that `threads` threads take before they wait for the list.
     pub(in crate::algo) fn batch_bytes(threads: usize) -> u64 {
         EDGE * (BATCH * threads.max(1)) as u64

@@ -17,6 +17,7 @@ use crate::prepare::names::lines::NameFile;
 use crate::prepare::prepared::{Graph, InputInfo, StoreInfo};
 use crate::process::signals;
 use crate::results::{Output, OutputFormat, Value as Number, Values, column};
+use crate::size;
 use crate::store::checkpoint::Saved;
 use crate::store::journal::Record;
 use reread::{Ids, Tally};
@@ -77,7 +78,24 @@ pub struct Results<'a> {
     pub threads: usize,
 }
 
-impl Results<'_> {
+impl<'a> Results<'a> {
+    /// Returns the edges by which columns are checked, or a sentence that says why columns can't be checked.
+    pub fn edges_for_columns(&self) -> std::result::Result<&EdgeSource<'a>, String> {
+        match &self.edges {
+            _ if !self.done => Err("no column is written yet: the job is not done".into()),
+            Err(why) => Err(format!("{why}; so they were not checked")),
+            Ok(edges) => Ok(edges),
+        }
+    }
+
+    /// Returns an error that says how much memory a check takes, if less than `needed` bytes are free.
+    pub fn check_room(&self, needed: u64) -> std::result::Result<(), String> {
+        match needed > self.budget.free() {
+            true => Err(format!("a check takes {} of host memory: raise limits.host_memory", size::show(needed))),
+            false => Ok(()),
+        }
+    }
+
     /// Reads a result column from the file `path` (without extension). Yields one value per vertex, in the order of
     /// `ids`. `missing` is the value of a vertex without a result. A NumPy file may have rows before the first vertex,
     /// and they must hold `missing` too.
@@ -217,6 +235,19 @@ pub struct StoredUnits<'a> {
     pub total: u64,
     /// The content of the file.
     pub content: UnitsContent<'a>,
+}
+
+impl StoredUnits<'_> {
+    /// Returns the checkpoint of a task that has no journal.
+    ///
+    /// # Errors
+    /// [`Error::Validation`] for a journal.
+    pub fn checkpoint(&self) -> Result<&Saved> {
+        match self.content {
+            UnitsContent::Checkpoint(saved) => Ok(saved),
+            UnitsContent::Records(_) => Err(Error::Validation(format!("{}: a journal", self.path.display()))),
+        }
+    }
 }
 
 /// The content of a journal or of a checkpoint.

@@ -139,9 +139,6 @@ pub(super) struct SharedSearch {
     pub peers: PeerAddresses,
 }
 
-/// Size in bytes of the barrier at the start of [`BfsState`]. It is zeroed before each launch.
-pub(super) const BARRIER_BYTES: u64 = 16;
-
 // SAFETY: numbers without padding between them, as the sizes below show.
 unsafe impl Plain for BfsState {}
 // SAFETY: as above.

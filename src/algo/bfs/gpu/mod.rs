@@ -26,7 +26,7 @@ pub use programs::PROGRAMS;
 
 use super::search::{BfsLevel, BfsStats, Search, Step, Switch};
 use crate::algo::Lease;
-use crate::algo::searches::gpu::{CancelCheck, fetch};
+use crate::algo::searches::gpu::{BARRIER_BYTES, CancelCheck, fetch};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel};
@@ -37,7 +37,7 @@ use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 use buffer_sizes::{BfsBufferSizes, THREADS};
 use device_graph::BfsDeviceGraph;
-use kernel_structs::{BARRIER_BYTES, BfsState, LevelRecord, SpreadGraph};
+use kernel_structs::{BfsState, LevelRecord, SpreadGraph};
 use memory::BfsMemory;
 use peers::PeerGpus;
 use programs::{PACKED, PEERS, PROGRAM, SPREAD};

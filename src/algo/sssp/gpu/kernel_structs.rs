@@ -151,9 +151,6 @@ pub(super) struct RowPlacing {
     pub unused: u32,
 }
 
-/// Number of bytes at the beginning of a state that must be zero at each launch. They are the barrier of the launch.
-pub(super) const BARRIER_BYTES: u64 = 16;
-
 // SAFETY: the structs consist of numbers without padding, as the sizes below show.
 unsafe impl Plain for SsspState {}
 // SAFETY: as above.

@@ -2,9 +2,10 @@
 //! `kernels/sssp_moore.cuh`. After each launch the host chooses the kernel for the next launch.
 #![allow(unsafe_code)] // kernel launches
 
-use super::kernel_structs::{BARRIER_BYTES, Masked, Moore, MooreState, SsspGraph};
+use super::kernel_structs::{Masked, Moore, MooreState, SsspGraph};
 use super::programs::{MOORE, MOORE_CODED, MOORE_HEADER};
 use super::sums::SumKind;
+use crate::algo::searches::gpu::BARRIER_BYTES;
 use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Event, Grid, ProgramSource, Workspace, constant};
 use crate::graph::ids::Vertex;

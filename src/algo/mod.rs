@@ -12,8 +12,8 @@
 //! | `bfs`, `traverse`, `dfs`, `components`, `cdlp`, `cores`, `pagerank`, `betweenness`, `sssp`, `triangle`, `listrank` | the algorithms; `sums` exists for tests only |
 //! | `searches` | code that searches from many sources share |
 //! | `sources`, `weights` | keys that several tables have |
-//! | `bits`, `row_parts`, `edges` | code that several algorithms share: sets of vertices, passes over rows and over the
-//! edges of an input |
+//! | `bits`, `rows`, `row_parts`, `edges` | code that several algorithms share: sets of vertices, rows of neighbours,
+//! passes over rows and over the edges of an input |
 //! | `round` | how ranks agree after a round to continue, to save or to stop |
 //! | `team` | threads that work together, a barrier, and short rounds by one thread |
 //! | `energy` | energy of a trial |
@@ -37,6 +37,7 @@ mod model_tests;
 pub mod pagerank;
 pub mod round;
 mod row_parts;
+mod rows;
 pub mod run;
 pub mod searches;
 pub mod sources;

@@ -25,7 +25,7 @@ fn tables(source: u64, directed: bool) -> String {
     let of_tree = if directed { "components = 'strong'" } else { "articulation = true" };
     format!(
         "[triangle]\nper_vertex = true\n[bfs]\nsources = [{source}]\nwrite = true\n[traverse]\nsources = [{source}]\nwrite = true\n\
-         [dfs]\nsource = {source}\n{of_tree}\n[components]\n[cdlp]\niterations = 3\n[cores]\n[betweenness]\nsources = [{source}]\n[pagerank]\niterations = 9\n[sssp]\nsources = [{source}]\nwrite = true\nweights = {{ uniform = [1, 9], seed = 2 }}\n"
+         [dfs]\nsource = {source}\n{of_tree}\n[components]\n[cdlp]\niterations = 3\n[cores]\n[betweenness]\nsources = [{source}]\n[distances]\nsources = [{source}]\n[pagerank]\niterations = 9\n[sssp]\nsources = [{source}]\nwrite = true\nweights = {{ uniform = [1, 9], seed = 2 }}\n"
     )
 }
 

@@ -97,12 +97,13 @@ impl Graph {
     }
 }
 
-/// Runs a job on a file or a generator, checks it, and returns its result without times, and its columns.
+/// Runs a job on a file or a generator, checks it, and returns what it found, and its columns.
 fn run_on(place: &Place, input: &str, keys: &str) -> (Value, Vec<Sums>) {
     let _ = fs::remove_dir_all(place.workdir());
     place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\n{input}\n[distances]\n{keys}"));
     let mut found = report(place, &[])["results"]["distances"].take();
-    ["seconds", "trials"].iter().for_each(|field| drop(found.as_object_mut().expect("fields").remove(*field)));
+    let fields = found.as_object_mut().expect("fields");
+    fields.retain(|field, _| ["sources", "pairs", "diameter"].contains(&field.as_str()));
     let said = place.gpugraph(&["verify", "job.toml"]).expect(0).out;
     assert!(!said.contains("FAILED") && said.contains("distances, those from"), "{said}");
     let [sources, farthest] =
@@ -182,14 +183,15 @@ fn graphs_of_several_components_are_as_the_oracle_says() {
     let place = Place::new();
     for (vertices, edges, number) in [(150, 110, 130), (400, 700, 65), (90, 300, 64), (50, 20, 7)] {
         let graph = Graph::new(vertices, edges, 1);
-        let sources: Vec<u64> = graph.rows.iter().copied().cycle().step_by(3).take(number).collect();
-        let sources: Vec<u64> = sources.into_iter().collect::<BTreeSet<_>>().into_iter().rev().collect();
+        // Ids that no edge has are refused. A loop is an edge.
+        let ends: BTreeSet<u64> = graph.edges.iter().flatten().copied().collect();
+        let sources: Vec<u64> = ends.into_iter().rev().take(number).collect();
         for directed in [false, true] {
             let (result, columns) = known(&graph.edges, directed, &graph.rows, &sources);
             let input = format!("{}directed = {directed}\n", text(&place, &graph.edges));
             let (found, of_job) = run_on(&place, &input, &format!("sources = {sources:?}\n"));
-            assert_eq!(found, result, "{vertices} {directed}");
-            assert_eq!(of_job, columns, "{vertices} {directed}");
+            assert!(found == result, "{vertices} {directed}");
+            assert!(of_job == columns, "{vertices} {directed}");
         }
     }
 }
@@ -235,7 +237,8 @@ fn levels_that_are_pulled_and_pushed_find_the_same() {
     let side = 300u64;
     let mut edges: Vec<[u64; 2]> = Vec::new();
     for v in 0..side * side {
-        edges.extend((v % side > 0).then_some([v - 1, v]).into_iter().chain((v >= side).then_some([v - side, v])));
+        edges.extend((v % side > 0).then(|| [v - 1, v]));
+        edges.extend((v >= side).then(|| [v - side, v]));
     }
     // From the far corner on, a tree of 40 branches, each of which has 900 leaves.
     let first = side * side;
@@ -247,7 +250,7 @@ fn levels_that_are_pulled_and_pushed_find_the_same() {
         let (result, columns) = known(&edges, directed, &ids, &sources);
         let input = format!("{}directed = {directed}\n", text(&place, &edges));
         let (found, of_job) = run_on(&place, &input, &format!("sources = {sources:?}\n"));
-        assert_eq!(found, result, "{directed}");
+        assert!(found == result, "{directed}");
         assert!(of_job == columns, "{directed}");
     }
 }

@@ -183,7 +183,7 @@ impl<'g> Search<'g> {
     /// Adds the level that was found to the words and the sums of vertices. It becomes the last level.
     fn add(&mut self, active: u64, distance: u64, threads: usize) -> Result<Found> {
         let Search { rows, seen, frontier, next, list, found, sums, .. } = self;
-        let words = Words { seen: word_cells(seen), next: &**next, sums: word_cells(sums), active, distance };
+        let words = Words { seen: word_cells(seen), next, sums: word_cells(sums), active, distance };
         let all = words.add(rows, found.known(), threads)?;
         let known = list.known();
         known.into_iter().flatten().for_each(|&v| frontier[v as usize] = 0);

@@ -18,7 +18,7 @@ use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
 /// Nanoseconds of a thread in a pass for each entry of a row and for each vertex, and for each row of the columns.
-const ENTRY: f64 = 8.0;
+const ENTRY: f64 = 6.0;
 const VERTEX: f64 = 60.0;
 const COLUMNS_ROW: f64 = 40.0;
 /// Number of levels of a pass whose words all ranks exchange, in most graphs.

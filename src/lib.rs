@@ -90,8 +90,8 @@ pub use formats::input::memory::EdgeList;
 pub use formats::{WeightType, WeightsOption as Weights};
 pub use library::{
     Canceller, Column, Context, ContextBuilder, Graph, GraphBuilder, Ids, Job, JobBuilder, JobStatus, Labels, Plan,
-    Progress, Report, Size, Vertex, Weight, betweenness, bfs, cdlp, components, cores, dfs, listrank, pagerank, sssp,
-    traverse, triangles,
+    Progress, Report, Size, Vertex, Weight, betweenness, bfs, cdlp, components, cores, dfs, distances, listrank,
+    pagerank, sssp, traverse, triangles,
 };
 pub use list::memory::SuccessorList;
 pub use results::Value;

@@ -35,9 +35,11 @@ if TYPE_CHECKING:
     from ._results import Components as Components
     from ._results import Cores as Cores
     from ._results import DfsTree as DfsTree
+    from ._results import Distances as Distances
     from ._results import PageRanks as PageRanks
     from ._results import Paths as Paths
     from ._results import Ranks as Ranks
+    from ._results import SourceDistances as SourceDistances
     from ._results import Triangles as Triangles
     from .errors import Error as Error
 
@@ -54,9 +56,11 @@ _PLACES = {
         "Components",
         "Cores",
         "DfsTree",
+        "Distances",
         "PageRanks",
         "Paths",
         "Ranks",
+        "SourceDistances",
         "Triangles",
     ],
     "errors": ["Error"],

@@ -75,6 +75,10 @@ class Graph:
     def betweenness(
         self, sources: Optional[list[int]], roots: int, seed: int, normalise: str
     ) -> tuple[tuple[list[int], int, int, float, float], NDArray[np.float64]]: ...
+    def distances(self, sources: Optional[list[int]], roots: int, seed: int) -> tuple[
+        tuple[list[tuple[int, int, int, int, float, float]], int, tuple[int, Optional[int], Optional[int]], float],
+        tuple[NDArray[np.uint32], NDArray[np.uint64], NDArray[np.uint32]],
+    ]: ...
     def pagerank(
         self, damping: float, variant: str, tolerance: float, iterations: Optional[int], personalised: list[int]
     ) -> tuple[tuple[int, float, bool, float, float], NDArray[np.float64]]: ...

@@ -8,7 +8,20 @@ from typing import TYPE_CHECKING, Any, Optional, Union
 
 from . import _gpugraph
 from ._context import Context, context_or_default
-from ._results import BfsTree, Centralities, Communities, Components, Cores, DfsTree, PageRanks, Paths, Rows, Triangles
+from ._results import (
+    BfsTree,
+    Centralities,
+    Communities,
+    Components,
+    Cores,
+    DfsTree,
+    Distances,
+    PageRanks,
+    Paths,
+    Rows,
+    SourceDistances,
+    Triangles,
+)
 from ._sources import Edges, edges_of
 from .errors import InputError, UsageError
 
@@ -442,6 +455,32 @@ class Graph:
         numbers, scores = self._opened().betweenness(named, roots, seed, normalise)
         used, pairs, depth, divisor, seconds = numbers
         return Centralities(self._rows, used, pairs, depth, divisor, scores, seconds)
+
+    def distances(self, sources: Optional[Sequence[Any]] = None, *, roots: int = 64, seed: int = 1) -> Distances:
+        """Sums up the distances from many sources: closeness, harmonic centrality and eccentricity of the sources, bounds of
+        the diameter, and sums for every vertex.
+
+        A pass searches from 64 sources at once. If edges have direction, distances of a source are those along its
+        out-edges, which networkx finds in the reversed graph.
+
+        Args:
+            sources: The ids or labels of the sources. If it is None, they are drawn.
+            roots: Number of sources that are drawn among the vertices that have an edge, from 1 to 65536.
+            seed: The seed by which they are drawn.
+
+        Returns:
+            Figures of each source, and for each vertex the number of sources that reach it, the sum of the distances from
+            them and the largest distance.
+
+        Raises:
+            gpugraph.errors.UsageError: An option is out of range.
+            gpugraph.errors.InputError: The graph has no such vertex.
+        """
+        named = None if sources is None else [self._id(vertex) for vertex in sources]
+        (figures, pairs, diameter, seconds), columns = self._opened().distances(named, roots, seed)
+        labels = self._rows.labels() if self._rows.has_labels else None
+        of_sources = [SourceDistances(of[0] if labels is None else labels[of[0]], *of[1:]) for of in figures]
+        return Distances(self._rows, of_sources, pairs, *diameter, *columns, seconds)
 
     def pagerank(
         self,

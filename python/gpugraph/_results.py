@@ -336,6 +336,56 @@ class Centralities(_Result):
 
 
 @dataclass(frozen=True)
+class SourceDistances:
+    """Distances from one source along out-edges."""
+
+    #: The source, by its id or label.
+    source: Any
+    #: Number of reached vertices, including the source.
+    reached: int
+    #: Sum of the distances to all reached vertices.
+    total: int
+    #: Largest distance to a reached vertex.
+    eccentricity: int
+    #: Sum of the reciprocals of the distances to all other reached vertices.
+    harmonic: float
+    #: Closeness as networkx defines it, of outgoing distances.
+    closeness: float
+
+
+@dataclass(frozen=True)
+class Distances(_Result):
+    """Distances from many sources, summed up for each source and for each vertex."""
+
+    #: Figures of each source, in the order of sources.
+    of_sources: list[SourceDistances] = field(repr=False)
+    #: Number of pairs of a source and another vertex that it reaches.
+    pairs: int
+    #: Largest distance from a source: a lower bound of the diameter.
+    diameter_lower: int
+    #: Upper bound of the distance between two vertices of one component, for all components that have a source. None if
+    #: edges have direction.
+    diameter_upper: Optional[int]
+    #: Number of vertices of these components. None if edges have direction.
+    diameter_vertices: Optional[int]
+    #: Number of other vertices that are sources and reach each vertex, uint32 of shape (n,).
+    sources: NDArray[np.uint32] = field(repr=False)
+    #: Sum of the distances from these sources, uint64 of shape (n,).
+    total: NDArray[np.uint64] = field(repr=False)
+    #: Largest distance from one of these sources, uint32 of shape (n,).
+    farthest: NDArray[np.uint32] = field(repr=False)
+    #: Seconds of the computation alone.
+    seconds: float
+
+    _names = {"sources": "sources", "total": "total", "farthest": "farthest"}
+
+    def to_dict(self) -> dict[Any, float]:
+        """Returns the closeness of each source by its id or label, as ``networkx.closeness_centrality`` does for the reversed
+        graph."""
+        return {of.source: of.closeness for of in self.of_sources}
+
+
+@dataclass(frozen=True)
 class PageRanks(_Result):
     """PageRank of all vertices."""
 

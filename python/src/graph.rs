@@ -5,7 +5,9 @@ use crate::context::Context;
 use crate::errors;
 use crate::process::OfProcess;
 use gpugraph::sssp::{Distances, EdgeWeights};
-use gpugraph::{GraphBuilder, Weights, betweenness, bfs, cdlp, components, cores, dfs, pagerank, sssp, triangles};
+use gpugraph::{
+    GraphBuilder, Weights, betweenness, bfs, cdlp, components, cores, dfs, distances, pagerank, sssp, triangles,
+};
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
@@ -27,7 +29,10 @@ pub struct Labels(gpugraph::Labels);
 impl Labels {
     /// All strings in order. Bytes that are no UTF-8 are escaped as by `os.fsdecode`.
     fn all<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        self.0.iter().map(|label| PyBytes::new(py, label).call_method1("decode", ("utf-8", "surrogateescape"))).collect()
+        self.0
+            .iter()
+            .map(|label| PyBytes::new(py, label).call_method1("decode", ("utf-8", "surrogateescape")))
+            .collect()
     }
 
     /// The number of the vertex with this string; None if there is none.
@@ -322,15 +327,33 @@ impl Graph {
             }
         };
         let found = self.call(py, |graph, context| {
-            let named = |ids: Vec<u64>| ids.iter().map(|&id| graph.vertex(id)).collect::<gpugraph::Result<_>>();
-            let sources = match sources {
-                Some(ids) => betweenness::Sources::Vertices(named(ids)?),
-                None => betweenness::Sources::Drawn { roots, seed },
-            };
+            let sources = sources_of(graph, sources, roots, seed)?;
             betweenness::centrality(graph, &betweenness::Options { sources, normalise }, context)
         })?;
         let numbers = (found.sources().to_vec(), found.pairs(), found.depth(), found.divisor(), found.seconds());
         (numbers, of_column(py, found.centrality())?).into_pyobject(py)
+    }
+
+    /// Figures of the sources, pairs, bounds of the diameter, seconds, and the columns.
+    fn distances<'py>(
+        &self,
+        py: Python<'py>,
+        sources: Option<Vec<u64>>,
+        roots: u32,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyTuple>> {
+        let found = self.call(py, |graph, context| {
+            let sources = sources_of(graph, sources, roots, seed)?;
+            distances::sums(graph, &distances::Options { sources }, context)
+        })?;
+        let of_source =
+            |of: &distances::OfSource| (of.source, of.reached, of.total, of.eccentricity, of.harmonic, of.closeness);
+        let of_sources: Vec<_> = found.of_sources().iter().map(of_source).collect();
+        let diameter = found.diameter();
+        let bounds = (diameter.lower, diameter.upper, diameter.vertices);
+        let columns =
+            (of_column(py, found.sources())?, of_column(py, found.total())?, of_column(py, found.farthest())?);
+        ((of_sources, found.pairs(), bounds, found.seconds()), columns).into_pyobject(py)
     }
 
     /// Iterations, the last change, whether it is below the tolerance, the sum of ranks, seconds, and the column.
@@ -370,4 +393,20 @@ impl Graph {
         let graph = &*self.graph;
         self.context.get().call(py, |context| work(graph, context))
     }
+}
+
+/// Returns the sources with these ids, or those that are drawn.
+fn sources_of(
+    graph: &gpugraph::Graph,
+    ids: Option<Vec<u64>>,
+    roots: u32,
+    seed: u64,
+) -> gpugraph::Result<distances::Sources> {
+    Ok(match ids {
+        Some(ids) => {
+            let vertices = ids.iter().map(|&id| graph.vertex(id)).collect::<gpugraph::Result<_>>()?;
+            distances::Sources::Vertices(vertices)
+        }
+        None => distances::Sources::Drawn { roots, seed },
+    })
 }

@@ -9,11 +9,11 @@
 //! | `algorithm`, `input`, `task` | the trait of algorithms; graphs and lists; algorithms without their types, and the
 //! registry's entries |
 //! | `run`, `device`, `cost`, `verify` | what a job lends an algorithm for a trial; devices; costs; checks |
-//! | `bfs`, `traverse`, `dfs`, `components`, `cdlp`, `cores`, `pagerank`, `betweenness`, `sssp`, `triangle`, `listrank` | the algorithms; `sums` exists for tests only |
+//! | `bfs`, `traverse`, `dfs`, `components`, `cdlp`, `cores`, `pagerank`, `betweenness`, `distances`, `sssp`, `triangle`, `listrank` | the algorithms; `sums` exists for tests only |
 //! | `searches` | code that searches from many sources share |
 //! | `sources`, `weights` | keys that several tables have |
-//! | `bits`, `row_parts`, `edges` | code that several algorithms share: sets of vertices, passes over rows and over the
-//! edges of an input |
+//! | `bits`, `rows`, `row_parts`, `edges` | code that several algorithms share: sets of vertices, rows of neighbours,
+//! passes over rows and over the edges of an input |
 //! | `round` | how ranks agree after a round to continue, to save or to stop |
 //! | `team` | threads that work together, a barrier, and short rounds by one thread |
 //! | `energy` | energy of a trial |
@@ -28,6 +28,7 @@ pub mod cores;
 pub mod cost;
 pub mod device;
 pub mod dfs;
+pub mod distances;
 mod edges;
 pub mod energy;
 mod input;
@@ -37,6 +38,7 @@ mod model_tests;
 pub mod pagerank;
 pub mod round;
 mod row_parts;
+mod rows;
 pub mod run;
 pub mod searches;
 pub mod sources;
@@ -73,6 +75,7 @@ pub static ALGORITHMS: &[Entry] = &[
     Entry::of::<cores::Cores>(),
     Entry::of::<pagerank::Pagerank>(),
     Entry::of::<betweenness::Betweenness>(),
+    Entry::of::<distances::Distances>(),
     Entry::of::<sssp::Sssp>(),
     Entry::of::<listrank::ListRank>(),
     #[cfg(feature = "testing")]

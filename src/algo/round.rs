@@ -38,6 +38,15 @@ pub fn is_whole(work: Result<()>) -> Result<bool> {
     }
 }
 
+/// Returns [`Error::Stopped`] on all ranks if `work` was cut short by a stop on any. Collective.
+///
+/// # Errors
+/// [`Error::Stopped`], and the error of `work`.
+pub fn agree(comm: &Comm, work: Result<()>) -> Result<()> {
+    let is_whole = is_whole(work)?;
+    if comm.any(!is_whole) { Err(Error::Stopped("a signal")) } else { Ok(()) }
+}
+
 /// Returns the error that ends a trial after a stop, once rank 0 has saved. Collective.
 pub fn stopped(comm: &Comm) -> Error {
     // The first rank that returns ends the job on all, so it waits for the rank that saves.

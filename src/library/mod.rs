@@ -18,7 +18,9 @@ mod context;
 mod graph;
 mod job;
 
-pub use algorithms::{betweenness, bfs, cdlp, components, cores, dfs, listrank, pagerank, sssp, traverse, triangles};
+pub use algorithms::{
+    betweenness, bfs, cdlp, components, cores, dfs, distances, listrank, pagerank, sssp, traverse, triangles,
+};
 pub use builder::{GraphBuilder, Weight};
 pub use column::{Column, Ids, Labels};
 pub use context::{Canceller, Context, ContextBuilder, Progress, Size};

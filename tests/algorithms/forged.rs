@@ -33,6 +33,7 @@ fn tables(source: u64, directed: bool) -> Vec<String> {
         "[cdlp]\niterations = 3\n".into(),
         "[cores]\n".into(),
         format!("[betweenness]\n{sources}\n"),
+        format!("[distances]\n{sources}\n"),
         "[pagerank]\niterations = 9\n".into(),
         format!("[sssp]\n{sources}\nwrite = true\nweights = {{ uniform = [1, 9], seed = 2 }}\n"),
     ]

@@ -13,6 +13,7 @@ mod components;
 mod cores;
 mod dfs;
 mod dijkstra;
+mod distances;
 mod forged;
 mod killed;
 mod lists;

@@ -158,6 +158,7 @@ impl Graph {
             .chain([false, true].map(|directed| self.cores(directed)))
             .chain([false, true].map(|directed| self.pagerank(directed)))
             .chain([false, true].map(|directed| self.betweenness(directed)))
+            .chain([false, true].map(|directed| self.distances(directed)))
             .collect()
     }
 

@@ -38,7 +38,7 @@ const CORNERS: (&str, &str) = ("triangle", "per_vertex = true");
 const ROOTS: &str = "roots = 2\nwrite = true";
 
 /// At least one for each key. Those of a key whose value changes no answer are there as well: they must not be refused for nothing.
-const CASES: [Case; 61] = [
+const CASES: [Case; 64] = [
     case("input", "path", "'a.txt'", "'b.txt'", &[BFS]),
     case("input", "format", "", "'u64'", &[("input", "path = 'a.bin'"), CORNERS]),
     case("input", "format", "", "'text'", &[TEXT, CORNERS]),
@@ -89,6 +89,9 @@ const CASES: [Case; 61] = [
     case("betweenness", "seed", "1", "2", &[TEXT, ("betweenness", "roots = 2")]),
     case("betweenness", "sources", "[1]", "[2, 1]", &[TEXT]),
     case("betweenness", "normalise", "", "'pairs'", &[TEXT]),
+    case("distances", "roots", "2", "3", &[TEXT]),
+    case("distances", "seed", "1", "2", &[TEXT, ("distances", "roots = 2")]),
+    case("distances", "sources", "[1]", "[2, 1]", &[TEXT]),
     case("pagerank", "damping", "", "0.5", &[TEXT]),
     case("pagerank", "variant", "", "'graphalytics'", &[TEXT]),
     case("pagerank", "tolerance", "", "1e-9", &[TEXT]),

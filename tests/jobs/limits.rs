@@ -107,6 +107,7 @@ fn verify_of_a_kept_graph_needs_no_more_memory_than_the_job() {
         "[cores]\n".to_owned(),
         "[pagerank]\n".to_owned(),
         "[betweenness]\n".to_owned(),
+        "[distances]\n".to_owned(),
     ];
     let directed = ["[dfs]\nforest = true\ncomponents = 'strong'\n".to_owned(), "[pagerank]\n".to_owned()];
     for (input, tables) in [
@@ -156,7 +157,7 @@ fn shapes(place: &Place) -> Vec<(&'static str, String)> {
 }
 
 /// Every table, each in two ways if it has keys.
-const TABLES: [&str; 18] = [
+const TABLES: [&str; 19] = [
     "[triangle]\n",
     "[triangle]\nper_vertex = true\n[output]\nformat = 'csv'\n",
     "[bfs]\nroots = 5\nwrite = true\n",
@@ -175,6 +176,7 @@ const TABLES: [&str; 18] = [
     "[traverse]\nroots = 1\nstrategy = 'atomic'\n",
     "[triangle]\n[bfs]\nroots = 2\n[sssp]\nroots = 1\nweights = { unit = true }\n[dfs]\nforest = true\n",
     "[job]\nkeep = true\n",
+    "[distances]\nroots = 130\n",
 ];
 
 /// What a plan names is enough to the byte, before ingest and after it; a byte less is refused once degrees are known. And what the system says

@@ -4,7 +4,7 @@ use crate::support::Dice;
 use gpugraph::sssp::{self, Distances, EdgeWeights};
 use gpugraph::{
     Context, Device, EdgeList, ErrorKind, Graph, Job, Size, WeightType, Weights, betweenness, bfs, cdlp, components,
-    cores, dfs, listrank, pagerank, traverse, triangles,
+    cores, dfs, distances, listrank, pagerank, traverse, triangles,
 };
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -145,6 +145,15 @@ fn results_of_graphs_in_memory_are_those_of_plain_computation() {
         assert!((sum - between as f64).abs() < 1e-9 * sum.max(1.0), "{sum} {between}");
         let largest = found.centrality().iter().map(|(_, score)| score).fold(0.0, f64::max);
         assert!(largest == found.largest()[0].1 && (largest == 1.0 || found.divisor() == 1.0));
+
+        let sources = distances::Sources::Vertices(vec![vertex]);
+        let found = distances::sums(&graph, &distances::Options { sources }, &context).unwrap();
+        let total = tree.levels().iter().map(|(_, level)| level.max(0) as u64).sum::<u64>();
+        let of = found.of_sources()[0];
+        assert_eq!((of.source, of.reached, of.total, of.eccentricity), (source, tree.reached(), total, tree.depth()));
+        assert!(found.total().iter().zip(tree.levels().iter()).all(|(of, level)| of.1 == level.1.max(0) as u64));
+        assert!(found.total().iter().zip(found.farthest().iter()).all(|(of, far)| of.1 == u64::from(far.1)));
+        assert_eq!((found.diameter().lower, found.diameter().upper), (tree.depth(), Some(2 * tree.depth())));
 
         let options = pagerank::Options {
             variant: pagerank::Variant::Graphalytics,

@@ -89,7 +89,7 @@ fn dark(browser: &mut Browser, is_dark: bool) {
     browser.call("Emulation.setEmulatedMedia", json!({ "features": features }));
 }
 
-const JOB: &str = "[run]\ndevice = 'cpu'\ntrials = 2\n[triangle]\nper_vertex = false\n[bfs]\nroots = 4\n[traverse]\nsources = [1]\n[dfs]\nforest = true\n[components]\n[cdlp]\n[cores]\n[pagerank]\n[betweenness]\n\
+const JOB: &str = "[run]\ndevice = 'cpu'\ntrials = 2\n[triangle]\nper_vertex = false\n[bfs]\nroots = 4\n[traverse]\nsources = [1]\n[dfs]\nforest = true\n[components]\n[cdlp]\n[cores]\n[pagerank]\n[betweenness]\n[distances]\n\
     [sssp]\nroots = 4\nweights = { uniform = [1, 255], seed = 1 }\n";
 
 #[test]
@@ -118,6 +118,7 @@ fn reports_are_seen_and_heard_by_everybody() {
         "cores",
         "pagerank",
         "betweenness",
+        "distances",
         "sssp",
         "Log",
     ] {

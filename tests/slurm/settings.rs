@@ -65,8 +65,19 @@ fn scripts_run_with_any_export() {
 #[test]
 fn shipped_scripts_submitted_together_all_finish() {
     let Some(slurm) = Slurm::start() else { return };
-    let names =
-        ["triangle", "bfs", "sssp", "traverse", "dfs", "components", "cdlp", "cores", "pagerank", "betweenness"];
+    let names = [
+        "triangle",
+        "bfs",
+        "sssp",
+        "traverse",
+        "dfs",
+        "components",
+        "cdlp",
+        "cores",
+        "pagerank",
+        "betweenness",
+        "distances",
+    ];
     let jobs = names.map(|name| slurm.submit(&[], &["--gres=none", &format!("slurm/{name}.sbatch")]));
     for (name, job) in names.iter().zip(&jobs) {
         slurm.ends(job, "COMPLETED", 90);

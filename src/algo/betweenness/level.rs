@@ -3,7 +3,7 @@
 //! The vertices of a level ascend, so consecutive ones have consecutive parts of every array. Threads take such parts.
 
 use super::arithmetic::Count;
-use crate::algo::cdlp::{Neighbours, each_value};
+use crate::algo::rows::{Neighbours, each_value};
 use crate::algo::team::{WorkList, gathered, team};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -11,10 +11,6 @@ use crate::graph::direction::EdgeDirection;
 use crate::process::signals;
 use std::ops::Range;
 
-/// Number of row entries in a part, unless a single vertex has more.
-const PART: u64 = 1 << 15;
-/// Cost of a vertex in addition to its entries, in entries.
-const VERTEX: u64 = 4;
 /// Number of vertices that a thread updates at a time.
 const UPDATED: usize = 1 << 13;
 /// Number of row entries of a level below which one thread computes it, on every rank. Threads and messages take longer.
@@ -58,7 +54,7 @@ pub(super) fn pull<C: Count>(
     sums: &mut [C],
     workers: Workers<'_>,
 ) -> Result<()> {
-    let parts = divided(list, |v| rows.degree(rows.direction.row(v, way)));
+    let parts = rows.divide(list, way);
     let threads = if parts.len() > 1 { workers.threads } else { 1 };
     let ranges: Vec<Range<usize>> = parts.iter().map(|part| span(part)).collect();
     let left = rows.releases.then(|| rows.parts_of_blocks(&ranges));
@@ -90,13 +86,7 @@ pub(super) fn pull_all<C: Count>(
     (is_wanted, found): (impl Fn(u32) -> bool + Sync, impl Fn(u32) + Sync),
 ) -> Result<()> {
     let left = rows.parts_of_blocks(&rows.parts);
-    let (mut rest, mut at, mut work) = (sums, 0, Vec::with_capacity(rows.parts.len()));
-    for part in &rows.parts {
-        let (own, after) = rest.split_at_mut(part.start - at).1.split_at_mut(part.len());
-        (rest, at) = (after, part.end);
-        work.push((part.clone(), own));
-    }
-    let work = WorkList::new(work);
+    let work = rows.work(sums);
     team(threads, &|_| {
         let mut unpacked = Unpacked::default();
         while let Some((part, sums)) = work.take() {
@@ -124,7 +114,7 @@ pub(super) fn push(
     workers: Workers<'_>,
     visit: impl Fn(u32) + Sync,
 ) -> Result<()> {
-    let work = WorkList::new(divided(list, |v| rows.degree(rows.direction.row(v, EdgeDirection::Out))));
+    let work = WorkList::new(rows.divide(list, EdgeDirection::Out));
     team(workers.threads, &|_| {
         let mut unpacked = Unpacked::default();
         while let Some(part) = work.take() {
@@ -184,19 +174,6 @@ pub(super) fn exchange<C: Count>(rows: &Neighbours<'_>, list: &[u32], values: &m
             }
         });
     }
-}
-
-/// Divides vertices into parts of about [`PART`] row entries. `degree` returns the entries of a vertex.
-fn divided(list: &[u32], degree: impl Fn(u32) -> u64) -> Vec<&[u32]> {
-    let (mut parts, mut first, mut cost) = (Vec::new(), 0, 0);
-    for (at, &v) in list.iter().enumerate() {
-        cost += degree(v) + VERTEX;
-        if cost >= PART || at + 1 == list.len() {
-            parts.push(&list[first..=at]);
-            (first, cost) = (at + 1, 0);
-        }
-    }
-    parts
 }
 
 /// Returns the range from the first vertex of a part to its last.

@@ -8,10 +8,10 @@
 use super::arithmetic::Count;
 use super::level::{self, FEW, Unpacked, Workers};
 use crate::algo::bits::is_set;
-use crate::algo::cdlp::Neighbours;
-use crate::algo::round;
+use crate::algo::round::agree;
+use crate::algo::rows::Neighbours;
 use crate::comm::Comm;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::direction::EdgeDirection::{self, In, Out};
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
@@ -65,7 +65,7 @@ impl<'g, C: Count> Search<'g, C> {
     /// Makes the arrays of a search. `rows` divides the vertices when the arrays are reserved.
     ///
     /// # Errors
-    /// [`Error::Limit`]; the error of `rows`.
+    /// [`crate::Error::Limit`]; the error of `rows`.
     pub(super) fn new(
         vertices: usize,
         budget: &Budget,
@@ -91,7 +91,7 @@ impl<'g, C: Count> Search<'g, C> {
     /// large for the type. Collective.
     ///
     /// # Errors
-    /// [`Error::Stopped`], on all ranks; [`Error::Addresses`] if no thread can be started.
+    /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
     pub(super) fn run(&mut self, root: u32, workers: Workers<'_>) -> Result<Option<Extent>> {
         self.clear();
         if !self.count(root, workers)? {
@@ -104,7 +104,7 @@ impl<'g, C: Count> Search<'g, C> {
     /// Adds the dependency of every vertex to its total.
     ///
     /// # Errors
-    /// [`Error::Addresses`] if no thread can be started.
+    /// [`crate::Error::Addresses`] if no thread can be started.
     pub(super) fn add_to(&self, totals: &mut [f64], threads: usize) -> Result<()> {
         let mut end = self.extent.reached;
         while end > 1 {
@@ -140,7 +140,7 @@ impl<'g, C: Count> Search<'g, C> {
         let mut unreached = self.rows.all_entries() >> direction.shift();
         while !level.is_empty() {
             let list = &self.order[level.clone()];
-            let entries = |way| list.iter().map(|&v| self.rows.degree(direction.row(v, way))).sum::<u64>();
+            let entries = |way| list.iter().map(|&v| self.rows.degree_of(v, way)).sum::<u64>();
             let leaving = entries(Out);
             unreached -= entries(In);
             if workers.comm.ranks() == 1 || self.extent.depth.is_multiple_of(CHECKED) {
@@ -220,7 +220,7 @@ impl<'g, C: Count> Search<'g, C> {
         let list = &order[level];
         let values: &[C] = if way == In { paths } else { shares };
         let comm = workers.comm;
-        let entries = |&v: &u32| rows.degree(rows.direction.row(v, way));
+        let entries = |&v: &u32| rows.degree_of(v, way);
         if comm.ranks() == 1 || list.iter().map(entries).sum::<u64>() <= FEW {
             return level::pull(rows, (list, way), values, sums, workers);
         }
@@ -298,8 +298,8 @@ impl<'g, C: Count> Search<'g, C> {
     /// Frees blocks that do not all fit in memory when many rows were read in places.
     fn free_blocks(&mut self, read: usize) {
         self.read += read;
-        if self.rows.releases && self.read > READ {
-            self.rows.halves.iter().for_each(|half| (0..half.len()).for_each(|block| half.release(block)));
+        if self.read > READ {
+            self.rows.release_all();
             self.read = 0;
         }
     }
@@ -327,13 +327,4 @@ fn set(bits: &mut [AtomicU64], number: usize) -> bool {
     let before = *word;
     *word |= 1 << (number % 64);
     *word != before
-}
-
-/// Returns [`Error::Stopped`] on all ranks if `work` was cut short by a stop on any. Collective.
-///
-/// # Errors
-/// [`Error::Stopped`], and the error of `work`.
-fn agree(comm: &Comm, work: Result<()>) -> Result<()> {
-    let is_whole = round::is_whole(work)?;
-    if comm.any(!is_whole) { Err(Error::Stopped("a signal")) } else { Ok(()) }
 }

@@ -23,7 +23,5 @@ mod task;
 mod verify;
 mod votes;
 
-pub(in crate::algo) use labels::Neighbours;
 pub use output::CdlpOutput;
 pub use task::Cdlp;
-pub(in crate::algo) use votes::each_value;

@@ -1,7 +1,7 @@
 //! The most frequent label of the neighbours of a vertex.
 
+use crate::algo::rows::each_value;
 use crate::graph::csr::Block;
-use crate::memory::prefetch_near;
 
 /// Most labels that are sorted rather than counted in a table.
 const FEW: usize = 12;
@@ -9,8 +9,6 @@ const FEW: usize = 12;
 const FIRST_BITS: u32 = 6;
 /// Largest number of slots, as a power of two: 1 MiB. Labels that need more are sorted.
 const MOST_BITS: u32 = 17;
-/// Number of entries between a prefetch and its use.
-const AHEAD: usize = 32;
 
 /// Counts labels, in memory of one thread.
 pub(super) struct Votes {
@@ -100,26 +98,6 @@ pub(super) fn smallest<'r>(rows: impl Iterator<Item = Block<'r>>, labels: &[u32]
     let mut least = None;
     each_value(rows, labels, |label| least = Some(least.map_or(label, |least: u32| least.min(label))));
     least.unwrap_or(own)
-}
-
-/// Calls `each` with the value of every neighbour in some rows, each of which is the only one of its block. Values are
-/// prefetched beyond the end of a row, because rows are short, and the next one is likely to be read next.
-#[inline(always)]
-pub(in crate::algo) fn each_value<'r, T: Copy>(
-    rows: impl Iterator<Item = Block<'r>>,
-    values: &[T],
-    mut each: impl FnMut(T),
-) {
-    for Block { offsets, targets, .. } in rows {
-        let (start, end) = (offsets[0] as usize, offsets[1] as usize);
-        let ahead = &targets[(start + AHEAD).min(targets.len())..(end + AHEAD).min(targets.len())];
-        let (row, last) = targets[start..end].split_at(ahead.len());
-        for (&u, &later) in row.iter().zip(ahead) {
-            prefetch_near(values, later as usize);
-            each(values[u as usize]);
-        }
-        last.iter().for_each(|&u| each(values[u as usize]));
-    }
 }
 
 /// Returns the slot of a label in a table of 2^`bits` slots, or the free one where it belongs.

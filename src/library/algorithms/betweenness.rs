@@ -12,6 +12,8 @@
 //! # Ok::<(), gpugraph::Error>(())
 //! ```
 
+use super::sources::SourceKeys;
+pub use super::sources::Sources;
 use crate::algo::betweenness::BetweennessOutput;
 pub use crate::algo::betweenness::Normalise;
 use crate::error::Result;
@@ -20,20 +22,6 @@ use crate::library::column::Column;
 use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph, Vertex};
 use serde::Serialize;
-
-/// The sources of shortest paths.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Sources {
-    /// Random vertices that have an edge.
-    Drawn {
-        /// Their number, from 1 to 65536. A graph with fewer such vertices has all of them.
-        roots: u32,
-        /// The seed.
-        seed: u64,
-    },
-    /// These vertices, each once.
-    Vertices(Vec<Vertex>),
-}
 
 /// Options of betweenness centrality.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,13 +69,7 @@ pub struct Scores {
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
 /// disk.
 pub fn centrality(graph: &Graph, options: &Options, context: &Context) -> Result<Scores> {
-    let (roots, seed, sources) = match &options.sources {
-        &Sources::Drawn { roots, seed } => (Some(roots), Some(seed), None),
-        Sources::Vertices(vertices) => {
-            let keys = vertices.iter().map(|&vertex| graph.key(vertex)).collect::<Result<_>>()?;
-            (None, None, Some(keys))
-        }
-    };
+    let SourceKeys { roots, seed, sources } = options.sources.keys(graph)?;
     let table = Table { roots, seed, sources, normalise: options.normalise };
     let found: Computed<'_, BetweennessOutput> = graph.compute(context, "betweenness", &table)?;
     let (seconds, centrality) = (found.seconds(), found.column("betweenness/centrality")?);

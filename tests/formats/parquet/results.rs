@@ -32,7 +32,7 @@ fn array<T: Number + ToString>(place: &Place, name: &str) -> Vec<String> {
 
 /// Every table that writes columns.
 const TABLES: &str = "[triangle]\nper_vertex = true\n[bfs]\nsources = [SOURCES]\nwrite = true\n[traverse]\nsources = [SOURCES]\n\
-    write = true\n[dfs]\nforest = true\ncomponents = 'strong'\n[components]\n[cdlp]\n[cores]\n[pagerank]\n[betweenness]\n[sssp]\nsources = [SOURCES]\nwrite = true\nweights = { uniform = [0.0, 1.0], seed = 2 }\n";
+    write = true\n[dfs]\nforest = true\ncomponents = 'strong'\n[components]\n[cdlp]\n[cores]\n[pagerank]\n[betweenness]\n[distances]\n[sssp]\nsources = [SOURCES]\nwrite = true\nweights = { uniform = [0.0, 1.0], seed = 2 }\n";
 
 /// Runs the job with arrays and with tables, and compares all columns. `ids` are those of the rows.
 fn compare(input: &str, text: &str, sources: [u64; 2], ids: &[u64]) {
@@ -64,6 +64,14 @@ fn compare(input: &str, text: &str, sources: [u64; 2], ids: &[u64]) {
         ),
         ("pagerank".to_owned(), vec![("rank", array::<f64>(&place, "pagerank/rank"))]),
         ("betweenness".to_owned(), vec![("centrality", array::<f64>(&place, "betweenness/centrality"))]),
+        (
+            "distances".to_owned(),
+            vec![
+                ("sources", array::<u32>(&place, "distances/sources")),
+                ("total", array::<u64>(&place, "distances/total")),
+                ("farthest", array::<u32>(&place, "distances/farthest")),
+            ],
+        ),
     ];
     let of_dfs = ["parent", "preorder", "postorder", "depth", "component", "topological"];
     let of_dfs = of_dfs.into_iter().filter(|name| place.path(format!("arrays/out/dfs/{name}.npy")).exists());

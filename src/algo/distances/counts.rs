@@ -1,0 +1,69 @@
+//! Counts of the bits in each place of many words.
+
+/// Largest number of words that a byte counts.
+const MOST: u32 = u8::MAX as u32;
+/// The lowest bit of every byte.
+const LOWEST: u64 = u64::MAX / 0xff;
+
+/// Counts of the bits in each of the 64 places of words. Bytes count first, eight of them at once, so that a word takes
+/// the same few instructions whatever bits it has.
+pub(super) struct BitCounts {
+    totals: [u64; 64],
+    /// Byte `j` of element `i` counts the bits in place `8 * j + i` that `totals` does not have yet.
+    bytes: [u64; 8],
+    /// Number of words that `bytes` has counted.
+    words: u32,
+}
+
+impl BitCounts {
+    /// Begins with zeros.
+    pub(super) fn new() -> BitCounts {
+        BitCounts { totals: [0; 64], bytes: [0; 8], words: 0 }
+    }
+
+    /// Counts the bits of a word.
+    #[inline(always)]
+    pub(super) fn add(&mut self, word: u64) {
+        if self.words == MOST {
+            self.flush();
+        }
+        for (place, bytes) in self.bytes.iter_mut().enumerate() {
+            *bytes += word >> place & LOWEST;
+        }
+        self.words += 1;
+    }
+
+    /// Returns the count of each place.
+    pub(super) fn totals(mut self) -> [u64; 64] {
+        self.flush();
+        self.totals
+    }
+
+    fn flush(&mut self) {
+        for (place, total) in self.totals.iter_mut().enumerate() {
+            *total += self.bytes[place % 8] >> (place / 8 * 8) & 0xff;
+        }
+        (self.bytes, self.words) = ([0; 8], 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_place_is_counted() {
+        let mut state = 1u64;
+        for words in [0, 1, 254, 255, 256, 5000] {
+            let (mut counts, mut known) = (BitCounts::new(), [0; 64]);
+            for _ in 0..words {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                // The highest bits are set in every word.
+                let word = state | 7 << 61;
+                counts.add(word);
+                known.iter_mut().enumerate().for_each(|(place, count)| *count += word >> place & 1);
+            }
+            assert_eq!(counts.totals(), known, "{words}");
+        }
+    }
+}

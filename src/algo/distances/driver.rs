@@ -1,0 +1,167 @@
+//! One trial: passes over all sources, and the figures and the columns by rank 0.
+
+use super::options::Distances;
+use super::output::{DistancesOutput, Sums, figures_bytes};
+use super::search::{SOURCES, Search, VertexSums};
+use crate::algo::round::{self, RoundEnd};
+use crate::algo::rows::Neighbours;
+use crate::algo::searches::{Root, roots};
+use crate::algo::{Run, Trial};
+use crate::comm::on_leader;
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::graph::direction::Direction;
+use crate::memory::bytes_of;
+use crate::prepare::prepared::Graph;
+use crate::store::checkpoint::{Checkpoint, Saved};
+use std::time::Instant;
+
+/// Component of a source that is not known yet.
+const UNKNOWN: u32 = u32::MAX;
+/// Number of words of a source in a checkpoint.
+pub(super) const SOURCE_WORDS: usize = 4;
+
+/// How far a trial is. Only rank 0 keeps more than the number of sources.
+struct Progress {
+    /// Number of sources that are done.
+    done: usize,
+    /// Sums of each of them.
+    sources: Vec<Sums>,
+    /// The number of the first source that reaches each source.
+    components: Vec<u32>,
+    /// Seconds of earlier runs.
+    seconds: f64,
+}
+
+/// Finds the distances, or finishes what an earlier run began. Collective.
+///
+/// # Errors
+/// [`Error::Limit`]; [`Error::Input`] for a source that the graph does not have; errors of reading rows; disk errors;
+/// [`Error::Stopped`].
+pub(super) fn find(options: &Distances, graph: &Graph, run: &mut Run<'_>) -> Result<Trial<DistancesOutput, ()>> {
+    let (comm, budget) = (run.comm, run.budget);
+    let roots = on_leader(comm, || roots::of(&options.searches(), graph))?;
+    let _figures = budget.reserve(figures_bytes(roots.len() as u64), "figures of sources")?;
+    let file = graph.degrees()?;
+    let degrees = file.body_as_u32()?;
+    let rows = || Neighbours::new(graph, degrees, comm, budget);
+    let mut search = Search::new(graph.info.connected as usize, budget, rows)?;
+    let mut checkpoint = run.units.checkpoint();
+    let saved = match comm.is_leader() {
+        true => checkpoint.load()?.map(|saved| load(&saved, &mut search.sums, roots.len())).transpose()?,
+        false => None,
+    };
+    let mut progress = saved.unwrap_or_else(|| Progress::new(roots.len()));
+    progress.done = on_leader(comm, || Ok(progress.done))?;
+    run.progress.resume_at(progress.done as u64);
+    let (started, before, units) = (Instant::now(), progress.seconds, options.count());
+    while progress.done < roots.len() {
+        let pass = &roots[progress.done..roots.len().min(progress.done + SOURCES)];
+        // A source without an edge reaches only itself, and takes no bit.
+        let sources: Vec<u32> = pass.iter().filter_map(|root| root.vertex).collect();
+        let mut sums = [Sums::default(); SOURCES];
+        let add = |distance, counts: &[u64]| {
+            sums.iter_mut().zip(counts).for_each(|(sums, &vertices)| sums.add(distance, vertices));
+        };
+        // A pass that a stop cuts short is computed once more by the next run.
+        let is_whole = round::is_whole(search.run(&sources, (comm, run.threads), add))?;
+        failpoint::hit("distances.unit").map_err(|e| Error::io("sum distances", run.units.folder, e))?;
+        let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
+        if !is_cut {
+            progress.add(&roots, pass, sums, &search);
+            run.progress.advance(pass.len() as u64);
+        }
+        progress.seconds = before + started.elapsed().as_secs_f64();
+        // The columns already have a part of a pass that was cut short, so the last checkpoint stays.
+        if comm.is_leader() && !is_cut && (stops || is_due) {
+            save(&mut checkpoint, &search.sums, &progress, units)?;
+        }
+        if stops {
+            return Err(round::stopped(comm));
+        }
+    }
+    // A small graph may have fewer vertices to draw.
+    run.progress.advance(units - progress.done as u64);
+    let (output, seconds) = on_leader(comm, || {
+        if checkpoint.is_worth_it() {
+            save(&mut checkpoint, &search.sums, &progress, units)?;
+        }
+        let figures =
+            roots.iter().zip(&progress.sources).map(|(root, sums)| sums.of_source(root.id, graph.info.rows()));
+        let is_undirected = graph.info.direction == Direction::Undirected;
+        let output = DistancesOutput::new(figures.collect(), is_undirected.then_some(&progress.components[..]));
+        write(run, &search.sums)?;
+        Ok((output, progress.seconds))
+    })?;
+    Ok(Trial { output, details: (), seconds })
+}
+
+impl Progress {
+    fn new(sources: usize) -> Progress {
+        Progress { done: 0, sources: Vec::new(), components: vec![UNKNOWN; sources], seconds: 0.0 }
+    }
+
+    /// Adds a pass. `sums` are those of the sources that have an edge.
+    fn add(&mut self, roots: &[Root], pass: &[Root], sums: [Sums; SOURCES], search: &Search<'_>) {
+        let (first, mut numbers) = (self.done, [UNKNOWN; SOURCES]);
+        let mut bit = 0;
+        for (number, root) in (first..).zip(pass) {
+            if root.vertex.is_some() {
+                self.sources.push(sums[bit]);
+                numbers[bit] = number as u32;
+                bit += 1;
+            } else {
+                self.sources.push(Sums::default());
+                self.components[number] = number as u32;
+            }
+        }
+        for (component, root) in self.components[first..].iter_mut().zip(&roots[first..]) {
+            let reaching = root.vertex.map_or(0, |v| search.reaching(v));
+            if *component == UNKNOWN && reaching != 0 {
+                *component = numbers[reaching.trailing_zeros() as usize];
+            }
+        }
+        self.done += pass.len();
+    }
+}
+
+/// Saves the sums of vertices and of sources, and how far they are.
+fn save(checkpoint: &mut Checkpoint, vertices: &[u64], progress: &Progress, units: u64) -> Result<()> {
+    let words = |of: &Sums| [of.vertices, of.total, of.farthest, of.harmonic.to_bits()];
+    let sources: Vec<u64> = progress.sources.iter().flat_map(words).collect();
+    let head = [progress.seconds.to_bits()];
+    let sections = [bytes_of(&head), bytes_of(&sources), bytes_of(&progress.components), bytes_of(vertices)];
+    checkpoint.save(progress.done as u64, units, &sections)
+}
+
+/// Loads the sums of vertices. Returns the sums of sources, and how far they are.
+fn load(saved: &Saved, vertices: &mut [u64], roots: usize) -> Result<Progress> {
+    let (head, sources, components, of) = (saved.words(0)?, saved.words(1)?, saved.words_u32(2)?, saved.words(3)?);
+    let done = saved.done() as usize;
+    match (head, sources.as_chunks::<SOURCE_WORDS>()) {
+        (&[seconds], (sources, []))
+            if sources.len() == done && done <= roots && components.len() == roots && of.len() == vertices.len() =>
+        {
+            vertices.copy_from_slice(of);
+            let sums = |&[vertices, total, farthest, harmonic]: &[u64; SOURCE_WORDS]| Sums {
+                vertices,
+                total,
+                farthest,
+                harmonic: f64::from_bits(harmonic),
+            };
+            let (sources, components) = (sources.iter().map(sums).collect(), components.to_vec());
+            Ok(Progress { done, sources, components, seconds: f64::from_bits(seconds) })
+        }
+        _ => Err(saved.other("not distances of this graph")),
+    }
+}
+
+/// Writes the columns if this is the last trial.
+fn write(run: &mut Run<'_>, sums: &[u64]) -> Result<()> {
+    if run.is_last {
+        run.columns.put_all("sources", 0u32, |_| 0, |v| VertexSums::of(sums, v.index()).sources)?;
+        run.columns.put_all("total", 0u64, |_| 0, |v| VertexSums::of(sums, v.index()).total)?;
+        run.columns.put_all("farthest", 0u32, |_| 0, |v| VertexSums::of(sums, v.index()).farthest)?;
+    }
+    Ok(())
+}

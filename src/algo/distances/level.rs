@@ -1,0 +1,246 @@
+//! Work of threads on a level. A word has a bit for each source of a pass.
+
+use super::counts::BitCounts;
+use crate::algo::rows::{Neighbours, any_value};
+use crate::algo::team::{Parts, WorkList, gathered, team};
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::graph::block_store::Unpacked;
+use crate::graph::direction::EdgeDirection::{In, Out};
+use crate::memory::{Budget, Buffer};
+use crate::process::signals;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// Number of row entries of a level below which one thread computes it, on every rank. Threads and messages take longer.
+pub(super) const FEW: u64 = 1 << 14;
+/// A list has room for one in this many vertices, if they are many.
+const LISTED: usize = 8;
+/// Number of found vertices that a thread collects before it waits for the list.
+const BATCH: usize = 1 << 10;
+/// Number of vertices that a thread updates at a time.
+const UPDATED: usize = 1 << 12;
+
+/// Distinct vertices in any order. If there is no room for all of them, their number alone is known.
+pub(super) struct VertexList {
+    vertices: Buffer<u32>,
+    pub len: usize,
+}
+
+impl VertexList {
+    /// Returns the number of vertices that a list has room for in a graph of `vertices` vertices.
+    pub(super) fn room(vertices: usize) -> usize {
+        // What one thread finds always has room.
+        (vertices / LISTED).max(FEW as usize).min(vertices)
+    }
+
+    /// Makes an empty list.
+    pub(super) fn new(vertices: usize, budget: &Budget) -> Result<VertexList> {
+        Ok(VertexList { vertices: budget.zeroed(Self::room(vertices), "lists of vertices (4 bytes each)")?, len: 0 })
+    }
+
+    /// Returns the vertices, or `None` if there was no room for all.
+    pub(super) fn known(&self) -> Option<&[u32]> {
+        self.vertices.get(..self.len)
+    }
+
+    /// Appends a vertex.
+    #[inline]
+    pub(super) fn push(&mut self, v: u32) {
+        if let Some(place) = self.vertices.get_mut(self.len) {
+            *place = v;
+        }
+        self.len += 1;
+    }
+
+    /// Replaces the list by the vertices of nonzero words.
+    pub(super) fn fill(&mut self, words: &[u64]) {
+        self.len = 0;
+        (0..).zip(words).filter(|&(_, &word)| word != 0).for_each(|(v, _)| self.push(v));
+    }
+}
+
+/// What a level found.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Found {
+    /// Number of vertices that some source has reached.
+    pub vertices: usize,
+    /// Number of entries of their rows in the direction of paths.
+    pub leaving: u64,
+    /// Number of entries, against the direction of paths, of the vertices that no source will reach any more.
+    pub full: u64,
+    /// Number of vertices that each source has reached.
+    pub counts: Vec<u64>,
+}
+
+/// Returns an error if a stop was requested of this process and it is the only rank. Ranks stop together, by
+/// [`crate::algo::round`].
+pub(super) fn check(comm: &Comm) -> Result<()> {
+    if comm.ranks() == 1 { signals::check() } else { Ok(()) }
+}
+
+/// Sets the element of `next` of every own vertex to the sources of the words of its in-neighbours that have not
+/// reached it. Only sources in `active` have words there.
+///
+/// # Errors
+/// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
+pub(super) fn pull(
+    rows: &Neighbours<'_>,
+    (frontier, seen): (&[u64], &[u64]),
+    next: &mut [u64],
+    active: u64,
+    threads: usize,
+) -> Result<()> {
+    let left = rows.parts_of_blocks(&rows.parts);
+    let work = rows.work(next);
+    team(threads, &|_| {
+        let mut unpacked = Default::default();
+        while let Some((part, next)) = work.take() {
+            signals::check()?;
+            for (v, next) in part.clone().zip(next) {
+                let (wanted, mut found) = (active & !seen[v], 0);
+                if wanted != 0 {
+                    let row = rows.row(rows.direction.row(v as u32, In), &mut unpacked);
+                    // Hubs come first in a row, so that the first few entries often have all sources.
+                    any_value(row, frontier, |word| {
+                        found |= word;
+                        found & wanted == wanted
+                    });
+                }
+                *next = found & wanted;
+            }
+            rows.release(&part, &left);
+        }
+        Ok(())
+    })
+}
+
+/// Adds the words of the vertices in `list` to the elements of `next` of their out-neighbours, without the sources that
+/// have reached these, and puts those into `found`. `next` must be zero.
+///
+/// # Errors
+/// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
+pub(super) fn push(
+    rows: &Neighbours<'_>,
+    list: &[u32],
+    (frontier, seen): (&[u64], &[u64]),
+    (next, found): (&[AtomicU64], &mut VertexList),
+    (comm, threads): (&Comm, usize),
+) -> Result<()> {
+    let (work, found) = (WorkList::new(rows.divide(list, Out)), Mutex::new(found));
+    let append = |batch: &mut Vec<u32>| {
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        batch.drain(..).for_each(|v| found.push(v));
+    };
+    team(threads, &|_| {
+        let (mut unpacked, mut batch) = (Default::default(), Vec::with_capacity(BATCH));
+        while let Some(part) = work.take() {
+            check(comm)?;
+            for &v in part {
+                let word = frontier[v as usize];
+                for row in rows.row(rows.direction.row(v, Out), &mut unpacked) {
+                    for &w in row.row(0) {
+                        let new = word & !seen[w as usize];
+                        if new != 0 && next[w as usize].fetch_or(new, Relaxed) == 0 {
+                            batch.push(w);
+                            if batch.len() == BATCH {
+                                append(&mut batch);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        append(&mut batch);
+        Ok(())
+    })
+}
+
+/// Does the same as [`push`] by this thread alone.
+pub(super) fn push_few(
+    rows: &Neighbours<'_>,
+    list: &[u32],
+    (frontier, seen): (&[u64], &[u64]),
+    (next, found): (&mut [u64], &mut VertexList),
+) {
+    let mut unpacked: [Unpacked; 2] = Default::default();
+    for &v in list {
+        let word = frontier[v as usize];
+        for row in rows.row(rows.direction.row(v, Out), &mut unpacked) {
+            for &w in row.row(0) {
+                let (new, next) = (word & !seen[w as usize], &mut next[w as usize]);
+                if new != 0 {
+                    if *next == 0 {
+                        found.push(w);
+                    }
+                    *next |= new;
+                }
+            }
+        }
+    }
+}
+
+/// The words and the sums of all vertices while a level is added.
+pub(super) struct Words<'w> {
+    /// Sources that have reached each vertex.
+    pub seen: &'w [AtomicU64],
+    /// Sources that reach it in this level.
+    pub next: &'w [u64],
+    /// Two words for each vertex, as [`super::search::VertexSums`] has them.
+    pub sums: &'w [AtomicU64],
+    /// Sources that reached some vertex in the last level.
+    pub active: u64,
+    pub distance: u64,
+}
+
+impl Words<'_> {
+    /// Adds the level to the words and the sums of the vertices in `list`, or of all vertices.
+    ///
+    /// # Errors
+    /// [`crate::Error::Addresses`] if no thread can be started.
+    pub(super) fn add(&self, rows: &Neighbours<'_>, list: Option<&[u32]>, threads: usize) -> Result<Found> {
+        let parts = Parts::new(list.map_or(self.next.len(), <[u32]>::len), UPDATED);
+        let threads = if list.is_some_and(|list| list.len() <= UPDATED) { 1 } else { threads };
+        let of_threads = gathered(threads, &|_| {
+            let (mut found, mut counts) = (Found::default(), BitCounts::new());
+            parts.each(|part| {
+                match list {
+                    Some(list) => list[part].iter().for_each(|&v| self.add_vertex(v, rows, &mut found, &mut counts)),
+                    None => part.for_each(|v| self.add_vertex(v as u32, rows, &mut found, &mut counts)),
+                }
+                Ok(())
+            })?;
+            Ok((found, counts.totals()))
+        })?;
+        let mut all = Found { counts: vec![0; 64], ..Found::default() };
+        for (found, counts) in of_threads {
+            all.vertices += found.vertices;
+            all.leaving += found.leaving;
+            all.full += found.full;
+            all.counts.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        Ok(all)
+    }
+
+    #[inline(always)]
+    fn add_vertex(&self, v: u32, rows: &Neighbours<'_>, found: &mut Found, counts: &mut BitCounts) {
+        let new = self.next[v as usize];
+        if new == 0 {
+            return;
+        }
+        // One thread has the vertex.
+        let seen = self.seen[v as usize].load(Relaxed) | new;
+        self.seen[v as usize].store(seen, Relaxed);
+        let [total, others] = [2 * v as usize, 2 * v as usize + 1].map(|place| &self.sums[place]);
+        let reached = u64::from(new.count_ones());
+        total.store(total.load(Relaxed) + self.distance * reached, Relaxed);
+        let (sources, farthest) = (others.load(Relaxed) as u32, others.load(Relaxed) >> 32);
+        others.store(self.distance.max(farthest) << 32 | (u64::from(sources) + reached), Relaxed);
+        counts.add(new);
+        found.vertices += 1;
+        found.leaving += rows.degree_of(v, Out);
+        if self.active & !seen == 0 {
+            found.full += rows.degree_of(v, In);
+        }
+    }
+}

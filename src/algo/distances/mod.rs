@@ -1,0 +1,29 @@
+//! Distances from many sources: closeness, harmonic centrality and eccentricity of the sources, sums of distances for
+//! every vertex, and bounds of the diameter.
+//!
+//! One pass searches from 64 sources at once. Each vertex has a word with a bit for each source that has reached it. In
+//! each level, the words of all vertices that the last level reached are combined by OR, along all rows or along those
+//! of these vertices. OR has no order, so figures and columns are the same bytes on any number of threads and ranks.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `options` | the keys of the table |
+//! | `search` | a pass: the words of all vertices, and the levels of 64 searches |
+//! | `level` | work of threads on a level |
+//! | `counts` | counts of the bits in each place of words |
+//! | `driver` | a trial: passes, checkpoints, and the figures and the columns in the end |
+//! | `output` | the result |
+//! | `task` | the table, and what a plan and a check need of it |
+//! | `verify` | the distances once more, from the edges of the input |
+
+mod counts;
+mod driver;
+mod level;
+mod options;
+mod output;
+mod search;
+mod task;
+mod verify;
+
+pub use options::Distances;
+pub use output::{Diameter, DistancesOutput, SourceDistances};

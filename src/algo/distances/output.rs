@@ -1,0 +1,150 @@
+//! The result.
+
+use crate::graph::ids::InputId;
+use crate::results::about::About;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Columns of the table.
+pub(super) const COLUMNS: &[About] = &[
+    About::new("sources", "number of other vertices that are sources and reach the vertex", "0: no vertex"),
+    About::new("total", "sum of the distances from these sources", "0: no vertex"),
+    About::new("farthest", "largest distance from one of these sources", "0: no vertex"),
+];
+
+/// Bytes of memory for the figures of a source: its own, and those in the manifest and the report.
+const SOURCE_BYTES: u64 = 5 << 10;
+
+/// Returns an upper bound of the bytes of memory that the figures of `sources` sources take.
+pub(super) fn figures_bytes(sources: u64) -> u64 {
+    SOURCE_BYTES * sources
+}
+
+/// Distances from the sources, and bounds of the diameter.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DistancesOutput {
+    /// Figures of each source, in the order of sources.
+    pub sources: Vec<SourceDistances>,
+    /// Number of pairs of a source and another vertex that it reaches.
+    pub pairs: u64,
+    /// Bounds of the diameter.
+    pub diameter: Diameter,
+}
+
+/// Distances from one source along out-edges.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SourceDistances {
+    /// The source, by its id in the input.
+    pub source: InputId,
+    /// Number of reached vertices, including the source.
+    pub reached: u64,
+    /// Sum of the distances to all reached vertices.
+    pub total: u64,
+    /// Largest distance to a reached vertex.
+    pub eccentricity: u64,
+    /// Sum of the reciprocals of the distances to all other reached vertices.
+    pub harmonic: f64,
+    /// Closeness as networkx defines it, of outgoing distances: `(reached - 1) / total`, times the share of the other
+    /// vertices that are reached.
+    pub closeness: f64,
+}
+
+/// Bounds of the diameter: the largest distance between vertices of which one leads to the other.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Diameter {
+    /// Largest distance from a source.
+    pub lower: u64,
+    /// No two vertices of a component that has a source are farther apart. `None` if edges have direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upper: Option<u64>,
+    /// Number of vertices of the components that have a source. `None` if edges have direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub vertices: Option<u64>,
+}
+
+/// Sums over the vertices that a source reaches, without itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Sums {
+    /// Number of vertices.
+    pub vertices: u64,
+    /// Sum of their distances.
+    pub total: u64,
+    /// Largest distance.
+    pub farthest: u64,
+    /// Sum of the reciprocals of distances.
+    pub harmonic: f64,
+}
+
+impl Sums {
+    /// Adds `vertices` vertices at a distance. Distances must ascend, so that the harmonic sum has an order.
+    #[inline]
+    pub(super) fn add(&mut self, distance: u64, vertices: u64) {
+        if vertices > 0 {
+            self.vertices += vertices;
+            self.total += distance * vertices;
+            self.farthest = distance;
+            self.harmonic += vertices as f64 / distance as f64;
+        }
+    }
+
+    /// Returns the figures of a source in a graph of `rows` vertices.
+    pub(super) fn of_source(&self, source: InputId, rows: u64) -> SourceDistances {
+        let &Sums { vertices, total, farthest, harmonic } = self;
+        // In the order of networkx, so that the values have the same bits.
+        let closeness = match total {
+            0 => 0.0,
+            _ => vertices as f64 / total as f64 * (vertices as f64 / (rows - 1) as f64),
+        };
+        SourceDistances { source, reached: vertices + 1, total, eccentricity: farthest, harmonic, closeness }
+    }
+}
+
+impl DistancesOutput {
+    /// Returns the result of figures of sources. `components` has a number for each source, equal for sources of the
+    /// same component. It is `None` if edges have direction.
+    pub(super) fn new(sources: Vec<SourceDistances>, components: Option<&[u32]>) -> DistancesOutput {
+        let pairs = sources.iter().map(|of| of.reached - 1).sum();
+        let lower = sources.iter().map(|of| of.eccentricity).max().unwrap_or(0);
+        let (upper, vertices) = components.map(|components| upper_bound(&sources, components)).unzip();
+        DistancesOutput { sources, pairs, diameter: Diameter { lower, upper, vertices } }
+    }
+}
+
+/// Returns an upper bound of the diameter of every component that has a source, and the number of vertices in these.
+fn upper_bound(sources: &[SourceDistances], components: &[u32]) -> (u64, u64) {
+    // Number of sources, least and largest eccentricity, number of vertices.
+    let mut found: BTreeMap<u32, (u64, u64, u64, u64)> = BTreeMap::new();
+    for (of, &component) in sources.iter().zip(components) {
+        let (number, least, largest, vertices) = found.entry(component).or_insert((0, u64::MAX, 0, 0));
+        (*number, *least, *largest) = (*number + 1, of.eccentricity.min(*least), of.eccentricity.max(*largest));
+        *vertices = of.reached;
+    }
+    // A path between any two vertices leads through each vertex by at most twice its eccentricity.
+    let bound = |&(number, least, largest, vertices): &(u64, u64, u64, u64)| {
+        if number == vertices { largest } else { 2 * least }
+    };
+    (found.values().map(bound).max().unwrap_or(0), found.values().map(|of| of.3).sum())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_upper_bound_holds_for_every_component_of_a_source() {
+        let source = |vertices, farthest| {
+            Sums { vertices, farthest, total: 9, harmonic: 1.0 }.of_source(InputId::Number(1), 100)
+        };
+        // Two of ten vertices, all of two vertices, and one without an edge.
+        let sources = vec![source(9, 6), source(1, 1), source(9, 4), source(1, 1), source(0, 0)];
+        let components = [5, 1, 5, 1, 2];
+        let output = DistancesOutput::new(sources.clone(), Some(&components));
+        assert_eq!(output.diameter, Diameter { lower: 6, upper: Some(8), vertices: Some(13) });
+        assert_eq!(output.pairs, 20);
+        let directed = DistancesOutput::new(sources[1..4].to_vec(), None);
+        assert_eq!(directed.diameter, Diameter { lower: 4, upper: None, vertices: None });
+        assert_eq!(DistancesOutput::new(sources[1..2].to_vec(), Some(&[0])).diameter.upper, Some(2));
+        assert_eq!(DistancesOutput::new(vec![source(1, 1); 2], Some(&[0, 0])).diameter.upper, Some(1));
+        assert_eq!(DistancesOutput::new(Vec::new(), Some(&[])).diameter.upper, Some(0));
+    }
+}

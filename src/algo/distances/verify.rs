@@ -1,0 +1,232 @@
+//! Checks the result against distances that are found once more: from the distinct edges of the input, by the ids of the
+//! input, with a queue of vertices and one source after another. If there are very many sources, some of them are
+//! searched from, and the others are checked by sums.
+
+use super::options::Distances;
+use super::output::{DistancesOutput, Sums};
+use super::search::VertexSums;
+use crate::algo::verify::edge_list::EdgeList;
+use crate::algo::verify::reread::Ids;
+use crate::algo::{EdgeSource, Results};
+use crate::error::{Error, Result};
+use crate::graph::direction::Direction;
+use crate::memory::Buffer;
+use crate::process::signals;
+use crate::results::read::READING;
+use std::collections::BTreeMap;
+
+/// Number of vertices between two checks for signals.
+const STRIDE: usize = 1 << 16;
+/// Bytes that a check takes for each id: where its edges are, a distance, a place in the queue, a component, sums.
+const ID_BYTES: u64 = 36;
+/// Most edges and vertices that searches visit, unless the fewest sources have more.
+const VISITED: u64 = 1 << 36;
+/// Fewest sources that are searched from.
+const FEWEST: u64 = 64;
+/// Distance of an unreached vertex.
+const UNREACHED: u32 = u32::MAX;
+
+/// Returns an error that says how much memory the check takes, if there is less.
+pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
+    let list = EdgeList::bytes_of_rows(results);
+    let ids = ID_BYTES * (results.info.ids + 1) + 4 * results.info.connected;
+    let needed = list + ids + 3 * READING + EdgeList::batch_bytes(results.threads);
+    results.check_room(needed + edges.scratch_bytes(results.threads))
+}
+
+/// Finds the distances again, and compares figures and columns. Returns a description of what was found.
+///
+/// # Errors
+/// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
+pub(super) fn compare(
+    options: &Distances,
+    output: &DistancesOutput,
+    edges: &EdgeSource<'_>,
+    results: &Results<'_>,
+) -> Result<String> {
+    let (info, budget, threads) = (results.info, results.budget, results.threads);
+    let _reserved = budget.reserve(3 * READING + EdgeList::batch_bytes(threads), "edges and columns")?;
+    let ids = Ids::open(results)?;
+    let mut list = EdgeList::new(EdgeList::bytes_of_rows(results), budget)?;
+    let is_undirected = info.direction == Direction::Undirected;
+    list.collect(edges, &ids, results, |[tail, head], words| {
+        words.push(tail << 32 | head);
+        if is_undirected {
+            words.push(head << 32 | tail);
+        }
+    })?;
+    let name = edges.name();
+    let differs = |what: String| Err(Error::Validation(format!("{what} by the edges of {name}")));
+    let named: Vec<_> = output.sources.iter().map(|of| of.source).collect();
+    let is_named = options.sources.0.is_empty() || options.sources.0 == named;
+    if !is_named || named.len() as u64 > options.count() {
+        return differs(format!("the sources {named:?} are not those of the table"));
+    }
+    let row = |&source: &_| ids.row_of(source).ok_or_else(|| Error::Validation(format!("no vertex {source}")));
+    let rows = named.iter().map(row).collect::<Result<Vec<u64>>>()?;
+    let mut search = PlainSearch::new(list.edges(), info.ids as usize, results)?;
+    // Every `step`-th source is searched from.
+    let most = (VISITED / (list.edges().len() as u64 + info.ids).max(1)).max(FEWEST) as usize;
+    let step = rows.len().div_ceil(most).max(1);
+    for (of, &row) in output.sources.iter().zip(&rows).step_by(step) {
+        // Vertices that the input declares may have larger ids than those of all edges.
+        let sums = if row < info.ids { search.run(row as u32)? } else { Sums::default() };
+        let right = sums.of_source(of.source, info.rows());
+        if *of != right {
+            return differs(format!("{of:?} is {right:?}"));
+        }
+    }
+    let components = match is_undirected {
+        true => Some(components(&rows, list.edges(), info.ids, results)?),
+        false => None,
+    };
+    let right = DistancesOutput::new(output.sources.clone(), components.as_deref());
+    if *output != right {
+        return differs(format!("(pairs, diameter) are {:?}", (right.pairs, right.diameter)));
+    }
+    let sums = compare_columns(&search, &ids, step == 1, results)?;
+    let total: u64 = output.sources.iter().map(|of| of.total).sum();
+    if sums != (output.pairs, total, output.diameter.lower) {
+        return differs(format!("(pairs, total, farthest) of the columns are {sums:?}"));
+    }
+    let searched = rows.len().div_ceil(step);
+    Ok(format!("{} distances, those from {searched} of {} sources along the edges of {name}", sums.0, rows.len()))
+}
+
+/// Compares the columns with the sums that were found, which are those of all sources or lower bounds. Returns the number
+/// of distances in the columns, their sum, and the largest.
+fn compare_columns(
+    search: &PlainSearch<'_>,
+    ids: &Ids,
+    is_all: bool,
+    results: &Results<'_>,
+) -> Result<(u64, u64, u64)> {
+    let mut sources = results.column::<u32>("out/distances/sources", ids, 0)?;
+    let mut totals = results.column::<u64>("out/distances/total", ids, 0)?;
+    let mut farthest = results.column::<u32>("out/distances/farthest", ids, 0)?;
+    let mut sums = (0u64, 0u64, 0u64);
+    for row in 0.. {
+        // A column that has more rows than the others is an error as well.
+        let next = (sources.next().transpose()?, totals.next().transpose()?, farthest.next().transpose()?);
+        let (Some(sources), Some(total), Some(farthest)) = next else { break };
+        let found = VertexSums { sources, total, farthest };
+        let known = search.sums_of(row as usize);
+        let is_bounded =
+            found.sources >= known.sources && found.total >= known.total && found.farthest >= known.farthest;
+        if is_all && found != known || !is_bounded {
+            return Err(Error::Validation(format!("vertex {} has {found:?}, not {known:?}", ids.id(row))));
+        }
+        sums.0 += u64::from(found.sources);
+        sums.1 = sums.1.wrapping_add(found.total);
+        sums.2 = sums.2.max(found.farthest.into());
+        if row % STRIDE as u64 == 0 {
+            signals::check()?;
+        }
+    }
+    Ok(sums)
+}
+
+/// Returns for each row in `rows` the number of the first one of its component.
+fn components(rows: &[u64], edges: &[u64], ids: u64, results: &Results<'_>) -> Result<Vec<u32>> {
+    let mut parents: Buffer<u32> = results.budget.zeroed(ids as usize, "components to verify by (4 bytes an id)")?;
+    parents.iter_mut().zip(0..).for_each(|(parent, row)| *parent = row);
+    for (number, edge) in edges.iter().enumerate() {
+        let [u, v] = [edge >> 32, edge & u64::from(u32::MAX)].map(|row| root(&mut parents, row as u32));
+        parents[u.max(v) as usize] = u.min(v);
+        if number % STRIDE == 0 {
+            signals::check()?;
+        }
+    }
+    let mut firsts = BTreeMap::new();
+    let component = |(number, &row): (u32, &u64)| {
+        let own = if row < ids { u64::from(root(&mut parents, row as u32)) } else { row };
+        *firsts.entry(own).or_insert(number)
+    };
+    Ok((0..).zip(rows).map(component).collect())
+}
+
+/// Returns the smallest row that is known to be connected with a row.
+fn root(parents: &mut [u32], mut row: u32) -> u32 {
+    while parents[row as usize] != row {
+        parents[row as usize] = parents[parents[row as usize] as usize];
+        row = parents[row as usize];
+    }
+    row
+}
+
+/// Breadth-first search with a queue.
+struct PlainSearch<'e> {
+    /// The edges, as tail above head, ascending.
+    edges: &'e [u64],
+    /// Where the edges of each vertex begin.
+    starts: Buffer<u64>,
+    distances: Buffer<u32>,
+    queue: Buffer<u32>,
+    sources: Buffer<u32>,
+    totals: Buffer<u64>,
+    farthest: Buffer<u32>,
+}
+
+impl<'e> PlainSearch<'e> {
+    fn new(edges: &'e [u64], vertices: usize, results: &Results<'_>) -> Result<PlainSearch<'e>> {
+        let (budget, purpose) = (results.budget, "distances to verify by (36 bytes for each id)");
+        let mut starts: Buffer<u64> = budget.zeroed(vertices + 1, purpose)?;
+        edges.iter().for_each(|edge| starts[(edge >> 32) as usize + 1] += 1);
+        (0..vertices).for_each(|v| starts[v + 1] += starts[v]);
+        let numbers = || budget.zeroed(vertices, purpose);
+        let (mut distances, queue, sources, farthest): (Buffer<u32>, _, _, _) =
+            (numbers()?, numbers()?, numbers()?, numbers()?);
+        distances.fill(UNREACHED);
+        Ok(PlainSearch {
+            edges,
+            starts,
+            distances,
+            queue,
+            sources,
+            totals: budget.zeroed(vertices, purpose)?,
+            farthest,
+        })
+    }
+
+    /// Returns the sums of the vertex in a row.
+    fn sums_of(&self, row: usize) -> VertexSums {
+        let of = |numbers: &Buffer<u32>| numbers.get(row).copied().unwrap_or(0);
+        let total = self.totals.get(row).copied().unwrap_or(0);
+        VertexSums { sources: of(&self.sources), total, farthest: of(&self.farthest) }
+    }
+
+    /// Searches from `source`. Returns the sums of the vertices that it reaches.
+    fn run(&mut self, source: u32) -> Result<Sums> {
+        self.distances[source as usize] = 0;
+        self.queue[0] = source;
+        let (mut at, mut end) = (0usize, 1);
+        while at < end {
+            if at.is_multiple_of(STRIDE) {
+                signals::check()?;
+            }
+            let v = self.queue[at] as usize;
+            let next = self.distances[v] + 1;
+            for &edge in &self.edges[self.starts[v] as usize..self.starts[v + 1] as usize] {
+                let w = edge as u32;
+                if self.distances[w as usize] == UNREACHED {
+                    (self.distances[w as usize], self.queue[end]) = (next, w);
+                    end += 1;
+                }
+            }
+            at += 1;
+        }
+        let (reached, mut sums) = (&self.queue[1..end], Sums::default());
+        for level in reached.chunk_by(|&v, &w| self.distances[v as usize] == self.distances[w as usize]) {
+            sums.add(self.distances[level[0] as usize].into(), level.len() as u64);
+        }
+        for &v in reached {
+            let (v, distance) = (v as usize, self.distances[v as usize]);
+            self.sources[v] += 1;
+            self.totals[v] += u64::from(distance);
+            self.farthest[v] = self.farthest[v].max(distance);
+            self.distances[v] = UNREACHED;
+        }
+        self.distances[source as usize] = UNREACHED;
+        Ok(sums)
+    }
+}

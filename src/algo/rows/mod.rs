@@ -1,0 +1,228 @@
+//! The rows of all vertices, for algorithms in which every vertex reads values of its neighbours. Each rank has
+//! consecutive vertices with about the same number of neighbours as those of the others.
+
+use crate::algo::team::WorkList;
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::graph::block_store::{BlockStore, Unpacked};
+use crate::graph::csr::Block;
+use crate::graph::direction::{Direction, EdgeDirection};
+use crate::memory::{Budget, Number, prefetch_near};
+use crate::prepare::prepared::Graph;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// Number of row entries in a part, unless a single vertex has more.
+const PART: u64 = 1 << 15;
+/// Cost of a vertex in addition to its entries, in entries.
+const VERTEX: u64 = 4;
+/// Number of entries between a prefetch and its use.
+const AHEAD: usize = 32;
+
+/// The rows of all vertices, in parts.
+pub(in crate::algo) struct Neighbours<'g> {
+    pub halves: [&'g BlockStore; 2],
+    pub direction: Direction,
+    /// Number of entries of each row.
+    degrees: &'g [u32],
+    /// The vertices of this rank, in parts.
+    pub parts: Vec<Range<usize>>,
+    /// The first vertex of each rank, and one past the last vertex.
+    pub firsts: Vec<usize>,
+    /// Number of entries of the vertex with most of them.
+    pub longest: u64,
+    /// Whether blocks are freed when they have been read, because they do not all fit in memory.
+    pub releases: bool,
+}
+
+impl<'g> Neighbours<'g> {
+    /// Divides the vertices into parts, and among the ranks. Blocks in files are freed after use if they do not all fit in
+    /// the memory that `budget` has left.
+    ///
+    /// # Errors
+    /// [`crate::Error::Internal`] if the graph was opened without the upper half.
+    pub(in crate::algo) fn new(
+        graph: &'g Graph,
+        degrees: &'g [u32],
+        comm: &Comm,
+        budget: &Budget,
+    ) -> Result<Neighbours<'g>> {
+        let halves = [&graph.block_store, graph.upper()?];
+        let releases = halves.iter().map(|half| half.bytes()).sum::<u64>() > budget.free();
+        let mut rows = Neighbours {
+            halves,
+            direction: graph.info.direction,
+            degrees,
+            parts: Vec::new(),
+            firsts: Vec::new(),
+            longest: 0,
+            releases,
+        };
+        let (mut parts, mut first, mut cost) = (Vec::new(), 0, 0);
+        let vertices = graph.info.connected as usize;
+        for v in 0..vertices {
+            let entries = rows.entries(v);
+            rows.longest = rows.longest.max(entries);
+            cost += entries + VERTEX;
+            if cost >= PART || v + 1 == vertices {
+                parts.push(first..v + 1);
+                (first, cost) = (v + 1, 0);
+            }
+        }
+        let of_rank = |rank: usize| parts.len() * rank / comm.ranks();
+        let first = |rank: usize| parts.get(of_rank(rank)).map_or(vertices, |part| part.start);
+        rows.firsts = (0..=comm.ranks()).map(first).collect();
+        rows.parts = parts[of_rank(comm.rank())..of_rank(comm.rank() + 1)].to_vec();
+        Ok(rows)
+    }
+
+    /// Returns the vertices of a rank.
+    pub(in crate::algo) fn own(&self, rank: usize) -> Range<usize> {
+        self.firsts[rank]..self.firsts[rank + 1]
+    }
+
+    /// Returns the parts of this rank's vertices, each with its slice of `values`. Threads take them one at a time.
+    pub(in crate::algo) fn work<'v, T>(&self, values: &'v mut [T]) -> WorkList<(Range<usize>, &'v mut [T])> {
+        let (mut rest, mut at, mut work) = (values, 0, Vec::with_capacity(self.parts.len()));
+        for part in &self.parts {
+            let (own, after) = rest.split_at_mut(part.start - at).1.split_at_mut(part.len());
+            (rest, at) = (after, part.end);
+            work.push((part.clone(), own));
+        }
+        WorkList::new(work)
+    }
+
+    /// Returns the rows of some vertices.
+    pub(in crate::algo) fn rows(&self, vertices: Range<usize>) -> Range<u32> {
+        (vertices.start << self.direction.shift()) as u32..(vertices.end << self.direction.shift()) as u32
+    }
+
+    /// Returns the number of entries in the rows of vertex `v`.
+    #[inline]
+    pub(in crate::algo) fn entries(&self, v: usize) -> u64 {
+        let rows = self.rows(v..v + 1);
+        self.degrees[rows.start as usize..rows.end as usize].iter().map(|&degree| u64::from(degree)).sum()
+    }
+
+    /// Returns the number of entries in all rows.
+    pub(in crate::algo) fn all_entries(&self) -> u64 {
+        self.halves.iter().map(|half| half.edges()).sum()
+    }
+
+    /// Returns the rows of vertex `v`, each as a view of it alone.
+    #[inline]
+    pub(in crate::algo) fn of<'u>(
+        &'u self,
+        v: usize,
+        unpacked: &'u mut [[Unpacked; 2]; 2],
+    ) -> impl Iterator<Item = Block<'u>> {
+        self.rows(v..v + 1).zip(unpacked).flat_map(|(row, unpacked)| self.row(row, unpacked))
+    }
+
+    /// Returns both halves of a row, each as a view of it alone.
+    #[inline]
+    pub(in crate::algo) fn row<'u>(
+        &'u self,
+        row: u32,
+        unpacked: &'u mut [Unpacked; 2],
+    ) -> impl Iterator<Item = Block<'u>> {
+        self.halves.iter().zip(unpacked).map(move |(half, unpacked)| half.row_in_block(row, unpacked))
+    }
+
+    /// Returns the number of entries of the row of vertex `v` in direction `way`.
+    #[inline]
+    pub(in crate::algo) fn degree_of(&self, v: u32, way: EdgeDirection) -> u64 {
+        self.degrees[self.direction.row(v, way) as usize].into()
+    }
+
+    /// Divides the vertices in `list` into parts with about the same number of entries in direction `way`.
+    pub(in crate::algo) fn divide<'l>(&self, list: &'l [u32], way: EdgeDirection) -> Vec<&'l [u32]> {
+        let (mut parts, mut first, mut cost) = (Vec::new(), 0, 0);
+        for (at, &v) in list.iter().enumerate() {
+            cost += self.degree_of(v, way) + VERTEX;
+            if cost >= PART || at + 1 == list.len() {
+                parts.push(&list[first..=at]);
+                (first, cost) = (at + 1, 0);
+            }
+        }
+        parts
+    }
+
+    /// Gives all ranks the values of the vertices of every rank. Collective.
+    pub(in crate::algo) fn share<T: Number>(&self, values: &mut [T], comm: &Comm) {
+        let (own, longest) = (self.own(comm.rank()), self.firsts.windows(2).map(|pair| pair[1] - pair[0]).max());
+        for at in (0..longest.unwrap_or(0)).step_by(Comm::PIECE).filter(|_| comm.ranks() > 1) {
+            let mine = values[own.end.min(own.start + at)..own.end.min(own.start + at + Comm::PIECE)].to_vec();
+            let mut next: Vec<usize> = self.firsts.iter().map(|first| first + at).collect();
+            comm.gather_each(&mine, |from, theirs: &[T]| {
+                values[next[from]..next[from] + theirs.len()].copy_from_slice(theirs);
+                next[from] += theirs.len();
+            });
+        }
+    }
+
+    /// Returns for each block of both halves the number of `parts` (ranges of vertices) that read it.
+    pub(in crate::algo) fn parts_of_blocks(&self, parts: &[Range<usize>]) -> [Vec<AtomicUsize>; 2] {
+        let left = self.halves.map(|half| (0..half.len()).map(|_| AtomicUsize::new(0)).collect::<Vec<_>>());
+        for (half, left) in self.halves.iter().zip(&left).filter(|_| self.releases) {
+            for part in parts {
+                half.blocks_of(self.rows(part.clone())).for_each(|b| {
+                    left[b].fetch_add(1, Relaxed);
+                });
+            }
+        }
+        left
+    }
+
+    /// Frees blocks of which `part` was the last part.
+    pub(in crate::algo) fn release(&self, part: &Range<usize>, left: &[Vec<AtomicUsize>; 2]) {
+        for (half, left) in self.halves.iter().zip(left).filter(|_| self.releases) {
+            let done = half.blocks_of(self.rows(part.clone())).filter(|&b| left[b].fetch_sub(1, Relaxed) == 1);
+            done.for_each(|b| half.release(b));
+        }
+    }
+    /// Frees all blocks if they do not all fit in memory.
+    pub(in crate::algo) fn release_all(&self) {
+        for half in self.halves.iter().filter(|_| self.releases) {
+            (0..half.len()).for_each(|block| half.release(block));
+        }
+    }
+}
+
+/// Calls `each` with the value of every neighbour in some rows, each of which is the only one of its block.
+#[inline(always)]
+pub(in crate::algo) fn each_value<'r, T: Copy>(
+    rows: impl Iterator<Item = Block<'r>>,
+    values: &[T],
+    mut each: impl FnMut(T),
+) {
+    any_value(rows, values, |value| {
+        each(value);
+        false
+    });
+}
+
+/// Calls `is_last` with the values of neighbours, as [`each_value`], until it returns true. Returns whether it did. Values
+/// are prefetched beyond the end of a row, because rows are short, and the next one is likely to be read next.
+#[inline(always)]
+pub(in crate::algo) fn any_value<'r, T: Copy>(
+    rows: impl Iterator<Item = Block<'r>>,
+    values: &[T],
+    mut is_last: impl FnMut(T) -> bool,
+) -> bool {
+    for Block { offsets, targets, .. } in rows {
+        let (start, end) = (offsets[0] as usize, offsets[1] as usize);
+        let ahead = &targets[(start + AHEAD).min(targets.len())..(end + AHEAD).min(targets.len())];
+        let (row, last) = targets[start..end].split_at(ahead.len());
+        for (&u, &later) in row.iter().zip(ahead) {
+            prefetch_near(values, later as usize);
+            if is_last(values[u as usize]) {
+                return true;
+            }
+        }
+        if last.iter().any(|&u| is_last(values[u as usize])) {
+            return true;
+        }
+    }
+    false
+}

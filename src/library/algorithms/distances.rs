@@ -1,0 +1,138 @@
+//! Distances from many sources.
+//!
+//! ```
+//! use gpugraph::{Context, Graph, distances};
+//!
+//! let context = Context::new()?;
+//! let graph = Graph::from_edges([(0, 1), (1, 2), (2, 3)], &context)?;
+//! let sources = distances::Sources::Vertices((0..4).map(|id| graph.vertex(id)).collect::<Result<_, _>>()?);
+//! let found = distances::sums(&graph, &distances::Options { sources }, &context)?;
+//! assert_eq!(&found.total()[..], &[6, 4, 4, 6]);
+//! assert_eq!(found.diameter().upper, Some(3));
+//! # Ok::<(), gpugraph::Error>(())
+//! ```
+
+pub use super::sources::Sources;
+pub use crate::algo::distances::Diameter;
+use crate::algo::distances::{DistancesOutput, SourceDistances};
+use crate::error::Result;
+use crate::graph::ids::InputId;
+use crate::library::column::Column;
+use crate::library::context::Context;
+use crate::library::graph::{Computed, Graph, Vertex};
+
+/// Options of distances from many sources.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The sources of shortest paths.
+    pub sources: Sources,
+}
+
+impl Default for Options {
+    /// Returns 64 drawn sources.
+    fn default() -> Options {
+        Options { sources: Sources::Drawn { roots: 64, seed: 1 } }
+    }
+}
+
+/// Distances from one source along out-edges.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OfSource {
+    /// The source, by its id.
+    pub source: u64,
+    /// Number of reached vertices, including the source.
+    pub reached: u64,
+    /// Sum of the distances to all reached vertices.
+    pub total: u64,
+    /// Largest distance to a reached vertex.
+    pub eccentricity: u64,
+    /// Sum of the reciprocals of the distances to all other reached vertices.
+    pub harmonic: f64,
+    /// Closeness as networkx defines it, of outgoing distances: `(reached - 1) / total`, times the share of the other
+    /// vertices that are reached.
+    pub closeness: f64,
+}
+
+/// Distances between the sources and all vertices of a graph.
+#[derive(Debug, Clone)]
+pub struct Distances {
+    of_sources: Vec<OfSource>,
+    pairs: u64,
+    diameter: Diameter,
+    seconds: f64,
+    sources: Column<u32>,
+    total: Column<u64>,
+    farthest: Column<u32>,
+}
+
+/// Finds the distances from all sources by breadth-first search, 64 sources at once, and sums them up for each source and
+/// for each vertex. Results are the same bits for any number of threads.
+///
+/// # Errors
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for no source or more than 65536;
+/// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
+/// disk.
+pub fn sums(graph: &Graph, options: &Options, context: &Context) -> Result<Distances> {
+    let table = options.sources.keys(graph)?;
+    let found: Computed<'_, DistancesOutput> = graph.compute(context, "distances", &table)?;
+    let id = |vertex| match vertex {
+        InputId::Number(number) => Some(number),
+        InputId::Name(name) => graph.vertex_of(name.text()).ok().map(Vertex::id),
+    };
+    let of_source = |of: &SourceDistances| {
+        Some(OfSource {
+            source: id(of.source)?,
+            reached: of.reached,
+            total: of.total,
+            eccentricity: of.eccentricity,
+            harmonic: of.harmonic,
+            closeness: of.closeness,
+        })
+    };
+    Ok(Distances {
+        of_sources: found.output.sources.iter().filter_map(of_source).collect(),
+        pairs: found.output.pairs,
+        diameter: found.output.diameter.clone(),
+        seconds: found.seconds(),
+        sources: found.column("distances/sources")?,
+        total: found.column("distances/total")?,
+        farthest: found.column("distances/farthest")?,
+    })
+}
+
+impl Distances {
+    /// Returns the figures of each source, in the order of sources.
+    pub fn of_sources(&self) -> &[OfSource] {
+        &self.of_sources
+    }
+
+    /// Returns for each vertex the number of other vertices that are sources and reach it.
+    pub fn sources(&self) -> &Column<u32> {
+        &self.sources
+    }
+
+    /// Returns for each vertex the sum of the distances from these sources.
+    pub fn total(&self) -> &Column<u64> {
+        &self.total
+    }
+
+    /// Returns for each vertex the largest distance from one of these sources.
+    pub fn farthest(&self) -> &Column<u32> {
+        &self.farthest
+    }
+
+    /// Returns the number of pairs of a source and another vertex that it reaches.
+    pub fn pairs(&self) -> u64 {
+        self.pairs
+    }
+
+    /// Returns bounds of the diameter.
+    pub fn diameter(&self) -> &Diameter {
+        &self.diameter
+    }
+
+    /// Returns the seconds of the computation alone.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+}

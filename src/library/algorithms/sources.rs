@@ -1,0 +1,43 @@
+//! The sources of an algorithm that begins at many vertices.
+
+use crate::error::Result;
+use crate::library::graph::{Graph, Vertex};
+use serde::Serialize;
+
+/// The sources of shortest paths.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Sources {
+    /// Random vertices that have an edge.
+    Drawn {
+        /// Their number, from 1 to 65536. A graph with fewer such vertices has all of them.
+        roots: u32,
+        /// The seed.
+        seed: u64,
+    },
+    /// These vertices, each once.
+    Vertices(Vec<Vertex>),
+}
+
+/// The keys by which a table names sources.
+#[derive(Serialize)]
+pub(super) struct SourceKeys {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roots: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sources: Option<Vec<toml::Value>>,
+}
+
+impl Sources {
+    /// Returns the keys of a table with these sources.
+    pub(super) fn keys(&self, graph: &Graph) -> Result<SourceKeys> {
+        Ok(match self {
+            &Sources::Drawn { roots, seed } => SourceKeys { roots: Some(roots), seed: Some(seed), sources: None },
+            Sources::Vertices(vertices) => {
+                let keys = vertices.iter().map(|&vertex| graph.key(vertex)).collect::<Result<_>>()?;
+                SourceKeys { roots: None, seed: None, sources: Some(keys) }
+            }
+        })
+    }
+}

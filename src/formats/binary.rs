@@ -1,11 +1,11 @@
 //! Parses pairs of integers.
 
 use crate::formats::bytes::map::{as_pairs32, as_pairs64};
-use crate::formats::{Edges, Fault, Int, Sink, Stop, Visitor};
+use crate::formats::{Edges, Fault, Int, Sink, Stop};
 
 /// Parses pairs of any integer type. Pairs with the layout of `u32` or `u64` go to the sink without a copy, after a
 /// check that no number is negative.
-pub(crate) fn parse<V: Visitor>(data: &[u8], int: Int, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+pub(crate) fn parse(data: &[u8], int: Int, sink: &mut Sink<'_>) -> Result<(), Stop> {
     if int.signed
         && let Some(at) = first_negative(data, int)
     {

@@ -12,7 +12,7 @@ use crate::formats::bytes::read::Reader;
 use crate::formats::part::weights_path;
 use crate::formats::sink;
 use crate::formats::weights::Weight;
-use crate::formats::{Fault, Format, Packing, Part, Sink, Stop, Visitor};
+use crate::formats::{Fault, Format, Packing, Part, Sink, Stop};
 use crate::memory::bytes_of_mut;
 
 /// Size of an edge in bytes.
@@ -25,7 +25,7 @@ const BATCH: usize = sink::BATCH;
 /// Parses packed edges. The first 8 bytes of an edge are the low 32 bits of its two ids. The last 4 bytes are a number
 /// whose low half has the upper 16 bits of the first id, and whose high half has the upper 16 bits of the second. These
 /// halves are signed in `packed_edge` of the Graph500 reference, where a negative id means that there is no edge.
-pub(crate) fn parse<V: Visitor>(data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+pub(crate) fn parse(data: &[u8], sink: &mut Sink<'_>) -> Result<(), Stop> {
     for (nth, batch) in data.as_chunks::<EDGE>().0.chunks(BATCH).enumerate() {
         if sink.fill(batch.len(), None, |edges| narrow(batch, edges))? {
             continue;
@@ -128,13 +128,7 @@ impl WeightsFile {
 
     /// Parses packed edges with their weights. `first` is the number of the first edge in the file; `hash` is called
     /// with the bytes of the weights.
-    pub fn parse<V: Visitor>(
-        &self,
-        data: &[u8],
-        first: u64,
-        sink: &mut Sink<'_, V>,
-        mut hash: impl FnMut(&[u8]),
-    ) -> Result<(), Stop> {
+    pub fn parse(&self, data: &[u8], first: u64, sink: &mut Sink<'_>, mut hash: impl FnMut(&[u8])) -> Result<(), Stop> {
         let mut buffer = [0; BATCH];
         let (records, _) = data.as_chunks::<EDGE>();
         for (nth, batch) in records.chunks(BATCH).enumerate() {

@@ -17,7 +17,7 @@ use crate::formats::bytes::tokens::{
 };
 use crate::formats::text::decimal_commas;
 use crate::formats::weights::{Mistake, Weight};
-use crate::formats::{Directions, Fault, Head, Sink, Stop, Visitor};
+use crate::formats::{Directions, Fault, Head, Sink, Stop};
 
 const REMEDY: &str = "correct the line or the header, or name the format that the file is in";
 
@@ -129,7 +129,7 @@ fn shown(text: &[u8]) -> String {
 
 impl MetisGrammar {
     /// Parses `data`, the next bytes of the file, which may end anywhere between numbers.
-    pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+    pub fn parse(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_>) -> Result<(), Stop> {
         let mut at = 0;
         while at < data.len() {
             if cursor.in_comment || (!cursor.in_line && data[at] == b'%') {
@@ -176,13 +176,7 @@ impl MetisGrammar {
     }
 
     #[inline]
-    fn number<V: Visitor>(
-        &self,
-        data: &[u8],
-        at: usize,
-        cursor: &mut Cursor,
-        sink: &mut Sink<'_, V>,
-    ) -> Result<usize, Stop> {
+    fn number(&self, data: &[u8], at: usize, cursor: &mut Cursor, sink: &mut Sink<'_>) -> Result<usize, Stop> {
         if cursor.vertex >= self.vertices {
             let found = format!("a line more, {}", excerpt(data, at));
             return Err(Fault::new(at, format!("{} lines, one a vertex", self.vertices), found, REMEDY).into());

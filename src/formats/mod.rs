@@ -166,6 +166,11 @@ impl<V: Visitor + ?Sized> Visitor for &mut V {
     }
 }
 
+/// Drops the types of visitors. They get whole batches, so a scan is compiled once for all types.
+fn erased<V: Visitor>(visitors: &mut [V]) -> Vec<&mut dyn Visitor> {
+    visitors.iter_mut().map(|visitor| visitor as &mut dyn Visitor).collect()
+}
+
 /// A visitor that finds the largest id.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LargestId(pub Option<u64>);

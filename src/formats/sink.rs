@@ -19,8 +19,8 @@ pub(crate) const BYTES: u64 = (BATCH * (16 + 8)) as u64;
 pub(crate) const WEIGHT_BYTES: u64 = (BATCH * 8) as u64;
 
 /// A buffer that hands the edges of one thread to its visitor in batches.
-pub(crate) struct Sink<'v, V: Visitor> {
-    pub visitor: &'v mut V,
+pub(crate) struct Sink<'v> {
+    pub visitor: &'v mut dyn Visitor,
     wide: Vec<[u64; 2]>,
     narrow: Vec<[u32; 2]>,
     /// How the scan treats weights. `weights` has the weights of the gathered edges.
@@ -49,8 +49,8 @@ pub(crate) struct EdgeCounts {
     pub balance: u64,
 }
 
-impl<'v, V: Visitor> Sink<'v, V> {
-    pub fn new(visitor: &'v mut V, reading: Weights) -> Self {
+impl<'v> Sink<'v> {
+    pub fn new(visitor: &'v mut dyn Visitor, reading: Weights) -> Self {
         let (wide, narrow) = (Vec::with_capacity(BATCH), Vec::with_capacity(BATCH));
         let (weights, counted) = (Vec::new(), EdgeCounts::default());
         let (names, numbers) = (NameBatch::default(), Vec::new());

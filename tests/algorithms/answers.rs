@@ -57,6 +57,7 @@ fn the_oracle_knows_every_algorithm_on_graphs() {
 
 #[test]
 fn one_process_by_threads_and_limits() {
+    // Each table has one graph with some threads and the other with the least memory.
     for (at, graph) in graphs().into_iter().enumerate() {
         for answer in graph.answers() {
             let place = Place::new();
@@ -64,16 +65,36 @@ fn one_process_by_threads_and_limits() {
             let plan = place.gpugraph(&["plan", "job.toml", "--json", "--set", "run.device=cpu"]).expect(0);
             let plan: Value = serde_json::from_str(&plan.out).expect("JSON");
             let least = format!("limits.host_memory={}", number(&plan, "host_memory_needed").next_multiple_of(1 << 20));
-            let threads = ["limits.threads=1", "limits.threads=3"][at];
-            for set in [&[threads][..], &["limits.threads=2", &least]] {
-                let report = report(&place, set);
-                holds(&format!("{set:?}"), &place, &report, &answer, true);
-                let verified = place.gpugraph(&["verify", "job.toml"]).expect(0);
-                assert!(!verified.out.contains("FAILED"), "{}", verified.out);
-                std::fs::remove_dir_all(place.workdir()).expect("removed");
-            }
+            let (many, limited) = (["limits.threads=3"], ["limits.threads=2", &least]);
+            let set: &[&str] = if at == 0 { &many } else { &limited };
+            let report = report(&place, set);
+            holds(&format!("{set:?}"), &place, &report, &answer, true);
+            let verified = place.gpugraph(&["verify", "job.toml"]).expect(0);
+            assert!(!verified.out.contains("FAILED"), "{}", verified.out);
         }
     }
+}
+
+/// Jobs that together have every table that writes columns, each as often as there are answers to it. Tables of a job keep direction or do not;
+/// with direction, triangles are those of the edges without it.
+fn jobs(graph: &Graph) -> Vec<Vec<Answer>> {
+    let name = |answer: &Answer| answer.table.split(']').next().expect("a table").to_owned();
+    let keeps = |answer: &Answer| answer.table.contains("direction = true");
+    let mut jobs: Vec<Vec<Answer>> = Vec::new();
+    for answer in graph.answers().into_iter().filter(|answer| !answer.columns.is_empty()) {
+        let fits = |job: &&mut Vec<Answer>| {
+            job.iter().all(|other| name(other) != name(&answer)) && keeps(&job[0]) == keeps(&answer)
+        };
+        match jobs.iter_mut().find(fits) {
+            Some(job) => job.push(answer),
+            None => jobs.push(vec![answer]),
+        }
+    }
+    jobs
+}
+
+fn tables(answers: &[Answer]) -> String {
+    answers.iter().map(|answer| answer.table.as_str()).collect()
 }
 
 #[test]
@@ -81,11 +102,11 @@ fn gpu_with_much_and_little_memory() {
     let Some(gpu) = Gpu::new() else { return };
     // Each table has one graph with little memory and the other with much.
     for (at, graph) in graphs().into_iter().enumerate() {
-        for (number, answer) in graph.answers().into_iter().enumerate() {
-            job(&gpu.place, &graph, &answer.table);
-            let memory = ["2MiB", "64MiB"][(at + number / 2) % 2];
+        for (number, answers) in jobs(&graph).into_iter().enumerate() {
+            job(&gpu.place, &graph, &tables(&answers));
+            let memory = ["2MiB", "64MiB"][(at + number) % 2];
             let report = gpu.fresh(&["run.device=gpu", &format!("limits.gpu_memory={memory}")]);
-            holds(&format!("a GPU of {memory}"), &gpu.place, &report, &answer, true);
+            answers.iter().for_each(|answer| holds(&format!("a GPU of {memory}"), &gpu.place, &report, answer, false));
         }
     }
 }
@@ -94,57 +115,31 @@ fn gpu_with_much_and_little_memory() {
 fn ranks_of_every_number() {
     let Some(built) = built().into_iter().next() else { return };
     // Each table has one graph with two ranks and the other with three.
-    let graphs = graphs();
-    let mut cases = Vec::new();
-    for (at, graph) in graphs.iter().enumerate() {
-        let answers = graph.answers().into_iter().enumerate();
-        cases.extend(answers.map(|(number_of, answer)| (2 + (at + number_of / 2) % 2, graph, answer)));
-    }
-    let run = |(ranks, graph, answer): &(usize, &Graph, Answer)| {
-        let (place, ranks) = (Place::new(), *ranks);
-        job(&place, graph, &answer.table);
-        let args = ["run", "job.toml", "--quiet", "--set", "run.device=cpu"];
-        Ran::command(&mut mpirun(&place, built, ranks, 120, &built.gpugraph, &args)).expect(0);
-        let report = place.read_report();
-        assert_eq!(number(&report, "ranks"), ranks as u64);
-        holds(&format!("{ranks} ranks"), &place, &report, answer, true);
-    };
-    // Two at a time, because most of the time goes with waiting for mpirun.
-    std::thread::scope(|scope| {
-        for part in 0..2 {
-            let (cases, run) = (&cases, &run);
-            scope.spawn(move || cases.iter().skip(part).step_by(2).for_each(run));
+    for (at, graph) in graphs().iter().enumerate() {
+        for (number_of, answers) in jobs(graph).into_iter().enumerate() {
+            let (place, ranks) = (Place::new(), 2 + (at + number_of) % 2);
+            job(&place, graph, &tables(&answers));
+            let args = ["run", "job.toml", "--quiet", "--set", "run.device=cpu"];
+            Ran::command(&mut mpirun(&place, built, ranks, 120, &built.gpugraph, &args)).expect(0);
+            let report = place.read_report();
+            assert_eq!(number(&report, "ranks"), ranks as u64);
+            answers.iter().for_each(|answer| holds(&format!("{ranks} ranks"), &place, &report, answer, false));
         }
-    });
+    }
 }
 
-/// Each table of a job computes what it does alone, on one device as on two.
+/// Each table of a job computes in each of two trials what it does alone.
 #[test]
 fn tables_of_one_job_have_the_answers_that_each_has_alone() {
-    // With direction, triangles are those of the edges without it.
-    for (graph, keeps) in graphs().into_iter().flat_map(|graph| [false, true].map(|keeps| (graph.clone(), keeps))) {
-        let answers = graph.answers();
-        let is_meant = |answer: &&Answer| {
-            let fits = answer.table.contains("direction") == keeps || answer.table.starts_with("[triangle]");
-            !answer.columns.is_empty() && !["upper", "weights"].iter().any(|other| answer.table.contains(other)) && fits
-        };
-        let with_columns: Vec<&Answer> = answers.iter().filter(is_meant).collect();
-        let tables: String = with_columns.iter().map(|answer| answer.table.as_str()).collect();
-        let place = Place::new();
-        job(&place, &graph, &tables);
-        let on_cpu = report(&place, &["run.trials=2"]);
-        with_columns.iter().for_each(|answer| holds("one process", &place, &on_cpu, answer, false));
-        assert!(
-            on_cpu["results"]
-                .as_object()
-                .expect("results")
-                .values()
-                .all(|r| r["trials"].as_array().map(Vec::len) == Some(2))
-        );
-        place.gpugraph(&["verify", "job.toml"]).expect(0);
-        let Some(gpu) = Gpu::new() else { continue };
-        job(&gpu.place, &graph, &tables);
-        let on_gpu = gpu.fresh(&["run.device=gpu", "limits.gpu_memory=8MiB"]);
-        with_columns.iter().for_each(|answer| holds("a GPU", &gpu.place, &on_gpu, answer, false));
+    for graph in graphs() {
+        for answers in jobs(&graph).into_iter().filter(|answers| answers.len() > 1) {
+            let place = Place::new();
+            job(&place, &graph, &tables(&answers));
+            let report = report(&place, &["run.trials=2"]);
+            answers.iter().for_each(|answer| holds("one process", &place, &report, answer, false));
+            let results = report["results"].as_object().expect("results");
+            assert!(results.values().all(|result| result["trials"].as_array().map(Vec::len) == Some(2)));
+            place.gpugraph(&["verify", "job.toml"]).expect(0);
+        }
     }
 }

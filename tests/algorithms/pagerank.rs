@@ -280,8 +280,8 @@ fn ranks_that_did_not_converge_are_reported_as_such() {
 #[test]
 fn a_check_within_little_memory_takes_one_more_iteration() {
     let place = Place::new();
+    let graph = Graph::new(60_000, 1_000_000, 1);
     for directed in [false, true] {
-        let graph = Graph::new(60_000, 1_000_000, 1);
         let direction = if directed { "# direction = true\n" } else { "" };
         for keys in ["", "variant = 'graphalytics'\niterations = 3\n"] {
             let _ = fs::remove_dir_all(place.workdir());

@@ -11,9 +11,12 @@ use std::sync::Mutex;
 /// Which library knows which architectures: CUDA 13 has none before sm_75. sm_86 to sm_89 have the instructions and registers of sm_80, and are left out
 /// for time.
 const LIBRARIES: [(&str, &str, &[&str]); 2] = [
-    ("nvidia/cu13/lib", "libnvrtc.so.13", &["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"]),
+    ("nvidia/cu13/lib", "libnvrtc.so.13", &["sm_90", "sm_75", "sm_80", "sm_100", "sm_120"]),
     ("nvidia/cuda_nvrtc/lib", "libnvrtc.so.12", &["sm_70"]),
 ];
+/// If this variable is set, all files are compiled for all architectures, which takes some minutes. Otherwise they are compiled for the first
+/// of each library, and for one of the others in turn.
+const ALL: &str = "GPUGRAPH_ALL_ARCHITECTURES";
 
 /// Files of kernels that may spill so many bytes on an architecture: a chunk of packed rows takes five registers where an entry takes one, and
 /// what waits for rows over the bus does not wait for these. Where several GPUs search together, an address or two are stored and read once, which is
@@ -180,11 +183,14 @@ fn compile_all(folder: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let (libraries, sources) = (libraries(), files(&path, "cu"));
     assert!(!sources.is_empty(), "{folder} has no .cu");
+    let all = std::env::var_os(ALL).is_some();
     let mut left = Vec::new();
     for (nvrtc, architectures) in &libraries {
-        left.extend(
-            sources.iter().flat_map(|file| architectures.iter().map(move |architecture| (nvrtc, file, *architecture))),
-        );
+        for (number, file) in sources.iter().enumerate() {
+            let (first, others) = architectures.split_first().expect("an architecture");
+            let others = if all { others } else { others.chunks(1).cycle().nth(number).unwrap_or(&[]) };
+            left.extend([first].into_iter().chain(others).map(|architecture| (nvrtc, file, *architecture)));
+        }
     }
     let left = Mutex::new(left.into_iter());
     let compile = || {

@@ -40,7 +40,7 @@ fn jobs() -> Vec<(Place, u64, Option<Vec<u64>>)> {
 }
 
 #[test]
-fn three_hundred_flipped_bits_are_found_and_repaired() {
+fn flipped_bits_are_found_and_repaired() {
     let seed = std::process::id();
     let mut dice = Dice(seed.into());
     let mut kinds = std::collections::BTreeMap::<String, usize>::new();
@@ -55,7 +55,7 @@ fn three_hundred_flipped_bits_are_found_and_repaired() {
             .filter(|path| !path.parent().is_some_and(|folder| folder.ends_with("units")))
             .collect();
         let mut missed = Vec::new();
-        for round in 0..100 {
+        for round in 0..stored.len().max(50) {
             // Small files get as many as large ones: heads, tails and sums are where mistakes hide.
             let path = &stored[round % stored.len()];
             let name = path.strip_prefix(place.workdir()).expect("inside").display().to_string();

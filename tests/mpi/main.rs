@@ -92,7 +92,7 @@ impl Ranks {
         let mut command = mpirun(&self.place, self.built, ranks, self.limit, Path::new("sh"), &args);
         if self.patient {
             // Unless said 1, which it waits before TERM and before KILL, whether or not ranks are gone already.
-            command.env("OMPI_MCA_odls_base_sigkill_timeout", "3");
+            command.env("OMPI_MCA_odls_base_sigkill_timeout", "8");
         }
         command
     }

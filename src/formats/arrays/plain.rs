@@ -11,7 +11,7 @@ use super::walk::{AdjacencyListReader, EdgeWalk, EndpointArrays};
 use super::weights;
 use crate::error::{At, Error, Result};
 use crate::formats::bytes::read::Reader;
-use crate::formats::{Part, ScanState, Sink, Stop, Visitor};
+use crate::formats::{Part, ScanState, Sink, Stop};
 
 /// Size of a read in bytes.
 const STRIDE: usize = 64 << 10;
@@ -57,13 +57,7 @@ impl PlainArrays {
     ///
     /// # Errors
     /// Bad input, and any error that the visitor or the watch returns.
-    pub fn chunk<V: Visitor>(
-        &self,
-        shared: &ScanState<'_>,
-        index: usize,
-        chunk: u64,
-        sink: &mut Sink<'_, V>,
-    ) -> Result<()> {
+    pub fn chunk(&self, shared: &ScanState<'_>, index: usize, chunk: u64, sink: &mut Sink<'_>) -> Result<()> {
         let part = &shared.parts[index];
         let from = chunk * shared.chunk as u64;
         let to = self.reader.length().min(from + shared.chunk as u64);
@@ -102,13 +96,7 @@ impl PlainArrays {
         self.done(shared, index, (from, to), sink)
     }
 
-    fn done<V: Visitor>(
-        &self,
-        shared: &ScanState<'_>,
-        index: usize,
-        (from, to): (u64, u64),
-        sink: &mut Sink<'_, V>,
-    ) -> Result<()> {
+    fn done(&self, shared: &ScanState<'_>, index: usize, (from, to): (u64, u64), sink: &mut Sink<'_>) -> Result<()> {
         sink.flush()?;
         shared.count(index, sink.take_count());
         shared.advance(to - from)

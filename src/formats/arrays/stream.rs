@@ -12,7 +12,7 @@ use super::walk::{AdjacencyListReader, EdgeWalk, EndpointArrays};
 use super::{npz, weights};
 use crate::error::{At, Error, Result};
 use crate::formats::pass::stored::{StoredBytes, unpacked};
-use crate::formats::{Packing, ScanState, Sink, Stop, Visitor};
+use crate::formats::{Packing, ScanState, Sink, Stop};
 
 /// Upper bound of the memory in bytes for reading one file, not counting the decoder of each array.
 pub(in crate::formats) const MEMORY: u64 = 1 << 20;
@@ -26,11 +26,11 @@ const STRIDE: u64 = 1 << 20;
 ///
 /// # Errors
 /// Bad input, and any error that the visitor or the watch returns.
-pub(in crate::formats) fn read<V: Visitor>(
+pub(in crate::formats) fn read(
     shared: &ScanState<'_>,
     index: usize,
     number: &AtomicU64,
-    sink: &mut Sink<'_, V>,
+    sink: &mut Sink<'_>,
 ) -> Result<()> {
     let part = &shared.parts[index];
     let table = table(part)?;

@@ -4,7 +4,7 @@ use super::numbers::{ArrayReader, BATCH};
 use super::shape::ListKind;
 use super::weights::WeightNumbers;
 use crate::error::{Error, Result};
-use crate::formats::{Sink, Visitor};
+use crate::formats::Sink;
 
 /// The arrays that contain the ends of the edges.
 pub(super) enum EndpointArrays<'a> {
@@ -56,7 +56,7 @@ impl<'a> EdgeWalk<'a> {
     ///
     /// # Errors
     /// Bad input, and any error that the visitor returns.
-    pub fn step<V: Visitor>(&mut self, sink: &mut Sink<'_, V>) -> Result<bool> {
+    pub fn step(&mut self, sink: &mut Sink<'_>) -> Result<bool> {
         let count = (self.end - self.next).min(BATCH as u64) as usize;
         if count == 0 {
             return Ok(false);
@@ -71,7 +71,7 @@ impl<'a> EdgeWalk<'a> {
         let (first, second) = (&mut self.first, &mut self.second);
         let weights = &mut self.weights;
         weights.iter_mut().try_for_each(|weights| weights.read(count))?;
-        let push = |nth: usize, u: u64, v: u64, sink: &mut Sink<'_, V>| match &*weights {
+        let push = |nth: usize, u: u64, v: u64, sink: &mut Sink<'_>| match &*weights {
             Some(weights) => weights.push(nth, (u, v), sink),
             None => sink.push(u, v),
         };

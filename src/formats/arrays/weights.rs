@@ -6,7 +6,7 @@ use super::numbers::ArrayReader;
 use super::shape::Column;
 use crate::error::{Error, Result};
 use crate::formats::weights::{Mistake, Weight};
-use crate::formats::{Int, Sink, Visitor};
+use crate::formats::{Int, Sink};
 
 /// A sequential reader of weights.
 pub(super) struct WeightNumbers<'a> {
@@ -35,7 +35,7 @@ impl<'a> WeightNumbers<'a> {
     ///
     /// # Errors
     /// Bad input if the number is not a valid weight, and any error that the visitor returns.
-    pub fn push<V: Visitor>(&self, nth: usize, (u, v): (u64, u64), sink: &mut Sink<'_, V>) -> Result<()> {
+    pub fn push(&self, nth: usize, (u, v): (u64, u64), sink: &mut Sink<'_>) -> Result<()> {
         let weight = self.weight(nth);
         sink.push_weighted(u, v, weight, |mistake| self.wrong(nth, weight, mistake))
     }

@@ -48,11 +48,11 @@ pub(crate) const SCRATCH: u64 = BATCH * (16 + 8);
 
 /// Hands the edges of a rank's share to the visitors, in chunks of `chunk` bytes of pairs. `weights` says whether each
 /// edge comes with a weight.
-pub(crate) fn scan<V: Visitor>(
+pub(crate) fn scan(
     generator: &dyn EdgeGenerator,
     share: Share<'_>,
     (chunk, weights): (usize, Weights),
-    visitors: &mut [V],
+    visitors: &mut [&mut dyn Visitor],
     watch: &dyn Watch,
 ) -> Result<ShareResult> {
     let total = generator.edges();
@@ -125,13 +125,7 @@ impl EdgeBuffers {
         }
     }
 
-    fn visit<V: Visitor>(
-        &mut self,
-        generator: &dyn EdgeGenerator,
-        first: u64,
-        last: u64,
-        visitor: &mut V,
-    ) -> Result<()> {
+    fn visit(&mut self, generator: &dyn EdgeGenerator, first: u64, last: u64, visitor: &mut dyn Visitor) -> Result<()> {
         for at in (first..last).step_by(self.batch) {
             let n = (last - at).min(self.batch as u64) as usize;
             let weights = &mut self.weights[..n * self.kind.map_or(0, WeightType::words)];

@@ -24,7 +24,7 @@ use crate::formats::unsupported::format_of;
 use crate::formats::weights::{UnreadColumns, missing};
 use crate::formats::{
     CacheUse, FileSearch, FindNames, Format, IdKind, InputCache, Packing, Part, Scan, ScanState, Share, ShareResult,
-    TextOptions, UseOfDirection, Visitor, Watch, Weights, arrays, names, parquet, sink, text,
+    TextOptions, UseOfDirection, Visitor, Watch, Weights, arrays, erased, names, parquet, sink, text,
 };
 use crate::memory::{Budget, Buffer, PER_THREAD, addresses_left};
 
@@ -326,7 +326,7 @@ impl Input {
     /// Bad input, with the file and the line or offset of the first mistake in the input; and any error that a visitor
     /// or the watch returns.
     pub fn scan<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
-        self.scan_as(Share::ALL, false, CacheUse::Nothing, visitors, watch)?.finish()
+        self.scan_as(Share::ALL, false, CacheUse::Nothing, &mut erased(visitors), watch)?.finish()
     }
 
     /// Like [`Self::scan`], but numbers chunks for [`Visitor::chunk_done`] in input order: plain files first, then packed ones.
@@ -334,7 +334,7 @@ impl Input {
     /// # Errors
     /// The errors of [`Self::scan`].
     pub fn scan_ordered<V: Visitor>(&self, visitors: &mut [V], watch: &dyn Watch) -> Result<Scan> {
-        self.scan_as(Share::ALL, true, CacheUse::Nothing, visitors, watch)?.finish()
+        self.scan_as(Share::ALL, true, CacheUse::Nothing, &mut erased(visitors), watch)?.finish()
     }
 
     /// Like [`Self::scan`], but for a share of the edges. Every edge is in exactly one share. If ranks help each other,
@@ -350,7 +350,7 @@ impl Input {
         visitors: &mut [V],
         watch: &dyn Watch,
     ) -> Result<ShareResult> {
-        self.scan_as(share, false, cache, visitors, watch)
+        self.scan_as(share, false, cache, &mut erased(visitors), watch)
     }
 
     /// Reserves address space for the chunks that the limit of `budget` allows to cache.
@@ -381,12 +381,12 @@ impl Input {
         self.parts().iter().filter(keeps).map(|part| part.bytes.div_ceil(self.chunk as u64) as usize).sum()
     }
 
-    fn scan_as<V: Visitor>(
+    fn scan_as(
         &self,
         share: Share<'_>,
         ordered: bool,
         cache: CacheUse<'_, '_>,
-        visitors: &mut [V],
+        visitors: &mut [&mut dyn Visitor],
         watch: &dyn Watch,
     ) -> Result<ShareResult> {
         if visitors.is_empty() {

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::formats::part::TableSummary;
 use crate::formats::pass::state::WorkResult;
 use crate::formats::weights::UnreadColumns;
-use crate::formats::{Part, ScanState, Sink, Visitor};
+use crate::formats::{Part, ScanState, Sink};
 
 /// Stand-in for an open Parquet file. The type has no values, because this build can't open Parquet files.
 pub(crate) enum Units {}
@@ -19,7 +19,7 @@ impl Units {
         match *self {}
     }
 
-    pub fn chunk<V: Visitor>(&self, _: &ScanState<'_>, _: usize, _: (u64, u64), _: &mut Sink<'_, V>) -> WorkResult {
+    pub fn chunk(&self, _: &ScanState<'_>, _: usize, _: (u64, u64), _: &mut Sink<'_>) -> WorkResult {
         match *self {}
     }
 }

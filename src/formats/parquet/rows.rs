@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::formats::bytes::map::MappedFile;
 use crate::formats::bytes::tokens::excerpt;
 use crate::formats::names::LONGEST_NAME;
-use crate::formats::{Edges, Sink, Visitor};
+use crate::formats::{Edges, Sink};
 use crate::process::panics::catch_panic;
 
 /// Number of edges in a batch.
@@ -160,7 +160,7 @@ impl RowGroupReader {
     ///
     /// # Errors
     /// Bad input, and any error that the visitor returns.
-    pub fn step<V: Visitor>(&mut self, most: usize, sink: &mut Sink<'_, V>) -> Result<usize> {
+    pub fn step(&mut self, most: usize, sink: &mut Sink<'_>) -> Result<usize> {
         let rows = self.left.min(most.min(BATCH) as u64) as usize;
         if self.left == 0 {
             return self.finish().map(|()| 0);

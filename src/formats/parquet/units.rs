@@ -8,7 +8,7 @@
 use crate::formats::bytes::map::MappedFile;
 use crate::formats::pass::state::WorkResult;
 use crate::formats::weights::missing;
-use crate::formats::{BodyLayout, Head, ScanState, Sink, Visitor};
+use crate::formats::{BodyLayout, Head, ScanState, Sink};
 use std::sync::Arc;
 
 use super::footer::{IdColumns, unread};
@@ -73,12 +73,12 @@ impl Units {
     ///
     /// # Errors
     /// Bad input, and any error that the visitor or the watch returns.
-    pub fn chunk<V: Visitor>(
+    pub fn chunk(
         &self,
         shared: &ScanState<'_>,
         index: usize,
         (first, number): (u64, u64),
-        sink: &mut Sink<'_, V>,
+        sink: &mut Sink<'_>,
     ) -> WorkResult {
         let at = |error, number| Box::new(((index, number), error));
         self.hash(shared, index, number).map_err(|error| at(error, number))?;
@@ -95,7 +95,7 @@ impl Units {
     }
 
     /// Reads row group `group`. Reports each of its chunk numbers as done once the rows of that number are read.
-    fn group<V: Visitor>(&self, end: &mut ChunkNumbers<'_, '_>, group: usize, sink: &mut Sink<'_, V>) -> Result<()> {
+    fn group(&self, end: &mut ChunkNumbers<'_, '_>, group: usize, sink: &mut Sink<'_>) -> Result<()> {
         let shared = end.shared;
         let path = &shared.parts[end.index].path;
         let mut rows = RowGroupReader::open(&self.table, path, &self.map, group, self.limits);
@@ -153,7 +153,7 @@ struct ChunkNumbers<'a, 's> {
 
 impl ChunkNumbers<'_, '_> {
     /// Reports the next chunk number as done, after all its edges were handed to the visitor.
-    fn end<V: Visitor>(&mut self, sink: &mut Sink<'_, V>) -> Result<()> {
+    fn end(&mut self, sink: &mut Sink<'_>) -> Result<()> {
         let (shared, number) = (self.shared, self.next);
         self.next += 1;
         sink.flush()?;

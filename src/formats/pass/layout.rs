@@ -6,7 +6,7 @@ use crate::formats::metis::{self, Cursor};
 use crate::formats::text::lines::{self, LONGEST};
 use crate::formats::text::{self, CountsLine, LineLayout};
 use crate::formats::{
-    Fault, Format, HEAD, Head, Int, Part, Sink, Stop, UseOfDirection, Visitor, binary, contents, gr, graph500, mtx,
+    Fault, Format, HEAD, Head, Int, Part, Sink, Stop, UseOfDirection, binary, contents, gr, graph500, mtx,
 };
 
 /// The header of a file in any format.
@@ -111,7 +111,7 @@ impl BodyLayout {
     }
 
     /// Parses `data`, which begins and ends at offsets that `cut` or `cut_stream` returned.
-    pub fn parse<V: Visitor>(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+    pub fn parse(&self, data: &[u8], cursor: &mut Cursor, sink: &mut Sink<'_>) -> Result<(), Stop> {
         match self {
             BodyLayout::Packed => graph500::parse(data, sink),
             BodyLayout::Rows(int) => binary::parse(data, *int, sink),

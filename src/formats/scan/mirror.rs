@@ -14,7 +14,8 @@ use crate::formats::packing::Decoder;
 use crate::formats::pass::state::CHUNK;
 use crate::formats::sink::{sign, signed};
 use crate::formats::{
-    Directions, Edges, FileHead, Format, Part, ScanState, Share, Signals, UseOfDirection, Visitor, Weights, metis,
+    Directions, Edges, FileHead, Format, Part, ScanState, Share, Signals, UseOfDirection, Visitor, Weights, erased,
+    metis,
 };
 
 /// Number of buckets in a pass.
@@ -66,7 +67,7 @@ fn one_sided(part: &Part, vertices: u64, threads: usize) -> Result<(u64, u64)> {
         run(
             ScanState::new(&parts, reading, (Share::ALL, visitors.len()), false, &Signals),
             CacheUse::Nothing,
-            &mut visitors,
+            &mut erased(&mut visitors),
         )?;
         let balance = |nth: usize| visitors.iter().fold(0u64, |sum, visitor| sum.wrapping_add(visitor.balances[nth]));
         let first = (0..BUCKETS).map(|nth| (nth, balance(nth))).find(|(_, balance)| *balance != 0);

@@ -20,9 +20,7 @@ use crate::formats::pass::layout;
 use crate::formats::pass::share::NextNumber;
 use crate::formats::pass::state::{WorkResult, locate, located, of_kind, refuse_empty};
 use crate::formats::pass::stored::{StoredBytes, unpacked};
-use crate::formats::{
-    BodyLayout, Format, HEAD, Packing, Part, ScanState, Sink, Visitor, Weights, arrays, contents, suspect,
-};
+use crate::formats::{BodyLayout, Format, HEAD, Packing, Part, ScanState, Sink, Weights, arrays, contents, suspect};
 
 /// Maximum number of blocks that wait between an unpacking thread and the parsers.
 pub(crate) const QUEUE: usize = 4;
@@ -108,7 +106,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Runs a parser, which takes blocks until all feeders are done.
-    pub fn work<V: Visitor>(&self, blocks: Receiver<PackedBlock>, sink: &mut Sink<'_, V>) -> WorkResult {
+    pub fn work(&self, blocks: Receiver<PackedBlock>, sink: &mut Sink<'_>) -> WorkResult {
         for block in blocks {
             if self.shared.stopped() {
                 break;
@@ -120,7 +118,7 @@ impl<'a> Packed<'a> {
     }
 
     /// Runs a thread that unpacks and parses whole files.
-    pub fn work_alone<V: Visitor>(&self, sink: &mut Sink<'_, V>) -> WorkResult {
+    pub fn work_alone(&self, sink: &mut Sink<'_>) -> WorkResult {
         loop {
             let mut next = self.next_alone.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(&part) = self.alone.get(*next) else { return Ok(()) };
@@ -131,7 +129,7 @@ impl<'a> Packed<'a> {
         }
     }
 
-    fn part<V: Visitor>(&self, part: usize, sink: &mut Sink<'_, V>) -> Result<()> {
+    fn part(&self, part: usize, sink: &mut Sink<'_>) -> Result<()> {
         if self.shared.parts[part].format.is_arrays() {
             return arrays::read(self.shared, part, &self.number, sink);
         }
@@ -154,7 +152,7 @@ impl<'a> Packed<'a> {
         Ok(())
     }
 
-    fn block<V: Visitor>(&self, block: &PackedBlock, cursor: &mut Cursor, sink: &mut Sink<'_, V>) -> Result<()> {
+    fn block(&self, block: &PackedBlock, cursor: &mut Cursor, sink: &mut Sink<'_>) -> Result<()> {
         let Some(layout) = self.shared.layout(block.part) else { return Ok(()) };
         let parsed = match &block.weights {
             Some(weights) => {

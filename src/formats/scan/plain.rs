@@ -12,7 +12,7 @@ use crate::formats::pass::state::{ErrorPlace, WorkResult, located, of_kind, refu
 use crate::formats::scan::input_cache::{CacheUse, InputCache};
 use crate::formats::scan::records::{PieceBuffer, Records};
 use crate::formats::{
-    BodyLayout, FileHead, Format, HEAD, Packing, Part, ScanState, Sink, Stop, Visitor, arrays, parquet, suspect,
+    BodyLayout, FileHead, Format, HEAD, Packing, Part, ScanState, Sink, Stop, arrays, parquet, suspect,
 };
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -129,26 +129,21 @@ impl<'c> PlainFiles<'c> {
     }
 
     /// Runs a thread that parses chunks of this rank's share until none is left.
-    pub fn work<V: Visitor>(
-        &self,
-        shared: &ScanState<'_>,
-        cache: CacheUse<'_, '_>,
-        sink: &mut Sink<'_, V>,
-    ) -> WorkResult {
+    pub fn work(&self, shared: &ScanState<'_>, cache: CacheUse<'_, '_>, sink: &mut Sink<'_>) -> WorkResult {
         self.each(shared, cache, sink, || self.queue.take())
     }
 
     /// Runs a thread that parses chunks of ranks that are behind. It does not cache them, because only the rank to
     /// which a chunk belongs may use it again.
-    pub fn help<V: Visitor>(&self, shared: &ScanState<'_>, sink: &mut Sink<'_, V>) -> WorkResult {
+    pub fn help(&self, shared: &ScanState<'_>, sink: &mut Sink<'_>) -> WorkResult {
         self.each(shared, CacheUse::Nothing, sink, || self.queue.help(|number| self.is_worth_taking(shared, number)))
     }
 
-    fn each<V: Visitor>(
+    fn each(
         &self,
         shared: &ScanState<'_>,
         cache: CacheUse<'_, '_>,
-        sink: &mut Sink<'_, V>,
+        sink: &mut Sink<'_>,
         next: impl Fn() -> Option<u64>,
     ) -> WorkResult {
         let mut piece = PieceBuffer::default();
@@ -281,7 +276,7 @@ impl Lines {
     }
 
     /// Hashes and parses one chunk.
-    fn chunk<V: Visitor>(&self, shared: &ScanState<'_>, chunk: u64, sink: &mut Sink<'_, V>) -> Result<()> {
+    fn chunk(&self, shared: &ScanState<'_>, chunk: u64, sink: &mut Sink<'_>) -> Result<()> {
         let (data, part) = (self.map.bytes(), &shared.parts[self.part]);
         let ahead = (chunk as usize + 2) * shared.chunk;
         self.map.will_need(ahead, ahead + shared.chunk);

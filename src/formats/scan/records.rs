@@ -7,7 +7,7 @@ use crate::formats::graph500::WeightsFile;
 use crate::formats::metis::Cursor;
 use crate::formats::pass::state::locate;
 use crate::formats::scan::input_cache::{self, CacheUse, InputCache};
-use crate::formats::{BodyLayout, FileHead, ScanState, Sink, Stop, Visitor};
+use crate::formats::{BodyLayout, FileHead, ScanState, Sink, Stop};
 use crate::memory::{bytes_of, bytes_of_mut};
 
 /// Number of bytes to read, hash and parse while they are in the L2 cache: a multiple of every record size.
@@ -89,14 +89,14 @@ impl Records {
 
     /// Hashes and parses chunk `chunk` of the file, whose number among all chunks is `number`.
     #[allow(clippy::too_many_arguments)]
-    pub fn chunk<V: Visitor>(
+    pub fn chunk(
         &self,
         shared: &ScanState<'_>,
         part: usize,
         (number, chunk): (u64, u64),
         cache: CacheUse<'_, '_>,
         piece: &mut PieceBuffer,
-        sink: &mut Sink<'_, V>,
+        sink: &mut Sink<'_>,
     ) -> Result<()> {
         let (from, to) = self.bounds(shared, chunk);
         let place = (part, chunk);
@@ -127,12 +127,12 @@ impl Records {
 
     /// Hashes the bytes of the chunk, and parses the records that start in it; the last of these may end after the
     /// chunk. `with(at, until, parse)` passes the bytes `at .. until` of the file to `parse`.
-    fn parse<V: Visitor>(
+    fn parse(
         &self,
         shared: &ScanState<'_>,
         (part, chunk): (usize, u64),
         (from, to): (usize, usize),
-        sink: &mut Sink<'_, V>,
+        sink: &mut Sink<'_>,
         mut with: impl FnMut(usize, usize, &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>,
     ) -> Result<()> {
         let cut = |at: usize| {

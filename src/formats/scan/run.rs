@@ -12,10 +12,10 @@ use crate::formats::{ScanState, Sink, Visitor};
 ///
 /// # Errors
 /// The first error in the order of the input.
-pub(crate) fn run<'a, V: Visitor>(
+pub(crate) fn run<'a>(
     shared: ScanState<'a>,
     cache: CacheUse<'_, '_>,
-    visitors: &mut [V],
+    visitors: &mut [&mut dyn Visitor],
 ) -> Result<ScanState<'a>> {
     let plain = PlainFiles::open(&shared, visitors.len())?;
     let packed = Packed::new(&shared, plain.chunks, visitors.len());
@@ -37,7 +37,7 @@ pub(crate) fn run<'a, V: Visitor>(
             let blocks = blocks.clone();
             let (shared, plain, packed) = (&shared, &plain, &packed);
             scope.spawn(move || {
-                let mut sink = Sink::new(visitor, shared.weights).with_numbering(shared.numbering.clone());
+                let mut sink = Sink::new(&mut **visitor, shared.weights).with_numbering(shared.numbering.clone());
                 let done = plain
                     .work(shared, cache, &mut sink)
                     .and_then(|()| packed.work(blocks, &mut sink))

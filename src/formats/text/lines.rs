@@ -11,7 +11,7 @@ use super::{CountsLine, TableGrammar, attributes};
 use crate::formats::bytes::tokens::{
     blanks, excerpt, has_lone_return, is_blank_or_end, lone_return, next_line, number, weight_end,
 };
-use crate::formats::{Fault, Sink, Stop, Visitor};
+use crate::formats::{Fault, Sink, Stop};
 
 /// Maximum length in bytes of a line with an edge; a file with a longer line is not in the named format.
 pub(crate) const LONGEST: usize = 1 << 20;
@@ -53,21 +53,17 @@ pub(crate) struct Grammar {
 }
 
 /// Parses whole lines; the last one may lack its newline.
-pub(crate) fn parse<V: Visitor>(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+pub(crate) fn parse(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_>) -> Result<(), Stop> {
     // Lines whose weights are skipped have their own code, so that they are parsed as fast as lines without weights.
     if sink.reading.is_wanted() && grammar.weight != WeightRule::Never {
-        parse_as::<true, V>(data, grammar, sink)
+        parse_as::<true>(data, grammar, sink)
     } else {
-        parse_as::<false, V>(data, grammar, sink)
+        parse_as::<false>(data, grammar, sink)
     }
 }
 
 /// Parses lines, with their weights if `WEIGHTED`.
-fn parse_as<const WEIGHTED: bool, V: Visitor>(
-    data: &[u8],
-    grammar: &Grammar,
-    sink: &mut Sink<'_, V>,
-) -> Result<(), Stop> {
+fn parse_as<const WEIGHTED: bool>(data: &[u8], grammar: &Grammar, sink: &mut Sink<'_>) -> Result<(), Stop> {
     let span = grammar.largest.saturating_sub(grammar.base);
     let mut at = 0;
     while at < data.len() {
@@ -140,7 +136,7 @@ fn parse_as<const WEIGHTED: bool, V: Visitor>(
 /// Parses a line with quotes by the table parser, or skips a comment that only that parser knows. Returns the start of
 /// the next line.
 #[cold]
-fn quoted<V: Visitor>(data: &[u8], line: usize, grammar: &Grammar, sink: &mut Sink<'_, V>) -> Result<usize, Stop> {
+fn quoted(data: &[u8], line: usize, grammar: &Grammar, sink: &mut Sink<'_>) -> Result<usize, Stop> {
     if let Some(next) = grammar.quoted.as_ref().and_then(|table| table.semicolon_comment(data, line)) {
         return Ok(next);
     }

@@ -13,7 +13,7 @@ use super::window::TextWindow;
 use super::{attributes, numbered, skip};
 use crate::formats::bytes::tokens::{excerpt, has_lone_return, lone_return, next_line};
 use crate::formats::names::LONGEST_NAME;
-use crate::formats::{Columns, Fault, Head, Part, Sink, Stop, UseOfDirection, Visitor, ending};
+use crate::formats::{Columns, Fault, Head, Part, Sink, Stop, UseOfDirection, ending};
 
 const DELIMITER: &str =
     "give the file the ending .csv (commas, semicolons) or .tsv (tabs), or write tabs between the columns";
@@ -158,16 +158,16 @@ enum Found<'d> {
 
 impl StringGrammar {
     /// Parses whole lines; the last one may lack its newline.
-    pub(crate) fn parse<V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+    pub(crate) fn parse(&self, data: &[u8], sink: &mut Sink<'_>) -> Result<(), Stop> {
         match self.delimiter {
-            Delimiter::Comma => self.lines::<b',', V>(data, sink),
-            Delimiter::Semicolon => self.lines::<b';', V>(data, sink),
-            Delimiter::Tab => self.lines::<b'\t', V>(data, sink),
-            Delimiter::Blanks => self.lines::<BLANKS, V>(data, sink),
+            Delimiter::Comma => self.lines::<b','>(data, sink),
+            Delimiter::Semicolon => self.lines::<b';'>(data, sink),
+            Delimiter::Tab => self.lines::<b'\t'>(data, sink),
+            Delimiter::Blanks => self.lines::<BLANKS>(data, sink),
         }
     }
 
-    fn lines<const D: u8, V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+    fn lines<const D: u8>(&self, data: &[u8], sink: &mut Sink<'_>) -> Result<(), Stop> {
         let wanted = sink.reading.is_wanted() && self.weight.is_some();
         let plain = (self.u, self.v, self.columns) == (0, 1, 2);
         let mut at = 0;

@@ -9,7 +9,7 @@ use super::counts::CountsLine;
 use super::fields::Delimiter;
 use super::{advice, attributes};
 use crate::formats::bytes::tokens::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
-use crate::formats::{Fault, Sink, Stop, Visitor};
+use crate::formats::{Fault, Sink, Stop};
 
 /// The format of a file's lines. Columns are counted from 0.
 #[derive(Debug, Clone)]
@@ -41,16 +41,16 @@ const BLANKS: u8 = 0;
 
 impl TableGrammar {
     /// Parses whole lines; the last one may lack its newline.
-    pub(crate) fn parse<V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+    pub(crate) fn parse(&self, data: &[u8], sink: &mut Sink<'_>) -> Result<(), Stop> {
         match self.delimiter {
-            Delimiter::Comma => self.lines::<b',', V>(data, sink),
-            Delimiter::Semicolon => self.lines::<b';', V>(data, sink),
-            Delimiter::Tab => self.lines::<b'\t', V>(data, sink),
-            Delimiter::Blanks => self.lines::<BLANKS, V>(data, sink),
+            Delimiter::Comma => self.lines::<b','>(data, sink),
+            Delimiter::Semicolon => self.lines::<b';'>(data, sink),
+            Delimiter::Tab => self.lines::<b'\t'>(data, sink),
+            Delimiter::Blanks => self.lines::<BLANKS>(data, sink),
         }
     }
 
-    fn lines<const D: u8, V: Visitor>(&self, data: &[u8], sink: &mut Sink<'_, V>) -> Result<(), Stop> {
+    fn lines<const D: u8>(&self, data: &[u8], sink: &mut Sink<'_>) -> Result<(), Stop> {
         let wanted = sink.reading.is_wanted() && self.weight.is_some();
         let mut at = 0;
         while at < data.len() {

@@ -1,9 +1,10 @@
-//! Replaces MPI in a build without the feature `mpi`. Such a build has a single rank.
+//! Replaces MPI in a build without the feature `mpi`. Such a build has a single rank, and its errors say how to build
+//! with MPI.
 
 use super::carrier::Carrier;
 use super::link_slots::LinkSlots;
 use super::{Combine, MessageLimits, RankPosition};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::Number;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +19,15 @@ pub fn version() -> Option<String> {
 }
 
 impl Ranks {
-    pub(super) fn open(_expected: Option<usize>) -> Result<Option<Ranks>> {
-        Ok(None)
+    pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
+        match expected {
+            // The launcher may have started a job of one rank.
+            None => Ok(None),
+            Some(ranks) => Err(Error::Usage(format!(
+                "started as {ranks} ranks, but this gpugraph was built for one: build it with `cargo build --release \
+                 --features mpi`, or start it without mpirun or srun"
+            ))),
+        }
     }
 
     pub(super) fn position(&self) -> &RankPosition {

@@ -65,7 +65,7 @@ pub(super) fn started(get: &dyn Fn(&str) -> Option<String>) -> Started {
 /// No other thread may run yet.
 pub unsafe fn shorten_start() -> bool {
     let get = |name: &str| std::env::var(name).ok();
-    let several = super::has_mpi() && started(&get) != Started::Alone;
+    let several = super::WITH_MPI && started(&get) != Started::Alone;
     for (name, value) in shortcuts(&get).into_iter().filter(|_| several) {
         // SAFETY: the caller's promise.
         unsafe { std::env::set_var(name, value) };

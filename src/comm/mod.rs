@@ -12,6 +12,7 @@
 pub mod mpi;
 #[cfg(feature = "mpi")]
 pub mod mpi;
+const WITH_MPI: bool = cfg!(feature = "mpi");
 
 mod abort;
 mod agreement;
@@ -38,7 +39,7 @@ pub use shared_number::SharedNumber;
 pub use shm::{SharedCounters, SharedMemory};
 pub use work_stealing::{Pass, WorkStealing};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::{Number, bytes_of, bytes_of_mut, numbers_of};
 use crate::process::traffic;
 use shm::SharedSums;
@@ -53,17 +54,6 @@ static OPEN: OnceLock<Comm> = OnceLock::new();
 const MPI_AT_START: u64 = 8 << 20;
 /// Bytes of memory that MPI may take later for each rank of the same machine that sends messages.
 const MPI_PER_PEER: u64 = 1 << 20;
-
-/// Returns whether this build has MPI. A build for tests behaves as one without it if `GPUGRAPH_TEST_WITHOUT_MPI` is set.
-fn has_mpi() -> bool {
-    let is_hidden = cfg!(feature = "testing") && std::env::var_os("GPUGRAPH_TEST_WITHOUT_MPI").is_some();
-    cfg!(feature = "mpi") && !is_hidden
-}
-
-/// Returns the version of the MPI library; `None` if this build has no MPI.
-pub fn mpi_version() -> Option<String> {
-    has_mpi().then(mpi::version).flatten()
-}
 
 /// Communicator: the handle through which this process reaches the other ranks of its job. It is cheap to clone.
 #[derive(Debug, Clone)]
@@ -132,14 +122,6 @@ impl Comm {
         }
         let comm = match started {
             launch::Started::Alone => Comm::Solo,
-            launch::Started::Several(Some(ranks)) if !has_mpi() => {
-                return Err(Error::Usage(format!(
-                    "started as {ranks} ranks, but this gpugraph was built for one: build it with `cargo build \
-                     --release --features mpi`, or start it without mpirun or srun"
-                )));
-            }
-            // The launcher may have started a job of one rank.
-            launch::Started::Several(_) if !has_mpi() => Comm::Solo,
             launch::Started::Several(expected) => match mpi::Ranks::open(expected)? {
                 Some(ranks) => Comm::Mpi(Arc::new(ranks)),
                 None => Comm::Solo,

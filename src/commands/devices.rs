@@ -1,6 +1,6 @@
 //! `gpugraph devices`: cores, memory, GPUs and MPI of this machine, and how to install what is missing.
 
-use crate::comm;
+use crate::comm::mpi;
 use crate::gpu::{Cuda, probe_memory};
 use crate::process::host;
 use crate::size;
@@ -58,7 +58,7 @@ fn mpi() -> Mpi {
     let on_path = |name: &str| std::env::split_paths(&path).any(|folder| folder.join(name).is_file());
     let launchers = ["mpirun", "mpiexec", "srun"].into_iter().filter(|name| on_path(name));
     let launchers: Vec<String> = launchers.map(str::to_owned).collect();
-    let version = comm::mpi_version();
+    let version = mpi::version();
     let mut missing = Vec::new();
     if version.is_none() {
         let remedy = "build it with `cargo build --release --features mpi`";

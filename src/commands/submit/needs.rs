@@ -1,7 +1,7 @@
 //! The resources that a job needs on a node, according to its plan.
 
 use crate::algo::Task;
-use crate::comm;
+use crate::comm::mpi;
 use crate::commands::cli::SubmitArgs;
 use crate::config::{Device, GpuSharing, Job};
 use crate::error::{Error, Result};
@@ -78,7 +78,7 @@ pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Optio
             "--ranks {ranks} for --gpus {gpus}, but run.gpu_sharing = \"refuse\": ask for as many GPUs as ranks, or set it to \"split\""
         )));
     }
-    if args.nodes * ranks > 1 && comm::mpi_version().is_none() {
+    if args.nodes * ranks > 1 && mpi::version().is_none() {
         return Err(Error::Usage(format!(
             "{} ranks ({} nodes of {ranks}), but this gpugraph was built for one: build it with `cargo build --release \
              --features mpi`, or submit one rank (--nodes 1, and at most --ranks 1 and --gpus 1)",

@@ -107,7 +107,7 @@ impl Comm {
     /// `srun` started them. Otherwise it is `Solo`, and MPI is not started. Later calls return the same communicator.
     ///
     /// # Errors
-    /// [`Error::Usage`] if several processes were started but can't find each other, because the
+    /// [`Error::Usage`](crate::Error::Usage) if several processes were started but can't find each other, because the
     /// build lacks the feature `mpi` or the launcher belongs to another MPI. All these processes would write to one
     /// workdir.
     pub fn open() -> Result<Comm> {

@@ -38,6 +38,16 @@ pub fn is_whole(work: Result<()>) -> Result<bool> {
     }
 }
 
+/// Returns an error if a stop was requested of this process and it is the only rank. Several ranks stop together, by
+/// [`agree`] or [`RoundEnd::agree`].
+///
+/// # Errors
+/// [`Error::Stopped`].
+#[inline]
+pub fn check(comm: &Comm) -> Result<()> {
+    if comm.ranks() == 1 { signals::check() } else { Ok(()) }
+}
+
 /// Returns [`Error::Stopped`] on all ranks if `work` was cut short by a stop on any. Collective.
 ///
 /// # Errors

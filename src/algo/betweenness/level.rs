@@ -3,6 +3,7 @@
 //! The vertices of a level ascend, so consecutive ones have consecutive parts of every array. Threads take such parts.
 
 use super::arithmetic::Count;
+use crate::algo::round;
 use crate::algo::rows::{Neighbours, each_value};
 use crate::algo::team::{WorkList, gathered, team};
 use crate::comm::Comm;
@@ -21,15 +22,6 @@ pub(super) const FEW: u64 = 1 << 14;
 pub(super) struct Workers<'c> {
     pub comm: &'c Comm,
     pub threads: usize,
-}
-
-impl Workers<'_> {
-    /// Returns an error if a stop was requested of this process and it is the only rank. Ranks stop together, by
-    /// [`crate::algo::round`].
-    #[inline]
-    pub(super) fn check(&self) -> Result<()> {
-        if self.comm.ranks() == 1 { signals::check() } else { Ok(()) }
-    }
 }
 
 /// Returns the sum of the `values` of the neighbours in `row`, added in the order of the row.
@@ -62,7 +54,7 @@ pub(super) fn pull<C: Count>(
     team(threads, &|_| {
         let mut unpacked = Unpacked::default();
         while let Some((part, sums)) = work.take() {
-            workers.check()?;
+            round::check(workers.comm)?;
             let vertices = span(part);
             for &v in part {
                 sums[v as usize - vertices.start] = sum(rows, rows.direction.row(v, way), values, &mut unpacked);
@@ -118,11 +110,9 @@ pub(super) fn push(
     team(workers.threads, &|_| {
         let mut unpacked = Unpacked::default();
         while let Some(part) = work.take() {
-            workers.check()?;
+            round::check(workers.comm)?;
             for &v in part {
-                for row in rows.row(rows.direction.row(v, EdgeDirection::Out), &mut unpacked) {
-                    row.row(0).iter().for_each(|&w| visit(w));
-                }
+                rows.each(v, EdgeDirection::Out, &mut unpacked, &visit);
             }
         }
         Ok(())

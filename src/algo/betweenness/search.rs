@@ -22,8 +22,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const SPARSE: u64 = 8;
 /// Number of small levels between two checks for signals on several ranks.
 const CHECKED: u64 = 1 << 10;
-/// Number of rows that small levels read before blocks are freed.
-const READ: usize = 1 << 10;
 
 /// Returns the bytes of memory that a search of `vertices` vertices takes.
 pub(super) fn bytes(vertices: u64) -> u64 {
@@ -48,8 +46,6 @@ pub(super) struct Search<'g, C> {
     /// Sums of a level that is computed. Then each reached vertex keeps the sum of its successors' shares.
     sums: Buffer<C>,
     extent: Extent,
-    /// Number of rows that were read since blocks were freed.
-    read: usize,
 }
 
 /// How far a search went.
@@ -82,7 +78,6 @@ impl<'g, C: Count> Search<'g, C> {
             shares: numbers("shares of vertices (8 bytes each)")?,
             sums: numbers("sums of a level (8 bytes for each vertex)")?,
             extent: Extent::default(),
-            read: 0,
             rows: rows()?,
         })
     }
@@ -272,36 +267,25 @@ impl<'g, C: Count> Search<'g, C> {
                 found[w as usize / 64].fetch_or(1 << (w % 64), Relaxed);
             }
         })?;
-        self.free_blocks(level.len());
+        rows.have_read(level.len());
         Ok(self.collect(level.end))
     }
 
     /// Finds the next level along the rows of `level`, by this thread alone.
     fn push_few(&mut self, level: Range<usize>) -> Range<usize> {
+        let Search { rows, order, reached, .. } = self;
         let (mut end, mut unpacked) = (level.end, Unpacked::default());
         for at in level.clone() {
-            let row = self.rows.direction.row(self.order[at], Out);
-            for row in self.rows.row(row, &mut unpacked) {
-                for &w in row.row(0) {
-                    if set(&mut self.reached, w as usize) {
-                        self.order[end] = w;
-                        end += 1;
-                    }
+            rows.each(order[at], Out, &mut unpacked, |w| {
+                if set(reached, w as usize) {
+                    order[end] = w;
+                    end += 1;
                 }
-            }
+            });
         }
-        self.order[level.end..end].sort_unstable();
-        self.free_blocks(level.len());
+        order[level.end..end].sort_unstable();
+        rows.have_read(level.len());
         level.end..end
-    }
-
-    /// Frees blocks that do not all fit in memory when many rows were read in places.
-    fn free_blocks(&mut self, read: usize) {
-        self.read += read;
-        if self.read > READ {
-            self.rows.release_all();
-            self.read = 0;
-        }
     }
 
     /// Appends the found vertices to the order after place `end`, and marks them as reached.

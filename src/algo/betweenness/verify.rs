@@ -7,7 +7,7 @@ use crate::algo::verify::edge_list::EdgeList;
 use crate::algo::verify::reread::Ids;
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
-use crate::graph::direction::Direction;
+use crate::graph::direction::EdgeDirection::Out;
 use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
@@ -27,10 +27,8 @@ const COLUMN: &str = "out/betweenness/centrality";
 
 /// Returns an error that says how much memory the check takes, if there is less.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
-    let list = EdgeList::bytes_of_rows(results);
     let ids = ID_BYTES * (results.info.ids + 1) + 4 * results.info.connected;
-    let needed = list + ids + READING + EdgeList::batch_bytes(results.threads) + edges.scratch_bytes(results.threads);
-    results.check_room(needed)
+    EdgeList::check_room(edges, results, (1, 1, ids))
 }
 
 /// Finds the scores again, and compares figures and the column. Returns a description of what was found.
@@ -46,21 +44,14 @@ pub(super) fn compare(
     let (info, budget, threads) = (results.info, results.budget, results.threads);
     let _reserved = budget.reserve(READING + EdgeList::batch_bytes(threads), "edges and a column")?;
     let ids = Ids::open(results)?;
-    let mut list = EdgeList::new(EdgeList::bytes_of_rows(results), budget)?;
-    let is_undirected = info.direction == Direction::Undirected;
-    list.collect(edges, &ids, results, |[tail, head], words| {
-        words.push(tail << 32 | head);
-        if is_undirected {
-            words.push(head << 32 | tail);
-        }
-    })?;
+    let list = EdgeList::of_rows(Out, edges, &ids, results)?;
     let name = edges.name();
     let differs = |what: String| Err(Error::Validation(format!("{what} by the edges of {name}")));
     let is_named = options.sources.0.is_empty() || options.sources.0 == output.sources;
     if !is_named || output.sources.len() as u64 > options.count() {
         return differs(format!("the sources {:?} are not those of the table", output.sources));
     }
-    let mut search = PlainSearch::new(list.edges(), info.ids as usize, results)?;
+    let mut search = PlainSearch::new(&list, info.ids as usize, results)?;
     let (mut pairs, mut depth) = (0, 0);
     for &source in &output.sources {
         let row = ids.row_of(source);
@@ -124,11 +115,9 @@ struct PlainSearch<'e> {
 }
 
 impl<'e> PlainSearch<'e> {
-    fn new(edges: &'e [u64], vertices: usize, results: &Results<'_>) -> Result<PlainSearch<'e>> {
+    fn new(list: &'e EdgeList, vertices: usize, results: &Results<'_>) -> Result<PlainSearch<'e>> {
         let (budget, purpose) = (results.budget, "scores to verify by (40 bytes for each id)");
-        let mut starts: Buffer<u64> = budget.zeroed(vertices + 1, purpose)?;
-        edges.iter().for_each(|edge| starts[(edge >> 32) as usize + 1] += 1);
-        (0..vertices).for_each(|v| starts[v + 1] += starts[v]);
+        let (edges, starts) = (list.edges(), list.starts(vertices, budget)?);
         let mut distances: Buffer<u32> = budget.zeroed(vertices, purpose)?;
         distances.fill(UNREACHED);
         let numbers = || budget.zeroed(vertices, purpose);

@@ -8,6 +8,7 @@ use crate::algo::verify::reread::Ids;
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
 use crate::graph::direction::Direction;
+use crate::graph::direction::EdgeDirection::{In, Out};
 use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
@@ -17,11 +18,8 @@ const STRIDE: usize = 1 << 16;
 
 /// Returns an error that says how much memory the check takes, if there is less.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
-    let list = EdgeList::bytes_of_rows(results);
     let ids = 12 * results.info.ids + 4 * results.info.connected;
-    let reading = READING + EdgeList::batch_bytes(results.threads) + edges.scratch_bytes(results.threads);
-    let needed = 2 * list + ids + reading;
-    results.check_room(needed)
+    EdgeList::check_room(edges, results, (2, 1, ids))
 }
 
 /// Finds the labels again, and compares figures and the column. Returns a description of what was found.
@@ -38,20 +36,8 @@ pub(super) fn compare(
     let _reserved = budget.reserve(READING + EdgeList::batch_bytes(threads), "edges and a column")?;
     let ids = Ids::open(results)?;
     // Each word has a vertex above its neighbour. Both directions of an edge count, so they have lists of their own.
-    let is_undirected = info.direction == Direction::Undirected;
-    let mut lists = Vec::new();
-    for turned in (0..if is_undirected { 1 } else { 2 }).map(|list| list == 1) {
-        let mut list = EdgeList::new(EdgeList::bytes_of_rows(results), budget)?;
-        list.collect(edges, &ids, results, |[tail, head], words| {
-            if is_undirected || !turned {
-                words.push(head << 32 | tail);
-            }
-            if is_undirected || turned {
-                words.push(tail << 32 | head);
-            }
-        })?;
-        lists.push(list);
-    }
+    let ways = if info.direction == Direction::Undirected { &[In][..] } else { &[In, Out] };
+    let lists = ways.iter().map(|&way| EdgeList::of_rows(way, edges, &ids, results)).collect::<Result<Vec<_>>>()?;
     let purpose = "labels to verify by (12 bytes for each id)";
     let mut labels: Buffer<u32> = budget.zeroed(info.ids as usize, purpose)?;
     let mut next: Buffer<u32> = budget.zeroed(info.ids as usize, purpose)?;

@@ -1,11 +1,11 @@
 //! Work of threads on a level. A word has a bit for each source of a pass.
 
 use super::counts::BitCounts;
+use crate::algo::round;
 use crate::algo::rows::{Neighbours, any_value};
 use crate::algo::team::{Parts, WorkList, gathered, team};
 use crate::comm::Comm;
 use crate::error::Result;
-use crate::graph::block_store::Unpacked;
 use crate::graph::direction::EdgeDirection::{In, Out};
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
@@ -73,12 +73,6 @@ pub(super) struct Found {
     pub counts: Vec<u64>,
 }
 
-/// Returns an error if a stop was requested of this process and it is the only rank. Ranks stop together, by
-/// [`crate::algo::round`].
-pub(super) fn check(comm: &Comm) -> Result<()> {
-    if comm.ranks() == 1 { signals::check() } else { Ok(()) }
-}
-
 /// Sets the element of `next` of every own vertex to the sources of the words of its in-neighbours that have not
 /// reached it. Only sources in `active` have words there.
 ///
@@ -135,20 +129,18 @@ pub(super) fn push(
     team(threads, &|_| {
         let (mut unpacked, mut batch) = (Default::default(), Vec::with_capacity(BATCH));
         while let Some(part) = work.take() {
-            check(comm)?;
+            round::check(comm)?;
             for &v in part {
                 let word = frontier[v as usize];
-                for row in rows.row(rows.direction.row(v, Out), &mut unpacked) {
-                    for &w in row.row(0) {
-                        let new = word & !seen[w as usize];
-                        if new != 0 && next[w as usize].fetch_or(new, Relaxed) == 0 {
-                            batch.push(w);
-                            if batch.len() == BATCH {
-                                append(&mut batch);
-                            }
+                rows.each(v, Out, &mut unpacked, |w| {
+                    let new = word & !seen[w as usize];
+                    if new != 0 && next[w as usize].fetch_or(new, Relaxed) == 0 {
+                        batch.push(w);
+                        if batch.len() == BATCH {
+                            append(&mut batch);
                         }
                     }
-                }
+                });
             }
         }
         append(&mut batch);
@@ -163,20 +155,18 @@ pub(super) fn push_few(
     (frontier, seen): (&[u64], &[u64]),
     (next, found): (&mut [u64], &mut VertexList),
 ) {
-    let mut unpacked: [Unpacked; 2] = Default::default();
+    let mut unpacked = Default::default();
     for &v in list {
         let word = frontier[v as usize];
-        for row in rows.row(rows.direction.row(v, Out), &mut unpacked) {
-            for &w in row.row(0) {
-                let (new, next) = (word & !seen[w as usize], &mut next[w as usize]);
-                if new != 0 {
-                    if *next == 0 {
-                        found.push(w);
-                    }
-                    *next |= new;
+        rows.each(v, Out, &mut unpacked, |w| {
+            let (new, next) = (word & !seen[w as usize], &mut next[w as usize]);
+            if new != 0 {
+                if *next == 0 {
+                    found.push(w);
                 }
+                *next |= new;
             }
-        }
+        });
     }
 }
 

@@ -16,8 +16,6 @@ pub(super) const SOURCES: usize = 64;
 const SPARSE: u64 = 8;
 /// Number of levels between two checks for signals on several ranks.
 const CHECKED: u64 = 1 << 10;
-/// Number of rows that small levels read before blocks are freed.
-const READ: usize = 1 << 10;
 
 /// Returns the bytes of memory that a search of `vertices` vertices takes, and the sums of all passes.
 pub(super) fn bytes(vertices: u64) -> u64 {
@@ -60,8 +58,6 @@ pub(super) struct Search<'g> {
     found: VertexList,
     /// Whether `next` may have words of a level before.
     is_stale: bool,
-    /// Number of rows that were read since blocks were freed.
-    read: usize,
     /// Two words for each vertex; see [`VertexSums::of`].
     pub sums: Buffer<u64>,
 }
@@ -85,7 +81,6 @@ impl<'g> Search<'g> {
             list: list()?,
             found: list()?,
             is_stale: false,
-            read: 0,
             sums: budget.zeroed(2 * vertices, "sums of distances (16 bytes for each vertex)")?,
             rows: rows()?,
         })
@@ -172,11 +167,7 @@ impl<'g> Search<'g> {
         } else {
             level::push(rows, vertices, (frontier, seen), (word_cells(next), found), (comm, threads))?;
         }
-        self.read += vertices.len();
-        if self.read > READ {
-            rows.release_all();
-            self.read = 0;
-        }
+        rows.have_read(vertices.len());
         Ok(true)
     }
 

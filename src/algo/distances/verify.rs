@@ -10,6 +10,7 @@ use crate::algo::verify::reread::Ids;
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
 use crate::graph::direction::Direction;
+use crate::graph::direction::EdgeDirection::Out;
 use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
@@ -28,10 +29,8 @@ const UNREACHED: u32 = u32::MAX;
 
 /// Returns an error that says how much memory the check takes, if there is less.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
-    let list = EdgeList::bytes_of_rows(results);
     let ids = ID_BYTES * (results.info.ids + 1) + 4 * results.info.connected;
-    let needed = list + ids + 3 * READING + EdgeList::batch_bytes(results.threads);
-    results.check_room(needed + edges.scratch_bytes(results.threads))
+    EdgeList::check_room(edges, results, (1, 3, ids))
 }
 
 /// Finds the distances again, and compares figures and columns. Returns a description of what was found.
@@ -47,14 +46,7 @@ pub(super) fn compare(
     let (info, budget, threads) = (results.info, results.budget, results.threads);
     let _reserved = budget.reserve(3 * READING + EdgeList::batch_bytes(threads), "edges and columns")?;
     let ids = Ids::open(results)?;
-    let mut list = EdgeList::new(EdgeList::bytes_of_rows(results), budget)?;
-    let is_undirected = info.direction == Direction::Undirected;
-    list.collect(edges, &ids, results, |[tail, head], words| {
-        words.push(tail << 32 | head);
-        if is_undirected {
-            words.push(head << 32 | tail);
-        }
-    })?;
+    let list = EdgeList::of_rows(Out, edges, &ids, results)?;
     let name = edges.name();
     let differs = |what: String| Err(Error::Validation(format!("{what} by the edges of {name}")));
     let named: Vec<_> = output.sources.iter().map(|of| of.source).collect();
@@ -64,7 +56,7 @@ pub(super) fn compare(
     }
     let row = |&source: &_| ids.row_of(source).ok_or_else(|| Error::Validation(format!("no vertex {source}")));
     let rows = named.iter().map(row).collect::<Result<Vec<u64>>>()?;
-    let mut search = PlainSearch::new(list.edges(), info.ids as usize, results)?;
+    let mut search = PlainSearch::new(&list, info.ids as usize, results)?;
     // Every `step`-th source is searched from.
     let most = (VISITED / (list.edges().len() as u64 + info.ids).max(1)).max(FEWEST) as usize;
     let step = rows.len().div_ceil(most).max(1);
@@ -76,9 +68,9 @@ pub(super) fn compare(
             return differs(format!("{of:?} is {right:?}"));
         }
     }
-    let components = match is_undirected {
-        true => Some(components(&rows, list.edges(), info.ids, results)?),
-        false => None,
+    let components = match info.direction {
+        Direction::Undirected => Some(components(&rows, list.edges(), info.ids, results)?),
+        Direction::Directed => None,
     };
     let right = DistancesOutput::new(output.sources.clone(), components.as_deref());
     if *output != right {
@@ -168,11 +160,9 @@ struct PlainSearch<'e> {
 }
 
 impl<'e> PlainSearch<'e> {
-    fn new(edges: &'e [u64], vertices: usize, results: &Results<'_>) -> Result<PlainSearch<'e>> {
+    fn new(list: &'e EdgeList, vertices: usize, results: &Results<'_>) -> Result<PlainSearch<'e>> {
         let (budget, purpose) = (results.budget, "distances to verify by (36 bytes for each id)");
-        let mut starts: Buffer<u64> = budget.zeroed(vertices + 1, purpose)?;
-        edges.iter().for_each(|edge| starts[(edge >> 32) as usize + 1] += 1);
-        (0..vertices).for_each(|v| starts[v + 1] += starts[v]);
+        let (edges, starts) = (list.edges(), list.starts(vertices, budget)?);
         let numbers = || budget.zeroed(vertices, purpose);
         let (mut distances, queue, sources, farthest): (Buffer<u32>, _, _, _) =
             (numbers()?, numbers()?, numbers()?, numbers()?);

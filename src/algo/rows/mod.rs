@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 const PART: u64 = 1 << 15;
 /// Cost of a vertex in addition to its entries, in entries.
 const VERTEX: u64 = 4;
+/// Number of rows that are read in any order before blocks are freed.
+const READ: usize = 1 << 10;
 /// Number of entries between a prefetch and its use.
 const AHEAD: usize = 32;
 
@@ -33,6 +35,8 @@ pub(in crate::algo) struct Neighbours<'g> {
     pub longest: u64,
     /// Whether blocks are freed when they have been read, because they do not all fit in memory.
     pub releases: bool,
+    /// Number of rows that were read in any order since blocks were freed.
+    read: usize,
 }
 
 impl<'g> Neighbours<'g> {
@@ -57,6 +61,7 @@ impl<'g> Neighbours<'g> {
             firsts: Vec::new(),
             longest: 0,
             releases,
+            read: 0,
         };
         let (mut parts, mut first, mut cost) = (Vec::new(), 0, 0);
         let vertices = graph.info.connected as usize;
@@ -129,6 +134,20 @@ impl<'g> Neighbours<'g> {
         self.halves.iter().zip(unpacked).map(move |(half, unpacked)| half.row_in_block(row, unpacked))
     }
 
+    /// Calls `visit` with every neighbour of vertex `v` in direction `way`.
+    #[inline]
+    pub(in crate::algo) fn each(
+        &self,
+        v: u32,
+        way: EdgeDirection,
+        unpacked: &mut [Unpacked; 2],
+        mut visit: impl FnMut(u32),
+    ) {
+        for row in self.row(self.direction.row(v, way), unpacked) {
+            row.row(0).iter().for_each(|&w| visit(w));
+        }
+    }
+
     /// Returns the number of entries of the row of vertex `v` in direction `way`.
     #[inline]
     pub(in crate::algo) fn degree_of(&self, v: u32, way: EdgeDirection) -> u64 {
@@ -181,10 +200,15 @@ impl<'g> Neighbours<'g> {
             done.for_each(|b| half.release(b));
         }
     }
-    /// Frees all blocks if they do not all fit in memory.
-    pub(in crate::algo) fn release_all(&self) {
-        for half in self.halves.iter().filter(|_| self.releases) {
-            (0..half.len()).for_each(|block| half.release(block));
+
+    /// Notes that `rows` rows were read in any order. Frees all blocks after many of them, if not all fit in memory.
+    pub(in crate::algo) fn have_read(&mut self, rows: usize) {
+        self.read += rows;
+        if self.read > READ {
+            for half in self.halves.iter().filter(|_| self.releases) {
+                (0..half.len()).for_each(|block| half.release(block));
+            }
+            self.read = 0;
         }
     }
 }

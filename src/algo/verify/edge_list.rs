@@ -4,7 +4,9 @@ use super::reread::Ids;
 use super::{EdgeSource, Results};
 use crate::error::{Error, Result};
 use crate::graph::direction::Direction;
+use crate::graph::direction::EdgeDirection::{self, In, Out};
 use crate::memory::{Budget, Buffer};
+use crate::results::read::READING;
 use rayon::slice::ParallelSliceMut;
 use std::sync::{Mutex, PoisonError};
 
@@ -56,6 +58,51 @@ impl EdgeList {
     /// Returns into how many parts `edges` distinct edges must be divided, so that a part takes about half of the list.
     pub(in crate::algo) fn parts(&self, edges: u64) -> u64 {
         (2 * edges).div_ceil(self.words.len() as u64).max(1)
+    }
+
+    /// Returns an error that says how much memory a check takes, if there is less: for `lists` lists of rows, for reading
+    /// the edges and `columns` columns, and `others` bytes.
+    pub(in crate::algo) fn check_room(
+        edges: &EdgeSource<'_>,
+        results: &Results<'_>,
+        (lists, columns, others): (u64, u64, u64),
+    ) -> std::result::Result<(), String> {
+        let reading = columns * READING + EdgeList::batch_bytes(results.threads) + edges.scratch_bytes(results.threads);
+        results.check_room(lists * EdgeList::bytes_of_rows(results) + reading + others)
+    }
+
+    /// Makes a list of the entries of all rows in direction `way`: each vertex above a neighbour.
+    ///
+    /// # Errors
+    /// [`Error::Limit`]; errors of [`Self::collect`].
+    pub(in crate::algo) fn of_rows(
+        way: EdgeDirection,
+        edges: &EdgeSource<'_>,
+        ids: &Ids,
+        results: &Results<'_>,
+    ) -> Result<EdgeList> {
+        let mut list = EdgeList::new(EdgeList::bytes_of_rows(results), results.budget)?;
+        let is_undirected = results.info.direction == Direction::Undirected;
+        list.collect(edges, ids, results, |[tail, head], words| {
+            if is_undirected || way == Out {
+                words.push(tail << 32 | head);
+            }
+            if is_undirected || way == In {
+                words.push(head << 32 | tail);
+            }
+        })?;
+        Ok(list)
+    }
+
+    /// Returns where the entries of each of `rows` rows begin in a list of rows, and where the last row ends.
+    ///
+    /// # Errors
+    /// [`Error::Limit`].
+    pub(in crate::algo) fn starts(&self, rows: usize, budget: &Budget) -> Result<Buffer<u64>> {
+        let mut starts: Buffer<u64> = budget.zeroed(rows + 1, "places of rows to verify by (8 bytes each)")?;
+        self.edges().iter().for_each(|edge| starts[(edge >> 32) as usize + 1] += 1);
+        (0..rows).for_each(|row| starts[row + 1] += starts[row]);
+        Ok(starts)
     }
 
     /// Returns the edges, ascending.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::oracle::{Answer, Graph};
 use crate::support::Place;
-use crate::{goes_on, job, outputs, report};
+use crate::{goes_on, job, report, same_for_any_threads_and_limits};
 
 /// Neighbours of every vertex along edges and against them, without loops and repeats, in descending order of degree in the input.
 fn rows(graph: &Graph, directed: bool) -> [BTreeMap<u64, Vec<u64>>; 2] {
@@ -258,26 +258,7 @@ fn more_paths_than_f64_counts_have_scores() {
 
 #[test]
 fn scores_are_the_same_bytes_for_any_threads_and_limits() {
-    let place = Place::new();
-    for directed in [false, true] {
-        let graph = "kronecker = { scale = 13, edge_factor = 12, seed = 3 }\n";
-        let input = format!("[job]\nworkdir = 'work'\n[input]\n{graph}directed = {directed}\n");
-        place.write("job.toml", format!("{input}[betweenness]\nroots = 6\n"));
-        let plan = place.gpugraph(&["plan", "job.toml", "--json", "--set", "run.device=cpu"]).expect(0);
-        let plan: Value = serde_json::from_str(&plan.out).expect("JSON");
-        let least = plan["host_memory_needed"].as_u64().expect("bytes").next_multiple_of(1 << 20);
-        let least = format!("limits.host_memory={least}");
-        let mut known = None;
-        for set in
-            [&["limits.threads=1"][..], &["limits.threads=2"], &["limits.threads=5"], &["limits.threads=2", &least]]
-        {
-            let _ = fs::remove_dir_all(place.workdir());
-            let mut result = report(&place, set)["results"]["betweenness"].clone();
-            ["seconds", "trials"].iter().for_each(|field| drop(result[field].take()));
-            let files = outputs(&place.workdir());
-            assert_eq!(known.get_or_insert_with(|| (result.clone(), files.clone())), &(result, files), "{set:?}");
-        }
-    }
+    same_for_any_threads_and_limits("betweenness", "roots = 6\n");
 }
 
 #[test]
@@ -293,12 +274,8 @@ fn a_job_that_is_stopped_or_killed_goes_on_at_the_next_source() {
 
 #[test]
 fn wrong_keys_are_refused() {
-    let (place, graph) = (Place::new(), Graph::new(30, 40, 1));
-    for wrong in ["roots = 0", "roots = 2\nsources = [1]", "sources = []", "sources = [1, 1]", "normalise = 'most'"] {
-        job(&place, &graph, &format!("[betweenness]\n{wrong}\n"));
-        let ran = place.run(&[]).expect(2);
-        assert!(ran.err.contains("betweenness."), "{}", ran.err);
-    }
-    job(&place, &graph, "[betweenness]\nsources = [12345678]\n");
-    assert!(place.run(&[]).expect(3).err.contains("the source 12345678"));
+    crate::wrong_keys_are_refused(
+        "betweenness",
+        &["roots = 0", "roots = 2\nsources = [1]", "sources = []", "sources = [1, 1]", "normalise = 'most'"],
+    );
 }

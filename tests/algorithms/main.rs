@@ -32,7 +32,7 @@ use std::path::Path;
 
 use oracle::Graph;
 use serde_json::Value;
-use support::{Place, Ran, files};
+use support::{Place, Ran, files, number};
 
 /// Both tables, with all that they can write.
 const BOTH: &str = "[triangle]\nper_vertex = true\n[sums]\ncolumns = true\n";
@@ -99,4 +99,40 @@ fn goes_on(place: &Place, name: &str, rules: &[(String, i32)], saved: &str) {
         assert_eq!(after, lived, "{rule}");
     }
     fs::remove_dir_all(place.workdir()).expect("removed");
+}
+
+/// Runs the table `[NAME]` with `keys` on a graph with direction and without, by some numbers of threads and in the least memory: the result and
+/// the files are the same.
+fn same_for_any_threads_and_limits(name: &str, keys: &str) {
+    let place = Place::new();
+    for directed in [false, true] {
+        let graph = "kronecker = { scale = 13, edge_factor = 12, seed = 3 }\n";
+        let input = format!("[job]\nworkdir = 'work'\n[input]\n{graph}directed = {directed}\n");
+        place.write("job.toml", format!("{input}[{name}]\n{keys}"));
+        let plan = place.gpugraph(&["plan", "job.toml", "--json", "--set", "run.device=cpu"]).expect(0);
+        let plan: Value = serde_json::from_str(&plan.out).expect("JSON");
+        let least = format!("limits.host_memory={}", number(&plan, "host_memory_needed").next_multiple_of(1 << 20));
+        let mut known = None;
+        for set in
+            [&["limits.threads=1"][..], &["limits.threads=2"], &["limits.threads=5"], &["limits.threads=2", &least]]
+        {
+            let _ = fs::remove_dir_all(place.workdir());
+            let mut result = report(&place, set)["results"][name].clone();
+            ["seconds", "trials"].iter().for_each(|field| drop(result[field].take()));
+            let files = outputs(&place.workdir());
+            assert_eq!(known.get_or_insert_with(|| (result.clone(), files.clone())), &(result, files), "{set:?}");
+        }
+    }
+}
+
+/// Keys of the table `[NAME]` that are `wrong`, and a source that the graph does not have, are refused.
+fn wrong_keys_are_refused(name: &str, wrong: &[&str]) {
+    let (place, graph) = (Place::new(), Graph::new(30, 40, 1));
+    for wrong in wrong {
+        job(&place, &graph, &format!("[{name}]\n{wrong}\n"));
+        let ran = place.run(&[]).expect(2);
+        assert!(ran.err.contains(&format!("{name}.")), "{}", ran.err);
+    }
+    job(&place, &graph, &format!("[{name}]\nsources = [12345678]\n"));
+    assert!(place.run(&[]).expect(3).err.contains("the source 12345678"));
 }

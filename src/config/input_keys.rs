@@ -10,9 +10,9 @@ pub(super) const SOURCES: [&str; 9] =
     ["path", "prepared", "kronecker", "uniform", "random", "rmat", "ssca2", "grid", "list"];
 
 /// Keys whose effect shows in the opened input, so that their text does not matter: format and columns of each file,
-/// weights, direction and first id. For example, `format = "u32"` adds nothing for a file that ends in `.u32`.
-const KNOWN_FROM_INPUT: [&str; 8] =
-    ["format", "weights", "columns", "skip_lines", "ids", "recursive", "directed", "first_id"];
+/// the list of vertices, weights, direction and first id. For example, `format = "u32"` adds nothing for a file that ends in `.u32`.
+const KNOWN_FROM_INPUT: [&str; 9] =
+    ["format", "weights", "columns", "skip_lines", "ids", "vertices", "recursive", "directed", "first_id"];
 
 /// Keys of `[input]` on which no result depends.
 const PLAN_KEYS: [&str; 1] = ["expect"];

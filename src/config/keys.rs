@@ -61,6 +61,11 @@ pub(super) mod input {
         &IdKind::NAMED,
         "what the ids of text and Parquet are; strings are numbered in the order of their bytes, as `out/ids.txt` lists them",
     );
+    pub const VERTICES: Key<()> = Key::of_field(
+        "vertices",
+        ("a path", NONE),
+        "a file of text with the id of each vertex, one a line: the graph has these vertices, also without edges, and no others",
+    );
     pub const PREPARED: Key<()> =
         Key::of_field("prepared", ("a path", NONE), "the workdir of a job that kept its graph");
     pub const KRONECKER: Key<()> = Key::of_field(

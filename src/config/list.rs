@@ -11,8 +11,8 @@ use crate::jobfile::tree::TomlTable;
 use crate::list::{Generated, Kind, ListFormat, MAX_LENGTH};
 
 /// Keys of `[input]` that only concern edges.
-const GRAPH_KEYS: [&str; 8] =
-    ["prepared", "kronecker", "uniform", "expect", "directed", "first_id", "recursive", "columns"];
+const GRAPH_KEYS: [&str; 9] =
+    ["prepared", "kronecker", "uniform", "expect", "directed", "first_id", "recursive", "columns", "vertices"];
 
 /// Parameters of a generated list.
 const LIST: [&str; 3] = ["length", "kind", "seed"];

@@ -145,6 +145,9 @@ pub enum InputSpec {
         /// `columns` and `skip_lines`: options for reading text.
         #[serde(default)]
         text: TextOptions,
+        /// `vertices`: the file that lists all vertices.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vertices: Option<PathBuf>,
         /// `weights`: the type of the weights to read for tasks that need weights.
         #[serde(default)]
         weights: WeightsOption,

@@ -36,6 +36,7 @@ const JOB_TABLES: [TableInfo; 5] = [
             &input::COLUMNS,
             &input::SKIP_LINES,
             &input::IDS,
+            &input::VERTICES,
             &input::PREPARED,
             &input::KRONECKER,
             &input::UNIFORM,

@@ -146,6 +146,7 @@ fn input(root: &TomlTable, environment: Environment<'_>, diagnostics: &mut Diagn
         let of_files = [keys::input::COLUMNS.field(&section), keys::input::SKIP_LINES.field(&section)];
         let of_files = of_files.into_iter().chain([
             keys::input::IDS.field(&section),
+            keys::input::VERTICES.field(&section),
             format_field,
             weights_field,
             keys::input::RECURSIVE.field(&section),
@@ -155,13 +156,14 @@ fn input(root: &TomlTable, environment: Environment<'_>, diagnostics: &mut Diagn
         }
     }
     let recursive = keys::input::RECURSIVE.read_or_default(&section, diagnostics);
+    let vertices = keys::input::VERTICES.field(&section).and_then(|field| field.path(environment, diagnostics));
     // The values of all sources are checked, even if they exclude each other; the job is refused anyway.
     let mut spec = None;
     for (key, field) in sources {
         spec = match key {
             "path" => {
-                let (format, text) = (format.clone(), text.clone());
-                let files = |paths| InputSpec::Files { paths, format, recursive, text, weights };
+                let (format, text, vertices) = (format.clone(), text.clone(), vertices.clone());
+                let files = |paths| InputSpec::Files { paths, format, recursive, text, vertices, weights };
                 field.paths(environment, diagnostics).map(files)
             }
             "prepared" => field.path(environment, diagnostics).map(InputSpec::Prepared),

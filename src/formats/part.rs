@@ -1,7 +1,7 @@
 //! A file of an input: its format, packing and size, and how it is read.
 
 use std::cmp::Reverse;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use crate::error::{At, Error, Result};
 use crate::formats::format::ending;
 use crate::formats::packing::Decoder;
-use crate::formats::{Format, IdKind, Packing, TextOptions};
+use crate::formats::{Columns, Format, IdKind, Packing, TextOptions};
 
 /// A file of an input.
 #[derive(Debug, Clone)]
@@ -153,6 +153,24 @@ impl Part {
             _ => return u64::MAX,
         };
         self.bytes.div_ceil(fewest)
+    }
+
+    /// Returns the number, from 1, of the first line of a text with the id `id`. Returns `None` for other formats, and if
+    /// columns are chosen by name.
+    pub(crate) fn line_of(&self, id: u64) -> Option<u64> {
+        let ends = match &self.text.columns {
+            Columns::Auto => [0, 1],
+            Columns::Numbers(numbers) => [*numbers.first()? as usize - 1, *numbers.get(1)? as usize - 1],
+            Columns::Names(_) => return None,
+        };
+        let file = BufReader::new(std::fs::File::open(&self.path).ok().filter(|_| self.format == Format::Text)?);
+        let lines = BufReader::new(Decoder::new(self.packing, file, &self.path).ok()?).split(b'\n');
+        let has_id = |line: &[u8]| {
+            let fields: Vec<_> = line.split(|byte| b" \t,;\r".contains(byte)).filter(|field| !field.is_empty()).collect();
+            ends.iter().any(|&column| fields.get(column).and_then(|field| str::from_utf8(field).ok()?.parse().ok()) == Some(id))
+        };
+        let mut numbered = lines.map_while(std::io::Result::ok).zip(1..);
+        numbered.find(|(line, _)| has_id(line)).map(|(_, number)| number)
     }
 
     /// Refuses a file whose length has changed since the input was opened.

@@ -10,6 +10,7 @@ use crate::memory::Budget;
 use crate::store::file::{Kind, Seal};
 use crate::store::map::Mapped;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 const IDS: Listed = Listed {
     kind: Kind::new(b"IDS "),
@@ -25,7 +26,11 @@ pub fn path(folder: &Path) -> PathBuf {
 
 /// Dictionary of sparse ids: the list of all ids in ascending order.
 #[derive(Debug)]
-pub struct Dictionary(SortedList);
+pub struct Dictionary {
+    list: SortedList,
+    /// An id of an edge that is missing in the list, once a visitor met one.
+    unlisted: OnceLock<RawId>,
+}
 
 impl Dictionary {
     /// Returns the most bytes of memory that the index of `ids` ids takes.
@@ -71,7 +76,8 @@ impl Dictionary {
     /// byte for each id, does not fit memory.
     pub fn open(path: &Path, key: u64, budget: &Budget) -> Result<Self> {
         // If ids are evenly spread, a range has about eight of them.
-        SortedList::open(&IDS, path, key, |ids| ids / 8, budget).map(Dictionary)
+        let list = SortedList::open(&IDS, path, key, |ids| ids / 8, budget)?;
+        Ok(Dictionary { list, unlisted: OnceLock::new() })
     }
 
     /// Maps the file at `path`, whose body is the ids in ascending order, a u64 each. It makes no index, so this takes
@@ -85,12 +91,17 @@ impl Dictionary {
 
     /// Returns the ids in ascending order.
     pub fn ids(&self) -> &[u64] {
-        self.0.numbers()
+        self.list.numbers()
+    }
+
+    /// Returns an id of an edge that is missing in the list, if a visitor met one.
+    pub fn unlisted(&self) -> Option<RawId> {
+        self.unlisted.get().copied()
     }
 
     /// Returns the dense id of a raw id; `None` if the input does not contain the raw id.
     pub fn find(&self, RawId(id): RawId) -> Option<DenseId> {
-        self.0.position(id).map(DenseId)
+        self.list.position(id).map(DenseId)
     }
 }
 
@@ -115,9 +126,12 @@ impl<'d, V> DenseIdVisitor<'d, V> {
     fn look_up<T: Copy + Into<u64>>(&mut self, dictionary: &Dictionary, edges: &[[T; 2]]) -> Result<()> {
         self.batch.clear();
         for &[u, v] in edges {
-            match [u, v].map(|id| dictionary.find(RawId(id.into()))) {
-                [Some(DenseId(a)), Some(DenseId(b))] => self.batch.push([a, b]),
-                _ => return Err(changed(self.source)),
+            match [u, v].map(|id| dictionary.find(RawId(id.into())).ok_or(RawId(id.into()))) {
+                [Ok(DenseId(a)), Ok(DenseId(b))] => self.batch.push([a, b]),
+                [Err(id), _] | [_, Err(id)] => {
+                    let _the_first_stays = dictionary.unlisted.set(id);
+                    return Err(changed(self.source));
+                }
             }
         }
         Ok(())

@@ -248,7 +248,10 @@ impl Tally {
         });
         let all = all.unwrap_or_default();
         let wrong = |what: String| Err(Error::Validation(what));
-        match (all.unknown.map(|raw| info.first_id.input(RawId(raw))), ids.first_unused()) {
+        // Vertices in a list need no edge.
+        let is_listed = input.vertices.is_some();
+        let unused = ids.first_unused().filter(|_| !is_listed);
+        match (all.unknown.map(|raw| info.first_id.input(RawId(raw))), unused) {
             (Some(id), _) if info.sparse => {
                 return wrong(format!("{IDS}: {id} is an id of the input but missing here"));
             }
@@ -263,7 +266,7 @@ impl Tally {
         let declared = if info.sparse { 0 } else { scan.declared_vertices.unwrap_or(0) };
         let largest = all.largest.max(declared.checked_sub(1));
         // A prepared graph of an older version has no largest id.
-        if info.largest.is_some_and(|known| Some(known) != largest) {
+        if info.largest.is_some_and(|known| Some(known) != largest) && !is_listed {
             return wrong(format!("the largest id of the input is {largest:?} from 0, the job has {:?}", info.largest));
         }
         let vertices = largest.map_or(0, |largest| largest.saturating_add(1));

@@ -57,6 +57,18 @@ pub(crate) fn named(path: &Path, look: FileSearch<'_>) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Returns how messages name an input of these paths.
+///
+/// # Errors
+/// [`Error::Usage`] without a path.
+pub(super) fn name_of(paths: &[PathBuf]) -> Result<String> {
+    match paths {
+        [] => Err(Error::Usage("an input needs at least one path".into())),
+        [one] => Ok(one.display().to_string()),
+        [first, more @ ..] => Ok(format!("{} and {} more", first.display(), more.len())),
+    }
+}
+
 /// Returns true if `path` is a pattern and not the name of an existing file.
 pub(crate) fn is_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(WILD) && path.symlink_metadata().is_err()

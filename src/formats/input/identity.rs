@@ -16,7 +16,7 @@ const SAMPLE: usize = 4096;
 
 /// Returns a hash of the size, mtime and ctime in nanoseconds, inode, samples and format of every file. If weights are
 /// `wanted`, weights files are included.
-pub(crate) fn of_files(parts: &[Part], wanted: bool) -> Result<u64> {
+pub(crate) fn of_files<'p>(parts: impl Iterator<Item = &'p Part>, wanted: bool) -> Result<u64> {
     let mut hasher = Xxh3::new();
     for part in parts {
         add_file(&mut hasher, &part.path, part.format.name())?;

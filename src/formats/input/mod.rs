@@ -44,6 +44,8 @@ pub struct Input {
     pub(crate) keeps_direction: bool,
     /// The numbering of ids that are strings, once there is one.
     numbering: Option<Arc<dyn FindNames>>,
+    /// The list of all vertices, if a file lists them. It reads as one loop for each vertex.
+    pub(crate) vertices: Option<Box<Input>>,
 }
 
 #[derive(Debug, Clone)]
@@ -65,11 +67,12 @@ impl Input {
                 parts.push(open::open(&file, format, None)?);
             }
         }
-        Ok(Input::of(EdgeSource::Files(parts), name_of(paths)?, paths.to_vec()))
+        Ok(Input::of(EdgeSource::Files(parts), files::name_of(paths)?, paths.to_vec()))
     }
 
     fn of(source: EdgeSource, name: String, named: Vec<PathBuf>) -> Input {
-        Input { source, name, named, chunk: CHUNK, weights: Weights::Skip, keeps_direction: false, numbering: None }
+        let (weights, keeps_direction) = (Weights::Skip, false);
+        Input { source, name, named, chunk: CHUNK, weights, keeps_direction, numbering: None, vertices: None }
     }
 
     /// Opens a file to which a stream was copied. The name of the file has no extension; messages call the file `name`.
@@ -106,7 +109,7 @@ impl Input {
     /// # Errors
     /// Bad input if the first path has no known extension.
     pub fn expected(paths: &[PathBuf], format: Option<Format>, edges: u64, ids: u64) -> Result<Input> {
-        let name = name_of(paths)?;
+        let name = files::name_of(paths)?;
         let path = paths.first().cloned().unwrap_or_default();
         let format = format_of(&path, format)?;
         // A line of text has two numbers, each followed by one character.
@@ -130,6 +133,15 @@ impl Input {
         open::check_text(parts, &options)?;
         let options = Arc::new(options);
         parts.iter_mut().for_each(|part| (part.text, part.summary) = (Arc::clone(&options), Arc::default()));
+        Ok(self)
+    }
+
+    /// Sets the file that lists all vertices, one id a line. No other ids may occur.
+    ///
+    /// # Errors
+    /// Bad input if the file can't be read; [`Error::Usage`] if the format of the edges has a header, or if ids are strings.
+    pub fn with_vertices(mut self, path: &Path) -> Result<Input> {
+        self.vertices = Some(Box::new(open::vertices(path, &self)?));
         Ok(self)
     }
 
@@ -242,7 +254,7 @@ impl Input {
         self.name.clone()
     }
 
-    /// Returns the largest file that is mapped into memory, and its size in bytes, if `ulimit -v` leaves too few addresses for it.
+    /// Returns the largest mapped file, and its size in bytes, if `ulimit -v` leaves too few addresses for it.
     pub fn beyond_addresses(&self) -> Option<(PathBuf, u64)> {
         let left = addresses_left()?;
         let most = self.parts().iter().filter(|part| part.is_mapped()).max_by_key(|part| part.bytes)?;
@@ -268,10 +280,11 @@ impl Input {
     /// # Errors
     /// Bad input if a file is gone or can't be read.
     pub fn identity(&self) -> Result<u64> {
-        match &self.source {
-            EdgeSource::Files(parts) => identity::of_files(parts, self.weights.is_wanted()),
-            EdgeSource::Generated(generator) => Ok(generator.identity()),
+        if let EdgeSource::Generated(generator) = &self.source {
+            return Ok(generator.identity());
         }
+        let vertices = self.vertices.iter().flat_map(|list| list.parts());
+        identity::of_files(self.parts().iter().chain(vertices), self.weights.is_wanted())
     }
 
     /// Returns true if every file is in a format that counts from 1. Readers subtract 1 from the ids in these formats.
@@ -435,13 +448,5 @@ impl Input {
                 sinks + pieces + arrays + tables + ahead + of_parts
             }
         }
-    }
-}
-
-fn name_of(paths: &[PathBuf]) -> Result<String> {
-    match paths {
-        [] => Err(Error::Usage("an input needs at least one path".into())),
-        [one] => Ok(one.display().to_string()),
-        [first, more @ ..] => Ok(format!("{} and {} more", first.display(), more.len())),
     }
 }

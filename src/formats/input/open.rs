@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::error::{At, Error, Result};
 use crate::formats::unsupported::format_of;
-use crate::formats::{Format, IdKind, Packing, Part, TextOptions, arrays, contents, ending};
+use crate::formats::input::EdgeSource;
+use crate::formats::{Columns, Format, IdKind, Input, Packing, Part, TextOptions, arrays, contents, ending};
 
 /// Opens a file of an input, with the given packing or else the packing that its extension says.
 pub(super) fn open(path: &Path, format: Option<Format>, packing: Option<Packing>) -> Result<Part> {
@@ -44,6 +45,23 @@ pub(super) fn open(path: &Path, format: Option<Format>, packing: Option<Packing>
         part.narrow = int.bytes <= 4;
     }
     Ok(part)
+}
+
+/// Opens the file at `path`, which lists the vertices of the graph with the edges `edges`. Each line is read as a loop.
+///
+/// # Errors
+/// Bad input if the file can't be read; [`Error::Usage`] if the edges are not numbered by the ids in the list.
+pub(super) fn vertices(path: &Path, edges: &Input) -> Result<Input> {
+    if let Some(part) = edges.parts().iter().find(|part| part.format.declares_vertices() || part.format.counts_from_one()) {
+        let why = "it has a header, so a list of vertices (input.vertices) does not apply: leave the list out";
+        return Err(Error::Usage(format!("{}: {why}", part.path.display())));
+    }
+    if edges.has_names() {
+        return Err(Error::Usage(format!("{}: a list of vertices is for ids that are numbers", path.display())));
+    }
+    let part = open(path, Some(Format::Text), None)?;
+    let list = Input::of(EdgeSource::Files(vec![part]), path.display().to_string(), vec![path.to_owned()]);
+    list.with_text(TextOptions { columns: Columns::Numbers(vec![1, 1]), ..TextOptions::default() })
 }
 
 /// Refuses options for text and tables that apply to none of the files, and strings as ids unless they apply to all.

@@ -15,7 +15,7 @@ use crate::formats::{Fault, Sink, Stop};
 #[derive(Debug, Clone)]
 pub(crate) struct TableGrammar {
     pub(super) delimiter: Delimiter,
-    /// The columns of both ids.
+    /// The columns of both ids. In a list of vertices they are the same.
     pub(super) u: usize,
     pub(super) v: usize,
     /// The column of the weight, which must contain numbers.
@@ -101,6 +101,9 @@ impl TableGrammar {
             let start = at;
             if column == self.u {
                 (u, at) = id(data, at)?;
+                if self.v == self.u {
+                    v = u;
+                }
             } else if column == self.v {
                 (v, at) = id(data, at)?;
             } else {
@@ -168,6 +171,9 @@ impl TableGrammar {
         }
         let mut expected =
             format!("{} columns, of which {} and {} are whole numbers", self.columns, self.u + 1, self.v + 1);
+        if self.u == self.v {
+            expected = format!("the id of a vertex, a whole number from 0 to 2^64-1, in column {}", self.u + 1);
+        }
         if let Some(weight) = self.weight {
             expected.push_str(&format!(" and {} is a number", weight + 1));
         }

@@ -1,9 +1,9 @@
 //! Sorted lists of the ids that occur, if ids are sparse or strings, and of the weights that occur, if they have 64
 //! bits. The position of an id or weight in its list replaces it.
 
-use crate::error::{Error, Result};
+use crate::error::{At, Error, Result};
 use crate::formats::{Input, Weights};
-use crate::graph::GraphWeights;
+use crate::graph::{GraphWeights, RawId};
 use crate::job::context::{Context, Watched};
 use crate::job::plan::completed::CompletedWork;
 use crate::job::plan::{Plan, limits};
@@ -15,12 +15,14 @@ use crate::prepare::weight_list::WeightCodes;
 use crate::process::progress::Unit;
 use std::sync::Arc;
 
-/// Runs the stage `dictionary`, which lists the ids that occur in the input, and opens the list. Collective.
+/// Runs the stage `dictionary`, which lists the ids that occur in the input, or those of its list of vertices, and opens
+/// the list. Collective.
 ///
 /// # Errors
 /// Errors of the stage.
 pub(super) fn list_ids(context: &Context, record: &mut RunRecord, input: &Input, identity: u64) -> Result<Dictionary> {
     let path = dictionary::path(&context.graph_folder());
+    let input = input.vertices.as_deref().unwrap_or(input);
     record.stage(context, "dictionary", input.bytes(), Unit::Bytes, |progress| {
         // One rank builds it for all, because the list is small compared with the edges.
         if !context.comm.is_leader() {
@@ -30,6 +32,14 @@ pub(super) fn list_ids(context: &Context, record: &mut RunRecord, input: &Input,
         Ok(((), IoBytes { read: input.bytes(), written: seal.bytes }))
     })?;
     open_ids(context, identity)
+}
+
+/// Returns the error for an edge of `input` with the id `id`, which is missing in the list of vertices `list`.
+pub(super) fn unlisted(input: &Input, list: &Input, RawId(id): RawId) -> Error {
+    let place = input.parts().iter().find_map(|part| Some((part.path().to_owned(), At::Line(part.line_of(id)?))));
+    let (path, at) = place.unwrap_or_else(|| (input.name().into(), At::File));
+    let expected = format!("ids that {} lists", list.name());
+    Error::input(path, at, expected, id.to_string(), "add the vertex to the list, or remove its edges")
 }
 
 /// Opens the list of sparse ids. The leader may just have written it, so this waits until it is visible.

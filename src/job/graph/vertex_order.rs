@@ -17,7 +17,7 @@ use crate::job::stage::Stage;
 use crate::job::state::key::{key, weights_of};
 use crate::job::state::lock::Reader;
 use crate::job::state::order_writer::OrderWriter;
-use crate::memory::Buffer;
+use crate::memory::{Buffer, bytes_of};
 use crate::prepare::dictionary::Dictionary;
 use crate::prepare::ingest::{self, Ingest, Ingested};
 use crate::prepare::order;
@@ -25,6 +25,7 @@ use crate::prepare::partition::changed;
 use crate::prepare::prepared::InputInfo;
 use crate::prepare::relabel::{self, relabel};
 use crate::process::progress::Unit;
+use xxhash_rust::xxh3::xxh3_64;
 
 /// The stage that orders vertices by degree, or opens their stored order.
 pub(super) struct VertexOrder {
@@ -109,12 +110,15 @@ impl OrderingPass<'_, '_> {
         let folder = context.graph_folder();
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
 
-        let mut found = self.ingest(CacheUse::For(cache), None)?;
+        let listed = input.vertices.as_ref().map(|_| lists::list_ids(context, self.record, input, identity)).transpose()?;
+        let cached = if listed.is_some() { CacheUse::Nothing } else { CacheUse::For(cache) };
+        let mut found = self.ingest(cached, listed.as_ref())?;
         if self.names_of.is_some_and(|checksum| checksum != found.checksum) {
             return Err(changed(&input.name()));
         }
         let direction = context.job.direction();
-        let reading = input::reading(input, &context.job.input_keys);
+        let mut reading = input::reading(input, &context.job.input_keys);
+        reading.extend(listed.as_ref().map(|list| ("vertices".to_owned(), xxh3_64(bytes_of(list.ids())))));
         let content_by = |direction, found: &Ingested| {
             let name = if direction == Direction::Directed { "arcs" } else { "graph" };
             key(name, &(found.checksum, found.edges, found.declared, &reading))
@@ -128,9 +132,10 @@ impl OrderingPass<'_, '_> {
             return Err(e);
         }
         let declared = found.declared.is_some();
-        let sparse = found.largest.is_some_and(|largest| ingest::sparse(largest, found.edges, input.wide(), declared));
-        let largest = found.largest;
-        if sparse {
+        let is_sparse = |largest| ingest::sparse(largest, found.edges, input.wide(), declared);
+        let sparse = listed.is_some() || found.largest.is_some_and(is_sparse);
+        let largest = listed.as_ref().map_or(found.largest, |list| list.ids().last().copied());
+        if sparse && listed.is_none() {
             cache.release_all();
             if context.comm.is_leader() {
                 let (edges, largest) = (found.edges, found.largest.unwrap_or(0));
@@ -144,6 +149,7 @@ impl OrderingPass<'_, '_> {
             let dictionary = lists::list_ids(context, self.record, input, identity)?;
             found = self.ingest(CacheUse::Nothing, Some(&dictionary))?;
         }
+        drop(listed);
         let content = content_of(&found)?;
         let weights = self.weights(content, &found)?;
         occupied::check_weights(&context.job, &self.record.manifest, content, weights)?;
@@ -231,7 +237,10 @@ impl OrderingPass<'_, '_> {
                 (context.threads, &context.budget, &context.comm, context.stealing.as_ref());
             let connect_gpus = &|| context.gpu.connect_peers();
             let ingest = Ingest { input, cache, dictionary, threads, budget, comm, stealing, connect_gpus };
-            let found = ingest.run(gpu.as_mut(), &Watched(progress))?;
+            let found = ingest.run(gpu.as_mut(), &Watched(progress)).map_err(|e| {
+                let unlisted = dictionary.and_then(Dictionary::unlisted).zip(input.vertices.as_deref());
+                unlisted.map_or(e, |(id, list)| lists::unlisted(input, list, id))
+            })?;
             if let CacheUse::For(cache) = cache {
                 tracing::debug!(chunks = cache.chunks(), bytes = cache.bytes(), "input kept");
             }

@@ -24,8 +24,9 @@ use std::sync::Arc;
 /// [`Error::Input`] for files that are missing or of unknown format.
 pub fn open(spec: &InputSpec) -> Result<Input> {
     match spec {
-        InputSpec::Files { paths, format, recursive, text, .. } => {
-            find(paths, named(format.as_deref())?, *recursive)?.with_text(text.clone())
+        InputSpec::Files { paths, format, recursive, text, vertices, .. } => {
+            let input = find(paths, named(format.as_deref())?, *recursive)?.with_text(text.clone())?;
+            vertices.as_ref().map_or(Ok(input.clone()), |list| input.with_vertices(list))
         }
         InputSpec::Kronecker(r) => Ok(Input::generated(Generator::kronecker(r.scale, r.edge_factor, r.seed)?)),
         InputSpec::Uniform(r) => Ok(Input::generated(Generator::uniform(r.scale, r.edge_factor, r.seed)?)),
@@ -134,7 +135,9 @@ pub(crate) fn absolute(input: &InputSpec) -> InputSpec {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut input = input.clone();
     match &mut input {
-        InputSpec::Files { paths, .. } => paths.iter_mut().for_each(|path| *path = absolute(path)),
+        InputSpec::Files { paths, vertices, .. } => {
+            paths.iter_mut().chain(vertices).for_each(|path| *path = absolute(path));
+        }
         InputSpec::ListFile { path, .. } | InputSpec::Prepared(path) => *path = absolute(path),
         _ => {}
     }

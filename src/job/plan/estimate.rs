@@ -177,7 +177,10 @@ impl JobSize<'_> {
             let free = machine.host_memory.saturating_sub(taken);
             let (name, memory, runs) = match input.has_names() {
                 true => ("number", free, text + 20 * self.edges),
-                false => ("dictionary", Dictionary::build_bytes(2 * self.edges, threads, free), 16 * self.edges),
+                false => {
+                    let ends = (2 * self.edges).max(self.graph.ids);
+                    ("dictionary", Dictionary::build_bytes(ends, threads, free), 8 * ends)
+                }
             };
             let seconds = resources.dictionary(self.edges);
             stages.push(stage(name, StageKind::Order, [taken + memory, 0], runs + ids, 0, seconds));

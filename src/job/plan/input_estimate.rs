@@ -99,10 +99,15 @@ pub fn estimate(input: &Input, spec: &InputSpec) -> Result<InputEstimate> {
     let declared = input.declares_vertices();
     let is_sparse = |at_least: u64, edges| ingest::sparse(at_least.max(1) - 1, edges, input.wide(), declared);
     // The numbers of strings take the memory and the disk of a list of sparse ids, and more of the disk.
-    let sparse = input.has_names() || is_sparse(found.at_least, edges);
+    let listed = input.vertices.as_ref().map(|list| list.estimate_edges()).transpose()?;
+    let sparse = input.has_names() || listed.is_some() || is_sparse(found.at_least, edges);
     let dense = ingest::most_dense(edges, false, declared);
     let ends = edges.saturating_mul(2).min(u64::from(u32::MAX));
-    let ids = if sparse { ends } else { found.at_most.min(dense.max(ends)) };
+    let ids = match listed {
+        Some(listed) => (listed + listed / 8 + 4096).min(u64::from(u32::MAX)),
+        None if sparse => ends,
+        None => found.at_most.min(dense.max(ends)),
+    };
     let (zero, about_ids) = match spec {
         InputSpec::Uniform(_) => (likely::EVEN, found.at_most),
         InputSpec::Weighted(spec) if !matches!(spec.shape, Shape::Rmat { .. }) => (likely::EVEN, found.at_most),

@@ -4,6 +4,7 @@
 pub mod cli;
 pub mod devices;
 pub mod generate;
+pub mod graphalytics;
 pub mod help;
 pub mod inspect;
 mod lists;
@@ -59,6 +60,8 @@ fn dispatch(command: Command) -> Result<()> {
     match command {
         // SAFETY: no thread was started before this.
         Command::Run(args) => unsafe { run::run(&args) },
+        // SAFETY: as above.
+        Command::Graphalytics(args) => unsafe { graphalytics::graphalytics(&args) },
         Command::Completions { shell } => {
             // The script is written to memory first, because clap panics on a closed pipe.
             let mut script = Vec::new();

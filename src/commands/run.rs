@@ -3,8 +3,9 @@
 
 use super::cli::RunArgs;
 use crate::comm::{self, Comm};
-use crate::config::{self, Device};
+use crate::config::{self, Device, Job};
 use crate::error::Result;
+use crate::job::results::report::Report;
 use crate::job::run::StartOptions;
 use crate::job::{self, device};
 use crate::process::log;
@@ -19,10 +20,33 @@ use std::time::Instant;
 /// # Errors
 /// Mistakes in the job file, and the errors of [`job::run::run`].
 pub unsafe fn run(args: &RunArgs) -> Result<()> {
+    let job = config::load(&args.job, &args.set);
+    let workdir = job.as_ref().map(|job| job.workdir.clone()).unwrap_or_default();
+    let start = StartOptions { fresh: args.fresh, wait: args.wait };
+    let print = |report: &Report| {
+        // The answer is in report.json already, so a closed stdout is no reason to fail.
+        let _ = stdout::print(report.answer(&workdir));
+        Ok(())
+    };
+    // SAFETY: the caller's promise.
+    unsafe { carry_out(job, start, (args.log_format, args.quiet), print) }
+}
+
+/// Runs a job, alone or as one of the ranks that a launcher started, and calls `finish` with its report on the leader.
+///
+/// # Safety
+/// No other thread may run yet, because MPI and CUDA are configured by environment variables.
+///
+/// # Errors
+/// The error of `job`, and those of [`job::run::run`] and `finish`.
+pub(super) unsafe fn carry_out(
+    job: Result<Job>,
+    start: StartOptions,
+    (log_format, quiet): (log::Format, bool),
+    finish: impl FnOnce(&Report) -> Result<()>,
+) -> Result<()> {
     // SAFETY: the caller's promise.
     let several = unsafe { comm::shorten_start() };
-    // One rank reports mistakes in the job file, once all ranks are connected.
-    let job = config::load(&args.job, &args.set);
     if let (Ok(job), Some(local_rank)) = (&job, comm::launched_local_rank())
         && job.run.device != Device::Cpu
     {
@@ -36,14 +60,12 @@ pub unsafe fn run(args: &RunArgs) -> Result<()> {
     job.iter().filter(|_| several).for_each(|job| device::wake(job, !comm::launched_later()));
     let started = Instant::now();
     let comm = Comm::open()?;
-    log::init(args.log_format, args.quiet, comm.is_leader());
+    log::init(log_format, quiet, comm.is_leader());
     tracing::debug!(ranks = comm.ranks(), seconds = started.elapsed().as_secs_f64(), "ranks have met");
-    let job = job?;
-    let workdir = job.workdir.clone();
-    let report = job::run::run(job, StartOptions { fresh: args.fresh, wait: args.wait }, &comm)?;
+    // One rank reports mistakes in the job file, once all ranks are connected.
+    let report = job::run::run(job?, start, &comm)?;
     if comm.is_leader() {
-        // The answer is in report.json already, so a closed stdout is no reason to fail.
-        let _ = stdout::print(report.answer(&workdir));
+        finish(&report)?;
     }
     comm.close();
     Ok(())

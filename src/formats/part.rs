@@ -166,8 +166,11 @@ impl Part {
         let file = BufReader::new(std::fs::File::open(&self.path).ok().filter(|_| self.format == Format::Text)?);
         let lines = BufReader::new(Decoder::new(self.packing, file, &self.path).ok()?).split(b'\n');
         let has_id = |line: &[u8]| {
-            let fields: Vec<_> = line.split(|byte| b" \t,;\r".contains(byte)).filter(|field| !field.is_empty()).collect();
-            ends.iter().any(|&column| fields.get(column).and_then(|field| str::from_utf8(field).ok()?.parse().ok()) == Some(id))
+            let fields: Vec<_> =
+                line.split(|byte| b" \t,;\r".contains(byte)).filter(|field| !field.is_empty()).collect();
+            ends.iter().any(|&column| {
+                fields.get(column).and_then(|field| str::from_utf8(field).ok()?.parse().ok()) == Some(id)
+            })
         };
         let mut numbered = lines.map_while(std::io::Result::ok).zip(1..);
         numbered.find(|(line, _)| has_id(line)).map(|(_, number)| number)

@@ -1,10 +1,12 @@
 //! The command line: all commands and options, with an example for each command.
 
 mod generate;
+mod graphalytics;
 mod submit;
 
 use generate::threads;
 pub use generate::*;
+pub use graphalytics::GraphalyticsArgs;
 pub use submit::{Scheduler, SubmitArgs};
 
 use crate::formats::{Columns, IdKind, WeightsOption};
@@ -60,6 +62,14 @@ pub enum Command {
         gpugraph convert successors.list successors.i32"
     )]
     Convert(ConvertArgs),
+    /// Run the algorithms of an LDBC Graphalytics graph as one job, and check them against its references
+    #[command(
+        after_help = "Times are those of Graphalytics: load (read and prepare the graph), processing (the algorithm alone) and makespan (load, \
+        algorithm and output). The references are the files NAME-BFS, NAME-PR and so on beside the vertex file; exit 8 if a result differs.\n\n\
+        Examples:\n  gpugraph graphalytics datagen-7_5-fb.properties --output results\n  \
+        gpugraph graphalytics graph500-22.properties --algorithms bfs,wcc --set limits.host_memory=8GiB --set run.trials=3"
+    )]
+    Graphalytics(GraphalyticsArgs),
     /// Remove the files of a workdir that can be rebuilt; results and reports stay
     #[command(after_help = "Example:\n  gpugraph clean gpugraph.work/s29")]
     Clean(CleanArgs),

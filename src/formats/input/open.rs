@@ -4,8 +4,8 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::error::{At, Error, Result};
-use crate::formats::unsupported::format_of;
 use crate::formats::input::EdgeSource;
+use crate::formats::unsupported::format_of;
 use crate::formats::{Columns, Format, IdKind, Input, Packing, Part, TextOptions, arrays, contents, ending};
 
 /// Opens a file of an input, with the given packing or else the packing that its extension says.
@@ -52,7 +52,9 @@ pub(super) fn open(path: &Path, format: Option<Format>, packing: Option<Packing>
 /// # Errors
 /// Bad input if the file can't be read; [`Error::Usage`] if the edges are not numbered by the ids in the list.
 pub(super) fn vertices(path: &Path, edges: &Input) -> Result<Input> {
-    if let Some(part) = edges.parts().iter().find(|part| part.format.declares_vertices() || part.format.counts_from_one()) {
+    if let Some(part) =
+        edges.parts().iter().find(|part| part.format.declares_vertices() || part.format.counts_from_one())
+    {
         let why = "it has a header, so a list of vertices (input.vertices) does not apply: leave the list out";
         return Err(Error::Usage(format!("{}: {why}", part.path.display())));
     }

@@ -110,7 +110,8 @@ impl OrderingPass<'_, '_> {
         let folder = context.graph_folder();
         std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
 
-        let listed = input.vertices.as_ref().map(|_| lists::list_ids(context, self.record, input, identity)).transpose()?;
+        let listed =
+            input.vertices.as_ref().map(|_| lists::list_ids(context, self.record, input, identity)).transpose()?;
         let cached = if listed.is_some() { CacheUse::Nothing } else { CacheUse::For(cache) };
         let mut found = self.ingest(cached, listed.as_ref())?;
         if self.names_of.is_some_and(|checksum| checksum != found.checksum) {

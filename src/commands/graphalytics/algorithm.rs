@@ -1,0 +1,180 @@
+//! The algorithms of LDBC Graphalytics: the table of a job that computes each, and the column with its result.
+
+use super::properties::GraphProperties;
+use crate::error::Result;
+use crate::results::mapped::MappedColumn;
+use std::fmt;
+use std::path::Path;
+use toml::{Table, Value as TomlValue};
+
+/// An algorithm of LDBC Graphalytics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[allow(missing_docs)] // their names say what they are
+pub enum Algorithm {
+    Bfs,
+    Cdlp,
+    Lcc,
+    Pr,
+    Sssp,
+    Wcc,
+}
+
+/// How the values of an algorithm are compared with a reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// Values are the same.
+    Exact,
+    /// Labels divide the vertices into the same sets.
+    Equivalence,
+    /// Numbers differ by at most 0.0001 of the reference.
+    Epsilon,
+}
+
+impl Algorithm {
+    /// All algorithms, in the order in which reports list them.
+    pub const ALL: [Algorithm; 6] =
+        [Algorithm::Bfs, Algorithm::Cdlp, Algorithm::Lcc, Algorithm::Pr, Algorithm::Sssp, Algorithm::Wcc];
+
+    /// Returns the name of the algorithm in properties files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Bfs => "bfs",
+            Algorithm::Cdlp => "cdlp",
+            Algorithm::Lcc => "lcc",
+            Algorithm::Pr => "pr",
+            Algorithm::Sssp => "sssp",
+            Algorithm::Wcc => "wcc",
+        }
+    }
+
+    /// Returns the name of the file with the results of the algorithm on the graph `graph`: `NAME-BFS`.
+    pub fn file(self, graph: &str) -> String {
+        format!("{graph}-{}", self.name().to_uppercase())
+    }
+
+    /// Returns true if the algorithm can't compute on directed graphs.
+    pub fn is_undirected_only(self) -> bool {
+        self == Algorithm::Lcc
+    }
+
+    /// Returns the name of the table of a job that computes the algorithm.
+    pub fn table(self) -> &'static str {
+        match self {
+            Algorithm::Bfs => "bfs",
+            Algorithm::Cdlp => "cdlp",
+            Algorithm::Lcc => "triangle",
+            Algorithm::Pr => "pagerank",
+            Algorithm::Sssp => "sssp",
+            Algorithm::Wcc => "components",
+        }
+    }
+
+    /// Returns the keys of [`Self::table`], with the parameters of `graph`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Input`] if a parameter is missing or wrong.
+    pub fn keys(self, graph: &GraphProperties) -> Result<Table> {
+        let whole = |key: &str| graph.value::<i64>(key, "a whole number").map(TomlValue::Integer);
+        let search = |source: TomlValue| {
+            let keys = [("sources", source), ("write", true.into()), ("validate", false.into())];
+            keys.to_vec()
+        };
+        let keys = match self {
+            Algorithm::Bfs => search(whole("bfs.source-vertex")?),
+            Algorithm::Sssp => search(whole("sssp.source-vertex")?),
+            Algorithm::Cdlp => vec![("iterations", whole("cdlp.max-iterations")?)],
+            Algorithm::Lcc => vec![("per_vertex", true.into())],
+            Algorithm::Pr => vec![
+                ("variant", "graphalytics".into()),
+                ("damping", graph.value::<f64>("pr.damping-factor", "a number from 0 to below 1")?.into()),
+                ("iterations", whole("pr.num-iterations")?),
+            ],
+            Algorithm::Wcc => Vec::new(),
+        };
+        Ok(keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+    }
+
+    /// Returns how the values are compared with a reference.
+    pub fn comparison(self) -> Comparison {
+        match self {
+            Algorithm::Bfs | Algorithm::Cdlp => Comparison::Exact,
+            Algorithm::Wcc => Comparison::Equivalence,
+            Algorithm::Lcc | Algorithm::Pr | Algorithm::Sssp => Comparison::Epsilon,
+        }
+    }
+
+    /// Maps the column with the result in `workdir`, of a search from the source in `graph`.
+    ///
+    /// # Errors
+    /// Those of [`MappedColumn::open`].
+    pub fn column(self, workdir: &Path, graph: &GraphProperties) -> Result<ResultColumn> {
+        let path = |name: &str| workdir.join("out").join(name).with_extension("npy");
+        let of_search = |name: &str| {
+            let source: u64 = graph.value(&format!("{}.source-vertex", self.name()), "a whole number")?;
+            Ok::<_, crate::Error>(path(&format!("{}/{source}/{name}", self.table())))
+        };
+        Ok(match self {
+            Algorithm::Bfs => ResultColumn::Levels(MappedColumn::open(&of_search("level")?)?),
+            Algorithm::Sssp => ResultColumn::Numbers(MappedColumn::open(&of_search("distance")?)?),
+            Algorithm::Cdlp => ResultColumn::Labels(MappedColumn::open(&path("cdlp/label"))?),
+            Algorithm::Wcc => ResultColumn::Labels(MappedColumn::open(&path("components/component"))?),
+            Algorithm::Lcc => ResultColumn::Numbers(MappedColumn::open(&path("clustering"))?),
+            Algorithm::Pr => ResultColumn::Numbers(MappedColumn::open(&path("pagerank/rank"))?),
+        })
+    }
+}
+
+/// The results of an algorithm, by row.
+#[derive(Debug)]
+pub enum ResultColumn {
+    /// Levels; -1 if a vertex is unreachable.
+    Levels(MappedColumn<i32>),
+    /// Ids of vertices.
+    Labels(MappedColumn<i64>),
+    /// Ranks, coefficients or distances.
+    Numbers(MappedColumn<f64>),
+}
+
+/// The result of a vertex. It displays as Graphalytics writes it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum VertexResult {
+    /// A level or a label.
+    Whole(i64),
+    /// A rank, a coefficient or a distance.
+    Number(f64),
+}
+
+impl ResultColumn {
+    /// Returns the result of the vertex in a row.
+    pub fn get(&self, row: usize) -> VertexResult {
+        match self {
+            ResultColumn::Levels(levels) => match levels.values()[row] {
+                ..0 => VertexResult::Whole(i64::MAX),
+                level => VertexResult::Whole(level.into()),
+            },
+            ResultColumn::Labels(labels) => VertexResult::Whole(labels.values()[row]),
+            ResultColumn::Numbers(numbers) => VertexResult::Number(numbers.values()[row]),
+        }
+    }
+
+    /// Parses a value of a reference; `None` if it is none of this column's type.
+    pub fn parse(&self, text: &str) -> Option<VertexResult> {
+        match self {
+            ResultColumn::Levels(_) | ResultColumn::Labels(_) => text.parse().ok().map(VertexResult::Whole),
+            ResultColumn::Numbers(_) => {
+                text.parse().ok().filter(|number: &f64| !number.is_nan()).map(VertexResult::Number)
+            }
+        }
+    }
+}
+
+impl fmt::Display for VertexResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VertexResult::Whole(number) => number.fmt(f),
+            VertexResult::Number(number) if number.is_infinite() => f.write_str("infinity"),
+            // The shortest decimals that are read as the same number.
+            VertexResult::Number(number) => write!(f, "{number:?}"),
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Reads the properties file of an LDBC Graphalytics graph: Java properties whose keys begin with `graph.NAME`.
+
+use super::algorithm::Algorithm;
+use crate::error::{At, Error, Result};
+use crate::quote::clip;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// A graph of LDBC Graphalytics, as its properties file describes it.
+#[derive(Debug)]
+pub struct GraphProperties {
+    file: PathBuf,
+    /// Name of the graph.
+    pub name: String,
+    entries: Vec<Property>,
+}
+
+/// A key with its value, and the line that it begins on, counted from 1.
+#[derive(Debug, PartialEq, Eq)]
+struct Property {
+    line: u64,
+    key: String,
+    value: String,
+}
+
+impl GraphProperties {
+    /// Reads the properties file `file`.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the file can't be read or describes no graph.
+    pub fn read(file: &Path) -> Result<GraphProperties> {
+        let bytes = std::fs::read(file).map_err(|e| Error::unreadable(file, &e))?;
+        let entries = parse(&String::from_utf8_lossy(&bytes));
+        let named = |property: &Property| {
+            let name = property.key.strip_prefix("graph.")?.strip_suffix(".vertex-file")?;
+            Some(name.to_owned())
+        };
+        match entries.iter().filter_map(named).collect::<Vec<_>>().as_slice() {
+            [name] => Ok(GraphProperties { file: file.to_owned(), name: name.clone(), entries }),
+            names => {
+                let found = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+                let remedy = "add the line graph.NAME.vertex-file = NAME.v, once";
+                Err(Error::input(file, At::File, "the key graph.NAME.vertex-file of one graph", found, remedy))
+            }
+        }
+    }
+
+    /// Returns the value of the key `graph.NAME.KEY`, if the file has it. Of a repeated key the last value counts, as in
+    /// Java.
+    fn property(&self, key: &str) -> Option<&Property> {
+        let full = format!("graph.{}.{key}", self.name);
+        self.entries.iter().rev().find(|property| property.key == full)
+    }
+
+    /// Returns the property `graph.NAME.KEY`.
+    ///
+    /// # Errors
+    /// [`Error::Input`] without the key.
+    fn required(&self, key: &str) -> Result<&Property> {
+        self.property(key).ok_or_else(|| {
+            let expected = format!("the key graph.{}.{key}", self.name);
+            Error::input(&self.file, At::File, expected, "none", "add it, or leave its algorithm out with --algorithms")
+        })
+    }
+
+    fn wrong(&self, property: &Property, expected: impl Into<String>, remedy: impl Into<String>) -> Error {
+        let found = format!("{} = {}", property.key, clip(&property.value));
+        Error::input(&self.file, At::Line(property.line), expected, found, remedy)
+    }
+
+    /// Returns the value of a key as a number or another type. `expected` describes its values.
+    ///
+    /// # Errors
+    /// [`Error::Input`] without the key, or if its value is something else.
+    pub fn value<T: FromStr>(&self, key: &str, expected: &str) -> Result<T> {
+        let property = self.required(key)?;
+        property.value.parse().map_err(|_| self.wrong(property, expected, "correct it"))
+    }
+
+    /// Returns the number of vertices or edges that the graph should have, if the file has the key `meta.KEY`.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if it is not a number.
+    pub fn size(&self, key: &str) -> Result<Option<u64>> {
+        let key = format!("meta.{key}");
+        self.property(&key).map(|_| self.value(&key, "a whole number")).transpose()
+    }
+
+    /// Returns the path of a file that a key names relative to the properties file.
+    ///
+    /// # Errors
+    /// [`Error::Input`] without the key or the file.
+    pub fn path(&self, key: &str) -> Result<PathBuf> {
+        let property = self.required(key)?;
+        let path = self.file.parent().unwrap_or(Path::new("")).join(&property.value);
+        match path.metadata() {
+            Ok(_) => Ok(path),
+            Err(e) => {
+                let expected = format!("a file that exists ({e})");
+                Err(self.wrong(property, expected, "correct the name, which is relative to this file"))
+            }
+        }
+    }
+
+    /// Returns the algorithms that the file names, or those of `chosen`, each once.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for an unknown algorithm, or if the graph lacks an algorithm of `chosen`.
+    pub fn algorithms(&self, chosen: &[Algorithm]) -> Result<Vec<Algorithm>> {
+        let property = self.required("algorithms")?;
+        let names = property.value.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let known = Algorithm::ALL.map(Algorithm::name).join(", ");
+        let parse = |name: &str| {
+            let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name().eq_ignore_ascii_case(name));
+            found.ok_or_else(|| {
+                self.wrong(property, format!("algorithms of {known}"), format!("remove {} or correct it", clip(name)))
+            })
+        };
+        let named: Vec<Algorithm> = names.map(parse).collect::<Result<_>>()?;
+        if let Some(absent) = chosen.iter().find(|algorithm| !named.contains(algorithm)) {
+            let remedy = format!("leave {0} out of --algorithms, or add it here with its parameters", absent.name());
+            return Err(self.wrong(property, format!("{}, which --algorithms names", absent.name()), remedy));
+        }
+        let is_wanted = |algorithm: &Algorithm| if chosen.is_empty() { &named } else { chosen }.contains(algorithm);
+        let wanted: Vec<Algorithm> = Algorithm::ALL.into_iter().filter(is_wanted).collect();
+        match wanted.is_empty() {
+            true => Err(self.wrong(property, format!("algorithms of {known}"), "name one or several")),
+            false => Ok(wanted),
+        }
+    }
+
+    /// Returns the column of the edge file, from 1, with the weights of shortest paths.
+    ///
+    /// # Errors
+    /// [`Error::Input`] if the file names no such property of edges.
+    pub fn weight_column(&self) -> Result<i64> {
+        let weight = self.required("sssp.weight-property")?;
+        let names = self.required("edge-properties.names")?;
+        let at = names.value.split(',').position(|name| name.trim() == weight.value);
+        let expected = || format!("a property of edges among {}", names.value);
+        at.map(|at| at as i64 + 3).ok_or_else(|| self.wrong(weight, expected(), "correct it"))
+    }
+
+    /// Returns the error for an algorithm that can't compute on this graph.
+    pub fn refuses(&self, algorithm: Algorithm, wanted: &[Algorithm]) -> Error {
+        let others: Vec<_> = wanted.iter().filter(|&&other| other != algorithm).map(|other| other.name()).collect();
+        let remedy = match others.is_empty() {
+            true => "it can't be computed".to_owned(),
+            false => format!("leave it out: --algorithms {}", others.join(",")),
+        };
+        let expected = format!("an undirected graph for {}", algorithm.name());
+        match self.required("directed") {
+            Ok(directed) => self.wrong(directed, expected, remedy),
+            Err(e) => e,
+        }
+    }
+}
+
+/// Parses Java properties: comments begin with `#` or `!`, `=`, `:` or a blank ends a key, and a backslash at the end of
+/// a line joins the next line.
+fn parse(text: &str) -> Vec<Property> {
+    let mut lines = (1..).zip(text.lines());
+    let mut found = Vec::new();
+    while let Some((line, first)) = lines.next() {
+        let mut logical = first.trim_start().to_owned();
+        if logical.is_empty() || logical.starts_with(['#', '!']) {
+            continue;
+        }
+        while logical.bytes().rev().take_while(|&byte| byte == b'\\').count() % 2 == 1 {
+            logical.pop();
+            logical.push_str(lines.next().map_or("", |(_, next)| next.trim_start()));
+        }
+        let mut escaped = false;
+        let ends = |c: char| {
+            let ends = !escaped && matches!(c, '=' | ':' | ' ' | '\t');
+            escaped = !escaped && c == '\\';
+            ends
+        };
+        let (key, rest) = logical.split_at(logical.find(ends).unwrap_or(logical.len()));
+        let rest = rest.trim_start();
+        let value = rest.strip_prefix(['=', ':']).unwrap_or(rest).trim();
+        found.push(Property { line, key: unescaped(key), value: unescaped(value) });
+    }
+    found
+}
+
+/// Replaces the escapes of Java properties, such as `\t`, `\u0020` and `\:`.
+fn unescaped(text: &str) -> String {
+    let (mut out, mut characters) = (String::new(), text.chars());
+    while let Some(character) = characters.next() {
+        match (character, if character == '\\' { characters.next() } else { None }) {
+            ('\\', Some('t')) => out.push('\t'),
+            ('\\', Some('n')) => out.push('\n'),
+            ('\\', Some('r')) => out.push('\r'),
+            ('\\', Some('u')) => {
+                let digits: String = characters.by_ref().take(4).collect();
+                let code = u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32);
+                out.push(code.unwrap_or(char::REPLACEMENT_CHARACTER));
+            }
+            ('\\', Some(other)) => out.push(other),
+            (other, _) => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn properties_are_read_as_java_reads_them() {
+        let text = "# a comment\n! another\n\n graph.a.x = 1 \ngraph.a.y:two words\nz\\=\\u0041  b, \\\n   c\nempty\n";
+        let found: Vec<_> = parse(text).into_iter().map(|p| (p.line, p.key, p.value)).collect();
+        let expected = [(4, "graph.a.x", "1"), (5, "graph.a.y", "two words"), (6, "z=A", "b, c"), (8, "empty", "")];
+        assert_eq!(found, expected.map(|(line, key, value)| (line, key.to_owned(), value.to_owned())));
+    }
+}

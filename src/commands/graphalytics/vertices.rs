@@ -1,0 +1,78 @@
+//! The vertices of a Graphalytics graph: the row of each in columns, and results as text in the order of the `.v` file.
+
+use super::algorithm::ResultColumn;
+use crate::error::{Error, Result};
+use crate::formats::{Edges, Input, Signals, Visitor};
+use crate::results::IDS;
+use crate::results::mapped::MappedColumn;
+use crate::store::replace::temp_path;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+/// The ids of all vertices, ascending. The place of an id is the row of the vertex in columns.
+#[derive(Debug)]
+pub struct Vertices {
+    ids: MappedColumn<u64>,
+    /// The row after the one that was found last, because most files list vertices in ascending order.
+    next: usize,
+}
+
+impl Vertices {
+    /// Opens the ids of the graph in `workdir`.
+    ///
+    /// # Errors
+    /// Those of [`MappedColumn::open`].
+    pub fn open(workdir: &Path) -> Result<Vertices> {
+        Ok(Vertices { ids: MappedColumn::open(&workdir.join(IDS))?, next: 0 })
+    }
+
+    /// Returns the ids.
+    pub fn ids(&self) -> &[u64] {
+        self.ids.values()
+    }
+
+    /// Returns the row of a vertex; `None` if the graph does not have it.
+    pub fn row(&mut self, id: u64) -> Option<usize> {
+        let ids = self.ids.values();
+        let row = if ids.get(self.next) == Some(&id) { self.next } else { ids.binary_search(&id).ok()? };
+        self.next = row + 1;
+        Some(row)
+    }
+
+    /// Writes a line with id and value for each vertex that `list` lists, in its order, and replaces `path` with it.
+    ///
+    /// # Errors
+    /// Errors of the list and of the disk.
+    pub fn write(&mut self, list: &Input, column: &ResultColumn, path: &Path) -> Result<()> {
+        let temporary = temp_path(path);
+        let failed = |e| Error::io("write", path, e);
+        let written = File::create(&temporary).map_err(failed).and_then(|file| {
+            let mut lines =
+                [ResultLines { vertices: self, column, out: BufWriter::with_capacity(1 << 20, file), path }];
+            list.scan(&mut lines, &Signals)?;
+            let [ResultLines { mut out, .. }] = lines;
+            out.flush().and_then(|()| std::fs::rename(&temporary, path)).map_err(failed)
+        });
+        written.inspect_err(|_| drop(std::fs::remove_file(&temporary)))
+    }
+}
+
+/// Writes the result of each vertex that it visits. A list of vertices reads as one loop for each.
+struct ResultLines<'a> {
+    vertices: &'a mut Vertices,
+    column: &'a ResultColumn,
+    out: BufWriter<File>,
+    path: &'a Path,
+}
+
+impl Visitor for ResultLines<'_> {
+    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
+        edges.try_each(|id, _| {
+            let row = self.vertices.row(id);
+            let row =
+                row.ok_or_else(|| Error::internal("write results", format!("vertex {id} is not in the graph")))?;
+            writeln!(self.out, "{id} {}", self.column.get(row)).map_err(|e| Error::io("write", self.path, e))
+        })
+    }
+}

@@ -103,6 +103,7 @@ mod tests {
             format: None,
             recursive: false,
             text: Default::default(),
+            vertices: None,
             weights: Default::default(),
         })
     }

@@ -54,7 +54,7 @@ impl Dictionary {
         sorted_list::build_bytes(ends, threads, free)
     }
 
-    /// Reads the input once and writes its distinct ids to `path`.
+    /// Reads the input once and writes its distinct ids to `path`. Also returns the number of edges that it read.
     ///
     /// # Errors
     /// Errors of the input (including more than 2^32 - 2 vertices), of the disk and of the budget.
@@ -65,7 +65,7 @@ impl Dictionary {
         threads: usize,
         budget: &Budget,
         watch: &dyn Watch,
-    ) -> Result<Seal> {
+    ) -> Result<(Seal, u64)> {
         sorted_list::build(&IDS, input, (path, key), (threads, budget), watch)
     }
 

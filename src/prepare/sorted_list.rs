@@ -80,7 +80,7 @@ fn gather_bytes(threads: usize, free: u64) -> u64 {
     (free / 2).min(threads as u64 * MAX_GATHER * 8).max(least_bytes(threads))
 }
 
-/// Reads the input once and writes its distinct numbers to `path`.
+/// Reads the input once and writes its distinct numbers to `path`. Also returns the number of edges that it read.
 ///
 /// # Errors
 /// Errors of the input (including more than 2^32 - 2 numbers), of the disk and of the budget.
@@ -90,7 +90,7 @@ pub(super) fn build(
     (path, key): (&Path, u64),
     (threads, budget): (usize, &Budget),
     watch: &dyn Watch,
-) -> Result<Seal> {
+) -> Result<(Seal, u64)> {
     let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input")?;
     let room = gather_bytes(threads, budget.free());
     let _gathered = budget.reserve(room, listed.purposes[0])?;
@@ -98,13 +98,14 @@ pub(super) fn build(
     let runs = SortedRuns::create(path.with_extension("runs"))?;
     let gatherer = |_| Gatherer { runs: &runs, are_weights: listed.are_weights, numbers: Vec::new(), room: gather };
     let mut gatherers: Vec<Gatherer<'_>> = (0..threads).map(gatherer).collect();
-    input.scan(&mut gatherers, watch)?;
+    let edges = input.scan(&mut gatherers, watch)?.edges;
     for gatherer in &mut gatherers {
         gatherer.spill()?;
     }
     drop(gatherers);
     // The memory in which threads gathered numbers now buffers the runs that are merged.
-    runs.merge(listed, (path, key), &input.name(), threads * gather, watch)
+    let seal = runs.merge(listed, (path, key), &input.name(), threads * gather, watch)?;
+    Ok((seal, edges))
 }
 
 /// Maps the file at `path`, whose body is numbers in ascending order, a u64 each. It makes no index, so this takes no

@@ -71,6 +71,7 @@ impl WeightCodes {
         watch: &dyn Watch,
     ) -> Result<Seal> {
         sorted_list::build(&WEIGHTS, input, (&path(folder), weights.list), (threads, budget), watch)
+            .map(|(seal, _)| seal)
     }
 
     /// Opens the list in the graph's folder.

@@ -15,6 +15,7 @@ mod dfs;
 mod dijkstra;
 mod distances;
 mod forged;
+mod graphalytics;
 mod killed;
 mod lists;
 mod oracle;

@@ -89,6 +89,7 @@ fn defaults() {
                 format: None,
                 recursive: false,
                 text: TextOptions::default(),
+                vertices: None,
                 weights: WeightsOption::Auto,
             },
             directed: false,
@@ -155,6 +156,7 @@ fn every_key() {
             format: Some("u64".into()),
             recursive: false,
             text: TextOptions::default(),
+            vertices: None,
             weights: WeightsOption::Auto,
         }
     );
@@ -560,6 +562,7 @@ fn overrides() {
             format: None,
             recursive: false,
             text: TextOptions::default(),
+            vertices: None,
             weights: WeightsOption::Auto,
         }
     );
@@ -604,6 +607,7 @@ fn an_override_names_another_source_of_edges() {
             format: None,
             recursive: false,
             text: TextOptions::default(),
+            vertices: None,
             weights: WeightsOption::Auto
         }
     );
@@ -617,6 +621,7 @@ fn an_override_names_another_source_of_edges() {
             format: Some("u32".into()),
             recursive: false,
             text: TextOptions::default(),
+            vertices: None,
             weights: WeightsOption::Auto,
         }
     );

@@ -57,6 +57,11 @@ impl Algorithm {
         self == Algorithm::Lcc
     }
 
+    /// Returns true if the algorithm begins at a source.
+    pub fn searches(self) -> bool {
+        matches!(self, Algorithm::Bfs | Algorithm::Sssp)
+    }
+
     /// Returns the name of the table of a job that computes the algorithm.
     pub fn table(self) -> &'static str {
         match self {

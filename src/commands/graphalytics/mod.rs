@@ -47,7 +47,7 @@ pub unsafe fn graphalytics(args: &GraphalyticsArgs) -> Result<()> {
         Ok((job, benchmark)) => (Some(benchmark), Ok(job)),
         Err(e) => (None, Err(e)),
     };
-    let described = benchmark.zip(job.as_ref().ok().cloned());
+    let described = benchmark.as_ref().zip(job.as_ref().ok().cloned());
     let start = StartOptions { fresh: args.fresh, wait: args.wait };
     let finish = |report: &Report| {
         let Some((benchmark, job)) = described else { return Ok(()) };
@@ -59,7 +59,8 @@ pub unsafe fn graphalytics(args: &GraphalyticsArgs) -> Result<()> {
         figures.result().and(printed)
     };
     // SAFETY: the caller's promise.
-    unsafe { carry_out(job, start, (log::Format::Text, args.quiet), finish) }
+    let done = unsafe { carry_out(job, start, (log::Format::Text, args.quiet), finish) };
+    done.map_err(|e| benchmark.as_ref().and_then(|benchmark| benchmark.unknown_source(&e)).unwrap_or(e))
 }
 
 /// A graph of Graphalytics, with the algorithms to run on it.
@@ -118,6 +119,16 @@ impl Benchmark {
                 "output.format is for jobs: results of Graphalytics are text (--output FOLDER)".into(),
             )),
         }
+    }
+
+    /// Returns the error for a source that the graph does not have, if `e` is that error of the job.
+    fn unknown_source(&self, e: &Error) -> Option<Error> {
+        let Error::Input { found, .. } = e else { return None };
+        let searches = self.algorithms.iter().filter(|algorithm| algorithm.searches());
+        let mut keys = searches.map(|algorithm| format!("{}.source-vertex", algorithm.name()));
+        let is_unknown =
+            |key: &String| self.graph.value::<u64>(key, "").is_ok_and(|id| *found == format!("the source {id}"));
+        self.graph.not_a_vertex(&keys.find(is_unknown)?, &self.vertex_file)
     }
 
     /// Writes the results as text to the folder `output`, if there is one, checks them against the references, and

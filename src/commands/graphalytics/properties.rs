@@ -141,6 +141,12 @@ impl GraphProperties {
         at.map(|at| at as i64 + 3).ok_or_else(|| self.wrong(weight, expected(), "correct it"))
     }
 
+    /// Returns the error for a vertex that a key names and that is not in the list `list`, if the file has the key.
+    pub fn not_a_vertex(&self, key: &str, list: &Path) -> Option<Error> {
+        let expected = || format!("the id of a vertex in {}", list.display());
+        self.property(key).map(|property| self.wrong(property, expected(), "correct it"))
+    }
+
     /// Returns the error for an algorithm that can't compute on this graph.
     pub fn refuses(&self, algorithm: Algorithm, wanted: &[Algorithm]) -> Error {
         let others: Vec<_> = wanted.iter().filter(|&&other| other != algorithm).map(|other| other.name()).collect();

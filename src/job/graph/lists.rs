@@ -22,13 +22,25 @@ use std::sync::Arc;
 /// Errors of the stage.
 pub(super) fn list_ids(context: &Context, record: &mut RunRecord, input: &Input, identity: u64) -> Result<Dictionary> {
     let path = dictionary::path(&context.graph_folder());
-    let input = input.vertices.as_deref().unwrap_or(input);
+    let (input, is_list) = input.vertices.as_deref().map_or((input, false), |list| (list, true));
     record.stage(context, "dictionary", input.bytes(), Unit::Bytes, |progress| {
         // One rank builds it for all, because the list is small compared with the edges.
         if !context.comm.is_leader() {
             return Ok(((), IoBytes::default()));
         }
-        let seal = Dictionary::build(input, &path, identity, context.threads, &context.budget, &Watched(progress))?;
+        let (seal, lines) =
+            Dictionary::build(input, &path, identity, context.threads, &context.budget, &Watched(progress))?;
+        let ids = Dictionary::list(&path, identity)?.body().len() as u64 / 8;
+        if is_list && lines != ids {
+            let found = format!("{lines} lines with {ids} vertices");
+            return Err(Error::input(
+                input.name(),
+                At::File,
+                "each vertex once",
+                found,
+                "remove repeated lines (sort -un)",
+            ));
+        }
         Ok(((), IoBytes { read: input.bytes(), written: seal.bytes }))
     })?;
     open_ids(context, identity)

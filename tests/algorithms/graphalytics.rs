@@ -1,6 +1,7 @@
 //! `gpugraph graphalytics`: results by hand, of vertices without edges too; references that must pass or fail; bad inputs;
 //! and the graphs that LDBC Graphalytics and libgrape-lite publish.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -90,7 +91,7 @@ fn references_that_differ_fail() {
     let place = Place::new();
     write(&place, [VERTICES, EDGES], &properties(false, 10, 1));
     let check = |name: &str, reference: &str, code: i32, said: &str| {
-        place.write(format!("g-{name}"), reference);
+        place.write(&format!("g-{name}"), reference);
         let ran = graphalytics(&place, &["--algorithms", &name.to_lowercase()]).expect(code);
         assert!(ran.out.contains(said), "{name} {reference}: {}", ran.out);
         assert_eq!(code == 8, ran.err.contains(&format!("{} of g: not the reference", name.to_lowercase())));
@@ -139,7 +140,7 @@ fn bad_inputs_are_refused_with_their_place() {
         3,
         "g.properties:3: expected an undirected graph for lcc, found graph.g.directed = true; leave it out: --algorithms bfs,cdlp,pr,sssp,wcc",
     );
-    check(graph, &good.replace("g.e", "h.e"), &bfs, 3, "g.properties:2: expected a file that exists (No such file");
+    check(graph, &good.replace("= g.e", "= h.e"), &bfs, 3, "g.properties:2: expected a file that exists (No such file");
     check(
         graph,
         &good.replace("bfs, ", "bfs, bc, "),
@@ -224,14 +225,15 @@ fn results_are_those_of_the_tests_of_graphalytics() {
         let path = |name: &str| data.join("graphalytics").join(algorithm).join(format!("{direction}-{name}"));
         let [mut vertices, mut edges] = [path("input.v"), path("input.e")];
         if let Ok(lists) = fs::read_to_string(path("input")) {
-            let [mut ids, mut pairs] = [String::new(), String::new()];
+            let (mut ids, mut pairs) = (BTreeSet::<u64>::new(), BTreeSet::<String>::new());
             for line in lists.lines() {
-                let mut numbers = line.split_whitespace();
-                let Some(id) = numbers.next() else { continue };
-                writeln!(ids, "{id}").expect("text");
-                numbers.for_each(|other| writeln!(pairs, "{id} {other}").expect("text"));
+                let numbers: Vec<u64> = line.split_whitespace().map(|number| number.parse().expect("an id")).collect();
+                ids.extend(&numbers);
+                pairs.extend(numbers.iter().skip(1).map(|other| format!("{} {other}\n", numbers[0])));
             }
-            place.write("lists.v", ids);
+            let ids: String = ids.iter().map(|id| format!("{id}\n")).collect();
+            let pairs: String = pairs.into_iter().collect();
+            place.write("lists.v", &ids);
             place.write("lists.e", pairs);
             [vertices, edges] = [place.path("lists.v"), place.path("lists.e")];
         }

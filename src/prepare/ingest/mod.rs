@@ -250,6 +250,10 @@ impl Ingest<'_, '_> {
         }
         connect_gpus();
         found.join(comm);
+        if let Some(dictionary) = dictionary {
+            // A list of vertices may end with vertices that have no edge.
+            found.largest = (dictionary.ids().len() as u64).checked_sub(1);
+        }
         let scan = joined(seen, comm)?;
         let mut total = Ingested {
             degrees: budget.zeroed(0, "degrees")?,

@@ -7,18 +7,18 @@ use std::path::Path;
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{Error, Result};
-use crate::formats::Part;
+use crate::formats::{Input, Part};
 
 /// Number of places of a file to sample.
 const SAMPLES: u64 = 32;
 /// Number of bytes to read at each place.
 const SAMPLE: usize = 4096;
 
-/// Returns a hash of the size, mtime and ctime in nanoseconds, inode, samples and format of every file. If weights are
+/// Returns a hash of the size, mtime and ctime in nanoseconds, inode, samples and format of every file, also of the list of `vertices`. If weights are
 /// `wanted`, weights files are included.
-pub(crate) fn of_files<'p>(parts: impl Iterator<Item = &'p Part>, wanted: bool) -> Result<u64> {
+pub(crate) fn of_files(parts: &[Part], vertices: Option<&Input>, wanted: bool) -> Result<u64> {
     let mut hasher = Xxh3::new();
-    for part in parts {
+    for part in parts.iter().chain(vertices.map(Input::parts).unwrap_or_default()) {
         add_file(&mut hasher, &part.path, part.format.name())?;
         if let Some(path) = part.weights_path().filter(|_| wanted) {
             add_file(&mut hasher, &path, "weights")?;

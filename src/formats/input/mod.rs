@@ -274,17 +274,15 @@ impl Input {
         }
     }
 
-    /// Returns a number that changes when the input does: a hash of size, mtime, ctime, inode and sampled contents of every file, or of the
-    /// parameters of the generator. This reads a few pages of each file.
+    /// Returns a hash of size, times, inode and samples of every file, or of the parameters of the generator. It changes when the input does.
     ///
     /// # Errors
     /// Bad input if a file is gone or can't be read.
     pub fn identity(&self) -> Result<u64> {
-        if let EdgeSource::Generated(generator) = &self.source {
-            return Ok(generator.identity());
+        match &self.source {
+            EdgeSource::Files(parts) => identity::of_files(parts, self.vertices.as_deref(), self.weights.is_wanted()),
+            EdgeSource::Generated(generator) => Ok(generator.identity()),
         }
-        let vertices = self.vertices.iter().flat_map(|list| list.parts());
-        identity::of_files(self.parts().iter().chain(vertices), self.weights.is_wanted())
     }
 
     /// Returns true if every file is in a format that counts from 1. Readers subtract 1 from the ids in these formats.

@@ -38,7 +38,7 @@ const CORNERS: (&str, &str) = ("triangle", "per_vertex = true");
 const ROOTS: &str = "roots = 2\nwrite = true";
 
 /// At least one for each key. Those of a key whose value changes no answer are there as well: they must not be refused for nothing.
-const CASES: [Case; 64] = [
+const CASES: [Case; 66] = [
     case("input", "path", "'a.txt'", "'b.txt'", &[BFS]),
     case("input", "format", "", "'u64'", &[("input", "path = 'a.bin'"), CORNERS]),
     case("input", "format", "", "'text'", &[TEXT, CORNERS]),
@@ -57,6 +57,8 @@ const CASES: [Case; 64] = [
     case("input", "prepared", "'k'", "'k2'", &[BFS]),
     case("input", "kronecker", "{ scale = 5 }", "{ scale = 5, seed = 2 }", &[("bfs", ROOTS)]),
     case("input", "uniform", "{ scale = 5 }", "{ scale = 5, edge_factor = 15.5 }", &[("bfs", ROOTS)]),
+    case("input", "vertices", "", "'list.v'", &[TEXT, BFS]),
+    case("input", "vertices", "'list.v'", "'longer.v'", &[TEXT, BFS]),
     case("input", "random", "{ vertices = 30 }", "{ vertices = 30, max_weight = 9 }", &[("sssp", ROOTS)]),
     case("input", "rmat", "{ scale = 5 }", "{ scale = 5, a = 0.4, b = 0.2 }", &[("bfs", ROOTS)]),
     case("input", "ssca2", "{ vertices = 40 }", "{ vertices = 40, one_way = 0.9 }", &[("bfs", ROOTS)]),
@@ -156,6 +158,9 @@ fn place() -> Place {
     let text = |from: usize| edges.iter().enumerate().skip(from).map(|(at, &edge)| line(at, edge)).collect::<String>();
     place.write("a.txt", text(0) + "1 2 3 4\n");
     place.write("b.txt", text(11) + "1 2 3 4\n");
+    let list = |last: u64| (0..24).chain([last]).map(|id| format!("{id}\n")).collect::<String>();
+    place.write("list.v", list(30));
+    place.write("longer.v", list(31));
     place.u32("a.bin", &edges);
     let entries: String = edges.iter().map(|[u, v]| format!("{} {}\n", u + 1, v + 1)).collect();
     let head = "%%MatrixMarket matrix coordinate pattern general";

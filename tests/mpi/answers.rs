@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 
 use crate::support::{Place, Ran, answer, complete, number, oracle, random_edges, reference_graphs, triangles};
-use crate::{CORNERS, KEEP, Ranks, files, same_files};
+use crate::{CORNERS, KEEP, Ranks, ended, files, same_files};
 
 const ALL: [&str; 2] = ["graph", "out"];
 
@@ -63,6 +63,27 @@ fn binary_packed_sparse_and_several_files() {
     place.write("parts/c.txt.zst", zstd::encode_all(text(&edges[20_000..]).as_bytes(), 1).expect("pack"));
     agree("a folder", &job, "path = 'parts'", &[3], known);
     agree("a list", &job, "path = ['parts/c.txt.zst', 'parts/a.txt', 'parts/b.txt.gz']", &[2], known);
+}
+
+/// The leader alone prints, and checks what it wrote. One of the vertices has no edge.
+#[test]
+fn a_graphalytics_graph() {
+    let Some(job) = Ranks::new() else { return };
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    for name in ["tiny.properties", "tiny.v", "tiny.e", "tiny-BFS"] {
+        fs::copy(shipped.join(name), job.place.path(name)).expect("a copy");
+    }
+    let args = |folder| ["graphalytics", "tiny.properties", "--quiet", "--fresh", "--output", folder];
+    job.place.gpugraph(&args("alone")).expect(0);
+    let by_ranks = || Ran::command(&mut job.command(3, &args("ranks")));
+    let ran = by_ranks().expect(0);
+    assert_eq!(ran.out.matches(" yes\n").count(), 1, "{}", ran.out);
+    let of = |folder: &str, name: &str| fs::read_to_string(job.place.path(folder).join(name)).expect("results");
+    for name in ["BFS", "CDLP", "LCC", "PR", "SSSP", "WCC"].map(|name| format!("tiny-{name}")) {
+        assert_eq!(of("ranks", &name), of("alone", &name), "{name}");
+    }
+    job.place.write("tiny-BFS", of("ranks", "tiny-BFS").replace(" 1\n", " 2\n"));
+    ended(&by_ranks(), 8, &["bfs of tiny"]);
 }
 
 /// Weights of a graph that is kept for others, in a file of lines, beside packed edges, and with sparse ids; kept with direction, too.

@@ -2,7 +2,7 @@
 
 use super::block_store::BlockStore;
 use super::csr::Block;
-use crate::memory::random_access;
+use crate::memory::{prefetch_near, random_access};
 use std::ops::Range;
 
 /// Upper bound of the number of ranges in the table that finds the block of a row.
@@ -43,6 +43,33 @@ impl<'a> Adjacency<'a> {
         [self.lower.row(row), self.upper.row(row)]
     }
 
+    /// Returns views of the two halves of `row` alone. Their targets are those of whole blocks.
+    #[inline]
+    pub fn views(&self, row: u32) -> [Block<'a>; 2] {
+        [&self.lower, &self.upper].map(|half| {
+            let (block, local) = half.find(row);
+            Block { first_row: row, offsets: &block.offsets[local..local + 2], ..block }
+        })
+    }
+
+    /// Prefetches where the two halves of `row` begin.
+    #[inline]
+    pub fn prefetch_starts(&self, row: u32) {
+        for half in [&self.lower, &self.upper] {
+            let (block, local) = half.find(row);
+            prefetch_near(block.offsets, local);
+        }
+    }
+
+    /// Prefetches the first neighbours in the two halves of `row`.
+    #[inline]
+    pub fn prefetch_neighbours(&self, row: u32) {
+        for half in [&self.lower, &self.upper] {
+            let (block, local) = half.find(row);
+            prefetch_near(block.targets, block.offsets[local] as usize);
+        }
+    }
+
     /// Returns the neighbours in `row` without the first `skip`, as two halves.
     #[inline]
     pub fn row_from(&self, row: u32, skip: usize) -> [&'a [u32]; 2] {
@@ -74,11 +101,18 @@ impl<'a> IndexedRows<'a> {
 
     #[inline]
     fn row(&self, row: u32) -> &'a [u32] {
+        let (block, local) = self.find(row);
+        block.row(local)
+    }
+
+    /// Returns the block that has `row`, and the number of the row there.
+    #[inline]
+    fn find(&self, row: u32) -> (Block<'a>, usize) {
         let mut b = self.hints[(row >> self.shift) as usize] as usize;
         while self.ends[b] <= row {
             b += 1;
         }
         let block = self.blocks[b];
-        block.row((row - block.first_row) as usize)
+        (block, (row - block.first_row) as usize)
     }
 }

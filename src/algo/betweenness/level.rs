@@ -9,6 +9,7 @@ use crate::algo::team::{WorkList, gathered, team};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection;
+use crate::memory::prefetch_near;
 use crate::process::signals;
 use std::ops::Range;
 
@@ -56,9 +57,16 @@ pub(super) fn pull<C: Count>(
         while let Some((part, sums)) = work.take() {
             round::check(workers.comm)?;
             let vertices = span(part);
-            for &v in part {
-                sums[v as usize - vertices.start] = sum(rows, rows.direction.row(v, way), values, &mut unpacked);
-            }
+            let (expect, is_scattered) = (|w: u32| prefetch_near(values, w as usize), rows.are_scattered(part));
+            rows.each_of((part, way), expect, |v| {
+                let found = &mut sums[v as usize - vertices.start];
+                if is_scattered {
+                    *found = C::default();
+                    rows.each(v, way, &mut unpacked, |w| *found = found.plus(values[w as usize]));
+                } else {
+                    *found = sum(rows, rows.direction.row(v, way), values, &mut unpacked);
+                }
+            });
             left.iter().for_each(|left| rows.release(&vertices, left));
         }
         Ok(())
@@ -111,9 +119,10 @@ pub(super) fn push(
         let mut unpacked = Unpacked::default();
         while let Some(part) = work.take() {
             round::check(workers.comm)?;
-            for &v in part {
-                rows.each(v, EdgeDirection::Out, &mut unpacked, &visit);
-            }
+            let expect_nothing = |_| ();
+            rows.each_of((part, EdgeDirection::Out), expect_nothing, |v| {
+                rows.each(v, EdgeDirection::Out, &mut unpacked, &visit)
+            });
         }
         Ok(())
     })

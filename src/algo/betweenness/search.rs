@@ -275,14 +275,19 @@ impl<'g, C: Count> Search<'g, C> {
     fn push_few(&mut self, level: Range<usize>) -> Range<usize> {
         let Search { rows, order, reached, .. } = self;
         let (mut end, mut unpacked) = (level.end, Unpacked::default());
-        for at in level.clone() {
-            rows.each(order[at], Out, &mut unpacked, |w| {
-                if set(reached, w as usize) {
-                    order[end] = w;
-                    end += 1;
-                }
-            });
-        }
+        let (before, after) = order.split_at_mut(level.end);
+        rows.each_of(
+            (&before[level.start..], Out),
+            |_| (),
+            |v| {
+                rows.each(v, Out, &mut unpacked, |w| {
+                    if set(reached, w as usize) {
+                        after[end - level.end] = w;
+                        end += 1;
+                    }
+                });
+            },
+        );
         order[level.end..end].sort_unstable();
         rows.have_read(level.len());
         level.end..end

@@ -7,7 +7,7 @@ use crate::algo::team::{Parts, WorkList, gathered, team};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection::{In, Out};
-use crate::memory::{Budget, Buffer};
+use crate::memory::{Budget, Buffer, prefetch_near};
 use crate::process::signals;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
@@ -130,7 +130,8 @@ pub(super) fn push(
         let (mut unpacked, mut batch) = (Default::default(), Vec::with_capacity(BATCH));
         while let Some(part) = work.take() {
             round::check(comm)?;
-            for &v in part {
+            let expect = |w: u32| prefetch_near(seen, w as usize);
+            rows.each_of((part, Out), expect, |v| {
                 let word = frontier[v as usize];
                 rows.each(v, Out, &mut unpacked, |w| {
                     let new = word & !seen[w as usize];
@@ -141,7 +142,7 @@ pub(super) fn push(
                         }
                     }
                 });
-            }
+            });
         }
         append(&mut batch);
         Ok(())
@@ -156,7 +157,8 @@ pub(super) fn push_few(
     (next, found): (&mut [u64], &mut VertexList),
 ) {
     let mut unpacked = Default::default();
-    for &v in list {
+    let expect = |w: u32| prefetch_near(seen, w as usize);
+    rows.each_of((list, Out), expect, |v| {
         let word = frontier[v as usize];
         rows.each(v, Out, &mut unpacked, |w| {
             let (new, next) = (word & !seen[w as usize], &mut next[w as usize]);
@@ -167,7 +169,7 @@ pub(super) fn push_few(
                 *next |= new;
             }
         });
-    }
+    });
 }
 
 /// The words and the sums of all vertices while a level is added.

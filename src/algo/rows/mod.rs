@@ -4,6 +4,7 @@
 use crate::algo::team::WorkList;
 use crate::comm::Comm;
 use crate::error::Result;
+use crate::graph::adjacency::Adjacency;
 use crate::graph::block_store::{BlockStore, Unpacked};
 use crate::graph::csr::Block;
 use crate::graph::direction::{Direction, EdgeDirection};
@@ -20,10 +21,18 @@ const VERTEX: u64 = 4;
 const READ: usize = 1 << 10;
 /// Number of entries between a prefetch and its use.
 const AHEAD: usize = 32;
+/// Number of vertices of a list between the steps that fetch a row: its start, its entries, the values of its neighbours.
+const STEP: usize = 8;
+/// Number of neighbours of a row in each half whose values are fetched ahead.
+const FIRST: usize = 4;
+/// Vertices of a list are scattered if they are one in more than so many.
+const SCATTERED: usize = 16;
 
 /// The rows of all vertices, in parts.
 pub(in crate::algo) struct Neighbours<'g> {
     pub halves: [&'g BlockStore; 2],
+    /// Finds rows that are not packed.
+    index: Option<Adjacency<'g>>,
     pub direction: Direction,
     /// Number of entries of each row.
     degrees: &'g [u32],
@@ -55,6 +64,7 @@ impl<'g> Neighbours<'g> {
         let releases = halves.iter().map(|half| half.bytes()).sum::<u64>() > budget.free();
         let mut rows = Neighbours {
             halves,
+            index: halves.iter().all(|half| half.is_local()).then(|| Adjacency::new(halves[0], halves[1])),
             direction: graph.info.direction,
             degrees,
             parts: Vec::new(),
@@ -126,12 +136,12 @@ impl<'g> Neighbours<'g> {
 
     /// Returns both halves of a row, each as a view of it alone.
     #[inline]
-    pub(in crate::algo) fn row<'u>(
-        &'u self,
-        row: u32,
-        unpacked: &'u mut [Unpacked; 2],
-    ) -> impl Iterator<Item = Block<'u>> {
-        self.halves.iter().zip(unpacked).map(move |(half, unpacked)| half.row_in_block(row, unpacked))
+    pub(in crate::algo) fn row<'u>(&'u self, row: u32, unpacked: &'u mut [Unpacked; 2]) -> [Block<'u>; 2] {
+        let Some(index) = &self.index else {
+            let ([lower, upper], [unpacked_lower, unpacked_upper]) = (self.halves, unpacked);
+            return [lower.row_in_block(row, unpacked_lower), upper.row_in_block(row, unpacked_upper)];
+        };
+        index.views(row)
     }
 
     /// Calls `visit` with every neighbour of vertex `v` in direction `way`.
@@ -145,6 +155,35 @@ impl<'g> Neighbours<'g> {
     ) {
         for row in self.row(self.direction.row(v, way), unpacked) {
             row.row(0).iter().for_each(|&w| visit(w));
+        }
+    }
+
+    /// Returns true if the rows of the vertices in `list` are likely to be far from each other in memory, by its first and
+    /// last vertex.
+    pub(in crate::algo) fn are_scattered(&self, list: &[u32]) -> bool {
+        let span = list.first().zip(list.last()).map_or(0, |(&first, &last)| first.abs_diff(last) as usize);
+        self.index.is_some() && span > SCATTERED * list.len()
+    }
+
+    /// Calls `visit` with the vertices in `list`, in its order. If they are scattered, the rows of later vertices are
+    /// prefetched meanwhile, and `expect` is called with their neighbours to prefetch what `visit` reads of them.
+    #[inline(always)]
+    pub(in crate::algo) fn each_of(
+        &self,
+        (list, way): (&[u32], EdgeDirection),
+        expect: impl Fn(u32),
+        mut visit: impl FnMut(u32),
+    ) {
+        let index = self.index.as_ref().filter(|_| self.are_scattered(list));
+        let row = |at: usize| list.get(at).map(|&v| self.direction.row(v, way));
+        for (at, &v) in list.iter().enumerate() {
+            if let Some(index) = index {
+                row(at + 3 * STEP).into_iter().for_each(|row| index.prefetch_starts(row));
+                row(at + 2 * STEP).into_iter().for_each(|row| index.prefetch_neighbours(row));
+                let halves = row(at + STEP).map_or([&[][..]; 2], |row| index.halves(row));
+                halves.into_iter().flat_map(|half| half.iter().take(FIRST)).for_each(|&w| expect(w));
+            }
+            visit(v);
         }
     }
 
@@ -216,7 +255,7 @@ impl<'g> Neighbours<'g> {
 /// Calls `each` with the value of every neighbour in some rows, each of which is the only one of its block.
 #[inline(always)]
 pub(in crate::algo) fn each_value<'r, T: Copy>(
-    rows: impl Iterator<Item = Block<'r>>,
+    rows: impl IntoIterator<Item = Block<'r>>,
     values: &[T],
     mut each: impl FnMut(T),
 ) {
@@ -230,7 +269,7 @@ pub(in crate::algo) fn each_value<'r, T: Copy>(
 /// are prefetched beyond the end of a row, because rows are short, and the next one is likely to be read next.
 #[inline(always)]
 pub(in crate::algo) fn any_value<'r, T: Copy>(
-    rows: impl Iterator<Item = Block<'r>>,
+    rows: impl IntoIterator<Item = Block<'r>>,
     values: &[T],
     mut is_last: impl FnMut(T) -> bool,
 ) -> bool {

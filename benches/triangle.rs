@@ -50,7 +50,7 @@ fn main() {
             seconds.push(start.elapsed().as_secs_f64());
         }
         seconds.sort_by(f64::total_cmp);
-        let (median, PairCount { triangles, probes }) = (seconds[trials / 2], sum);
+        let (median, PairCount { triangles, probes, .. }) = (seconds[trials / 2], sum);
         let rate = probes as f64 / median / 1e6;
         println!(
             "scale {scale} x {edges}, {} blocks, {threads} threads: {median:.3} s, {triangles} triangles, {probes} probes, {rate:.0} M/s",

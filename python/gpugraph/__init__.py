@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ._results import Components as Components
     from ._results import Cores as Cores
     from ._results import DfsTree as DfsTree
+    from ._results import DirectedClustering as DirectedClustering
     from ._results import Distances as Distances
     from ._results import PageRanks as PageRanks
     from ._results import Paths as Paths
@@ -56,6 +57,7 @@ _PLACES = {
         "Components",
         "Cores",
         "DfsTree",
+        "DirectedClustering",
         "Distances",
         "PageRanks",
         "Paths",

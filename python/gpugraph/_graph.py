@@ -15,6 +15,7 @@ from ._results import (
     Components,
     Cores,
     DfsTree,
+    DirectedClustering,
     Distances,
     PageRanks,
     Paths,
@@ -291,6 +292,20 @@ class Graph:
         """
         (total, wedges, transitivity, seconds), average, columns = self._opened().triangles()
         return Triangles(self._rows, total, wedges, transitivity, average, *columns, seconds)
+
+    def directed_clustering(self) -> DirectedClustering:
+        """Computes the clustering of each vertex by the direction of edges, as LDBC Graphalytics defines it.
+
+        Without direction, an edge is one in both directions.
+
+        Returns:
+            Links (uint64), degrees (uint32) and clustering (float64) of each vertex, all of shape (n,), and totals.
+
+        Raises:
+            gpugraph.errors.LimitError: A limit is too small.
+        """
+        (total, wedges, transitivity, seconds), average, columns = self._opened().directed_clustering()
+        return DirectedClustering(self._rows, total, wedges, transitivity, average, *columns, seconds)
 
     def bfs(
         self,

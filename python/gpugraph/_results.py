@@ -151,6 +151,34 @@ class Triangles(_Result):
 
 
 @dataclass(frozen=True)
+class DirectedClustering(_Result):
+    """Links, degrees and clustering of each vertex, by the direction of edges."""
+
+    #: Number of triangles of the graph without direction.
+    total: int
+    #: Pairs of edges with a common end, without direction: the sum of d(d - 1)/2 over all degrees d.
+    wedges: int
+    #: Share of the wedges that are part of a triangle, from 0 to 1.
+    transitivity: float
+    #: Mean of :attr:`clustering` over all vertices with an edge.
+    average_clustering: float
+    #: Directed edges between the neighbours of each vertex, uint64 of shape (n,).
+    links: NDArray[np.uint64] = field(repr=False)
+    #: Neighbours of each vertex without regard to direction, uint32 of shape (n,).
+    degree: NDArray[np.uint32] = field(repr=False)
+    #: Links divided by d(d - 1) for d neighbours, float64 of shape (n,); 0 for less than two neighbours.
+    clustering: NDArray[np.float64] = field(repr=False)
+    #: Seconds of the count alone.
+    seconds: float
+
+    _names = {"links": "links", "degree": "degree", "clustering": "clustering"}
+
+    def to_dict(self) -> dict[Any, float]:
+        """Returns the clustering of each vertex by its id."""
+        return self._of_rows(self.clustering)
+
+
+@dataclass(frozen=True)
 class BfsTree(_Result):
     """A breadth-first tree."""
 

@@ -206,6 +206,14 @@ impl Graph {
         (totals, found.average, columns).into_pyobject(py)
     }
 
+    /// The totals, the average clustering, and the columns.
+    fn directed_clustering<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let found = self.call(py, triangles::directed_clustering)?;
+        let totals = (found.totals.triangles, found.totals.wedges, found.totals.transitivity, found.totals.seconds);
+        let columns = (of_column(py, &found.links)?, of_column(py, &found.degree)?, of_column(py, &found.clustering)?);
+        (totals, found.average, columns).into_pyobject(py)
+    }
+
     /// Vertices reached, largest level, edges between them, seconds, and the columns.
     fn bfs<'py>(
         &self,

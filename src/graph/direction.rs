@@ -32,6 +32,11 @@ impl Direction {
         if is_directed { Direction::Directed } else { Direction::Undirected }
     }
 
+    /// Returns true for `Undirected`.
+    pub fn is_undirected(&self) -> bool {
+        *self == Direction::Undirected
+    }
+
     /// Returns `Directed` for `Undirected`, and `Undirected` for `Directed`.
     pub fn other(self) -> Self {
         Direction::of(self == Direction::Undirected)

@@ -25,7 +25,7 @@ fn tables(source: u64, directed: bool) -> Vec<String> {
     let of_tree = if directed { "components = 'strong'" } else { "articulation = true" };
     let sources = format!("sources = [{source}]");
     vec![
-        "[triangle]\nper_vertex = true\n".into(),
+        if directed { "[triangle]\nclustering = 'directed'\n" } else { "[triangle]\nper_vertex = true\n" }.into(),
         format!("[bfs]\n{sources}\nwrite = true\n"),
         format!("[traverse]\n{sources}\nwrite = true\n"),
         format!("[dfs]\nsource = {source}\n{of_tree}\n"),
@@ -149,6 +149,12 @@ fn one_wrong_value_of_any_column_is_found_at_any_vertex() {
     }
 }
 
+/// Links of a graph without direction.
+#[test]
+fn one_wrong_value_of_links_is_found() {
+    every_value_of(&|place| place.u64("edges.u64", &EDGES), "", &["[triangle]\nclustering = 'directed'\n".into()], "");
+}
+
 #[test]
 fn one_wrong_byte_of_a_table_is_found() {
     for table in tables(0, false) {
@@ -259,9 +265,16 @@ fn one_wrong_figure_of_any_result_is_found() {
     // Work that was done and time that it took follow from nothing else.
     let unknown =
         ["probes", "relaxations", "edges_checked", "seconds", "teps", "phases", "pairs", "clustering", "distances"];
+    for directed in [false, true] {
+        one_wrong_figure(directed, &unknown);
+    }
+}
+
+#[track_caller]
+fn one_wrong_figure(directed: bool, unknown: &[&str]) {
     let place = Place::new();
     let path = place.u64("edges.u64", &EDGES);
-    run(&place, &path, "", &tables(0, false).concat());
+    run(&place, &path, &format!("directed = {directed}"), &tables(0, directed).concat());
     let manifest = Manifest::load(&place.workdir()).expect("read").expect("there");
     for (name, record) in &manifest.tasks {
         let found = record.found.clone().expect("found");

@@ -151,6 +151,7 @@ impl Graph {
                     Answer { table: columns, found, columns: files.chain(ids.clone()).collect() },
                 ]
             })
+            .chain([false, true].map(|directed| self.links(directed)))
             .chain([false, true].map(|directed| self.depth_first(directed)))
             .chain([false, true].map(|directed| self.traversals(directed)))
             .chain([false, true].map(|directed| self.components(directed)))
@@ -208,6 +209,32 @@ impl Graph {
             ("clustering".into(), "<f8", self.column([0; 8], |id| clustering(id).to_le_bytes())),
         ];
         (tables, json!({ "triangles": triangles, "wedges": wedges }), files)
+    }
+
+    /// Links by their definition: each neighbour of a vertex with each other one.
+    fn links(&self, directed: bool) -> Answer {
+        let mut edges: BTreeSet<[u64; 2]> = self.edges.iter().copied().collect();
+        if !directed {
+            edges.extend(self.edges.iter().map(|&[u, v]| [v, u]));
+        }
+        let joins = |id: u64, u: u64| self.of(id).filter(|&w| u != w && edges.contains(&[u, w])).count();
+        let of: BTreeMap<u64, u64> =
+            self.rows.iter().map(|&id| (id, self.of(id).map(|u| joins(id, u) as u64).sum())).collect();
+        let clustering = |id: u64| match self.degree(id) as f64 {
+            d if d < 2.0 => 0.0,
+            d => of[&id] as f64 / (d * (d - 1.0)),
+        };
+        let (_, mut found, files) = self.triangle();
+        found["links"] = of.values().sum::<u64>().into();
+        let links = self.column([0; 8], |id| of[&id].to_le_bytes());
+        let clustering = self.column([0; 8], |id| clustering(id).to_le_bytes());
+        let mut answer = self.of_columns(("triangle", "clustering = 'directed'\n", directed), found, []);
+        answer.columns.extend(
+            files.into_iter().filter(|(name, ..)| name == "degree").map(|(name, descr, bytes)| (name, (descr, bytes))),
+        );
+        answer.columns.insert("links".into(), ("<u8", links));
+        answer.columns.insert("clustering".into(), ("<f8", clustering));
+        answer
     }
 
     /// The sums of a graph that keeps direction.

@@ -38,7 +38,7 @@ const CORNERS: (&str, &str) = ("triangle", "per_vertex = true");
 const ROOTS: &str = "roots = 2\nwrite = true";
 
 /// At least one for each key. Those of a key whose value changes no answer are there as well: they must not be refused for nothing.
-const CASES: [Case; 66] = [
+const CASES: [Case; 67] = [
     case("input", "path", "'a.txt'", "'b.txt'", &[BFS]),
     case("input", "format", "", "'u64'", &[("input", "path = 'a.bin'"), CORNERS]),
     case("input", "format", "", "'text'", &[TEXT, CORNERS]),
@@ -66,6 +66,7 @@ const CASES: [Case; 66] = [
     case("input", "list", "{ length = 99 }", "{ length = 99, seed = 2 }", &[("listrank", "")]),
     case("input", "format", "'i32'", "'i64'", &[("input", "path = 'list.i32'"), ("listrank", "")]),
     case("triangle", "per_vertex", "true", "false", &[TEXT]),
+    case("triangle", "clustering", "'directed'", "'undirected'", &[TEXT, ("input", "directed = true")]),
     case("bfs", "roots", "2", "3", &[TEXT, ("bfs", "write = true")]),
     case("bfs", "seed", "1", "2", &[TEXT, ("bfs", ROOTS)]),
     case("bfs", "sources", "[1]", "[2, 1]", &[TEXT, ("bfs", "write = true")]),

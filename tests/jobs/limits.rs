@@ -109,7 +109,11 @@ fn verify_of_a_kept_graph_needs_no_more_memory_than_the_job() {
         "[betweenness]\n".to_owned(),
         "[distances]\n".to_owned(),
     ];
-    let directed = ["[dfs]\nforest = true\ncomponents = 'strong'\n".to_owned(), "[pagerank]\n".to_owned()];
+    let directed = [
+        "[dfs]\nforest = true\ncomponents = 'strong'\n".to_owned(),
+        "[pagerank]\n".to_owned(),
+        "[triangle]\nclustering = 'directed'\n".to_owned(),
+    ];
     for (input, tables) in [
         (format!("path = '{}'\n", sparse.display()), &undirected[..2]),
         (format!("{KRONECKER}\n"), &undirected[1..]),
@@ -157,7 +161,7 @@ fn shapes(place: &Place) -> Vec<(&'static str, String)> {
 }
 
 /// Every table, each in two ways if it has keys.
-const TABLES: [&str; 19] = [
+const TABLES: [&str; 20] = [
     "[triangle]\n",
     "[triangle]\nper_vertex = true\n[output]\nformat = 'csv'\n",
     "[bfs]\nroots = 5\nwrite = true\n",
@@ -177,6 +181,7 @@ const TABLES: [&str; 19] = [
     "[triangle]\n[bfs]\nroots = 2\n[sssp]\nroots = 1\nweights = { unit = true }\n[dfs]\nforest = true\n",
     "[job]\nkeep = true\n",
     "[distances]\nroots = 130\n",
+    "[triangle]\nclustering = 'directed'\n",
 ];
 
 /// What a plan names is enough to the byte, before ingest and after it; a byte less is refused once degrees are known. And what the system says
@@ -194,7 +199,8 @@ fn what_a_plan_names_is_enough_to_the_byte_and_the_memory_of_the_process_keeps_t
                 Some(key) => (key, ""),
                 None => ("", *table),
             };
-            let directed = if nth % 4 == 2 && !table.contains("articulation") { "directed = true\n" } else { "" };
+            let is_directed = nth % 4 == 2 && !table.contains("articulation") || table.contains("'directed'");
+            let directed = if is_directed { "directed = true\n" } else { "" };
             let limits = format!("[limits]\nthreads = {threads}\n[run]\ndevice = 'cpu'\n");
             place
                 .write("job.toml", format!("[job]\nworkdir = 'work'\n{job}[input]\n{input}\n{directed}{limits}{more}"));

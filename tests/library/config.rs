@@ -18,7 +18,7 @@ use serde_json::json;
 
 /// The task of a table `[triangle]`.
 fn triangle(per_vertex: bool) -> Vec<Arc<dyn Task>> {
-    vec![algo::task::task(Triangle { per_vertex })]
+    vec![algo::task::task(Triangle { per_vertex, ..Triangle::default() })]
 }
 
 fn folder() -> tempfile::TempDir {
@@ -490,6 +490,16 @@ fn each_kind_of_mistake() {
         ),
         ("output", "format = ['npy']", "output.format: expected one of \"npy\", \"csv\", \"parquet\", found an array"),
         ("triangle", "per_vertex = 1", "triangle.per_vertex: expected true or false, found 1"),
+        (
+            "triangle",
+            "per_vertex = true\nclustering = 'directed'",
+            "triangle.clustering excludes per_vertex = true: leave one of them out",
+        ),
+        (
+            "triangle",
+            "clustering = 'both'",
+            "triangle.clustering: unknown value \"both\"; there are \"undirected\", \"directed\"",
+        ),
         (
             "traverse",
             "strategy = 'sort'",

@@ -76,6 +76,17 @@ fn results_of_graphs_in_memory_are_those_of_plain_computation() {
         assert_eq!(triangles::count(&graph, &context).unwrap(), clustering.totals.triangles);
         assert!(clustering.degree.iter().all(|(v, degree)| rows.get(&v).map_or(0, BTreeSet::len) == degree as usize));
 
+        // Without direction, each edge is one in both directions.
+        let directed = triangles::directed_clustering(&graph, &context).unwrap();
+        assert!(
+            directed.links.iter().map(|(_, links)| links).eq(clustering.triangles.iter().map(|(_, count)| 2 * count))
+        );
+        assert_eq!(
+            (&directed.degree[..], &directed.clustering[..]),
+            (&clustering.degree[..], &clustering.clustering[..])
+        );
+        assert_eq!((directed.totals.triangles, directed.average), (clustering.totals.triangles, clustering.average));
+
         let Some(source) = rows.keys().next().copied() else { continue };
         let expected = levels(&rows, source);
         let vertex = graph.vertex(source).unwrap();

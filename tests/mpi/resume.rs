@@ -28,9 +28,15 @@ fn no_corner_is_counted_twice_by_any_ranks() {
     no_unit_twice(CORNERS, &[2, 1, 3], 0);
 }
 
+#[test]
+fn no_link_is_counted_twice_by_any_ranks() {
+    no_unit_twice("[triangle]\nclustering = 'directed'\n", &[3, 1], 2);
+}
+
 fn no_unit_twice(table: &str, stopped: &[usize], last: usize) {
     let Some(mut job) = Ranks::new() else { return };
-    job.place.job(SMALL, &format!("{KEEP}{table}[limits]\nthreads = 2\n"));
+    let input = format!("{SMALL}\ndirected = {}", table.contains("'directed'"));
+    job.place.job(&input, &format!("{KEEP}{table}[limits]\nthreads = 2\n"));
     let file = job.place.path("hits");
     job.hits = Some(file.clone());
     let alone = job.report(0, &[]);

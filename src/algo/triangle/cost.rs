@@ -6,6 +6,7 @@
 //! factor of two.
 
 use crate::algo::triangle::Triangle;
+use crate::algo::triangle::cpu::links::{self, LinkCounter};
 use crate::algo::triangle::driver::RESULT_BYTES;
 use crate::algo::triangle::work::ExpectedWork;
 use crate::algo::triangle::{Counter, Settings, units};
@@ -34,8 +35,8 @@ const PAGE: u64 = 4096;
 
 /// Returns the cost of triangle counting with the options `table` on a graph of this size.
 pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
-    let per_vertex = table.per_vertex;
-    let [host_memory, least_host_memory] = host_memory(graph, resources, per_vertex);
+    let (per_vertex, is_directed) = (table.has_columns(), !table.takes_gpu(graph.direction));
+    let [host_memory, least_host_memory] = host_memory(graph, resources, (per_vertex, is_directed));
     let trials = u64::from(resources.trials);
     let units = units::total(graph.blocks as usize);
     let (results, records) = match per_vertex {
@@ -46,7 +47,11 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResour
     // Each rank receives its share of the counts from all ranks, and sends their sum to the leader.
     let gathered =
         if per_vertex && resources.ranks > 1 { trials * 8 * graph.vertices * resources.ranks as u64 } else { 0 };
-    let work = ExpectedWork::of(graph.degrees);
+    let mut work = ExpectedWork::of(graph.degrees);
+    if is_directed {
+        // Rows of hubs have no bits.
+        (work.chunks, work.lookups) = (0.0, work.wedges);
+    }
     let each = counting(&work, resources) + if per_vertex { corners(&work, graph.rows, resources) } else { 0.0 };
     Cost {
         host_memory,
@@ -54,21 +59,31 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResour
         disk: results + records,
         exchange: gathered,
         seconds: f64::from(resources.trials) * each,
-        label: if per_vertex { "triangle per vertex" } else { "triangle" }.into(),
+        label: match (per_vertex, is_directed) {
+            (false, _) => "triangle",
+            (_, false) => "triangle per vertex",
+            _ => "triangle directed",
+        }
+        .into(),
         ..Cost::default()
     }
 }
 
 /// Returns the host memory in bytes for the fastest settings, and the least that works. With a GPU, both numbers are
 /// only the bytes of the counts per vertex.
-fn host_memory(graph: &GraphSize<'_>, resources: &RankResources, per_vertex: bool) -> [u64; 2] {
-    let GraphSize { vertices, edges, longest_row, .. } = *graph;
+fn host_memory(graph: &GraphSize<'_>, resources: &RankResources, (per_vertex, is_directed): (bool, bool)) -> [u64; 2] {
+    let (GraphSize { vertices, edges, longest_row, .. }, threads) = (*graph, resources.threads);
     let counts = if per_vertex { 8 * vertices } else { 0 };
     if resources.on_gpu {
         return [counts; 2];
     }
     [resources.free.saturating_sub(counts), 0].map(|free| {
-        let settings = Settings::within(resources.threads, edges, vertices, longest_row, free);
+        if is_directed {
+            let settings = LinkCounter::settings(threads, edges, longest_row, free);
+            let scratch = LinkCounter::scratch_bytes(&settings, longest_row);
+            return counts + scratch.max(links::degrees_bytes(threads, vertices, longest_row));
+        }
+        let settings = Settings::within(threads, edges, vertices, longest_row, free);
         counts + Counter::scratch_bytes(&settings, vertices, longest_row)
     })
 }
@@ -186,13 +201,11 @@ mod tests {
             degrees: &degrees,
         };
         let resources = resources(1, 2, false);
-        let [total, corners] = [false, true].map(|per_vertex| of(&Triangle { per_vertex }, &graph, &resources));
+        let [total, corners] =
+            [false, true].map(|per_vertex| of(&Triangle { per_vertex, ..Triangle::default() }, &graph, &resources));
         assert_eq!(corners.least_host_memory - total.least_host_memory, 8 * 60_000);
         assert!(corners.disk >= 16 * 65_536 + 2 * 8 * 60_000 && total.disk == 6 * Record::bytes(24));
-        assert!(
-            of(&Triangle { per_vertex: false }, &graph, &RankResources { trials: 3, ..resources }).disk
-                == 3 * total.disk
-        );
+        assert!(of(&Triangle::default(), &graph, &RankResources { trials: 3, ..resources }).disk == 3 * total.disk);
         assert!(corners.seconds > total.seconds);
     }
 }

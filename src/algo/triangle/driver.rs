@@ -7,9 +7,10 @@ use crate::algo::triangle::output::PairTimes;
 use crate::algo::triangle::units::{self, Backend, Stop, Sum};
 use crate::algo::triangle::work_queue::WorkQueue;
 use crate::algo::{ChosenDevice, Run};
-use crate::comm::on_leader;
+use crate::comm::{on_leader, reports_for_node};
 use crate::error::{Error, Result};
 use crate::failpoint;
+use crate::graph::direction::Direction;
 use crate::prepare::prepared::Graph;
 use crate::process::progress::StageProgress;
 use crate::process::signals;
@@ -52,8 +53,8 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<(Sum, f64, PairTimes
     })
 }
 
-/// Creates the counter for the triangles of `graph`, with counts per vertex if `per_vertex` is given. Returns `None` if
-/// other ranks have GPUs and this one does not. Collective.
+/// Creates the counter for the triangles of `graph`, with counts per vertex if `per_vertex` is given, which are links in a
+/// directed graph. Returns `None` if other ranks have GPUs and this one does not. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`], [`Error::Lost`].
@@ -65,17 +66,24 @@ pub(super) fn counter<'a>(
 ) -> Result<Option<Box<dyn Backend + 'a>>> {
     let (blocks, vertices, devices) = (&graph.block_store, graph.info.connected, run.devices);
     let gpu = |lease| Gpu::new(blocks, vertices, lease, per_vertex, stop);
+    let all_alike = |mut cpu: Cpu<'a>| -> Box<dyn Backend + 'a> {
+        // All ranks use the same resident fronts.
+        run.comm.all_min(std::slice::from_mut(cpu.resident()));
+        Box::new(cpu)
+    };
+    if let (Direction::Directed, Some(links)) = (graph.info.direction, per_vertex) {
+        if reports_for_node(run.comm, devices.workspace.is_some()) {
+            tracing::warn!("counting on the CPU: no GPU counts clustering = \"directed\"");
+        }
+        return Cpu::of_links(blocks, run.threads, run.budget, links, stop).map(|cpu| Some(all_alike(cpu)));
+    }
     let cpu = || Cpu::new(blocks, vertices, run.threads, run.budget, per_vertex, stop);
     Ok(match devices.choose(blocks.is_local(), gpu, cpu)? {
         ChosenDevice::Gpu(mut gpu) => {
             gpu.place_blocks(blocks, vertices, devices.peers.reachable())?;
             Some(Box::new(gpu))
         }
-        ChosenDevice::Cpu(mut cpu) => {
-            // All ranks use the same resident fronts.
-            run.comm.all_min(std::slice::from_mut(cpu.resident()));
-            Some(Box::new(cpu))
-        }
+        ChosenDevice::Cpu(cpu) => Some(all_alike(cpu)),
         ChosenDevice::Nothing => None,
     })
 }
@@ -100,7 +108,7 @@ impl<'a> UnitJournal<'a> {
         for record in &records {
             let wrong = || Error::internal("read the journal", format!("a result of {} bytes", record.result.len()));
             let [triangles, probes, spent] = record.words().ok_or_else(wrong)?;
-            sum += PairCount { triangles, probes };
+            sum += PairCount { triangles, probes, links: 0 };
             nanos += spent;
             pairs.add(record.unit, spent);
         }

@@ -146,10 +146,10 @@ mod tests {
         let triangles = [0, 1, 0, 3, 4950, 0].map(AtomicU64::new);
         let bin = |from, to, vertices, clustering| ClusteringBin { from, to, vertices, clustering };
         let expected = [bin(2, 2, 2, 0.5), bin(3, 3, 1, 1.0), bin(96, 111, 2, 0.5)];
-        let found = Clustering::of(&degrees, &triangles);
+        let found = Clustering::of(&degrees, &triangles, 2);
         assert_eq!(found.bins, expected);
         assert_eq!((found.average, found.average_degree_2), (3.0 / 6.0, 3.0 / 5.0));
-        assert_eq!(Clustering::of(&[], &[]), Clustering::default());
+        assert_eq!(Clustering::of(&[], &[], 2), Clustering::default());
         assert_eq!(clustering(&expected).table().rows.len(), 3);
     }
 }

@@ -1,6 +1,7 @@
 //! The options of `[triangle]`.
 
-use crate::jobfile::{AnyKey, Key};
+use crate::graph::direction::Direction;
+use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
 /// Options of triangle counting.
@@ -8,11 +9,50 @@ use serde::{Deserialize, Serialize};
 pub struct Triangle {
     /// Whether to count triangles per vertex as well, and write `out/triangles`, `out/degree` and `out/clustering`.
     pub per_vertex: bool,
+    /// `Directed` to count the directed edges between the neighbours of each vertex as well, and write `out/links`,
+    /// `out/degree` and `out/clustering`.
+    #[serde(default, skip_serializing_if = "Direction::is_undirected")]
+    pub clustering: Direction,
 }
 
 /// The key `per_vertex` of the table `[triangle]`.
-pub(super) const PER_VERTEX: Key<bool> =
+const PER_VERTEX: Key<bool> =
     Key::flag("per_vertex", "also counts triangles of each vertex, and writes these, degrees and clustering");
 
+/// The key `clustering` of the table `[triangle]`.
+const CLUSTERING: Key<Direction> = Key::choice(
+    "clustering",
+    &[("undirected", Direction::Undirected), ("directed", Direction::Directed)],
+    "directed counts the edges between the neighbours of each vertex, in both directions, and writes these, degrees and clustering",
+);
+
 /// All keys of the table `[triangle]`.
-pub(super) const KEYS: &[&dyn AnyKey] = &[&PER_VERTEX];
+pub(super) const KEYS: &[&dyn AnyKey] = &[&PER_VERTEX, &CLUSTERING];
+
+impl Triangle {
+    /// Parses the table `[triangle]`, and reports mistakes to `diagnostics`.
+    pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Triangle> {
+        let per_vertex = PER_VERTEX.read(table, diagnostics);
+        let clustering = CLUSTERING.read(table, diagnostics);
+        if let (Some(field), Some(true), Some(Direction::Directed)) = (CLUSTERING.field(table), per_vertex, clustering)
+        {
+            field.refuse("excludes per_vertex = true: leave one of them out", diagnostics);
+        }
+        Some(Triangle { per_vertex: per_vertex?, clustering: clustering? })
+    }
+
+    /// Returns true if directed edges between neighbours are counted.
+    pub(super) fn counts_links(&self) -> bool {
+        self.clustering == Direction::Directed
+    }
+
+    /// Returns true if a GPU can count on a graph of this direction.
+    pub(super) fn takes_gpu(&self, direction: Direction) -> bool {
+        !self.counts_links() || direction == Direction::Undirected
+    }
+
+    /// Returns true if the count writes columns.
+    pub(super) fn has_columns(&self) -> bool {
+        self.per_vertex || self.counts_links()
+    }
+}

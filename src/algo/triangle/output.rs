@@ -8,9 +8,16 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+/// Paths of the columns per vertex, without file extension.
+pub(super) const TRIANGLES: &str = "out/triangles";
+pub(super) const LINKS: &str = "out/links";
+pub(super) const DEGREE: &str = "out/degree";
+pub(super) const CLUSTERING: &str = "out/clustering";
+
 /// Columns that a count per vertex writes.
 pub(super) const COLUMNS: &[About] = &[
     About::new("triangles", "triangles that the vertex is in", "0"),
+    About::new("links", "directed edges between neighbours of the vertex", "0"),
     About::new("clustering", "share of pairs of neighbours that are joined, from 0 to 1", "0"),
     About::new("degree", "neighbours in the simple graph without direction", "0"),
 ];
@@ -28,6 +35,9 @@ pub struct TriangleOutput {
     pub wedges: u128,
     /// Three times the number of triangles, divided by the number of wedges; 0 without wedges.
     pub transitivity: f64,
+    /// Sum of the links of all vertices (directed edges between neighbours), if they are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<u128>,
 }
 
 /// Details of a count. The clustering coefficients are not part of the result, because rounding errors may differ
@@ -119,21 +129,18 @@ pub(super) struct Clustering {
 }
 
 impl Clustering {
-    /// Computes the clustering of vertices with these degrees and triangle counts.
-    pub fn of(degrees: &[u32], triangles: &[AtomicU64]) -> Clustering {
+    /// Computes the clustering of vertices with these degrees and counts, each of which stands for `each` links.
+    pub fn of(degrees: &[u32], counts: &[AtomicU64], each: u64) -> Clustering {
         type Sums = BTreeMap<u32, (u64, f64)>;
-        let add = |mut sums: Sums, (degrees, triangles): (&[u32], &[AtomicU64])| {
-            for (&degree, triangles) in degrees.iter().zip(triangles).filter(|&(&degree, _)| degree > 1) {
+        let add = |mut sums: Sums, (degrees, counts): (&[u32], &[AtomicU64])| {
+            for (&degree, count) in degrees.iter().zip(counts).filter(|&(&degree, _)| degree > 1) {
                 let (vertices, sum) = sums.entry(Bin::of(degree).from).or_default();
-                (*vertices, *sum) = (*vertices + 1, *sum + coefficient(degree, triangles.load(Relaxed)));
+                (*vertices, *sum) = (*vertices + 1, *sum + coefficient(degree, each * count.load(Relaxed)));
             }
             sums
         };
-        let chunks: Vec<Sums> = degrees
-            .par_chunks(1 << 16)
-            .zip(triangles.par_chunks(1 << 16))
-            .map(|chunk| add(Sums::new(), chunk))
-            .collect();
+        let chunks: Vec<Sums> =
+            degrees.par_chunks(1 << 16).zip(counts.par_chunks(1 << 16)).map(|chunk| add(Sums::new(), chunk)).collect();
         // Added up sequentially, so that the sums do not depend on the threads.
         let mut sums = Sums::new();
         for (from, (vertices, sum)) in chunks.into_iter().flatten() {
@@ -160,8 +167,9 @@ pub(super) fn mean(sum: f64, number: u64) -> f64 {
     if number == 0 { 0.0 } else { sum / number as f64 }
 }
 
-/// Returns the clustering coefficient of a vertex with `degree` neighbours and `triangles` triangles.
-pub(super) fn coefficient(degree: u32, triangles: u64) -> f64 {
+/// Returns the clustering coefficient of a vertex with `degree` neighbours and `links` directed edges between them. An
+/// undirected edge is two.
+pub(super) fn coefficient(degree: u32, links: u64) -> f64 {
     let d = f64::from(degree);
-    if d < 2.0 { 0.0 } else { 2.0 * triangles as f64 / (d * (d - 1.0)) }
+    if d < 2.0 { 0.0 } else { links as f64 / (d * (d - 1.0)) }
 }

@@ -1,24 +1,29 @@
-//! Counts triangles per vertex. The counts of all vertices are in memory. A checkpoint saves them all, with the numbers
-//! of the units (pairs of blocks) that are counted.
+//! Counts triangles per vertex, or links per vertex of a directed graph. The counts of all vertices are in memory. A
+//! checkpoint saves them all, with the numbers of the units (pairs of blocks) that are counted.
 //!
 //! A unit changes many counters, so a journal of units is not enough to resume. The sections of the checkpoint are the
-//! sums (nanoseconds, and triangles and probes in two halves each), the numbers of the units, and the counters.
+//! sums (nanoseconds, and in two halves each triangles, probes and, of a directed graph, links), the numbers of the
+//! units, and the counters.
 
 use crate::algo::Run;
 use crate::algo::round::{self, RoundEnd};
-use crate::algo::triangle::PairCount;
+use crate::algo::triangle::cpu::links;
 use crate::algo::triangle::driver::counter;
 use crate::algo::triangle::output::{Clustering, coefficient};
 use crate::algo::triangle::units::{self, Sum};
 use crate::algo::triangle::work_queue::{BetweenGroups, RankBarrier, WorkQueue};
+use crate::algo::triangle::{PairCount, Triangle};
 use crate::comm::{Comm, on_leader};
 use crate::error::{Error, Result};
 use crate::failpoint;
+use crate::graph::degrees::DegreeSummary;
+use crate::graph::direction::Direction;
 use crate::graph::ids::Vertex;
 use crate::memory::{Buffer, bytes_of};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::store::checkpoint::{Checkpoint, Saved};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -33,6 +38,8 @@ pub(super) struct SavedCounts<'a> {
     nanos: u64,
     pub(super) units: &'a [u64],
     counts: &'a [u64],
+    /// Whether the counts are links of a directed graph.
+    pub(super) direction: Direction,
 }
 
 impl<'a> SavedCounts<'a> {
@@ -44,28 +51,40 @@ impl<'a> SavedCounts<'a> {
         let (sums, units, counts) = (saved.words(0)?, saved.words(1)?, saved.words(2)?);
         let whole = |low: u64, high: u64| u128::from(low) | (u128::from(high) << 64);
         match *sums {
-            [nanos, low, high, probes_low, probes_high]
-                if units.len() as u64 == saved.done() && counts.len() as u64 == vertices =>
+            [nanos, low, high, probes_low, probes_high, ref links @ ..]
+                if units.len() as u64 == saved.done()
+                    && counts.len() as u64 == vertices
+                    && [0, 2].contains(&links.len()) =>
             {
-                let sum = Sum { triangles: whole(low, high), probes: whole(probes_low, probes_high) };
-                Ok(SavedCounts { sum, nanos, units, counts })
+                let of_links = if let &[low, high] = links { whole(low, high) } else { 0 };
+                let sum = Sum { triangles: whole(low, high), probes: whole(probes_low, probes_high), links: of_links };
+                Ok(SavedCounts { sum, nanos, units, counts, direction: Direction::of(!links.is_empty()) })
             }
             _ => Err(saved.other("sections of other lengths than those of a count per vertex")),
         }
     }
 
     /// Returns the sum of the counts of all vertices.
-    pub(super) fn corners(&self) -> u128 {
+    pub(super) fn of_vertices(&self) -> u128 {
         self.counts.iter().map(|&count| u128::from(count)).sum()
     }
 }
 
-/// Counts all units per vertex and writes the results. Returns the sum over all units, the seconds of counting, and, in
-/// the last trial, the clustering.
+/// The result of a count per vertex.
+#[derive(Serialize, Deserialize)]
+pub(super) struct VertexTotals {
+    /// Number of wedges of the graph without direction.
+    pub(super) wedges: u128,
+    /// The clustering, in the last trial.
+    pub(super) clustering: Clustering,
+}
+
+/// Counts all units per vertex and writes the results. Returns the sum over all units, the seconds of counting, and the
+/// totals of all vertices.
 ///
 /// # Errors
 /// [`Error::Limit`] if 8 bytes per vertex do not fit the budget; errors of counting; disk errors.
-pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clustering)> {
+pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, VertexTotals)> {
     let (comm, progress) = (run.comm, run.progress);
     let vertices = graph.info.connected as usize;
     let counts: Buffer<AtomicU64> = run.budget.zeroed(vertices, "counts of all vertices (8 bytes each)")?;
@@ -75,6 +94,7 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
         nanos: 0,
         done: HashSet::new(),
         total: units::total(graph.block_store.len()),
+        direction: graph.info.direction,
     };
     if comm.is_leader() {
         book.load(&counts)?;
@@ -124,28 +144,46 @@ pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, Clust
     }
     let VertexCheckpoint { sum, nanos, .. } = book;
     let (sum, seconds) = on_leader(comm, || Ok((sum, nanos as f64 / 1e9)))?;
-    let clustering = on_leader(comm, || write(graph, run, &counts, sum.triangles))?;
-    Ok((sum, seconds, clustering))
+    let totals = on_leader(comm, || finish(table, graph, run, &counts, sum))?;
+    Ok((sum, seconds, totals))
 }
 
-/// Checks that the counts add up to three times `total`. In the last trial, also writes `triangles`, `degree` and
-/// `clustering` of every vertex, and returns the clustering.
-fn write(graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], total: u128) -> Result<Clustering> {
-    let sum: u128 = counts.iter().map(|c| u128::from(c.load(Ordering::Relaxed))).sum();
-    if sum != 3 * total {
-        let what = format!("the vertices have {sum} corners of {total} triangles, not three times as many");
-        return Err(Error::Validation(what));
+/// Checks that the counts add up to what `sum` says. In the last trial, also writes the columns.
+fn finish(table: &Triangle, graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], sum: Sum) -> Result<VertexTotals> {
+    let (found, direction) = (counts.iter().map(|c| u128::from(c.load(Ordering::Relaxed))).sum(), graph.info.direction);
+    let expected = sum.of_vertices(direction);
+    if expected != found {
+        return Err(Error::Validation(format!("the counts of all vertices add up to {found}, not {expected}")));
     }
-    if !run.is_last {
-        return Ok(Clustering::default());
-    }
-    let file = graph.degrees()?;
-    let degrees = file.body_as_u32()?;
+    let mut wedges = graph.stored.summary.wedges;
+    let clustering = match direction {
+        Direction::Directed => {
+            let degrees = links::degrees(&graph.block_store, run.threads, graph.info.connected, run.budget)?;
+            wedges = DegreeSummary::of(&degrees).wedges;
+            if run.is_last { write(table, run, (&degrees, counts, 1))? } else { Clustering::default() }
+        }
+        // A triangle joins two neighbours of each corner both ways.
+        Direction::Undirected if run.is_last => write(table, run, (graph.degrees()?.body_as_u32()?, counts, 2))?,
+        Direction::Undirected => Clustering::default(),
+    };
+    Ok(VertexTotals { wedges, clustering })
+}
+
+/// Writes `triangles` or `links`, `degree` and `clustering` of every vertex, and returns the clustering. A count stands
+/// for `each` links.
+fn write(
+    table: &Triangle,
+    run: &mut Run<'_>,
+    (degrees, counts, each): (&[u32], &[AtomicU64], u64),
+) -> Result<Clustering> {
     let count = |v: Vertex| counts[v.index()].load(Ordering::Relaxed);
-    run.columns.put("triangles", 0, count)?;
+    match table.counts_links() {
+        true => run.columns.put("links", 0, |v| each * count(v))?,
+        false => run.columns.put("triangles", 0, count)?,
+    }
     run.columns.put("degree", 0, |v| degrees[v.index()])?;
-    run.columns.put("clustering", 0.0, |v| coefficient(degrees[v.index()], count(v)))?;
-    Ok(Clustering::of(degrees, counts))
+    run.columns.put("clustering", 0.0, |v| coefficient(degrees[v.index()], each * count(v)))?;
+    Ok(Clustering::of(degrees, counts, each))
 }
 
 /// Adds up the counters of all ranks on the leader. The other ranks start again at zero. Collective.
@@ -168,6 +206,7 @@ struct VertexCheckpoint {
     done: HashSet<u64>,
     /// Number of units of the graph.
     total: u64,
+    direction: Direction,
 }
 
 impl VertexCheckpoint {
@@ -198,11 +237,12 @@ impl VertexCheckpoint {
 
     fn save(&mut self, counts: &[AtomicU64]) -> Result<()> {
         let VertexCheckpoint { sum, nanos, done, .. } = &*self;
-        let halves = |x: u128| [x as u64, (x >> 64) as u64];
-        let ([low, high], [probes_low, probes_high]) = (halves(sum.triangles), halves(sum.probes));
+        let links = Some(sum.links).filter(|_| self.direction == Direction::Directed);
+        let sums = [sum.triangles, sum.probes].into_iter().chain(links);
+        let halves = sums.flat_map(|sum| [sum as u64, (sum >> 64) as u64]);
+        let sums: Vec<u64> = [*nanos].into_iter().chain(halves).collect();
         let mut units: Vec<u64> = done.iter().copied().collect();
         units.sort_unstable();
-        let sums = [*nanos, low, high, probes_low, probes_high];
         let sections = [bytes_of(&sums), bytes_of(&units), bytes_of(counts)];
         self.checkpoint.save(units.len() as u64, self.total, &sections)
     }

@@ -1,15 +1,17 @@
 //! Checks the results of triangle counting against each other and against the input, by an independent method.
 
 use crate::algo::edges::each_edge;
+use crate::algo::triangle::output::{CLUSTERING, DEGREE, LINKS, TRIANGLES};
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput, coefficient, mean};
+use crate::algo::triangle::recount_links;
 use crate::algo::triangle::sampled::{self, EdgeSamples, SampleCounts};
-use crate::algo::triangle::units;
+use crate::algo::triangle::{Triangle, units};
 use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results, Verdict};
 use crate::error::{Error, Result};
+use crate::graph::direction::Direction;
 use crate::memory::Reservation;
 use crate::prepare::order;
-use crate::prepare::prepared::StoreInfo;
 use crate::prepare::relabel::ISOLATED;
 use crate::process::signals;
 
@@ -25,42 +27,50 @@ const STRIDE: u64 = 1 << 20;
 /// million passes.
 const TOLERANCE: f64 = 5.0;
 
-/// Checks a count against the degrees, and counts the triangles again. If `columns` is true, also checks each value of
-/// the columns per vertex.
+/// Checks a count against the degrees, and counts the triangles again. Also checks each value of the columns per vertex,
+/// if they are written.
 ///
 /// # Errors
 /// Errors of reporting; [`crate::Error::Stopped`]. Wrong results are reported to `verdict`.
 pub(super) fn verify(
-    columns: bool,
+    table: &Triangle,
     results: &Results<'_>,
     (found, details): (&TriangleOutput, &TriangleDetails),
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
-    verdict.note("transitivity", transitivity(results.stored, found))?;
-    let ids = match columns.then(|| Ids::open(results)).transpose() {
+    verdict.note("transitivity", transitivity(results, found))?;
+    let ids = match (table.has_columns() && results.done).then(|| Ids::open(results)).transpose() {
         Ok(ids) => ids,
         Err(e) => return verdict.note("sum of vertices", Err(e)),
     };
     match &results.edges {
-        Ok(edges) => recount(edges, ids.as_ref(), results, found, verdict)?,
+        Ok(edges) => recount(edges, ids.as_ref().filter(|_| table.per_vertex), results, found, verdict)?,
         Err(why) => verdict.skip("recount", format!("{why}; so the count itself was not checked"))?,
     }
     if let Some(ids) = &ids {
         verdict.note("sum of vertices", columns_agree(results, ids, (found, details)))?;
+        let edges =
+            results.edges_for_columns().and_then(|edges| recount_links::check_room(edges, results).map(|()| edges));
+        match edges {
+            _ if !table.counts_links() => {}
+            Err(why) => verdict.skip("links", why)?,
+            Ok(edges) => verdict.note("links", recount_links::compare(edges, ids, results))?,
+        }
     }
     Ok(())
 }
 
-/// Paths of the columns per vertex, without file extension.
-const TRIANGLES: &str = "out/triangles";
-const DEGREE: &str = "out/degree";
-const CLUSTERING: &str = "out/clustering";
+/// Returns true if the count is of a graph with direction, whose figures are not those of a graph without.
+fn is_directed(results: &Results<'_>, found: &TriangleOutput) -> bool {
+    found.links.is_some() && results.info.direction == Direction::Directed
+}
 
 /// Sums over the rows of the columns per vertex.
 #[derive(Default)]
 struct ColumnSums {
     rows: u64,
-    triangles: u128,
+    /// Triangles or links.
+    counts: u128,
     degrees: u128,
     wedges: u128,
     max_degree: u64,
@@ -75,24 +85,27 @@ fn columns_agree(
     ids: &Ids,
     (found, details): (&TriangleOutput, &TriangleDetails),
 ) -> Result<String> {
-    let mut triangles = results.column::<u64>(TRIANGLES, ids, 0)?;
+    // A triangle joins two neighbours both ways.
+    let (path, each, what, all) = match found.links {
+        Some(links) => (LINKS, 1, "links", links),
+        None => (TRIANGLES, 2, "triangles", 3 * found.triangles),
+    };
+    let mut counts = results.column::<u64>(path, ids, 0)?;
     let mut degrees = results.column::<u32>(DEGREE, ids, 0)?;
     let mut clustering = results.column::<f64>(CLUSTERING, ids, 0.0)?;
     let mut sums = ColumnSums::default();
     // Reading a column fails if it does not have one row for each id.
-    while let (Some(triangles), Some(degree), Some(clustering)) =
-        (triangles.next().transpose()?, degrees.next().transpose()?, clustering.next().transpose()?)
+    while let (Some(count), Some(degree), Some(clustering)) =
+        (counts.next().transpose()?, degrees.next().transpose()?, clustering.next().transpose()?)
     {
-        let expected = coefficient(degree, triangles);
+        let expected = coefficient(degree, count.saturating_mul(each));
         ensure(clustering.to_bits() == expected.to_bits(), || {
             let id = ids.id(sums.rows);
-            format!(
-                "vertex {id} has clustering {clustering}, but {triangles} triangles at degree {degree} give {expected}"
-            )
+            format!("vertex {id} has clustering {clustering}, but {count} {what} at degree {degree} give {expected}")
         })?;
         let of = u64::from(degree);
         sums.rows += 1;
-        sums.triangles += u128::from(triangles);
+        sums.counts += u128::from(count);
         sums.degrees += u128::from(of);
         sums.wedges += u128::from(of) * u128::from(of.saturating_sub(1)) / 2;
         sums.max_degree = sums.max_degree.max(of);
@@ -104,13 +117,13 @@ fn columns_agree(
         }
     }
     let (rows, connected) = (results.info.rows(), results.info.connected);
-    ensure(sums.triangles == 3 * found.triangles, || {
-        let (sum, triangles) = (sums.triangles, found.triangles);
-        format!("vertices have {sum} triangles, three times {triangles} triangles are {}", 3 * triangles)
-    })?;
+    ensure(sums.counts == all, || format!("vertices have {} {what}, the job has {all}", sums.counts))?;
     let (stored, summary) = (results.stored, &results.stored.summary);
     let mine = (sums.degrees, sums.wedges, sums.max_degree, sums.with_edges);
-    let theirs = (2 * u128::from(stored.edges), summary.wedges, summary.max_degree, connected);
+    let theirs = match is_directed(results, found) {
+        false => (2 * u128::from(stored.edges), summary.wedges, summary.max_degree, connected),
+        true => (sums.degrees, found.wedges, sums.max_degree, connected),
+    };
     ensure(mine == theirs, || {
         format!(
             "(sum of degrees, wedges, largest degree, vertices with an edge) are {mine:?} by columns, the graph has {theirs:?}"
@@ -123,15 +136,16 @@ fn columns_agree(
     ensure(averages.iter().zip(reported).all(are_close), || {
         format!("average clustering {averages:?} by columns, the job reports {reported:?}")
     })?;
-    Ok(format!("{rows} vertices have {} triangles, three times the count", sums.triangles))
+    Ok(format!("{rows} vertices have {all} {what}, as many as the job counted"))
 }
 
 fn ensure(holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::Validation(otherwise())) }
 }
 
-fn transitivity(stored: &StoreInfo, result: &TriangleOutput) -> Result<String> {
-    let wedges = stored.summary.wedges;
+fn transitivity(results: &Results<'_>, result: &TriangleOutput) -> Result<String> {
+    let stored = results.stored;
+    let wedges = if is_directed(results, result) { result.wedges } else { stored.summary.wedges };
     ensure(result.wedges == wedges, || format!("{} wedges reported, but the degrees give {wedges}", result.wedges))?;
     let units = units::total(stored.blocks as usize);
     ensure(result.units == units, || {
@@ -204,7 +218,10 @@ impl Recount<'_> {
         let counted = kept.map(|edges| self.pool.install(|| sampled::count(edges, false, columns))).unwrap_or_default();
         let summary = &results.stored.summary;
         let mine = (u128::from(counted.triangles), counted.edges, counted.wedges, counted.max_degree);
-        let theirs = (found.triangles, results.stored.edges, summary.wedges, summary.max_degree);
+        let theirs = match is_directed(results, found) {
+            false => (found.triangles, results.stored.edges, summary.wedges, summary.max_degree),
+            true => (found.triangles, counted.edges, found.wedges, counted.max_degree),
+        };
         ensure(mine == theirs, || {
             format!(
                 "(triangles, edges, wedges, largest degree) are {mine:?} by a recount of {what}, the job has {theirs:?}"

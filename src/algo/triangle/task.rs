@@ -2,7 +2,7 @@
 
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};
-use crate::algo::triangle::per_vertex::SavedCounts;
+use crate::algo::triangle::per_vertex::{SavedCounts, VertexTotals};
 use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_vertex, recount, units};
 use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent,
@@ -12,6 +12,7 @@ use crate::chart::Figure;
 use crate::chart::unit::group;
 use crate::error::{At, Error, Result};
 use crate::gpu::ProgramSource;
+use crate::graph::direction::Direction;
 use crate::graph::layout::Layout;
 use crate::graph::placement::BlockSize;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
@@ -30,12 +31,13 @@ impl Algorithm for Triangle {
     type Details = TriangleDetails;
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Triangle> {
-        Some(Triangle { per_vertex: options::PER_VERTEX.read(table, diagnostics)? })
+        Triangle::read(table, diagnostics)
     }
 
     fn needs(&self) -> Needs {
         // Clustering coefficients use degrees.
-        Needs { degrees: self.per_vertex, order: self.per_vertex, ..Needs::default() }
+        let (degrees, order) = (self.has_columns(), self.has_columns());
+        Needs { degrees, order, direction: self.counts_links(), ..Needs::default() }
     }
 
     fn programs(&self) -> &'static [&'static ProgramSource] {
@@ -47,12 +49,14 @@ impl Algorithm for Triangle {
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
-        Some(Gpu::least_bytes(graph.gpu_row.unwrap_or(0), graph.vertices, self.per_vertex))
+        let least = || Gpu::least_bytes(graph.gpu_row.unwrap_or(0), graph.vertices, self.has_columns());
+        self.takes_gpu(graph.direction).then(least)
     }
 
     fn extra_host_bytes(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
-        let counts = if self.per_vertex { 8 * layout.rows() } else { 0 };
-        Gpu::counts(layout, sizes, bytes, self.per_vertex).then_some(counts)
+        let counts = if self.has_columns() { 8 * layout.rows() } else { 0 };
+        let takes = self.takes_gpu(layout.direction()) && Gpu::counts(layout, sizes, bytes, self.has_columns());
+        takes.then_some(counts)
     }
 
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
@@ -60,23 +64,28 @@ impl Algorithm for Triangle {
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Triangle>> {
-        let (sum, seconds, details) = match self.per_vertex {
+        let (sum, seconds, wedges, details) = match self.has_columns() {
             false => {
                 let (sum, seconds, pairs) = driver::count(graph, run)?;
-                (sum, seconds, TriangleDetails { pairs: Some(pairs), ..TriangleDetails::default() })
+                let details = TriangleDetails { pairs: Some(pairs), ..TriangleDetails::default() };
+                (sum, seconds, graph.stored.summary.wedges, details)
             }
             true => {
-                let (sum, seconds, clustering) = per_vertex::count(graph, run)?;
-                (sum, seconds, TriangleDetails::of_clustering(clustering))
+                let (sum, seconds, VertexTotals { wedges, clustering }) = per_vertex::count(self, graph, run)?;
+                (sum, seconds, wedges, TriangleDetails::of_clustering(clustering))
             }
         };
-        let wedges = graph.stored.summary.wedges;
+        let links = match graph.info.direction {
+            Direction::Directed => sum.links,
+            Direction::Undirected => 6 * sum.triangles,
+        };
         let output = TriangleOutput {
             triangles: sum.triangles,
             units: units::total(graph.block_store.len()),
             probes: sum.probes,
             wedges,
             transitivity: if wedges == 0 { 0.0 } else { 3.0 * sum.triangles as f64 / wedges as f64 },
+            links: self.counts_links().then_some(links),
         };
         Ok(Trial { output, details, seconds })
     }
@@ -87,7 +96,7 @@ impl Algorithm for Triangle {
         (output, details): (&TriangleOutput, &TriangleDetails),
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
-        recount::verify(self.per_vertex && results.done, results, (output, details), verdict)
+        recount::verify(self, results, (output, details), verdict)
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, output: Option<&TriangleOutput>) -> Result<String> {
@@ -105,12 +114,12 @@ impl Algorithm for Triangle {
             }
             UnitsContent::Checkpoint(saved) => {
                 let counted = SavedCounts::read(saved, units.vertices)?;
-                let (corners, triangles) = (counted.corners(), counted.sum.triangles);
-                if corners != 3 * triangles {
-                    let what = format!("{corners} corners of {triangles} triangles, not three times as many");
+                let (found, expected) = (counted.of_vertices(), counted.sum.of_vertices(counted.direction));
+                if found != expected {
+                    let what = format!("the counts of all vertices add up to {found}, not {expected}");
                     return Err(Error::corrupt(units.path, At::File, what));
                 }
-                (counted.units.len() as u64, triangles)
+                (counted.units.len() as u64, counted.sum.triangles)
             }
         };
         match output {
@@ -125,7 +134,8 @@ impl Algorithm for Triangle {
 
     fn answer(&self, output: &TriangleOutput, _: Option<&TriangleDetails>) -> Answer {
         let more = format!("transitivity {:.6}  counted", output.transitivity);
-        Answer { main: format!("triangles {}", output.triangles), more, block: None }
+        let links = output.links.map_or_else(String::new, |links| format!("links {links}  "));
+        Answer { main: format!("triangles {}", output.triangles), more: links + &more, block: None }
     }
 
     fn sentences(output: &TriangleOutput) -> Vec<String> {

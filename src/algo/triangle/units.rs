@@ -7,6 +7,7 @@
 
 use crate::error::Result;
 use crate::graph::block_store::BlockStore;
+use crate::graph::direction::Direction;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::ops::{AddAssign, Range};
@@ -114,12 +115,16 @@ pub struct PairCount {
     ///
     /// A block has fewer than 2³² entries and a row fewer than 2³², so neither sum overflows.
     pub probes: u64,
+    /// Number of directed edges in these triangles, if direction counts; otherwise 0. An edge counts once for each
+    /// triangle that it is in.
+    pub links: u64,
 }
 
 impl AddAssign for PairCount {
     fn add_assign(&mut self, other: PairCount) {
         self.triangles += other.triangles;
         self.probes += other.probes;
+        self.links += other.links;
     }
 }
 
@@ -171,19 +176,32 @@ impl PartialUnits {
     }
 }
 
-/// Triangles and tested wedges (probes) of many units.
+/// Triangles, tested wedges (probes) and links of many units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sum {
     /// Number of triangles.
     pub triangles: u128,
     /// Number of wedges tested.
     pub probes: u128,
+    /// Number of directed edges in the triangles, if direction counts; otherwise 0.
+    pub links: u128,
+}
+
+impl Sum {
+    /// Returns the sum of the counters of all vertices: each triangle counts at its three corners, and each link once.
+    pub fn of_vertices(&self, direction: Direction) -> u128 {
+        match direction {
+            Direction::Undirected => 3 * self.triangles,
+            Direction::Directed => self.links,
+        }
+    }
 }
 
 impl AddAssign<PairCount> for Sum {
     fn add_assign(&mut self, pair: PairCount) {
         self.triangles += u128::from(pair.triangles);
         self.probes += u128::from(pair.probes);
+        self.links += u128::from(pair.links);
     }
 }
 

@@ -92,8 +92,8 @@ impl WorkQueue<'_> {
             // Keeps messages small.
             for parts in parts.chunks(64) {
                 let words = parts.iter().flat_map(|part| {
-                    let PairCount { triangles, probes } = part.count;
-                    [part.front as u64, part.partner as u64, part.pairs, triangles, probes]
+                    let PairCount { triangles, probes, links } = part.count;
+                    [part.front as u64, part.partner as u64, part.pairs, triangles, probes, links]
                 });
                 comm.send(0, bytes_of(&[PARTS].into_iter().chain(words).collect::<Vec<u64>>()));
             }
@@ -229,9 +229,9 @@ impl<'a> Coordinator<'a> {
                 self.comm.send(from, bytes_of(&[self.next(*list, *whole)?]));
             }
             [PARTS, parts @ ..] => {
-                let part = |&[front, partner, pairs, triangles, probes]: &[u64; 5]| {
+                let part = |&[front, partner, pairs, triangles, probes, links]: &[u64; 6]| {
                     let (front, partner) = (front as usize, partner as usize);
-                    Part { front, partner, pairs, count: PairCount { triangles, probes } }
+                    Part { front, partner, pairs, count: PairCount { triangles, probes, links } }
                 };
                 self.take(&parts.as_chunks().0.iter().map(part).collect::<Vec<_>>())?;
             }

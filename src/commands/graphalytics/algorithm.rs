@@ -52,11 +52,6 @@ impl Algorithm {
         format!("{graph}-{}", self.name().to_uppercase())
     }
 
-    /// Returns true if the algorithm can't compute on directed graphs.
-    pub fn is_undirected_only(self) -> bool {
-        self == Algorithm::Lcc
-    }
-
     /// Returns true if the algorithm begins at a source.
     pub fn searches(self) -> bool {
         matches!(self, Algorithm::Bfs | Algorithm::Sssp)
@@ -88,7 +83,8 @@ impl Algorithm {
             Algorithm::Bfs => search(whole("bfs.source-vertex")?),
             Algorithm::Sssp => search(whole("sssp.source-vertex")?),
             Algorithm::Cdlp => vec![("iterations", whole("cdlp.max-iterations")?)],
-            Algorithm::Lcc => vec![("per_vertex", true.into())],
+            // Without direction, links are twice the triangles.
+            Algorithm::Lcc => vec![("clustering", "directed".into())],
             Algorithm::Pr => vec![
                 ("variant", "graphalytics".into()),
                 ("damping", graph.value::<f64>("pr.damping-factor", "a number from 0 to below 1")?.into()),

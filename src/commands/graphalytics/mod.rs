@@ -77,9 +77,6 @@ impl Benchmark {
         let graph = GraphProperties::read(&args.properties)?;
         let algorithms = graph.algorithms(&args.algorithms)?;
         let is_directed = graph.value("directed", "true or false")?;
-        if let Some(refused) = algorithms.iter().find(|algorithm| is_directed && algorithm.is_undirected_only()) {
-            return Err(graph.refuses(*refused, &algorithms));
-        }
         let (vertex_file, edge_file) = (graph.path("vertex-file")?, graph.path("edge-file")?);
         Ok(Benchmark { graph, algorithms, is_directed, vertex_file, edge_file })
     }

@@ -146,20 +146,6 @@ impl GraphProperties {
         let expected = || format!("the id of a vertex in {}", list.display());
         self.property(key).map(|property| self.wrong(property, expected(), "correct it"))
     }
-
-    /// Returns the error for an algorithm that can't compute on this graph.
-    pub fn refuses(&self, algorithm: Algorithm, wanted: &[Algorithm]) -> Error {
-        let others: Vec<_> = wanted.iter().filter(|&&other| other != algorithm).map(|other| other.name()).collect();
-        let remedy = match others.is_empty() {
-            true => "it can't be computed".to_owned(),
-            false => format!("leave it out: --algorithms {}", others.join(",")),
-        };
-        let expected = format!("an undirected graph for {}", algorithm.name());
-        match self.required("directed") {
-            Ok(directed) => self.wrong(directed, expected, remedy),
-            Err(e) => e,
-        }
-    }
 }
 
 /// Parses Java properties: comments begin with `#` or `!`, `=`, `:` or a blank ends a key, and a backslash at the end of

@@ -47,9 +47,31 @@ pub struct Clustering {
     pub average: f64,
 }
 
+/// Clustering of each vertex by the direction of edges, as LDBC Graphalytics defines it.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct DirectedClustering {
+    /// Numbers of the whole graph, without direction.
+    pub totals: Totals,
+    /// Directed edges between the neighbours of each vertex.
+    pub links: Column<u64>,
+    /// Neighbours of each vertex, without direction.
+    pub degree: Column<u32>,
+    /// Share of the ordered pairs of neighbours of each vertex with an edge from one to the other, from 0 to 1; 0 for less
+    /// than two neighbours.
+    pub clustering: Column<f64>,
+    /// Mean of the clustering of all vertices with an edge.
+    pub average: f64,
+}
+
 #[derive(Serialize)]
 struct Options {
     per_vertex: bool,
+}
+
+#[derive(Serialize)]
+struct DirectedOptions {
+    clustering: &'static str,
 }
 
 /// Counts the triangles of a graph, without regard to the direction of edges.
@@ -88,6 +110,24 @@ pub fn clustering(graph: &Graph, context: &Context) -> Result<Clustering> {
     Ok(Clustering {
         totals: Totals::of(&found.output, found.seconds()),
         triangles: found.column("triangles")?,
+        degree: found.column("degree")?,
+        clustering: found.column("clustering")?,
+        average: details.average_clustering.unwrap_or(0.0),
+    })
+}
+
+/// Returns links, degrees and clustering of each vertex, by the direction of edges. Without direction, an edge is one in
+/// both directions.
+///
+/// # Errors
+/// Those of [`count`].
+pub fn directed_clustering(graph: &Graph, context: &Context) -> Result<DirectedClustering> {
+    let options = DirectedOptions { clustering: "directed" };
+    let found: Computed<'_, TriangleOutput> = graph.compute(context, "triangle", &options)?;
+    let details: TriangleDetails = found.details()?;
+    Ok(DirectedClustering {
+        totals: Totals::of(&found.output, found.seconds()),
+        links: found.column("links")?,
         degree: found.column("degree")?,
         clustering: found.column("clustering")?,
         average: details.average_clustering.unwrap_or(0.0),

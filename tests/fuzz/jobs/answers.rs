@@ -16,6 +16,7 @@ use crate::support::Dice;
 #[derive(Debug, Clone)]
 pub enum Task {
     Triangle { per_vertex: bool },
+    Links,
     Bfs { source: u64 },
     Traverse { source: u64, strategy: &'static str },
     Dfs { source: Option<u64>, articulation: bool, multigraph: bool, strong: bool },
@@ -29,6 +30,7 @@ impl Task {
         let kind = if ids.is_empty() { [0, 3][dice.below(2) as usize] } else { dice.below(6) };
         let vertex = |dice: &mut Dice| one(dice, &ids);
         match kind {
+            0 if dice.below(4) == 0 => Task::Links,
             0 => Task::Triangle { per_vertex: dice.below(3) > 0 },
             1 => Task::Bfs { source: vertex(dice) },
             2 => Task::Traverse { source: vertex(dice), strategy: one(dice, &["sort-unique", "atomic", "auto"]) },
@@ -49,7 +51,7 @@ impl Task {
 
     pub fn name(&self) -> &'static str {
         match self {
-            Task::Triangle { .. } => "triangle",
+            Task::Triangle { .. } | Task::Links => "triangle",
             Task::Bfs { .. } => "bfs",
             Task::Traverse { .. } => "traverse",
             Task::Dfs { .. } => "dfs",
@@ -73,7 +75,7 @@ impl Task {
     /// Vertices that it names.
     pub fn names(&self) -> Vec<u64> {
         match *self {
-            Task::Triangle { .. } => Vec::new(),
+            Task::Triangle { .. } | Task::Links => Vec::new(),
             Task::Bfs { source } | Task::Traverse { source, .. } => vec![source],
             Task::Dfs { source, .. } => source.into_iter().collect(),
             Task::Sssp { source, target, .. } => target.into_iter().chain([source]).collect(),
@@ -84,6 +86,7 @@ impl Task {
         let name = self.name();
         match self {
             Task::Triangle { per_vertex } => format!("[{name}]\nper_vertex = {per_vertex}\n"),
+            Task::Links => format!("[{name}]\nclustering = 'directed'\n"),
             Task::Bfs { source } => format!("[{name}]\nsources = [{source}]\nwrite = true\n"),
             Task::Traverse { source, strategy } => {
                 format!("[{name}]\nsources = [{source}]\nstrategy = '{strategy}'\nwrite = true\n")
@@ -213,6 +216,7 @@ impl Task {
     ) -> Result<(), String> {
         match *self {
             Task::Triangle { per_vertex } => triangles(seen.graph, per_vertex, found, columns),
+            Task::Links => links(seen, found, columns),
             Task::Bfs { source } | Task::Traverse { source, .. } => {
                 levels(self.name(), seen, source, &found["sources"][0], columns)
             }
@@ -267,6 +271,21 @@ fn triangles(
         |(&id, &count): (&u64, &u64)| (id, if pairs(id) == 0 { 0.0 } else { count as f64 / pairs(id) as f64 });
     is("clustering", columns, "0", &text(of.iter().map(clustering)))?;
     is("degree", columns, "0", &text(seen.out.iter().map(|(&id, row)| (id, row.len()))))
+}
+
+fn links(seen: &Seen<'_>, found: &Value, columns: &mut BTreeMap<String, Column>) -> Result<(), String> {
+    let row = |rows: &BTreeMap<u64, BTreeSet<u64>>, id: u64| rows.get(&id).cloned().unwrap_or_default();
+    let around = |id: u64| &row(&seen.out, id) | &row(&seen.into, id);
+    let links = |id: u64| around(id).iter().map(|&u| (&row(&seen.out, u) & &around(id)).len()).sum::<usize>();
+    let of: BTreeMap<u64, [usize; 2]> = seen.degrees.keys().map(|&id| (id, [links(id), around(id).len()])).collect();
+    let clustering = |(&id, &[links, degree]): (&u64, &[usize; 2])| {
+        let pairs = degree * degree.saturating_sub(1);
+        (id, if pairs == 0 { 0.0 } else { links as f64 / pairs as f64 })
+    };
+    has(found, "links", of.values().map(|[links, _]| links).sum::<usize>())?;
+    is("links", columns, "0", &text(of.iter().map(|(&id, &[links, _])| (id, links))))?;
+    is("clustering", columns, "0", &text(of.iter().map(clustering)))?;
+    is("degree", columns, "0", &text(of.iter().map(|(&id, &[_, degree])| (id, degree))))
 }
 
 fn levels(

@@ -60,8 +60,15 @@ impl Settings {
     /// Returns the fastest settings whose scratch memory takes at most half of `free` bytes. The other half is for
     /// resident front blocks. If no settings fit, returns those that need least memory.
     pub fn within(threads: usize, entries: u64, vertices: u64, max_row: u64, free: u64) -> Settings {
-        let mut settings = Settings::new(threads, entries);
-        while Counter::scratch_bytes(&settings, vertices, max_row) > free / 2 {
+        Settings::new(threads, entries)
+            .within_bytes(free, |settings| Counter::scratch_bytes(settings, vertices, max_row))
+    }
+
+    /// Returns the fastest settings, up to these, whose scratch memory takes at most half of `free` bytes. `bytes` returns
+    /// the scratch memory of settings.
+    pub(super) fn within_bytes(self, free: u64, bytes: impl Fn(&Settings) -> u64) -> Settings {
+        let mut settings = self;
+        while bytes(&settings) > free / 2 {
             // Down to these sizes, memory for the bits of hubs saves more time than memory for larger tiles.
             match settings {
                 Settings { tile, .. } if tile > LEAST_TILES[0] => settings.tile = (tile / 2).max(LEAST_TILES[0]),
@@ -73,7 +80,8 @@ impl Settings {
         settings
     }
 
-    fn sorted(&self) -> usize {
+    /// Returns the number of tile entries that a thread sorts at a time.
+    pub(super) fn sorted(&self) -> usize {
         self.tile.clamp(1, SORTED)
     }
 }
@@ -229,7 +237,7 @@ impl Fronts<'_, '_> {
 }
 
 /// Returns the ids in `all` whose rows are in wanted front blocks, as ascending ranges.
-fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) -> Vec<Range<u32>> {
+pub(super) fn middles(fronts: &[Block<'_>], wanted: &[bool], all: Range<u32>) -> Vec<Range<u32>> {
     let mut ids: Vec<Range<u32>> = Vec::new();
     for (front, _) in fronts.iter().zip(wanted).filter(|&(_, &wanted)| wanted) {
         let (start, end) = (front.first_row.max(all.start), front.end_row().min(all.end));
@@ -279,7 +287,7 @@ impl CountWorker {
                 let high = low + position(&row[low..end], fronts[at].end_row());
                 if wanted[at] {
                     let triangles = tally.hub_rows(prober, hubs, &self.bits, &row[low..high], c);
-                    self.counts[at] += PairCount { triangles, probes: wedges(low, high) };
+                    self.counts[at] += PairCount { triangles, probes: wedges(low, high), links: 0 };
                 }
                 poller.advance((high - low) * self.bits.places.len() * 4)?;
                 low = high;

@@ -10,18 +10,22 @@
 //! | `probe` | the inner loops, for three kinds of CPU |
 //! | `hubs` | the edges between hubs as a matrix of bits |
 //! | `tally` | the sums: a total, or counts per vertex |
+//! | `links` | the count of directed edges between the neighbours of each vertex |
 //! | `stop_poller` | checks from time to time whether to stop |
 
 pub mod count;
 pub mod groups;
 pub mod hubs;
+pub mod links;
 pub mod probe;
 mod stop_poller;
 pub mod tally;
 pub mod tile;
 pub mod wedges;
 
+use crate::algo::triangle::PairCount;
 use crate::algo::triangle::cpu::count::{Counter, MAX_FRONTS, Settings};
+use crate::algo::triangle::cpu::links::LinkCounter;
 use crate::algo::triangle::cpu::tile::Tile;
 use crate::algo::triangle::units::{Backend, Part, ReportParts, Stop, Work};
 use crate::error::{Error, Result};
@@ -38,9 +42,8 @@ const LEAST_ITEM: usize = 1 << 20;
 
 /// The backend that counts triangles on the CPU. All threads work on one partner block after another.
 pub struct Cpu<'a> {
-    counter: Counter,
+    method: Method<'a>,
     pool: ThreadPool,
-    per_vertex: Option<&'a [AtomicU64]>,
     stop: Stop<'a>,
     /// Maximum bytes of resident front blocks. It is the free part of the budget, although mapped files do not count
     /// against the budget.
@@ -48,6 +51,17 @@ pub struct Cpu<'a> {
     least_item: usize,
     _scratch: Reservation,
 }
+
+/// What is counted, and the counters of vertices.
+enum Method<'a> {
+    /// Triangles, in total or per vertex as well.
+    Triangles(Counter, Option<&'a [AtomicU64]>),
+    /// Links of vertices of a directed graph.
+    Links(LinkCounter, &'a [AtomicU64]),
+}
+
+/// Function that counts a tile with all wanted front blocks.
+type CountTile<'a> = Box<dyn FnMut(Tile<'_>, &[bool]) -> Option<Vec<PairCount>> + Send + 'a>;
 
 impl<'a> Cpu<'a> {
     /// Prepares to count the triangles of `graph`, which has `vertices` vertices. Counts per vertex are added to
@@ -67,10 +81,37 @@ impl<'a> Cpu<'a> {
         let settings = Settings::within(threads, graph.edges(), vertices, most.row, budget.free());
         let bytes = Counter::scratch_bytes(&settings, vertices, most.row);
         let scratch = budget.reserve(bytes, "counting triangles")?;
-        let counter = Counter::new(settings, vertices, most.row);
+        let method = Method::Triangles(Counter::new(settings, vertices, most.row), per_vertex);
+        Self::with_method(method, scratch, threads, budget, stop)
+    }
+
+    /// Prepares to count the links of vertices of the directed graph `graph`, and to add them to `links`.
+    ///
+    /// # Errors
+    /// Those of [`Cpu::new`].
+    pub fn of_links(
+        graph: &BlockStore,
+        threads: usize,
+        budget: &Budget,
+        links: &'a [AtomicU64],
+        stop: Stop<'a>,
+    ) -> Result<Self> {
+        let most = graph.extremes();
+        let settings = LinkCounter::settings(threads, graph.edges(), most.row, budget.free());
+        let scratch = budget.reserve(LinkCounter::scratch_bytes(&settings, most.row), "counting links")?;
+        Self::with_method(Method::Links(LinkCounter::new(settings, most.row), links), scratch, threads, budget, stop)
+    }
+
+    fn with_method(
+        method: Method<'a>,
+        scratch: Reservation,
+        threads: usize,
+        budget: &Budget,
+        stop: Stop<'a>,
+    ) -> Result<Self> {
         let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|i| format!("count {i}")).build();
         let pool = pool.map_err(|e| Error::internal("start threads to count with", e))?;
-        Ok(Cpu { counter, pool, per_vertex, stop, resident: budget.free(), least_item: LEAST_ITEM, _scratch: scratch })
+        Ok(Cpu { method, pool, stop, resident: budget.free(), least_item: LEAST_ITEM, _scratch: scratch })
     }
 
     /// Sets the minimum number of row entries in a work item.
@@ -109,10 +150,19 @@ impl Backend for Cpu<'_> {
     }
 
     fn count(&mut self, work: &Work<'_>, found: ReportParts<'_>) -> Result<()> {
-        let Cpu { counter, pool, per_vertex, stop, least_item, .. } = self;
+        let Cpu { method, pool, stop, least_item, .. } = self;
         let stopping = || stop().is_some();
         let rows = |block: usize| work.graph.block(block);
-        let mut fronts = pool.install(|| counter.fronts(work.fronts.clone().map(rows).collect()));
+        let blocks: Vec<_> = work.fronts.clone().map(rows).collect();
+        let mut count: CountTile<'_> = match method {
+            Method::Triangles(counter, per_vertex) => {
+                let mut fronts = pool.install(|| counter.fronts(blocks));
+                Box::new(move |tile, wanted| fronts.partner(tile, wanted, *per_vertex, &stopping))
+            }
+            Method::Links(counter, links) => {
+                Box::new(move |tile, wanted| counter.partner((work.graph, &blocks), tile, wanted, links, &stopping))
+            }
+        };
         let (partners, parts) = items(work, *least_item);
         let first_row = rows(work.fronts.start).first_row;
         loop {
@@ -124,7 +174,7 @@ impl Backend for Cpu<'_> {
             if tile.first == tile.end {
                 continue;
             }
-            let counts = pool.install(|| fronts.partner(tile, &wanted, *per_vertex, &stopping));
+            let counts = pool.install(|| count(tile, &wanted));
             // Release the pages of this partner block to make room for the next.
             if !work.fronts.contains(&partner) {
                 work.graph.release(partner);

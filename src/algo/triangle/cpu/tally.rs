@@ -56,8 +56,9 @@ impl<'a> Corners<'a> {
         Corners { shared, hubs: vec![0; hubs as usize] }
     }
 
+    /// Adds `triangles` to the counter of `corner`.
     #[inline]
-    fn add(&mut self, corner: u32, triangles: u64) {
+    pub(super) fn add(&mut self, corner: u32, triangles: u64) {
         match self.hubs.get_mut(corner as usize) {
             Some(count) => *count += triangles,
             None => _ = self.shared[corner as usize].fetch_add(triangles, Relaxed),

@@ -12,7 +12,7 @@ use crate::graph::csr::Block;
 use crate::memory::prefetch as prefetch_line;
 
 /// Prefetch distance, in row entries.
-const PREFETCH_DISTANCE: usize = 8;
+pub(super) const PREFETCH_DISTANCE: usize = 8;
 
 /// A row is searched instead of marked if it is more than this many times as long as the list of ids to look up in it.
 /// Marking touches every id twice.
@@ -49,7 +49,8 @@ impl<T: Tally> Tester<'_, '_, T> {
     pub fn test(&mut self, entries: &[TileEntry]) -> Option<()> {
         let targets = self.partner.targets;
         let head_of = |entry: &TileEntry| &targets[entry.start as usize..][..entry.len as usize];
-        let [mut rows, mut near, mut far] = [FrontRows::at(self.fronts, entries); 3];
+        let first = entries.first().map_or(0, |entry| entry.middle);
+        let [mut rows, mut near, mut far] = [FrontRows::at(self.fronts, first); 3];
         // The offset of a row is prefetched long before the row, because the row's address is read from the offset.
         let mut ahead = |at: usize| {
             if let Some([before, entry]) = entries.get(at + 2 * PREFETCH_DISTANCE - 1..=at + 2 * PREFETCH_DISTANCE)
@@ -104,20 +105,21 @@ impl<T: Tally> Tester<'_, '_, T> {
 
 /// Cursor over the front blocks that finds the rows of ascending ids.
 #[derive(Clone, Copy)]
-struct FrontRows<'a> {
+pub(super) struct FrontRows<'a> {
     fronts: &'a [Block<'a>],
-    at: usize,
+    /// Index of the front block that has the last row found.
+    pub(super) at: usize,
 }
 
 impl<'a> FrontRows<'a> {
-    fn at(fronts: &'a [Block<'a>], entries: &[TileEntry]) -> Self {
-        let first = entries.first().map_or(0, |entry| entry.middle);
+    /// Creates a cursor for rows from `first` on.
+    pub(super) fn at(fronts: &'a [Block<'a>], first: u32) -> Self {
         FrontRows { fronts, at: fronts.partition_point(|front| front.end_row() <= first) }
     }
 
     /// Returns the front block that has row `b`, and the index of the row in that block.
     #[inline]
-    fn find(&mut self, b: u32) -> (Block<'a>, usize) {
+    pub(super) fn find(&mut self, b: u32) -> (Block<'a>, usize) {
         while self.fronts[self.at].end_row() <= b {
             self.at += 1;
         }
@@ -127,7 +129,7 @@ impl<'a> FrontRows<'a> {
 }
 
 /// Returns the id of the row of `partner` whose targets start at `start`.
-fn row_at(partner: Block<'_>, start: u32) -> u32 {
+pub(super) fn row_at(partner: Block<'_>, start: u32) -> u32 {
     // Empty rows have the same start as the row after them. The last of these rows is the one with entries.
     let local = partner.offsets.partition_point(|&offset| offset <= start) - 1;
     partner.first_row + local as u32
@@ -179,7 +181,7 @@ fn streamed<T: Tally>(
 
 /// Splits a row into the ids that the bitmap covers and the ids that are too high for it. All ids are below `end`.
 #[inline]
-fn split(row: &[u32], end: u32) -> (&[u32], &[u32]) {
+pub(super) fn split(row: &[u32], end: u32) -> (&[u32], &[u32]) {
     match row.last() {
         _ if end <= MARK_IDS => (row, &[]),
         Some(&last) if last >= MARK_IDS => row.split_at(row.partition_point(|&id| id < MARK_IDS)),
@@ -195,7 +197,7 @@ fn mark(marks: &mut Marks, ids: &[u32]) {
 }
 
 #[inline]
-fn unmark(marks: &mut Marks, ids: &[u32]) {
+pub(super) fn unmark(marks: &mut Marks, ids: &[u32]) {
     for &id in ids {
         marks[(id >> 6) as usize & (MARK_WORDS - 1)] = 0;
     }

@@ -333,7 +333,7 @@ impl FrontPass<'_, '_> {
                     continue;
                 }
                 let pairs = (front.rows.len() * partner.rows.len()) as u64;
-                let count = PairCount { triangles, probes };
+                let count = PairCount { triangles, probes, links: 0 };
                 let part = Part { front: front.block, partner: partner.block, pairs, count };
                 if self.counting.per_vertex.is_some() {
                     gathering.add(self.work.graph, &part);

@@ -1,0 +1,24 @@
+"""Clustering by direction: next to its definition."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import gpugraph
+
+
+@pytest.mark.parametrize("of_networkx", [nx.gnp_random_graph(200, 0.06, seed=4, directed=True), nx.karate_club_graph()])
+def test_links_are_edges_between_neighbours(context: gpugraph.Context, of_networkx: nx.Graph) -> None:
+    found = gpugraph.Graph(of_networkx, context=context)
+    clustering = found.directed_clustering()
+    around = {v: set(nx.all_neighbors(of_networkx, v)) for v in of_networkx}
+    links = [sum(of_networkx.has_edge(u, w) for u in around[v] for w in around[v]) for v in of_networkx]
+    assert (clustering.links.dtype, clustering.clustering.dtype) == (np.uint64, np.float64)
+    assert clustering.links.tolist() == links
+    assert clustering.degree.tolist() == [len(around[v]) for v in of_networkx]
+    shares = {v: links[v] / max(len(around[v]) * (len(around[v]) - 1), 1) for v in of_networkx}
+    assert clustering.to_dict() == pytest.approx(shares)
+    assert clustering.average_clustering == pytest.approx(np.mean(list(shares.values())))
+    assert clustering.total == found.triangle_count()

@@ -1,0 +1,316 @@
+//! Counts the links of each vertex of a directed graph on the CPU: the directed edges between its neighbours.
+//!
+//! A triangle `a < b < c` of the graph without direction gives `a` the edges between `b` and `c`, and `b` and `c` those
+//! between the other two: one each, or two if both directions exist. Units and tiles are those of the count of triangles.
+//! The vertices of a block are those whose out-rows are in it.
+//!
+//! The lower halves of out-row and in-row are merged into one row of *codes*: twice the neighbour, plus 1 if the edge
+//! goes both ways. Codes of a tile are grouped by `b` like entries of other tiles (`groups`), so row `b` is merged and
+//! marked once for each tile in which it occurs. A mark has two bits, as a code has.
+
+use crate::algo::triangle::cpu::count::{HUBS, MAX_FRONTS, Settings, middles};
+use crate::algo::triangle::cpu::groups::{EntrySorter, Groups};
+use crate::algo::triangle::cpu::probe::{MARK_WORDS, Marks, prefetch};
+use crate::algo::triangle::cpu::stop_poller::StopPoller;
+use crate::algo::triangle::cpu::tally::Corners;
+use crate::algo::triangle::cpu::tile::{Tile, TileEntry};
+use crate::algo::triangle::cpu::wedges::{FrontRows, PREFETCH_DISTANCE, new_marks, row_at, split, unmark};
+use crate::algo::triangle::units::PairCount;
+use crate::error::Result;
+use crate::graph::block_store::BlockStore;
+use crate::graph::csr::Block;
+use crate::graph::degrees::{DegreeCounter, Degrees};
+use crate::graph::direction::Direction;
+use crate::memory::{Budget, Buffer};
+use crate::prepare::merge::merge;
+use crate::process::signals;
+use rayon::prelude::*;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// Counts links, one partner block after another. All threads work on the same partner block.
+#[derive(Debug)]
+pub struct LinkCounter {
+    settings: Settings,
+    /// Ends of the rows of the tile in `codes`, after a 0.
+    offsets: Vec<u32>,
+    /// Codes of the tile.
+    codes: Vec<u32>,
+    groups: Groups,
+    workers: Vec<(EntrySorter, LinkTester)>,
+}
+
+impl LinkCounter {
+    /// Returns the fastest settings whose scratch memory takes at most half of `free` bytes, or those that need least.
+    pub fn settings(threads: usize, entries: u64, max_row: u64, free: u64) -> Settings {
+        Settings::new(threads, entries).within_bytes(free, |settings| LinkCounter::scratch_bytes(settings, max_row))
+    }
+
+    /// Returns the bytes of memory that a counter allocates for rows of at most `max_row` entries.
+    pub fn scratch_bytes(settings: &Settings, max_row: u64) -> u64 {
+        // A tile may end with the longest rows, out and in.
+        let entries = settings.tile as u64 + 2 * max_row;
+        // Threads merge their parts before these are put together.
+        let merged = 2 * 4 * (entries + settings.tile as u64 + 2);
+        let worker = EntrySorter::bytes(settings.sorted())
+            + size_of::<Marks>() as u64
+            + 4 * 2 * max_row
+            + (MAX_FRONTS * size_of::<PairCount>()) as u64
+            + 8 * u64::from(HUBS);
+        merged + Groups::bytes(entries, settings.threads) + settings.threads as u64 * worker
+    }
+
+    /// Creates a counter for rows of at most `max_row` entries.
+    pub fn new(settings: Settings, max_row: u64) -> LinkCounter {
+        let entries = settings.tile + 2 * max_row as usize;
+        let tester = || LinkTester {
+            marks: new_marks(),
+            row: Vec::with_capacity(2 * max_row as usize),
+            counts: Vec::with_capacity(MAX_FRONTS),
+        };
+        LinkCounter {
+            settings,
+            offsets: Vec::with_capacity(settings.tile + 1),
+            codes: Vec::with_capacity(entries),
+            groups: Groups::new(entries, settings.threads),
+            workers: (0..settings.threads).map(|_| (EntrySorter::new(settings.sorted()), tester())).collect(),
+        }
+    }
+
+    /// Counts the links of triangles whose largest corner `c` is in `partner` and whose corner `b` is in a front block
+    /// that is `wanted`, and adds them to `links`, by vertex. Returns one count per front block. If `stop` returns true,
+    /// the result is `None`, and only some links are added.
+    pub fn partner(
+        &mut self,
+        (graph, fronts): (&BlockStore, &[Block<'_>]),
+        partner: Tile<'_>,
+        wanted: &[bool],
+        links: &[AtomicU64],
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Vec<PairCount>> {
+        let LinkCounter { settings, offsets, codes, groups, workers: workers_of } = self;
+        let stopped = AtomicBool::new(false);
+        let mut workers: Vec<_> = workers_of
+            .iter_mut()
+            .map(|(sorter, tester)| {
+                tester.counts.clear();
+                tester.counts.resize(fronts.len(), PairCount::default());
+                (sorter, tester, Corners::new(links, HUBS), StopPoller::new(stop, &stopped))
+            })
+            .collect();
+        // The code of a vertex is the number of its out-row.
+        let ids = middles(fronts, wanted, 0..partner.partner.end_row()).into_iter();
+        let ids = ids.map(|rows| rows.start.next_multiple_of(2)..rows.end.next_multiple_of(2));
+        let ids: Vec<Range<u32>> = ids.filter(|ids| !ids.is_empty()).collect();
+        let mut first = partner.first;
+        while first < partner.end && !ids.is_empty() {
+            let tile = Tile { first, end: end_of_tile(partner, first, settings.tile), ..partner };
+            first = tile.end;
+            let parts = (0..settings.threads).into_par_iter().map(|part| {
+                let part = tile.part(part, settings.threads);
+                let row = |local: usize| part.partner.first_row + local as u32;
+                merged(graph, vertices(row(part.first)..row(part.end)))
+            });
+            let parts: Vec<(Vec<u32>, Vec<u32>)> = parts.collect();
+            offsets.clear();
+            offsets.push(0);
+            codes.clear();
+            for (ends, of_part) in parts {
+                let before = codes.len() as u32;
+                offsets.extend(ends.into_iter().map(|end| before + end));
+                codes.extend(of_part);
+            }
+            let first_row = (partner.partner.first_row + tile.first as u32).div_ceil(2);
+            let rows = Block { first_row, offsets, targets: codes };
+            groups.fill(Tile::whole(rows), &ids);
+            let (groups, next) = (&*groups, AtomicUsize::new(0));
+            workers.par_iter_mut().with_max_len(1).try_for_each(|(sorter, tester, tally, poller)| {
+                loop {
+                    let bucket = next.fetch_add(1, Relaxed);
+                    if bucket >= groups.buckets() {
+                        return Some(());
+                    }
+                    let test = |entries: &[TileEntry]| tester.test((graph, fronts), rows, entries, tally, poller);
+                    sorter.sorted(groups.bucket(bucket), test)?;
+                }
+            })?;
+        }
+        let mut counts = vec![PairCount::default(); fronts.len()];
+        for (_, tester, ..) in &workers {
+            counts.iter_mut().zip(&tester.counts).for_each(|(sum, &count)| *sum += count);
+        }
+        Some(counts)
+    }
+}
+
+/// Returns the end of the tile that begins with row `first` of `all`: at most `most` rows, with at most `most` entries
+/// unless a single row has more.
+fn end_of_tile(all: Tile<'_>, first: usize, most: usize) -> usize {
+    let offsets = &all.partner.offsets[first..=all.end];
+    let rows = offsets.partition_point(|&end| (end - offsets[0]) as usize <= most) - 1;
+    first + rows.clamp(1, most)
+}
+
+/// Returns the vertices whose out-rows are among `rows`.
+fn vertices(rows: Range<u32>) -> Range<u32> {
+    rows.start.div_ceil(2)..rows.end.div_ceil(2)
+}
+
+/// Returns the codes of the rows of `vertices`, and the end of each row among them.
+fn merged(graph: &BlockStore, vertices: Range<u32>) -> (Vec<u32>, Vec<u32>) {
+    let all = || graph.rows(2 * vertices.start..2 * vertices.end);
+    let mut codes = Vec::with_capacity(all().map(|(_, row)| row.len()).sum());
+    let mut ends = Vec::with_capacity(vertices.len());
+    let mut rows = all();
+    while let (Some((_, out)), Some((_, into))) = (rows.next(), rows.next()) {
+        merge_codes(out, into, &mut codes);
+        ends.push(codes.len() as u32);
+    }
+    (ends, codes)
+}
+
+/// Appends the codes of the union of two ascending rows to `to`.
+fn merge_codes(mut out: &[u32], mut into: &[u32], to: &mut Vec<u32>) {
+    while let ([x, out_rest @ ..], [y, into_rest @ ..]) = (out, into) {
+        to.push(2 * x.min(y) + u32::from(x == y));
+        if x <= y {
+            out = out_rest;
+        }
+        if y <= x {
+            into = into_rest;
+        }
+    }
+    to.extend(out.iter().chain(into).map(|x| 2 * x));
+}
+
+/// Returns the number of directed edges between two vertices, by the lowest two bits of a mark or of a code with its
+/// mark bit: 0 for none, 1 for one direction, 3 for both.
+#[inline(always)]
+fn edges_of(mark: u64) -> u64 {
+    (mark & 3).div_ceil(2)
+}
+
+/// Returns the number of directed edges between a vertex and the neighbour that `code` stands for.
+#[inline(always)]
+fn edges_to(code: u32) -> u64 {
+    1 + u64::from(code & 1)
+}
+
+/// State of one thread that looks for links.
+#[derive(Debug)]
+struct LinkTester {
+    /// Marks of the neighbours of `b`, two bits each; initially empty.
+    marks: Box<Marks>,
+    /// Codes of row `b`.
+    row: Vec<u32>,
+    /// Triangles, tested wedges and links so far, one count per front block.
+    counts: Vec<PairCount>,
+}
+
+impl LinkTester {
+    /// Tests the wedges `a < b < c` whose corners `b` have the codes of `entries`, sorted. `partner` has the rows of
+    /// codes of the corners `c`. Returns `None` if the work must stop.
+    fn test(
+        &mut self,
+        (graph, fronts): (&BlockStore, &[Block<'_>]),
+        partner: Block<'_>,
+        entries: &[TileEntry],
+        tally: &mut Corners<'_>,
+        poller: &mut StopPoller<'_>,
+    ) -> Option<()> {
+        let head_of = |entry: &TileEntry| &partner.targets[entry.start as usize..][..entry.len as usize];
+        let out_row = |entry: &TileEntry| entry.middle & !1;
+        let mut rows = FrontRows::at(fronts, entries.first().map_or(0, out_row));
+        let mut ahead = entries.iter().skip(PREFETCH_DISTANCE);
+        for same in entries.chunk_by(|a, b| out_row(a) == out_row(b)) {
+            let number = out_row(&same[0]);
+            let (front, local) = rows.find(number);
+            // The in-row may be the first row of the next block.
+            let into = if local + 1 < front.rows() { front.row(local + 1) } else { graph.row(number + 1) };
+            self.row.clear();
+            merge_codes(front.row(local), into, &mut self.row);
+            let (low, high) = split(&self.row, number);
+            for &code in low {
+                self.marks[(code >> 6) as usize & (MARK_WORDS - 1)] |= (1 + 2 * u64::from(code & 1)) << (code & 62);
+            }
+            let (mut found, mut of_b) = (PairCount::default(), 0);
+            for entry in same {
+                ahead.next().into_iter().for_each(|later| prefetch(head_of(later)));
+                let (head, between) = (head_of(entry), edges_to(entry.middle));
+                let (mut triangles, mut of_c, before) = (0, 0, of_b);
+                let mut close = |code: u32, edges: u64| {
+                    tally.add(code >> 1, between);
+                    of_b += edges_to(code);
+                    of_c += edges;
+                    triangles += 1;
+                };
+                let (marked, rest) = split(head, number);
+                for &code in marked {
+                    let edges = edges_of(self.marks[(code >> 6) as usize & (MARK_WORDS - 1)] >> (code & 62));
+                    if edges > 0 {
+                        close(code, edges);
+                    }
+                }
+                // Codes too high for marks.
+                let mut high = high.iter().peekable();
+                for &code in rest {
+                    while high.next_if(|&&other| other >> 1 < code >> 1).is_some() {}
+                    if let Some(&other) = high.next_if(|&&other| other >> 1 == code >> 1) {
+                        close(code, edges_to(other));
+                    }
+                }
+                if triangles > 0 {
+                    tally.add(row_at(partner, entry.start), of_c);
+                }
+                let links = triangles * between + of_c + of_b - before;
+                found += PairCount { triangles, probes: head.len() as u64, links };
+                poller.advance(head.len())?;
+            }
+            if of_b > 0 {
+                tally.add(number >> 1, of_b);
+            }
+            unmark(&mut self.marks, low);
+            poller.advance(self.row.len())?;
+            self.counts[rows.at] += found;
+        }
+        Some(())
+    }
+}
+
+/// Returns the bytes of memory that [`degrees`] takes for rows of at most `max_row` entries.
+pub fn degrees_bytes(threads: usize, vertices: u64, max_row: u64) -> u64 {
+    4 * vertices + threads as u64 * (4 * 2 * max_row + DegreeCounter::bytes(vertices))
+}
+
+/// Counts the distinct neighbours of each of the `vertices` vertices of a directed graph.
+///
+/// # Errors
+/// [`crate::Error::Limit`]; a stop.
+pub fn degrees(graph: &BlockStore, threads: usize, vertices: u64, budget: &Budget) -> Result<Buffer<u32>> {
+    let max_row = graph.extremes().row;
+    let bytes = degrees_bytes(threads, vertices, max_row) - 4 * vertices;
+    let _scratch = budget.reserve(bytes, "counting neighbours")?;
+    let degrees = Degrees::new(vertices, budget)?;
+    (0..graph.len()).into_par_iter().try_for_each(|b| {
+        signals::check()?;
+        let mut counter = degrees.counter(Direction::Undirected);
+        let mut row = Vec::with_capacity(2 * max_row as usize);
+        let of_block = vertices_of(graph, b);
+        let mut rows = graph.rows(2 * of_block.start..2 * of_block.end);
+        for v in of_block {
+            let (Some((_, out)), Some((_, into))) = (rows.next(), rows.next()) else { break };
+            row.clear();
+            merge(out, into, &mut row);
+            counter.rows(v, std::iter::once(row.len() as u32), &row);
+        }
+        graph.release(b);
+        Ok(())
+    })?;
+    Ok(degrees.finish())
+}
+
+/// Returns the vertices whose out-rows are in block `b`.
+fn vertices_of(graph: &BlockStore, b: usize) -> Range<u32> {
+    let rows = graph.layout.block(b).rows;
+    vertices(rows.start as u32..rows.end as u32)
+}

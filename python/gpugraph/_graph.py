@@ -394,8 +394,12 @@ class Graph:
         reached, trees, max_depth, seconds = numbers
         return DfsTree(self._rows, source, reached, trees, max_depth, *columns, *asked, seconds)
 
-    def components(self) -> Components:
-        """Finds the weakly connected components, which ignore the direction of edges.
+    def components(self, *, strong: bool = False) -> Components:
+        """Finds the weakly connected components, which ignore the direction of edges, or the strongly connected ones.
+
+        Args:
+            strong: Finds the strongly connected components, on CPUs: two vertices are in the same one if each has a path to
+                the other. Without direction they are the weakly connected ones.
 
         Returns:
             The row of the first vertex in the component of each vertex, int64 of shape (n,), and sizes.
@@ -403,7 +407,7 @@ class Graph:
         Raises:
             gpugraph.errors.LimitError: A limit is too small.
         """
-        (number, largest, seconds), component = self._opened().components()
+        (number, largest, seconds), component = self._opened().components(strong)
         return Components(self._rows, number, largest, component, seconds)
 
     def cdlp(self, *, iterations: int = 10) -> Communities:

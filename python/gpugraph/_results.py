@@ -274,7 +274,7 @@ class DfsTree(_Result):
 
 @dataclass(frozen=True)
 class Components(_Result):
-    """The weakly connected components of a graph."""
+    """The weakly or strongly connected components of a graph."""
 
     #: Number of components. A vertex without edges is one.
     number: int

@@ -294,8 +294,8 @@ impl Graph {
     }
 
     /// Number of components, sizes of the largest, seconds, and the column.
-    fn components<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let found = self.call(py, components::weak)?;
+    fn components<'py>(&self, py: Python<'py>, strong: bool) -> PyResult<Bound<'py, PyTuple>> {
+        let found = self.call(py, if strong { components::strong } else { components::weak })?;
         let numbers = (found.number(), found.largest().to_vec(), found.seconds());
         (numbers, of_column(py, found.component())?).into_pyobject(py)
     }

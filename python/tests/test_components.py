@@ -25,6 +25,17 @@ def test_components_are_those_of_networkx(context: gpugraph.Context, directed: b
     assert (found.number, found.largest) == (len(sizes), sizes[:10])
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_strong_components_are_those_of_networkx(context: gpugraph.Context, directed: bool) -> None:
+    of_networkx = nx.gnp_random_graph(400, 0.004, seed=5, directed=directed)
+    known = nx.strongly_connected_components(of_networkx) if directed else nx.connected_components(of_networkx)
+    known = {v: min(vertices) for vertices in known for v in vertices}
+    found = gpugraph.Graph(of_networkx, context=context).components(strong=True)
+    assert found.to_dict() == known
+    sizes = sorted(Counter(known.values()).values(), reverse=True)
+    assert (found.number, found.largest) == (len(sizes), sizes[:10])
+
+
 def test_components_of_labels_are_labels(context: gpugraph.Context) -> None:
     of_networkx = nx.Graph([("c", "a"), ("b", "d"), ("d", "e")])
     graph = gpugraph.Graph(of_networkx, context=context)

@@ -1,13 +1,13 @@
-//! Weakly connected components: the oracle, and jobs that are stopped, killed, or on graphs of few edges.
+//! Weakly and strongly connected components: the oracles, and jobs that are stopped, killed, or on graphs of few edges.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::oracle::{Answer, Graph};
 use crate::support::Place;
-use crate::{goes_on, job, report};
+use crate::{goes_on, job, report, same_for_any_threads_and_limits};
 
 /// The ten largest sizes, and the number of those from 2^i to 2^(i+1) - 1.
 pub fn largest_and_by_size(mut sizes: Vec<u64>) -> [Vec<u64>; 2] {
@@ -36,10 +36,48 @@ impl Graph {
             }
             sizes.extend(Some((components.len() - reached) as u64).filter(|&size| size > 0));
         }
+        self.of_components("", directed, &components, sizes)
+    }
+
+    /// Strongly connected components: the vertices that the smallest vertex reaches and that reach it.
+    pub fn strong_components(&self, directed: bool) -> Answer {
+        let mut ways: [BTreeMap<u64, Vec<u64>>; 2] = Default::default();
+        for &[u, v] in &self.edges {
+            let [out, into] = &mut ways;
+            out.entry(u).or_default().push(v);
+            into.entry(v).or_default().push(u);
+            if !directed {
+                out.entry(v).or_default().push(u);
+                into.entry(u).or_default().push(v);
+            }
+        }
+        let (mut components, mut sizes): (BTreeMap<u64, u64>, Vec<u64>) = Default::default();
+        for &first in &self.rows {
+            if components.contains_key(&first) {
+                continue;
+            }
+            let reach = |way: &BTreeMap<u64, Vec<u64>>| {
+                let (mut reached, mut next) = (BTreeSet::new(), vec![first]);
+                while let Some(id) = next.pop() {
+                    if !components.contains_key(&id) && reached.insert(id) {
+                        next.extend(way.get(&id).into_iter().flatten());
+                    }
+                }
+                reached
+            };
+            let [out, into] = ways.each_ref().map(reach);
+            let both: Vec<u64> = out.intersection(&into).copied().collect();
+            sizes.push(both.len() as u64);
+            components.extend(both.into_iter().map(|id| (id, first)));
+        }
+        self.of_components("strong = true\n", directed, &components, sizes)
+    }
+
+    fn of_components(&self, keys: &str, directed: bool, components: &BTreeMap<u64, u64>, sizes: Vec<u64>) -> Answer {
         let (number, [largest, by_size]) = (sizes.len(), largest_and_by_size(sizes));
         let found = json!({ "components": number, "largest": largest, "by_size": by_size });
         let column = self.rows.iter().flat_map(|id| components[id].to_le_bytes()).collect();
-        self.of_columns(("components", "", directed), found, [("component", "<i8", column)])
+        self.of_columns(("components", keys, directed), found, [("component", "<i8", column)])
     }
 }
 
@@ -52,6 +90,53 @@ fn a_job_that_is_stopped_or_killed_goes_on_at_the_next_block() {
         let rules = [("3:stop", 75), ("3:kill", 137), ("8:stop", 75), ("9:stop", 75), ("14:stop", 75)];
         let saved = "components of vertices with edges, after";
         goes_on(&place, "components", &rules.map(|(rule, code)| (rule.into(), code)), saved);
+    }
+}
+
+#[test]
+fn a_job_of_strong_components_goes_on_at_the_next_phase() {
+    let (place, mut graph) = (Place::new(), Graph::new(20_000, 32_000, 1 << 40));
+    // A chain of small components next to a large one takes some rounds.
+    let chain = (15_000..15_500).map(|i| 2 * i).flat_map(|v| [[v, v + 1], [v + 1, v], [v + 1, v + 2]]);
+    graph.edges.extend(chain.map(|edge| edge.map(|id| id << 40)));
+    job(&place, &graph, "[components]\nstrong = true\n# direction = true\n");
+    let rules =
+        ["1:stop", "2:stop", "3:stop", "4:stop", "5:stop", "6:stop", "9:stop"].map(|rule| (rule.to_owned(), 75));
+    let kills = ["2:kill", "5:kill"].map(|rule| (rule.to_owned(), 137));
+    let saved = "strong components of vertices with edges so far";
+    goes_on(&place, "components", &[&rules[..], &kills].concat(), saved);
+}
+
+#[test]
+fn strong_components_are_the_same_for_any_threads_and_limits() {
+    same_for_any_threads_and_limits("components", "strong = true\n");
+}
+
+/// By the search of `[dfs]`, which has one thread and another method.
+#[test]
+fn strong_components_are_those_of_a_depth_first_search() {
+    let place = Place::new();
+    for input in [
+        "kronecker = { scale = 15, edge_factor = 8, seed = 5 }",
+        "uniform = { scale = 15, edge_factor = 2, seed = 6 }",
+        "rmat = { scale = 14, edges = 90000, seed = 7 }",
+    ] {
+        let _ = fs::remove_dir_all(place.workdir());
+        let tables = "[components]\nstrong = true\n[dfs]\nforest = true\ncomponents = 'strong'\n";
+        place.write("job.toml", format!("[job]\nworkdir = 'work'\n[input]\n{input}\ndirected = true\n{tables}"));
+        let found = report(&place, &["limits.threads=3"])["results"].clone();
+        let [by_phases, by_search] = ["components", "dfs"].map(|table| place.npy::<i64>(&format!("{table}/component")));
+        // The search goes to no vertex without an edge, and names components by their first vertices.
+        let mut smallest: BTreeMap<i64, i64> = BTreeMap::new();
+        for (id, (&of, &first)) in (0..).zip(by_phases.iter().zip(&by_search)) {
+            let known = if first < 0 { id } else { *smallest.entry(first).or_insert(id) };
+            assert_eq!(of, known, "{id} of {input}");
+        }
+        let isolated = by_search.iter().filter(|&&first| first < 0).count() as u64;
+        let number = |found: &Value| found["components"].as_u64();
+        assert_eq!(number(&found["components"]), number(&found["dfs"]).map(|number| number + isolated), "{input}");
+        let said = place.gpugraph(&["verify", "job.toml"]).expect(0).out;
+        assert!(!said.contains("FAILED") && said.contains("which have the same vertices"), "{said}");
     }
 }
 

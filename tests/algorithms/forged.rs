@@ -29,7 +29,7 @@ fn tables(source: u64, directed: bool) -> Vec<String> {
         format!("[bfs]\n{sources}\nwrite = true\n"),
         format!("[traverse]\n{sources}\nwrite = true\n"),
         format!("[dfs]\nsource = {source}\n{of_tree}\n"),
-        "[components]\n".into(),
+        format!("[components]\nstrong = {directed}\n"),
         "[cdlp]\niterations = 3\n".into(),
         "[cores]\n".into(),
         format!("[betweenness]\n{sources}\n"),

@@ -155,6 +155,7 @@ impl Graph {
             .chain([false, true].map(|directed| self.depth_first(directed)))
             .chain([false, true].map(|directed| self.traversals(directed)))
             .chain([false, true].map(|directed| self.components(directed)))
+            .chain([false, true].map(|directed| self.strong_components(directed)))
             .chain([false, true].map(|directed| self.communities(directed)))
             .chain([false, true].map(|directed| self.cores(directed)))
             .chain([false, true].map(|directed| self.pagerank(directed)))

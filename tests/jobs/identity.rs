@@ -87,6 +87,7 @@ const CASES: [Case; 67] = [
     case("dfs", "articulation", "true", "false", &[TEXT, ("dfs", "forest = true")]),
     case("dfs", "multigraph", "true", "", &[TEXT, ("dfs", "forest = true\narticulation = true")]),
     case("dfs", "components", "", "'strong'", &[TEXT, ("input", "directed = true"), ("dfs", "forest = true")]),
+    case("components", "strong", "", "true", &[TEXT, ("input", "directed = true")]),
     case("cdlp", "iterations", "", "2", &[TEXT]),
     case("betweenness", "roots", "2", "3", &[TEXT]),
     case("betweenness", "seed", "1", "2", &[TEXT, ("betweenness", "roots = 2")]),

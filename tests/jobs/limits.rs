@@ -110,10 +110,12 @@ fn verify_of_a_kept_graph_needs_no_more_memory_than_the_job() {
         "[distances]\n".to_owned(),
     ];
     let directed = [
-        "[dfs]\nforest = true\ncomponents = 'strong'\n".to_owned(),
-        "[pagerank]\n".to_owned(),
-        "[triangle]\nclustering = 'directed'\n".to_owned(),
-    ];
+        "[dfs]\nforest = true\ncomponents = 'strong'\n",
+        "[pagerank]\n",
+        "[triangle]\nclustering = 'directed'\n",
+        "[components]\nstrong = true\n",
+    ]
+    .map(str::to_owned);
     for (input, tables) in [
         (format!("path = '{}'\n", sparse.display()), &undirected[..2]),
         (format!("{KRONECKER}\n"), &undirected[1..]),

@@ -114,6 +114,9 @@ fn results_of_graphs_in_memory_are_those_of_plain_computation() {
         let firsts = found.component().iter().filter(|&(v, first)| v as i64 == first).count();
         assert_eq!(found.number(), firsts as u64);
 
+        let strong = components::strong(&graph, &context).unwrap();
+        assert_eq!(strong.component()[..], (0..end).map(smallest).collect::<Vec<_>>());
+
         let found = cdlp::communities(&graph, &cdlp::Options { iterations: 1 }, &context).unwrap();
         // Any neighbour's label is as frequent as the others, so the smallest wins.
         let mut both: BTreeMap<u64, Vec<u64>> = BTreeMap::new();

@@ -56,6 +56,7 @@ fn by_any_number_of_ranks() {
                 .map(|weights| format!("[sssp]\nsources = {sources:?}\nweights = {weights}\nwrite = true\n"))
                 .collect();
             tables.push("[dfs]\nforest = true\n".into());
+            tables.push("[components]\nstrong = true\n".into());
             tables.push("[components]\n[cdlp]\n[cores]\n[pagerank]\n[betweenness]\n[distances]\nroots = 130\n".into());
             for (number, table) in tables.iter().enumerate() {
                 let run = "[run]\ndevice = 'cpu'\n";

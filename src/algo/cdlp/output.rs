@@ -30,7 +30,7 @@ impl CdlpOutput {
         let mut groups = ComponentsOutput::default();
         sizes.iter().filter(|&&size| size > 0).for_each(|&size| groups.add(size.into(), 1));
         groups.add(1, isolated);
-        let ComponentsOutput { components: communities, largest, by_size } = groups;
+        let ComponentsOutput { components: communities, largest, by_size, .. } = groups;
         CdlpOutput { iterations, changed, communities, largest, by_size }
     }
 }

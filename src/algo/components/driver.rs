@@ -23,11 +23,11 @@ use std::time::Instant;
 /// Number of rows or vertices that a thread takes at a time.
 const PART: usize = 1 << 10;
 
-/// Finds the components, or finishes what an earlier run began. Collective.
+/// Finds weakly connected components, or finishes what an earlier run began. With `on_cpu`, no GPU is used. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Lost`]; [`Error::Stopped`].
-pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsOutput, ()>> {
+pub(super) fn find(graph: &Graph, on_cpu: bool, run: &mut Run<'_>) -> Result<Trial<ComponentsOutput, ()>> {
     let (comm, total) = (run.comm, graph.block_store.len() as u64);
     let mut forest = Forest::new(graph.info.connected as usize, run.budget)?;
     let mut checkpoint = run.units.checkpoint();
@@ -36,7 +36,7 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
     let is_new = saved.is_none();
     let (mut done, before) = on_leader(comm, || Ok(saved.unwrap_or_default()))?;
     run.progress.resume_at(done);
-    let mut engine = Engine::open(graph, run, (&forest, is_new), done)?;
+    let mut engine = if on_cpu { Engine::Cpu } else { Engine::open(graph, run, (&forest, is_new), done)? };
     let at_once = engine.blocks_at_once(comm);
     let shares = comm.ranks() > 1 && comm.all(matches!(engine, Engine::Cpu));
     let started = Instant::now();
@@ -194,7 +194,7 @@ fn join_block(graph: &Graph, forest: &Forest, b: usize, threads: usize) -> Resul
 }
 
 /// Counts the sizes of the components, and writes the column if this is the last trial. Each root of `roots` is its own.
-fn report(graph: &Graph, run: &mut Run<'_>, roots: &[u32]) -> Result<ComponentsOutput> {
+pub(super) fn report(graph: &Graph, run: &mut Run<'_>, roots: &[u32]) -> Result<ComponentsOutput> {
     let mut of_roots: Buffer<u32> = run.budget.zeroed(roots.len(), "figures of components (4 bytes each)")?;
     roots.iter().for_each(|&root| of_roots[root as usize] += 1);
     let mut output = ComponentsOutput::default();

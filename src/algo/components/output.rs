@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Columns of the table.
 pub(super) const COLUMNS: &[About] =
-    &[About::new("component", "smallest id of a vertex in the weakly connected component", "-1: no vertex")];
+    &[About::new("component", "smallest id of a vertex in the component", "-1: no vertex")];
 
 /// Maximum number of components whose sizes are listed.
 const LARGEST: usize = 10;
@@ -14,6 +14,9 @@ const LARGEST: usize = 10;
 /// The number of components and their sizes, in vertices. An isolated vertex is a component, too.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ComponentsOutput {
+    /// Whether components are strongly connected.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub strong: bool,
     /// Number of components.
     pub components: u64,
     /// Sizes of the largest components, descending.

@@ -2,8 +2,9 @@
 
 use super::forest::Forest;
 use super::merge;
+use super::options::{Components, KEYS, STRONG};
 use super::output::{COLUMNS, ComponentsOutput, size_figure};
-use super::{driver, gpu, verify};
+use super::{driver, gpu, strong, verify};
 use crate::algo::searches::sentences::counted;
 use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
@@ -16,41 +17,39 @@ use crate::graph::placement::BlockSize;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
-use serde::{Deserialize, Serialize};
-
-/// Options of the components: none.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Components {}
 
 /// Nanoseconds of a thread for each entry of a row, for each row, and for each row of the column.
 const ENTRY: f64 = 0.5;
 const ROW: f64 = 20.0;
 const COLUMN: f64 = 20.0;
+/// Nanoseconds of a thread for each entry of a row and for each vertex, if components are strongly connected.
+const STRONG_ENTRY: f64 = 4.0;
+const STRONG_VERTEX: f64 = 60.0;
 /// Nanoseconds of a GPU for each entry of a row that streams through its memory: four bytes at 40 GB/s. Rows that are
 /// there take less (H200).
 const ENTRY_ON_GPU: f64 = 0.1;
 
 impl Algorithm for Components {
     const NAME: &'static str = "components";
-    const ABOUT: &'static str = "finds weakly connected components";
-    const KEYS: &'static [&'static dyn AnyKey] = &[];
+    const ABOUT: &'static str = "finds weakly or strongly connected components";
+    const KEYS: &'static [&'static dyn AnyKey] = KEYS;
     const COLUMNS: &'static [About] = COLUMNS;
 
     type Input = Graph;
     type Output = ComponentsOutput;
     type Details = ();
 
-    fn parse(_: &Section<'_>, _: &mut Diagnostics) -> Option<Components> {
-        Some(Components {})
+    fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Components> {
+        Some(Components { strong: STRONG.read(table, diagnostics)? })
     }
 
     fn needs(&self) -> Needs {
         // The lower halves of out-rows and in-rows have each edge once, like those of rows without direction.
-        Needs { order: true, direction: true, ..Needs::default() }
+        Needs { order: true, direction: true, upper: self.strong, degrees: self.strong, ..Needs::default() }
     }
 
     fn programs(&self) -> &'static [&'static ProgramSource] {
-        &gpu::PROGRAMS
+        if self.strong { &[] } else { &gpu::PROGRAMS }
     }
 
     fn units(&self, blocks: u64) -> u64 {
@@ -58,15 +57,18 @@ impl Algorithm for Components {
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> Option<u64> {
-        Some(gpu::least_bytes(graph.vertices))
+        (!self.strong).then(|| gpu::least_bytes(graph.vertices))
     }
 
     fn extra_host_bytes(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
         let vertices = layout.rows() >> layout.direction().shift();
-        gpu::takes_uncut(vertices, sizes, bytes).then(|| 2 * Forest::bytes(vertices))
+        (!self.strong && gpu::takes_uncut(vertices, sizes, bytes)).then(|| 2 * Forest::bytes(vertices))
     }
 
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+        if self.is_strong(graph.direction) {
+            return strong_cost(graph, resources);
+        }
         let (forest, ranks, trials) =
             (Forest::bytes(graph.vertices), resources.ranks as u64, u64::from(resources.trials));
         let merging = merge::bytes(resources.ranks, resources.nodes);
@@ -89,7 +91,10 @@ impl Algorithm for Components {
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Components>> {
-        driver::find(graph, run)
+        match self.is_strong(graph.info.direction) {
+            true => strong::find(graph, run),
+            false => driver::find(graph, self.strong, run),
+        }
     }
 
     fn verify(
@@ -98,14 +103,21 @@ impl Algorithm for Components {
         (output, ()): (&ComponentsOutput, &()),
         verdict: &mut Verdict<'_>,
     ) -> Result<()> {
-        match results.edges_for_columns() {
+        let is_strong = self.is_strong(results.info.direction);
+        let has_room = |edges| if is_strong { strong::verify::check_room(edges, results) } else { Ok(()) };
+        match results.edges_for_columns().and_then(|edges| has_room(edges).map(|()| edges)) {
             Err(why) => verdict.skip("components", why),
+            Ok(edges) if is_strong => verdict.note("components", strong::verify::compare(output, edges, results)),
             Ok(edges) => verdict.note("components", verify::compare(output, edges, results)),
         }
     }
 
     fn verify_units(&self, units: &StoredUnits<'_>, _: Option<&ComponentsOutput>) -> Result<String> {
         let saved = units.checkpoint()?;
+        if self.strong && saved.words(0)?.len() > 1 {
+            let components = strong::components_of(saved, units.vertices)?;
+            return Ok(format!("{components} strong components of vertices with edges so far"));
+        }
         let parents = saved.words_u32(1)?;
         if parents.len() as u64 != units.vertices || (0..).zip(parents).any(|(v, &parent)| parent > v) {
             return Err(saved.other("not components of this graph"));
@@ -117,19 +129,39 @@ impl Algorithm for Components {
     fn answer(&self, output: &ComponentsOutput, _: Option<&()>) -> Answer {
         let largest = output.largest.first().copied().unwrap_or(0);
         Answer {
-            main: format!("components {}", output.components),
+            main: format!("{}components {}", if output.strong { "strong " } else { "" }, output.components),
             more: format!("the largest has {}  found", counted(largest, "vertex", "vertices")),
             block: None,
         }
     }
 
     fn sentences(output: &ComponentsOutput) -> Vec<String> {
-        let components = counted(output.components, "weakly connected component", "weakly connected components");
+        let [one, many] = match output.strong {
+            true => ["strongly connected component", "strongly connected components"],
+            false => ["weakly connected component", "weakly connected components"],
+        };
+        let components = counted(output.components, one, many);
         let largest = counted(output.largest.first().copied().unwrap_or(0), "vertex", "vertices");
         vec![format!("The graph has {components}; the largest has {largest}.")]
     }
 
     fn figures(output: &ComponentsOutput, (): &()) -> Vec<Figure> {
         vec![size_figure("components", &output.by_size)]
+    }
+}
+
+/// Returns the cost of strongly connected components of a graph with direction.
+fn strong_cost(graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+    let host_memory = strong::bytes(graph.vertices, resources.ranks);
+    let finding = STRONG_ENTRY * graph.rows_bytes(false) as f64 / 4.0 + STRONG_VERTEX * graph.vertices as f64;
+    let trials = u64::from(resources.trials);
+    Cost {
+        host_memory,
+        least_host_memory: host_memory,
+        disk: graph.column_and_checkpoints(resources, (8, 20), 4 * graph.vertices),
+        exchange: trials * strong::sent(graph.vertices, resources.ranks),
+        cached: 0,
+        seconds: (trials as f64 * finding / resources.all_threads() + COLUMN * graph.rows as f64) / 1e9,
+        label: "strong components".into(),
     }
 }

@@ -62,21 +62,35 @@ pub(super) fn compare(output: &ComponentsOutput, edges: &EdgeSource<'_>, results
     })?;
     left.iter_mut().for_each(|batch| forest.join(batch));
 
-    let mut sizes: Buffer<u32> = budget.zeroed(info.ids as usize, "sizes of components (4 bytes for each id)")?;
     for row in 0..info.ids {
-        let root = forest.root(row);
-        forest.0[row as usize] = root;
-        sizes[root as usize] += 1;
+        forest.0[row as usize] = forest.root(row);
     }
-    let mut found = ComponentsOutput::default();
+    compare_rows(output, &forest.0, &ids, (edges, results))
+}
+
+/// Compares sizes and the column with `smallest`, the smallest row in the component of each row. Returns a description of
+/// what was found.
+///
+/// # Errors
+/// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
+pub(super) fn compare_rows(
+    output: &ComponentsOutput,
+    smallest: &[u32],
+    ids: &Ids,
+    (edges, results): (&EdgeSource<'_>, &Results<'_>),
+) -> Result<String> {
+    let (info, budget) = (results.info, results.budget);
+    let mut sizes: Buffer<u32> = budget.zeroed(smallest.len(), "sizes of components (4 bytes for each id)")?;
+    smallest.iter().for_each(|&row| sizes[row as usize] += 1);
+    let mut found = ComponentsOutput { strong: output.strong, ..ComponentsOutput::default() };
     sizes.iter().filter(|&&size| size > 0).for_each(|&size| found.add(size.into(), 1));
     // Vertices that the input declares may have larger ids than those of all edges.
     found.add(1, info.rows() - info.ids);
     if *output != found {
         return Err(Error::Validation(format!("{found:?} by the edges of {}, the job has {output:?}", edges.name())));
     }
-    let smallest = |row: u64| forest.0.get(row as usize).map_or(row, |&root| root.into());
+    let smallest = |row: u64| smallest.get(row as usize).map_or(row, |&smallest| smallest.into());
     let what = (-1, "as smallest id of its component");
-    results.check_column("out/components/component", &ids, what, |row| ids.number(smallest(row)) as i64)?;
+    results.check_column("out/components/component", ids, what, |row| ids.number(smallest(row)) as i64)?;
     Ok(format!("{} components by the edges of {}, which have the same vertices", found.components, edges.name()))
 }

@@ -1,4 +1,4 @@
-//! Weakly connected components.
+//! Weakly and strongly connected components.
 //!
 //! ```
 //! use gpugraph::{Context, Graph, components};
@@ -17,7 +17,7 @@ use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph};
 use serde::Serialize;
 
-/// The weakly connected components of a graph.
+/// The connected components of a graph.
 #[derive(Debug, Clone)]
 pub struct Components {
     output: ComponentsOutput,
@@ -26,7 +26,10 @@ pub struct Components {
 }
 
 #[derive(Serialize)]
-struct Options {}
+struct Options {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    strong: bool,
+}
 
 /// Finds the weakly connected components of a graph, which ignore the direction of edges.
 ///
@@ -34,7 +37,20 @@ struct Options {}
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
 /// disk.
 pub fn weak(graph: &Graph, context: &Context) -> Result<Components> {
-    let found: Computed<'_, ComponentsOutput> = graph.compute(context, "components", &Options {})?;
+    of_kind(graph, &Options { strong: false }, context)
+}
+
+/// Finds the strongly connected components of a graph, on CPUs: two vertices are in the same one if each has a path to
+/// the other in the direction of edges. Without direction they are the weakly connected components.
+///
+/// # Errors
+/// Errors of [`weak`].
+pub fn strong(graph: &Graph, context: &Context) -> Result<Components> {
+    of_kind(graph, &Options { strong: true }, context)
+}
+
+fn of_kind(graph: &Graph, options: &Options, context: &Context) -> Result<Components> {
+    let found: Computed<'_, ComponentsOutput> = graph.compute(context, "components", options)?;
     let (seconds, component) = (found.seconds(), found.column("components/component")?);
     Ok(Components { output: found.output, seconds, component })
 }

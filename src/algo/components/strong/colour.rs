@@ -1,0 +1,136 @@
+//! Classes by colours, and components by classes.
+//!
+//! Each vertex takes the largest label that reaches it as its colour. Vertices of one component have the same colour. The
+//! vertex that the label belongs to is the root of the colour: it reaches all vertices of the colour, and those that
+//! reach it back are its component. The others are a smaller class, because on average half of the vertices that reach a
+//! vertex do not have its colour, or have left with the component. So the number of rounds grows with the logarithm of
+//! the number of vertices. Labels are hashes; by descending vertices, a chain of components would take a round for each.
+
+use super::search::{Batch, Changed, FEW, LIVE, Search, Unpacked, View, Visited, Workers};
+use crate::error::Result;
+use crate::graph::direction::EdgeDirection::{In, Out};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// From a single root, all rows are read if the frontier has more than one in this many of the entries that are left.
+const SPARSE: u64 = 8;
+
+/// Returns the label of a vertex. Labels are distinct, and greater than 0.
+fn label(v: u32) -> u32 {
+    let mut hash = (v + 1).wrapping_mul(0x9e37_79b1) & !LIVE;
+    hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b) & !LIVE;
+    hash ^ hash >> 15
+}
+
+/// Makes the largest label that reaches a live vertex in its class its new class. In the first round, the label of the
+/// pivot is the only one, and vertices that it does not reach have the class 0. Collective.
+///
+/// # Errors
+/// [`crate::Error::Stopped`], on all ranks, and then classes are as before; [`crate::Error::Addresses`] if no thread can be
+/// started.
+pub(super) fn colour(search: &mut Search<'_>, is_first: bool, workers: Workers<'_>) -> Result<()> {
+    let pivot = if is_first { search.pivot() } else { None };
+    match pivot {
+        Some(pivot) => {
+            search.marks[0].iter_mut().for_each(|colour| *colour.get_mut() = 0);
+            *search.marks[0][pivot as usize].get_mut() = label(pivot);
+            search.find(pivot);
+        }
+        None => {
+            for &v in search.live.vertices() {
+                *search.marks[0][v as usize].get_mut() = label(v);
+            }
+            search.step((Visited::Live, Out, Changed::Colours), workers, push_colour)?;
+        }
+    }
+    let mut left = search.live.entries;
+    while !search.list.vertices().is_empty() {
+        left = left.saturating_sub(search.list.entries);
+        match pivot.filter(|_| search.list.entries > FEW.max(left / SPARSE)) {
+            Some(pivot) => {
+                let (class, wanted) = (search.of[pivot as usize].load(Relaxed), label(pivot));
+                search.step((Visited::Live, In, Changed::Colours), workers, |view, v, unpacked, batch| {
+                    let colour = |u: u32| view.marks[0][u as usize].load(Relaxed);
+                    let is_reached = |u: u32| colour(u) == wanted;
+                    if colour(v) == 0 && view.of(v) == class && view.any(v, In, unpacked, is_reached) {
+                        view.marks[0][v as usize].store(wanted, Relaxed);
+                        batch.push(v);
+                    }
+                })?;
+            }
+            None => search.step((Visited::Found, Out, Changed::Colours), workers, push_colour)?,
+        }
+    }
+    for &v in search.live.vertices() {
+        *search.of[v as usize].get_mut() = LIVE | *search.marks[0][v as usize].get_mut();
+    }
+    Ok(())
+}
+
+/// Gives the out-neighbours of `v` in its class its colour if that is larger than theirs.
+fn push_colour(view: &View<'_>, v: u32, unpacked: &mut Unpacked, batch: &mut Batch<'_, '_>) {
+    let (own, colour) = (view.of(v), view.marks[0][v as usize].load(Relaxed));
+    view.rows.each(v, Out, unpacked, |w| {
+        let of_other = &view.marks[0][w as usize];
+        if view.of(w) == own
+            && of_other.load(Relaxed) < colour
+            && of_other.fetch_max(colour, Relaxed) < colour
+            && view.queue(w)
+        {
+            batch.push(w);
+        }
+    });
+}
+
+/// Makes components of the roots of all classes and of the vertices that reach them in their class. Collective.
+///
+/// # Errors
+/// [`crate::Error::Stopped`], on all ranks, and then classes are as before; [`crate::Error::Addresses`] if no thread can be
+/// started.
+pub(super) fn assign(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
+    for at in 0..search.live.vertices().len() {
+        let v = search.live.vertices()[at];
+        let class = *search.of[v as usize].get_mut() & !LIVE;
+        *search.marks[0][v as usize].get_mut() = class;
+        if class == label(v) {
+            *search.of[v as usize].get_mut() = v;
+            search.find(v);
+        }
+    }
+    let reached = reach_back(search, workers);
+    if reached.is_err() {
+        for &v in search.live.vertices() {
+            *search.of[v as usize].get_mut() = LIVE | *search.marks[0][v as usize].get_mut();
+        }
+    }
+    reached
+}
+
+/// Assigns the vertices that reach the roots in `list`, each in its class.
+fn reach_back(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
+    let root = if let [root] = *search.list.vertices() { Some(root) } else { None };
+    let mut left = search.live.entries;
+    while !search.list.vertices().is_empty() {
+        left = left.saturating_sub(search.list.entries);
+        match root.filter(|_| search.list.entries > FEW.max(left / SPARSE)) {
+            Some(root) => {
+                let class = LIVE | label(root);
+                search.step((Visited::Live, Out, Changed::Components), workers, |view, v, unpacked, batch| {
+                    let is_reached = |u: u32| view.of(u) == root;
+                    if view.of(v) == class && view.any(v, Out, unpacked, is_reached) {
+                        view.of[v as usize].store(root, Relaxed);
+                        batch.push(v);
+                    }
+                })?;
+            }
+            None => search.step((Visited::Found, In, Changed::Components), workers, |view, v, unpacked, batch| {
+                let (root, class) = (view.of(v), LIVE | view.marks[0][v as usize].load(Relaxed));
+                view.rows.each(v, In, unpacked, |w| {
+                    if view.of(w) == class && view.assign(w, class, root) {
+                        batch.push(w);
+                    }
+                });
+            })?,
+        }
+    }
+    Ok(())
+}

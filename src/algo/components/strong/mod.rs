@@ -1,0 +1,183 @@
+//! Strongly connected components of a graph with direction.
+//!
+//! Three phases take turns until every vertex is in a component. All go from frontier to frontier, so a long path does
+//! not take a pass over all rows for each of its vertices.
+//!
+//! | phase | does |
+//! |---|---|
+//! | trim | makes components of vertices that no edge enters or leaves, over and over |
+//! | colour | divides the other vertices into classes, each with a root that reaches all of the class |
+//! | assign | makes components of the vertices that reach the root of their class |
+//!
+//! In the first round there is one root, a vertex with many neighbours in both directions. It finds the largest component
+//! of most graphs (forward and backward reach: Fleischer, Hendrickson and Pinar, 2000). In later rounds every vertex may
+//! become a root (colouring: Orzan, 2004; both together: Slota, Rajamanickam and Madduri, 2014). Components do not depend
+//! on the order in which threads and ranks work.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `search` | the arrays, and the step that all phases take: threads and ranks visit the vertices of a list |
+//! | `trim` | vertices that are components of their own |
+//! | `colour` | classes and components |
+//! | `verify` | the components once more, by Tarjan's algorithm |
+
+mod colour;
+mod search;
+#[cfg(test)]
+mod tests;
+mod trim;
+pub(super) mod verify;
+
+use super::driver::report;
+use super::output::ComponentsOutput;
+use crate::algo::round::{self, RoundEnd};
+use crate::algo::rows::Neighbours;
+use crate::algo::{Run, Trial};
+use crate::comm::{Comm, on_leader};
+use crate::error::{Error, Result};
+use crate::failpoint;
+use crate::memory::{Buffer, bytes_of, plain};
+use crate::prepare::prepared::Graph;
+use crate::store::checkpoint::{Checkpoint, Saved};
+use search::{LIVE, Search, Workers};
+use serde::{Deserialize, Serialize};
+use std::sync::atomic::AtomicU32;
+use std::time::Instant;
+
+/// Returns the bytes of memory that one of `ranks` ranks takes for a graph of `vertices` vertices.
+pub(super) fn bytes(vertices: u64, ranks: usize) -> u64 {
+    let pieces = if ranks > 1 { 8 * Comm::PIECE as u64 } else { 0 };
+    search::bytes(vertices) + pieces
+}
+
+/// Returns an upper bound of the bytes that all ranks send: what each of a trim, a reach in both directions and a round
+/// finds, to the others.
+pub(super) fn sent(vertices: u64, ranks: usize) -> u64 {
+    4 * 8 * (ranks as u64 - 1) * vertices
+}
+
+/// A part of the work after which it can be saved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum Phase {
+    #[default]
+    Trim,
+    Colour,
+    Assign,
+}
+
+/// How far a trial is.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+struct Progress {
+    /// The phase that comes next.
+    phase: Phase,
+    /// Number of times that components were assigned.
+    rounds: u64,
+    /// Seconds of earlier runs.
+    seconds: f64,
+}
+
+impl Progress {
+    /// Carries out the phase that comes next. Collective.
+    fn advance(&mut self, search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
+        self.phase = match self.phase {
+            Phase::Trim => trim::trim(search, workers).map(|()| Phase::Colour)?,
+            Phase::Colour => colour::colour(search, self.rounds == 0, workers).map(|()| Phase::Assign)?,
+            Phase::Assign => colour::assign(search, workers).map(|()| Phase::Trim)?,
+        };
+        self.rounds += u64::from(self.phase == Phase::Trim);
+        Ok(())
+    }
+}
+
+/// Finds the components, or finishes what an earlier run began. Collective.
+///
+/// # Errors
+/// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Stopped`].
+pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsOutput, ()>> {
+    let (comm, budget, units) = (run.comm, run.budget, graph.block_store.len() as u64);
+    let vertices = graph.info.connected as usize;
+    let file = graph.degrees()?;
+    let degrees = file.body_as_u32()?;
+    let mut search = Search::new(vertices, (budget, comm), || Neighbours::new(graph, degrees, comm, budget))?;
+    let mut checkpoint = run.units.checkpoint();
+    let saved = match comm.is_leader() {
+        true => checkpoint.load()?.map(|saved| load(&saved, plain(&mut search.of))).transpose()?,
+        false => None,
+    };
+    let is_new = saved.is_none();
+    let (mut done, mut progress): (u64, Progress) = on_leader(comm, || Ok(saved.unwrap_or_default()))?;
+    if comm.any(!is_new) {
+        comm.broadcast_numbers(plain(&mut search.of));
+    }
+    run.progress.resume_at(done);
+    let (started, before) = (Instant::now(), progress.seconds);
+    while search.begin() > 0 {
+        // Of a phase that a stop cuts short, the components and classes so far are valid, but the next run repeats it.
+        let is_whole = round::is_whole(progress.advance(&mut search, (comm, run.threads)))?;
+        failpoint::hit("components.unit").map_err(|e| Error::io("find strong components", run.units.folder, e))?;
+        let RoundEnd { stops, is_due, .. } = RoundEnd::agree(comm, is_whole, &checkpoint);
+        let left = search.begin() as u64;
+        let units_done = units - (units * left).div_ceil(graph.info.connected.max(1));
+        run.progress.advance(units_done - done);
+        done = units_done;
+        progress.seconds = before + started.elapsed().as_secs_f64();
+        if comm.is_leader() && (stops || is_due) {
+            save(&mut checkpoint, &search.of, progress, (done, units))?;
+        }
+        if stops {
+            return Err(round::stopped(comm));
+        }
+    }
+    run.progress.advance(units - done);
+    let of = search.into_components();
+    let (output, seconds) = on_leader(comm, || {
+        progress.seconds = before + started.elapsed().as_secs_f64();
+        if checkpoint.is_worth_it() {
+            save(&mut checkpoint, &of, progress, (units, units))?;
+        }
+        let output = ComponentsOutput { strong: true, ..report(graph, run, &of.into_plain())? };
+        Ok((output, progress.seconds))
+    })?;
+    Ok(Trial { output, details: (), seconds })
+}
+
+/// Saves classes and components, and how far they are.
+fn save(
+    checkpoint: &mut Checkpoint,
+    of: &Buffer<AtomicU32>,
+    Progress { phase, rounds, seconds }: Progress,
+    (done, units): (u64, u64),
+) -> Result<()> {
+    let head = [seconds.to_bits(), phase as u64, rounds];
+    checkpoint.save(done, units, &[bytes_of(&head), bytes_of(of)])
+}
+
+/// Loads classes and components. Returns the number of units, and how far they are.
+fn load(saved: &Saved, of: &mut [u32]) -> Result<(u64, Progress)> {
+    let phase = |number| [Phase::Trim, Phase::Colour, Phase::Assign].into_iter().find(|&phase| phase as u64 == number);
+    match (saved.words(0)?, saved.words_u32(1)?) {
+        (&[seconds, number, rounds], words) if words.len() == of.len() && is_valid(words) => {
+            let phase = phase(number).ok_or_else(|| saved.other("not strong components of this graph"))?;
+            of.copy_from_slice(words);
+            Ok((saved.done(), Progress { phase, rounds, seconds: f64::from_bits(seconds) }))
+        }
+        _ => Err(saved.other("not strong components of this graph")),
+    }
+}
+
+/// Returns whether every vertex that is in a component is so with a vertex that stands for it.
+fn is_valid(of: &[u32]) -> bool {
+    of.iter().filter(|&&of| of & LIVE == 0).all(|&root| of.get(root as usize) == Some(&root))
+}
+
+/// Checks a checkpoint against itself. Returns the number of components.
+///
+/// # Errors
+/// [`Error::Corrupt`].
+pub(super) fn components_of(saved: &Saved, vertices: u64) -> Result<u64> {
+    let of = saved.words_u32(1)?;
+    if saved.words(0)?.len() != 3 || of.len() as u64 != vertices || !is_valid(of) {
+        return Err(saved.other("not strong components of this graph"));
+    }
+    Ok((0..).zip(of).filter(|&(v, &of)| of == v).count() as u64)
+}

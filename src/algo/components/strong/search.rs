@@ -1,0 +1,334 @@
+//! The arrays of a search for strongly connected components, and the step that all of its phases take.
+
+use crate::algo::round::{self, agree};
+use crate::algo::rows::Neighbours;
+use crate::algo::team::{WorkList, team};
+use crate::comm::Comm;
+use crate::error::Result;
+use crate::graph::block_store;
+use crate::graph::direction::EdgeDirection::{self, In, Out};
+use crate::memory::{Budget, Buffer, prefetch_near};
+use crate::process::signals;
+use std::cmp::Reverse;
+use std::mem::swap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+
+/// Bit of a vertex that is in no component yet. The other bits are its class. A directed graph has less than 2^31
+/// vertices, because each has two rows.
+pub(super) const LIVE: u32 = 1 << 31;
+/// Number of row entries of a frontier below which one thread visits it, on every rank. Threads and messages take longer.
+pub(super) const FEW: u64 = 1 << 14;
+/// Number of found vertices that a thread collects before it waits for the list.
+const BATCH: usize = 1 << 10;
+/// Number of small steps between two checks for signals on several ranks.
+const CHECKED: u64 = 1 << 10;
+
+/// Returns the bytes of memory that a search of `vertices` vertices takes.
+pub(super) fn bytes(vertices: u64) -> u64 {
+    6 * 4 * vertices + 8 * vertices.div_ceil(64)
+}
+
+/// Room for both halves of a row.
+pub(super) type Unpacked = [block_store::Unpacked; 2];
+
+/// The ranks, and the number of threads of this rank.
+pub(super) type Workers<'c> = (&'c Comm, usize);
+
+/// Distinct vertices.
+pub(super) struct VertexList {
+    vertices: Buffer<u32>,
+    len: usize,
+    /// Number of entries in their rows.
+    pub entries: u64,
+}
+
+impl VertexList {
+    fn new(vertices: usize, budget: &Budget) -> Result<VertexList> {
+        let vertices = budget.zeroed(vertices, "lists of vertices (4 bytes for each)")?;
+        Ok(VertexList { vertices, len: 0, entries: 0 })
+    }
+
+    /// Returns the vertices.
+    pub(super) fn vertices(&self) -> &[u32] {
+        &self.vertices[..self.len]
+    }
+
+    fn clear(&mut self) {
+        (self.len, self.entries) = (0, 0);
+    }
+
+    fn append(&mut self, vertices: &[u32], entries: u64) {
+        self.vertices[self.len..self.len + vertices.len()].copy_from_slice(vertices);
+        self.len += vertices.len();
+        self.entries += entries;
+    }
+}
+
+/// Vertices that a thread is about to append to a list.
+pub(super) struct Batch<'b, 'l> {
+    vertices: Vec<u32>,
+    rows: &'b Neighbours<'b>,
+    list: &'b Mutex<&'l mut VertexList>,
+}
+
+impl Batch<'_, '_> {
+    #[inline]
+    pub(super) fn push(&mut self, v: u32) {
+        self.vertices.push(v);
+        if self.vertices.len() == BATCH {
+            self.flush();
+        }
+    }
+
+    fn flush(&mut self) {
+        let entries = self.vertices.iter().map(|&v| self.rows.entries(v as usize)).sum();
+        self.list.lock().unwrap_or_else(PoisonError::into_inner).append(&self.vertices, entries);
+        self.vertices.clear();
+    }
+}
+
+impl Drop for Batch<'_, '_> {
+    fn drop(&mut self) {
+        self.flush();
+    }
+}
+
+/// What all threads read and change in a step. Values change in one direction only, so their order does not matter.
+pub(super) struct View<'s> {
+    pub rows: &'s Neighbours<'s>,
+    pub of: &'s [AtomicU32],
+    pub marks: [&'s [AtomicU32]; 2],
+    queued: &'s [AtomicU64],
+}
+
+impl View<'_> {
+    /// Returns what [`Search::of`] has of vertex `v`.
+    #[inline]
+    pub(super) fn of(&self, v: u32) -> u32 {
+        self.of[v as usize].load(Relaxed)
+    }
+
+    /// Makes a vertex that has `own` one of the component of `root`. Returns false if another thread was faster.
+    #[inline]
+    pub(super) fn assign(&self, v: u32, own: u32, root: u32) -> bool {
+        self.of[v as usize].compare_exchange(own, root, Relaxed, Relaxed).is_ok()
+    }
+
+    /// Notes that a vertex is in the next list. Returns true if it was not.
+    #[inline]
+    pub(super) fn queue(&self, v: u32) -> bool {
+        let (word, bit) = (&self.queued[v as usize / 64], 1 << (v % 64));
+        word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
+    }
+
+    /// Returns true if a neighbour of `v` in direction `way` `is_wanted`.
+    #[inline]
+    pub(super) fn any(
+        &self,
+        v: u32,
+        way: EdgeDirection,
+        unpacked: &mut Unpacked,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> bool {
+        let rows = self.rows.row(self.rows.direction.row(v, way), unpacked);
+        rows.iter().any(|row| row.row(0).iter().any(|&u| is_wanted(u)))
+    }
+}
+
+/// The vertices that a step visits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Visited {
+    /// Those that the last step found.
+    Found,
+    /// All that were live when the phase began.
+    Live,
+}
+
+/// The values that a step changes, and that ranks exchange.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Changed {
+    /// Components, which replace classes.
+    Components,
+    /// Colours, which grow.
+    Colours,
+}
+
+/// The arrays of a search, and the rows that it reads. They are the same on all ranks after each step, except marks while
+/// the search trims.
+pub(super) struct Search<'g> {
+    pub rows: Neighbours<'g>,
+    /// For each vertex in a component, a vertex that stands for it; for others, [`LIVE`] and their class. Vertices of one
+    /// component have the same class, so edges between classes do not count.
+    pub of: Buffer<AtomicU32>,
+    /// While the search trims, a neighbour of each vertex against and along edges. Otherwise the first are colours.
+    pub marks: [Buffer<AtomicU32>; 2],
+    /// Vertices that were live when the phase began, ascending.
+    pub live: VertexList,
+    /// Vertices that the last step found.
+    pub list: VertexList,
+    next: VertexList,
+    /// A bit for each vertex of `next`, in steps that may find a vertex twice.
+    queued: Buffer<AtomicU64>,
+    /// Whether large lists are sorted, because blocks do not all fit in the memory of some rank.
+    sorts: bool,
+    steps: u64,
+}
+
+impl<'g> Search<'g> {
+    /// Makes the arrays, in which every vertex is live. `rows` divides the vertices when the arrays are reserved.
+    /// Collective.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`]; the error of `rows`.
+    pub(super) fn new(
+        vertices: usize,
+        (budget, comm): (&Budget, &Comm),
+        rows: impl FnOnce() -> Result<Neighbours<'g>>,
+    ) -> Result<Search<'g>> {
+        let purpose = "classes and colours of vertices (12 bytes each)";
+        let mut of: Buffer<AtomicU32> = budget.zeroed(vertices, purpose)?;
+        of.iter_mut().for_each(|of| *of.get_mut() = LIVE);
+        let marks = [budget.zeroed(vertices, purpose)?, budget.zeroed(vertices, purpose)?];
+        let mut live = VertexList::new(vertices, budget)?;
+        live.vertices.iter_mut().zip(0..).for_each(|(place, v)| *place = v);
+        live.len = vertices;
+        let (list, next) = (VertexList::new(vertices, budget)?, VertexList::new(vertices, budget)?);
+        let queued = budget.zeroed(vertices.div_ceil(64), "queued vertices (a bit each)")?;
+        let rows = rows()?;
+        let sorts = comm.any(rows.releases);
+        Ok(Search { rows, of, marks, live, list, next, queued, sorts, steps: 0 })
+    }
+
+    /// Begins a phase: keeps the vertices in `live` that are so. Returns their number.
+    pub(super) fn begin(&mut self) -> usize {
+        let Search { rows, of, live, list, .. } = self;
+        let before = live.len;
+        live.clear();
+        list.clear();
+        for at in 0..before {
+            let v = live.vertices[at];
+            if of[v as usize].load(Relaxed) & LIVE != 0 {
+                live.vertices[live.len] = v;
+                live.len += 1;
+                live.entries += rows.entries(v as usize);
+            }
+        }
+        live.len
+    }
+
+    /// Returns the components, once no vertex is live.
+    pub(super) fn into_components(self) -> Buffer<AtomicU32> {
+        self.of
+    }
+
+    /// Appends a vertex to the list that the next step visits.
+    pub(super) fn find(&mut self, v: u32) {
+        self.list.append(&[v], self.rows.entries(v as usize));
+    }
+
+    /// Returns the live vertex with the most pairs of an in-neighbour and an out-neighbour, which is likely to be in the
+    /// largest component.
+    pub(super) fn pivot(&self) -> Option<u32> {
+        let pairs = |v: u32| self.rows.degree_of(v, In) * self.rows.degree_of(v, Out);
+        self.live.vertices().iter().copied().max_by_key(|&v| (pairs(v), Reverse(v)))
+    }
+
+    /// Calls `visit` with each vertex of a list, which reads its row in direction `way` and pushes the vertices that it
+    /// finds. These become `list`. All ranks visit all vertices of a small list, and parts of a large one. Collective.
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
+    pub(super) fn step(
+        &mut self,
+        (visited, way, changed): (Visited, EdgeDirection, Changed),
+        (comm, threads): Workers<'_>,
+        visit: impl Fn(&View<'_>, u32, &mut Unpacked, &mut Batch<'_, '_>) + Sync,
+    ) -> Result<()> {
+        let Search { rows, of, marks, live, list, next, queued, sorts, steps } = self;
+        if comm.ranks() == 1 || steps.is_multiple_of(CHECKED) {
+            agree(comm, signals::check())?;
+        }
+        *steps += 1;
+        next.clear();
+        let source = if visited == Visited::Live { live } else { &mut *list };
+        let is_few = source.entries <= FEW;
+        if *sorts && !is_few {
+            source.vertices[..source.len].sort_unstable();
+        }
+        let view = View { rows, of, marks: marks.each_ref().map(|marks| &**marks), queued };
+        let found = Mutex::new(&mut *next);
+        let visit_part = |part: &[u32], unpacked: &mut Unpacked| {
+            let mut batch = Batch { vertices: Vec::new(), rows, list: &found };
+            let expect = |w: u32| prefetch_near(view.of, w as usize);
+            rows.each_of((part, way), expect, |v| visit(&view, v, unpacked, &mut batch));
+        };
+        if is_few {
+            visit_part(source.vertices(), &mut Unpacked::default());
+        } else {
+            let parts = rows.divide(source.vertices(), way);
+            let place = |rank: usize| parts.len() * rank / comm.ranks();
+            let own = &parts[place(comm.rank())..place(comm.rank() + 1)];
+            let ranges: Vec<Range<usize>> = own.iter().map(|part| span(part)).collect();
+            let left = rows.releases.then(|| rows.parts_of_blocks(&ranges));
+            let work = WorkList::new(own.iter().copied().zip(&ranges).collect());
+            let visited = team(threads, &|_| {
+                let mut unpacked = Unpacked::default();
+                while let Some((part, range)) = work.take() {
+                    round::check(comm)?;
+                    visit_part(part, &mut unpacked);
+                    left.iter().for_each(|left| rows.release(range, left));
+                }
+                Ok(())
+            });
+            agree(comm, visited.and(signals::check()))?;
+        }
+        let visited = source.len;
+        rows.have_read(visited);
+        swap(list, next);
+        if !is_few && comm.ranks() > 1 {
+            self.exchange(changed, comm);
+        }
+        for &v in self.list.vertices() {
+            *self.queued[v as usize / 64].get_mut() &= !(1 << (v % 64));
+        }
+        Ok(())
+    }
+
+    /// Lets all ranks know the values of the vertices that each has found. Collective.
+    fn exchange(&mut self, changed: Changed, comm: &Comm) {
+        let Search { rows, of, marks, list, next, queued, .. } = self;
+        for &v in list.vertices() {
+            *queued[v as usize / 64].get_mut() &= !(1 << (v % 64));
+        }
+        let values = if changed == Changed::Components { &**of } else { &*marks[0] };
+        let mut longest = [list.len as u64];
+        comm.all_max(&mut longest);
+        next.clear();
+        for at in (0..longest[0] as usize).step_by(Comm::PIECE) {
+            let piece = &list.vertices()[at.min(list.len)..(at + Comm::PIECE).min(list.len)];
+            let word = |&v: &u32| u64::from(v) << 32 | u64::from(values[v as usize].load(Relaxed));
+            let mine: Vec<u64> = piece.iter().map(word).collect();
+            comm.gather_each(&mine, |_, words: &[u64]| {
+                for (v, value) in words.iter().map(|&word| ((word >> 32) as u32, word as u32)) {
+                    match changed {
+                        Changed::Components => values[v as usize].fetch_min(value, Relaxed),
+                        Changed::Colours => values[v as usize].fetch_max(value, Relaxed),
+                    };
+                    let (word, bit) = (queued[v as usize / 64].get_mut(), 1 << (v % 64));
+                    if *word & bit == 0 {
+                        *word |= bit;
+                        next.append(&[v], rows.entries(v as usize));
+                    }
+                }
+            });
+        }
+        swap(list, next);
+    }
+}
+
+/// Returns the range from the first vertex of a part to its last.
+fn span(part: &[u32]) -> Range<usize> {
+    part[0] as usize..part[part.len() - 1] as usize + 1
+}

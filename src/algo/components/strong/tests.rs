@@ -1,0 +1,113 @@
+//! The phases on graphs in memory, next to the sets of vertices that each vertex reaches.
+
+use super::Progress;
+use super::search::{LIVE, Search};
+use crate::algo::model_tests::{Model, budget};
+use crate::algo::rows::Neighbours;
+use crate::comm::Comm;
+use crate::graph::direction::Direction;
+use crate::memory::plain;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+/// Returns for each vertex of a model the smallest vertex of its component, and the number of rounds. Every phase begins
+/// with nothing but what a checkpoint has.
+fn components(model: &Model, threads: usize) -> (Vec<u32>, u64) {
+    let (graph, comm, budget) = (model.graph(Path::new("none"), 500), Comm::single(), budget(1 << 26));
+    let rows = model.heads.iter().zip(&model.tails);
+    let degrees: Vec<u32> = rows.flat_map(|(heads, tails)| [heads.len() as u32, tails.len() as u32]).collect();
+    let vertices = model.vertices() as usize;
+    let rows = || Neighbours::new(&graph, &degrees, &comm, &budget);
+    let (mut progress, mut of) = (Progress::default(), vec![LIVE; vertices]);
+    loop {
+        let mut search = Search::new(vertices, (&budget, &comm), rows).unwrap();
+        plain(&mut search.of).copy_from_slice(&of);
+        if search.begin() == 0 {
+            break;
+        }
+        progress.advance(&mut search, (&comm, threads)).unwrap();
+        of.copy_from_slice(plain(&mut search.of));
+    }
+    let mut smallest: BTreeMap<u32, u32> = BTreeMap::new();
+    for (v, &root) in (0..).zip(&of) {
+        assert_eq!(of[root as usize], root);
+        smallest.entry(root).or_insert(v);
+    }
+    (of.iter().map(|root| smallest[root]).collect(), progress.rounds)
+}
+
+/// Returns the same by the vertices that each vertex reaches.
+fn by_reach(model: &Model) -> Vec<u32> {
+    let reach = |first: u32| {
+        let mut reached = vec![false; model.vertices() as usize];
+        let mut next = vec![first];
+        while let Some(v) = next.pop() {
+            if !std::mem::replace(&mut reached[v as usize], true) {
+                next.extend(&model.heads[v as usize]);
+            }
+        }
+        reached
+    };
+    let reached: Vec<Vec<bool>> = (0..model.vertices()).map(reach).collect();
+    let is_with = |v: usize, w: usize| reached[v][w] && reached[w][v];
+    (0..reached.len()).map(|v| (0..=v).find(|&w| is_with(v, w)).unwrap() as u32).collect()
+}
+
+#[track_caller]
+fn compare(edges: &[[u32; 2]]) {
+    let model = Model::new(edges, Direction::Directed);
+    let known = by_reach(&model);
+    for threads in [1, 3] {
+        assert_eq!(components(&model, threads).0, known, "{threads} threads: {edges:?}");
+    }
+}
+
+#[test]
+fn random_graphs_have_the_components_of_mutual_reach() {
+    let mut state = 1u64;
+    let mut dice = |below: u32| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((state >> 33) % u64::from(below)) as u32
+    };
+    // With loops and repeated edges, around the density at which a large component appears.
+    for (vertices, edges) in [(1, 3), (2, 3), (5, 9), (30, 30), (60, 75), (120, 200), (200, 240), (200, 500)] {
+        for _ in 0..12 {
+            compare(&(0..edges).map(|_| [dice(vertices), dice(vertices)]).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
+fn sinks_sources_and_small_components_are_found() {
+    compare(&[]);
+    compare(&[[0, 1], [1, 2], [0, 2]]);
+    // A component between trees that lead to it and away from it.
+    compare(&[[0, 1], [1, 2], [2, 0], [3, 4], [4, 0], [5, 4], [2, 6], [6, 7], [6, 8]]);
+    // Two components of equal size, one of which leads to the other, and a component alone.
+    compare(&[[0, 1], [1, 0], [1, 2], [2, 3], [3, 2], [7, 8], [8, 9], [9, 7]]);
+}
+
+#[test]
+fn a_long_cycle_is_a_component_and_a_long_path_is_none() {
+    let n = 100_000;
+    let path: Vec<[u32; 2]> = (1..n).map(|v| [v - 1, v]).collect();
+    let (of, rounds) = components(&Model::new(&path, Direction::Directed), 2);
+    assert!(rounds == 0 && (0..).zip(&of).all(|(v, &of)| of == v));
+    let cycle: Vec<[u32; 2]> = path.into_iter().chain([[n - 1, 0]]).collect();
+    let (of, rounds) = components(&Model::new(&cycle, Direction::Directed), 2);
+    assert!(rounds == 1 && of.iter().all(|&of| of == 0));
+}
+
+/// By descending labels, each round would find one of the components.
+#[test]
+fn a_chain_of_components_takes_few_rounds() {
+    let pairs = 20_000;
+    let edges: Vec<[u32; 2]> =
+        (0..pairs).flat_map(|i| [[2 * i, 2 * i + 1], [2 * i + 1, 2 * i], [2 * i + 1, 2 * i + 2]]).collect();
+    let model = Model::new(&edges, Direction::Directed);
+    let (of, rounds) = components(&model, 3);
+    assert!(rounds < 60, "{rounds}");
+    let of_pair = |i: u32| [2 * i, 2 * i + 1].map(|id| of[model.map[id as usize] as usize]);
+    assert!((0..pairs).all(|i| of_pair(i)[0] == of_pair(i)[1]));
+    assert_eq!(of.iter().collect::<BTreeSet<_>>().len(), pairs as usize + 1);
+}

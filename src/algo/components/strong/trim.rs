@@ -1,0 +1,57 @@
+//! Vertices that are components of their own, because no edge enters or leaves them.
+//!
+//! A vertex without a live neighbour of its class in one direction is on no cycle. Its removal may leave its neighbours
+//! without one. Each vertex keeps a live neighbour in each direction, and looks for the next one in its row only when
+//! that neighbour is removed. So all steps together read each row once.
+
+use super::search::{Changed::Components, LIVE, Search, Unpacked, View, Visited, Workers};
+use crate::error::Result;
+use crate::graph::direction::EdgeDirection::{self, In, Out};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Makes components of the vertices that have no in-neighbour or no out-neighbour left, until all vertices have both.
+/// Collective.
+///
+/// # Errors
+/// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
+pub(super) fn trim(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
+    for &v in search.live.vertices() {
+        search.marks.iter_mut().for_each(|marks| *marks[v as usize].get_mut() = 0);
+    }
+    search.step((Visited::Live, Out, Components), workers, |view, v, unpacked, batch| {
+        if [In, Out].into_iter().any(|way| is_removed(view, v, way, unpacked)) {
+            batch.push(v);
+        }
+    })?;
+    while !search.list.vertices().is_empty() {
+        search.step((Visited::Found, Out, Components), workers, |view, v, unpacked, batch| {
+            for (way, back) in [(Out, In), (In, Out)] {
+                view.rows.each(v, way, unpacked, |w| {
+                    if is_removed(view, w, back, &mut Unpacked::default()) {
+                        batch.push(w);
+                    }
+                });
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// Makes a live vertex a component if it has no neighbour left in direction `way`. Returns true if it did.
+fn is_removed(view: &View<'_>, v: u32, way: EdgeDirection, unpacked: &mut Unpacked) -> bool {
+    let (own, mark) = (view.of(v), &view.marks[usize::from(way == Out)][v as usize]);
+    // Row entries before the mark are not live. 0 is the mark of a vertex that has not looked for a neighbour.
+    let from = mark.load(Relaxed);
+    if own & LIVE == 0 || from != 0 && view.of(from) == own {
+        return false;
+    }
+    for half in view.rows.row(view.rows.direction.row(v, way), unpacked) {
+        let row = half.row(0);
+        let rest = if from == 0 { row } else { &row[row.partition_point(|&u| u < from)..] };
+        if let Some(&u) = rest.iter().find(|&&u| view.of(u) == own) {
+            mark.store(u, Relaxed);
+            return false;
+        }
+    }
+    view.assign(v, own, v)
+}

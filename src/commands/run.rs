@@ -1,7 +1,7 @@
 //! `gpugraph run`: starts MPI and CUDA in parallel, and runs the job.
 #![allow(unsafe_code)] // the environment of MPI and CUDA is set before there are threads
 
-use super::cli::RunArgs;
+use super::cli::{RunArgs, StartArgs};
 use crate::comm::{self, Comm};
 use crate::config::{self, Device, Job};
 use crate::error::Result;
@@ -20,16 +20,15 @@ use std::time::Instant;
 /// # Errors
 /// Mistakes in the job file, and the errors of [`job::run::run`].
 pub unsafe fn run(args: &RunArgs) -> Result<()> {
-    let job = config::load(&args.job, &args.set);
+    let job = config::load(&args.job, &args.start.set);
     let workdir = job.as_ref().map(|job| job.workdir.clone()).unwrap_or_default();
-    let start = StartOptions { fresh: args.fresh, wait: args.wait };
     let print = |report: &Report| {
         // The answer is in report.json already, so a closed stdout is no reason to fail.
         let _ = stdout::print(report.answer(&workdir));
         Ok(())
     };
     // SAFETY: the caller's promise.
-    unsafe { carry_out(job, start, (args.log_format, args.quiet), print) }
+    unsafe { carry_out(job, &args.start, print) }
 }
 
 /// Runs a job, alone or as one of the ranks that a launcher started, and calls `finish` with its report on the leader.
@@ -41,8 +40,7 @@ pub unsafe fn run(args: &RunArgs) -> Result<()> {
 /// The error of `job`, and those of [`job::run::run`] and `finish`.
 pub(super) unsafe fn carry_out(
     job: Result<Job>,
-    start: StartOptions,
-    (log_format, quiet): (log::Format, bool),
+    args: &StartArgs,
     finish: impl FnOnce(&Report) -> Result<()>,
 ) -> Result<()> {
     // SAFETY: the caller's promise.
@@ -60,9 +58,10 @@ pub(super) unsafe fn carry_out(
     job.iter().filter(|_| several).for_each(|job| device::wake(job, !comm::launched_later()));
     let started = Instant::now();
     let comm = Comm::open()?;
-    log::init(log_format, quiet, comm.is_leader());
+    log::init(args.log_format, args.quiet, comm.is_leader());
     tracing::debug!(ranks = comm.ranks(), seconds = started.elapsed().as_secs_f64(), "ranks have met");
     // One rank reports mistakes in the job file, once all ranks are connected.
+    let start = StartOptions { fresh: args.fresh, wait: args.wait };
     let report = job::run::run(job?, start, &comm)?;
     if comm.is_leader() {
         finish(&report)?;

@@ -66,7 +66,7 @@ impl Output {
 
 /// A result file that is being written. It gets its final name when it is finished, and is removed if it is never
 /// finished.
-pub(super) struct ResultFile {
+pub struct ResultFile {
     path: PathBuf,
     part: PathBuf,
     out: Hashed,
@@ -75,6 +75,9 @@ pub(super) struct ResultFile {
 
 impl ResultFile {
     /// Creates the file, under a temporary name until it is finished at `path`.
+    ///
+    /// # Errors
+    /// [`Error::DiskFull`] or [`Error::Io`].
     pub fn create(path: &Path) -> Result<ResultFile> {
         let part = temp_path(path);
         let file = regular::create(&part).map_err(|e| Error::io("create the file", &part, e))?;
@@ -83,6 +86,9 @@ impl ResultFile {
     }
 
     /// Appends bytes to the file.
+    ///
+    /// # Errors
+    /// Errors of [`ResultFile::create`].
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let written = self.out.write_all(bytes);
         self.note(written)
@@ -90,6 +96,9 @@ impl ResultFile {
 
     /// Appends the bytes of `rows` rows in order. `append` adds the bytes of a range of them to a buffer. Up to `threads`
     /// threads, and at most [`WRITERS`], call it for [`PIECE`] rows each time, while one of them writes.
+    ///
+    /// # Errors
+    /// Errors of [`ResultFile::create`] and of `append`.
     pub fn write_rows(&mut self, rows: u64, threads: usize, append: &AppendRows<'_>) -> Result<()> {
         let pieces = rows.div_ceil(PIECE);
         let next = AtomicU64::new(0);
@@ -128,6 +137,9 @@ impl ResultFile {
     }
 
     /// Appends `zeros` zero bytes that take no space on disk, and gives the file its final name.
+    ///
+    /// # Errors
+    /// Errors of [`ResultFile::create`].
     pub fn finish(mut self, zeros: u64) -> Result<Output> {
         let mut finish = || {
             self.out.flush()?;

@@ -16,7 +16,7 @@ pub mod value;
 pub mod write;
 
 pub use column::Column;
-pub use file::Output;
+pub use file::{Output, ResultFile};
 pub use read::{RowId, Values, column};
 pub use value::Value;
 pub use write::Columns;

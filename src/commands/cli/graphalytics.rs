@@ -1,5 +1,6 @@
 //! The arguments of `gpugraph graphalytics`.
 
+use super::StartArgs;
 use crate::commands::graphalytics::algorithm::Algorithm;
 use clap::Args;
 use std::path::PathBuf;
@@ -16,19 +17,9 @@ pub struct GraphalyticsArgs {
     /// Write the results to this folder as NAME-BFS, NAME-PR and so on: a line with vertex and value for each vertex
     #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
-    /// Set a key of the job, as table.key=value, such as limits.host_memory=8GiB or run.device=cpu
-    #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
-    pub set: Vec<String>,
-    /// Discard everything that earlier runs left in the workdir, and compute again
-    #[arg(long)]
-    pub fresh: bool,
-    /// Wait while another process uses the workdir, instead of exiting with 5
-    #[arg(long)]
-    pub wait: bool,
+    #[command(flatten)]
+    pub start: StartArgs,
     /// Print JSON
     #[arg(long)]
     pub json: bool,
-    /// Log only warnings
-    #[arg(long)]
-    pub quiet: bool,
 }

@@ -113,7 +113,14 @@ pub struct HelpArgs {
 pub struct RunArgs {
     /// The job file
     pub job: PathBuf,
-    /// Override a key of the job file, as table.key=value
+    #[command(flatten)]
+    pub start: StartArgs,
+}
+
+/// Arguments of all commands that run a job.
+#[derive(Debug, Args)]
+pub struct StartArgs {
+    /// Set a key of the job, as table.key=value
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     pub set: Vec<String>,
     /// Discard everything that earlier runs left in the workdir, including finished results of another input
@@ -135,7 +142,7 @@ pub struct RunArgs {
 pub struct PlanArgs {
     /// The job file
     pub job: PathBuf,
-    /// Override a key of the job file, as table.key=value
+    /// Set a key of the job, as table.key=value
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     pub set: Vec<String>,
     /// Ranks that share the job
@@ -155,7 +162,7 @@ pub struct InspectArgs {
     /// A job file or a workdir
     #[arg(value_name = "JOB.toml|WORKDIR")]
     pub place: PathBuf,
-    /// Override a key of the job file, as table.key=value
+    /// Set a key of the job, as table.key=value
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     pub set: Vec<String>,
     /// Print JSON

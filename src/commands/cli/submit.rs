@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct SubmitArgs {
     /// The job file
     pub job: PathBuf,
-    /// Override a key of the job file, as table.key=value, for the plan and the run. The scheduler is asked for
+    /// Set a key of the job, as table.key=value, for the plan and the run. The scheduler is asked for
     /// limits.host_memory if it is set here; otherwise for what the plan needs, up to the limit in the job file
     #[arg(long = "set", value_name = "TABLE.KEY=VALUE")]
     pub set: Vec<String>,

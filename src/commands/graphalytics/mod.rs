@@ -23,9 +23,7 @@ use crate::config::{self, Job};
 use crate::error::{Error, Result};
 use crate::job::input;
 use crate::job::results::report::Report;
-use crate::job::run::StartOptions;
 use crate::memory::Budget;
-use crate::process::log;
 use crate::results::OutputFormat;
 use crate::{stdout, store};
 use serde::Serialize;
@@ -48,7 +46,6 @@ pub unsafe fn graphalytics(args: &GraphalyticsArgs) -> Result<()> {
         Err(e) => (None, Err(e)),
     };
     let described = benchmark.as_ref().zip(job.as_ref().ok().cloned());
-    let start = StartOptions { fresh: args.fresh, wait: args.wait };
     let finish = |report: &Report| {
         let Some((benchmark, job)) = described else { return Ok(()) };
         let figures = benchmark.finish(report, &job, args.output.as_deref())?;
@@ -59,7 +56,7 @@ pub unsafe fn graphalytics(args: &GraphalyticsArgs) -> Result<()> {
         figures.result().and(printed)
     };
     // SAFETY: the caller's promise.
-    let done = unsafe { carry_out(job, start, (log::Format::Text, args.quiet), finish) };
+    let done = unsafe { carry_out(job, &args.start, finish) };
     done.map_err(|e| benchmark.as_ref().and_then(|benchmark| benchmark.unknown_source(&e)).unwrap_or(e))
 }
 
@@ -109,7 +106,7 @@ impl Benchmark {
         for algorithm in &self.algorithms {
             tables.insert(algorithm.table().into(), algorithm.keys(&self.graph)?.into());
         }
-        let job = config::of_text(&args.properties.to_string_lossy(), tables.to_string(), &args.set, None)?;
+        let job = config::of_text(&args.properties.to_string_lossy(), tables.to_string(), &args.start.set, None)?;
         match job.output.format {
             OutputFormat::Npy => Ok(job),
             _ => Err(Error::Usage(

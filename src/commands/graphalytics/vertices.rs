@@ -3,11 +3,9 @@
 use super::algorithm::ResultColumn;
 use crate::error::{Error, Result};
 use crate::formats::{Edges, Input, Signals, Visitor};
-use crate::results::IDS;
 use crate::results::mapped::MappedColumn;
-use crate::store::replace::temp_path;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use crate::results::{IDS, ResultFile};
+use std::io::Write;
 use std::path::Path;
 
 /// The ids of all vertices, ascending. The place of an id is the row of the vertex in columns.
@@ -45,16 +43,10 @@ impl Vertices {
     /// # Errors
     /// Errors of the list and of the disk.
     pub fn write(&mut self, list: &Input, column: &ResultColumn, path: &Path) -> Result<()> {
-        let temporary = temp_path(path);
-        let failed = |e| Error::io("write", path, e);
-        let written = File::create(&temporary).map_err(failed).and_then(|file| {
-            let mut lines =
-                [ResultLines { vertices: self, column, out: BufWriter::with_capacity(1 << 20, file), path }];
-            list.scan(&mut lines, &Signals)?;
-            let [ResultLines { mut out, .. }] = lines;
-            out.flush().and_then(|()| std::fs::rename(&temporary, path)).map_err(failed)
-        });
-        written.inspect_err(|_| drop(std::fs::remove_file(&temporary)))
+        let mut lines = [ResultLines { vertices: self, column, out: ResultFile::create(path)?, line: Vec::new() }];
+        list.scan(&mut lines, &Signals)?;
+        let [ResultLines { out, .. }] = lines;
+        out.finish(0).map(drop)
     }
 }
 
@@ -62,8 +54,8 @@ impl Vertices {
 struct ResultLines<'a> {
     vertices: &'a mut Vertices,
     column: &'a ResultColumn,
-    out: BufWriter<File>,
-    path: &'a Path,
+    out: ResultFile,
+    line: Vec<u8>,
 }
 
 impl Visitor for ResultLines<'_> {
@@ -72,7 +64,10 @@ impl Visitor for ResultLines<'_> {
             let row = self.vertices.row(id);
             let row =
                 row.ok_or_else(|| Error::internal("write results", format!("vertex {id} is not in the graph")))?;
-            writeln!(self.out, "{id} {}", self.column.get(row)).map_err(|e| Error::io("write", self.path, e))
+            self.line.clear();
+            // Writing to memory does not fail.
+            let _ = writeln!(self.line, "{id} {}", self.column.get(row));
+            self.out.write(&self.line)
         })
     }
 }

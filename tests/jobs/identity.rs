@@ -38,7 +38,7 @@ const CORNERS: (&str, &str) = ("triangle", "per_vertex = true");
 const ROOTS: &str = "roots = 2\nwrite = true";
 
 /// At least one for each key. Those of a key whose value changes no answer are there as well: they must not be refused for nothing.
-const CASES: [Case; 67] = [
+const CASES: [Case; 68] = [
     case("input", "path", "'a.txt'", "'b.txt'", &[BFS]),
     case("input", "format", "", "'u64'", &[("input", "path = 'a.bin'"), CORNERS]),
     case("input", "format", "", "'text'", &[TEXT, CORNERS]),

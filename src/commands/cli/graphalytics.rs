@@ -17,6 +17,7 @@ pub struct GraphalyticsArgs {
     /// Write the results to this folder as NAME-BFS, NAME-PR and so on: a line with vertex and value for each vertex
     #[arg(long, value_name = "FOLDER")]
     pub output: Option<PathBuf>,
+    /// How the job is started
     #[command(flatten)]
     pub start: StartArgs,
     /// Print JSON

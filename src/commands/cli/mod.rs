@@ -113,6 +113,7 @@ pub struct HelpArgs {
 pub struct RunArgs {
     /// The job file
     pub job: PathBuf,
+    /// How the job is started
     #[command(flatten)]
     pub start: StartArgs,
 }

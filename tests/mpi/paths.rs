@@ -56,8 +56,8 @@ fn by_any_number_of_ranks() {
                 .map(|weights| format!("[sssp]\nsources = {sources:?}\nweights = {weights}\nwrite = true\n"))
                 .collect();
             tables.push("[dfs]\nforest = true\n".into());
-            tables.push("[components]\nstrong = true\n[cores]\n".into());
-            tables.push("[components]\n[cdlp]\n[pagerank]\n[betweenness]\n[distances]\nroots = 130\n".into());
+            tables.push("[components]\nstrong = true\n[cdlp]\n[cores]\n".into());
+            tables.push("[components]\n[pagerank]\n[betweenness]\n[distances]\nroots = 130\n".into());
             for (number, table) in tables.iter().enumerate() {
                 let run = "[run]\ndevice = 'cpu'\n";
                 job.place.write("job.toml", format!("{KEEP}[input]\n{input}\n{table}{run}"));

@@ -4,7 +4,7 @@
 
 use super::arithmetic::Count;
 use crate::algo::round;
-use crate::algo::rows::{Neighbours, each_value};
+use crate::algo::rows::{Neighbours, each_value, span};
 use crate::algo::team::{WorkList, gathered, team};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -173,11 +173,6 @@ pub(super) fn exchange<C: Count>(rows: &Neighbours<'_>, list: &[u32], values: &m
             }
         });
     }
-}
-
-/// Returns the range from the first vertex of a part to its last.
-fn span(part: &[u32]) -> Range<usize> {
-    part[0] as usize..part[part.len() - 1] as usize + 1
 }
 
 /// Returns for each part the slice of `values` that belongs to its [`span`].

@@ -252,6 +252,11 @@ impl<'g> Neighbours<'g> {
     }
 }
 
+/// Returns the range from the first vertex of a part to its last.
+pub(in crate::algo) fn span(part: &[u32]) -> Range<usize> {
+    part[0] as usize..part[part.len() - 1] as usize + 1
+}
+
 /// Calls `each` with the value of every neighbour in some rows, each of which is the only one of its block.
 #[inline(always)]
 pub(in crate::algo) fn each_value<'r, T: Copy>(

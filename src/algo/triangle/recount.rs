@@ -1,8 +1,9 @@
 //! Checks the results of triangle counting against each other and against the input, by an independent method.
 
 use crate::algo::edges::each_edge;
-use crate::algo::triangle::output::{CLUSTERING, DEGREE, LINKS, TRIANGLES};
-use crate::algo::triangle::output::{TriangleDetails, TriangleOutput, coefficient, mean};
+use crate::algo::triangle::output::{
+    CLUSTERING, DEGREE, LINKS, TRIANGLES, TriangleDetails, TriangleOutput, coefficient, mean,
+};
 use crate::algo::triangle::recount_links;
 use crate::algo::triangle::sampled::{self, EdgeSamples, SampleCounts};
 use crate::algo::triangle::{Triangle, units};

@@ -1,7 +1,7 @@
 //! The arrays of a search for strongly connected components, and the step that all of its phases take.
 
 use crate::algo::round::{self, agree};
-use crate::algo::rows::Neighbours;
+use crate::algo::rows::{Neighbours, span};
 use crate::algo::team::{WorkList, team};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -326,9 +326,4 @@ impl<'g> Search<'g> {
         }
         swap(list, next);
     }
-}
-
-/// Returns the range from the first vertex of a part to its last.
-fn span(part: &[u32]) -> Range<usize> {
-    part[0] as usize..part[part.len() - 1] as usize + 1
 }

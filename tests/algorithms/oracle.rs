@@ -164,7 +164,8 @@ impl Graph {
             .collect()
     }
 
-    fn sums_of(&self, keys: &str, directed: bool, weight: WeightOf<'_>) -> Known {
+    /// Sums of edges with these weights.
+    pub fn sums_of(&self, keys: &str, directed: bool, weight: WeightOf<'_>) -> Known {
         if directed { self.sums_by_direction(keys, weight) } else { self.sums(keys, weight) }
     }
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <regex>
+#include <sstream>
 #include <string>
 
 enum Result { SUCCESS = 0, INVALID_INPUT = 3, INVALID_PROGRAM = 4, COMPILATION = 6 };
@@ -25,14 +25,15 @@ static uint64_t hash(uint64_t seed, const std::string& text) {
 
 // Headers that are included and were not given; follows those that were.
 static std::string missing(const Program& program, const std::string& text, int depth = 0) {
-    static const std::regex include("^[ \t]*#[ \t]*include[ \t]*\"([^\"]*)\"", std::regex::multiline);
     std::string found;
     if (depth > 8) return found;
-    for (std::sregex_iterator at(text.begin(), text.end(), include), end; at != end; ++at) {
-        const std::string name = (*at)[1];
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        char name[256];
+        if (sscanf(line.c_str(), " # include \"%255[^\"]", name) != 1) continue;
         const auto header = program.headers.find(name);
         if (header == program.headers.end()) {
-            found += "error: cannot open source file \"" + name + "\"\n";
+            found += std::string("error: cannot open source file \"") + name + "\"\n";
         } else {
             found += missing(program, header->second, depth + 1);
         }

@@ -2,6 +2,7 @@
 //! No GPU is needed: NVRTC is a library. `tests/run` gets it from PyPI into .venv.
 #![allow(unsafe_code)] // NVRTC's functions, from libraries of two versions at once
 
+use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,9 +15,11 @@ const LIBRARIES: [(&str, &str, &[&str]); 2] = [
     ("nvidia/cu13/lib", "libnvrtc.so.13", &["sm_90", "sm_75", "sm_80", "sm_100", "sm_120"]),
     ("nvidia/cuda_nvrtc/lib", "libnvrtc.so.12", &["sm_70"]),
 ];
-/// If this variable is set, all files are compiled for all architectures, which takes some minutes. Otherwise they are compiled for the first
-/// of each library, and for one of the others in turn.
+/// If this variable is set, files are compiled for all architectures, which takes some minutes, and what compiles is added to [`CHECKED`]. Otherwise they
+/// are compiled for the first of each library, and for one of the others in turn. What is in [`CHECKED`] is not compiled again.
 const ALL: &str = "GPUGRAPH_ALL_ARCHITECTURES";
+/// The list of what compiled without spills: a file of `kernels`, an architecture, and the [`digest`] of all that the result depends on.
+const CHECKED: &str = "tests/gpu/kernels.checked";
 
 /// Files of kernels that may spill so many bytes on an architecture: a chunk of packed rows takes five registers where an entry takes one, and
 /// what waits for rows over the bus does not wait for these. Where several GPUs search together, an address or two are stored and read once, which is
@@ -29,6 +32,15 @@ const MAY_SPILL: [(&str, &str, u32); 6] = [
     ("bfs_spread.cu", "sm_70", 24),
     ("sssp_moore_coded.cu", "sm_70", 32),
 ];
+
+/// The first is that of src/gpu/program.rs.
+const OPTIONS: [&str; 2] = ["--std=c++17", "--ptxas-options=-v"];
+
+/// Returns the bytes that a kernel of a file may spill.
+fn may_spill(name: &str, architecture: &str) -> u32 {
+    let may = MAY_SPILL.iter().find(|(file, on, _)| (*file, *on) == (name, architecture));
+    may.map_or(0, |&(_, _, bytes)| bytes)
+}
 
 /// What ptxas says of one kernel.
 #[derive(Debug, Default, PartialEq)]
@@ -101,6 +113,16 @@ impl Nvrtc {
         }
     }
 
+    fn version(&self) -> [c_int; 2] {
+        let [mut major, mut minor] = [0; 2];
+        // SAFETY: the type is that of nvrtc.h.
+        unsafe {
+            let version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int = self.function(c"nvrtcVersion");
+            assert_eq!(version(&mut major, &mut minor), 0);
+        }
+        [major, minor]
+    }
+
     /// Compiles a text with the headers of `folder`: the log, and whether it worked.
     fn compile(&self, name: &str, source: &str, folder: &Path, architecture: &str) -> Result<String, String> {
         type Create = unsafe extern "C" fn(
@@ -121,8 +143,7 @@ impl Nvrtc {
         let names: Vec<_> = headers.iter().map(|(name, _)| text(name)).collect();
         let contents: Vec<_> = headers.iter().map(|(_, content)| text(content)).collect();
         let architecture = format!("--gpu-architecture={architecture}");
-        // The first two are those of src/gpu/program.rs.
-        let options = [text(&architecture), text("--std=c++17"), text("--ptxas-options=-v")];
+        let options = [text(&architecture), text(OPTIONS[0]), text(OPTIONS[1])];
         let pointers = |texts: &[CString]| texts.iter().map(|text| text.as_ptr()).collect::<Vec<_>>();
         let (names, contents, options) = (pointers(&names), pointers(&contents), pointers(&options));
         let (source, name) = (text(source), text(name));
@@ -178,38 +199,70 @@ fn libraries() -> Vec<(Nvrtc, &'static [&'static str])> {
     found
 }
 
-/// Compiles all of a folder, some files at once, and says what each kernel takes.
-fn compile_all(folder: &str) {
+/// Returns a hash of all that the compiler's result depends on: the version, the options, the spills that are allowed, and the text of a file and of
+/// all files that it includes.
+fn digest(nvrtc: &Nvrtc, architecture: &str, name: &str, folder: &Path) -> String {
+    let mut names = vec![name.to_owned()];
+    let mut text = format!("{:?} {architecture} {OPTIONS:?} {}\n", nvrtc.version(), may_spill(name, architecture));
+    for at in 0.. {
+        let Some(name) = names.get(at) else { break };
+        let content = fs::read_to_string(folder.join(name)).expect("a file that is included");
+        text += &format!("{name}\n{content}");
+        let included = content.lines().filter_map(|line| line.strip_prefix("#include \"")?.strip_suffix('"'));
+        let new: Vec<String> =
+            included.filter(|name| !names.iter().any(|old| old == name)).map(str::to_owned).collect();
+        names.extend(new);
+    }
+    format!("{:016x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()))
+}
+
+/// Compiles all of a folder but what `checked` lists, some files at once, and says what each kernel takes.
+fn compile_all(folder: &str, checked: Option<&Path>) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let (libraries, sources) = (libraries(), files(&path, "cu"));
     assert!(!sources.is_empty(), "{folder} has no .cu");
     let all = std::env::var_os(ALL).is_some();
-    let mut left = Vec::new();
+    let known = checked.and_then(|checked| fs::read_to_string(checked).ok()).unwrap_or_default();
+    let known: BTreeSet<&str> = known.lines().collect();
+    let (mut left, mut listed) = (Vec::new(), BTreeSet::new());
     for (nvrtc, architectures) in &libraries {
         for (number, file) in sources.iter().enumerate() {
             let (first, others) = architectures.split_first().expect("an architecture");
-            let others = if all { others } else { others.chunks(1).cycle().nth(number).unwrap_or(&[]) };
-            left.extend([first].into_iter().chain(others).map(|architecture| (nvrtc, file, *architecture)));
+            let in_turn = others.chunks(1).cycle().nth(number).unwrap_or(&[]);
+            for architecture in [first].into_iter().chain(others) {
+                let line = format!("{} {architecture} {}", file.0, digest(nvrtc, architecture, &file.0, &path));
+                if known.contains(line.as_str()) {
+                    listed.insert(line);
+                } else if all || architecture == first || in_turn.contains(architecture) {
+                    left.push((nvrtc, file, *architecture, line));
+                }
+            }
         }
     }
-    let left = Mutex::new(left.into_iter());
+    println!("{folder}: {} compiled before, {} are compiled now", listed.len(), left.len());
+    let (left, listed) = (Mutex::new(left.into_iter()), Mutex::new(listed));
     let compile = || {
         let mut spills = Vec::new();
         loop {
             let next = left.lock().expect("no panic").next();
-            let Some((nvrtc, (name, source), architecture)) = next else { return spills };
+            let Some((nvrtc, (name, source), architecture, line)) = next else { return spills };
             let log = nvrtc.compile(name, source, &path, architecture);
             let log = log.unwrap_or_else(|log| panic!("{folder}/{name} for {architecture}:\n{log}"));
-            let found = usages(&log);
+            let (found, before) = (usages(&log), spills.len());
             assert!(!found.is_empty(), "{folder}/{name} has no kernel:\n{log}");
             for Usage { kernel, registers, shared, spilled } in &found {
                 println!(
                     "{folder}/{name} {kernel} {architecture}: {registers} registers, {spilled} bytes spilled, {shared} bytes shared"
                 );
-                let may = MAY_SPILL.iter().find(|(file, on, _)| (*file, *on) == (name, architecture));
-                if *spilled > may.map_or(0, |&(_, _, bytes)| bytes) {
+                if *spilled > may_spill(name, architecture) {
                     spills.push(format!("{folder}/{name} {kernel} {architecture}: {spilled} bytes"));
                 }
+            }
+            if let (true, Some(checked), true) = (all, checked, before == spills.len()) {
+                let mut listed = listed.lock().expect("no panic");
+                listed.insert(line);
+                let lines: String = listed.iter().map(|line| format!("{line}\n")).collect();
+                fs::write(checked, lines).expect("written");
             }
         }
     };
@@ -223,12 +276,12 @@ fn compile_all(folder: &str) {
 
 #[test]
 fn kernels_compile_for_every_architecture_without_spills() {
-    compile_all("kernels");
+    compile_all("kernels", Some(&Path::new(env!("CARGO_MANIFEST_DIR")).join(CHECKED)));
 }
 
 #[test]
 fn kernels_of_the_self_test_are_cuda() {
-    compile_all("tests/cuda_on_cpu/selftest");
+    compile_all("tests/cuda_on_cpu/selftest", None);
 }
 
 #[test]

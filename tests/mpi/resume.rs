@@ -77,7 +77,7 @@ fn no_unit_twice(table: &str, stopped: &[usize], last: usize) {
 #[test]
 fn signals_to_mpirun_stop_every_stage_in_time() {
     let Some(mut job) = Ranks::new() else { return };
-    let big = "kronecker = { scale = 19, edge_factor = 16, seed = 1 }";
+    let big = "kronecker = { scale = 18, edge_factor = 16, seed = 1 }";
     job.place.job(big, &format!("{KEEP}[limits]\nthreads = 1\nhost_memory = '128MiB'\n{CORNERS}"));
     job.forget();
     let mut stopped = 0;

@@ -75,8 +75,6 @@ impl Kind {
         // Packages that have nothing to do with MPI are those of the tests. For cargo the others are the same for every MPI, and made
         // anew when it changes, unless it builds them in another way.
         cargo.env("CARGO_BUILD_BUILD_DIR", root.join("target"));
-        // Built as a whole, in few pieces: incremental files triple the processor time that optimisation takes, 105 s in 2 pieces.
-        cargo.env("CARGO_INCREMENTAL", "0").args(["--config", "profile.dev.package.gpugraph.codegen-units=2"]);
         // A few small jobs run on the second MPI, which wait for each other more than they compute: building it without optimisation
         // takes a fifth of the time. All else runs on the first, where that would take six times what it saves.
         if self == Kind::Mpich {

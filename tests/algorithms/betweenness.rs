@@ -1,5 +1,6 @@
 //! Betweenness centrality: the oracle, values of networkx, graphs of known scores, and jobs that are stopped, killed or refused.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 
@@ -9,12 +10,19 @@ use crate::oracle::{Answer, Graph};
 use crate::support::Place;
 use crate::{goes_on, job, report, same_for_any_threads_and_limits};
 
+/// The place of every vertex in descending order of degree in the input, and by id.
+fn places(graph: &Graph) -> BTreeMap<u64, (Reverse<usize>, u64)> {
+    let mut degrees: BTreeMap<u64, usize> = BTreeMap::new();
+    let ends = graph.edges.iter().filter(|[u, v]| u != v).flatten();
+    ends.for_each(|&end| *degrees.entry(end).or_default() += 1);
+    degrees.into_iter().map(|(v, degree)| (v, (Reverse(degree), v))).collect()
+}
+
 /// Neighbours of every vertex along edges and against them, without loops and repeats, in descending order of degree in the input.
 fn rows(graph: &Graph, directed: bool) -> [BTreeMap<u64, Vec<u64>>; 2] {
-    let mut degrees: BTreeMap<u64, usize> = BTreeMap::new();
+    let places = places(graph);
     let (mut out, mut into): (BTreeMap<u64, BTreeSet<u64>>, BTreeMap<u64, BTreeSet<u64>>) = Default::default();
     for &[u, v] in graph.edges.iter().filter(|[u, v]| u != v) {
-        [u, v].iter().for_each(|&end| *degrees.entry(end).or_default() += 1);
         for (u, v) in [(u, v)].into_iter().chain((!directed).then_some((v, u))) {
             out.entry(u).or_default().insert(v);
             into.entry(v).or_default().insert(u);
@@ -23,7 +31,7 @@ fn rows(graph: &Graph, directed: bool) -> [BTreeMap<u64, Vec<u64>>; 2] {
     [out, into].map(|rows| {
         let sorted = |(u, row): (u64, BTreeSet<u64>)| {
             let mut row: Vec<u64> = row.into_iter().collect();
-            row.sort_by_key(|v| (std::cmp::Reverse(degrees[v]), *v));
+            row.sort_by_key(|v| places[v]);
             (u, row)
         };
         rows.into_iter().map(sorted).collect()
@@ -44,9 +52,17 @@ fn distances(out: &BTreeMap<u64, Vec<u64>>, source: u64) -> BTreeMap<u64, u64> {
     distances
 }
 
-/// Scores, pairs and depth by the page of algorithms. All sums are in the order of rows.
+/// The sum of the values of a row, as the page of algorithms says. The first `before` neighbours are before the vertex.
+fn added_up(row: &[f64], before: usize) -> f64 {
+    let sum = |values: &[f64]| values.iter().fold(0.0, |sum, value| sum + value);
+    let pieces = row[..before].chunks(128).chain(row[before..].chunks(128));
+    pieces.fold(0.0, |total, piece| total + sum(piece))
+}
+
+/// Scores, pairs and depth by the page of algorithms.
 fn scores(graph: &Graph, directed: bool, sources: &[u64]) -> (BTreeMap<u64, f64>, usize, u64) {
-    let [out, into] = rows(graph, directed);
+    let ([out, into], places) = (rows(graph, directed), places(graph));
+    let earlier = |row: &[u64], v: u64| row.iter().filter(|u| places[*u] < places[&v]).count();
     let mut totals: BTreeMap<u64, f64> = graph.rows.iter().map(|&id| (id, 0.0)).collect();
     let (mut pairs, mut depth) = (0, 0);
     for &source in sources {
@@ -55,14 +71,16 @@ fn scores(graph: &Graph, directed: bool, sources: &[u64]) -> (BTreeMap<u64, f64>
         levels.sort_unstable();
         let mut paths = BTreeMap::from([(source, 1.0)]);
         for &(distance, v) in &levels[1..] {
-            let before = into[&v].iter().filter(|u| distances.get(u) == Some(&(distance - 1)));
-            paths.insert(v, before.map(|u| paths[u]).sum::<f64>());
+            let before = |u: &u64| distances.get(u) == Some(&(distance - 1));
+            let counts = into[&v].iter().map(|u| if before(u) { paths[u] } else { 0.0 });
+            paths.insert(v, added_up(&counts.collect::<Vec<_>>(), earlier(&into[&v], v)));
         }
         let mut dependencies: BTreeMap<u64, f64> = BTreeMap::new();
         for &(distance, v) in levels[1..].iter().rev() {
-            let after = out.get(&v).into_iter().flatten().filter(|w| distances[w] == distance + 1);
-            let shares = after.map(|w| (1.0 + dependencies[w]) / paths[w]).sum::<f64>();
-            dependencies.insert(v, paths[&v] * shares);
+            let share = |w: &u64| if distances[w] == distance + 1 { (1.0 + dependencies[w]) / paths[w] } else { 0.0 };
+            let row: &[u64] = out.get(&v).map_or(&[], Vec::as_slice);
+            let shares: Vec<f64> = row.iter().map(share).collect();
+            dependencies.insert(v, paths[&v] * added_up(&shares, earlier(row, v)));
         }
         dependencies.into_iter().for_each(|(v, dependency)| *totals.entry(v).or_default() += dependency);
         (pairs, depth) = (pairs + levels.len() - 1, depth.max(levels[levels.len() - 1].0));

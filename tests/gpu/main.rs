@@ -8,6 +8,7 @@ mod support;
 mod workspace;
 
 mod answers;
+mod betweenness;
 mod bfs;
 mod bfs_cases;
 mod cdlp;

@@ -23,6 +23,9 @@ pub(super) trait Count: Number + PartialEq {
     fn share(self, dependency: f64) -> Self;
 }
 
+/// Number of entries of half a row that are added up before their sum is added to that of the row.
+pub(super) const PIECE: usize = 128;
+
 /// Largest count that is kept as f64. Its reciprocal has full precision.
 const LARGEST: f64 = f64::from_bits((1000 + 1023) << 52);
 

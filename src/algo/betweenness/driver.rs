@@ -1,18 +1,19 @@
 //! One trial: searches from all sources, and the figures and the column by rank 0.
 
+use super::gpu::{self, GpuSearch};
 use super::level::Workers;
 use super::options::Betweenness;
 use super::output::{BetweennessOutput, ScoreFigures, divisor};
 use super::search::{Extent, Search};
 use crate::algo::round::{self, RoundEnd};
 use crate::algo::rows::Neighbours;
-use crate::algo::searches::roots;
-use crate::algo::{Run, Trial};
+use crate::algo::searches::roots::{self, Root};
+use crate::algo::{ChosenDevice, Run, Trial};
 use crate::comm::on_leader;
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 use crate::graph::ids::{DenseId, InputId};
-use crate::memory::{Budget, Buffer, bytes_of};
+use crate::memory::{Buffer, bytes_of};
 use crate::prepare::input_ids::IdList;
 use crate::prepare::order;
 use crate::prepare::prepared::Graph;
@@ -59,22 +60,19 @@ pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> R
     let file = graph.degrees()?;
     let degrees = file.body_as_u32()?;
     let workers = Workers { comm, threads: run.threads };
-    let open = |is_wide| Engine::open(is_wide, vertices, budget, || Neighbours::new(graph, degrees, comm, budget));
-    let mut engine = open(progress.is_wide)?;
+    let mut engine = Engine::open((graph, degrees), progress.is_wide, &totals, run)?;
     let (started, before, units) = (Instant::now(), progress.seconds, options.count());
-    while let Some(root) = roots.get(progress.done as usize) {
-        // A source that a stop cuts short is searched from once more by the next run.
-        let mut searched = engine.run(root.vertex, workers);
-        if let (Ok(None), Engine::Plain(_)) = (&searched, &engine) {
-            drop(engine);
-            engine = open(true)?;
-            searched = engine.run(root.vertex, workers);
+    while let Some(left) = roots.get(progress.done as usize..).filter(|left| !left.is_empty()) {
+        let batch = &left[..left.len().min(engine.batch())];
+        // Sources that a stop cuts short are searched from once more by the next run.
+        let searched = engine.run(batch, workers);
+        if let Ok(None) = searched {
+            engine = engine.wider((graph, degrees), &mut totals, run)?.ok_or_else(|| too_many(batch[0].id, graph))?;
+            continue;
         }
         let extent = match searched {
-            Ok(None) => return Err(too_many(root.id, graph)),
-            Ok(Some(extent)) => Some(extent),
             Err(Error::Stopped(_)) => None,
-            Err(e) => return Err(e),
+            searched => searched?,
         };
         failpoint::hit("betweenness.unit").map_err(|e| Error::io("sum dependencies", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, extent.is_some(), &checkpoint);
@@ -83,20 +81,23 @@ pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> R
             if depth > 0 {
                 engine.add_to(&mut totals, run.threads)?;
             }
-            progress.pairs += reached as u64 - 1;
+            let sources = batch.len() as u64;
+            progress.pairs += reached as u64 - sources;
             progress.depth = progress.depth.max(depth);
             progress.is_wide = matches!(engine, Engine::Wide(_));
-            progress.done += 1;
-            run.progress.advance(1);
+            progress.done += sources;
+            run.progress.advance(sources);
         }
         progress.seconds = before + started.elapsed().as_secs_f64();
         if comm.is_leader() && (stops || is_due) {
+            engine.fetch(&mut totals)?;
             save(&mut checkpoint, &totals, progress, units)?;
         }
         if stops {
             return Err(round::stopped(comm));
         }
     }
+    engine.fetch(&mut totals)?;
     drop(engine);
     // A small graph may have fewer vertices to draw.
     run.progress.advance(units - progress.done);
@@ -114,32 +115,73 @@ pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> R
     Ok(Trial { output, details: (), seconds })
 }
 
-/// A search with counts of one of two types.
+/// A search with counts of one of two types, on CPUs or a GPU.
 enum Engine<'g> {
     Plain(Search<'g, f64>),
     /// Counts of shortest paths may exceed f64.
     Wide(Search<'g, u64>),
+    /// Has the totals, too.
+    Gpu(Box<GpuSearch<'g>>),
 }
 
 impl<'g> Engine<'g> {
-    fn open(
+    /// Chooses the device. Several ranks use their CPUs, as do counts that exceed f64. Collective.
+    fn open<'r: 'g>(
+        (graph, degrees): (&'g Graph, &'g [u32]),
         is_wide: bool,
-        vertices: usize,
-        budget: &Budget,
-        rows: impl FnOnce() -> Result<Neighbours<'g>>,
+        totals: &[f64],
+        run: &Run<'r>,
     ) -> Result<Engine<'g>> {
+        let cpu = || Engine::on_cpu((graph, degrees), is_wide, run);
+        if is_wide || run.comm.ranks() > 1 {
+            return cpu();
+        }
+        let halves = [&graph.block_store, graph.upper()?];
+        let gpu = |lease| GpuSearch::new(halves, (degrees, graph.info.direction), totals, lease);
+        match run.devices.choose(graph.block_store.is_local(), gpu, cpu)? {
+            ChosenDevice::Gpu(gpu) => Ok(Engine::Gpu(Box::new(gpu))),
+            ChosenDevice::Cpu(cpu) => Ok(cpu),
+            ChosenDevice::Nothing => Err(Error::internal("choose a device", "the only rank has none")),
+        }
+    }
+
+    fn on_cpu((graph, degrees): (&'g Graph, &'g [u32]), is_wide: bool, run: &Run<'_>) -> Result<Engine<'g>> {
+        let vertices = graph.info.connected as usize;
+        let rows = || Neighbours::new(graph, degrees, run.comm, run.budget);
         Ok(match is_wide {
-            true => Engine::Wide(Search::new(vertices, budget, rows)?),
-            false => Engine::Plain(Search::new(vertices, budget, rows)?),
+            true => Engine::Wide(Search::new(vertices, run.budget, rows)?),
+            false => Engine::Plain(Search::new(vertices, run.budget, rows)?),
         })
     }
 
-    /// Finds the dependencies on a source, as [`Search::run`]. A source without an edge reaches only itself.
-    fn run(&mut self, root: Option<u32>, workers: Workers<'_>) -> Result<Option<Extent>> {
-        match (self, root) {
-            (_, None) => Ok(Some(Extent { reached: 1, depth: 0 })),
-            (Engine::Plain(search), Some(root)) => search.run(root, workers),
-            (Engine::Wide(search), Some(root)) => search.run(root, workers),
+    /// Returns the search for sources of which this one counts too many paths; `None` if none counts more. A GPU leaves
+    /// them to CPUs, which find the source with such counts.
+    fn wider(mut self, graph: (&'g Graph, &'g [u32]), totals: &mut [f64], run: &Run<'_>) -> Result<Option<Engine<'g>>> {
+        let is_wide = match &mut self {
+            Engine::Wide(_) => return Ok(None),
+            Engine::Plain(_) => true,
+            Engine::Gpu(search) => {
+                tracing::warn!("computing on the CPU: counts of shortest paths exceed 2^1000");
+                search.fetch(totals)?;
+                false
+            }
+        };
+        drop(self);
+        Engine::on_cpu(graph, is_wide, run).map(Some)
+    }
+
+    /// Returns the number of sources that are searched from at once.
+    fn batch(&self) -> usize {
+        if let Engine::Gpu(_) = self { gpu::SOURCES } else { 1 }
+    }
+
+    /// Finds the dependencies on some sources, as [`Search::run`]. A source without an edge reaches only itself.
+    fn run(&mut self, sources: &[Root], workers: Workers<'_>) -> Result<Option<Extent>> {
+        let alone = Ok(Some(Extent { reached: 1, depth: 0 }));
+        match self {
+            Engine::Plain(search) => sources[0].vertex.map_or(alone, |root| search.run(root, workers)),
+            Engine::Wide(search) => sources[0].vertex.map_or(alone, |root| search.run(root, workers)),
+            Engine::Gpu(search) => search.run(&sources.iter().map(|root| root.vertex).collect::<Vec<_>>()),
         }
     }
 
@@ -147,7 +189,13 @@ impl<'g> Engine<'g> {
         match self {
             Engine::Plain(search) => search.add_to(totals, threads),
             Engine::Wide(search) => search.add_to(totals, threads),
+            Engine::Gpu(search) => search.add(),
         }
+    }
+
+    /// Brings `totals` up to date.
+    fn fetch(&mut self, totals: &mut [f64]) -> Result<()> {
+        if let Engine::Gpu(search) = self { search.fetch(totals) } else { Ok(()) }
     }
 }
 

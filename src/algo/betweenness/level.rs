@@ -2,12 +2,13 @@
 //!
 //! The vertices of a level ascend, so consecutive ones have consecutive parts of every array. Threads take such parts.
 
-use super::arithmetic::Count;
+use super::arithmetic::{Count, PIECE};
 use crate::algo::round;
-use crate::algo::rows::{Neighbours, each_value, span};
+use crate::algo::rows::{Neighbours, any_value_of, span};
 use crate::algo::team::{WorkList, gathered, team};
 use crate::comm::Comm;
 use crate::error::Result;
+use crate::graph::csr::Block;
 use crate::graph::direction::EdgeDirection;
 use crate::memory::prefetch_near;
 use crate::process::signals;
@@ -25,12 +26,29 @@ pub(super) struct Workers<'c> {
     pub threads: usize,
 }
 
-/// Returns the sum of the `values` of the neighbours in `row`, added in the order of the row.
+/// Returns the sum of the `values` of the neighbours in `row`. Each half of the row is added up in pieces of [`PIECE`]
+/// entries, from the first to the last, and the sums of the pieces are added in order, as `kernels/betweenness.cu` does.
+/// Values of later rows are prefetched, unless `is_scattered` says that others come next.
 #[inline(always)]
-fn sum<C: Count>(rows: &Neighbours<'_>, row: u32, values: &[C], unpacked: &mut Unpacked) -> C {
-    let mut sum = C::default();
-    each_value(rows.row(row, unpacked), values, |value| sum = sum.plus(value));
-    sum
+fn sum<C: Count>(rows: &Neighbours<'_>, row: u32, values: &[C], unpacked: &mut Unpacked, is_scattered: bool) -> C {
+    let mut total = C::default();
+    for Block { offsets, targets, .. } in rows.row(row, unpacked) {
+        let (mut at, end) = (offsets[0] as usize, offsets[1] as usize);
+        while at < end {
+            let (piece, mut sum) = (at..end.min(at + PIECE), C::default());
+            at = piece.end;
+            if is_scattered {
+                targets[piece].iter().for_each(|&w| sum = sum.plus(values[w as usize]));
+            } else {
+                any_value_of(targets, piece, values, |value| {
+                    sum = sum.plus(value);
+                    false
+                });
+            }
+            total = total.plus(sum);
+        }
+    }
+    total
 }
 
 /// Room for both halves of a row.
@@ -59,13 +77,8 @@ pub(super) fn pull<C: Count>(
             let vertices = span(part);
             let (expect, is_scattered) = (|w: u32| prefetch_near(values, w as usize), rows.are_scattered(part));
             rows.each_of((part, way), expect, |v| {
-                let found = &mut sums[v as usize - vertices.start];
-                if is_scattered {
-                    *found = C::default();
-                    rows.each(v, way, &mut unpacked, |w| *found = found.plus(values[w as usize]));
-                } else {
-                    *found = sum(rows, rows.direction.row(v, way), values, &mut unpacked);
-                }
+                let row = rows.direction.row(v, way);
+                sums[v as usize - vertices.start] = sum(rows, row, values, &mut unpacked, is_scattered);
             });
             left.iter().for_each(|left| rows.release(&vertices, left));
         }
@@ -92,7 +105,8 @@ pub(super) fn pull_all<C: Count>(
         while let Some((part, sums)) = work.take() {
             signals::check()?;
             for (v, place) in (part.start as u32..).zip(sums).filter(|(v, _)| is_wanted(*v)) {
-                let sum = sum(rows, rows.direction.row(v, EdgeDirection::In), values, &mut unpacked);
+                let row = rows.direction.row(v, EdgeDirection::In);
+                let sum = sum(rows, row, values, &mut unpacked, false);
                 if sum != C::default() {
                     *place = sum;
                     found(v);

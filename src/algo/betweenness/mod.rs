@@ -2,8 +2,8 @@
 //!
 //! From each source, a search finds the levels and the number of shortest paths to every vertex, level by level. Then
 //! every vertex sums its dependency from the vertices of the next level, from the deepest level back to the source.
-//! Both sums are pulled along rows in the order of their entries, so scores are the same bytes on any number of threads
-//! and ranks.
+//! Both sums are pulled along rows in an order that is fixed, so scores are the same bytes on any number of threads and
+//! ranks, and on a GPU.
 //!
 //! | file | holds |
 //! |---|---|
@@ -11,6 +11,7 @@
 //! | `arithmetic` | counts of shortest paths: as f64, and with a wider exponent |
 //! | `search` | the search from one source: levels, counts, dependencies |
 //! | `level` | work of threads on the vertices of a level, and what ranks exchange |
+//! | `gpu` | searches from several sources at once on a GPU |
 //! | `driver` | a trial: sources, checkpoints, and the figures and the column in the end |
 //! | `output` | the result |
 //! | `task` | the table, and what a plan and a check need of it |
@@ -18,6 +19,7 @@
 
 mod arithmetic;
 mod driver;
+mod gpu;
 mod level;
 mod options;
 mod output;

@@ -2,7 +2,7 @@
 
 use super::options::{Betweenness, KEYS};
 use super::output::{BetweennessOutput, COLUMNS};
-use super::{driver, search, verify};
+use super::{driver, gpu, search, verify};
 use crate::algo::pagerank::RankBin;
 use crate::algo::searches;
 use crate::algo::searches::sentences::counted;
@@ -13,6 +13,7 @@ use crate::algo::{
 use crate::chart::{Figure, Unit};
 use crate::comm::Comm;
 use crate::error::Result;
+use crate::gpu::ProgramSource;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
@@ -21,6 +22,8 @@ use crate::results::about::About;
 const ENTRY: f64 = 4.0;
 const VERTEX: f64 = 40.0;
 const COLUMN: f64 = 20.0;
+/// Nanoseconds of a GPU for each entry of a row from a source (H200).
+const ENTRY_ON_GPU: f64 = 0.01;
 /// Bytes for each source: its ids in the result, and while sources are drawn.
 const SOURCE: u64 = 128;
 
@@ -47,6 +50,16 @@ impl Algorithm for Betweenness {
         self.sources.named_vertices()
     }
 
+    fn programs(&self) -> &'static [&'static ProgramSource] {
+        &gpu::PROGRAMS
+    }
+
+    fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
+        // Several ranks use their CPUs.
+        let rows = graph.direction.rows(graph.vertices);
+        (ranks == 1).then(|| gpu::least_bytes(graph.vertices, rows, graph.edges, graph.blocks))
+    }
+
     fn units(&self, _: u64) -> u64 {
         self.count()
     }
@@ -56,8 +69,10 @@ impl Algorithm for Betweenness {
         let state = search::bytes(graph.vertices) + 8 * graph.vertices + SOURCE * sources;
         let pieces = if ranks > 1 { 8 * Comm::PIECE as u64 } else { 0 };
         let host_memory = state + pieces;
-        let searching =
-            (2.0 * ENTRY * graph.entries() as f64 + VERTEX * graph.vertices as f64) / resources.all_threads();
+        let searching = match resources.on_gpu {
+            true => ENTRY_ON_GPU * graph.entries() as f64,
+            false => (2.0 * ENTRY * graph.entries() as f64 + VERTEX * graph.vertices as f64) / resources.all_threads(),
+        };
         Cost {
             host_memory,
             least_host_memory: host_memory,

@@ -270,27 +270,35 @@ pub(in crate::algo) fn each_value<'r, T: Copy>(
     });
 }
 
-/// Calls `is_last` with the values of neighbours, as [`each_value`], until it returns true. Returns whether it did. Values
-/// are prefetched beyond the end of a row, because rows are short, and the next one is likely to be read next.
+/// Calls `is_last` with the values of neighbours, as [`each_value`], until it returns true. Returns whether it did.
 #[inline(always)]
 pub(in crate::algo) fn any_value<'r, T: Copy>(
     rows: impl IntoIterator<Item = Block<'r>>,
     values: &[T],
     mut is_last: impl FnMut(T) -> bool,
 ) -> bool {
-    for Block { offsets, targets, .. } in rows {
-        let (start, end) = (offsets[0] as usize, offsets[1] as usize);
-        let ahead = &targets[(start + AHEAD).min(targets.len())..(end + AHEAD).min(targets.len())];
-        let (row, last) = targets[start..end].split_at(ahead.len());
-        for (&u, &later) in row.iter().zip(ahead) {
-            prefetch_near(values, later as usize);
-            if is_last(values[u as usize]) {
-                return true;
-            }
-        }
-        if last.iter().any(|&u| is_last(values[u as usize])) {
+    rows.into_iter().any(|Block { offsets, targets, .. }| {
+        any_value_of(targets, offsets[0] as usize..offsets[1] as usize, values, &mut is_last)
+    })
+}
+
+/// Calls `is_last` with the values of the neighbours in places `row` of `targets`, until it returns true. Returns whether
+/// it did. Values are prefetched beyond the end of a row, because rows are short, and the next one is likely to be read
+/// next.
+#[inline(always)]
+pub(in crate::algo) fn any_value_of<T: Copy>(
+    targets: &[u32],
+    row: Range<usize>,
+    values: &[T],
+    mut is_last: impl FnMut(T) -> bool,
+) -> bool {
+    let ahead = &targets[(row.start + AHEAD).min(targets.len())..(row.end + AHEAD).min(targets.len())];
+    let (row, last) = targets[row].split_at(ahead.len());
+    for (&u, &later) in row.iter().zip(ahead) {
+        prefetch_near(values, later as usize);
+        if is_last(values[u as usize]) {
             return true;
         }
     }
-    false
+    last.iter().any(|&u| is_last(values[u as usize]))
 }

@@ -1,0 +1,167 @@
+//! Searches from several sources at once on a GPU. `kernels/betweenness.cu` describes the method.
+
+mod state;
+
+use super::search::Extent;
+use crate::algo::Lease;
+use crate::error::Result;
+use crate::graph::BlockStore;
+use crate::graph::direction::Direction;
+use crate::process::signals;
+use state::{Pull, SHARES, State, Step};
+
+pub(super) use state::{PROGRAMS, SOURCES, least_bytes};
+
+/// A source counts from all vertices that it has not reached if the rows of its last level have more than one in this many
+/// of the vertices and of the entries of those that it has not reached, and more than this many entries.
+const SPARSE: u64 = 32;
+const FEW: u64 = 1 << 12;
+
+/// How far a source is.
+#[derive(Debug, Clone, Copy, Default)]
+struct Front {
+    /// Number of the step that found its last level.
+    step: usize,
+    levels: u64,
+    /// Number of vertices of its levels.
+    reached: u64,
+    /// Number of entries of the rows that leave the last level.
+    leaving: u64,
+    /// Number of entries of the rows that enter vertices that it has not reached.
+    unreached: u64,
+}
+
+/// A search from several sources on a GPU, which has the totals, too.
+pub(super) struct GpuSearch<'g> {
+    state: State<'g>,
+    /// Number of entries of all rows in one direction.
+    entries: u64,
+}
+
+impl<'g> GpuSearch<'g> {
+    /// Copies the rows to GPU memory, and the `totals` of earlier searches.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks; [`crate::Error::Stopped`].
+    pub(super) fn new(
+        halves: [&'g BlockStore; 2],
+        (degrees, direction): (&[u32], Direction),
+        totals: &[f64],
+        gpu: Lease<'g>,
+    ) -> Result<GpuSearch<'g>> {
+        let entries = halves.iter().map(|half| half.edges()).sum::<u64>() >> direction.shift();
+        Ok(GpuSearch { state: State::new(halves, (degrees, direction), totals, gpu)?, entries })
+    }
+
+    /// Finds the dependencies of all vertices on up to [`SOURCES`] sources. A source without an edge reaches only itself.
+    /// Returns `None` if a count of shortest paths is too large for f64.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`], [`crate::Error::Stopped`].
+    pub(super) fn run(&mut self, sources: &[Option<u32>]) -> Result<Option<Extent>> {
+        let roots: [u32; SOURCES] = std::array::from_fn(|s| sources.get(s).copied().flatten().unwrap_or(0));
+        let all = mask((0..sources.len()).filter(|&s| sources[s].is_some()));
+        self.state.begin(roots, all)?;
+        let Some((steps, fronts)) = self.count(all)? else { return Ok(None) };
+        // The first vertex of the level after this one, for each source that has one.
+        let mut next = [None; SOURCES];
+        for (number, step) in steps.iter().enumerate().rev() {
+            signals::check()?;
+            // Nothing depends on the deepest level of a source, nor counts for the source itself.
+            let leaves = mask(members(step.sources).filter(|&s| next[s].is_none() || number == 0));
+            let first = members(step.sources).filter_map(|s| next[s]).min().unwrap_or(0);
+            members(step.sources).for_each(|s| next[s] = Some(step.first));
+            let listed = self.state.listed(step, step.sources);
+            self.state.pull(Pull::Shares { leaves, first }, listed)?;
+            self.state.settle(listed, SHARES)?;
+        }
+        self.state.finish()?;
+        let alone = sources.iter().filter(|root| root.is_none()).count();
+        let reached = fronts.iter().map(|front| front.reached).sum::<u64>() as usize + alone;
+        let levels = fronts.iter().map(|front| front.levels).max().unwrap_or(0);
+        Ok(Some(Extent { reached, depth: levels.saturating_sub(1) }))
+    }
+
+    /// Finds the levels of the sources in the mask `all`, and counts the shortest paths to every vertex. Returns the steps
+    /// and where each source has come to, or `None` if a count is too large for f64.
+    ///
+    /// A source with a small level pushes along its rows. One with a large level must pull along the rows of all vertices
+    /// that it has not reached, so it waits until all sources must: then one step does it for all of them.
+    fn count(&mut self, all: u32) -> Result<Option<(Vec<Step>, [Front; SOURCES])>> {
+        let mut steps: Vec<Step> = Vec::new();
+        let mut fronts = [Front { unreached: self.entries, ..Front::default() }; SOURCES];
+        let (mut active, mut stepping) = (all, all);
+        loop {
+            signals::check()?;
+            let [longs, shorts] = steps.last().map_or([0, 0], |step| step.places.each_ref().map(|list| list.end));
+            let found = self.state.collect([longs, shorts])?;
+            let reaching = mask(members(stepping).filter(|&s| found.reached[s] > 0));
+            active &= !stepping | reaching;
+            for s in members(reaching) {
+                let Front { levels, reached, unreached, .. } = fronts[s];
+                fronts[s] = Front {
+                    step: steps.len(),
+                    levels: levels + 1,
+                    reached: reached + found.reached[s],
+                    leaving: found.leaving[s],
+                    unreached: unreached.saturating_sub(found.entering[s]),
+                };
+            }
+            if reaching != 0 {
+                let places = [longs..longs + found.longs, shorts..shorts + found.shorts];
+                let step = Step { places, sources: reaching, first: self.state.vertices() - found.span };
+                if found.inexact != 0 && !self.state.recount(self.state.listed(&step, reaching))? {
+                    return Ok(None);
+                }
+                steps.push(step);
+            }
+            if active == 0 {
+                return Ok(Some((steps, fronts)));
+            }
+            let is_small = |&s: &usize| {
+                let there = fronts[s].unreached + u64::from(self.state.vertices());
+                fronts[s].leaving <= FEW.max(there / SPARSE)
+            };
+            let small = mask(members(active).filter(is_small));
+            if small == 0 {
+                stepping = active;
+                self.state.count_unreached(active)?;
+                continue;
+            }
+            stepping = small;
+            let mut left = small;
+            while let Some(first) = members(left).next() {
+                let step = fronts[first].step;
+                let together = mask(members(left).filter(|&s| fronts[s].step == step));
+                self.state.push(self.state.listed(&steps[step], together))?;
+                left &= !together;
+            }
+        }
+    }
+
+    /// Adds the dependency of every vertex to its total, source after source.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub(super) fn add(&self) -> Result<()> {
+        self.state.add()
+    }
+
+    /// Copies the totals to `to`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub(super) fn fetch(&mut self, to: &mut [f64]) -> Result<()> {
+        self.state.fetch(to)
+    }
+}
+
+/// Returns the mask of some sources.
+fn mask(sources: impl Iterator<Item = usize>) -> u32 {
+    sources.fold(0, |mask, s| mask | 1 << s)
+}
+
+/// Returns the sources of a mask.
+fn members(mask: u32) -> impl Iterator<Item = usize> {
+    (0..SOURCES).filter(move |s| mask >> s & 1 == 1)
+}

@@ -1,0 +1,79 @@
+//! Betweenness on a GPU: the same scores as on a processor, also of a trial that another device began.
+
+use crate::support::gpu::Gpu;
+use crate::support::random_edges;
+
+const CPU: &str = "run.device=cpu";
+const GPU: &[&str] = &["run.device=gpu", "limits.gpu_memory=64MiB"];
+
+/// Rows of 1 to 40 entries, hubs with rows of several pieces, of which one is longer than a block takes at once, and a path.
+fn edges() -> Vec<[u64; 2]> {
+    let mut edges = random_edges(4_000, 20_000, 7);
+    edges.extend((0..4).flat_map(|hub| (0..1_300).map(move |v| [5_000 + hub, (v * (hub + 3) * 7) % 4_000])));
+    edges.extend((0..9_000).map(|leaf| [6_000, 10_000 + leaf]));
+    edges.extend([[6_000, 1], [2, 6_000], [3, 30_000]]);
+    edges.extend((30_000..30_060).map(|v| [v, v + 1]));
+    edges
+}
+
+/// Layers of 6 vertices, each with edges to about 4 vertices of the next layer. The number of shortest paths grows fourfold with each layer, and the
+/// vertices of a layer have different ones.
+fn layers(count: u64) -> Vec<[u64; 2]> {
+    let pairs = |layer: u64| (0..36).map(move |pair| (layer, pair / 6, pair % 6));
+    let has_edge = |&(layer, a, b): &(u64, u64, u64)| (layer * layer + 3 * a + 5 * b + a * b * layer) % 7 >= 2;
+    (0..count).flat_map(pairs).filter(has_edge).map(|(layer, a, b)| [6 * layer + a, 6 * layer + 6 + b]).collect()
+}
+
+#[test]
+fn gpu_scores_are_those_of_a_processor() {
+    let Some(gpu) = Gpu::new() else { return };
+    for (input, keys) in [("", "roots = 6"), ("directed = true\n", "sources = [5001, 3, 6000, 1, 30000, 17, 10000]")] {
+        let path = gpu.place.u32("edges.u32", &edges());
+        gpu.place.job(&format!("path = '{}'\n{input}", path.display()), &format!("[betweenness]\n{keys}\n"));
+        gpu.fresh(&[CPU]);
+        let found = || gpu.found("betweenness", "centrality");
+        let of_processor = found();
+        gpu.forget();
+        gpu.run(&[], GPU).expect(0);
+        assert_eq!(gpu.place.read_report()["device"], "gpu");
+        assert_eq!(found(), of_processor, "{input}");
+        let on_cpu: &[&str] = &[CPU, "run.trials=1"];
+        for (first, second) in [(on_cpu, GPU), (GPU, on_cpu)] {
+            gpu.forget();
+            gpu.run(&[("GPUGRAPH_FAILPOINTS", "betweenness.unit=1:stop")], first).expect(75);
+            gpu.run(&[], second).expect(0);
+            assert_eq!(found(), of_processor, "{first:?}, then {second:?}");
+        }
+    }
+}
+
+/// Beyond 2^53 counts are rounded, so their order matters. Beyond 2^1000 a processor counts.
+#[test]
+fn gpu_counts_beyond_whole_numbers_are_those_of_a_processor() {
+    let Some(gpu) = Gpu::new() else { return };
+    for (count, says) in [(60, false), (520, true)] {
+        let path = gpu.place.u32("edges.u32", &layers(count));
+        gpu.place.job(
+            &format!("path = '{}'\n", path.display()),
+            &format!("[betweenness]\nsources = [{}, 0, 7]\n", 6 * count),
+        );
+        gpu.fresh(&[CPU]);
+        let of_processor = gpu.found("betweenness", "centrality");
+        gpu.forget();
+        let ran = gpu.run(&[], GPU).expect(0);
+        assert_eq!(ran.err.contains("counts of shortest paths exceed"), says, "{}", ran.err);
+        assert_eq!(gpu.found("betweenness", "centrality"), of_processor, "{count}");
+    }
+}
+
+#[test]
+fn gpu_without_room_for_all_rows_is_refused_or_left_to_the_processor() {
+    let Some(gpu) = Gpu::new() else { return };
+    let path = gpu.place.u32("edges.u32", &random_edges(20_000, 200_000, 7));
+    gpu.place.job(&format!("path = '{}'\n", path.display()), "[betweenness]\nroots = 2\n");
+    let little = "limits.gpu_memory=2MiB";
+    let refused = gpu.run(&[], &["run.device=gpu", little]).expect(7);
+    assert!(refused.err.contains("gpu_memory") && refused.err.contains("betweenness"), "{}", refused.err);
+    gpu.run(&[], &["run.device=auto", little]).expect(0);
+    assert_eq!(gpu.place.read_report()["results"]["betweenness"]["sources"].as_array().map(Vec::len), Some(2));
+}

@@ -24,7 +24,7 @@ constexpr u32 COUNTS = 0;
 constexpr u32 SHARES = 1;
 constexpr u32 NOTHING = 2;
 
-// What a step adds up. src/algo/betweenness/gpu.rs declares the same struct.
+// What a step adds up. src/algo/betweenness/gpu/state.rs declares the same struct.
 struct Found {
     // The number of vertices with long and with short rows.
     u32 longs, shorts;
@@ -37,7 +37,7 @@ struct Found {
 };
 static_assert(sizeof(Found) == 120, "as its twin");
 
-// A search. src/algo/betweenness/gpu.rs declares the same struct.
+// A search. src/algo/betweenness/gpu/state.rs declares the same struct.
 struct Search {
     VertexRows rows;
     // For each vertex and source: the number of shortest paths; what is added up in this step, and in the end the sum of the shares of successors; and
@@ -58,12 +58,12 @@ struct Search {
     const u32* degrees;
     Found* step;
     u32 vertices;
-    // All vertices with long rows are before this one, a multiple of 256.
+    // All vertices with long rows are before this one, which is a multiple of 256 or the number of vertices.
     u32 long_end;
 };
 static_assert(sizeof(Search) == 128, "as its twin");
 
-// Vertices that a launch visits: a part of a list.
+// Vertices that a launch visits: a part of a list. src/algo/betweenness/gpu/state.rs declares the same struct.
 struct Visited {
     const u32* list;
     const u8* masks;
@@ -73,8 +73,8 @@ struct Visited {
 };
 static_assert(sizeof(Visited) == 32, "as its twin");
 
-// What is added up: counts of in-neighbours, or, backward, shares of out-neighbours. Neighbours before vertex `first` have none. Nothing is added up for
-// the sources in the mask `leaves`, of which these vertices are the deepest level.
+// What is added up: counts of in-neighbours, or, backward, shares of out-neighbours. Neighbours before vertex `first` have none. For the sources in the
+// mask `leaves`, these vertices are the deepest level, so their sums are 0.
 struct Pull {
     u32 backward, leaves, first;
 };

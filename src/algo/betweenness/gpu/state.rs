@@ -60,7 +60,7 @@ fn state_bytes(vertices: u64, rows: u64, longs: u64) -> u64 {
         + slice_bytes::<Found>(1)
 }
 
-/// What a step adds up. The memory layout must match `Found` in the kernels.
+/// What a step adds up, as the kernels describe it. The memory layout must match `Found` in the kernels.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Found {
@@ -138,15 +138,13 @@ pub(super) struct Step {
     pub first: u32,
 }
 
-/// The direction of a pull: counts from the sources outwards, or shares back.
+/// What a pull adds up.
 #[derive(Clone, Copy)]
 pub(super) enum Pull {
+    /// Counts of in-neighbours.
     Counts,
-    /// `leaves` is the mask of sources for which nothing is added up. Vertices before `first` have no shares.
-    Shares {
-        leaves: u32,
-        first: u32,
-    },
+    /// Shares of out-neighbours. Those before vertex `first` have none. For the sources in the mask `leaves` sums are 0.
+    Shares { leaves: u32, first: u32 },
 }
 
 /// The graph and a search in GPU memory.
@@ -154,7 +152,7 @@ pub(super) struct State<'g> {
     gpu: Lease<'g>,
     kernels: Kernels,
     search: SearchArguments,
-    /// Counts, sums, shares, and the masks of reached vertices: what is 0 when a search begins.
+    /// The arrays that are 0 when a search begins.
     zeros: [DeviceSlice<u8>; 5],
     step: DeviceSlice<Found>,
     totals: DeviceSlice<f64>,
@@ -282,7 +280,10 @@ impl<'g> State<'g> {
         &self.gpu.workspace.queue
     }
 
-    /// Lists the vertices that were found, from these places of the lists on, and begins the next step.
+    /// Lists the vertices that were found, from these places of the lists on. They are reached now.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
     pub(super) fn collect(&self, [longs, shorts]: [u32; 2]) -> Result<Found> {
         let grid = self.queue().grid(u64::from(self.search.vertices.div_ceil(8)));
         // SAFETY: the arguments match the kernel's. No vertex is found twice for a source, so the lists have room.

@@ -47,7 +47,7 @@ struct Search {
     double* shares;
     // The counts of each vertex as bytes, of which 255 says that the count is larger.
     u8* small;
-    // The masks of vertices that are reached, and of those found in this step.
+    // The masks of vertices that are reached, and of those found in this step, or, backward, of those that have shares.
     u32* reached;
     u32* found;
     // The vertices of all steps with long rows, and those with short rows, each with its mask.
@@ -74,11 +74,12 @@ struct Visited {
 static_assert(sizeof(Visited) == 32, "as its twin");
 
 // What is added up: counts of in-neighbours, or, backward, shares of out-neighbours. Neighbours before vertex `first` have none. For the sources in the
-// mask `leaves`, these vertices are the deepest level, so their sums are 0.
+// mask `leaves`, these vertices are the deepest level, so their sums are 0. If `looks`, masks say which neighbours have shares, so that others are not
+// read: masks fit the cache.
 struct Pull {
-    u32 backward, leaves, first;
+    u32 backward, leaves, first, looks;
 };
-static_assert(sizeof(Pull) == 12, "as its twin");
+static_assert(sizeof(Pull) == 16, "as its twin");
 
 // Returns half a row of a vertex: of the edges that leave it, or of those that enter it.
 __device__ inline Segment half_of(const VertexRows& rows, u32 v, bool enters, u32 half) {
@@ -186,8 +187,9 @@ extern "C" __global__ void __launch_bounds__(256, 6) betweenness_count_long(Sear
 }
 
 // Returns the sum of the values of the neighbours in places `from` to `to` of a row, which may end before, added in order: to each lane of a group that of
-// its source. All lanes of a warp call this with the same number of places, and several loads are under way at once.
-__device__ inline double sum_of_piece(const double* values, const Segment& row, u32 from, u32 to, u32 first) {
+// its source. `mask` has the sources of the group. All lanes of a warp call this with the same number of places, and several loads are under way at once.
+__device__ inline double sum_of_piece(const Search& p, const Pull& pull, const Segment& row, u32 mask, u32 from, u32 to) {
+    const double* values = pull.backward ? p.shares : p.paths;
     constexpr u32 TOGETHER = 8;
     u32 source = lane_id() % SOURCES;
     double sum = 0;
@@ -197,12 +199,19 @@ __device__ inline double sum_of_piece(const double* values, const Segment& row, 
         for (u32 k = 0; k < TOGETHER / SOURCES; k++) {
             u32 place = at + SOURCES * k + source;
             near[k] = place < row.length ? __ldcs(row.begin + place) : NONE;
+            if (near[k] < pull.first) near[k] = NONE;
+        }
+        if (pull.looks) {
+#pragma unroll
+            for (u32 k = 0; k < TOGETHER / SOURCES; k++) {
+                if (near[k] != NONE && (mask & mask_of(p.found, near[k])) == 0) near[k] = NONE;
+            }
         }
         double found[TOGETHER];
 #pragma unroll
         for (u32 k = 0; k < TOGETHER; k++) {
             u32 w = __shfl_sync(ALL_LANES, near[k / SOURCES], k % SOURCES, SOURCES);
-            found[k] = w >= first && w != NONE ? __ldg(values + u64(w) * SOURCES + source) : 0;
+            found[k] = w != NONE ? __ldg(values + u64(w) * SOURCES + source) : 0;
         }
 #pragma unroll
         for (u32 k = 0; k < TOGETHER; k++) sum = __dadd_rn(sum, found[k]);
@@ -219,7 +228,6 @@ __device__ inline Segment pulled(const Search& p, u32 v, u32 mask, const Pull& p
 
 // Adds up the rows of vertices with short rows. A group takes a vertex.
 extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_short(Search p, Visited visited, Pull pull) {
-    const double* values = pull.backward ? p.shares : p.paths;
     for (u32 base = (blockIdx.x * 8 + warp_id()) * GROUPS; base < visited.count; base += gridDim.x * 8 * GROUPS) {
         u32 i = base + lane_id() / SOURCES, v = 0, mask = 0;
         if (i < visited.count) {
@@ -233,7 +241,7 @@ extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_short(Sear
 #pragma unroll
             for (u32 step = SOURCES; step < 32; step *= 2) longest = max(longest, __shfl_xor_sync(ALL_LANES, longest, step));
             for (u32 from = 0; from < longest; from += PIECE) {
-                total = __dadd_rn(total, sum_of_piece(values, row, from, min(from + PIECE, longest), pull.first));
+                total = __dadd_rn(total, sum_of_piece(p, pull, row, mask, from, min(from + PIECE, longest)));
             }
         }
         u32 source = lane_id() % SOURCES;
@@ -244,7 +252,6 @@ extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_short(Sear
 // Adds up the rows of vertices with long rows. A block takes a vertex, and its groups the pieces.
 extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_long(Search p, Visited visited, Pull pull) {
     __shared__ double pieces[GROUPS_OF_BLOCK][SOURCES];
-    const double* values = pull.backward ? p.shares : p.paths;
     u32 group = threadIdx.x / SOURCES, source = threadIdx.x % SOURCES;
     u32 v = vertex_at(visited, blockIdx.x), mask = wanted(visited, blockIdx.x);
     if (mask == 0) return;
@@ -253,7 +260,7 @@ extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_long(Searc
         Segment row = pulled(p, v, mask, pull, half);
         for (u32 from = 0; from < row.length; from += GROUPS_OF_BLOCK * PIECE) {
             u32 begin = from + group * PIECE;
-            double sum = sum_of_piece(values, row, begin, begin + PIECE, pull.first);
+            double sum = sum_of_piece(p, pull, row, mask, begin, begin + PIECE);
             __syncthreads();
             pieces[group][source] = sum;
             __syncthreads();
@@ -357,7 +364,9 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_begin(Search p, ui
 extern "C" __global__ void __launch_bounds__(256) betweenness_settle(Search p, Visited visited, u32 makes) {
     for (u64 at = blockIdx.x * 256 + threadIdx.x; at < u64(visited.count) * SOURCES; at += gridDim.x * 256) {
         u32 i = u32(at / SOURCES), s = u32(at % SOURCES), v = vertex_at(visited, i);
-        if ((wanted(visited, i) >> s & 1) == 0) continue;
+        u32 mask = wanted(visited, i);
+        if (s == 0 && makes == SHARES) set_mask(p.found, v, mask);
+        if ((mask >> s & 1) == 0) continue;
         u64 place = u64(v) * SOURCES + s;
         double sum = p.sums[place];
         if (makes == SHARES) {

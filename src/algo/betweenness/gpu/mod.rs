@@ -17,6 +17,9 @@ pub(super) use state::{PROGRAMS, SOURCES, least_bytes};
 const SPARSE: u64 = 32;
 const FEW: u64 = 1 << 12;
 
+/// Neighbours are looked up before their shares are read if fewer than one in this many entries leads to one that has some.
+const LOOKED_UP: u64 = 4;
+
 /// How far a source is.
 #[derive(Debug, Clone, Copy, Default)]
 struct Front {
@@ -63,16 +66,18 @@ impl<'g> GpuSearch<'g> {
         let all = mask((0..sources.len()).filter(|&s| sources[s].is_some()));
         self.state.begin(roots, all)?;
         let Some((steps, fronts)) = self.count(all)? else { return Ok(None) };
-        // The first vertex of the level after this one, for each source that has one.
-        let mut next = [None; SOURCES];
+        // The step of the level after this one, for each source that has one.
+        let mut next: [Option<&Step>; SOURCES] = [None; SOURCES];
         for (number, step) in steps.iter().enumerate().rev() {
             signals::check()?;
             // Nothing depends on the deepest level of a source, nor counts for the source itself.
             let leaves = mask(members(step.sources).filter(|&s| next[s].is_none() || number == 0));
-            let first = members(step.sources).filter_map(|s| next[s]).min().unwrap_or(0);
-            members(step.sources).for_each(|s| next[s] = Some(step.first));
+            let after = || members(step.sources).filter_map(|s| next[s]);
+            let first = after().map(|next| next.first).min().unwrap_or(0);
+            let looks = after().all(|next| next.entering < step.leaving / LOOKED_UP);
+            members(step.sources).for_each(|s| next[s] = Some(step));
             let listed = self.state.listed(step, step.sources);
-            self.state.pull(Pull::Shares { leaves, first }, listed)?;
+            self.state.pull(Pull::Shares { leaves, first, looks }, listed)?;
             self.state.settle(listed, SHARES)?;
         }
         self.state.finish()?;
@@ -109,7 +114,13 @@ impl<'g> GpuSearch<'g> {
             }
             if reaching != 0 {
                 let places = [longs..longs + found.longs, shorts..shorts + found.shorts];
-                let step = Step { places, sources: reaching, first: self.state.vertices() - found.span };
+                let step = Step {
+                    places,
+                    sources: reaching,
+                    first: self.state.vertices() - found.span,
+                    leaving: found.leaving.iter().sum(),
+                    entering: found.entering.iter().sum(),
+                };
                 if found.inexact != 0 && !self.state.recount(self.state.listed(&step, reaching))? {
                     return Ok(None);
                 }

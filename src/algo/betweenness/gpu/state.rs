@@ -136,6 +136,9 @@ pub(super) struct Step {
     pub sources: u32,
     /// The first of the vertices.
     pub first: u32,
+    /// Number of entries of the rows that leave the vertices, and of those that enter them, for all sources.
+    pub leaving: u64,
+    pub entering: u64,
 }
 
 /// What a pull adds up.
@@ -143,8 +146,9 @@ pub(super) struct Step {
 pub(super) enum Pull {
     /// Counts of in-neighbours.
     Counts,
-    /// Shares of out-neighbours. Those before vertex `first` have none. For the sources in the mask `leaves` sums are 0.
-    Shares { leaves: u32, first: u32 },
+    /// Shares of out-neighbours. Those before vertex `first` have none. For the sources in the mask `leaves` sums are 0. `looks` says
+    /// that few neighbours have shares.
+    Shares { leaves: u32, first: u32, looks: bool },
 }
 
 /// The graph and a search in GPU memory.
@@ -153,7 +157,7 @@ pub(super) struct State<'g> {
     kernels: Kernels,
     search: SearchArguments,
     /// The arrays that are 0 when a search begins.
-    zeros: [DeviceSlice<u8>; 5],
+    zeros: [DeviceSlice<u8>; 6],
     step: DeviceSlice<Found>,
     totals: DeviceSlice<f64>,
 }
@@ -208,7 +212,6 @@ impl<'g> State<'g> {
             (CopySource::Memory(bytes_of(totals)), totals_there.as_bytes()),
         ];
         workspace.uploader.upload(&copies, &signals::check)?.wait()?;
-        workspace.queue.fill(found, 0)?;
         let rows = Windows::new(workspace, halves, vertices as u32, PURPOSE, &signals::check)?;
         let Some(rows) = rows.resident() else {
             return Err(Error::internal("place rows on the GPU", "less room than planned"));
@@ -230,7 +233,14 @@ impl<'g> State<'g> {
             vertices: vertices as u32,
             long_end: long_end as u32,
         };
-        let zeros = [paths.as_bytes(), sums.as_bytes(), shares.as_bytes(), small.as_bytes(), reached.as_bytes()];
+        let zeros = [
+            paths.as_bytes(),
+            sums.as_bytes(),
+            shares.as_bytes(),
+            small.as_bytes(),
+            reached.as_bytes(),
+            found.as_bytes(),
+        ];
         Ok(State { gpu, kernels, search, zeros, step, totals: totals_there })
     }
 
@@ -329,8 +339,8 @@ impl<'g> State<'g> {
     /// Adds up counts or shares of neighbours of some vertices.
     pub(super) fn pull(&self, pull: Pull, [longs, shorts]: [Visited; 2]) -> Result<()> {
         let pull = match pull {
-            Pull::Counts => [0; 3],
-            Pull::Shares { leaves, first } => [1, leaves, first],
+            Pull::Counts => [0; 4],
+            Pull::Shares { leaves, first, looks } => [1, leaves, first, looks.into()],
         };
         let queue = self.queue();
         let groups = Self::blocks(shorts.count.div_ceil(THREADS / GROUP));

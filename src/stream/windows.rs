@@ -51,6 +51,19 @@ fn part_bytes(parts: u64) -> u64 {
     slice_bytes::<RowPart>(parts)
 }
 
+/// Returns the bytes of GPU memory that all rows of these halves take, with their parts.
+pub fn resident_bytes(halves: [&BlockStore; 2]) -> u64 {
+    let sizes = halves.iter().flat_map(|half| (0..half.len()).map(|b| half.size(b)));
+    part_bytes(halves.iter().map(|half| half.len() as u64).sum()) + Placement::bytes(sizes)
+}
+
+/// Returns the most bytes that [`resident_bytes`] is for halves of `rows` rows and `edges` edges in up to `blocks` blocks.
+pub fn most_resident_bytes(rows: u64, edges: u64, blocks: u64) -> u64 {
+    // Each array of a block is rounded up.
+    let half = 4 * (rows + blocks + edges) + 2 * blocks * slice_bytes::<u8>(1);
+    2 * half + 2 * part_bytes(blocks)
+}
+
 impl<'g> Windows<'g> {
     /// Places all rows of a graph of `vertices` vertices in GPU memory, if they fit.
     ///
@@ -70,8 +83,7 @@ impl<'g> Windows<'g> {
         if !windows.are_resident() {
             workspace.arena.reset(mark);
             if halves.iter().any(|half| !half.is_local()) {
-                let sizes = halves.iter().flat_map(|half| (0..half.len()).map(|b| half.size(b)));
-                workspace.arena.check_size(mark + part_bytes(windows.blocks()) + Placement::bytes(sizes), purpose)?;
+                workspace.arena.check_size(mark + resident_bytes(halves), purpose)?;
             }
         }
         Ok(windows)

@@ -6,12 +6,12 @@ use crate::algo::Lease;
 use crate::algo::searches::gpu::{BARRIER_BYTES, GRID_BARRIER, fetch};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, CopySource, DeviceSlice, Grid, Kernel, ProgramSource, THREADS, constant, slice_bytes};
+use crate::graph::BlockStore;
 use crate::graph::direction::Direction;
-use crate::graph::{BlockStore, Placement};
 use crate::memory::{Budget, Buffer, Plain, bytes_of};
 use crate::process::signals;
 use crate::stream::passes::ROW_PARTS;
-use crate::stream::windows::{VertexRows, Windows};
+use crate::stream::windows::{self, VertexRows, Windows};
 
 static PROGRAM: ProgramSource =
     ProgramSource { name: "cores.cu", text: TEXT, headers: &[COMMON, GRID_BARRIER, ROW_PARTS] };
@@ -29,9 +29,8 @@ const LAYERS: u32 = 256;
 
 /// Returns the least bytes of GPU memory for a graph of `vertices` vertices and `edges` edges in up to `blocks` blocks.
 pub(super) fn least_bytes(vertices: u64, edges: u64, blocks: u64) -> u64 {
-    // Each array of a block is rounded up.
-    let half = 4 * (vertices + blocks + edges) + 2 * blocks * slice_bytes::<u8>(1);
-    (state_bytes(vertices, 2 * edges) + 2 * half + 2 * slice_bytes::<[u64; 4]>(blocks)).next_multiple_of(1 << 20)
+    let rows = windows::most_resident_bytes(vertices, edges, blocks);
+    (state_bytes(vertices, 2 * edges) + rows).next_multiple_of(1 << 20)
 }
 
 fn state_bytes(vertices: u64, entries: u64) -> u64 {
@@ -119,9 +118,7 @@ impl<'g> GpuPeeling<'g> {
         }
         let arena = &mut workspace.arena;
         arena.reset(0);
-        let sizes = halves.iter().flat_map(|half| (0..half.len()).map(|b| half.size(b)));
-        let blocks = halves.iter().map(|half| half.len() as u64).sum();
-        let needed = state_bytes(vertices, entries) + Placement::bytes(sizes) + slice_bytes::<[u64; 4]>(blocks);
+        let needed = state_bytes(vertices, entries) + windows::resident_bytes(halves);
         arena.check_size(needed.next_multiple_of(1 << 20), PURPOSE)?;
         let [left_there, layers_there, queue] = arena.take_all([vertices; 3])?;
         let (longs, on_gpu) = (arena.take_planned::<u32>(entries / LONG)?, arena.take_planned(1)?);

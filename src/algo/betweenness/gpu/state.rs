@@ -6,12 +6,12 @@ use crate::algo::Lease;
 use crate::algo::searches::gpu::fetch;
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, CopySource, DeviceSlice, Grid, Kernel, ProgramSource, Queue, THREADS, constant, slice_bytes};
+use crate::graph::BlockStore;
 use crate::graph::direction::Direction;
-use crate::graph::{BlockStore, Placement};
 use crate::memory::{Plain, bytes_of};
 use crate::process::signals;
 use crate::stream::passes::ROW_PARTS;
-use crate::stream::windows::{VertexRows, Windows};
+use crate::stream::windows::{self, VertexRows, Windows};
 use std::ops::Range;
 
 static PROGRAM: ProgramSource = ProgramSource { name: "betweenness.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
@@ -39,10 +39,9 @@ const LONGS: usize = 256;
 /// Returns the least bytes of GPU memory for a graph of `vertices` vertices, `rows` rows and `edges` edges in up to
 /// `blocks` blocks.
 pub(in super::super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks: u64) -> u64 {
-    // Each array of a block is rounded up.
-    let half = 4 * (rows + blocks + edges) + 2 * blocks * slice_bytes::<u8>(1);
     let longs = vertices.min(2 * edges / u64::from(LONG) + LONGS as u64);
-    (state_bytes(vertices, rows, longs) + 2 * half + 2 * slice_bytes::<[u64; 4]>(blocks)).next_multiple_of(1 << 20)
+    let of_rows = windows::most_resident_bytes(rows, edges, blocks);
+    (state_bytes(vertices, rows, longs) + of_rows).next_multiple_of(1 << 20)
 }
 
 /// Returns the bytes of the state. `longs` vertices may have long rows.
@@ -192,11 +191,8 @@ impl<'g> State<'g> {
         let long_end = long_end.next_multiple_of(LONGS).min(totals.len());
         let arena = &mut workspace.arena;
         arena.reset(0);
-        let sizes = halves.iter().flat_map(|half| (0..half.len()).map(|b| half.size(b)));
-        let blocks = halves.iter().map(|half| half.len() as u64).sum();
-        let needed = state_bytes(vertices, degrees.len() as u64, long_end as u64)
-            + Placement::bytes(sizes)
-            + slice_bytes::<[u64; 4]>(blocks);
+        let state = state_bytes(vertices, degrees.len() as u64, long_end as u64);
+        let needed = state + windows::resident_bytes(halves);
         arena.check_size(needed.next_multiple_of(1 << 20), PURPOSE)?;
         let of_sources = |count: u64| SOURCES as u64 * count;
         let mut values = || arena.take_planned::<f64>(of_sources(vertices));

@@ -4,7 +4,7 @@ use crate::config::InputSpec;
 use crate::error::{Error, Result};
 use crate::job::context::Context;
 use crate::job::html;
-use crate::job::input::streams;
+use crate::job::input::{spool, streams};
 use crate::job::results::report::Report;
 use crate::job::run_record::RunRecord;
 use crate::job::state::manifest::Manifest;
@@ -86,7 +86,7 @@ pub(crate) fn close(context: Context, mut record: RunRecord, result: Result<Repo
     record.manifest.close(record.seconds(), &spent);
     record.manifest.ended(ending.error());
     if ending.error().is_none() {
-        streams::done_with(&mut record.manifest);
+        spool::done_with(&mut record.manifest);
     }
     let saved = if comm.is_leader() { save(&ending, &job.workdir, record) } else { Ok(()) };
     if ending.error().is_some() {
@@ -108,5 +108,5 @@ fn save(ending: &RunEnding, workdir: &Path, mut record: RunRecord) -> Result<()>
     if !is_on_disk {
         manifest.save(workdir)?;
     }
-    streams::remove_unnoted(workdir, &manifest)
+    spool::remove_unnoted(workdir, &manifest)
 }

@@ -163,7 +163,7 @@ fn adopt_streams(job: &Job, lock: &Lock, manifest: &mut Manifest, done: Option<&
         }
         // The error itself matters; whatever can't be saved or removed now is handled by the next run.
         let _ = if said { manifest.save(workdir) } else { Ok(()) };
-        let _ = streams::remove_unnoted(workdir, done.unwrap_or(manifest));
+        let _ = spool::remove_unnoted(workdir, done.unwrap_or(manifest));
         e
     })
 }

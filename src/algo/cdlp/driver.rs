@@ -2,8 +2,8 @@
 
 use super::gpu::GpuLabels;
 use super::labels::Labels;
+use super::options::Cdlp;
 use super::output::CdlpOutput;
-use super::task::Cdlp;
 use crate::algo::round::{self, RoundEnd};
 use crate::algo::{ChosenDevice, Run, Trial};
 use crate::comm::{Comm, on_leader};

@@ -7,7 +7,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `task` | the table, and what a plan and a check need of it |
+//! | `options` | the keys of the table |
+//! | `task` | the algorithm, and what a plan and a check need of it |
 //! | `driver` | a trial: iterations, checkpoints, and the figures and the column in the end |
 //! | `labels` | the labels of all vertices, and one iteration by all ranks |
 //! | `gpu` | iterations on a GPU |
@@ -18,10 +19,11 @@
 mod driver;
 mod gpu;
 mod labels;
+mod options;
 mod output;
 mod task;
 mod verify;
 mod votes;
 
+pub use options::Cdlp;
 pub use output::CdlpOutput;
-pub use task::Cdlp;

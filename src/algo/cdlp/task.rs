@@ -1,6 +1,7 @@
 //! The table `[cdlp]`.
 
 use super::labels;
+use super::options::{Cdlp, ITERATIONS};
 use super::output::{COLUMNS, CdlpOutput};
 use super::{driver, gpu, verify};
 use crate::algo::components::size_figure;
@@ -12,32 +13,13 @@ use crate::chart::Figure;
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::gpu::ProgramSource;
-use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
+use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
-use serde::{Deserialize, Serialize};
 
-/// Options of label propagation.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Cdlp {
-    /// Number of iterations.
-    pub iterations: u64,
-}
-
-/// Largest allowed number of iterations.
-const MOST: u64 = 1_000_000;
 /// Nanoseconds of a thread for each entry of a row in an iteration, and for each row of the column.
 const ENTRY: f64 = 6.0;
 const COLUMN: f64 = 20.0;
-
-/// The key `iterations` of the table `[cdlp]`.
-const ITERATIONS: Key<u64> = Key::new(
-    "iterations",
-    ("a whole number above 0", "10"),
-    "how often every vertex takes the most frequent label of its neighbours",
-    || 10,
-    |field, diagnostics| field.integer(1..=MOST, diagnostics),
-);
 
 impl Algorithm for Cdlp {
     const NAME: &'static str = "cdlp";

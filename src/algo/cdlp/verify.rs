@@ -1,8 +1,8 @@
 //! Checks the result against labels that are found once more: from the distinct edges of the input, by the ids of the
 //! input, with the neighbours' labels sorted.
 
+use super::options::Cdlp;
 use super::output::CdlpOutput;
-use super::task::Cdlp;
 use crate::algo::verify::edge_list::EdgeList;
 use crate::algo::verify::reread::Ids;
 use crate::algo::{EdgeSource, Results};

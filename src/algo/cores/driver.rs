@@ -3,7 +3,6 @@
 use super::gpu::GpuPeeling;
 use super::output::CoresOutput;
 use super::peeling::{Begin, Peeling};
-use super::task::UNITS;
 use crate::algo::round::{self, RoundEnd};
 use crate::algo::searches::ranks::RankExchange;
 use crate::algo::{ChosenDevice, Run, Trial};
@@ -15,6 +14,9 @@ use crate::prepare::prepared::Graph;
 use crate::store::checkpoint::{Checkpoint, Saved};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
+
+/// Number of units of a trial: thousandths of the vertices.
+pub(super) const UNITS: u64 = 1000;
 
 /// CPUs see after a layer of this many vertices or more, and after this many layers, whether to save or to stop.
 const WIDE: u64 = 1 << 12;

@@ -18,8 +18,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cores {}
 
-/// Number of units of a trial: thousandths of the vertices.
-pub(super) const UNITS: u64 = 1000;
 /// Nanoseconds of a thread for each entry of a row, and for each row of the columns.
 const ENTRY: f64 = 12.0;
 /// Nanoseconds of a GPU for each entry of a row (H200).
@@ -45,7 +43,7 @@ impl Algorithm for Cores {
     }
 
     fn units(&self, _: u64) -> u64 {
-        UNITS
+        driver::UNITS
     }
 
     fn programs(&self) -> &'static [&'static ProgramSource] {

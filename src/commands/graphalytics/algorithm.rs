@@ -1,7 +1,8 @@
 //! The algorithms of LDBC Graphalytics: the table of a job that computes each, and the column with its result.
 
 use super::properties::GraphProperties;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::quote::clip;
 use crate::results::mapped::MappedColumn;
 use std::fmt;
 use std::path::Path;
@@ -34,6 +35,33 @@ impl Algorithm {
     /// All algorithms, in the order in which reports list them.
     pub const ALL: [Algorithm; 6] =
         [Algorithm::Bfs, Algorithm::Cdlp, Algorithm::Lcc, Algorithm::Pr, Algorithm::Sssp, Algorithm::Wcc];
+
+    /// Returns the algorithms that the properties of `graph` name, or those of `chosen`, each once.
+    ///
+    /// # Errors
+    /// [`Error::Input`] for an unknown algorithm, or if the graph lacks an algorithm of `chosen`.
+    pub fn of_graph(graph: &GraphProperties, chosen: &[Algorithm]) -> Result<Vec<Algorithm>> {
+        let property = graph.required("algorithms")?;
+        let names = property.value.split(',').map(str::trim).filter(|name| !name.is_empty());
+        let known = Algorithm::ALL.map(Algorithm::name).join(", ");
+        let parse = |name: &str| {
+            let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name().eq_ignore_ascii_case(name));
+            found.ok_or_else(|| {
+                graph.wrong(property, format!("algorithms of {known}"), format!("remove {} or correct it", clip(name)))
+            })
+        };
+        let named: Vec<Algorithm> = names.map(parse).collect::<Result<_>>()?;
+        if let Some(absent) = chosen.iter().find(|algorithm| !named.contains(algorithm)) {
+            let remedy = format!("leave {0} out of --algorithms, or add it here with its parameters", absent.name());
+            return Err(graph.wrong(property, format!("{}, which --algorithms names", absent.name()), remedy));
+        }
+        let is_wanted = |algorithm: &Algorithm| if chosen.is_empty() { &named } else { chosen }.contains(algorithm);
+        let wanted: Vec<Algorithm> = Algorithm::ALL.into_iter().filter(is_wanted).collect();
+        match wanted.is_empty() {
+            true => Err(graph.wrong(property, format!("algorithms of {known}"), "name one or several")),
+            false => Ok(wanted),
+        }
+    }
 
     /// Returns the name of the algorithm in properties files and on the command line.
     pub fn name(self) -> &'static str {
@@ -72,7 +100,7 @@ impl Algorithm {
     /// Returns the keys of [`Self::table`], with the parameters of `graph`.
     ///
     /// # Errors
-    /// [`crate::Error::Input`] if a parameter is missing or wrong.
+    /// [`Error::Input`] if a parameter is missing or wrong.
     pub fn keys(self, graph: &GraphProperties) -> Result<Table> {
         let whole = |key: &str| graph.value::<i64>(key, "a whole number").map(TomlValue::Integer);
         let search = |source: TomlValue| {
@@ -112,7 +140,7 @@ impl Algorithm {
         let path = |name: &str| workdir.join("out").join(name).with_extension("npy");
         let of_search = |name: &str| {
             let source: u64 = graph.value(&format!("{}.source-vertex", self.name()), "a whole number")?;
-            Ok::<_, crate::Error>(path(&format!("{}/{source}/{name}", self.table())))
+            Ok::<_, Error>(path(&format!("{}/{source}/{name}", self.table())))
         };
         Ok(match self {
             Algorithm::Bfs => ResultColumn::Levels(MappedColumn::open(&of_search("level")?)?),

@@ -72,7 +72,7 @@ struct Benchmark {
 impl Benchmark {
     fn read(args: &GraphalyticsArgs) -> Result<Benchmark> {
         let graph = GraphProperties::read(&args.properties)?;
-        let algorithms = graph.algorithms(&args.algorithms)?;
+        let algorithms = Algorithm::of_graph(&graph, &args.algorithms)?;
         let is_directed = graph.value("directed", "true or false")?;
         let (vertex_file, edge_file) = (graph.path("vertex-file")?, graph.path("edge-file")?);
         Ok(Benchmark { graph, algorithms, is_directed, vertex_file, edge_file })

@@ -1,6 +1,5 @@
 //! Reads the properties file of an LDBC Graphalytics graph: Java properties whose keys begin with `graph.NAME`.
 
-use super::algorithm::Algorithm;
 use crate::error::{At, Error, Result};
 use crate::quote::clip;
 use std::path::{Path, PathBuf};
@@ -17,10 +16,10 @@ pub struct GraphProperties {
 
 /// A key with its value, and the line that it begins on, counted from 1.
 #[derive(Debug, PartialEq, Eq)]
-struct Property {
+pub(super) struct Property {
     line: u64,
     key: String,
-    value: String,
+    pub(super) value: String,
 }
 
 impl GraphProperties {
@@ -56,14 +55,14 @@ impl GraphProperties {
     ///
     /// # Errors
     /// [`Error::Input`] without the key.
-    fn required(&self, key: &str) -> Result<&Property> {
+    pub(super) fn required(&self, key: &str) -> Result<&Property> {
         self.property(key).ok_or_else(|| {
             let expected = format!("the key graph.{}.{key}", self.name);
             Error::input(&self.file, At::File, expected, "none", "add it, or leave its algorithm out with --algorithms")
         })
     }
 
-    fn wrong(&self, property: &Property, expected: impl Into<String>, remedy: impl Into<String>) -> Error {
+    pub(super) fn wrong(&self, property: &Property, expected: impl Into<String>, remedy: impl Into<String>) -> Error {
         let found = format!("{} = {}", property.key, clip(&property.value));
         Error::input(&self.file, At::Line(property.line), expected, found, remedy)
     }
@@ -99,33 +98,6 @@ impl GraphProperties {
                 let expected = format!("a file that exists ({e})");
                 Err(self.wrong(property, expected, "correct the name, which is relative to this file"))
             }
-        }
-    }
-
-    /// Returns the algorithms that the file names, or those of `chosen`, each once.
-    ///
-    /// # Errors
-    /// [`Error::Input`] for an unknown algorithm, or if the graph lacks an algorithm of `chosen`.
-    pub fn algorithms(&self, chosen: &[Algorithm]) -> Result<Vec<Algorithm>> {
-        let property = self.required("algorithms")?;
-        let names = property.value.split(',').map(str::trim).filter(|name| !name.is_empty());
-        let known = Algorithm::ALL.map(Algorithm::name).join(", ");
-        let parse = |name: &str| {
-            let found = Algorithm::ALL.into_iter().find(|algorithm| algorithm.name().eq_ignore_ascii_case(name));
-            found.ok_or_else(|| {
-                self.wrong(property, format!("algorithms of {known}"), format!("remove {} or correct it", clip(name)))
-            })
-        };
-        let named: Vec<Algorithm> = names.map(parse).collect::<Result<_>>()?;
-        if let Some(absent) = chosen.iter().find(|algorithm| !named.contains(algorithm)) {
-            let remedy = format!("leave {0} out of --algorithms, or add it here with its parameters", absent.name());
-            return Err(self.wrong(property, format!("{}, which --algorithms names", absent.name()), remedy));
-        }
-        let is_wanted = |algorithm: &Algorithm| if chosen.is_empty() { &named } else { chosen }.contains(algorithm);
-        let wanted: Vec<Algorithm> = Algorithm::ALL.into_iter().filter(is_wanted).collect();
-        match wanted.is_empty() {
-            true => Err(self.wrong(property, format!("algorithms of {known}"), "name one or several")),
-            false => Ok(wanted),
         }
     }
 

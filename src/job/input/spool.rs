@@ -10,7 +10,7 @@ use crate::config::{InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::formats::input::stream::{Copied, Stream};
 use crate::formats::{Format, Packing};
-use crate::job::input::streams::{absolute_input, remove_unnoted};
+use crate::job::input::streams::absolute_input;
 use crate::job::state::manifest::Manifest;
 use crate::job::state::spooled::{Spool, Spooled, absolute};
 use crate::job::state::workdir::SPOOL;
@@ -19,7 +19,7 @@ use crate::results::Output;
 use crate::store::regular;
 use crate::store::replace::{remove_leftovers, sync_folder, temp_path};
 use crate::{failpoint, size};
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -178,4 +178,33 @@ fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(Str
         // A partial copy is useless.
         let _ = std::fs::remove_file(&temporary);
     })
+}
+
+/// Records that the copies are no longer needed; [`remove_unnoted`] then removes them.
+pub(crate) fn done_with(manifest: &mut Manifest) {
+    if let Some(spool) = &mut manifest.spool {
+        spool.there = false;
+    }
+}
+
+/// Removes copies that the manifest does not record. Other files stay.
+///
+/// # Errors
+/// [`Error::Io`].
+pub(crate) fn remove_unnoted(workdir: &Path, manifest: &Manifest) -> Result<()> {
+    let folder = workdir.join(SPOOL);
+    if manifest.spool.as_ref().is_some_and(|spool| spool.there) {
+        return Ok(());
+    }
+    let is_copy = |name: &str| name.split_once('.').is_some_and(|(number, _)| number.parse::<usize>().is_ok());
+    for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+        if entry.file_name().to_str().is_some_and(is_copy) {
+            std::fs::remove_file(entry.path()).map_err(|e| Error::io("remove", entry.path(), e))?;
+        }
+    }
+    let is_fine = [ErrorKind::NotFound, ErrorKind::NotADirectory, ErrorKind::DirectoryNotEmpty];
+    match std::fs::remove_dir(&folder) {
+        Err(e) if !is_fine.contains(&e.kind()) => Err(Error::io("remove", &folder, e)),
+        _ => Ok(()),
+    }
 }

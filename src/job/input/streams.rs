@@ -7,7 +7,6 @@ use crate::formats::input::stream::Stream;
 use crate::job::state::manifest::Manifest;
 use crate::job::state::spooled::{Spool, Spooled, absolute};
 use crate::job::state::workdir::SPOOL;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Returns the streams among the paths of an input, with their positions. Streams that no longer exist are included
@@ -141,33 +140,4 @@ pub(crate) fn name_streams_in_error(error: Error, workdir: &Path, manifest: &Man
         }
     };
     manifest.spool.iter().flat_map(|spool| &spool.streams).fold(error, name_streams_in_error)
-}
-
-/// Records that the copies are no longer needed; [`remove_unnoted`] then removes them.
-pub(crate) fn done_with(manifest: &mut Manifest) {
-    if let Some(spool) = &mut manifest.spool {
-        spool.there = false;
-    }
-}
-
-/// Removes copies that the manifest does not record. Other files stay.
-///
-/// # Errors
-/// [`Error::Io`].
-pub(crate) fn remove_unnoted(workdir: &Path, manifest: &Manifest) -> Result<()> {
-    let folder = workdir.join(SPOOL);
-    if manifest.spool.as_ref().is_some_and(|spool| spool.there) {
-        return Ok(());
-    }
-    let is_copy = |name: &str| name.split_once('.').is_some_and(|(number, _)| number.parse::<usize>().is_ok());
-    for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
-        if entry.file_name().to_str().is_some_and(is_copy) {
-            std::fs::remove_file(entry.path()).map_err(|e| Error::io("remove", entry.path(), e))?;
-        }
-    }
-    let is_fine = [ErrorKind::NotFound, ErrorKind::NotADirectory, ErrorKind::DirectoryNotEmpty];
-    match std::fs::remove_dir(&folder) {
-        Err(e) if !is_fine.contains(&e.kind()) => Err(Error::io("remove", &folder, e)),
-        _ => Ok(()),
-    }
 }

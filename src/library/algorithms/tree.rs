@@ -7,6 +7,7 @@ use crate::library::column::Column;
 use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph, Vertex};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Value;
 
@@ -136,7 +137,7 @@ impl Tree {
     /// # Errors
     /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if this is not the tree of its source in `graph`.
     pub fn validate(&self, graph: &Graph, context: &Context) -> Result<()> {
-        let checked = super::bfs::Options { validate: true, ..super::bfs::Options::default() };
+        let checked = BTreeMap::from([("validate", true)]);
         let other = Tree::search(graph, self.source, ("bfs", &checked), context)?;
         same(self.source, "parent", &self.parents, &other.parents)?;
         same(self.source, "level", &self.levels, &other.levels)

@@ -1,0 +1,23 @@
+//! The options of `[cdlp]`.
+
+use crate::jobfile::Key;
+use serde::{Deserialize, Serialize};
+
+/// Largest allowed number of iterations.
+const MOST: u64 = 1_000_000;
+
+/// Options of label propagation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Cdlp {
+    /// Number of iterations.
+    pub iterations: u64,
+}
+
+/// The key `iterations` of the table `[cdlp]`.
+pub(super) const ITERATIONS: Key<u64> = Key::new(
+    "iterations",
+    ("a whole number above 0", "10"),
+    "how often every vertex takes the most frequent label of its neighbours",
+    || 10,
+    |field, diagnostics| field.integer(1..=MOST, diagnostics),
+);

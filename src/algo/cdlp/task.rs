@@ -26,8 +26,9 @@ pub struct Cdlp {
 
 /// Largest allowed number of iterations.
 const MOST: u64 = 1_000_000;
-/// Nanoseconds of a thread for each entry of a row in an iteration, and for each row of the column.
+/// Nanoseconds that one thread takes for each entry of a row in an iteration.
 const ENTRY: f64 = 6.0;
+/// Nanoseconds that one thread takes to write a row of the result column.
 const COLUMN: f64 = 20.0;
 
 /// The key `iterations` of the table `[cdlp]`.

@@ -38,7 +38,7 @@
 //!
 //! - A graph that does not fit in memory is read from the disk: [`GraphBuilder::spill_to`] names the folder, and keeps
 //!   the graph there for later programs ([`Graph::open`]).
-//! - [`ContextBuilder::on_progress`] reports how far a call is, and [`Canceller`] stops it.
+//! - [`ContextBuilder::on_progress`] reports the progress of a call, and [`Canceller`] stops it.
 //! - Errors have a message of one line, with place and remedy, and a stable [`ErrorKind`].
 //! - [`Job`] runs job files, as the command does. Jobs that are killed carry on.
 //! - Logs go to the crate `tracing`; a program that installs no subscriber sees none.

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Interval at which signals are served.
 const SERVE: Duration = Duration::from_millis(50);
 
-/// How far a call is, as the library last reported it: stage, work done, and total work.
+/// Progress of a call, as the library last reported it: stage, work done, and total work.
 pub type Latest = Arc<Mutex<Option<(String, u64, u64)>>>;
 
 /// The progress function of a context.

@@ -28,7 +28,7 @@ const MIN_BLOCK: u64 = 1 << 12;
 /// triangles were counted 1.2 to 1.6 times faster with two blocks than with eight.
 const SMALL: u64 = 1 << 22;
 
-/// Most rows of a bin, so that a row's index in its bin fits 16 bits.
+/// Maximum number of rows of a bin, so that a row's index in its bin fits 16 bits.
 pub const BIN_ROWS: u64 = 1 << 16;
 
 /// Division of rows into granules: ranges of rows, 2^`mantissa` for every doubling of the row id.

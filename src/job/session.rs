@@ -30,8 +30,8 @@ pub(crate) struct Session {
     context: Context,
     record: RunRecord,
     stage_results: StageResults,
-    /// The stages of the input. The first has opened it, and keeps the graph of another workdir from being removed; the
-    /// others derive rows, for tasks that need them.
+    /// Stages of the input. The first stage opened the input. If the graph is in another workdir, that stage also keeps
+    /// it from being removed. The other stages derive rows for tasks that need them.
     stages: Vec<Box<dyn Stage + Send>>,
     /// The lock of the workdir, for as long as the job is open.
     _lock: Option<Lock>,

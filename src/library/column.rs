@@ -26,9 +26,9 @@ pub(super) enum RowIds {
 /// The ids of a graph whose ids are sparse, in ascending order.
 #[derive(Debug)]
 pub(super) enum IdList {
-    /// As the graph keeps them.
+    /// The ids as the graph keeps them.
     Stored(Mapped),
-    /// As a job wrote them.
+    /// The ids as a job wrote them.
     Column(MappedColumn<u64>),
     /// In memory, because they count from another number than those that are kept.
     Owned(Vec<u64>),

@@ -132,7 +132,7 @@ impl Job {
         Ok(Plan(plan::Plan::of(&self.job, &Resources::here(&self.job, 1, 1)?)?))
     }
 
-    /// Returns how far the job is, whoever runs it.
+    /// Returns the progress of the job, whichever process runs it.
     ///
     /// # Errors
     /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if it never ran.
@@ -234,7 +234,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// How far a job is. It displays as `gpugraph status` prints it.
+/// Progress of a job. It displays as `gpugraph status` prints it.
 #[derive(Debug, Clone)]
 pub struct JobStatus(status::JobStatus);
 

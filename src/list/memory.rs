@@ -18,13 +18,14 @@ pub trait SuccessorList: Send + Sync {
     fn read(&self, first: u64, out: &mut [i64]);
 }
 
-/// A list in memory, with what must be known of it before it is read as an input.
+/// A list in memory, with what must be known about it before it is read as an input.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MemoryList {
     length: u64,
     /// Hash of the successors.
     identity: u64,
-    /// `None` in a process that does not have the list, because it only read of it.
+    /// The list. `None` if this description comes from another process or from a file, because only the process that
+    /// created it has the list.
     #[serde(skip)]
     list: Option<Arc<dyn SuccessorList>>,
 }

@@ -304,7 +304,7 @@ impl ListFile {
         }
     }
 
-    /// Returns the length, which is the first number of a text, if as many other numbers follow.
+    /// Returns the length that a text declares in its first number, if exactly as many other numbers follow.
     fn declared_length(&self, first: i64, others: u64) -> Result<u64> {
         let Ok(length) = u64::try_from(first) else { return Err(refusals::negative_length(&self.path, first)) };
         if length == others { Ok(length) } else { Err(refusals::other_length(&self.path, length, others)) }

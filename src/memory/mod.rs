@@ -22,15 +22,15 @@ pub use pages::{discard, populate, random_access, will_need};
 pub use process::Process;
 pub use space::{addresses_left, give_back, set_allocator};
 
-/// Fewest and most bytes set aside for the process itself. Between the two, it is `limits.host_memory` divided by
-/// `BASE_PART`. With a small limit only small graphs fit, and their tables are small: a graph of 500 vertices takes 1.2
-/// MiB in total with two threads.
+/// Minimum and maximum number of bytes set aside for the process itself. Between the two, it is `limits.host_memory`
+/// divided by `BASE_PART`. With a small limit only small graphs fit, and their tables are small: a graph of 500
+/// vertices takes 1.2 MiB in total with two threads.
 const BASE: RangeInclusive<u64> = 13 << 18..=24 << 20;
 const BASE_PART: u64 = 4;
-/// Most bytes set aside for each thread: its stack and its share of the allocator's free lists.
+/// Maximum number of bytes set aside for each thread: its stack and its share of the allocator's free lists.
 pub const PER_THREAD: u64 = 1 << 20;
-/// Fewest bytes set aside for each thread. Between the fewest and the most, all threads together get the limit divided
-/// by `THREADS_PART`. The measured need was 60 KiB a thread.
+/// Minimum number of bytes set aside for each thread. Between the minimum and the maximum, all threads together get the
+/// limit divided by `THREADS_PART`. The measured need was 60 KiB a thread.
 const LEAST_PER_THREAD: u64 = 128 << 10;
 const THREADS_PART: u64 = 16;
 

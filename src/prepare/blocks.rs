@@ -79,8 +79,8 @@ impl BlockFiles<'_> {
 }
 
 impl<'p> Builder<'_, 'p> {
-    /// Returns the most bytes that any `in_flight` consecutive blocks take together; `of_block` returns the bytes of
-    /// one block.
+    /// Returns the maximum number of bytes that any `in_flight` consecutive blocks take together; `of_block` returns
+    /// the bytes of one block.
     pub fn in_flight_bytes(layout: &Layout, in_flight: usize, of_block: fn(BlockSize) -> u64) -> u64 {
         let size = |b: usize| BlockSize { rows: layout.block(b).len() as u64, entries: layout.block(b).bound };
         let blocks: Vec<u64> = (0..layout.blocks()).map(|b| of_block(size(b))).collect();

@@ -33,7 +33,7 @@ pub struct Dictionary {
 }
 
 impl Dictionary {
-    /// Returns the most bytes of memory that the index of `ids` ids takes.
+    /// Returns the maximum number of bytes of memory that the index of `ids` ids takes.
     pub fn index_bytes(ids: u64) -> u64 {
         ids / 2 + 64
     }
@@ -43,13 +43,14 @@ impl Dictionary {
         8 * ids
     }
 
-    /// Returns the fewest bytes with which `threads` threads can build a dictionary, in addition to reading the input.
+    /// Returns the minimum number of bytes with which `threads` threads can build a dictionary, in addition to reading
+    /// the input.
     pub fn least_bytes(threads: usize) -> u64 {
         sorted_list::least_bytes(threads)
     }
 
-    /// Returns the most bytes that building a dictionary takes, in addition to reading the input. The input has `ends`
-    /// ids, repeats included, and `free` bytes of memory are left.
+    /// Returns the maximum number of bytes that building a dictionary takes, in addition to reading the input. The
+    /// input has `ends` ids, repeats included, and `free` bytes of memory are left.
     pub fn build_bytes(ends: u64, threads: usize, free: u64) -> u64 {
         sorted_list::build_bytes(ends, threads, free)
     }

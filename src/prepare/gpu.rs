@@ -24,7 +24,7 @@ const WEIGHTED_HEADERS: &[(&str, &str)] =
     &[HEADERS[0], HEADERS[1], ("partition.cu", PARTITION_TEXT), ("sort.cu", SORT_TEXT)];
 
 const _: () = assert!(constant(HEADER, "THREADS") == THREADS, "the kernels have the same constant");
-/// Most hashes of sampled edges that a kernel returns for a batch.
+/// Maximum number of hashes of sampled edges that a kernel returns for a batch.
 pub(super) const SAMPLED: usize = constant(INGEST_TEXT, "SAMPLED") as usize;
 
 const fn program(name: &'static str, text: &'static str) -> ProgramSource {
@@ -64,9 +64,9 @@ pub fn programs(weighted: bool) -> [&'static ProgramSource; 4] {
     [&SCAN, &INGEST, partition_program(weighted), sort_program(weighted)]
 }
 
-/// Most words that a lane (one host thread's GPU queue) copies to the GPU at once. The batches of all lanes should stay
-/// in the CPU's cache, from where the GPU reads them. (With batches of 4 MiB, partitioning 43 GB took a seventh longer;
-/// with batches of 256 KiB, ingest took a third longer.)
+/// Maximum number of words that a lane (one host thread's GPU queue) copies to the GPU at once. The batches of all
+/// lanes should stay in the CPU's cache, from where the GPU reads them. (With batches of 4 MiB, partitioning 43 GB took
+/// a seventh longer; with batches of 256 KiB, ingest took a third longer.)
 pub(super) const LARGEST_BATCH: u64 = 1 << 18;
 /// From this many ranks on one machine, batches of half the size are faster, because the ranks share the cache. (With
 /// four ranks both passes took 0.93 s rather than 1.0 s.)
@@ -84,7 +84,7 @@ impl<'a> PrepareGpu<'a> {
         PrepareGpu { workspace, peers }
     }
 
-    /// Returns the most words that a lane (one host thread's GPU queue) copies to the GPU at once.
+    /// Returns the maximum number of words that a lane (one host thread's GPU queue) copies to the GPU at once.
     pub(super) fn largest_batch(&self) -> u64 {
         if self.peers.comm().local_ranks() < MANY_RANKS { LARGEST_BATCH } else { LARGEST_BATCH / 2 }
     }

@@ -13,8 +13,8 @@ use crate::graph::{BIN_ROWS, Bins, BlockSize, Direction, Layout, degrees};
 const MAX_BINS: u64 = 2048;
 /// Number of entries (neighbours) of a bin that can be sorted within the L2 cache.
 const CACHED_BIN: u64 = 1 << 17;
-/// Fewest and most lines (groups of 64 edges) in a chunk, the unit by which bins grow. The smallest chunk is about a
-/// page; the largest is long enough for fast sequential disk access.
+/// Minimum and maximum number of lines (groups of 64 edges) in a chunk, the unit by which bins grow. The smallest chunk
+/// is about a page; the largest is long enough for fast sequential disk access.
 const CHUNK: std::ops::RangeInclusive<u64> = 8..=512;
 /// Choices for the number of blocks that may be in memory at once. With few blocks, threads wait while others write.
 const IN_FLIGHT: [usize; 3] = [1, 2, 16];
@@ -32,11 +32,11 @@ pub struct LayoutShape {
     pub most_rows: u64,
     /// Number of rows of all bins together.
     pub rows: u64,
-    /// Most bytes of sorted rows, if rows do not reuse the memory of bins. There is a value for each number of blocks
-    /// in `IN_FLIGHT`.
+    /// Maximum number of bytes of sorted rows, if rows do not reuse the memory of bins. There is a value for each
+    /// number of blocks in `IN_FLIGHT`.
     pub in_flight: [u64; IN_FLIGHT.len()],
-    /// Most bytes of sorted rows that find no room in the memory of their bins, if no edge is spilled. There is a value
-    /// for each number of blocks in `IN_FLIGHT`.
+    /// Maximum number of bytes of sorted rows that find no room in the memory of their bins, if no edge is spilled.
+    /// There is a value for each number of blocks in `IN_FLIGHT`.
     pub tails: [u64; IN_FLIGHT.len()],
 }
 
@@ -45,8 +45,9 @@ fn rows_bytes(block: BlockSize) -> u64 {
     4 * (block.entries + 2 * block.rows)
 }
 
-/// Returns the most bytes of a block's sorted rows that do not fit into the memory of its bins. These are the lengths,
-/// because an edge takes more bytes in a bin than in a row. Lists of the pieces of rows may take as much again.
+/// Returns the maximum number of bytes of a block's sorted rows that do not fit into the memory of its bins. These are
+/// the lengths, because an edge takes more bytes in a bin than in a row. Lists of the pieces of rows may take as much
+/// again.
 fn tails_bytes(block: BlockSize) -> u64 {
     8 * block.rows
 }
@@ -147,15 +148,15 @@ pub struct Sizes {
     pub pool: usize,
     /// Number of blocks that may be in memory at once.
     pub in_flight: usize,
-    /// Most bytes of edges that are written to the spill file.
+    /// Maximum number of bytes of edges that are written to the spill file.
     pub spill: u64,
     /// Number of words of the pool that are needed before the input is read: one chunk for every bin.
     pub start: usize,
     /// Bytes that partitioning (first) and sorting (second) take in addition to the pool.
     pub fixed: [u64; 2],
-    /// Most bytes that partitioning takes, including the map and the pool.
+    /// Maximum number of bytes that partitioning takes, including the map and the pool.
     pub partitioning: u64,
-    /// Most bytes that sorting takes, including the pool.
+    /// Maximum number of bytes that sorting takes, including the pool.
     pub sorting: u64,
 }
 
@@ -190,8 +191,7 @@ impl MemoryDemand {
         4 * shape.rows + in_flight + self.threads as u64 * (scratch + degrees::DegreeCounter::bytes(shape.rows))
     }
 
-    /// Returns the fewest free bytes for partitioning, without messages in flight, and the fewest free bytes for
-    /// sorting.
+    /// Returns the minimum number of free bytes for partitioning, without messages in flight, and for sorting.
     pub fn least(&self, shape: &LayoutShape) -> [u64; 2] {
         let bins = shape.bins * self.chunk_bytes(*CHUNK.start());
         [self.partitioning(shape), self.sorting(shape, 0, *CHUNK.start(), true)].map(|fixed| fixed + bins)
@@ -283,8 +283,8 @@ impl Sizes {
         (4 * self.start as u64 + 2 * threads as u64 * slab).min(4 * self.pool as u64)
     }
 
-    /// Returns the most bytes that partitioning and sorting take if `cached` bytes of the input are in memory, in slabs
-    /// of `slab` bytes.
+    /// Returns the maximum number of bytes that partitioning and sorting take if `cached` bytes of the input are in
+    /// memory, in slabs of `slab` bytes.
     pub fn with_cached(&self, cached: u64, threads: usize, slab: u64) -> u64 {
         let chunk = (4 * self.chunk * self.line) as u64;
         let pool = 4 * self.pool as u64 + cached / slab.max(1) * (slab % chunk) + slab;

@@ -27,14 +27,14 @@ pub struct Merge<'a> {
     pub budget: &'a Budget,
 }
 
-/// Returns the most bytes of memory that merging a block of `rows` rows with at most `entries` entries takes;
-/// `weighted` says whether edges have weights.
+/// Returns the maximum number of bytes of memory that merging a block of `rows` rows with at most `entries` entries
+/// takes; `weighted` says whether edges have weights.
 pub fn block_bytes(rows: u64, entries: u64, weighted: bool) -> u64 {
     let words = if weighted { 2 } else { 1 };
     4 * (rows + words * entries) + DegreeCounter::bytes(u64::MAX)
 }
 
-/// Returns the most bytes of memory that merging any block of `layout` takes.
+/// Returns the maximum number of bytes of memory that merging any block of `layout` takes.
 pub fn largest_block(layout: &Layout, weighted: bool) -> u64 {
     let blocks = (0..layout.blocks()).map(|b| layout.block(b));
     blocks.map(|block| block_bytes(block.len() as u64, block.bound, weighted)).max().unwrap_or(0)

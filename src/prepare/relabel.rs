@@ -52,8 +52,8 @@ fn table_bytes(threads: usize, edges: u64) -> u64 {
     ((threads + 3) * table_len(edges) * 4) as u64
 }
 
-/// Returns the most bytes that ordering vertices takes, in addition to the degrees, for a graph with `edges` edges. A
-/// vertex whose degree does not fit the table has at least 2^16 of the edges' ends.
+/// Returns the maximum number of bytes that ordering vertices takes, in addition to the degrees, for a graph with
+/// `edges` edges. A vertex whose degree does not fit the table has at least 2^16 of the edges' ends.
 pub fn scratch_bytes(threads: usize, edges: u64) -> u64 {
     table_bytes(threads, edges) + 48 * (2 * edges / TABLE as u64)
 }

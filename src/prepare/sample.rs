@@ -20,7 +20,7 @@ pub struct EdgeSample {
 }
 
 impl EdgeSample {
-    /// Returns the most bytes that a sample of at most `edges` edges takes.
+    /// Returns the maximum number of bytes that a sample of at most `edges` edges takes.
     pub fn bytes(edges: u64) -> u64 {
         8 * edges.clamp(4, MAX_HASHES).next_power_of_two()
     }

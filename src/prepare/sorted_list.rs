@@ -23,8 +23,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// Largest count of numbers read from a run at once.
 const READ_AHEAD: usize = 8192;
-/// Most numbers that a thread gathers before it sorts. More would take so long to sort and write that signals are
-/// answered late.
+/// Maximum count of numbers that a thread gathers before it sorts. More would take so long to sort and write that
+/// signals are answered late.
 const MAX_GATHER: u64 = 1 << 24;
 /// Count of numbers that a thread can gather with the least memory.
 const MIN_GATHER: usize = 1 << 16;
@@ -63,13 +63,13 @@ pub(super) struct SortedList {
     _index: Reservation,
 }
 
-/// Returns the fewest bytes with which `threads` threads can build a list, in addition to reading the input.
+/// Returns the minimum number of bytes with which `threads` threads can build a list, in addition to reading the input.
 pub(super) fn least_bytes(threads: usize) -> u64 {
     (threads * MIN_GATHER * 8) as u64
 }
 
-/// Returns the most bytes that building a list takes, in addition to reading the input. The input has `numbers`
-/// numbers, repeats included, and `free` bytes of memory are left.
+/// Returns the maximum number of bytes that building a list takes, in addition to reading the input. The input has
+/// `numbers` numbers, repeats included, and `free` bytes of memory are left.
 pub(super) fn build_bytes(numbers: u64, threads: usize, free: u64) -> u64 {
     gather_bytes(threads, free).min(numbers.saturating_mul(8)).max(least_bytes(threads))
 }

@@ -39,7 +39,7 @@ fn path(folder: &Path) -> PathBuf {
 pub struct WeightCodes(SortedList);
 
 impl WeightCodes {
-    /// Returns the most bytes of memory that the index takes.
+    /// Returns the maximum number of bytes of memory that the index takes.
     pub const INDEX_BYTES: u64 = 4 * (2 * RANGES + 2);
 
     /// Returns the bytes of the file's body for `weights` distinct weights.
@@ -47,13 +47,14 @@ impl WeightCodes {
         8 * weights
     }
 
-    /// Returns the fewest bytes with which `threads` threads can build a list, in addition to reading the input.
+    /// Returns the minimum number of bytes with which `threads` threads can build a list, in addition to reading the
+    /// input.
     pub fn least_bytes(threads: usize) -> u64 {
         sorted_list::least_bytes(threads)
     }
 
-    /// Returns the most bytes that building a list takes, in addition to reading the input. The input has `edges`
-    /// edges, and `free` bytes of memory are left.
+    /// Returns the maximum number of bytes that building a list takes, in addition to reading the input. The input has
+    /// `edges` edges, and `free` bytes of memory are left.
     pub fn build_bytes(edges: u64, threads: usize, free: u64) -> u64 {
         sorted_list::build_bytes(edges, threads, free)
     }

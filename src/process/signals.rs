@@ -36,7 +36,7 @@ static STOP_CAUSE: AtomicUsize = AtomicUsize::new(0);
 /// Time of the first signal, in milliseconds since `install`.
 static STOP_TIME: AtomicU64 = AtomicU64::new(0);
 
-/// A request of the process itself to stop its work.
+/// A reason to stop that does not come from a signal, but from the process itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopRequest {
     /// Another process may have taken over the workdir.

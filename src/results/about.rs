@@ -35,7 +35,7 @@ impl About {
     }
 }
 
-/// The value that a search writes for a vertex that it does not reach, in words.
+/// Description of the value that a search writes for an unreached vertex.
 pub const NOT_REACHED: &str = "-1: not reached";
 
 /// Type and number of rows of a column, read from its file.

@@ -28,7 +28,7 @@ const KIND: Kind = Kind::new(b"JRNL");
 /// result, which are the record's checksum.
 const HEAD: usize = 16;
 const TAIL: usize = 8;
-/// Most bytes of a result. A record with a larger length counts as damaged.
+/// Maximum number of bytes of a result. A record with a larger length counts as damaged.
 const LONGEST: usize = 1 << 30;
 /// Longest time between two syncs while records are appended.
 const SYNC_EVERY: Duration = Duration::from_secs(2);

@@ -12,8 +12,8 @@ use super::replace::sync_folder;
 use crate::error::{Error, Result};
 use crate::failpoint;
 
-/// Most files that wait with an open descriptor, because a process may open only 1024 files by default. Other files are
-/// opened again when they are synced.
+/// Maximum number of files that wait with an open descriptor, because a process may open only 1024 files by default.
+/// Other files are opened again when they are synced.
 const OPEN: usize = 64;
 
 /// Syncs files in the background. A job has one syncer. If it is dropped, it leaves waiting files to the system: nobody

@@ -18,7 +18,7 @@ pub const ROW_PARTS: (&str, &str) = ("row_parts.cuh", include_str!("../../kernel
 
 /// Number of slots: kernels work on one while the next is filled.
 const SLOTS: u64 = 2;
-/// Least bytes of a slot.
+/// Minimum number of bytes of a slot.
 const LEAST_SLOT: u64 = 64 << 10;
 
 /// Consecutive rows of a block in GPU memory, in the form that kernels take. The memory layout must match `RowPart` in
@@ -74,7 +74,7 @@ impl RowPart {
     }
 }
 
-/// Returns the least bytes of GPU memory with which rows of blocks stream that may be cut.
+/// Returns the minimum number of bytes of GPU memory with which rows of blocks stream that may be cut.
 pub fn least_bytes() -> u64 {
     SLOTS * LEAST_SLOT
 }

@@ -38,8 +38,8 @@ pub struct Windows<'g> {
     resident: Option<VertexRows>,
 }
 
-/// Returns the least bytes of GPU memory for windows of a graph. `blocks` is an upper bound of the number of blocks of a
-/// half, and `longest` of the entries of a vertex.
+/// Returns the minimum number of bytes of GPU memory for windows of a graph. `blocks` is an upper bound of the number
+/// of blocks of a half, and `longest` of the entries of a vertex.
 pub fn least_bytes(blocks: u64, longest: u64) -> u64 {
     // Each segment of a window has its entries and the starts of its rows, of at least one vertex.
     let segments = 4.min(2 * blocks);
@@ -57,7 +57,8 @@ pub fn resident_bytes(halves: [&BlockStore; 2]) -> u64 {
     part_bytes(halves.iter().map(|half| half.len() as u64).sum()) + Placement::bytes(sizes)
 }
 
-/// Returns the most bytes that [`resident_bytes`] is for halves of `rows` rows and `edges` edges in up to `blocks` blocks.
+/// Returns the largest value of [`resident_bytes`] for halves of `rows` rows and `edges` edges in up to `blocks`
+/// blocks.
 pub fn most_resident_bytes(rows: u64, edges: u64, blocks: u64) -> u64 {
     // Each array of a block is rounded up.
     let half = 4 * (rows + blocks + edges) + 2 * blocks * slice_bytes::<u8>(1);

@@ -21,7 +21,7 @@ use crate::store::checkpoint::{Checkpoint, Saved};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// How far a trial is.
+/// Progress of a trial.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Progress {
     /// Number of sources.
@@ -32,7 +32,7 @@ struct Progress {
     depth: u64,
     /// Whether a count of shortest paths was too large for f64.
     is_wide: bool,
-    /// Seconds of earlier runs.
+    /// Seconds that the trial has taken so far, including earlier runs.
     seconds: f64,
 }
 
@@ -205,14 +205,14 @@ fn too_many(source: InputId, graph: &Graph) -> Error {
     Error::input(&graph.info.source, At::File, "shortest paths that can be counted", found, remedy)
 }
 
-/// Saves totals and how far they are.
+/// Saves totals and the progress of the trial.
 fn save(checkpoint: &mut Checkpoint, totals: &[f64], progress: Progress, units: u64) -> Result<()> {
     let Progress { done, pairs, depth, is_wide, seconds } = progress;
     let head = [seconds.to_bits(), pairs, depth, is_wide.into()];
     checkpoint.save(done, units, &[bytes_of(&head), bytes_of(totals)])
 }
 
-/// Loads totals. Returns how far they are.
+/// Loads totals. Returns the saved progress.
 fn load(saved: &Saved, totals: &mut [f64]) -> Result<Progress> {
     match (saved.words(0)?, saved.words(1)?) {
         (&[seconds, pairs, depth, is_wide], of) if of.len() == totals.len() => {

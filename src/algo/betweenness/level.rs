@@ -51,7 +51,7 @@ fn sum<C: Count>(rows: &Neighbours<'_>, row: u32, values: &[C], unpacked: &mut U
     total
 }
 
-/// Room for both halves of a row.
+/// Buffers into which both halves of a row are unpacked.
 pub(super) type Unpacked = [crate::graph::block_store::Unpacked; 2];
 
 /// Sets the element of `sums` of each vertex in `list` to the sum of the `values` of its neighbours in direction `way`.

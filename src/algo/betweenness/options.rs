@@ -6,16 +6,16 @@ use crate::algo::sources::{SOURCES, Sources};
 use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
-/// By what scores are divided.
+/// Divisor of the scores.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Normalise {
-    /// By nothing: a score is the sum of the dependencies of all sources.
+    /// No division: a score is the sum of the dependencies of all sources.
     #[default]
     None,
-    /// By the largest score, as in the GAP Benchmark Suite.
+    /// The largest score, as in the GAP Benchmark Suite.
     Largest,
-    /// By (n - 1)(n - 2), the number of ordered pairs of other vertices.
+    /// (n - 1)(n - 2), the number of ordered pairs of other vertices.
     Pairs,
 }
 
@@ -49,7 +49,7 @@ pub struct Betweenness {
     pub seed: u64,
     /// Sources that the table names, by their ids in the input.
     pub sources: Sources,
-    /// By what scores are divided.
+    /// Divisor of the scores.
     pub normalise: Normalise,
 }
 

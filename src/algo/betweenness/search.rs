@@ -48,7 +48,7 @@ pub(super) struct Search<'g, C> {
     extent: Extent,
 }
 
-/// How far a search went.
+/// Extent of a search: how many vertices it reached, and how far away.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Extent {
     /// Number of reached vertices.

@@ -18,11 +18,13 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Nanoseconds of a thread for each entry of a row from a source, for each vertex, and for each row of the column.
+/// Nanoseconds that one thread takes for each entry of a row, on the way out from a source and again on the way back.
 const ENTRY: f64 = 4.0;
+/// Nanoseconds that one thread takes for each vertex in a search from a source.
 const VERTEX: f64 = 40.0;
+/// Nanoseconds that one thread takes to write a row of the result column.
 const COLUMN: f64 = 20.0;
-/// Nanoseconds of a GPU for each entry of a row from a source (H200).
+/// Nanoseconds that a GPU takes for each entry of a row in a search from a source (H200).
 const ENTRY_ON_GPU: f64 = 0.01;
 /// Bytes for each source: its ids in the result, and while sources are drawn.
 const SOURCE: u64 = 128;

@@ -17,14 +17,14 @@ use crate::store::checkpoint::{Checkpoint, Saved};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// How far a trial is.
+/// Progress of a trial.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Progress {
     /// Number of iterations.
     done: u64,
     /// Number of vertices whose label changed in the last iteration.
     changed: u64,
-    /// Seconds of earlier runs.
+    /// Seconds that the trial has taken so far, including earlier runs.
     seconds: f64,
 }
 
@@ -135,13 +135,13 @@ impl<'g> Engine<'g> {
     }
 }
 
-/// Saves labels and how far they are.
+/// Saves labels and the progress of the trial.
 fn save(checkpoint: &mut Checkpoint, labels: &Labels<'_>, progress: Progress, units: u64) -> Result<()> {
     let Progress { done, changed, seconds } = progress;
     checkpoint.save(done, units, &[bytes_of(&[seconds.to_bits(), changed]), bytes_of(&labels.of)])
 }
 
-/// Loads labels. Returns how far they are.
+/// Loads labels. Returns the saved progress.
 fn load(saved: &Saved, labels: &mut Labels<'_>) -> Result<Progress> {
     match (saved.words(0)?, saved.words_u32(1)?) {
         (&[seconds, changed], of) if of.len() == labels.of.len() => {

@@ -25,8 +25,8 @@ const MOST: [u64; 2] = [constant(TEXT, "WARP_MOST") as u64, constant(TEXT, "BLOC
 /// Number of threads of a block that counts the labels of a vertex with more entries than each of these.
 const THREADS: [u32; 2] = [constant(TEXT, "MANY_THREADS"), constant(TEXT, "HUB_THREADS")];
 
-/// Returns the least bytes of GPU memory for a graph of `vertices` vertices with `entries` entries in all rows. Each
-/// half has at most `blocks` blocks, and each vertex at most `longest` entries.
+/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices with `entries` entries in all
+/// rows. Each half has at most `blocks` blocks, and each vertex at most `longest` entries.
 pub(super) fn least_bytes(vertices: u64, entries: u64, (blocks, longest): (u64, u64)) -> u64 {
     let lists = slice_bytes::<u32>(entries / MOST[0]) + slice_bytes::<u32>(entries / MOST[1]);
     let state = 2 * slice_bytes::<u32>(vertices) + slice_bytes::<u8>(vertices) + slice_bytes::<u64>(2);

@@ -24,7 +24,7 @@ const RANGE: usize = 1 << 12;
 
 /// Labels after some iterations.
 pub(super) struct Labels<'g> {
-    /// Label of each vertex that has an edge: the dense id of a vertex.
+    /// Label of each vertex that has an edge. A label is the dense id of some vertex.
     pub of: Buffer<u32>,
     /// Labels before the last iteration. The next one puts its own here.
     other: Buffer<u32>,

@@ -17,8 +17,9 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Nanoseconds of a thread for each entry of a row in an iteration, and for each row of the column.
+/// Nanoseconds that one thread takes for each entry of a row in an iteration.
 const ENTRY: f64 = 6.0;
+/// Nanoseconds that one thread takes to write a row of the result column.
 const COLUMN: f64 = 20.0;
 
 impl Algorithm for Cdlp {

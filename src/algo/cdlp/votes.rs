@@ -3,7 +3,7 @@
 use crate::algo::rows::each_value;
 use crate::graph::csr::Block;
 
-/// Most labels that are sorted rather than counted in a table.
+/// Maximum number of labels that are sorted rather than counted in a table.
 const FEW: usize = 12;
 /// Number of slots of the first table, as a power of two. Most rows have few different labels.
 const FIRST_BITS: u32 = 6;
@@ -18,7 +18,7 @@ pub(super) struct Votes {
 
 /// Returns the bytes of memory that counting the labels of rows of up to `longest` entries takes.
 pub(super) fn bytes(longest: u64) -> u64 {
-    // A table has at most eight slots for each label. While it grows there is one of half the size beside it, at most.
+    // A table has at most eight slots for each label. While it grows there is at most one other, of half the size.
     4 * longest + 12 * (8 * longest).clamp(1 << FIRST_BITS, 1 << MOST_BITS)
 }
 

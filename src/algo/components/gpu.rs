@@ -29,7 +29,7 @@ const PURPOSE: &str = "[components] on this graph";
 /// Number of blocks that stream between checkpoints. They have about 4 GiB.
 const STREAMED: u64 = 64;
 
-/// Returns the least bytes of GPU memory for a graph of `vertices` vertices with edges.
+/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices with edges.
 pub(super) fn least_bytes(vertices: u64) -> u64 {
     (state_bytes(vertices) + passes::least_bytes()).next_multiple_of(1 << 20)
 }

@@ -18,15 +18,18 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Nanoseconds of a thread for each entry of a row, for each row, and for each row of the column.
+/// Nanoseconds that one thread takes for each entry of a row, if components are weakly connected.
 const ENTRY: f64 = 0.5;
+/// Nanoseconds that one thread takes for each row, if components are weakly connected.
 const ROW: f64 = 20.0;
+/// Nanoseconds that one thread takes to write a row of the result column.
 const COLUMN: f64 = 20.0;
-/// Nanoseconds of a thread for each entry of a row and for each vertex, if components are strongly connected.
+/// Nanoseconds that one thread takes for each entry of a row, if components are strongly connected.
 const STRONG_ENTRY: f64 = 4.0;
+/// Nanoseconds that one thread takes for each vertex, if components are strongly connected.
 const STRONG_VERTEX: f64 = 60.0;
-/// Nanoseconds of a GPU for each entry of a row that streams through its memory: four bytes at 40 GB/s. Rows that are
-/// there take less (H200).
+/// Nanoseconds that a GPU takes for each entry of a row that streams through its memory: four bytes at 40 GB/s (H200).
+/// Rows that are in its memory already take less.
 const ENTRY_ON_GPU: f64 = 0.1;
 
 impl Algorithm for Components {

@@ -22,14 +22,14 @@ pub(super) const UNITS: u64 = 1000;
 const WIDE: u64 = 1 << 12;
 const LAYERS: u32 = 64;
 
-/// How far a trial is.
+/// Progress of a trial.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Progress {
     level: u32,
     layer: u32,
     /// Number of units that are done.
     done: u64,
-    /// Seconds of earlier runs.
+    /// Seconds that the trial has taken so far, including earlier runs.
     seconds: f64,
 }
 
@@ -135,7 +135,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// As [`Peeling::gather`] does.
+    /// Calls [`Peeling::gather`], or does the same on the GPU.
     fn gather(&mut self) -> Result<[&[u32]; 2]> {
         match self {
             Engine::Cpu { peeling, exchange } => peeling.gather(exchange),
@@ -143,7 +143,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// As [`Peeling::finish`] does. Also returns whether this is a GPU.
+    /// Calls [`Peeling::finish`], or does the same on the GPU. Also returns whether this is a GPU.
     fn finish(self) -> Result<(bool, [Buffer<u32>; 2])> {
         match self {
             Engine::Cpu { peeling, mut exchange } => Ok((false, peeling.finish(&mut exchange)?)),
@@ -152,7 +152,7 @@ impl<'g> Engine<'g> {
     }
 }
 
-/// Saves what [`Engine::gather`] returns, and how far it is.
+/// Saves what [`Engine::gather`] returns, and the progress of the trial.
 fn save(
     checkpoint: &mut Checkpoint,
     (level, layer, done, seconds): (u32, u32, u64, f64),
@@ -162,7 +162,7 @@ fn save(
     checkpoint.save(done, UNITS, &[bytes_of(&at), bytes_of(left), bytes_of(layers)])
 }
 
-/// Returns how far a checkpoint is, the neighbours left of each vertex, and the layers.
+/// Returns the saved progress, the number of neighbours that each vertex has left, and the layers.
 fn load(saved: &Saved, vertices: u64) -> Result<(Progress, [&[u32]; 2])> {
     match (saved.words(0)?, saved.words_u32(1)?, saved.words_u32(2)?) {
         (&[seconds, level, layer], left, layers)

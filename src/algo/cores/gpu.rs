@@ -27,7 +27,8 @@ const LONG: u64 = constant(TEXT, "LONG") as u64;
 /// Number of layers that a launch of the kernel removes.
 const LAYERS: u32 = 256;
 
-/// Returns the least bytes of GPU memory for a graph of `vertices` vertices and `edges` edges in up to `blocks` blocks.
+/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices and `edges` edges in up to
+/// `blocks` blocks.
 pub(super) fn least_bytes(vertices: u64, edges: u64, blocks: u64) -> u64 {
     let rows = windows::most_resident_bytes(vertices, edges, blocks);
     (state_bytes(vertices, 2 * edges) + rows).next_multiple_of(1 << 20)
@@ -74,18 +75,19 @@ struct PeelingArguments {
 
 const _: () = assert!(size_of::<PeelingState>() == 96 && size_of::<PeelingArguments>() == 72, "as in the kernel");
 
-/// The graph, and what is left of it, in GPU memory.
+/// State of a peeling in GPU memory: the graph, and which of its vertices are left.
 pub(super) struct GpuPeeling<'g> {
     gpu: Lease<'g>,
     kernel: Kernel,
     grid: Grid,
     arguments: PeelingArguments,
-    /// Neighbours left, or core numbers, and layers.
+    /// Two numbers of each vertex. The first is the number of neighbours left or, once the vertex is removed, its core
+    /// number. The second is its layer.
     arrays: [DeviceSlice<u32>; 2],
     on_gpu: DeviceSlice<PeelingState>,
     /// The state after the last launch.
     at: PeelingState,
-    /// Room for both arrays on the host.
+    /// Host memory into which both `arrays` are copied.
     all: [Buffer<u32>; 2],
 }
 

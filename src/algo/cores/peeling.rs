@@ -28,7 +28,7 @@ const ROWS_AHEAD: usize = 2;
 /// Number of row entries that a rank reads before it sends messages, unless a single row has more.
 const CHUNK: u64 = 1 << 20;
 
-/// The graph, and what is left of it.
+/// State of a peeling: the graph, and which of its vertices are left.
 pub(super) struct Peeling<'g> {
     rows: Adjacency<'g>,
     direction: Direction,

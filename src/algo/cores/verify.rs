@@ -24,7 +24,7 @@ const ID_BYTES: u64 = 24;
 /// A check takes at least the memory of one in this many distinct edges. It reads the input so much more often.
 const LEAST_SHARE: u64 = 16;
 
-/// Returns the least bytes of memory that a check takes.
+/// Returns the minimum number of bytes of memory that a check takes.
 pub(super) fn least_bytes(ids: u64, edges: u64, threads: usize) -> u64 {
     READING + EdgeList::batch_bytes(threads) + ID_BYTES * (ids + 2) + EdgeList::bytes(edges / LEAST_SHARE, threads)
 }

@@ -31,7 +31,7 @@ pub(super) fn save(checkpoint: &mut Checkpoint, walk: &DfsWalk<'_>, counters: Df
     checkpoint.save(done(walk), UNITS, &sections)
 }
 
-/// Returns the number of units that a search has completed.
+/// Returns how many of the [`UNITS`] units of progress a search has completed.
 pub(super) fn done(walk: &DfsWalk<'_>) -> u64 {
     u64::from(walk.tree.left) * UNITS / u64::from(walk.tree.vertices()).max(1)
 }

@@ -21,7 +21,7 @@ const UNKNOWN: u32 = u32::MAX;
 /// Number of words of a source in a checkpoint.
 pub(super) const SOURCE_WORDS: usize = 4;
 
-/// How far a trial is. Only rank 0 keeps more than the number of sources.
+/// Progress of a trial. Only rank 0 keeps more than the number of sources.
 struct Progress {
     /// Number of sources that are done.
     done: usize,
@@ -29,7 +29,7 @@ struct Progress {
     sources: Vec<Sums>,
     /// The number of the first source that reaches each source.
     components: Vec<u32>,
-    /// Seconds of earlier runs.
+    /// Seconds that the trial has taken so far, including earlier runs.
     seconds: f64,
 }
 
@@ -125,7 +125,7 @@ impl Progress {
     }
 }
 
-/// Saves the sums of vertices and of sources, and how far they are.
+/// Saves the sums of vertices and the progress of the trial, which has the sums of sources.
 fn save(checkpoint: &mut Checkpoint, vertices: &[u64], progress: &Progress, units: u64) -> Result<()> {
     let words = |of: &Sums| [of.vertices, of.total, of.farthest, of.harmonic.to_bits()];
     let sources: Vec<u64> = progress.sources.iter().flat_map(words).collect();
@@ -134,7 +134,7 @@ fn save(checkpoint: &mut Checkpoint, vertices: &[u64], progress: &Progress, unit
     checkpoint.save(progress.done as u64, units, &sections)
 }
 
-/// Loads the sums of vertices. Returns the sums of sources, and how far they are.
+/// Loads the sums of vertices. Returns the saved progress, which has the sums of sources.
 fn load(saved: &Saved, vertices: &mut [u64], roots: usize) -> Result<Progress> {
     let (head, sources, components, of) = (saved.words(0)?, saved.words(1)?, saved.words_u32(2)?, saved.words(3)?);
     let done = saved.done() as usize;

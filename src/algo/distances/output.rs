@@ -44,7 +44,7 @@ pub struct SourceDistances {
     pub eccentricity: u64,
     /// Sum of the reciprocals of the distances to all other reached vertices.
     pub harmonic: f64,
-    /// Closeness as networkx defines it, of outgoing distances: `(reached - 1) / total`, times the share of the other
+    /// Closeness of outgoing distances, as networkx defines it: `(reached - 1) / total`, times the share of the other
     /// vertices that are reached.
     pub closeness: f64,
 }
@@ -52,9 +52,10 @@ pub struct SourceDistances {
 /// Bounds of the diameter: the largest distance between vertices of which one leads to the other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Diameter {
-    /// Largest distance from a source.
+    /// Lower bound: the largest distance from a source.
     pub lower: u64,
-    /// No two vertices of a component that has a source are farther apart. `None` if edges have direction.
+    /// Upper bound of the distance between any two vertices of a component that has a source. `None` if edges have
+    /// direction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<u64>,
     /// Number of vertices of the components that have a source. `None` if edges have direction.

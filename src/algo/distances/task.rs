@@ -17,9 +17,11 @@ use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
-/// Nanoseconds of a thread in a pass for each entry of a row and for each vertex, and for each row of the columns.
+/// Nanoseconds that one thread takes for each entry of a row in a pass.
 const ENTRY: f64 = 6.0;
+/// Nanoseconds that one thread takes for each vertex in a pass.
 const VERTEX: f64 = 60.0;
+/// Nanoseconds that one thread takes to write a row of all result columns.
 const COLUMNS_ROW: f64 = 40.0;
 /// Number of levels of a pass whose words all ranks exchange, in most graphs.
 const EXCHANGED: u64 = 6;

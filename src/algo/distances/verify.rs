@@ -20,9 +20,9 @@ use std::collections::BTreeMap;
 const STRIDE: usize = 1 << 16;
 /// Bytes that a check takes for each id: where its edges are, a distance, a place in the queue, a component, sums.
 const ID_BYTES: u64 = 36;
-/// Most edges and vertices that searches visit, unless the fewest sources have more.
+/// Maximum number of edges and vertices that searches visit, unless the minimum number of sources visits more.
 const VISITED: u64 = 1 << 36;
-/// Fewest sources that are searched from.
+/// Minimum number of sources that are searched from.
 const FEWEST: u64 = 64;
 /// Distance of an unreached vertex.
 const UNREACHED: u32 = u32::MAX;

@@ -30,7 +30,7 @@ pub(super) fn sizes(length: u64, free: u64, threads: usize) -> Option<BinSizes> 
     external::memory(length, width(length), free, threads)
 }
 
-/// Returns the least bytes of memory in which a list of `length` elements can be ranked with files.
+/// Returns the minimum number of bytes of memory in which a list of `length` elements can be ranked with files.
 pub(super) fn least_memory(length: u64, threads: usize) -> u64 {
     external::least_memory(length, width(length), threads)
 }

@@ -5,17 +5,21 @@ use crate::algo::listrank::options::{ListRank, Method};
 use crate::algo::listrank::{by_files, external, on_gpu, ranks, read};
 use crate::algo::{Cost, RankResources};
 
-/// Nanoseconds of one thread per element: to read it, to rank it by each method (for pointer jumping in each round),
-/// and to write its rank.
+/// Nanoseconds that one thread takes to read an element.
 const READ: f64 = 8.0;
+/// Nanoseconds that one thread takes to rank an element by the serial method.
 const SERIAL: f64 = 170.0;
+/// Nanoseconds that one thread takes for an element in a round of pointer jumping.
 const JUMP: f64 = 12.0;
+/// Nanoseconds that one thread takes to rank an element by ruling sets.
 const RULING_SET: f64 = 14.0;
+/// Nanoseconds that one thread takes to write the rank of an element.
 const WRITE: f64 = 8.0;
 /// Bytes per second of files that are written and read back.
 const DISK: f64 = 1e9;
-/// Nanoseconds of a GPU per element: in each round of pointer jumping, and in total by ruling sets.
+/// Nanoseconds that a GPU takes for an element in a round of pointer jumping.
 const JUMP_ON_GPU: f64 = 0.025;
+/// Nanoseconds that a GPU takes to rank an element by ruling sets.
 const RULING_SET_ON_GPU: f64 = 0.1;
 /// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;

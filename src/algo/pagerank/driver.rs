@@ -20,14 +20,14 @@ use crate::store::checkpoint::{Checkpoint, Saved};
 use serde::{Deserialize, Serialize};
 use std::time::Instant;
 
-/// How far a trial is.
+/// Progress of a trial.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Progress {
     /// Number of iterations.
     done: u64,
     /// Sum of the changes of all ranks in the last iteration.
     change: f64,
-    /// Seconds of earlier runs.
+    /// Seconds that the trial has taken so far, including earlier runs.
     seconds: f64,
 }
 
@@ -153,7 +153,7 @@ impl<'g> Engine<'g> {
     }
 }
 
-/// Saves a state and how far it is. The state must have the ranks of all vertices.
+/// Saves a state and the progress of the trial. The state must have the ranks of all vertices.
 fn save(checkpoint: &mut Checkpoint, state: &State<'_>, progress: Progress, units: u64) -> Result<()> {
     let Progress { done, change, seconds } = progress;
     let [isolated, personalised] = state.isolated;
@@ -161,7 +161,7 @@ fn save(checkpoint: &mut Checkpoint, state: &State<'_>, progress: Progress, unit
     checkpoint.save(done, units.max(done), &[bytes_of(&head), bytes_of(&state.ranks)])
 }
 
-/// Loads a state. Returns how far it is.
+/// Loads a state. Returns the saved progress.
 fn load(saved: &Saved, state: &mut State<'_>) -> Result<Progress> {
     match (saved.words(0)?, saved.words(1)?) {
         (&[seconds, change, isolated, personalised], ranks) if ranks.len() == state.ranks.len() => {

@@ -25,8 +25,8 @@ const PURPOSE: &str = "[pagerank] on this graph";
 /// Number of entries and ends of rows that a warp takes at a time.
 const CHUNK: u64 = constant(TEXT, "CHUNK") as u64;
 
-/// Returns the least bytes of GPU memory for a graph of `vertices` vertices with edges, `personalised` of which are
-/// personalised.
+/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices with edges, `personalised` of
+/// which are personalised.
 pub(super) fn least_bytes(vertices: u64, personalised: u64) -> u64 {
     let state = 3 * slice_bytes::<u64>(vertices) + slice_bytes::<u32>(vertices) + slice_bytes::<u32>(personalised);
     (state + slice_bytes::<Totals>(1) + passes::least_bytes()).next_multiple_of(1 << 20)

@@ -21,7 +21,7 @@ pub(super) struct Teleport {
     pub personalised: Vec<u32>,
     /// Isolated vertices to which jumps lead, by the numbers that stand for them in columns of ids, ascending.
     pub personalised_isolated: Vec<u64>,
-    /// Number of other isolated vertices, and of those in `personalised_isolated`.
+    /// Number of isolated vertices that are not in `personalised_isolated`, and number of those that are.
     pub isolated: [u64; 2],
     is_personalised: bool,
 }
@@ -83,8 +83,8 @@ impl Teleport {
         self.personalised_isolated.binary_search(&number).is_ok()
     }
 
-    /// Returns those of the rows `rows`, of isolated vertices only, among which the `most` largest ranks are. The number
-    /// of the vertex in a row is its place, and `first_id` more.
+    /// Returns some of the rows `rows`, which include the `most` largest ranks. All of `rows` belong to isolated
+    /// vertices. The number of the vertex in a row is the row plus `first_id`.
     pub(super) fn isolated_rows(&self, rows: Range<u64>, first_id: u64, most: usize) -> Vec<u64> {
         let own = self.personalised_isolated.iter().filter_map(|number| number.checked_sub(first_id));
         let others = rows.clone().filter(|row| !self.is_personalised_isolated(row + first_id)).take(most);

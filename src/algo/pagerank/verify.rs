@@ -28,7 +28,7 @@ const LEAST_SHARE: u64 = 16;
 const ROUNDING: f64 = 1e-9;
 const COLUMN: &str = "out/pagerank/rank";
 
-/// Returns the least bytes of memory that a check takes.
+/// Returns the minimum number of bytes of memory that a check takes.
 pub(super) fn least_bytes(ids: u64, edges: u64, threads: usize) -> u64 {
     READING + EdgeList::batch_bytes(threads) + ID_BYTES * ids + EdgeList::bytes(edges / LEAST_SHARE, threads)
 }

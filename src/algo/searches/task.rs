@@ -80,7 +80,7 @@ pub trait SearchTable: Debug + Serialize + DeserializeOwned + Send + Sync + Size
     /// Returns the CUDA programs that the engine launches.
     fn programs(&self) -> &'static [&'static ProgramSource];
 
-    /// Returns the least GPU memory, in bytes, with which one of `ranks` ranks can search.
+    /// Returns the minimum GPU memory, in bytes, with which one of `ranks` ranks can search.
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> u64;
 
     /// Returns true if a GPU with `bytes` bytes of memory can search an undirected graph whose rows are packed in host
@@ -114,7 +114,7 @@ pub struct EngineInput<'a, 'r> {
 
 /// Cost of the searches of a table, without trees, checks and columns.
 pub struct SearchCost {
-    /// Bytes of host memory of a rank: the most that searches can use, and the least with which they run.
+    /// Bytes of host memory of a rank: the maximum that searches can use, and the minimum with which they run.
     pub bytes: [u64; 2],
     /// Bytes of files that searches write if memory is too small.
     pub file: u64,
@@ -188,8 +188,8 @@ pub trait SearchTask: SearchTable {
     /// [`crate::Error::Limit`], [`crate::Error::Corrupt`], [`crate::Error::Io`].
     fn writer(&self, graph: &Graph, writes: bool, budget: &Budget) -> Result<Option<Self::Writer>>;
 
-    /// Writes what the table asks for about a tree: columns, a path. Returns the written columns by their paths in the
-    /// workdir. May add to the results in `searched`.
+    /// Writes the results of a tree that the table asks for, such as columns or a path. Returns the written columns by
+    /// their paths in the workdir. May add to the results in `searched`.
     ///
     /// # Errors
     /// [`crate::Error::DiskFull`], [`crate::Error::Io`], [`crate::Error::Limit`], [`crate::Error::Stopped`].

@@ -8,12 +8,14 @@ use crate::algo::searches::ranks::{OwnerRule, VertexOwnership};
 use crate::algo::searches::{SearchCost, SearchTable};
 use crate::algo::{GraphSize, RankResources};
 
-/// Nanoseconds of one CPU thread: for each vertex in a search, and for each row entry that is sorted by weight before
-/// the first search.
+/// Nanoseconds that one thread takes for each vertex in a search.
 const SEARCH: f64 = 60.0;
+/// Nanoseconds that one thread takes for each row entry that is sorted by weight before the first search.
 const SORT: f64 = 30.0;
-/// Nanoseconds of a GPU, for the same two kinds of work. They include copying rows to the GPU and results to the host.
+/// Nanoseconds that a GPU takes for each vertex in a search. They include copying results to the host.
 const SEARCH_ON_GPU: f64 = 0.5;
+/// Nanoseconds that a GPU takes for each row entry that is sorted by weight before the first search. They include
+/// copying rows to the GPU.
 const SORT_ON_GPU: f64 = 0.5;
 /// Bytes per vertex that a rank sends to each other rank in a search. They allow for two or three smaller distances of
 /// each vertex, and for its parent.

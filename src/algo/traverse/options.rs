@@ -13,13 +13,13 @@ pub struct Traverse {
     /// The sources, and what to do with their results.
     #[serde(flatten)]
     pub options: Options,
-    /// Method for getting from one level to the next. All methods give the same trees.
+    /// Method that takes the search from one level to the next. All methods give the same trees.
     pub strategy: Strategy,
     /// Rule that assigns an owner (a rank) to each vertex.
     pub owner: OwnerRule,
 }
 
-/// A method for getting from a level to the next.
+/// Method that takes a search from one level to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {

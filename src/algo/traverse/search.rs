@@ -70,8 +70,8 @@ impl TraverseStats {
 pub struct TraverseLevel {
     /// Number of vertices of the level.
     pub frontier: u64,
-    /// Number of row entries (neighbours) checked. Only strategy `auto` also checks neighbours of other vertices than
-    /// the frontier's.
+    /// Number of row entries (neighbours) checked. With strategy `auto`, they include neighbours of vertices outside
+    /// the frontier.
     pub expanded: u64,
     /// Value of [`Traffic::pruned`] for this level; `None` if it is not measured by level.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,22 +13,27 @@ use crate::algo::triangle::{Counter, Settings, units};
 use crate::algo::{Cost, GraphSize, RankResources};
 use crate::store::journal::Record;
 
-/// Nanoseconds of one thread: per edge, per 512-bit word of adjacency bits of hubs (the vertices of highest degree),
-/// and per wedge that is looked up by itself.
+/// Nanoseconds that one thread takes for each edge.
 const EDGE: f64 = 30.0;
+/// Nanoseconds that one thread takes for each 512-bit word of adjacency bits of hubs (the vertices of highest degree).
 const CHUNK: f64 = 1.4;
+/// Nanoseconds that one thread takes for each wedge that is looked up by itself.
 const LOOKUP: f64 = 2.4;
-/// Additional nanoseconds of one thread for counts per vertex: per triangle, per triangle for each doubling of the
-/// vertices beyond `CORNER_VERTICES`, per edge to a hub, and per other edge.
+/// Nanoseconds that counts per vertex add for each triangle, on one thread.
 const CORNER: f64 = 1.05;
+/// Nanoseconds that counts per vertex add for each triangle and each doubling of the number of vertices beyond
+/// [`CORNER_VERTICES`], on one thread.
 const CORNER_DOUBLING: f64 = 0.46;
+/// Number of vertices up to which a triangle takes [`CORNER`] alone.
 const CORNER_VERTICES: f64 = 65_536.0;
+/// Nanoseconds that counts per vertex add for each edge to a hub, on one thread.
 const HUB_CORNERS: f64 = 59.0;
+/// Nanoseconds that counts per vertex add for each other edge, on one thread.
 const OTHER_CORNERS: f64 = 37.0;
 /// Nanoseconds that one thread takes to write a row of the results: 40 on the Zen 3 server, 120 to 150 on the host of
 /// an H200.
 const ROW: f64 = 80.0;
-/// Wedges that a GPU tests per second, including checks and copies.
+/// Number of wedges that a GPU tests per second. The rate includes the time for checks and copies.
 const PROBES_ON_GPU: f64 = 5.2e11;
 /// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;

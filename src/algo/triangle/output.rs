@@ -14,7 +14,7 @@ pub(super) const LINKS: &str = "out/links";
 pub(super) const DEGREE: &str = "out/degree";
 pub(super) const CLUSTERING: &str = "out/clustering";
 
-/// Columns that a count per vertex writes.
+/// Columns that triangle counting can write if it counts per vertex.
 pub(super) const COLUMNS: &[About] = &[
     About::new("triangles", "triangles that the vertex is in", "0"),
     About::new("links", "directed edges between neighbours of the vertex", "0"),

@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 const BATCH: usize = 1 << 10;
 /// Bytes of an edge in the list.
 const EDGE: u64 = 8;
-/// Fewest edges for which there is room.
+/// Minimum number of edges for which there is room.
 const LEAST: u64 = 1 << 10;
 
 /// Edges as words, ascending and without repeats. What the upper and the lower 32 bits hold is up to the check.

@@ -1,5 +1,5 @@
 //! `gpugraph graphalytics`: runs the algorithms of an LDBC Graphalytics graph as one job, writes their results as text,
-//! and checks them against the references beside the graph.
+//! and checks them against the references next to the graph.
 //!
 //! | file | has |
 //! |---|---|
@@ -209,11 +209,11 @@ struct Figures {
 #[derive(Debug, Serialize)]
 struct AlgorithmFigures {
     algorithm: &'static str,
-    /// Reading the graph and preparing it.
+    /// Seconds to read the graph and prepare it.
     load_seconds: f64,
-    /// The algorithm alone.
+    /// Seconds of the algorithm alone.
     processing_seconds: f64,
-    /// All that the algorithm takes when it runs alone: load, algorithm and output.
+    /// Seconds of a run with this algorithm alone: load, processing and output.
     makespan_seconds: f64,
     /// Edges per second of processing.
     eps: f64,

@@ -29,8 +29,8 @@ const OF_A_GPU: u64 = 64 << 20;
 /// Smallest limit in bytes of a rank with a GPU. On an H100 the driver took 102 MiB of the limit when no kernel was
 /// cached.
 const LEAST_WITH_GPU: u64 = 144 << 20;
-/// Seconds on CPUs, according to the plan, from which a GPU is requested if the job file names no device. A shorter
-/// job would wait longer for the GPU.
+/// Planned time on CPUs, in seconds, from which `submit` requests a GPU if the job file names no device. A shorter job
+/// would lose more time by waiting for a GPU than it gains.
 const WORTH_A_GPU: f64 = 60.0;
 
 /// Number of ranks and number of GPUs on each node.

@@ -46,7 +46,7 @@ pub trait EdgeList: Send + Sync {
     fn read_weights(&self, _first: u64, _out: &mut [u32]) {}
 }
 
-/// Edges in memory, with what must be known of them before they are read as an input.
+/// Edges in memory, with what must be known about them before they are read as an input.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MemoryEdges {
     edges: u64,
@@ -56,7 +56,8 @@ pub struct MemoryEdges {
     declared: Option<u64>,
     /// Hash of edges and weights.
     identity: u64,
-    /// `None` in a process that does not have the edges, because it only read of them.
+    /// The edges. `None` if this description comes from another process or from a file, because only the process that
+    /// created it has the edges.
     #[serde(skip)]
     list: Option<Arc<dyn EdgeList>>,
 }

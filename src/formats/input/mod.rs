@@ -84,7 +84,8 @@ impl Input {
         Ok(Input::of(EdgeSource::Files(vec![part]), name, vec![path.to_owned()]))
     }
 
-    /// Returns the path of this input that also leads to `file`: the same file, or a folder or pattern that would include it if it existed.
+    /// Returns the path, among those of this input, through which the input reads `file` or would read it if it
+    /// existed. It is the path of the same file, or a folder or pattern that includes it.
     pub fn naming(&self, file: &Path) -> Option<&Path> {
         let there = file.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
         let is_same = |part: &&Part| there.is_some() && part.path.metadata().ok().map(|m| (m.dev(), m.ino())) == there;

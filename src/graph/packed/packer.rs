@@ -10,10 +10,10 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 const PURPOSE: &str = "packed rows of whole neighbours";
 
-/// Most neighbours of a row that are packed at a time.
+/// Maximum number of neighbours of a row that are packed at a time.
 const PART: usize = 1 << 12;
-/// Fewest and most bytes that a block reserves at a time for chunks of packed neighbours. Between the two, it reserves
-/// an eighth of the bytes that it has.
+/// Minimum and maximum number of bytes that a block reserves at a time for chunks of packed neighbours. Between the
+/// two, it reserves an eighth of the bytes that it has.
 const STEP: std::ops::RangeInclusive<usize> = 64 << 10..=4 << 20;
 
 /// Collects the packed rows of one half, block by block.

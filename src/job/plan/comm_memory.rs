@@ -37,7 +37,7 @@ impl CommMemory {
     }
 
     /// Returns the memory for the ranks of `comm`. All ranks send messages of the same size, which is computed from the
-    /// least memory and the most threads of any rank. Collective.
+    /// smallest memory limit and the largest number of threads of all ranks. Collective.
     pub(crate) fn agreed(comm: &Comm, threads: usize, host_memory: u64) -> CommMemory {
         let (mut least, mut most) = ([host_memory], [threads as u64]);
         comm.all_min(&mut least);

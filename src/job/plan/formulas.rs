@@ -48,8 +48,8 @@ pub(crate) fn share_of(edges: u64, part: f64) -> u64 {
 }
 
 /// Returns how many bytes of the input, at most `most`, may be cached between the two passes. The first pass takes
-/// `first_pass` bytes of memory, and the cache consists of slabs of `slab` bytes. Also returns the largest memory that
-/// the second pass then takes.
+/// `first_pass` bytes of memory, and the cache consists of slabs of `slab` bytes. Also returns the peak memory of the
+/// second pass with this cache.
 pub(crate) fn kept(
     most: u64,
     sizes: Result<Sizes, u64>,

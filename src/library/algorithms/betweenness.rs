@@ -28,7 +28,7 @@ use serde::Serialize;
 pub struct Options {
     /// The sources of shortest paths.
     pub sources: Sources,
-    /// By what scores are divided.
+    /// Divisor of the scores.
     pub normalise: Normalise,
 }
 

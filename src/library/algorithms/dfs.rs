@@ -104,7 +104,7 @@ impl Tree {
         self.seconds
     }
 
-    /// Returns the id of each vertex's parent. A root is its own parent, and that of a vertex that is not reached is -1.
+    /// Returns the id of each vertex's parent. A root is its own parent. An unreached vertex has -1.
     pub fn parents(&self) -> &Column<i64> {
         &self.parents
     }

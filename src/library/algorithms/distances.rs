@@ -48,7 +48,7 @@ pub struct OfSource {
     pub eccentricity: u64,
     /// Sum of the reciprocals of the distances to all other reached vertices.
     pub harmonic: f64,
-    /// Closeness as networkx defines it, of outgoing distances: `(reached - 1) / total`, times the share of the other
+    /// Closeness of outgoing distances, as networkx defines it: `(reached - 1) / total`, times the share of the other
     /// vertices that are reached.
     pub closeness: f64,
 }

@@ -137,8 +137,8 @@ impl Paths {
         &self.distances
     }
 
-    /// Returns the id of the vertex before each on a shortest path. The source is its own parent, and that of a vertex
-    /// that is not reached is -1.
+    /// Returns the id of the vertex before each on a shortest path. The source is its own parent. An unreached vertex
+    /// has -1.
     pub fn parents(&self) -> &Column<i64> {
         &self.parents
     }

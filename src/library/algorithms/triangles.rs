@@ -39,7 +39,7 @@ pub struct Clustering {
     pub totals: Totals,
     /// Triangles that each vertex is in.
     pub triangles: Column<u64>,
-    /// Neighbours of each vertex, without direction.
+    /// Number of neighbours of each vertex, ignoring the direction of edges.
     pub degree: Column<u32>,
     /// Share of the pairs of neighbours of each vertex that are joined, from 0 to 1; 0 for less than two neighbours.
     pub clustering: Column<f64>,
@@ -53,9 +53,9 @@ pub struct Clustering {
 pub struct DirectedClustering {
     /// Numbers of the whole graph, without direction.
     pub totals: Totals,
-    /// Directed edges between the neighbours of each vertex.
+    /// Number of directed edges between the neighbours of each vertex.
     pub links: Column<u64>,
-    /// Neighbours of each vertex, without direction.
+    /// Number of neighbours of each vertex, ignoring the direction of edges.
     pub degree: Column<u32>,
     /// Share of the ordered pairs of neighbours of each vertex with an edge from one to the other, from 0 to 1; 0 for less
     /// than two neighbours.

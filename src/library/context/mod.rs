@@ -40,7 +40,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// How far a call is.
+/// Progress of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Progress<'a> {
     /// Name of the stage or algorithm that runs, such as `partition` or `bfs`.

@@ -22,7 +22,8 @@ const LEAST_BATCH: u64 = 4096;
 /// Between two checks at most half of this value is added to any degree, so no counter overflows.
 const CARRY: u32 = 1 << 31;
 const CARRY_EVERY: u64 = 1 << 30;
-/// Most carries in a pass over the input. A carry is a reduction of a degree by [`CARRY`], 2^31 ends of edges.
+/// Maximum number of carries in a pass over the input. A carry is a reduction of a degree by [`CARRY`], 2^31 ends of
+/// edges.
 const MOST_CARRIED: u64 = (1 << 16) - 1;
 
 /// Division of the GPU's memory for counting degrees.

@@ -52,8 +52,8 @@ pub struct Ingested {
     pub distinct_at_most: u64,
 }
 
-/// Returns the most elements that an array indexed by id may have for an input of `edges` edges. `wide` says whether
-/// ids may have 64 bits; `declared` says whether the input declares its number of vertices.
+/// Returns the maximum number of elements that an array indexed by id may have for an input of `edges` edges. `wide`
+/// says whether ids may have 64 bits; `declared` says whether the input declares its number of vertices.
 pub fn most_dense(edges: u64, wide: bool, declared: bool) -> u64 {
     let free = match (declared, wide) {
         (true, _) => DECLARED_DENSE,
@@ -157,8 +157,8 @@ impl Counted {
 enum PassOutcome {
     /// All edges were counted.
     Whole(Ingested),
-    /// The ids are dense up to `largest`, but not all were counted. Either memory for the sum was already taken, or
-    /// there are far more edges than the input's size suggested.
+    /// The ids are dense up to `largest`, but the degrees are incomplete. Either no memory was left to sum the threads'
+    /// counts, or the input has far more edges than its size suggested.
     Partial { largest: u32 },
     /// A device has too little memory, so the CPU must do the pass.
     DeviceTooSmall(Error),

@@ -15,20 +15,20 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Fewest and most parts.
+/// Minimum and maximum number of parts.
 const PARTS: std::ops::RangeInclusive<u64> = 16..=4096;
 /// Bytes of the input for each part, so that the different strings of most parts fit the second-level cache.
 const PART_BYTES: u64 = 1 << 20;
-/// Most bytes of a chunk.
+/// Maximum number of bytes of a chunk.
 const CHUNK: u64 = 4096;
 /// Bytes of a cache line.
 const LINE: usize = 64;
-/// Fewest bytes of chunks that a part looks up at once, if there is memory.
+/// Minimum number of bytes of chunks that a part looks up at once, if there is memory.
 const WAITING: u64 = 32 << 10;
-/// Fewest bytes of memory of each thread.
+/// Minimum number of bytes of memory of each thread.
 const LEAST: u64 = 256 << 10;
 
-/// Returns the fewest bytes of memory with which `threads` threads can number strings.
+/// Returns the minimum number of bytes of memory with which `threads` threads can number strings.
 pub(super) fn least_bytes(threads: usize) -> u64 {
     threads as u64 * (LEAST + 2 * LONGEST_NAME as u64)
 }
@@ -236,7 +236,7 @@ struct Waiting<'m> {
 struct Queues<'m> {
     free: Mutex<Vec<&'m mut [u8]>>,
     waiting: Vec<Mutex<Waiting<'m>>>,
-    /// Fewest chunks that are looked up at once, if there are free ones.
+    /// Minimum number of chunks that are looked up at once, if there are free ones.
     fewest: usize,
 }
 

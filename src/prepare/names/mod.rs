@@ -69,7 +69,7 @@ pub struct NameList {
     checksum: u64,
 }
 
-/// The numbers of strings: their sorted list and the table, as mapped files.
+/// Map between strings and their numbers. It consists of the sorted list and the hash table, which are mapped files.
 #[derive(Debug)]
 pub struct Names {
     list: NameList,
@@ -123,8 +123,8 @@ impl NameList {
 }
 
 impl Names {
-    /// Returns the fewest bytes of memory with which `threads` threads can number strings, in addition to reading the
-    /// input.
+    /// Returns the minimum number of bytes of memory with which `threads` threads can number strings, in addition to
+    /// reading the input.
     pub fn least_bytes(threads: usize) -> u64 {
         gather::least_bytes(threads)
     }

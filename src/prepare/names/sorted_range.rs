@@ -5,7 +5,7 @@ use super::spill::Spill;
 use super::string_set::{each, record};
 use crate::error::Result;
 
-/// Most strings with the same eight bytes that are compared whole.
+/// Maximum number of strings with the same eight bytes that are compared whole.
 const FEW: usize = 32;
 /// Number of bytes that strings must share to be compared whole, however many they are.
 const DEEP: usize = 1 << 10;

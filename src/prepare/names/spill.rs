@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Most bytes of a block that a [`SpillWriter`] gathers for memory, and for the file. Blocks in memory are small, because
-/// the last block of each part is not full.
+/// Maximum number of bytes of a block that a [`SpillWriter`] gathers for memory, and for the file. Blocks in memory are
+/// small, because the last block of each part is not full.
 const IN_MEMORY: u64 = 16 << 10;
 const IN_FILE: u64 = 256 << 10;
 

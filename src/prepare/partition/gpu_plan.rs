@@ -10,8 +10,8 @@ use crate::prepare::gpu::LARGEST_BATCH;
 
 /// Number of edges of the smallest batch that is worth a kernel launch.
 const LEAST_BATCH: u64 = 2048;
-/// Most edges that a lane (GPU queue of one thread) gathers before it makes lines (groups of edges of one bin) from
-/// them. With more edges the runs of lines are longer, but the thread waits longer.
+/// Maximum number of edges that a lane (GPU queue of one thread) gathers before it makes lines (groups of edges of one
+/// bin) from them. With more edges the runs of lines are longer, but the thread waits longer.
 const MOST_GATHERED: u64 = 8 << 20;
 /// Number of words of the counts that kernels return.
 pub(super) const COUNTS: u64 = 8;
@@ -22,7 +22,7 @@ pub(super) struct PlacerPlan {
     pub(super) lanes: usize,
     /// Number of edges in a batch.
     pub(super) batch: u64,
-    /// Most edges that a lane (GPU queue of one thread) gathers before it makes lines from them.
+    /// Maximum number of edges that a lane (GPU queue of one thread) gathers before it makes lines from them.
     pub(super) gathered: u64,
     /// Whether edges have weights.
     pub(super) weighted: bool,

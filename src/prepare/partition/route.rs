@@ -101,8 +101,8 @@ impl<'r, 'a> Route<'r, 'a> {
         Route { partition, owners, rank: rank as u32, outbox, messages, lanes, most: most.max(LEAST_MESSAGE) }
     }
 
-    /// Returns the most bytes that the unsent messages of `lanes` threads to `ranks` ranks take, at `most` words a
-    /// message.
+    /// Returns the maximum number of bytes that the unsent messages of `lanes` threads to `ranks` ranks take, at `most`
+    /// words a message.
     pub fn bytes(ranks: usize, lanes: usize, most: usize) -> u64 {
         if ranks == 1 { 0 } else { (4 * most.max(LEAST_MESSAGE) * ranks * lanes) as u64 }
     }

@@ -12,7 +12,7 @@ use self::weighted::WeightedSorter;
 use super::partition::BinReader;
 use crate::error::Result;
 
-/// Most entries (neighbours) of a row that is sorted by insertion sort.
+/// Maximum number of entries (neighbours) of a row that is sorted by insertion sort.
 const SHORT: usize = 20;
 
 /// The sorted rows of a bin.

@@ -3,13 +3,13 @@
 use super::batch::GROUP_BITS;
 use crate::graph::{BIN_ROWS, Bins, Layout};
 
-/// Most entries (neighbours) of a batch. The entries and their copy in the order of bins should stay in a core's cache.
-/// The entries of most bins should still fill several cache lines.
+/// Maximum number of entries (neighbours) of a batch. The entries and their copy in the order of bins should stay in a
+/// core's cache. The entries of most bins should still fill several cache lines.
 const BATCH: u64 = 1 << 17;
 
 /// Target number of entries (neighbours) of a bin. Bins are larger if there would be more than `MOST_BINS`.
 const BIN: u64 = 1 << 17;
-/// Most bins of a graph whose bins have the target size.
+/// Maximum number of bins of a graph whose bins have the target size.
 const MOST_BINS: u64 = 1 << 12;
 
 /// Number of entries (neighbours) that are written at a time for a row that is a bin of its own.
@@ -90,14 +90,14 @@ impl TransposeShape {
         4 * entry_words(self.weighted) * self.entries + 4 * self.bins * self.batches
     }
 
-    /// Returns the fewest bytes of memory with which the upper half can be built.
+    /// Returns the minimum number of bytes of memory with which the upper half can be built.
     pub fn least(&self) -> u64 {
         self.list_bytes() + self.row_builder_bytes() + self.largest + bin_bytes(0, self.batches, self.weighted)
     }
 }
 
-/// Returns the most batches of a lower half with `blocks` blocks. A batch ends after `BATCH` entries, after `BIN_ROWS`
-/// rows, at the end of its group of rows, or at the end of its block.
+/// Returns the maximum number of batches of a lower half with `blocks` blocks. A batch ends after `BATCH` entries,
+/// after `BIN_ROWS` rows, at the end of its group of rows, or at the end of its block.
 fn most_batches(entries: u64, rows: u64, blocks: u64) -> u64 {
     entries / BATCH + rows / BIN_ROWS + (rows >> GROUP_BITS) + blocks
 }
@@ -105,7 +105,7 @@ fn most_batches(entries: u64, rows: u64, blocks: u64) -> u64 {
 /// Division of memory between the entries that wait in the order of bins and the rows that are built from them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransposeMemory {
-    /// Most entries (neighbours) of a batch.
+    /// Maximum number of entries (neighbours) of a batch.
     pub batch: usize,
     /// Number of bins whose rows are built at the same time.
     pub row_builders: usize,
@@ -117,7 +117,7 @@ impl TransposeMemory {
     /// Divides `free` bytes of memory for `threads` threads.
     ///
     /// # Errors
-    /// The fewest bytes that are enough.
+    /// The minimum number of bytes that is enough.
     pub fn new(shape: &TransposeShape, threads: usize, free: u64) -> Result<TransposeMemory, u64> {
         if free < shape.least() {
             return Err(shape.least());

@@ -49,10 +49,10 @@ struct SharedProgress {
     state: Mutex<ProgressState>,
 }
 
-/// A function that is told some times a second how far the stage in progress is.
+/// A function that is called several times a second with the progress of the stage that runs.
 pub type Observer = Arc<dyn Fn(&StageMoment<'_>) + Send + Sync>;
 
-/// How far a stage is.
+/// Progress of a stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageMoment<'a> {
     /// Name of the stage or the algorithm.
@@ -119,7 +119,7 @@ impl Progress {
         self.shared.lock().run = Some((workdir.to_owned(), number, began));
     }
 
-    /// Sets the function that is told how far the stages are. Only the first call has an effect.
+    /// Sets the function that is called with the progress of stages. Only the first call has an effect.
     pub fn observe(&self, observer: Observer) {
         let _ = self.shared.observer.set(observer);
     }

@@ -50,7 +50,7 @@ impl RunningStage {
         }
     }
 
-    /// Returns how far the stage is.
+    /// Returns the progress of the stage.
     pub(super) fn moment(&self) -> StageMoment<'_> {
         StageMoment { stage: &self.name, done: self.done.load(Relaxed), total: self.total.load(Relaxed) }
     }

@@ -20,7 +20,7 @@ const FEW: u64 = 1 << 12;
 /// Neighbours are looked up before their shares are read if fewer than one in this many entries leads to one that has some.
 const LOOKED_UP: u64 = 4;
 
-/// How far a source is.
+/// Progress of the search from a source.
 #[derive(Debug, Clone, Copy, Default)]
 struct Front {
     /// Number of the step that found its last level.

@@ -36,8 +36,8 @@ const NOTHING: u32 = constant(TEXT, "NOTHING");
 /// The number of vertices of which either all have long rows or none has.
 const LONGS: usize = 256;
 
-/// Returns the least bytes of GPU memory for a graph of `vertices` vertices, `rows` rows and `edges` edges in up to
-/// `blocks` blocks.
+/// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices, `rows` rows and `edges` edges
+/// in up to `blocks` blocks.
 pub(in super::super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks: u64) -> u64 {
     let longs = vertices.min(2 * edges / u64::from(LONG) + LONGS as u64);
     let of_rows = windows::most_resident_bytes(rows, edges, blocks);

@@ -73,8 +73,8 @@ pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
 /// Thresholds for rows on a disk: a top-down step reads whole rows, a bottom-up step hardly any.
 pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };
 
-/// Returns the most and the least bytes of host memory of a rank for searches by `threads` threads, not counting
-/// parents. Rows have `entries` entries in all.
+/// Returns the maximum and the minimum number of bytes of host memory of a rank for searches by `threads` threads, not
+/// counting parents. Rows have `entries` entries in all.
 pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let [first, more] = heads::bytes(own.len() as u64);
     let fewest = first + arrays::bytes(own, entries, threads);

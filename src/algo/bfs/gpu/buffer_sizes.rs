@@ -68,9 +68,9 @@ pub fn least_bytes(vertices: u64, entries: u64, direction: Direction) -> u64 {
     BfsBufferSizes::of(vertices, direction).bytes(vertices.min(2 * entries / MANY))
 }
 
-/// Returns the most and the least bytes of host memory for rows that do not fit GPU memory. Each of `gpus` GPUs has
-/// `gpu_memory` bytes. The least applies if the GPUs can access each other, because rows are then spread over them.
-/// Each half has `entries` entries.
+/// Returns the maximum and the minimum number of bytes of host memory for rows that do not fit GPU memory. Each of
+/// `gpus` GPUs has `gpu_memory` bytes. The minimum applies if the GPUs can access each other, because rows are then
+/// spread over them. Each half has `entries` entries.
 pub fn host_bytes(vertices: u64, entries: u64, direction: Direction, gpu_memory: u64, gpus: u64) -> [u64; 2] {
     let fit = |entries: u64| {
         let free = gpu_memory.saturating_sub(least_bytes(vertices, entries, direction));

@@ -31,8 +31,9 @@ pub struct RankedSearch<'a> {
     parents: Buffer<u32>,
 }
 
-/// Returns the most and the least bytes of host memory of a rank for searches by `threads` threads, not counting the
-/// parents of all vertices. Rows have `entries` entries in all. `own` has the vertices of rank 0, which owns the most.
+/// Returns the maximum and the minimum number of bytes of host memory of a rank for searches by `threads` threads, not
+/// counting the parents of all vertices. Rows have `entries` entries in all. `own` has the vertices of rank 0, which
+/// owns the most.
 pub fn bytes(own: VertexOwnership, entries: u64, threads: usize, nodes: usize) -> [u64; 2] {
     cpu::bytes(own, entries, threads).map(|bytes| bytes + 4 * own.len() as u64 + exchange::bytes(own, nodes))
 }

@@ -65,14 +65,14 @@ enum Phase {
     Assign,
 }
 
-/// How far a trial is.
+/// Progress of a trial.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 struct Progress {
     /// The phase that comes next.
     phase: Phase,
     /// Number of times that components were assigned.
     rounds: u64,
-    /// Seconds of earlier runs.
+    /// Seconds that the trial has taken so far, including earlier runs.
     seconds: f64,
 }
 
@@ -141,7 +141,7 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
     Ok(Trial { output, details: (), seconds })
 }
 
-/// Saves classes and components, and how far they are.
+/// Saves classes and components, and the progress of the trial.
 fn save(
     checkpoint: &mut Checkpoint,
     of: &Buffer<AtomicU32>,
@@ -152,7 +152,7 @@ fn save(
     checkpoint.save(done, units, &[bytes_of(&head), bytes_of(of)])
 }
 
-/// Loads classes and components. Returns the number of units, and how far they are.
+/// Loads classes and components. Returns the number of finished units, and the saved progress.
 fn load(saved: &Saved, of: &mut [u32]) -> Result<(u64, Progress)> {
     let phase = |number| [Phase::Trim, Phase::Colour, Phase::Assign].into_iter().find(|&phase| phase as u64 == number);
     match (saved.words(0)?, saved.words_u32(1)?) {
@@ -165,7 +165,7 @@ fn load(saved: &Saved, of: &mut [u32]) -> Result<(u64, Progress)> {
     }
 }
 
-/// Returns whether every vertex that is in a component is so with a vertex that stands for it.
+/// Returns whether the representative of each component belongs to that component itself.
 fn is_valid(of: &[u32]) -> bool {
     of.iter().filter(|&&of| of & LIVE == 0).all(|&root| of.get(root as usize) == Some(&root))
 }

@@ -30,7 +30,7 @@ pub(super) fn bytes(vertices: u64) -> u64 {
     6 * 4 * vertices + 8 * vertices.div_ceil(64)
 }
 
-/// Room for both halves of a row.
+/// Buffers into which both halves of a row are unpacked.
 pub(super) type Unpacked = [block_store::Unpacked; 2];
 
 /// The ranks, and the number of threads of this rank.
@@ -140,9 +140,9 @@ impl View<'_> {
 /// The vertices that a step visits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Visited {
-    /// Those that the last step found.
+    /// The vertices that the last step found.
     Found,
-    /// All that were live when the phase began.
+    /// All vertices that were live when the phase began.
     Live,
 }
 

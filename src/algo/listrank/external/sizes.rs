@@ -68,8 +68,8 @@ pub fn memory(n: u64, word: u64, limit: u64, threads: usize) -> Option<BinSizes>
     (1..=MOST_BINS).flat_map(sized).find(|sizes| sizes.memory(word) <= limit)
 }
 
-/// Returns the least bytes of memory in which `n` elements can be ranked as integers of `word` bytes, without the
-/// memory to scan the input.
+/// Returns the minimum number of bytes of memory in which `n` elements can be ranked as integers of `word` bytes,
+/// without the memory to scan the input.
 pub fn least_memory(n: u64, word: u64, threads: usize) -> u64 {
     let sizes = (1..=MOST_BINS).map(|bins| BinSizes::of(n, bins, BUFFERS[BUFFERS.len() - 1], threads).memory(word));
     sizes.min().unwrap_or(u64::MAX)

@@ -102,8 +102,8 @@ pub fn index_bytes(n: u64, method: GpuMethod) -> u64 {
     if RankingBufferSizes::of::<u32>(n, method, spacing(n)).is_some() { 4 } else { 8 }
 }
 
-/// Returns the least bytes of GPU memory for ranking a list of `n` elements with indices of [`index_bytes`]; `None` if
-/// the method can't rank so many elements.
+/// Returns the minimum number of bytes of GPU memory for ranking a list of `n` elements with indices of
+/// [`index_bytes`]; `None` if the method can't rank so many elements.
 pub fn least_bytes(n: u64, method: GpuMethod) -> Option<u64> {
     match index_bytes(n, method) {
         4 => Some(RankingBufferSizes::of::<u32>(n, method, spacing(n))?.bytes::<u32>(n)),

@@ -155,7 +155,8 @@ pub struct RowsSize {
 }
 
 /// Returns the bytes of host memory that searches by `threads` threads take, not counting distances and parents. The
-/// first number is the most that searches use. The second is the least with which they run, with sorted rows in a file.
+/// first number is the maximum that searches use. The second is the minimum with which they run, with sorted rows in a
+/// file.
 pub fn bytes(size: &RowsSize, threads: usize) -> [u64; 2] {
     let RowsSize { vertices, entries, longest, largest, direction } = *size;
     sort::bytes(vertices, entries, longest, largest).map(|rows| (rows << direction.shift()) + others(vertices, threads))

@@ -74,8 +74,8 @@ impl SsspBufferSizes {
     }
 }
 
-/// Returns the least GPU memory, in bytes, with which a graph of `vertices` vertices can be searched. Rows then stay in
-/// host memory.
+/// Returns the minimum GPU memory, in bytes, with which a graph of `vertices` vertices can be searched. Rows then stay
+/// in host memory.
 pub fn least_bytes(vertices: u64, direction: Direction) -> u64 {
     SsspBufferSizes::of(vertices, direction).bytes()
 }

@@ -81,8 +81,8 @@ pub(super) fn make_resident(
     Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, mean, longest, on_host: None, _values: pinned })
 }
 
-/// Copies the list of weights of 64 bits to the GPU if it fits, beside `rest` bytes for other uses. Otherwise copies it
-/// to pinned host memory. Returns the address at which kernels read it, and the pinned memory.
+/// Copies the list of weights of 64 bits to the GPU if it fits in addition to `rest` bytes for other uses. Otherwise
+/// copies it to pinned host memory. Returns the address at which kernels read it, and the pinned memory.
 fn place_values(
     workspace: &mut Workspace,
     scale: WeightScale<'_>,

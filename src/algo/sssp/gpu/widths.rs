@@ -11,13 +11,16 @@ use crate::formats::WeightType;
 const THRESHOLD: f64 = 1.0 / 1024.0;
 /// A graph has a core of hubs if its longest row has at least this many times the mean row length.
 const CORE: f64 = 64.0;
-/// Widths in graphs with a core, in multiples of the mean weight: of a bucket while few edges are queued, of a bucket
-/// otherwise, and of the range of distances that is still pushed once a cap is set. With whole numbers a bucket is a
-/// single distance, and the range has six distances (four took 2.2 ms). With decimals the range has the width of 2.5
-/// distances (2.5 ms; 4.5 distances took 2.8 to 3.3 ms).
+/// Width of a bucket while few edges are queued, in graphs with a core, in multiples of the mean weight.
 const COARSE: f64 = 1.0 / 16.0;
+/// Width of a bucket otherwise, in graphs with a core, in multiples of the mean weight. With whole numbers from 1 to
+/// 255, a bucket is a single distance.
 const FINE: f64 = 1.0 / 128.0;
+/// Width of the range of distances that is still pushed once a cap is set, in graphs with a core, in multiples of the
+/// mean weight. With whole numbers from 1 to 255, the range has six distances. With four distances, a root took 2.2 ms.
 const REACH: f64 = 1.0 / 20.0;
+/// The same width if weights are decimals: the range is as wide as 2.5 distances are with whole numbers. A root took
+/// 2.5 ms with this value, and 2.8 to 3.3 ms with 4.5 distances.
 const REACH_OF_DECIMALS: f64 = 1.0 / 50.0;
 /// Width of the range that is still pushed once a cap is set, if rows are read over the bus. It is smaller: scale 26 in
 /// 2 GiB took 145 ms with four distances and 180 ms with six.

@@ -68,8 +68,8 @@ fn most_piece(entries: u64, ranks: usize) -> u64 {
     entries.div_ceil(ranks as u64).clamp(LEAST_PIECE, MOST_PIECE)
 }
 
-/// Returns the most and the least bytes that a search takes on rank 0, not counting links between ranks. Rows have
-/// `entries` entries in all.
+/// Returns the maximum and the minimum number of bytes that a search takes on rank 0, not counting links between ranks.
+/// Rows have `entries` entries in all.
 pub fn bytes(ownership: &VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
     let own = ownership.of_rank(0).len() as u64;
     let fixed = 12 * own + 8 + update::bytes(own, narrow_edges(ownership)) + buckets::bytes(ownership.keys(), threads);

@@ -77,14 +77,15 @@ impl TraverseBufferSizes {
     }
 }
 
-/// Returns the least bytes of GPU memory for a rank that owns `own` vertices with `entries` entries in their rows.
+/// Returns the minimum number of bytes of GPU memory for a rank that owns `own` vertices with `entries` entries in
+/// their rows.
 pub fn least_bytes(own: u64, entries: u64, ranks: usize) -> u64 {
     TraverseBufferSizes::of(own, entries, ranks).bytes()
 }
 
-/// Returns the most and the least bytes of host memory of a rank, not counting links between ranks. The bytes are for
-/// the starts of rows, for parents, and for pairs of other ranks. The rank has `gpu_memory` bytes of GPU memory. It
-/// owns `own` vertices with `entries` entries in their rows.
+/// Returns the maximum and the minimum number of bytes of host memory of a rank, not counting links between ranks. The
+/// bytes are for the starts of rows, for parents, and for pairs of other ranks. The rank has `gpu_memory` bytes of GPU
+/// memory. It owns `own` vertices with `entries` entries in their rows.
 pub fn host_bytes(own: u64, entries: u64, ranks: usize, gpu_memory: u64) -> [u64; 2] {
     let most = TraverseBufferSizes::of(own, entries, ranks).within(gpu_memory).piece;
     [most, LEAST_PIECE].map(|piece| 8 * own + 4 + if ranks == 1 { 0 } else { 8 * piece })

@@ -79,7 +79,7 @@ impl Drop for Gpu<'_> {
 }
 
 impl<'a> Gpu<'a> {
-    /// Returns the least bytes of GPU memory for counting a graph whose longest row has `row` entries. With
+    /// Returns the minimum number of bytes of GPU memory for counting a graph whose longest row has `row` entries. With
     /// `per_vertex`, they include the counts of `vertices` vertices.
     pub fn least_bytes(row: u64, vertices: u64, per_vertex: bool) -> u64 {
         let corners = if per_vertex { slice_bytes::<u64>(vertices) } else { 0 };

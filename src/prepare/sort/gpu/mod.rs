@@ -23,7 +23,7 @@ const RESULT_WORDS: usize = 4;
 pub struct SortPlan {
     lanes: usize,
     threads: usize,
-    /// Most lines (groups of 64 edges) of a bin. `rows` is the most rows of a bin.
+    /// Maximum number of lines (groups of 64 edges) of a bin. `rows` is the maximum number of rows of a bin.
     lines: u64,
     rows: u64,
     /// Number of rows of the graph if degrees are counted on the GPU, else 0.

@@ -36,7 +36,7 @@ const PART: u64 = 8;
 /// Number of words of the smallest useful slot (buffer for one batch).
 const LEAST_SLOT: u64 = 1 << 10;
 
-/// Most words of the rows of a window, because the position of a word is a u32.
+/// Maximum number of words of the rows of a window, because the position of a word is a u32.
 const MOST_WORDS: u64 = u32::MAX as u64;
 
 /// Host version of the kernels' struct `Window`.

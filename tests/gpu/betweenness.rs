@@ -30,20 +30,7 @@ fn gpu_scores_are_those_of_a_processor() {
     for (input, keys) in [("", "roots = 6"), ("directed = true\n", "sources = [5001, 3, 6000, 1, 30000, 17, 10000]")] {
         let path = gpu.place.u32("edges.u32", &edges());
         gpu.place.job(&format!("path = '{}'\n{input}", path.display()), &format!("[betweenness]\n{keys}\n"));
-        gpu.fresh(&[CPU]);
-        let found = || gpu.found("betweenness", "centrality");
-        let of_processor = found();
-        gpu.forget();
-        gpu.run(&[], GPU).expect(0);
-        assert_eq!(gpu.place.read_report()["device"], "gpu");
-        assert_eq!(found(), of_processor, "{input}");
-        let on_cpu: &[&str] = &[CPU, "run.trials=1"];
-        for (first, second) in [(on_cpu, GPU), (GPU, on_cpu)] {
-            gpu.forget();
-            gpu.run(&[("GPUGRAPH_FAILPOINTS", "betweenness.unit=1:stop")], first).expect(75);
-            gpu.run(&[], second).expect(0);
-            assert_eq!(found(), of_processor, "{first:?}, then {second:?}");
-        }
+        gpu.does_as_a_processor("betweenness", &["centrality"], Some("betweenness.unit=1:stop"));
     }
 }
 
@@ -69,11 +56,6 @@ fn gpu_counts_beyond_whole_numbers_are_those_of_a_processor() {
 #[test]
 fn gpu_without_room_for_all_rows_is_refused_or_left_to_the_processor() {
     let Some(gpu) = Gpu::new() else { return };
-    let path = gpu.place.u32("edges.u32", &random_edges(20_000, 200_000, 7));
-    gpu.place.job(&format!("path = '{}'\n", path.display()), "[betweenness]\nroots = 2\n");
-    let little = "limits.gpu_memory=2MiB";
-    let refused = gpu.run(&[], &["run.device=gpu", little]).expect(7);
-    assert!(refused.err.contains("gpu_memory") && refused.err.contains("betweenness"), "{}", refused.err);
-    gpu.run(&[], &["run.device=auto", little]).expect(0);
-    assert_eq!(gpu.place.read_report()["results"]["betweenness"]["sources"].as_array().map(Vec::len), Some(2));
+    let found = gpu.needs_room_for_all_rows("betweenness", "roots = 2\n");
+    assert_eq!(found["sources"].as_array().map(Vec::len), Some(2));
 }

@@ -3,9 +3,6 @@
 use crate::support::gpu::Gpu;
 use crate::support::random_edges;
 
-const CPU: &str = "run.device=cpu";
-const GPU: &[&str] = &["run.device=gpu", "limits.gpu_memory=64MiB"];
-
 /// Rows of 1 to 40 entries, a dense part of two hundred layers, rows of more than 1,024 entries, which join others of their layer, and a path
 /// of 550 layers.
 fn edges() -> Vec<[u64; 2]> {
@@ -23,34 +20,14 @@ fn gpu_layers_are_those_of_a_processor() {
     for input in ["", "directed = true\n"] {
         let path = gpu.place.u32("edges.u32", &edges());
         gpu.place.job(&format!("path = '{}'\n{input}", path.display()), "[cores]\n");
-        gpu.fresh(&[CPU]);
-        let found = || ["core", "layer"].map(|name| gpu.found("cores", name));
-        let of_processor = found();
-        gpu.forget();
-        gpu.run(&[], GPU).expect(0);
-        assert_eq!(gpu.place.read_report()["device"], "gpu");
-        assert_eq!(found(), of_processor, "{input}");
-        if !input.is_empty() {
-            continue;
-        }
-        let on_cpu: &[&str] = &[CPU, "run.trials=1"];
-        for (first, second) in [(on_cpu, GPU), (GPU, on_cpu)] {
-            gpu.forget();
-            gpu.run(&[("GPUGRAPH_FAILPOINTS", "cores.unit=2:stop")], first).expect(75);
-            gpu.run(&[], second).expect(0);
-            assert_eq!(found(), of_processor, "{first:?}, then {second:?}");
-        }
+        let stop = input.is_empty().then_some("cores.unit=2:stop");
+        gpu.does_as_a_processor("cores", &["core", "layer"], stop);
     }
 }
 
 #[test]
 fn gpu_without_room_for_all_rows_is_refused_or_left_to_the_processor() {
     let Some(gpu) = Gpu::new() else { return };
-    let path = gpu.place.u32("edges.u32", &random_edges(20_000, 400_000, 7));
-    gpu.place.job(&format!("path = '{}'\n", path.display()), "[cores]\n");
-    let little = "limits.gpu_memory=2MiB";
-    let refused = gpu.run(&[], &["run.device=gpu", little]).expect(7);
-    assert!(refused.err.contains("gpu_memory") && refused.err.contains("cores"), "{}", refused.err);
-    gpu.run(&[], &["run.device=auto", little]).expect(0);
-    assert_eq!(gpu.place.read_report()["results"]["cores"]["layers"].as_u64().map(|layers| layers > 1), Some(true));
+    let found = gpu.needs_room_for_all_rows("cores", "");
+    assert!(found["layers"].as_u64().is_some_and(|layers| layers > 1), "{found}");
 }

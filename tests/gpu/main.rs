@@ -14,6 +14,7 @@ mod bfs_cases;
 mod cdlp;
 mod components;
 mod cores;
+mod distances;
 mod faults;
 mod kernels;
 mod listrank;

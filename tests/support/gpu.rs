@@ -75,6 +75,38 @@ impl Gpu {
         (result, fs::read(self.place.workdir().join(column)).expect("a column"))
     }
 
+    /// Runs the job on a processor, on the GPU, and, if `stop` is a failpoint, first on one until it stops there and then on the other. All of
+    /// them leave the same result and the same columns of a table.
+    #[track_caller]
+    pub fn does_as_a_processor(&self, table: &str, columns: &[&str], stop: Option<&str>) {
+        let cpu: &[&str] = &["run.device=cpu", "run.trials=1"];
+        let gpu: &[&str] = &["run.device=gpu", "limits.gpu_memory=64MiB"];
+        let found = || columns.iter().map(|column| self.found(table, column)).collect::<Vec<_>>();
+        self.fresh(cpu);
+        let of_processor = found();
+        assert_eq!(self.fresh(gpu)["device"], "gpu");
+        assert!(found() == of_processor, "{table} on a GPU");
+        for (stop, first, second) in stop.into_iter().flat_map(|stop| [(stop, cpu, gpu), (stop, gpu, cpu)]) {
+            self.forget();
+            self.run(&[("GPUGRAPH_FAILPOINTS", stop)], first).expect(75);
+            self.run(&[], second).expect(0);
+            assert!(found() == of_processor, "{table} with {first:?}, then {second:?}");
+        }
+    }
+
+    /// Runs a table that needs all rows on the GPU with too little memory: where the job asks for a GPU it is refused, and otherwise done by a
+    /// processor; its result.
+    #[track_caller]
+    pub fn needs_room_for_all_rows(&self, table: &str, keys: &str) -> Value {
+        let path = self.place.u32("edges.u32", &super::random_edges(20_000, 400_000, 7));
+        self.place.job(&format!("path = '{}'\n", path.display()), &format!("[{table}]\n{keys}"));
+        let little = "limits.gpu_memory=2MiB";
+        let refused = self.run(&[], &["run.device=gpu", little]).expect(7);
+        assert!(refused.err.contains("gpu_memory") && refused.err.contains(table), "{}", refused.err);
+        self.run(&[], &["run.device=auto", little]).expect(0);
+        self.place.read_report()["results"][table].clone()
+    }
+
     /// Counts again, in the graph that [`Self::fresh`] kept, so that nothing but counting runs; the report. The job needs
     /// `keep = true`; this other one works in `count`.
     #[track_caller]

@@ -1,17 +1,17 @@
 //! One trial: passes over all sources, and the figures and the columns by rank 0.
 
+use super::engine::Engine;
 use super::options::Distances;
 use super::output::{DistancesOutput, Sums, figures_bytes};
-use super::search::{SOURCES, Search, VertexSums};
+use super::search::{SOURCES, VertexSums};
 use crate::algo::round::{self, RoundEnd};
-use crate::algo::rows::Neighbours;
 use crate::algo::searches::{Root, roots};
 use crate::algo::{Run, Trial};
 use crate::comm::on_leader;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::graph::direction::Direction;
-use crate::memory::bytes_of;
+use crate::memory::{Buffer, bytes_of};
 use crate::prepare::prepared::Graph;
 use crate::store::checkpoint::{Checkpoint, Saved};
 use std::time::Instant;
@@ -44,16 +44,17 @@ pub(super) fn find(options: &Distances, graph: &Graph, run: &mut Run<'_>) -> Res
     let _figures = budget.reserve(figures_bytes(roots.len() as u64), "figures of sources")?;
     let file = graph.degrees()?;
     let degrees = file.body_as_u32()?;
-    let rows = || Neighbours::new(graph, degrees, comm, budget);
-    let mut search = Search::new(graph.info.connected as usize, budget, rows)?;
+    let purpose = "sums of distances (16 bytes for each vertex)";
+    let mut vertex_sums: Buffer<u64> = budget.zeroed(2 * graph.info.connected as usize, purpose)?;
     let mut checkpoint = run.units.checkpoint();
     let saved = match comm.is_leader() {
-        true => checkpoint.load()?.map(|saved| load(&saved, &mut search.sums, roots.len())).transpose()?,
+        true => checkpoint.load()?.map(|saved| load(&saved, &mut vertex_sums, roots.len())).transpose()?,
         false => None,
     };
     let mut progress = saved.unwrap_or_else(|| Progress::new(roots.len()));
     progress.done = on_leader(comm, || Ok(progress.done))?;
     run.progress.resume_at(progress.done as u64);
+    let mut engine = Engine::open((graph, degrees), &vertex_sums, run)?;
     let (started, before, units) = (Instant::now(), progress.seconds, options.count());
     while progress.done < roots.len() {
         let pass = &roots[progress.done..roots.len().min(progress.done + SOURCES)];
@@ -64,33 +65,36 @@ pub(super) fn find(options: &Distances, graph: &Graph, run: &mut Run<'_>) -> Res
             sums.iter_mut().zip(counts).for_each(|(sums, &vertices)| sums.add(distance, vertices));
         };
         // A pass that a stop cuts short is computed once more by the next run.
-        let is_whole = round::is_whole(search.run(&sources, (comm, run.threads), add))?;
+        let is_whole = round::is_whole(engine.run(&sources, &mut vertex_sums, (comm, run.threads), add))?;
         failpoint::hit("distances.unit").map_err(|e| Error::io("sum distances", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
         if !is_cut {
-            progress.add(&roots, pass, sums, &search);
+            progress.add(&roots, pass, sums, &engine)?;
             run.progress.advance(pass.len() as u64);
         }
         progress.seconds = before + started.elapsed().as_secs_f64();
         // The columns already have a part of a pass that was cut short, so the last checkpoint stays.
         if comm.is_leader() && !is_cut && (stops || is_due) {
-            save(&mut checkpoint, &search.sums, &progress, units)?;
+            engine.fetch(&mut vertex_sums)?;
+            save(&mut checkpoint, &vertex_sums, &progress, units)?;
         }
         if stops {
             return Err(round::stopped(comm));
         }
     }
+    engine.fetch(&mut vertex_sums)?;
+    drop(engine);
     // A small graph may have fewer vertices to draw.
     run.progress.advance(units - progress.done as u64);
     let (output, seconds) = on_leader(comm, || {
         if checkpoint.is_worth_it() {
-            save(&mut checkpoint, &search.sums, &progress, units)?;
+            save(&mut checkpoint, &vertex_sums, &progress, units)?;
         }
         let figures =
             roots.iter().zip(&progress.sources).map(|(root, sums)| sums.of_source(root.id, graph.info.rows()));
         let is_undirected = graph.info.direction == Direction::Undirected;
         let output = DistancesOutput::new(figures.collect(), is_undirected.then_some(&progress.components[..]));
-        write(run, &search.sums)?;
+        write(run, &vertex_sums)?;
         Ok((output, progress.seconds))
     })?;
     Ok(Trial { output, details: (), seconds })
@@ -102,7 +106,10 @@ impl Progress {
     }
 
     /// Adds a pass. `sums` are those of the sources that have an edge.
-    fn add(&mut self, roots: &[Root], pass: &[Root], sums: [Sums; SOURCES], search: &Search<'_>) {
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    fn add(&mut self, roots: &[Root], pass: &[Root], sums: [Sums; SOURCES], engine: &Engine<'_>) -> Result<()> {
         let (first, mut numbers) = (self.done, [UNKNOWN; SOURCES]);
         let mut bit = 0;
         for (number, root) in (first..).zip(pass) {
@@ -115,13 +122,18 @@ impl Progress {
                 self.components[number] = number as u32;
             }
         }
+        let left = || self.components[first..].iter().zip(&roots[first..]);
+        let unknown = |(component, root): (&u32, &Root)| root.vertex.filter(|_| *component == UNKNOWN);
+        let vertices: Vec<u32> = left().filter_map(unknown).collect();
+        let mut reaching = engine.reaching(&vertices)?.into_iter();
         for (component, root) in self.components[first..].iter_mut().zip(&roots[first..]) {
-            let reaching = root.vertex.map_or(0, |v| search.reaching(v));
-            if *component == UNKNOWN && reaching != 0 {
-                *component = numbers[reaching.trailing_zeros() as usize];
+            let words = unknown((component, root)).and_then(|_| reaching.next()).filter(|&words| words != 0);
+            if let Some(words) = words {
+                *component = numbers[words.trailing_zeros() as usize];
             }
         }
         self.done += pass.len();
+        Ok(())
     }
 }
 

@@ -3,12 +3,14 @@
 //!
 //! One pass searches from 64 sources at once. Each vertex has a word with a bit for each source that has reached it. In
 //! each level, the words of all vertices that the last level reached are combined by OR, along all rows or along those
-//! of these vertices. OR has no order, so figures and columns are the same bytes on any number of threads and ranks.
+//! of these vertices. OR has no order, so figures and columns are the same bytes on any number of threads and ranks, and
+//! on a GPU.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `options` | the keys of the table |
-//! | `search` | a pass: the words of all vertices, and the levels of 64 searches |
+//! | `engine` | a pass: the levels of 64 searches, on CPUs or a GPU |
+//! | `search`, `gpu` | the words of all vertices, and a level, on each of them |
 //! | `level` | work of threads on a level |
 //! | `counts` | counts of the bits in each place of words |
 //! | `driver` | a trial: passes, checkpoints, and the figures and the columns in the end |
@@ -18,6 +20,8 @@
 
 mod counts;
 mod driver;
+mod engine;
+mod gpu;
 mod level;
 mod options;
 mod output;

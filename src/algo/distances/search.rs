@@ -1,4 +1,4 @@
-//! A pass: searches from up to 64 sources at once, level by level.
+//! The words of all vertices on CPUs, and a level of a pass. All ranks do the same.
 
 use super::level::{self, FEW, Found, VertexList, Words};
 use crate::algo::round::agree;
@@ -7,15 +7,10 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection::Out;
 use crate::memory::{Budget, Buffer, word_cells};
-use crate::process::signals;
 use std::mem::swap;
 
 /// Number of sources of a pass: the bits of a word.
 pub(super) const SOURCES: usize = 64;
-/// All rows are pulled along if the last level has more than one in this many of the entries and vertices that are left.
-const SPARSE: u64 = 8;
-/// Number of levels between two checks for signals on several ranks.
-const CHECKED: u64 = 1 << 10;
 
 /// Returns the bytes of memory that a search of `vertices` vertices takes, and the sums of all passes.
 pub(super) fn bytes(vertices: u64) -> u64 {
@@ -43,7 +38,19 @@ impl VertexSums {
     }
 }
 
-/// Arrays of a pass, the rows that it reads, and the sums of all passes.
+/// A level that is searched for.
+pub(super) struct Step<'l> {
+    /// The level before.
+    pub last: &'l Found,
+    /// Sources that reached some vertex in it.
+    pub active: u64,
+    /// Distance of the vertices of the level.
+    pub distance: u64,
+    /// Whether the last level has so few vertices and entries that only its rows are read.
+    pub is_sparse: bool,
+}
+
+/// Arrays of a pass, and the rows that it reads.
 pub(super) struct Search<'g> {
     rows: Neighbours<'g>,
     /// The sources that have reached each vertex.
@@ -58,8 +65,6 @@ pub(super) struct Search<'g> {
     found: VertexList,
     /// Whether `next` may have words of a level before.
     is_stale: bool,
-    /// Two words for each vertex; see [`VertexSums::of`].
-    pub sums: Buffer<u64>,
 }
 
 impl<'g> Search<'g> {
@@ -81,42 +86,24 @@ impl<'g> Search<'g> {
             list: list()?,
             found: list()?,
             is_stale: false,
-            sums: budget.zeroed(2 * vertices, "sums of distances (16 bytes for each vertex)")?,
             rows: rows()?,
         })
     }
 
-    /// Searches from different vertices, and adds distances to the sums of all vertices. For each level it calls `level`
-    /// with the distance and the number of vertices that each source reaches there. Collective.
+    /// Returns the number of entries that paths may take.
+    pub(super) fn entries(&self) -> u64 {
+        self.rows.all_entries() >> self.rows.direction.shift()
+    }
+
+    /// Finds a level, and adds it to the words of vertices and to `sums`. Collective.
     ///
     /// # Errors
-    /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started. Then sums have
-    /// some levels of the pass.
-    pub(super) fn run(
-        &mut self,
-        sources: &[u32],
-        (comm, threads): (&Comm, usize),
-        mut level: impl FnMut(u64, &[u64]),
-    ) -> Result<()> {
-        let mut last = self.begin(sources);
-        let mut active = u64::MAX.checked_shr((SOURCES - sources.len()) as u32).unwrap_or(0);
-        let mut left = self.rows.all_entries() >> self.rows.direction.shift();
-        let mut distance = 0u64;
-        while last.vertices > 0 {
-            if comm.ranks() == 1 || distance.is_multiple_of(CHECKED) {
-                agree(comm, signals::check())?;
-            }
-            let is_sparse = last.leaving <= FEW.max((left + self.seen.len() as u64) / SPARSE);
-            if !is_sparse || !self.push(&last, (comm, threads))? {
-                self.pull(active, (comm, threads))?;
-            }
-            distance += 1;
-            last = self.add(active, distance, threads)?;
-            left = left.saturating_sub(last.full);
-            active = (0..).zip(&last.counts).fold(0, |active, (bit, &count)| active | u64::from(count > 0) << bit);
-            level(distance, &last.counts);
+    /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
+    pub(super) fn step(&mut self, step: &Step<'_>, sums: &mut [u64], (comm, threads): (&Comm, usize)) -> Result<Found> {
+        if !step.is_sparse || !self.push(step.last, (comm, threads))? {
+            self.pull(step.active, (comm, threads))?;
         }
-        Ok(())
+        self.add(step, sums, threads)
     }
 
     /// Returns the sources of the last pass that reach vertex `v`.
@@ -125,7 +112,7 @@ impl<'g> Search<'g> {
     }
 
     /// Begins a pass at its sources.
-    fn begin(&mut self, sources: &[u32]) -> Found {
+    pub(super) fn begin(&mut self, sources: &[u32]) -> Found {
         [&mut self.seen, &mut self.frontier, &mut self.next].into_iter().for_each(|words| words.fill(0));
         (self.list.len, self.found.len, self.is_stale) = (0, 0, false);
         for (bit, &v) in sources.iter().enumerate() {
@@ -172,8 +159,9 @@ impl<'g> Search<'g> {
     }
 
     /// Adds the level that was found to the words and the sums of vertices. It becomes the last level.
-    fn add(&mut self, active: u64, distance: u64, threads: usize) -> Result<Found> {
-        let Search { rows, seen, frontier, next, list, found, sums, .. } = self;
+    fn add(&mut self, step: &Step<'_>, sums: &mut [u64], threads: usize) -> Result<Found> {
+        let Search { rows, seen, frontier, next, list, found, .. } = self;
+        let (active, distance) = (step.active, step.distance);
         let words = Words { seen: word_cells(seen), next, sums: word_cells(sums), active, distance };
         let all = words.add(rows, found.known(), threads)?;
         let known = list.known();

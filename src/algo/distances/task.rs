@@ -3,7 +3,7 @@
 use super::options::{Distances, KEYS};
 use super::output::{COLUMNS, DistancesOutput, figures_bytes};
 use super::search::SOURCES;
-use super::{driver, search, verify};
+use super::{driver, gpu, search, verify};
 use crate::algo::searches;
 use crate::algo::searches::sentences::counted;
 use crate::algo::sources::NamedVertex;
@@ -13,12 +13,15 @@ use crate::algo::{
 use crate::chart::{Axis, Figure, Marks, Spread, Unit};
 use crate::comm::Comm;
 use crate::error::Result;
+use crate::gpu::ProgramSource;
 use crate::jobfile::{AnyKey, Diagnostics, Section};
 use crate::prepare::prepared::Graph;
 use crate::results::about::About;
 
 /// Nanoseconds that one thread takes for each entry of a row in a pass.
 const ENTRY: f64 = 6.0;
+/// Nanoseconds that a GPU takes for each entry of a row in a pass (H200).
+const ENTRY_ON_GPU: f64 = 0.03;
 /// Nanoseconds that one thread takes for each vertex in a pass.
 const VERTEX: f64 = 60.0;
 /// Nanoseconds that one thread takes to write a row of all result columns.
@@ -50,6 +53,16 @@ impl Algorithm for Distances {
         self.sources.named_vertices()
     }
 
+    fn programs(&self) -> &'static [&'static ProgramSource] {
+        &gpu::PROGRAMS
+    }
+
+    fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
+        // Several ranks use their CPUs.
+        let rows = graph.direction.rows(graph.vertices);
+        (ranks == 1).then(|| gpu::least_bytes(graph.vertices, rows, graph.edges, graph.blocks))
+    }
+
     fn units(&self, _: u64) -> u64 {
         self.count()
     }
@@ -59,7 +72,10 @@ impl Algorithm for Distances {
         let pieces = if ranks > 1 { 8 * Comm::PIECE as u64 } else { 0 };
         let host_memory = search::bytes(graph.vertices) + figures_bytes(sources) + pieces;
         let passes = trials * sources.div_ceil(SOURCES as u64);
-        let pass = (ENTRY * graph.entries() as f64 + VERTEX * graph.vertices as f64) / resources.all_threads();
+        let pass = match resources.on_gpu {
+            true => ENTRY_ON_GPU * graph.entries() as f64,
+            false => (ENTRY * graph.entries() as f64 + VERTEX * graph.vertices as f64) / resources.all_threads(),
+        };
         let checkpoint = 16 * graph.vertices + (8 * driver::SOURCE_WORDS as u64 + 4) * sources;
         let no_trial = RankResources { trials: 0, ..*resources };
         Cost {

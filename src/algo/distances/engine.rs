@@ -1,0 +1,111 @@
+//! A pass: searches from up to 64 sources at once, level by level, on CPUs or on a GPU.
+
+use super::gpu::GpuSearch;
+use super::level::{FEW, Found};
+use super::search::{SOURCES, Search, Step};
+use crate::algo::round::agree;
+use crate::algo::rows::Neighbours;
+use crate::algo::{ChosenDevice, Run};
+use crate::comm::Comm;
+use crate::error::{Error, Result};
+use crate::prepare::prepared::Graph;
+use crate::process::signals;
+
+/// All rows are pulled along if the last level has more than one in this many of the entries and vertices that are left.
+const SPARSE: u64 = 8;
+/// Number of levels between two checks for signals on several ranks.
+const CHECKED: u64 = 1 << 10;
+
+/// Searches of a graph. The GPU has the sums of all vertices, too.
+pub(super) enum Engine<'g> {
+    Cpu(Search<'g>),
+    Gpu(Box<GpuSearch<'g>>),
+}
+
+impl<'g> Engine<'g> {
+    /// Chooses the device. Several ranks use their CPUs. `sums` are those of earlier passes. Collective.
+    ///
+    /// # Errors
+    /// [`Error::Limit`]; [`Error::Lost`]; errors of reading rows; [`Error::Stopped`].
+    pub(super) fn open<'r: 'g>(
+        (graph, degrees): (&'g Graph, &'g [u32]),
+        sums: &[u64],
+        run: &Run<'r>,
+    ) -> Result<Engine<'g>> {
+        let rows = || Neighbours::new(graph, degrees, run.comm, run.budget);
+        let cpu = || Search::new(graph.info.connected as usize, run.budget, rows).map(Engine::Cpu);
+        if run.comm.ranks() > 1 {
+            return cpu();
+        }
+        let halves = [&graph.block_store, graph.upper()?];
+        let gpu = |lease| GpuSearch::new(halves, (degrees, graph.info.direction), sums, lease);
+        match run.devices.choose(graph.block_store.is_local(), gpu, cpu)? {
+            ChosenDevice::Gpu(gpu) => Ok(Engine::Gpu(Box::new(gpu))),
+            ChosenDevice::Cpu(cpu) => Ok(cpu),
+            ChosenDevice::Nothing => Err(Error::internal("choose a device", "the only rank has none")),
+        }
+    }
+
+    /// Searches from different vertices, and adds distances to the sums of all vertices: to `sums` on CPUs, or to those of
+    /// the GPU. For each level it calls `level` with the distance and the number of vertices that each source reaches there.
+    /// Collective.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`], on all ranks; [`Error::Lost`]; [`Error::Addresses`] if no thread can be started. Then sums have
+    /// some levels of the pass.
+    pub(super) fn run(
+        &mut self,
+        sources: &[u32],
+        sums: &mut [u64],
+        (comm, threads): (&Comm, usize),
+        mut level: impl FnMut(u64, &[u64]),
+    ) -> Result<()> {
+        let (mut last, mut left) = self.begin(sources)?;
+        let vertices = sums.len() as u64 / 2;
+        let mut active = u64::MAX.checked_shr((SOURCES - sources.len()) as u32).unwrap_or(0);
+        let mut distance = 0u64;
+        while last.vertices > 0 {
+            if comm.ranks() == 1 || distance.is_multiple_of(CHECKED) {
+                agree(comm, signals::check())?;
+            }
+            distance += 1;
+            let is_sparse = last.leaving <= FEW.max((left + vertices) / SPARSE);
+            let step = Step { last: &last, active, distance, is_sparse };
+            last = match self {
+                Engine::Cpu(search) => search.step(&step, sums, (comm, threads))?,
+                Engine::Gpu(search) => search.step(&step)?,
+            };
+            left = left.saturating_sub(last.full);
+            active = (0..).zip(&last.counts).fold(0, |active, (bit, &count)| active | u64::from(count > 0) << bit);
+            level(distance, &last.counts);
+        }
+        Ok(())
+    }
+
+    /// Begins a pass at its sources. Returns them as a level, and the number of entries that paths may take.
+    fn begin(&mut self, sources: &[u32]) -> Result<(Found, u64)> {
+        match self {
+            Engine::Cpu(search) => Ok((search.begin(sources), search.entries())),
+            Engine::Gpu(search) => Ok((search.begin(sources)?, search.entries())),
+        }
+    }
+
+    /// Returns the sources of the last pass that reach each of these vertices.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub(super) fn reaching(&self, vertices: &[u32]) -> Result<Vec<u64>> {
+        match self {
+            Engine::Cpu(search) => Ok(vertices.iter().map(|&v| search.reaching(v)).collect()),
+            Engine::Gpu(search) => search.reaching(vertices),
+        }
+    }
+
+    /// Brings `sums` up to date.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    pub(super) fn fetch(&mut self, sums: &mut [u64]) -> Result<()> {
+        if let Engine::Gpu(search) = self { search.fetch(sums) } else { Ok(()) }
+    }
+}

@@ -68,7 +68,7 @@ pub use names::{FindNames, NameBatch};
 pub use options::{Columns, IdKind, TextOptions};
 pub use part::Part;
 pub(crate) use part::UseOfDirection;
-pub(crate) use pass::layout::{BodyLayout, FileHead};
+pub(crate) use pass::layout::BodyLayout;
 pub use pass::share::Share;
 pub(crate) use pass::state::ScanState;
 pub use scan::input_cache::{CacheUse, InputCache, Slab};

@@ -1,6 +1,6 @@
 //! Describes where arrays store the ends of edges.
 
-use crate::formats::{BodyLayout, Directions, FileHead, Head, Int};
+use crate::formats::{BodyLayout, Directions, Head, Int};
 use std::sync::Arc;
 
 /// A member of a zip archive, which contains one array.
@@ -71,7 +71,7 @@ pub(in crate::formats) struct EdgeArrays {
 
 impl EdgeArrays {
     /// Returns the [`Head`] of a file with these edges, which have weights if `weighted`.
-    pub fn head(&self, weighted: bool) -> FileHead {
+    pub fn head(&self, weighted: bool) -> Head {
         let directions = match self.shape {
             ArrayLayout::Adjacency { lists: ListKind::Mutual, .. } => Directions::Both,
             _ => Directions::Listed,

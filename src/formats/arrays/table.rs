@@ -7,7 +7,7 @@ use super::shape::{ArrayLayout, ArrayPlace, Column, EdgeArrays};
 use super::{gapbs, npz};
 use crate::error::{At, Error, Result};
 use crate::formats::packing::Decoder;
-use crate::formats::{BodyLayout, FileHead, Format, Head, Int, Packing, Part, contents};
+use crate::formats::{BodyLayout, Format, Head, Int, Packing, Part, contents};
 
 const NOT_GAP: &str = "name the format that the file is in, or write it again by the suite's converter";
 
@@ -26,7 +26,7 @@ pub(in crate::formats) fn rows(part: &Part) -> Option<(u64, Int)> {
 ///
 /// # Errors
 /// Bad input if the header is malformed or the file has changed.
-pub(in crate::formats) fn head(part: &Part) -> Result<FileHead> {
+pub(in crate::formats) fn head(part: &Part) -> Result<Head> {
     let table = table(part)?;
     match table.shape {
         ArrayLayout::Rows { at, int, .. } => {

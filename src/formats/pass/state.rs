@@ -10,7 +10,7 @@ use crate::formats::bytes::tokens::newlines;
 use crate::formats::sink::EdgeCounts;
 use crate::formats::weights::missing;
 use crate::formats::{
-    BodyLayout, Fault, FileHead, FindNames, Format, Packing, Part, Share, Stop, Watch, WeightType, Weights, text,
+    BodyLayout, Fault, FindNames, Format, Head, Packing, Part, Share, Stop, Watch, WeightType, Weights, text,
 };
 
 /// Size in bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
@@ -53,7 +53,7 @@ pub(crate) struct ScanState<'a> {
 #[derive(Default)]
 pub(crate) struct PartState {
     /// The header, once it is read.
-    pub head: OnceLock<FileHead>,
+    pub head: OnceLock<Head>,
     /// Number of edges so far.
     pub entries: AtomicU64,
     /// Number of vertex lines, for METIS files.
@@ -159,7 +159,7 @@ impl<'a> ScanState<'a> {
     /// # Errors
     /// [`Error::Usage`] if weights are read and the file has none; bad input if the header declares more than
     /// [`MOST_VERTICES`] vertices.
-    pub fn set_head(&self, part: usize, head: FileHead) -> Result<&FileHead> {
+    pub fn set_head(&self, part: usize, head: Head) -> Result<&Head> {
         if self.weights.is_read() && !head.weighted {
             let part = &self.parts[part];
             return Err(missing(&part.path.display().to_string(), text::unread(part).as_ref()));
@@ -174,7 +174,7 @@ impl<'a> ScanState<'a> {
     }
 
     /// Returns the header of a file, if it was read.
-    pub fn head(&self, part: usize) -> Option<&FileHead> {
+    pub fn head(&self, part: usize) -> Option<&Head> {
         self.seen[part].head.get()
     }
 

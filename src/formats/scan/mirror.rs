@@ -14,7 +14,7 @@ use crate::formats::packing::Decoder;
 use crate::formats::pass::state::CHUNK;
 use crate::formats::sink::{sign, signed};
 use crate::formats::{
-    Directions, Edges, FileHead, Format, Part, ScanState, Share, Signals, UseOfDirection, Visitor, Weights, erased,
+    Directions, Edges, Format, Head, Part, ScanState, Share, Signals, UseOfDirection, Visitor, Weights, erased,
     metis,
 };
 
@@ -27,7 +27,7 @@ const BUCKETS: usize = 1 << 14;
 /// # Errors
 /// Bad input if an edge is listed at only one end. A file that lists every edge once is an error only if direction is
 /// followed.
-pub(crate) fn check(part: &Part, head: &FileHead, entries: u64, balance: u64, threads: usize) -> Result<()> {
+pub(crate) fn check(part: &Part, head: &Head, entries: u64, balance: u64, threads: usize) -> Result<()> {
     let is_half = head.is_half(entries);
     let is_checked = match head.directions {
         Directions::Listed | Directions::Half => false,

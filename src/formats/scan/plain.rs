@@ -11,9 +11,7 @@ use crate::formats::pass::share::{ChunkQueue, NextNumber};
 use crate::formats::pass::state::{ErrorPlace, WorkResult, located, of_kind, refuse_empty};
 use crate::formats::scan::input_cache::{CacheUse, InputCache};
 use crate::formats::scan::records::{PieceBuffer, Records};
-use crate::formats::{
-    BodyLayout, FileHead, Format, HEAD, Packing, Part, ScanState, Sink, Stop, arrays, parquet, suspect,
-};
+use crate::formats::{BodyLayout, Format, HEAD, Head, Packing, Part, ScanState, Sink, Stop, arrays, parquet, suspect};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Number of bytes to hash and then parse while they are in the L2 cache.
@@ -53,7 +51,7 @@ enum OpenFile {
 struct Lines {
     part: usize,
     map: MappedFile,
-    head: FileHead,
+    head: Head,
     vertices: Arc<[u64]>,
 }
 

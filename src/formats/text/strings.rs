@@ -13,7 +13,7 @@ use super::window::TextWindow;
 use super::{attributes, numbered, skip};
 use crate::formats::bytes::tokens::{excerpt, has_lone_return, lone_return, next_line};
 use crate::formats::names::LONGEST_NAME;
-use crate::formats::{Columns, Fault, Head, Part, Sink, Stop, UseOfDirection, ending};
+use crate::formats::{BodyLayout, Columns, Fault, Head, Part, Sink, Stop, UseOfDirection, ending};
 
 const DELIMITER: &str =
     "give the file the ending .csv (commas, semicolons) or .tsv (tabs), or write tabs between the columns";
@@ -40,12 +40,14 @@ const BLANKS: u8 = 0;
 ///
 /// # Errors
 /// The fault of the first line that can't be read.
-pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result<Head<StringGrammar>, Fault> {
+pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result<Head, Fault> {
     let options = &part.text;
     let mut at = skip(window, start, options.skip_lines.unwrap_or(0))?;
     let default = StringGrammar { delimiter: Delimiter::Blanks, u: 0, v: 1, weight: None, columns: 2 };
     // `TextWindow::next` takes a line after `//` or `;` for a comment, but an id may begin so.
-    let Some((first, behind)) = first_line(window, at) else { return Ok(Head::of(default, at)) };
+    let Some((first, behind)) = first_line(window, at) else {
+        return Ok(Head::of(BodyLayout::Strings(default), at));
+    };
     let line = window.line(first, behind);
     let delimiter = delimiter_of(line, part).map_err(|found| {
         let expected = "columns that are separated by blanks alone, by commas or by semicolons";
@@ -88,7 +90,7 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
         return Err(Fault::new(at, expected, format!("{columns} in {}", excerpt(window.bytes, at)), COLUMNS));
     }
     let grammar = StringGrammar { delimiter, u, v, weight, columns };
-    Ok(Head { weighted: weight.is_some(), ..Head::of(grammar, body) })
+    Ok(Head { weighted: weight.is_some(), ..Head::of(BodyLayout::Strings(grammar), body) })
 }
 
 /// Returns start and end of the first line from `at` on that is neither blank nor a comment; `None` if there is none, or

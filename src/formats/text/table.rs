@@ -5,7 +5,6 @@
 
 use std::ops::Range;
 
-use super::counts::CountsLine;
 use super::fields::Delimiter;
 use super::{advice, attributes};
 use crate::formats::bytes::tokens::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
@@ -22,8 +21,6 @@ pub(crate) struct TableGrammar {
     pub(super) weight: Option<usize>,
     /// Number of columns in every line.
     pub(super) columns: usize,
-    /// The counts in the first line, if it may contain counts rather than an edge.
-    pub(super) counts: Option<CountsLine>,
 }
 
 /// An edge that was parsed from a line.

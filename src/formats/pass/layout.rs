@@ -4,7 +4,7 @@
 use crate::formats::bytes::tokens::{excerpt, next_line};
 use crate::formats::metis::{self, Cursor};
 use crate::formats::text::lines::{self, Grammar, LONGEST};
-use crate::formats::text::{self, StringGrammar, TableGrammar};
+use crate::formats::text::{self, TableGrammar, strings};
 use crate::formats::{
     Fault, Format, HEAD, Head, Int, Part, Sink, Stop, UseOfDirection, binary, contents, gr, graph500, mtx,
 };
@@ -23,7 +23,7 @@ pub(crate) enum BodyLayout {
     /// Lines of several columns.
     Table(TableGrammar),
     /// Lines whose ids are strings.
-    Strings(StringGrammar),
+    Strings(TableGrammar),
     Metis(metis::MetisGrammar),
 }
 
@@ -110,7 +110,7 @@ impl BodyLayout {
             BodyLayout::Arrays => unreachable!("arrays are no pieces of bytes"),
             BodyLayout::Lines(grammar) => lines::parse(data, grammar, sink),
             BodyLayout::Table(table) => table.parse(data, sink),
-            BodyLayout::Strings(strings) => strings.parse(data, sink),
+            BodyLayout::Strings(table) => strings::parse(data, table, sink),
             BodyLayout::Metis(adjacency) => adjacency.parse(data, cursor, sink),
         }
     }

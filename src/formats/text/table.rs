@@ -10,7 +10,7 @@ use super::{advice, attributes};
 use crate::formats::bytes::tokens::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
 use crate::formats::{Fault, Sink, Stop};
 
-/// The format of a file's lines. Columns are counted from 0.
+/// The format of lines with several columns, whose ids are numbers or strings. Columns are counted from 0.
 #[derive(Debug, Clone)]
 pub(crate) struct TableGrammar {
     pub(super) delimiter: Delimiter,
@@ -33,8 +33,8 @@ pub(crate) struct EdgeRow {
     pub next: usize,
 }
 
-/// Stands for runs of blanks where a delimiter byte is expected.
-const BLANKS: u8 = 0;
+/// Stands for runs of blanks and tabs where a delimiter byte is expected.
+pub(super) const BLANKS: u8 = 0;
 
 impl TableGrammar {
     /// Parses whole lines; the last one may lack its newline.
@@ -203,7 +203,7 @@ fn is_comment<const D: u8>(line: &[u8]) -> bool {
 
 /// Skips blanks, and tabs unless they are the delimiter.
 #[inline(always)]
-fn trim<const D: u8>(data: &[u8], mut at: usize) -> usize {
+pub(super) fn trim<const D: u8>(data: &[u8], mut at: usize) -> usize {
     while matches!(data.get(at), Some(b' ')) || (D != b'\t' && matches!(data.get(at), Some(b'\t'))) {
         at += 1;
     }

@@ -4,8 +4,8 @@ use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
 use crate::error::{At, Error, Result};
-use crate::formats::text::names::{DIRECTION, EdgeColumns, chosen, columns, is_direction_open};
-use crate::formats::{Columns, IdKind, Part, UseOfDirection};
+use crate::formats::text::names::{EdgeColumns, chosen, columns, open_direction};
+use crate::formats::{Columns, IdKind, Part};
 
 pub(super) const NULLS: &str = "drop these rows first: pandas has dropna(), SQL WHERE ... IS NOT NULL";
 const NUMBERS: &str = "columns of whole numbers (INT32 or INT64, not nested)";
@@ -50,10 +50,7 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
             })
         }
     };
-    if let (Columns::Auto, Some(ends), false) = (requested, found, part.use_of_direction == UseOfDirection::Dropped)
-        && is_direction_open(&names, ends)
-    {
-        let (expected, remedy) = DIRECTION;
+    if let Some((expected, remedy)) = found.and_then(|ends| open_direction(part, &names, ends)) {
         return Err(Error::input(&part.path, At::File, expected, listed(&fields), remedy));
     }
     let Some(EdgeColumns { u, v, .. }) = found else {

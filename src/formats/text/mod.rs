@@ -25,7 +25,7 @@ mod window;
 use std::borrow::Cow;
 
 use crate::formats::text::lines::{Grammar, WeightRule};
-use crate::formats::{BodyLayout, Columns, Fault, HEAD, Head, IdKind, Part, TextOptions, UseOfDirection};
+use crate::formats::{BodyLayout, Columns, Fault, HEAD, Head, IdKind, Part, TextOptions};
 pub(in crate::formats) use advice::decimal_commas;
 use advice::{COLUMNS, OTHER_COLUMNS, SKIP, advice, advice_of_two, chosen};
 pub(crate) use counts::CountsLine;
@@ -129,11 +129,7 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
         let counts = kind.counts(&window)?;
         return Ok(Head { counts, ..head(body, kind.layout(&first, None)?) });
     };
-    if options.columns == Columns::Auto
-        && part.use_of_direction != UseOfDirection::Dropped
-        && names::is_direction_open(&first.names(), ends)
-    {
-        let (expected, remedy) = names::DIRECTION;
+    if let Some((expected, remedy)) = names::open_direction(part, &first.names(), ends) {
         return Err(first.fault(expected, remedy));
     }
     match (&second, broken) {

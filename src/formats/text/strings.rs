@@ -13,7 +13,7 @@ use super::window::TextWindow;
 use super::{attributes, numbered, skip};
 use crate::formats::bytes::tokens::{excerpt, has_lone_return, lone_return, next_line};
 use crate::formats::names::LONGEST_NAME;
-use crate::formats::{BodyLayout, Columns, Fault, Head, Part, Sink, Stop, UseOfDirection, ending};
+use crate::formats::{BodyLayout, Columns, Fault, Head, Part, Sink, Stop, ending};
 
 const DELIMITER: &str =
     "give the file the ending .csv (commas, semicolons) or .tsv (tabs), or write tabs between the columns";
@@ -52,11 +52,7 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
         Columns::Auto | Columns::Numbers(_) => names::columns(&names),
     };
     let chosen = if let Columns::Numbers(numbers) = &options.columns { Some(numbered(numbers)) } else { heading };
-    if let (Some(ends), Columns::Auto) = (heading, &options.columns)
-        && part.use_of_direction != UseOfDirection::Dropped
-        && names::is_direction_open(&names, ends)
-    {
-        let (expected, remedy) = names::DIRECTION;
+    if let Some((expected, remedy)) = heading.and_then(|ends| names::open_direction(part, &names, ends)) {
         return Err(Fault::new(first, expected, excerpt(window.bytes, first), remedy));
     }
     let body = if heading.is_some() { behind } else { at };

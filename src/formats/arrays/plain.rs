@@ -48,11 +48,6 @@ impl PlainArrays {
         Ok(plain)
     }
 
-    /// Returns the number of chunks of `bytes` bytes.
-    pub fn chunks(&self, bytes: usize) -> u64 {
-        self.reader.length().div_ceil(bytes as u64)
-    }
-
     /// Hashes one chunk, and hands its share of the edges to `sink`.
     ///
     /// # Errors
@@ -62,7 +57,7 @@ impl PlainArrays {
         let from = chunk * shared.chunk as u64;
         let to = self.reader.length().min(from + shared.chunk as u64);
         self.hash(shared, index, chunk, (from, to))?;
-        let chunks = self.chunks(shared.chunk);
+        let chunks = shared.chunks(index);
         let share = |count: u64, chunk: u64| (u128::from(count) * u128::from(chunk) / u128::from(chunks)) as u64;
         let (first, end) = (share(self.table.edges, chunk), share(self.table.edges, chunk + 1));
         let column = |column: &Column, next: u64| {

@@ -4,11 +4,12 @@
 use crate::error::{Error, Result};
 use crate::formats::bytes::map::MappedFile;
 use crate::formats::bytes::read::Reader;
+use crate::formats::bytes::tokens::newlines;
 use crate::formats::graph500::WeightsFile;
 use crate::formats::metis::{self, Cursor};
 use crate::formats::pass::layout;
 use crate::formats::pass::share::{ChunkQueue, NextNumber};
-use crate::formats::pass::state::{ErrorPlace, WorkResult, located, of_kind, refuse_empty};
+use crate::formats::pass::state::{ErrorPlace, WorkResult, locate, located, of_kind, refuse_empty};
 use crate::formats::scan::input_cache::{CacheUse, InputCache};
 use crate::formats::scan::records::{PieceBuffer, Records};
 use crate::formats::{BodyLayout, Format, HEAD, Head, Packing, Part, ScanState, Sink, Stop, arrays, parquet, suspect};
@@ -22,6 +23,8 @@ const PREFIX: usize = 4096;
 /// All plain files of a scan.
 pub(crate) struct PlainFiles<'c> {
     files: Vec<Body>,
+    /// The open files, if there are few. Otherwise a file is open only while some thread reads it.
+    _kept: Vec<Arc<OpenFile>>,
     /// Number of chunks of all files. `queue` assigns them to threads.
     pub chunks: u64,
     pub queue: ChunkQueue<'c>,
@@ -32,11 +35,6 @@ struct Body {
     part: usize,
     /// Number of the file's first chunk among the chunks of all plain files.
     first: u64,
-    /// For METIS files: the vertex of the first line in each chunk.
-    vertices: Arc<[u64]>,
-    /// The open file. If there are few files, each stays open for the whole scan; otherwise a file is open only while
-    /// some thread reads it.
-    kept: Option<Arc<OpenFile>>,
     open: Mutex<Weak<OpenFile>>,
 }
 
@@ -52,7 +50,6 @@ struct Lines {
     part: usize,
     map: MappedFile,
     head: Head,
-    vertices: Arc<[u64]>,
 }
 
 /// Maximum number of files that stay open at once. The limit of a process is often 1,024 descriptors, and a file may
@@ -62,28 +59,26 @@ pub(crate) const KEPT: usize = 128;
 impl<'c> PlainFiles<'c> {
     /// Opens the files, reads their headers, and counts the vertex lines of METIS files.
     pub fn open(shared: &ScanState<'c>, threads: usize) -> Result<PlainFiles<'c>> {
-        let (mut files, mut chunks) = (Vec::new(), 0);
+        let (mut files, mut kept, mut chunks) = (Vec::new(), Vec::new(), 0);
         let plain = of_kind(shared.parts, |part| part.packing == Packing::Plain);
         let few = plain.len() <= KEPT;
         for index in plain {
-            let Some((mut kind, of_it)) = open(shared, index, Arc::new([]))? else {
+            let Some(kind) = open(shared, index)? else {
                 refuse_empty(&shared.parts[index])?;
                 continue;
             };
-            if let OpenFile::Lines(lines) = &mut kind
+            if let OpenFile::Lines(lines) = &kind
                 && matches!(lines.head.layout, BodyLayout::Metis(_))
             {
-                lines.vertices = lines.count_vertices(shared, threads)?.into();
+                lines.count_vertices(shared, threads)?;
             }
-            let vertices = match &kind {
-                OpenFile::Lines(lines) => lines.vertices.clone(),
-                OpenFile::Records(_) | OpenFile::Arrays(_) | OpenFile::Units(_) => Arc::new([]),
-            };
-            let kept = few.then(|| Arc::new(kind));
-            files.push(Body { part: index, first: chunks, vertices, kept, open: Mutex::default() });
+            let of_it = if let OpenFile::Units(units) = &kind { units.chunks() } else { shared.chunks(index) };
+            let kind = Arc::new(kind);
+            files.push(Body { part: index, first: chunks, open: Mutex::new(Arc::downgrade(&kind)) });
             chunks += of_it;
+            kept.extend(few.then_some(kind));
         }
-        Ok(PlainFiles { files, chunks, queue: shared.share.begin(chunks) })
+        Ok(PlainFiles { files, _kept: kept, chunks, queue: shared.share.begin(chunks) })
     }
 
     fn file(&self, number: u64) -> &Body {
@@ -92,16 +87,12 @@ impl<'c> PlainFiles<'c> {
 
     /// Returns the open file, and opens it if necessary.
     fn opened(&self, shared: &ScanState<'_>, file: &Body) -> Result<Arc<OpenFile>> {
-        if let Some(kind) = &file.kept {
-            return Ok(kind.clone());
-        }
         let mut there = file.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kind) = there.upgrade() {
             return Ok(kind);
         }
         let part = &shared.parts[file.part];
-        let (kind, _) = open(shared, file.part, file.vertices.clone())?.ok_or_else(|| shrunk(part))?;
-        let kind = Arc::new(kind);
+        let kind = Arc::new(open(shared, file.part)?.ok_or_else(|| shrunk(part))?);
         *there = Arc::downgrade(&kind);
         Ok(kind)
     }
@@ -184,24 +175,19 @@ impl<'c> PlainFiles<'c> {
     }
 }
 
-/// Opens a file and counts its chunks; `None` if it is empty. If the file was open before, `vertices` has the first
-/// vertex of each chunk.
-fn open(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(OpenFile, u64)>> {
+/// Opens a file; `None` if it is empty.
+fn open(shared: &ScanState<'_>, index: usize) -> Result<Option<OpenFile>> {
     let part = &shared.parts[index];
     if part.records.is_some() {
-        return records(shared, index);
+        return Ok(records(shared, index)?.map(OpenFile::Records));
     }
     if part.format.is_arrays() {
-        let arrays = arrays::PlainArrays::open(shared, index)?;
-        let chunks = arrays.chunks(shared.chunk);
-        return Ok(Some((OpenFile::Arrays(arrays), chunks)));
+        return arrays::PlainArrays::open(shared, index).map(|arrays| Some(OpenFile::Arrays(arrays)));
     }
     if part.format == Format::Parquet {
-        let units = parquet::Units::open(shared, index)?;
-        let chunks = units.chunks();
-        return Ok(Some((OpenFile::Units(units), chunks)));
+        return parquet::Units::open(shared, index).map(|units| Some(OpenFile::Units(units)));
     }
-    lines(shared, index, vertices)
+    Ok(lines(shared, index)?.map(OpenFile::Lines))
 }
 
 /// Returns the error for a file that is empty now, but was not when the scan began.
@@ -209,8 +195,8 @@ fn shrunk(part: &Part) -> Error {
     part.unchanged(0).err().unwrap_or_else(|| Error::internal("open a part again", "it is empty"))
 }
 
-/// Opens a file of fixed-size records and counts its chunks; `None` if it is empty.
-fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(OpenFile, u64)>> {
+/// Opens a file of fixed-size records; `None` if it is empty.
+fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<Records>> {
     let part = &shared.parts[index];
     let reader = Reader::open(&part.path)?;
     part.unchanged(reader.length())?;
@@ -233,12 +219,11 @@ fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(OpenFile, u64
         }
     };
     let weights = if shared.weights.is_wanted() { WeightsFile::open_checked(part)? } else { None };
-    let records = Records::new(reader, head, weights).filter(|_| length > 0);
-    Ok(records.map(|records| (records.chunks(shared.chunk), OpenFile::Records(records))).map(|(n, kind)| (kind, n)))
+    Ok(Records::new(reader, head, weights).filter(|_| length > 0))
 }
 
-/// Opens a file of lines and counts its chunks; `None` if it is empty.
-fn lines(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(OpenFile, u64)>> {
+/// Opens a file of lines; `None` if it is empty.
+fn lines(shared: &ScanState<'_>, index: usize) -> Result<Option<Lines>> {
     let part = &shared.parts[index];
     let map = MappedFile::open(&part.path)?;
     let data = map.bytes();
@@ -255,8 +240,7 @@ fn lines(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<O
         }
     };
     let head = head.clone();
-    let chunks = data.len().div_ceil(shared.chunk) as u64;
-    Ok(Some((OpenFile::Lines(Lines { part: index, map, head, vertices }), chunks)))
+    Ok(Some(Lines { part: index, map, head }))
 }
 
 impl Lines {
@@ -280,7 +264,8 @@ impl Lines {
         self.map.will_need(ahead, ahead + shared.chunk);
         let [from, to, start, end] = self.bounds(shared, chunk)?;
         let mut hasher = ScanState::hasher(self.part, chunk);
-        let mut cursor = Cursor::at(*self.vertices.get(chunk as usize).unwrap_or(&0));
+        let vertex = shared.seen[self.part].first_vertices.get().and_then(|first| first.get(chunk as usize));
+        let mut cursor = Cursor::at(vertex.copied().unwrap_or(0));
         let (mut hashed, mut at) = (from, start);
         while at < end {
             let piece = self.head.layout.cut(data, at, at + PIECE).map_err(|f| located(f, part, 0, data, 1))?.min(end);
@@ -305,19 +290,13 @@ impl Lines {
 
     /// Adds the place in the file to the error of a parser whose bytes start at offset `at` of the file.
     fn place(&self, stop: Stop, part: &Part, at: usize) -> Error {
-        let data = self.map.bytes();
-        match stop {
-            Stop::Fault(mut fault) => {
-                fault.at += at;
-                located(*fault, part, 0, data, 1)
-            }
-            Stop::Error(error) => error,
-        }
+        let (before, data) = self.map.bytes().split_at(at);
+        locate(stop, part, 0, data, 1 + newlines(before))
     }
 
-    /// Returns the vertex of the first line of each chunk of a METIS file. This takes another pass over the file.
-    fn count_vertices(&self, shared: &ScanState<'_>, threads: usize) -> Result<Vec<u64>> {
-        let chunks = self.map.bytes().len().div_ceil(shared.chunk);
+    /// Finds the vertex of the first line of each chunk of a METIS file. This takes another pass over the file.
+    fn count_vertices(&self, shared: &ScanState<'_>, threads: usize) -> Result<()> {
+        let (seen, chunks) = (&shared.seen[self.part], shared.chunks(self.part) as usize);
         let next = NextNumber::new(0);
         let counted = std::thread::scope(|scope| {
             let count = || {
@@ -349,7 +328,8 @@ impl Lines {
         }
         // Every rank counts all lines, but only rank 0 reports the number, since ranks add their numbers up.
         let reported = if shared.share.rank == 0 { vertex } else { 0 };
-        shared.seen[self.part].rows.store(reported, std::sync::atomic::Ordering::Relaxed);
-        Ok(lines)
+        seen.rows.store(reported, std::sync::atomic::Ordering::Relaxed);
+        seen.first_vertices.get_or_init(|| lines);
+        Ok(())
     }
 }

@@ -46,11 +46,6 @@ impl Records {
         Some(Records { record: layout.record()?, body: head.body, reader, layout, length, weights })
     }
 
-    /// Returns the number of chunks of `bytes` bytes.
-    pub fn chunks(&self, bytes: usize) -> u64 {
-        self.length.div_ceil(bytes) as u64
-    }
-
     fn bounds(&self, shared: &ScanState<'_>, chunk: u64) -> (usize, usize) {
         let from = chunk as usize * shared.chunk;
         (from, self.length.min(from + shared.chunk))

@@ -81,16 +81,18 @@ impl ShareResult {
             .chain(of_parts(|part| part.weighted.load(Relaxed)))
             .chain(of_parts(|part| part.balance.load(Relaxed) & u64::from(u32::MAX)))
             .chain(of_parts(|part| part.balance.load(Relaxed) >> 32))
-            .chain([&state.hashes, &state.weights_hashes].into_iter().flatten().map(|hash| hash.load(Relaxed)))
+            .chain(seen.iter().flat_map(|part| &part.hashes).map(|hash| hash.load(Relaxed)))
+            .chain(seen.iter().flat_map(|part| &part.weights_hashes).map(|hash| hash.load(Relaxed)))
             .collect();
+        let weights_hashes = seen.iter().map(|part| part.weights_hashes.len()).sum();
         let heads = state.seen.into_iter().map(|part| part.head.into_inner());
         let parts: Vec<_> = state.parts.iter().cloned().zip(heads).collect();
         let rounded = state.rounded.into_inner().unwrap_or_else(PoisonError::into_inner);
         let declared = parts.iter().filter_map(|(_, head)| head.as_ref()?.vertices).max();
         let declared = declared.map_or(0, |n| n.saturating_add(1));
         let most = [declared, state.found.into_inner(), word_of_place(&rounded)];
-        let (threads, weights_hashes) = (state.threads, state.weights_hashes.len());
-        ShareResult { parts, threads, sums, weights_hashes, most, weights: state.weights, rounded, checksum: None }
+        let (threads, weights) = (state.threads, state.weights);
+        ShareResult { parts, threads, sums, weights_hashes, most, weights, rounded, checksum: None }
     }
 
     /// Returns the results for a generator that made `edges` edges, with weights of type `found` if `weights` says that

@@ -38,7 +38,7 @@ pub(in crate::formats) fn read(
     shared.set_head(index, table.head(weights.is_some()))?;
     if part.packing == Packing::Zip {
         let mut stored = StoredBytes::open(shared, index, &part.path)?;
-        part.unchanged(stored.length)?;
+        part.unchanged(stored.get_ref().length)?;
         skip(shared, index, &mut stored, u64::MAX)?;
     }
     let open = |column: &Column, first: u64| -> Result<ArrayReader<'_>> {

@@ -4,7 +4,7 @@
 //! large the file is. If there are as many files as threads, every thread unpacks and parses a file of its own. The
 //! lists of METIS files are parsed in sequence, because the vertex of a line is known only from the lines before it.
 
-use std::io::Read;
+use std::io::{BufReader, Read};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -179,7 +179,7 @@ struct Unpacker<'a> {
     shared: &'a ScanState<'a>,
     index: usize,
     part: &'a Part,
-    decoder: Decoder<StoredBytes<'a>>,
+    decoder: Decoder<BufReader<StoredBytes<'a>>>,
     layout: Option<&'a BodyLayout>,
     weights: Option<Arc<WeightsFile>>,
     /// Bytes that were unpacked beyond the end of the last block. The next block begins with them.
@@ -250,7 +250,7 @@ impl<'a> Unpacker<'a> {
             }
             goal = data.len() + step;
         }
-        let stored = self.decoder.stored().offset;
+        let stored = self.decoder.stored().get_ref().offset;
         let block = PackedBlock {
             part: self.index,
             line: self.line,
@@ -284,7 +284,8 @@ impl<'a> Unpacker<'a> {
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => {
-                    let at = self.decoder.stored().taken();
+                    let stored = self.decoder.stored();
+                    let at = stored.get_ref().offset - stored.buffer().len() as u64;
                     return Err(contents::not_unpacked(self.part.packing, &self.part.path, at, &e));
                 }
             }

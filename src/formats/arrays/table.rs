@@ -1,12 +1,11 @@
 //! Finds the arrays with the edges and the weights of a file, by its header.
 
-use std::io::{BufReader, Read};
+use std::io::Read;
 
 use super::npy::{Mismatch, NpyArray, WeightColumn, refused};
 use super::shape::{ArrayLayout, ArrayPlace, Column, EdgeArrays};
 use super::{gapbs, npz};
 use crate::error::{At, Error, Result};
-use crate::formats::packing::Decoder;
 use crate::formats::{BodyLayout, Format, Head, Int, Packing, Part, contents};
 
 const NOT_GAP: &str = "name the format that the file is in, or write it again by the suite's converter";
@@ -54,13 +53,10 @@ pub(in crate::formats) fn table(part: &Part) -> Result<EdgeArrays> {
 
 fn read_header(part: &Part) -> Result<EdgeArrays> {
     let path = &part.path;
-    let unreadable = |e| Error::unreadable(path, &e);
     if part.format == Format::Npz {
         return npz::table(path);
     }
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    let mut start = Decoder::new(part.packing, BufReader::with_capacity(4096, file), path).map_err(unreadable)?;
-    let table = header(part.format, &mut start).map_err(|wrong| match part.format {
+    let table = header(part.format, &mut part.unpacked()?).map_err(|wrong| match part.format {
         Format::Npy => refused(path, At::Byte(0), wrong),
         _ => Error::input(path, At::Byte(0), wrong.0, wrong.1, NOT_GAP),
     })?;

@@ -10,7 +10,6 @@ use std::io::BufReader;
 use super::input_cache::CacheUse;
 use super::run::run;
 use crate::error::{At, Error, Result};
-use crate::formats::packing::Decoder;
 use crate::formats::pass::state::CHUNK;
 use crate::formats::sink::{sign, signed};
 use crate::formats::{
@@ -86,10 +85,8 @@ fn one_sided(part: &Part, vertices: u64, threads: usize) -> Result<(u64, u64)> {
 
 /// Returns the line number of a vertex in a METIS file.
 fn line_of(part: &Part, vertex: u64) -> Result<u64> {
-    let unreadable = |e| Error::unreadable(&part.path, &e);
-    let file = BufReader::new(std::fs::File::open(&part.path).map_err(unreadable)?);
-    let unpacked = Decoder::new(part.packing, file, &part.path).map_err(unreadable)?;
-    metis::line_of(vertex, &mut BufReader::with_capacity(1 << 16, unpacked)).map_err(unreadable)
+    let mut unpacked = BufReader::with_capacity(1 << 16, part.unpacked()?);
+    metis::line_of(vertex, &mut unpacked).map_err(|e| Error::unreadable(&part.path, &e))
 }
 
 /// Sums of hashes for buckets of id pairs. Bucket `i` covers the `width` pairs from `start + i * width` on. If `width`

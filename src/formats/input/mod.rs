@@ -403,19 +403,17 @@ impl Input {
         if visitors.is_empty() {
             return Err(Error::Usage("a scan needs at least one thread".into()));
         }
+        let (reading, threads) = ((self.chunk, self.weights), visitors.len());
+        let mut state = ScanState::new(self.parts(), reading, (share, threads), ordered, watch);
         match &self.source {
-            EdgeSource::Files(parts) => {
-                let (reading, threads) = ((self.chunk, self.weights), visitors.len());
-                let mut state = ScanState::new(parts, reading, (share, threads), ordered, watch);
+            EdgeSource::Files(_) => {
                 state.numbering = self.numbering.clone();
                 run(state, cache, visitors).map(ShareResult::files)
             }
             EdgeSource::Generated(generator) if self.weights.is_read() && generator.weights().is_none() => {
                 Err(missing(&self.name, None))
             }
-            EdgeSource::Generated(generator) => {
-                generated::scan(&**generator, share, (self.chunk, self.weights), visitors, watch)
-            }
+            EdgeSource::Generated(generator) => generated::scan(&**generator, &state, visitors),
         }
     }
 

@@ -30,7 +30,7 @@ pub(crate) struct ScanState<'a> {
     pub weights: Weights,
     watch: &'a dyn Watch,
     stop: AtomicBool,
-    pub failure: Mutex<Option<(ErrorPlace, Error)>>,
+    failure: Mutex<Option<(ErrorPlace, Error)>>,
     /// The state of the scan of each file.
     pub seen: Vec<PartState>,
     /// The narrowest type that fits all weights so far, encoded by [`word_of`].
@@ -123,6 +123,11 @@ impl<'a> ScanState<'a> {
             *failure = Some((place, error));
         }
         self.stop.store(true, Relaxed);
+    }
+
+    /// Returns the error that comes first in the input, if there was one.
+    pub fn check(&self) -> Result<()> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), |(_, error)| Err(error))
     }
 
     pub fn advance(&self, bytes: u64) -> Result<()> {

@@ -17,7 +17,7 @@ use super::output::AppendTurns;
 use super::writing::Writing;
 use crate::error::{At, Error, Result};
 use crate::formats::weights::bits_of;
-use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights};
+use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights, each_edge};
 
 /// Number of bytes of lines to pack and write at once.
 const PIECE: usize = 4 << 20;
@@ -161,16 +161,6 @@ fn ranges(degrees: &[AtomicU32], entry: u64, memory: u64) -> Vec<Range<u64>> {
     ranges
 }
 
-/// Calls `each` with the ends and the weight (0 if there is none) of every edge that is not a loop, in both directions.
-fn both_ways(edges: Edges<'_>, weights: &[u32], mut each: impl FnMut(u64, u64, u64) -> Result<()>) -> Result<()> {
-    let mut weights = bits_of(weights, weights.len() / edges.len().max(1));
-    let edge = |u, v| {
-        let weight = weights.next().unwrap_or(0);
-        if u == v { Ok(()) } else { each(u, v, weight).and_then(|()| each(v, u, weight)) }
-    };
-    edges.try_each(edge)
-}
-
 /// Returns the error for an input that has changed between passes.
 fn changed(input: &Input) -> Error {
     let remedy = "leave the file alone while it is converted, and run again";
@@ -179,29 +169,21 @@ fn changed(input: &Input) -> Error {
 
 /// Counts the neighbours of every vertex, including repeats.
 fn degrees(writing: &Writing<'_>, vertices: u64) -> Result<Vec<AtomicU32>> {
-    struct Count<'a> {
-        input: &'a Input,
-        degrees: &'a [AtomicU32],
-    }
-    impl Visitor for Count<'_> {
-        fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-            both_ways(edges, &[], |u, _, _| {
-                let degree = self.degrees.get(u as usize).ok_or_else(|| changed(self.input))?;
-                if degree.fetch_add(1, Relaxed) == u32::MAX {
-                    let remedy = "choose another format than metis, or drop repeated edges first";
-                    let found = format!("more at vertex {u}");
-                    let expected = "at most 2^32 edges a vertex";
-                    return Err(Error::input(self.input.name(), At::File, expected, found, remedy));
-                }
-                Ok(())
-            })
-        }
-    }
     let degrees: Vec<AtomicU32> = (0..vertices).map(|_| AtomicU32::new(0)).collect();
     let Writing { input, threads, watch, .. } = *writing;
-    let mut visitors: Vec<Count<'_>> = (0..threads).map(|_| Count { input, degrees: &degrees }).collect();
-    input.clone().with_weights(Weights::Skip).scan(&mut visitors, watch)?;
-    drop(visitors);
+    let count = |&u: &u64| {
+        let degree = degrees.get(u as usize).ok_or_else(|| changed(input))?;
+        if degree.fetch_add(1, Relaxed) == u32::MAX {
+            let remedy = "choose another format than metis, or drop repeated edges first";
+            let (expected, found) = ("at most 2^32 edges a vertex", format!("more at vertex {u}"));
+            return Err(Error::input(input.name(), At::File, expected, found, remedy));
+        }
+        Ok(())
+    };
+    each_edge(&input.clone().with_weights(Weights::Skip), vec![(); threads], watch, |(), ends| match ends {
+        [u, v] if u == v => Ok(()),
+        ends => ends.iter().try_for_each(count),
+    })?;
     Ok(degrees)
 }
 
@@ -222,11 +204,15 @@ impl<E: NeighbourEntry> NeighbourLists<E> {
         }
         impl<E: NeighbourEntry> Visitor for Fill<'_, E> {
             fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
-                both_ways(edges, weights, |u, v, weight| {
-                    if self.range.contains(&u) {
-                        let place = self.next[(u - self.range.start) as usize].fetch_add(1, Relaxed);
-                        let slot = self.lists.get(place as usize).ok_or_else(|| changed(self.input))?;
-                        E::store(slot, v, weight);
+                let mut weights = bits_of(weights, weights.len() / edges.len().max(1));
+                edges.try_each(|u, v| {
+                    let weight = weights.next().unwrap_or(0);
+                    for (u, v) in [(u, v), (v, u)] {
+                        if u != v && self.range.contains(&u) {
+                            let place = self.next[(u - self.range.start) as usize].fetch_add(1, Relaxed);
+                            let slot = self.lists.get(place as usize).ok_or_else(|| changed(self.input))?;
+                            E::store(slot, v, weight);
+                        }
                     }
                     Ok(())
                 })

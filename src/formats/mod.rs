@@ -61,6 +61,7 @@ pub use format::{Format, Packing};
 pub(crate) use format::{ending, typed};
 pub(crate) use head::{Directions, HEAD, Head};
 pub use input::Input;
+pub use input::edges::{EdgeVisitor, each_edge};
 pub use input::estimate::{largest_in, largest_of_arrays};
 pub use input::files::FileSearch;
 pub use input::generated::EdgeGenerator;

@@ -1,5 +1,6 @@
 //! An input: its files, and the format of each.
 
+pub mod edges;
 pub mod estimate;
 pub mod files;
 pub mod generated;

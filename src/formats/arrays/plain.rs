@@ -6,9 +6,8 @@ use std::io::{BufReader, Read};
 use super::npy::WeightColumn;
 use super::numbers::{ArrayReader, BATCH};
 use super::shape::{ArrayLayout, Column, EdgeArrays};
-use super::table::{table, weights_of};
 use super::walk::{AdjacencyListReader, EdgeWalk, EndpointArrays};
-use super::weights;
+use super::{table, weights};
 use crate::error::{At, Error, Result};
 use crate::formats::bytes::read::Reader;
 use crate::formats::{Part, ScanState, Sink, Stop};
@@ -33,9 +32,7 @@ impl PlainArrays {
         let part = &shared.parts[index];
         let reader = Reader::open(&part.path)?;
         part.unchanged(reader.length())?;
-        let table = table(part)?;
-        let weights = if shared.weights.is_wanted() { weights_of(part, &table)? } else { None };
-        shared.set_head(index, table.head(weights.is_some()))?;
+        let (table, weights) = table::open(shared, index)?;
         let plain = PlainArrays { reader, table, weights };
         if let ArrayLayout::Adjacency { offsets, rows, .. } = &plain.table.shape {
             for (row, want) in [(0, 0), (*rows, plain.table.edges)] {
@@ -66,10 +63,7 @@ impl PlainArrays {
             ArrayReader::new(&part.path, column, next, Box::new(BufReader::with_capacity(STRIDE, from)))
         };
         let ends = match &self.table.shape {
-            ArrayLayout::Rows { place, at, int } => {
-                let all = Column { place: place.clone(), at: *at, int: *int, step: int.bytes };
-                EndpointArrays::Rows(column(&all, 2 * first))
-            }
+            ArrayLayout::Rows(all) => EndpointArrays::Rows(column(all, 2 * first)),
             ArrayLayout::Columns { from, to } => EndpointArrays::Columns(column(from, first), column(to, first)),
             ArrayLayout::Adjacency { offsets, rows, neighbours, lists } => {
                 self.check_offsets(part, offsets, (share(*rows, chunk), share(*rows, chunk + 1)), &column)?;

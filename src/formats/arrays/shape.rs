@@ -38,8 +38,8 @@ pub(in crate::formats) struct Column {
 /// How the arrays of a file store the ends of its edges.
 #[derive(Debug, Clone)]
 pub(in crate::formats) enum ArrayLayout {
-    /// One array of pairs.
-    Rows { place: ArrayPlace, at: u64, int: Int },
+    /// One array of pairs, in which the two ends of an edge follow each other.
+    Rows(Column),
     /// One array of first ends, and one of second ends.
     Columns { from: Column, to: Column },
     /// Adjacency lists: the start of the list of each of the `rows` vertices, the end of the last list, and the

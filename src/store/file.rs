@@ -167,42 +167,32 @@ pub(super) fn check_footer(path: &Path, found: &[u8; FRAME_BYTES], file_len: u64
 struct BodyHasher {
     salt: u64,
     chunks: Vec<u64>,
+    /// Hash of the bytes after the last whole chunk.
     open: Xxh3,
-    filled: usize,
     bytes: u64,
 }
 
 impl BodyHasher {
     fn new(salt: u64) -> Self {
-        BodyHasher { salt, chunks: Vec::new(), open: Xxh3::with_seed(chunk_seed(salt, 0)), filled: 0, bytes: 0 }
+        BodyHasher { salt, chunks: Vec::new(), open: Xxh3::with_seed(chunk_seed(salt, 0)), bytes: 0 }
     }
 
     fn update(&mut self, mut bytes: &[u8]) {
-        self.bytes += bytes.len() as u64;
         while !bytes.is_empty() {
-            let next = self.chunks.len() as u64;
-            if self.filled == 0 && bytes.len() >= CHUNK {
-                // Hashing a whole chunk at once is faster than through the state.
-                let (chunk, rest) = bytes.split_at(CHUNK);
-                self.chunks.push(xxh3_64_with_seed(chunk, chunk_seed(self.salt, next)));
-                self.open = Xxh3::with_seed(chunk_seed(self.salt, next + 1));
-                bytes = rest;
-                continue;
-            }
-            let (part, rest) = bytes.split_at(bytes.len().min(CHUNK - self.filled));
+            let room = CHUNK - self.bytes as usize % CHUNK;
+            let (part, rest) = bytes.split_at(bytes.len().min(room));
             self.open.update(part);
-            self.filled += part.len();
+            self.bytes += part.len() as u64;
             bytes = rest;
-            if self.filled == CHUNK {
+            if part.len() == room {
                 self.chunks.push(self.open.digest());
-                self.open = Xxh3::with_seed(chunk_seed(self.salt, next + 1));
-                self.filled = 0;
+                self.open = Xxh3::with_seed(chunk_seed(self.salt, self.chunks.len() as u64));
             }
         }
     }
 
     fn seal(mut self) -> Seal {
-        if self.filled > 0 {
+        if !self.bytes.is_multiple_of(CHUNK as u64) {
             self.chunks.push(self.open.digest());
         }
         Seal { bytes: self.bytes, checksum: combine(self.chunks.into_iter(), self.bytes, self.salt) }
@@ -218,8 +208,6 @@ pub struct NewFile {
     hasher: BodyHasher,
     /// Bytes of small writes that are not hashed yet.
     buffer: Vec<u8>,
-    /// Number of bytes of the body so far.
-    bytes: u64,
     /// Number of bytes written so far. `pushed` is how many of them the kernel was asked to write to the disk.
     written: u64,
     pushed: u64,
@@ -257,7 +245,6 @@ impl NewFile {
             salt,
             hasher: BodyHasher::new(salt),
             buffer: header(kind, salt).to_vec(),
-            bytes: 0,
             written: 0,
             pushed: 0,
             failed: false,
@@ -269,7 +256,6 @@ impl NewFile {
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`]; the file can then not be finished.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.bytes += bytes.len() as u64;
         if self.buffer.len() + bytes.len() > BUFFER {
             self.flush()?;
         }
@@ -288,7 +274,7 @@ impl NewFile {
 
     /// Returns the number of bytes of the body so far.
     pub fn body_bytes(&self) -> u64 {
-        self.bytes
+        self.written + self.buffer.len() as u64 - FRAME_BYTES as u64
     }
 
     /// Completes the file. Returns when it is durable under its name.

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::counts::HeaderCounts;
 use super::encode;
-use super::output::AppendTurns;
+use super::output::OutputFile;
 use super::writing::Writing;
 use crate::error::{At, Error, Result};
 use crate::formats::weights::bits_of;
@@ -40,26 +40,23 @@ fn write_as<E: NeighbourEntry>(writing: &Writing<'_>, counts: HeaderCounts, memo
     }
     let degrees = degrees(writing, counts.vertices)?;
     let ranges = ranges(&degrees, size_of::<E>() as u64, memory);
-    let turns = AppendTurns::new(output);
     let header = |entries: usize| {
-        output.header(
-            encode::header(Format::Metis, HeaderCounts { edges: entries as u64 / 2, ..counts }, weights).as_bytes(),
-        )
+        let counts = HeaderCounts { edges: entries as u64 / 2, ..counts };
+        output.push(encode::header(Format::Metis, counts, weights).as_bytes())
     };
-    let mut next = 0;
     let mut entries = 0;
     if let [range] = ranges.as_slice() {
         let lists = NeighbourLists::<E>::read(writing, range.clone(), &degrees)?;
         entries = lists.entries.len();
         header(entries)?;
-        lists.write(weights, &turns, &mut next)?;
+        lists.write(weights, output)?;
     } else {
         for range in &ranges {
             entries += NeighbourLists::<E>::read(writing, range.clone(), &degrees)?.entries.len();
         }
         header(entries)?;
         for range in ranges {
-            NeighbourLists::<E>::read(writing, range, &degrees)?.write(weights, &turns, &mut next)?;
+            NeighbourLists::<E>::read(writing, range, &degrees)?.write(weights, output)?;
         }
     }
     Ok((counts.edges, entries as u64 / 2))
@@ -261,7 +258,7 @@ impl<E: NeighbourEntry> NeighbourLists<E> {
         self.entries.truncate(kept);
     }
 
-    fn write(&self, weights: Option<WeightType>, turns: &AppendTurns<'_>, next: &mut u64) -> Result<()> {
+    fn write(&self, weights: Option<WeightType>, output: &OutputFile) -> Result<()> {
         let mut lines = Vec::new();
         let mut start = 0;
         for end in &self.ends {
@@ -275,19 +272,13 @@ impl<E: NeighbourEntry> NeighbourLists<E> {
                 // A blank follows the last number, too, because GAP's reader misses a number at the end of a line.
                 lines.push(b' ');
                 if lines.len() >= PIECE {
-                    put(turns, next, &mut lines)?;
+                    output.push(&lines)?;
+                    lines.clear();
                 }
             }
             lines.push(b'\n');
             start = *end as usize;
         }
-        put(turns, next, &mut lines)
+        output.push(&lines)
     }
-}
-
-fn put(turns: &AppendTurns<'_>, next: &mut u64, lines: &mut Vec<u8>) -> Result<()> {
-    turns.append(*next, lines)?;
-    *next += 1;
-    lines.clear();
-    Ok(())
 }

@@ -41,11 +41,7 @@ impl StreamCopy {
         if copied.bytes == 0 {
             return Err(stream.empty_stream_error());
         }
-        copy.packing = match copied.packing {
-            // The name decides, so that a stream is refused if its name says that it is packed and it is not.
-            Packing::Plain => Packing::of(stream.path()),
-            packing => packing,
-        };
+        copy.packing = copied.packing;
         Ok(copy)
     }
 

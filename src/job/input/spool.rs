@@ -159,12 +159,7 @@ fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(Str
             other => other,
         };
         let copied = reader.copy_to(&file, &mut watch, &check, &failed)?;
-        let packing = match copied.packing {
-            // If the name claims compression but the data is plain, reading the copy reports the error.
-            Packing::Plain => Packing::of(stream.path()),
-            packing => packing,
-        };
-        let named = name_of(job, stream, number, packing);
+        let named = name_of(job, stream, number, copied.packing);
         let path = folder.join(&named);
         failpoint::hit("spool.fsync").map_err(|e| Error::io("sync", &path, e))?;
         file.sync_all().map_err(|e| failed(copied.bytes, e))?;

@@ -8,11 +8,12 @@ use crate::formats::bytes::tokens::newlines;
 use crate::formats::graph500::WeightsFile;
 use crate::formats::metis::{self, Cursor};
 use crate::formats::pass::layout;
-use crate::formats::pass::share::{ChunkQueue, NextNumber};
+use crate::formats::pass::share::ChunkQueue;
 use crate::formats::pass::state::{ErrorPlace, WorkResult, locate, located, of_kind, refuse_empty};
 use crate::formats::scan::input_cache::{CacheUse, InputCache};
 use crate::formats::scan::records::{PieceBuffer, Records};
 use crate::formats::{BodyLayout, Format, HEAD, Head, Packing, Part, ScanState, Sink, Stop, arrays, parquet, suspect};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Number of bytes to hash and then parse while they are in the L2 cache.
@@ -296,40 +297,31 @@ impl Lines {
 
     /// Finds the vertex of the first line of each chunk of a METIS file. This takes another pass over the file.
     fn count_vertices(&self, shared: &ScanState<'_>, threads: usize) -> Result<()> {
-        let (seen, chunks) = (&shared.seen[self.part], shared.chunks(self.part) as usize);
-        let next = NextNumber::new(0);
-        let counted = std::thread::scope(|scope| {
-            let count = || {
-                let mut counts = Vec::new();
-                loop {
-                    let chunk = next.take();
-                    if chunk >= chunks as u64 {
-                        return Ok(counts);
-                    }
-                    let [from, to, start, end] = self.bounds(shared, chunk)?;
-                    counts.push((chunk as usize, metis::vertex_lines(&self.map.bytes()[start..end])));
-                    self.map.drop_range(from, to);
-                    shared.advance(0)?;
-                }
-            };
-            let workers: Vec<_> = (0..threads.min(chunks)).map(|_| scope.spawn(count)).collect();
-            workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
-        });
-        let mut lines = vec![0; chunks];
-        for counts in counted {
-            let counts: Result<Vec<(usize, u64)>> = counts.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            for (chunk, count) in counts? {
-                lines[chunk] = count;
-            }
-        }
+        let seen = &shared.seen[self.part];
+        let lines: Vec<AtomicU64> = seen.hashes.iter().map(|_| AtomicU64::new(0)).collect();
+        let next = AtomicU64::new(0);
+        let count = || loop {
+            let chunk = next.fetch_add(1, Relaxed);
+            let Some(lines) = lines.get(chunk as usize) else { return Ok(()) };
+            let [from, to, start, end] = self.bounds(shared, chunk)?;
+            lines.store(metis::vertex_lines(&self.map.bytes()[start..end]), Relaxed);
+            self.map.drop_range(from, to);
+            shared.advance(0)?;
+        };
+        std::thread::scope(|scope| -> Result<()> {
+            let workers: Vec<_> = (0..threads.min(lines.len())).map(|_| scope.spawn(count)).collect();
+            let mut done = workers.into_iter().map(|worker| worker.join());
+            done.try_for_each(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })?;
+        let mut first: Vec<u64> = lines.into_iter().map(AtomicU64::into_inner).collect();
         let mut vertex = 0;
-        for line in &mut lines {
-            vertex += std::mem::replace(line, vertex);
+        for lines in &mut first {
+            vertex += std::mem::replace(lines, vertex);
         }
         // Every rank counts all lines, but only rank 0 reports the number, since ranks add their numbers up.
         let reported = if shared.share.rank == 0 { vertex } else { 0 };
-        seen.rows.store(reported, std::sync::atomic::Ordering::Relaxed);
-        seen.first_vertices.get_or_init(|| lines);
+        seen.rows.store(reported, Relaxed);
+        seen.first_vertices.get_or_init(|| first);
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::part::{self, failed};
 use crate::error::Result;
 use crate::formats::Packing;
-use crate::store::replace::target;
+use crate::store::replace::{TemporaryFile, target};
 
 /// Compression levels at which packing is about as fast as reading and encoding.
 const GZIP_LEVEL: u32 = 4;
@@ -22,13 +22,12 @@ const XZ_LEVEL: u32 = 1;
 /// A file that is being written under a temporary name.
 pub(super) struct OutputFile {
     path: PathBuf,
-    temporary: PathBuf,
+    temporary: TemporaryFile,
     file: File,
     packing: Packing,
     appended: Mutex<Appended>,
     /// Notified when a chunk has reserved its bytes, and when the output is stopped.
     changed: Condvar,
-    finished: bool,
 }
 
 /// What was appended to a file so far.
@@ -52,11 +51,10 @@ impl OutputFile {
     /// Creates the temporary file for `path`, or for the file to which it links. It will be packed as the name says.
     pub fn create(path: &Path) -> Result<OutputFile> {
         let target = target(path)?;
-        part::remove_abandoned(&target);
         let (temporary, file) = part::create(&target)?;
         let packing = Packing::of(path);
         let (appended, changed) = (Mutex::new(Appended { end: 0, next: Some(0) }), Condvar::new());
-        Ok(OutputFile { path: target, temporary, file, packing, appended, changed, finished: false })
+        Ok(OutputFile { path: target, temporary, file, packing, appended, changed })
     }
 
     /// Appends bytes behind all bytes so far: the header of the file, or the bytes of the only thread that writes it.
@@ -134,19 +132,9 @@ impl OutputFile {
         self.file
             .sync_all()
             .map_err(at("sync the file"))
-            .and_then(|()| std::fs::rename(&self.temporary, &self.path).map_err(at("rename the file")))
+            .and_then(|()| self.temporary.rename(&self.path).map_err(at("rename the file")))
             .and_then(|()| File::open(folder).and_then(|f| f.sync_all()).map_err(at("sync the folder")))
             .map_err(|(doing, e)| failed(doing, &self.path, e))?;
-        self.finished = true;
         Ok(self.lock().end)
-    }
-}
-
-impl Drop for OutputFile {
-    fn drop(&mut self) {
-        if !self.finished {
-            // A partial file is useless, and the caller already has an error to report.
-            let _ = std::fs::remove_file(&self.temporary);
-        }
     }
 }

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use super::os;
-use super::replace::{sync_folder, temp_path};
+use super::replace::{TemporaryFile, sync_folder, temp_path};
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 
@@ -203,7 +203,7 @@ impl BodyHasher {
 pub struct NewFile {
     file: File,
     path: PathBuf,
-    temp: Temp,
+    temp: TemporaryFile,
     salt: u64,
     hasher: BodyHasher,
     /// Bytes of small writes that are not hashed yet.
@@ -215,29 +215,15 @@ pub struct NewFile {
     failed: bool,
 }
 
-/// Removes the temporary file on drop, unless it was renamed.
-struct Temp {
-    path: PathBuf,
-    renamed: bool,
-}
-
-impl Drop for Temp {
-    fn drop(&mut self) {
-        if !self.renamed {
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
 impl NewFile {
     /// Begins the file `path`. Its name is `path` + `.tmp-PID` until it is finished.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
     pub fn create(path: &Path, kind: Kind, salt: u64) -> Result<NewFile> {
-        let temp = Temp { path: temp_path(path), renamed: false };
+        let temp = TemporaryFile::new(temp_path(path));
         failpoint::hit("store.create").map_err(|e| Error::io("create", path, e))?;
-        let file = regular::create(&temp.path).map_err(|e| Error::io("create", path, e))?;
+        let file = regular::create(temp.path()).map_err(|e| Error::io("create", path, e))?;
         Ok(NewFile {
             file,
             path: path.to_owned(),
@@ -312,13 +298,11 @@ impl NewFile {
     }
 
     fn rename(&mut self) -> Result<()> {
-        let rename = || -> io::Result<()> {
+        let mut rename = || -> io::Result<()> {
             failpoint::hit("store.rename")?;
-            std::fs::rename(&self.temp.path, &self.path)
+            self.temp.rename(&self.path)
         };
-        rename().map_err(|e| Error::io("rename into place", &self.path, e))?;
-        self.temp.renamed = true;
-        Ok(())
+        rename().map_err(|e| Error::io("rename into place", &self.path, e))
     }
 
     /// Hashes and writes the gathered bytes.

@@ -1,25 +1,8 @@
-//! A pass over the edges of an input by several threads, each with a state of its own.
+//! A pass over the edges of an input that signals can stop.
 
 use crate::error::Result;
-use crate::formats::{Edges, Input, Scan, Signals, Visitor};
-
-/// A visitor that passes the edges which one thread reads to a function, one edge at a time.
-pub struct EdgeVisitor<S, F> {
-    /// State of the thread that uses the visitor.
-    pub state: S,
-    /// Function that is called with the state and the ids of each edge's ends.
-    pub edge: F,
-}
-
-impl<S: Send, F: Fn(&mut S, [u64; 2]) -> Result<()> + Send> Visitor for EdgeVisitor<S, F> {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        let EdgeVisitor { state, edge } = self;
-        match edges {
-            Edges::Narrow(edges) => edges.iter().try_for_each(|ends| edge(state, ends.map(u64::from))),
-            Edges::Wide(edges) => edges.iter().try_for_each(|&ends| edge(state, ends)),
-        }
-    }
-}
+pub use crate::formats::EdgeVisitor;
+use crate::formats::{self, Input, Scan, Signals};
 
 /// Calls `edge` with the raw ids of the ends of every edge of an input, on several threads. Each of `states` belongs to
 /// one thread. Returns the states, and the statistics of the pass.
@@ -31,7 +14,5 @@ pub fn each_edge<S: Send>(
     states: Vec<S>,
     edge: impl Fn(&mut S, [u64; 2]) -> Result<()> + Sync,
 ) -> Result<(Vec<S>, Scan)> {
-    let mut visitors: Vec<_> = states.into_iter().map(|state| EdgeVisitor { state, edge: &edge }).collect();
-    let scan = input.scan(&mut visitors, &Signals)?;
-    Ok((visitors.into_iter().map(|visitor| visitor.state).collect(), scan))
+    formats::each_edge(input, states, &Signals, edge)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::encode::number;
-use super::output::{AppendTurns, OutputFile};
+use super::output::OutputFile;
 use crate::error::{At, Error, Result};
 use crate::formats::Watch;
 use crate::list::{ListFormat, ListSource, MAX_NARROW, each_chunk};
@@ -45,11 +45,10 @@ pub fn write_list(
     }
     let output = OutputFile::create(out)?;
     if format == ListFormat::List {
-        output.header(format!("{elements}\n").as_bytes())?;
+        output.push(format!("{elements}\n").as_bytes())?;
     }
-    let turns = AppendTurns::new(&output);
     if source.is_packed() {
-        in_order(source, elements, format, &turns, watch)?;
+        in_order(source, elements, format, &output, watch)?;
     } else {
         each_chunk(0..elements.div_ceil(ELEMENTS), threads, |chunk, buffer| {
             let range = chunk * ELEMENTS..elements.min((chunk + 1) * ELEMENTS);
@@ -59,9 +58,9 @@ pub fn write_list(
                 Ok(())
             });
             *buffer = bytes.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let done = done.and_then(|()| turns.append(chunk, buffer));
+            let done = done.and_then(|()| output.append(chunk, buffer));
             buffer.clear();
-            done.inspect_err(|_| turns.stop())
+            done.inspect_err(|_| output.stop())
         })?;
     }
     Ok(WrittenList { elements, bytes: output.finish()? })
@@ -72,18 +71,17 @@ fn in_order(
     source: &ListSource,
     elements: u64,
     format: ListFormat,
-    turns: &AppendTurns<'_>,
+    output: &OutputFile,
     watch: &dyn Watch,
 ) -> Result<()> {
-    let state = Mutex::new((0, Vec::new()));
+    let encoded = Mutex::new(Vec::new());
     source.scan(0..elements, 1, watch, &|first, successors| {
-        let (chunk, bytes) = &mut *state.lock().unwrap_or_else(PoisonError::into_inner);
-        encode(successors, format, bytes);
+        let mut bytes = encoded.lock().unwrap_or_else(PoisonError::into_inner);
+        encode(successors, format, &mut bytes);
         let is_last = first + successors.len() as u64 == elements;
-        if is_last || bytes.len() as u64 >= 8 * ELEMENTS {
-            turns.append(*chunk, bytes)?;
+        if !bytes.is_empty() && (is_last || bytes.len() as u64 >= 8 * ELEMENTS) {
+            output.push(&bytes)?;
             bytes.clear();
-            *chunk += 1;
         }
         Ok(())
     })

@@ -13,11 +13,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use super::counts::HeaderCounts;
 use super::encode;
-use super::output::AppendTurns;
+use super::output::OutputFile;
 use super::writing::Writing;
 use crate::error::{At, Error, Result};
 use crate::formats::weights::bits_of;
-use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights};
+use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights, each_edge};
 
 /// Number of bytes of lines to pack and write at once.
 const PIECE: usize = 4 << 20;
@@ -40,26 +40,23 @@ fn write_as<E: NeighbourEntry>(writing: &Writing<'_>, counts: HeaderCounts, memo
     }
     let degrees = degrees(writing, counts.vertices)?;
     let ranges = ranges(&degrees, size_of::<E>() as u64, memory);
-    let turns = AppendTurns::new(output);
     let header = |entries: usize| {
-        output.header(
-            encode::header(Format::Metis, HeaderCounts { edges: entries as u64 / 2, ..counts }, weights).as_bytes(),
-        )
+        let counts = HeaderCounts { edges: entries as u64 / 2, ..counts };
+        output.push(encode::header(Format::Metis, counts, weights).as_bytes())
     };
-    let mut next = 0;
     let mut entries = 0;
     if let [range] = ranges.as_slice() {
         let lists = NeighbourLists::<E>::read(writing, range.clone(), &degrees)?;
         entries = lists.entries.len();
         header(entries)?;
-        lists.write(weights, &turns, &mut next)?;
+        lists.write(weights, output)?;
     } else {
         for range in &ranges {
             entries += NeighbourLists::<E>::read(writing, range.clone(), &degrees)?.entries.len();
         }
         header(entries)?;
         for range in ranges {
-            NeighbourLists::<E>::read(writing, range, &degrees)?.write(weights, &turns, &mut next)?;
+            NeighbourLists::<E>::read(writing, range, &degrees)?.write(weights, output)?;
         }
     }
     Ok((counts.edges, entries as u64 / 2))
@@ -161,16 +158,6 @@ fn ranges(degrees: &[AtomicU32], entry: u64, memory: u64) -> Vec<Range<u64>> {
     ranges
 }
 
-/// Calls `each` with the ends and the weight (0 if there is none) of every edge that is not a loop, in both directions.
-fn both_ways(edges: Edges<'_>, weights: &[u32], mut each: impl FnMut(u64, u64, u64) -> Result<()>) -> Result<()> {
-    let mut weights = bits_of(weights, weights.len() / edges.len().max(1));
-    let edge = |u, v| {
-        let weight = weights.next().unwrap_or(0);
-        if u == v { Ok(()) } else { each(u, v, weight).and_then(|()| each(v, u, weight)) }
-    };
-    edges.try_each(edge)
-}
-
 /// Returns the error for an input that has changed between passes.
 fn changed(input: &Input) -> Error {
     let remedy = "leave the file alone while it is converted, and run again";
@@ -179,29 +166,21 @@ fn changed(input: &Input) -> Error {
 
 /// Counts the neighbours of every vertex, including repeats.
 fn degrees(writing: &Writing<'_>, vertices: u64) -> Result<Vec<AtomicU32>> {
-    struct Count<'a> {
-        input: &'a Input,
-        degrees: &'a [AtomicU32],
-    }
-    impl Visitor for Count<'_> {
-        fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-            both_ways(edges, &[], |u, _, _| {
-                let degree = self.degrees.get(u as usize).ok_or_else(|| changed(self.input))?;
-                if degree.fetch_add(1, Relaxed) == u32::MAX {
-                    let remedy = "choose another format than metis, or drop repeated edges first";
-                    let found = format!("more at vertex {u}");
-                    let expected = "at most 2^32 edges a vertex";
-                    return Err(Error::input(self.input.name(), At::File, expected, found, remedy));
-                }
-                Ok(())
-            })
-        }
-    }
     let degrees: Vec<AtomicU32> = (0..vertices).map(|_| AtomicU32::new(0)).collect();
     let Writing { input, threads, watch, .. } = *writing;
-    let mut visitors: Vec<Count<'_>> = (0..threads).map(|_| Count { input, degrees: &degrees }).collect();
-    input.clone().with_weights(Weights::Skip).scan(&mut visitors, watch)?;
-    drop(visitors);
+    let count = |&u: &u64| {
+        let degree = degrees.get(u as usize).ok_or_else(|| changed(input))?;
+        if degree.fetch_add(1, Relaxed) == u32::MAX {
+            let remedy = "choose another format than metis, or drop repeated edges first";
+            let (expected, found) = ("at most 2^32 edges a vertex", format!("more at vertex {u}"));
+            return Err(Error::input(input.name(), At::File, expected, found, remedy));
+        }
+        Ok(())
+    };
+    each_edge(&input.clone().with_weights(Weights::Skip), vec![(); threads], watch, |(), ends| match ends {
+        [u, v] if u == v => Ok(()),
+        ends => ends.iter().try_for_each(count),
+    })?;
     Ok(degrees)
 }
 
@@ -222,11 +201,15 @@ impl<E: NeighbourEntry> NeighbourLists<E> {
         }
         impl<E: NeighbourEntry> Visitor for Fill<'_, E> {
             fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
-                both_ways(edges, weights, |u, v, weight| {
-                    if self.range.contains(&u) {
-                        let place = self.next[(u - self.range.start) as usize].fetch_add(1, Relaxed);
-                        let slot = self.lists.get(place as usize).ok_or_else(|| changed(self.input))?;
-                        E::store(slot, v, weight);
+                let mut weights = bits_of(weights, weights.len() / edges.len().max(1));
+                edges.try_each(|u, v| {
+                    let weight = weights.next().unwrap_or(0);
+                    for (u, v) in [(u, v), (v, u)] {
+                        if u != v && self.range.contains(&u) {
+                            let place = self.next[(u - self.range.start) as usize].fetch_add(1, Relaxed);
+                            let slot = self.lists.get(place as usize).ok_or_else(|| changed(self.input))?;
+                            E::store(slot, v, weight);
+                        }
                     }
                     Ok(())
                 })
@@ -275,7 +258,7 @@ impl<E: NeighbourEntry> NeighbourLists<E> {
         self.entries.truncate(kept);
     }
 
-    fn write(&self, weights: Option<WeightType>, turns: &AppendTurns<'_>, next: &mut u64) -> Result<()> {
+    fn write(&self, weights: Option<WeightType>, output: &OutputFile) -> Result<()> {
         let mut lines = Vec::new();
         let mut start = 0;
         for end in &self.ends {
@@ -289,19 +272,13 @@ impl<E: NeighbourEntry> NeighbourLists<E> {
                 // A blank follows the last number, too, because GAP's reader misses a number at the end of a line.
                 lines.push(b' ');
                 if lines.len() >= PIECE {
-                    put(turns, next, &mut lines)?;
+                    output.push(&lines)?;
+                    lines.clear();
                 }
             }
             lines.push(b'\n');
             start = *end as usize;
         }
-        put(turns, next, &mut lines)
+        output.push(&lines)
     }
-}
-
-fn put(turns: &AppendTurns<'_>, next: &mut u64, lines: &mut Vec<u8>) -> Result<()> {
-    turns.append(*next, lines)?;
-    *next += 1;
-    lines.clear();
-    Ok(())
 }

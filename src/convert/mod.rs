@@ -163,13 +163,13 @@ pub fn convert_as(input: &Input, out: &Path, target: Target, threads: usize, wat
         Format::Metis => metis::write(&writing, counts()?, target.memory)?,
         Format::Mtx | Format::Gr => {
             let counts = counts()?;
-            output.header(encode::header(format, counts, weights).as_bytes())?;
+            output.push(encode::header(format, counts, weights).as_bytes())?;
             writing.stream(format)?
         }
         Format::Npy => {
             let counts = counts()?;
             let (pairs, bytes) = if counts.vertices <= 1 << 32 { (Format::U32, 4) } else { (Format::U64, 8) };
-            output.header(&encode::npy_header(counts.edges, bytes))?;
+            output.push(&encode::npy_header(counts.edges, bytes))?;
             writing.stream(pairs)?
         }
         _ => writing.stream(format)?,

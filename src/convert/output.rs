@@ -1,4 +1,6 @@
 //! An output file that appears only when it is complete, and to which many threads append in the order of the input.
+//!
+//! A thread waits until earlier chunks have reserved their bytes in the file, but not until those bytes are written.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,7 +11,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::part::{self, failed};
 use crate::error::Result;
 use crate::formats::Packing;
-use crate::store::replace::target;
+use crate::store::replace::{TemporaryFile, target};
 
 /// Compression levels at which packing is about as fast as reading and encoding.
 const GZIP_LEVEL: u32 = 4;
@@ -20,29 +22,78 @@ const XZ_LEVEL: u32 = 1;
 /// A file that is being written under a temporary name.
 pub(super) struct OutputFile {
     path: PathBuf,
-    temporary: PathBuf,
+    temporary: TemporaryFile,
     file: File,
     packing: Packing,
+    appended: Mutex<Appended>,
+    /// Notified when a chunk has reserved its bytes, and when the output is stopped.
+    changed: Condvar,
+}
+
+/// What was appended to a file so far.
+struct Appended {
     /// Offset at which the next bytes are written.
-    end: Mutex<u64>,
-    finished: bool,
+    end: u64,
+    /// The next chunk; `None` once the output is stopped.
+    next: Option<u64>,
+}
+
+impl Appended {
+    /// Reserves the next `length` bytes of the file, and returns their offset.
+    fn reserve(&mut self, length: usize) -> u64 {
+        let at = self.end;
+        self.end += length as u64;
+        at
+    }
 }
 
 impl OutputFile {
     /// Creates the temporary file for `path`, or for the file to which it links. It will be packed as the name says.
     pub fn create(path: &Path) -> Result<OutputFile> {
         let target = target(path)?;
-        part::remove_abandoned(&target);
         let (temporary, file) = part::create(&target)?;
         let packing = Packing::of(path);
-        Ok(OutputFile { path: target, temporary, file, packing, end: Mutex::new(0), finished: false })
+        let (appended, changed) = (Mutex::new(Appended { end: 0, next: Some(0) }), Condvar::new());
+        Ok(OutputFile { path: target, temporary, file, packing, appended, changed })
     }
 
-    /// Appends the header, which must come before all other bytes.
-    pub fn header(&self, bytes: &[u8]) -> Result<()> {
+    /// Appends bytes behind all bytes so far: the header of the file, or the bytes of the only thread that writes it.
+    pub fn push(&self, bytes: &[u8]) -> Result<()> {
         let bytes = self.pack(bytes)?;
-        let end = self.reserve(bytes.len());
-        self.write(&bytes, end)
+        let at = self.lock().reserve(bytes.len());
+        self.write(&bytes, at)
+    }
+
+    /// Appends the bytes of a chunk after those of all chunks before it.
+    pub fn append(&self, chunk: u64, bytes: &[u8]) -> Result<()> {
+        // Packing nothing would still write a member.
+        let bytes = if bytes.is_empty() { bytes.into() } else { self.pack(bytes)? };
+        match self.place(chunk, bytes.len()) {
+            Some(at) => self.write(&bytes, at),
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for the turn of `chunk`, and reserves `length` bytes. Returns their offset, or `None` if another thread
+    /// has stopped the output; the error of that thread is reported.
+    fn place(&self, chunk: u64, length: usize) -> Option<u64> {
+        let others_turn = |appended: &mut Appended| appended.next.is_some_and(|next| next != chunk);
+        let mut appended = self.changed.wait_while(self.lock(), others_turn).unwrap_or_else(PoisonError::into_inner);
+        appended.next = Some(appended.next? + 1);
+        let at = appended.reserve(length);
+        drop(appended);
+        self.changed.notify_all();
+        Some(at)
+    }
+
+    /// Makes all waiting threads return.
+    pub fn stop(&self) {
+        self.lock().next = None;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Appended> {
+        self.appended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Packs `bytes` as a separate member or frame; a packed file may consist of several.
@@ -67,88 +118,23 @@ impl OutputFile {
         packed.map(Into::into).map_err(|e| failed("pack the file", &self.path, e))
     }
 
-    /// Reserves the next `length` bytes of the file, and returns their offset.
-    fn reserve(&self, length: usize) -> u64 {
-        let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = *end;
-        *end += length as u64;
-        at
-    }
-
     fn write(&self, bytes: &[u8], at: u64) -> Result<()> {
         self.file.write_all_at(bytes, at).map_err(|e| failed("write the file", &self.path, e))
     }
 
     /// Syncs the file and renames it to its final name. Returns its size in bytes.
     pub fn finish(mut self) -> Result<u64> {
-        if self.packing != Packing::Plain && self.reserve(0) == 0 {
-            self.header(b"")?; // a packed file has at least one member
+        if self.packing != Packing::Plain && self.lock().end == 0 {
+            self.push(b"")?; // a packed file has at least one member
         }
         let at = |doing| move |e| (doing, e);
         let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         self.file
             .sync_all()
             .map_err(at("sync the file"))
-            .and_then(|()| std::fs::rename(&self.temporary, &self.path).map_err(at("rename the file")))
+            .and_then(|()| self.temporary.rename(&self.path).map_err(at("rename the file")))
             .and_then(|()| File::open(folder).and_then(|f| f.sync_all()).map_err(at("sync the folder")))
             .map_err(|(doing, e)| failed(doing, &self.path, e))?;
-        self.finished = true;
-        Ok(self.reserve(0))
-    }
-}
-
-impl Drop for OutputFile {
-    fn drop(&mut self) {
-        if !self.finished {
-            // A partial file is useless, and the caller already has an error to report.
-            let _ = std::fs::remove_file(&self.temporary);
-        }
-    }
-}
-
-/// Lets threads append chunks in order. A thread waits until earlier chunks have reserved their bytes in the file, but
-/// not until those bytes are written.
-pub(super) struct AppendTurns<'a> {
-    output: &'a OutputFile,
-    /// The next chunk; `None` once the output is stopped.
-    next: Mutex<Option<u64>>,
-    changed: Condvar,
-}
-
-impl<'a> AppendTurns<'a> {
-    pub fn new(output: &'a OutputFile) -> Self {
-        AppendTurns { output, next: Mutex::new(Some(0)), changed: Condvar::new() }
-    }
-
-    /// Appends the bytes of a chunk after those of all chunks before it.
-    pub fn append(&self, chunk: u64, bytes: &[u8]) -> Result<()> {
-        // Packing nothing would still write a member.
-        let bytes = if bytes.is_empty() { bytes.into() } else { self.output.pack(bytes)? };
-        match self.place(chunk, bytes.len()) {
-            Some(at) => self.output.write(&bytes, at),
-            None => Ok(()),
-        }
-    }
-
-    /// Waits for the turn of `chunk`, and reserves `length` bytes. Returns their offset, or `None` if another thread
-    /// has stopped the output; the error of that thread is reported.
-    fn place(&self, chunk: u64, length: usize) -> Option<u64> {
-        let others_turn = |next: &mut Option<u64>| next.is_some_and(|next| next != chunk);
-        let mut next = self.changed.wait_while(self.lock(), others_turn).unwrap_or_else(PoisonError::into_inner);
-        *next = Some((*next)? + 1);
-        let at = self.output.reserve(length);
-        drop(next);
-        self.changed.notify_all();
-        Some(at)
-    }
-
-    /// Makes all waiting threads return.
-    pub fn stop(&self) {
-        *self.lock() = None;
-        self.changed.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<u64>> {
-        self.next.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(self.lock().end)
     }
 }

@@ -4,9 +4,10 @@
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::error::{Error, Result};
+use crate::store::replace::TemporaryFile;
 
 /// A number larger than any process id.
 const PIDS: u64 = 1 << 22;
@@ -16,11 +17,12 @@ pub(super) fn failed(doing: &'static str, path: &Path, source: std::io::Error) -
     Error::io(doing, path, source).of_output()
 }
 
-/// Creates the temporary file of `target` and locks it. On a file system without locks it stays unlocked.
+/// Creates the temporary file of `target` and locks it. Removes those that killed processes left. On a file system without locks it stays unlocked.
 ///
 /// # Errors
 /// [`crate::Error::Io`] or [`crate::Error::OutputFull`] if the file can't be created.
-pub(super) fn create(target: &Path) -> Result<(PathBuf, File)> {
+pub(super) fn create(target: &Path) -> Result<(TemporaryFile, File)> {
+    remove_abandoned(target);
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let mut number = u64::from(std::process::id());
     loop {
@@ -37,14 +39,14 @@ pub(super) fn create(target: &Path) -> Result<(PathBuf, File)> {
         let taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
         // Between creation and lock, another process may have removed the file as abandoned.
         if !taken && path.metadata().is_ok_and(|there| there.ino() == inode(&file)) {
-            return Ok((path, file));
+            return Ok((TemporaryFile::new(path), file));
         }
         number += PIDS;
     }
 }
 
 /// Removes the temporary files of `target` that killed processes left. A file that can't be removed does no harm.
-pub(super) fn remove_abandoned(target: &Path) {
+fn remove_abandoned(target: &Path) {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -91,10 +93,10 @@ mod tests {
             std::fs::write(path, "x").unwrap();
         }
         remove_abandoned(&target);
-        assert!(mine.exists() && !left.exists());
+        assert!(mine.path().exists() && !left.exists());
         assert!(others.iter().all(|name| folder.path().join(name).exists()));
         drop(file);
         remove_abandoned(&target);
-        assert!(!mine.exists());
+        assert!(!mine.path().exists());
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::encode::{self, Buffers, Encoder, Unfit};
-use super::output::{AppendTurns, OutputFile};
+use super::output::OutputFile;
 use crate::error::{At, Error, Result};
 use crate::formats::{Edges, Format, Halves, Input, Visitor, Watch, WeightType, ending};
 
@@ -23,11 +23,9 @@ pub(super) struct Writing<'a> {
 impl Writing<'_> {
     /// Encodes and appends all edges, in the order of the input. Returns the number of edges read and written.
     pub fn stream(&self, format: Format) -> Result<(u64, u64)> {
-        let turns = AppendTurns::new(self.output);
-        let weights_output = self.weights_output.map(AppendTurns::new);
         let append = |_| Append {
-            turns: &turns,
-            weights_output: weights_output.as_ref(),
+            output: self.output,
+            weights_output: self.weights_output,
             input: self.input,
             encoder: Encoder::new(format, self.weights, ending(self.out).as_deref()),
             buffers: Buffers::default(),
@@ -46,8 +44,8 @@ impl Writing<'_> {
 
 /// A visitor that encodes the edges of a chunk, and appends them once all earlier chunks have reserved their bytes.
 struct Append<'a> {
-    turns: &'a AppendTurns<'a>,
-    weights_output: Option<&'a AppendTurns<'a>>,
+    output: &'a OutputFile,
+    weights_output: Option<&'a OutputFile>,
     input: &'a Input,
     encoder: Encoder,
     buffers: Buffers,
@@ -80,7 +78,7 @@ impl Visitor for Append<'_> {
 
     fn chunk_done(&mut self, chunk: u64) -> Result<()> {
         let Buffers { edges, weights } = &mut self.buffers;
-        self.turns.append(chunk, edges)?;
+        self.output.append(chunk, edges)?;
         edges.clear();
         if let Some(weights_output) = self.weights_output {
             weights_output.append(chunk, weights)?;
@@ -90,7 +88,7 @@ impl Visitor for Append<'_> {
     }
 
     fn stopped(&mut self) {
-        self.turns.stop();
+        self.output.stop();
         self.weights_output.iter().for_each(|weights_output| weights_output.stop());
     }
 }

@@ -1,7 +1,7 @@
 //! Parses pairs of integers.
 
-use crate::formats::bytes::map::{as_pairs32, as_pairs64};
 use crate::formats::{Edges, Fault, Int, Sink, Stop};
+use crate::store::map::{as_u32, as_u64};
 
 /// Parses pairs of any integer type. Pairs with the layout of `u32` or `u64` go to the sink without a copy, after a
 /// check that no number is negative.
@@ -13,8 +13,8 @@ pub(crate) fn parse(data: &[u8], int: Int, sink: &mut Sink<'_>) -> Result<(), St
         return Err(Fault::new(at, "ids from 0", found, "number the vertices from 0 and save them again").into());
     }
     let in_place = match (int.bytes, int.big) {
-        (4, false) => as_pairs32(data).map(Edges::Narrow),
-        (8, false) => as_pairs64(data).map(Edges::Wide),
+        (4, false) => as_u32(data).and_then(pairs).map(Edges::Narrow),
+        (8, false) => as_u64(data).and_then(pairs).map(Edges::Wide),
         _ => None,
     };
     if let Some(edges) = in_place {
@@ -28,6 +28,12 @@ pub(crate) fn parse(data: &[u8], int: Int, sink: &mut Sink<'_>) -> Result<(), St
     Ok(())
 }
 
+/// Returns numbers as pairs; `None` if their count is odd.
+fn pairs<T>(numbers: &[T]) -> Option<&[[T; 2]]> {
+    let (pairs, rest) = numbers.as_chunks();
+    rest.is_empty().then_some(pairs)
+}
+
 /// Returns the byte offset of the first negative number. One mask tests the sign bits of all numbers in a 64-bit word.
 fn first_negative(data: &[u8], int: Int) -> Option<usize> {
     let highest = if int.big { 0x80 } else { 1u64 << (8 * int.bytes - 1) };
@@ -39,4 +45,20 @@ fn first_negative(data: &[u8], int: Int) -> Option<usize> {
         return None;
     }
     data.chunks_exact(int.bytes).position(|bytes| int.of(bytes).is_none()).map(|nth| nth * int.bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_are_whole_or_nothing() {
+        let words = [1u64, 2, 3];
+        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
+        // A Vec<u8> of this size is aligned in practice; a slice at an odd offset never is.
+        assert!(as_u32(&bytes[1..17]).is_none());
+        assert!(as_u64(&bytes[..17]).is_none());
+        assert!(pairs(&words).is_none());
+        assert_eq!(pairs(&words[..2]), Some(&[[1, 2]][..]));
+    }
 }

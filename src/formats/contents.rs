@@ -95,17 +95,14 @@ pub(crate) fn start_of(path: &Path, packing: Packing) -> Vec<u8> {
 /// Bad input if the file can't be read.
 pub(super) fn prefix_of(part: &Part) -> Result<(Vec<u8>, u64), Error> {
     let unreadable = |e| Error::unreadable(&part.path, &e);
-    let mut file = std::fs::File::open(&part.path).map_err(unreadable)?;
-    let stored = BufReader::with_capacity(START, file.try_clone().map_err(unreadable)?);
-    let mut decoder = Decoder::new(part.packing, stored, &part.path).map_err(unreadable)?;
+    let mut decoder = part.unpacked()?;
     let mut prefix = Vec::new();
     let read = (&mut decoder).take(HEAD as u64).read_to_end(&mut prefix);
     if part.packing == Packing::Plain {
         read.map_err(unreadable)?;
     }
-    // Both descriptors share one file position.
-    let position = file.stream_position().map_err(unreadable)?;
-    Ok((prefix, position - decoder.stored().buffer().len() as u64))
+    let (mut file, ahead) = (decoder.stored().get_ref(), decoder.stored().buffer().len() as u64);
+    Ok((prefix, file.stream_position().map_err(unreadable)? - ahead))
 }
 
 /// Returns what a file contains, and the remedy, if its first bytes show that it is not a list of numbers.

@@ -4,12 +4,12 @@
 use crate::formats::bytes::tokens::{blanks, excerpt, next_line};
 use crate::formats::text::decimal_commas;
 use crate::formats::text::lines::{Grammar, WeightRule};
-use crate::formats::{Fault, Head};
+use crate::formats::{BodyLayout, Fault, Head};
 
 const REMEDY: &str = "correct the line, or name the format that the file is in";
 
 /// Parses the header of a DIMACS file (comments and the problem line), from offset `start` on.
-pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head<Grammar>, Fault> {
+pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
     let mut at = start;
     loop {
         let first = blanks(prefix, at);
@@ -42,9 +42,9 @@ pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head<Grammar>, Fault> 
         weight: WeightRule::Required,
         attributes: false,
         quoted: None,
-        counts: None,
         expected: format!("\"a FROM TO LENGTH\" with ids from 1 to {nodes}"),
         remedy: |data| decimal_commas(data).unwrap_or(REMEDY).into(),
     };
-    Ok(Head { vertices: Some(nodes), entries: Some(arcs), weighted: true, ..Head::of(grammar, body) })
+    let head = Head::of(BodyLayout::Lines(grammar), body);
+    Ok(Head { vertices: Some(nodes), entries: Some(arcs), weighted: true, ..head })
 }

@@ -1,12 +1,15 @@
 //! The contents of a file's header, in a form that all formats share.
 
+use crate::formats::BodyLayout;
+use crate::formats::text::CountsLine;
+
 /// Maximum length of a header in bytes, including its comments.
 pub(crate) const HEAD: usize = 1 << 20;
 
-/// The contents of a file's header. `L` is the layout of the body. The counts are checked after the body was read.
+/// The contents of a file's header. The counts are checked after the body was read.
 #[derive(Debug, Clone)]
-pub(crate) struct Head<L> {
-    pub layout: L,
+pub(crate) struct Head {
+    pub layout: BodyLayout,
     /// Offset of the body in the file.
     pub body: usize,
     pub vertices: Option<u64>,
@@ -14,6 +17,8 @@ pub(crate) struct Head<L> {
     /// True if edges have weights or may have weights.
     pub weighted: bool,
     pub directions: Directions,
+    /// The counts in the first line of a text, if the line may contain counts rather than an edge.
+    pub counts: Option<CountsLine>,
 }
 
 /// Which directions of an edge a file contains.
@@ -29,16 +34,11 @@ pub(crate) enum Directions {
     BothOrHalf,
 }
 
-impl<L> Head<L> {
+impl Head {
     /// Returns a header that declares nothing, for edges without weights.
-    pub fn of(layout: L, body: usize) -> Head<L> {
-        Head { layout, body, vertices: None, entries: None, weighted: false, directions: Directions::Listed }
-    }
-
-    /// Returns the same header with another layout.
-    pub fn map<M>(self, layout: impl FnOnce(L) -> M) -> Head<M> {
-        let Head { layout: from, body, vertices, entries, weighted, directions } = self;
-        Head { layout: layout(from), body, vertices, entries, weighted, directions }
+    pub fn of(layout: BodyLayout, body: usize) -> Head {
+        let directions = Directions::Listed;
+        Head { layout, body, vertices: None, entries: None, weighted: false, directions, counts: None }
     }
 
     /// Returns true if a file with this header that lists `entries` edges contains only one direction of each

@@ -17,7 +17,7 @@ use crate::formats::bytes::tokens::{
 };
 use crate::formats::text::decimal_commas;
 use crate::formats::weights::{Mistake, Weight};
-use crate::formats::{Directions, Fault, Head, Sink, Stop};
+use crate::formats::{BodyLayout, Directions, Fault, Head, Sink, Stop};
 
 const REMEDY: &str = "correct the line or the header, or name the format that the file is in";
 
@@ -52,7 +52,7 @@ impl Cursor {
 }
 
 /// Parses the header in `prefix`, the first bytes of the file, from offset `start` on.
-pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head<MetisGrammar>, Fault> {
+pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head, Fault> {
     let mut at = start;
     while prefix.get(at) == Some(&b'%') {
         at = next_line(prefix, at);
@@ -80,9 +80,9 @@ pub(crate) fn head(prefix: &[u8], start: usize) -> Result<Head<MetisGrammar>, Fa
     };
     let sizes = sizes && !(flags == "100" && empty_vertex_line(&prefix[body..]));
     let leading = u64::from(sizes) + constraints;
-    let layout = MetisGrammar { vertices, leading, weighted };
+    let head = Head::of(BodyLayout::Metis(MetisGrammar { vertices, leading, weighted }), body);
     let directions = Directions::BothOrHalf;
-    Ok(Head { layout, body, vertices: Some(vertices), entries: Some(edges), weighted, directions })
+    Ok(Head { vertices: Some(vertices), entries: Some(edges), weighted, directions, ..head })
 }
 
 /// Returns true if `body` has an empty line before its last line.

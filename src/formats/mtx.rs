@@ -6,14 +6,14 @@
 use crate::formats::bytes::tokens::{blanks, excerpt, next_line, number};
 use crate::formats::text::decimal_commas;
 use crate::formats::text::lines::{Grammar, WeightRule};
-use crate::formats::{Directions, Fault, Head};
+use crate::formats::{BodyLayout, Directions, Fault, Head};
 
 const REMEDY: &str = "only square coordinate matrices (pattern, integer or real; general or symmetric) are graphs";
 const CORRECT: &str = "correct the line, or the header";
 
 /// Parses the banner, the comments and the size line, from offset `start` on. If direction is kept, a symmetric matrix
 /// is refused, because the file does not contain its other half.
-pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result<Head<Grammar>, Fault> {
+pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result<Head, Fault> {
     let end = next_line(prefix, start).min(1024);
     let banner = String::from_utf8_lossy(&prefix[start..end]).to_ascii_lowercase();
     let words: Vec<&str> = banner.split_ascii_whitespace().collect();
@@ -67,7 +67,7 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
         return Err(Fault::new(at, "as many rows as columns", format!("{rows} rows, {columns} columns"), REMEDY));
     }
     let value = if weight == WeightRule::Never { "nothing" } else { "a number" };
-    let layout = Grammar {
+    let grammar = Grammar {
         tag: None,
         comments: b"%",
         commas: false,
@@ -77,11 +77,11 @@ pub(crate) fn head(prefix: &[u8], start: usize, keeps_direction: bool) -> Result
         weight,
         attributes: false,
         quoted: None,
-        counts: None,
         expected: format!("row and column from 1 to {rows} and {value} behind them"),
         remedy: |data| decimal_commas(data).unwrap_or(CORRECT).into(),
     };
     let (body, weighted) = (next_line(prefix, at), weight != WeightRule::Never);
     let directions = if symmetry == "symmetric" { Directions::Half } else { Directions::Listed };
-    Ok(Head { layout, body, vertices: Some(rows), entries: Some(entries), weighted, directions })
+    let head = Head::of(BodyLayout::Lines(grammar), body);
+    Ok(Head { vertices: Some(rows), entries: Some(entries), weighted, directions, ..head })
 }

@@ -1,6 +1,7 @@
 //! A file of an input: its format, packing and size, and how it is read.
 
 use std::cmp::Reverse;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -10,6 +11,9 @@ use crate::error::{At, Error, Result};
 use crate::formats::format::ending;
 use crate::formats::packing::Decoder;
 use crate::formats::{Columns, Format, IdKind, Packing, TextOptions};
+
+/// Number of stored bytes that are read at once.
+const STORED: usize = 4096;
 
 /// A file of an input.
 #[derive(Debug, Clone)]
@@ -125,15 +129,22 @@ impl Part {
         match self.format {
             Format::Metis => Ok(true),
             Format::Sg | Format::Wsg => {
-                let unreadable = |e| Error::unreadable(&self.path, &e);
-                let file = BufReader::with_capacity(4096, std::fs::File::open(&self.path).map_err(unreadable)?);
                 let mut is_directed = [1];
-                let mut start = Decoder::new(self.packing, file, &self.path).map_err(unreadable)?;
-                start.read_exact(&mut is_directed).map_err(unreadable)?;
+                self.unpacked()?.read_exact(&mut is_directed).map_err(|e| Error::unreadable(&self.path, &e))?;
                 Ok(is_directed == [0])
             }
             _ => Ok(false),
         }
+    }
+
+    /// Opens the file, and returns a reader of its unpacked bytes.
+    ///
+    /// # Errors
+    /// Bad input if the file can't be read.
+    pub(crate) fn unpacked(&self) -> Result<Decoder<BufReader<File>>> {
+        let unreadable = |e| Error::unreadable(&self.path, &e);
+        let stored = BufReader::with_capacity(STORED, File::open(&self.path).map_err(unreadable)?);
+        Decoder::new(self.packing, stored, &self.path).map_err(unreadable)
     }
 
     /// Returns true if the file is mapped into memory to be read: a plain file of lines or a Parquet table.
@@ -163,8 +174,7 @@ impl Part {
             Columns::Numbers(numbers) => [*numbers.first()? as usize - 1, *numbers.get(1)? as usize - 1],
             Columns::Names(_) => return None,
         };
-        let file = BufReader::new(std::fs::File::open(&self.path).ok().filter(|_| self.format == Format::Text)?);
-        let lines = BufReader::new(Decoder::new(self.packing, file, &self.path).ok()?).split(b'\n');
+        let lines = BufReader::new(self.unpacked().ok().filter(|_| self.format == Format::Text)?).split(b'\n');
         let has_id = |line: &[u8]| {
             let fields: Vec<_> =
                 line.split(|byte| b" \t,;\r".contains(byte)).filter(|field| !field.is_empty()).collect();

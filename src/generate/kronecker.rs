@@ -29,7 +29,7 @@ pub(super) struct AliasTable {
 }
 
 /// The alias table of Graph500, whose parameters A, B, C and D are given in percent.
-static TABLE: LazyLock<AliasTable> = LazyLock::new(|| AliasTable::new([57, 19, 19, 5]));
+pub(super) static GRAPH500: LazyLock<AliasTable> = LazyLock::new(|| AliasTable::new([57, 19, 19, 5]));
 
 impl AliasTable {
     /// Creates the table for quadrants with these shares. Their sum must be positive and at most [`super::PARTS`].
@@ -86,15 +86,9 @@ impl AliasTable {
     }
 }
 
-/// Generates the edges of the Graph500 graph from `first_edge` on. `narrow` converts each id to `T`.
+/// Generates edges from `first_edge` on. `narrow` converts each id to `T`.
 #[inline(always)]
-pub(super) fn fill<T>(scale: u32, seed: u64, first_edge: u64, out: &mut [[T; 2]], narrow: impl Fn(u64) -> T + Copy) {
-    fill_by(&TABLE, (scale, seed), first_edge, out, narrow);
-}
-
-/// Like [`fill`], with another alias table.
-#[inline(always)]
-pub(super) fn fill_by<T>(
+pub(super) fn fill<T>(
     table: &AliasTable,
     (scale, seed): (u32, u64),
     first_edge: u64,
@@ -175,9 +169,9 @@ mod tests {
     fn the_alias_table_has_the_right_probabilities() {
         let mut mass = std::collections::HashMap::new();
         for column in 0..COLUMNS {
-            let below = u64::from(TABLE.first_below[column]);
-            *mass.entry(TABLE.outcomes[2 * column]).or_insert(0) += below;
-            *mass.entry(TABLE.outcomes[2 * column + 1]).or_insert(0) += (1 << 24) - below;
+            let below = u64::from(GRAPH500.first_below[column]);
+            *mass.entry(GRAPH500.outcomes[2 * column]).or_insert(0) += below;
+            *mass.entry(GRAPH500.outcomes[2 * column + 1]).or_insert(0) += (1 << 24) - below;
         }
         assert_eq!(mass.values().sum::<u64>(), 1 << 32);
         for (outcome, mass) in mass {

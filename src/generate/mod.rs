@@ -118,7 +118,7 @@ impl Generator {
             Generator::Scaled { model, scale, seed, .. } => {
                 let scale = (*scale).min(MAX_SCALE);
                 match model {
-                    Model::Kronecker => kronecker::fill(scale, *seed, first_edge, out, narrow),
+                    Model::Kronecker => kronecker::fill(&kronecker::GRAPH500, (scale, *seed), first_edge, out, narrow),
                     Model::Uniform => uniform::fill(scale, *seed, first_edge, out, narrow),
                 }
             }

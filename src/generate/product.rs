@@ -7,12 +7,12 @@
 //! are known. The factors stay in memory, at 16 bytes per edge.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::error::{At, Error, Result};
-use crate::formats::{Edges, Input, Visitor, Watch};
+use crate::formats::{Input, Watch, each_edge};
 
 /// The tensor product of two simple, loop-free factors.
 #[derive(Debug, Clone, PartialEq)]
@@ -102,9 +102,11 @@ impl fmt::Display for Product {
 
 impl Factor {
     fn read(input: &Input, watch: &dyn Watch) -> Result<Factor> {
-        let edges = Mutex::new(Vec::new());
-        input.scan(&mut [Gather(&edges)], watch)?;
-        Ok(Factor::new(input.name(), edges.into_inner().unwrap_or_else(PoisonError::into_inner)))
+        let (mut edges, _) = each_edge(input, vec![Vec::new()], watch, |edges, ends| {
+            edges.push(ends);
+            Ok(())
+        })?;
+        Ok(Factor::new(input.name(), edges.pop().unwrap_or_default()))
     }
 
     fn new(name: String, mut edges: Vec<[u64; 2]>) -> Factor {
@@ -116,19 +118,5 @@ impl Factor {
         edges.sort_unstable();
         edges.dedup();
         Factor { name, edges: edges.into(), vertices }
-    }
-}
-
-/// A visitor that collects all edges.
-struct Gather<'a>(&'a Mutex<Vec<[u64; 2]>>);
-
-impl Visitor for Gather<'_> {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match edges {
-            Edges::Narrow(pairs) => all.extend(pairs.iter().map(|pair| pair.map(u64::from))),
-            Edges::Wide(pairs) => all.extend_from_slice(pairs),
-        }
-        Ok(())
     }
 }

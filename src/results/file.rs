@@ -5,7 +5,7 @@ use crate::failpoint;
 use crate::process::signals;
 use crate::store::os::start_writeback;
 use crate::store::regular;
-use crate::store::replace::{sync_folder, temp_path};
+use crate::store::replace::{TemporaryFile, sync_folder, temp_path};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
@@ -68,9 +68,8 @@ impl Output {
 /// finished.
 pub struct ResultFile {
     path: PathBuf,
-    part: PathBuf,
+    part: TemporaryFile,
     out: Hashed,
-    finished: bool,
 }
 
 impl ResultFile {
@@ -82,7 +81,7 @@ impl ResultFile {
         let part = temp_path(path);
         let file = regular::create(&part).map_err(|e| Error::io("create the file", &part, e))?;
         let out = Hashed { file: BufWriter::with_capacity(1 << 16, file), hash: Xxh3::new(), bytes: 0, under_way: 0 };
-        Ok(ResultFile { path: path.to_owned(), part, out, finished: false })
+        Ok(ResultFile { path: path.to_owned(), part: TemporaryFile::new(part), out })
     }
 
     /// Appends bytes to the file.
@@ -147,11 +146,10 @@ impl ResultFile {
             failpoint::hit("out.fsync")?;
             self.out.file.get_ref().sync_all()?;
             failpoint::hit("out.rename")?;
-            std::fs::rename(&self.part, &self.path)
+            self.part.rename(&self.path)
         };
         let finished = finish();
         self.note(finished)?;
-        self.finished = true;
         sync_folder(&self.path)?;
         Ok(Output { bytes: self.out.bytes, checksum: self.out.hash.digest() })
     }
@@ -169,14 +167,6 @@ struct WriteTurn<'f> {
     file: &'f mut ResultFile,
     /// The error that ended the writing.
     failure: Option<Error>,
-}
-
-impl Drop for ResultFile {
-    fn drop(&mut self) {
-        if !self.finished {
-            let _ = std::fs::remove_file(&self.part);
-        }
-    }
 }
 
 /// A writer that hashes and counts the bytes it passes on.

@@ -1,13 +1,16 @@
 //! Files for work in progress, which threads write and read at known offsets. The lengths of these files are recorded
 //! elsewhere.
+#![allow(unsafe_code)] // mapping a file has no safe form
 
 use crate::store::regular;
+pub use memmap2::Mmap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::map::map_failed;
 use super::os::start_writeback;
 use crate::error::{At, Error, Result};
 use crate::failpoint;
@@ -57,16 +60,6 @@ impl DiskArray {
         }
     }
 
-    /// Returns the open file.
-    pub(super) fn file(&self) -> &File {
-        &self.file
-    }
-
-    /// Returns the path of the file.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// Returns the length of the file in bytes.
     ///
     /// # Errors
@@ -98,6 +91,19 @@ impl DiskArray {
     /// [`Error::Io`], also if the file ends too early.
     pub fn read(&self, bytes: &mut [u8], at: u64) -> Result<()> {
         self.file.read_exact_at(bytes, at).map_err(|e| Error::io("read", &self.path, e))
+    }
+
+    /// Maps the file, which must be completely written, for data that does not fit memory while a task runs. Clean pages
+    /// belong to the page cache, not to the process. The file may be removed afterwards; the bytes stay until the
+    /// mapping is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the file can't be mapped.
+    pub fn map(&self) -> Result<Mmap> {
+        let bytes = self.bytes()?;
+        // SAFETY: the file belongs to this process, which does not write it any more. A truncation by others ends the
+        // process through SIGBUS.
+        unsafe { Mmap::map(&self.file) }.map_err(|e| map_failed(&self.path, bytes, e))
     }
 
     /// Makes all written bytes durable.
@@ -136,5 +142,18 @@ mod tests {
         for _ in 0..2 {
             remove_file(&path).unwrap();
         }
+    }
+
+    #[test]
+    fn mapped_bytes_stay_when_their_file_is_gone() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bytes");
+        let bytes: Vec<u8> = (0..10_000u32).flat_map(|number| (number * number).to_le_bytes()).collect();
+        let placed = DiskArray::create(path.clone(), bytes.len() as u64).unwrap();
+        placed.write(&bytes, 0).unwrap();
+        let written = placed.map().unwrap();
+        drop(placed);
+        remove_file(&path).unwrap();
+        assert_eq!(&*written, &*bytes);
     }
 }

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
 use super::os;
-use super::replace::{sync_folder, temp_path};
+use super::replace::{TemporaryFile, sync_folder, temp_path};
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 
@@ -167,42 +167,32 @@ pub(super) fn check_footer(path: &Path, found: &[u8; FRAME_BYTES], file_len: u64
 struct BodyHasher {
     salt: u64,
     chunks: Vec<u64>,
+    /// Hash of the bytes after the last whole chunk.
     open: Xxh3,
-    filled: usize,
     bytes: u64,
 }
 
 impl BodyHasher {
     fn new(salt: u64) -> Self {
-        BodyHasher { salt, chunks: Vec::new(), open: Xxh3::with_seed(chunk_seed(salt, 0)), filled: 0, bytes: 0 }
+        BodyHasher { salt, chunks: Vec::new(), open: Xxh3::with_seed(chunk_seed(salt, 0)), bytes: 0 }
     }
 
     fn update(&mut self, mut bytes: &[u8]) {
-        self.bytes += bytes.len() as u64;
         while !bytes.is_empty() {
-            let next = self.chunks.len() as u64;
-            if self.filled == 0 && bytes.len() >= CHUNK {
-                // Hashing a whole chunk at once is faster than through the state.
-                let (chunk, rest) = bytes.split_at(CHUNK);
-                self.chunks.push(xxh3_64_with_seed(chunk, chunk_seed(self.salt, next)));
-                self.open = Xxh3::with_seed(chunk_seed(self.salt, next + 1));
-                bytes = rest;
-                continue;
-            }
-            let (part, rest) = bytes.split_at(bytes.len().min(CHUNK - self.filled));
+            let room = CHUNK - self.bytes as usize % CHUNK;
+            let (part, rest) = bytes.split_at(bytes.len().min(room));
             self.open.update(part);
-            self.filled += part.len();
+            self.bytes += part.len() as u64;
             bytes = rest;
-            if self.filled == CHUNK {
+            if part.len() == room {
                 self.chunks.push(self.open.digest());
-                self.open = Xxh3::with_seed(chunk_seed(self.salt, next + 1));
-                self.filled = 0;
+                self.open = Xxh3::with_seed(chunk_seed(self.salt, self.chunks.len() as u64));
             }
         }
     }
 
     fn seal(mut self) -> Seal {
-        if self.filled > 0 {
+        if !self.bytes.is_multiple_of(CHUNK as u64) {
             self.chunks.push(self.open.digest());
         }
         Seal { bytes: self.bytes, checksum: combine(self.chunks.into_iter(), self.bytes, self.salt) }
@@ -213,32 +203,16 @@ impl BodyHasher {
 pub struct NewFile {
     file: File,
     path: PathBuf,
-    temp: Temp,
+    temp: TemporaryFile,
     salt: u64,
     hasher: BodyHasher,
     /// Bytes of small writes that are not hashed yet.
     buffer: Vec<u8>,
-    /// Number of bytes of the body so far.
-    bytes: u64,
     /// Number of bytes written so far. `pushed` is how many of them the kernel was asked to write to the disk.
     written: u64,
     pushed: u64,
     /// True if a write failed, so that the body has a hole.
     failed: bool,
-}
-
-/// Removes the temporary file on drop, unless it was renamed.
-struct Temp {
-    path: PathBuf,
-    renamed: bool,
-}
-
-impl Drop for Temp {
-    fn drop(&mut self) {
-        if !self.renamed {
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
 }
 
 impl NewFile {
@@ -247,9 +221,9 @@ impl NewFile {
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
     pub fn create(path: &Path, kind: Kind, salt: u64) -> Result<NewFile> {
-        let temp = Temp { path: temp_path(path), renamed: false };
+        let temp = TemporaryFile::new(temp_path(path));
         failpoint::hit("store.create").map_err(|e| Error::io("create", path, e))?;
-        let file = regular::create(&temp.path).map_err(|e| Error::io("create", path, e))?;
+        let file = regular::create(temp.path()).map_err(|e| Error::io("create", path, e))?;
         Ok(NewFile {
             file,
             path: path.to_owned(),
@@ -257,7 +231,6 @@ impl NewFile {
             salt,
             hasher: BodyHasher::new(salt),
             buffer: header(kind, salt).to_vec(),
-            bytes: 0,
             written: 0,
             pushed: 0,
             failed: false,
@@ -269,7 +242,6 @@ impl NewFile {
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`]; the file can then not be finished.
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.bytes += bytes.len() as u64;
         if self.buffer.len() + bytes.len() > BUFFER {
             self.flush()?;
         }
@@ -288,7 +260,7 @@ impl NewFile {
 
     /// Returns the number of bytes of the body so far.
     pub fn body_bytes(&self) -> u64 {
-        self.bytes
+        self.written + self.buffer.len() as u64 - FRAME_BYTES as u64
     }
 
     /// Completes the file. Returns when it is durable under its name.
@@ -326,13 +298,11 @@ impl NewFile {
     }
 
     fn rename(&mut self) -> Result<()> {
-        let rename = || -> io::Result<()> {
+        let mut rename = || -> io::Result<()> {
             failpoint::hit("store.rename")?;
-            std::fs::rename(&self.temp.path, &self.path)
+            self.temp.rename(&self.path)
         };
-        rename().map_err(|e| Error::io("rename into place", &self.path, e))?;
-        self.temp.renamed = true;
-        Ok(())
+        rename().map_err(|e| Error::io("rename into place", &self.path, e))
     }
 
     /// Hashes and writes the gathered bytes.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `file`, `map` | sealed files: written once with a checksum, and mapped for reading |
 //! | `journal`, `checkpoint` | the progress of a stage: its finished units, or a copy of its arrays |
-//! | `disk_array`, `mapped_disk_array` | files of work in progress, written and read at known offsets |
+//! | `disk_array` | files of work in progress, written and read at known offsets, or mapped |
 //! | `regular` | opening regular files, and refusing anything else |
 //! | `replace`, `sync` | atomic replacement of small files, and syncing in the background |
 //! | `os` | system calls |
@@ -14,7 +14,6 @@ pub mod disk_array;
 pub mod file;
 pub mod journal;
 pub mod map;
-pub mod mapped_disk_array;
 pub mod os;
 pub mod regular;
 pub mod replace;

@@ -58,12 +58,12 @@ pub fn target(path: &Path) -> Result<PathBuf> {
 }
 
 fn write_and_rename(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
-    let temp = temp_path(path);
+    let mut temp = TemporaryFile::new(temp_path(path));
     // A clock decides when volatile files are written, so tests could not count hits of their failpoints.
     let hit = |name| if durable { failpoint::hit(name) } else { Ok(()) };
-    let write = || -> io::Result<()> {
+    let mut write = || -> io::Result<()> {
         hit("replace.create")?;
-        let mut file = regular::create(&temp)?;
+        let mut file = regular::create(temp.path())?;
         hit("replace.write")?;
         file.write_all(bytes)?;
         if durable {
@@ -71,12 +71,9 @@ fn write_and_rename(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
             file.sync_all()?;
         }
         hit("replace.rename")?;
-        std::fs::rename(&temp, path)
+        temp.rename(path)
     };
-    write().map_err(|e| {
-        let _ = std::fs::remove_file(&temp);
-        Error::io("replace", path, e)
-    })
+    write().map_err(|e| Error::io("replace", path, e))
 }
 
 /// Returns the path that a file has until it is complete: `PATH.tmp-PID`. It is in the same folder, so that a rename is
@@ -85,6 +82,42 @@ pub(crate) fn temp_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".tmp-{}", std::process::id()));
     name.into()
+}
+
+/// The temporary name of a file. If it is dropped before the file got its final name, the file is removed: a partial
+/// file is useless.
+#[derive(Debug)]
+pub(crate) struct TemporaryFile {
+    path: PathBuf,
+    renamed: bool,
+}
+
+impl TemporaryFile {
+    pub fn new(path: PathBuf) -> TemporaryFile {
+        TemporaryFile { path, renamed: false }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file its final name.
+    ///
+    /// # Errors
+    /// Errors of the system; the file keeps its temporary name.
+    pub fn rename(&mut self, to: &Path) -> io::Result<()> {
+        std::fs::rename(&self.path, to)?;
+        self.renamed = true;
+        Ok(())
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        if !self.renamed {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }
 
 /// Creates the folder of `path` if it does not exist.

@@ -127,11 +127,10 @@ impl NpyArray {
             return Err(wrong("an array of fewer than 2^63 bytes", shape()));
         }
         let (at, bytes) = (self.body, int.bytes as u64);
-        let shape = if by_edge != self.fortran {
-            ArrayLayout::Rows { place, at, int }
-        } else {
-            let column = |nth| Column { place: place.clone(), at: at + nth * edges * bytes, int, step: int.bytes };
-            ArrayLayout::Columns { from: column(0), to: column(1) }
+        let column = |nth| Column { place: place.clone(), at: at + nth * edges * bytes, int, step: int.bytes };
+        let shape = match by_edge != self.fortran {
+            true => ArrayLayout::Rows(column(0)),
+            false => ArrayLayout::Columns { from: column(0), to: column(1) },
         };
         Ok(EdgeArrays { shape, edges, vertices: None, length: at + 2 * edges * bytes })
     }

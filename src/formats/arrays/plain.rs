@@ -6,9 +6,8 @@ use std::io::{BufReader, Read};
 use super::npy::WeightColumn;
 use super::numbers::{ArrayReader, BATCH};
 use super::shape::{ArrayLayout, Column, EdgeArrays};
-use super::table::{table, weights_of};
 use super::walk::{AdjacencyListReader, EdgeWalk, EndpointArrays};
-use super::weights;
+use super::{table, weights};
 use crate::error::{At, Error, Result};
 use crate::formats::bytes::read::Reader;
 use crate::formats::{Part, ScanState, Sink, Stop};
@@ -33,9 +32,7 @@ impl PlainArrays {
         let part = &shared.parts[index];
         let reader = Reader::open(&part.path)?;
         part.unchanged(reader.length())?;
-        let table = table(part)?;
-        let weights = if shared.weights.is_wanted() { weights_of(part, &table)? } else { None };
-        shared.set_head(index, table.head(weights.is_some()))?;
+        let (table, weights) = table::open(shared, index)?;
         let plain = PlainArrays { reader, table, weights };
         if let ArrayLayout::Adjacency { offsets, rows, .. } = &plain.table.shape {
             for (row, want) in [(0, 0), (*rows, plain.table.edges)] {
@@ -48,11 +45,6 @@ impl PlainArrays {
         Ok(plain)
     }
 
-    /// Returns the number of chunks of `bytes` bytes.
-    pub fn chunks(&self, bytes: usize) -> u64 {
-        self.reader.length().div_ceil(bytes as u64)
-    }
-
     /// Hashes one chunk, and hands its share of the edges to `sink`.
     ///
     /// # Errors
@@ -62,7 +54,7 @@ impl PlainArrays {
         let from = chunk * shared.chunk as u64;
         let to = self.reader.length().min(from + shared.chunk as u64);
         self.hash(shared, index, chunk, (from, to))?;
-        let chunks = self.chunks(shared.chunk);
+        let chunks = shared.chunks(index);
         let share = |count: u64, chunk: u64| (u128::from(count) * u128::from(chunk) / u128::from(chunks)) as u64;
         let (first, end) = (share(self.table.edges, chunk), share(self.table.edges, chunk + 1));
         let column = |column: &Column, next: u64| {
@@ -71,10 +63,7 @@ impl PlainArrays {
             ArrayReader::new(&part.path, column, next, Box::new(BufReader::with_capacity(STRIDE, from)))
         };
         let ends = match &self.table.shape {
-            ArrayLayout::Rows { place, at, int } => {
-                let all = Column { place: place.clone(), at: *at, int: *int, step: int.bytes };
-                EndpointArrays::Rows(column(&all, 2 * first))
-            }
+            ArrayLayout::Rows(all) => EndpointArrays::Rows(column(all, 2 * first)),
             ArrayLayout::Columns { from, to } => EndpointArrays::Columns(column(from, first), column(to, first)),
             ArrayLayout::Adjacency { offsets, rows, neighbours, lists } => {
                 self.check_offsets(part, offsets, (share(*rows, chunk), share(*rows, chunk + 1)), &column)?;

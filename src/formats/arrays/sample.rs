@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::FileExt;
 
-use super::shape::{ArrayLayout, Column};
+use super::shape::ArrayLayout;
 use super::table::table;
 use crate::error::{Error, Result};
 use crate::formats::Part;
@@ -23,7 +23,7 @@ pub(in crate::formats) fn largest(part: &Part) -> Result<u64> {
     }
     let file = std::fs::File::open(&part.path).map_err(|e| Error::unreadable(&part.path, &e))?;
     let columns = match table.shape {
-        ArrayLayout::Rows { place, at, int } => vec![(Column { place, at, int, step: int.bytes }, 2 * table.edges)],
+        ArrayLayout::Rows(all) => vec![(all, 2 * table.edges)],
         ArrayLayout::Columns { from, to } => vec![(from, table.edges), (to, table.edges)],
         ArrayLayout::Adjacency { neighbours, .. } => vec![(neighbours, table.edges)],
     };

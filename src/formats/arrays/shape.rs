@@ -1,6 +1,6 @@
 //! Describes where arrays store the ends of edges.
 
-use crate::formats::{BodyLayout, Directions, FileHead, Head, Int};
+use crate::formats::{BodyLayout, Directions, Head, Int};
 use std::sync::Arc;
 
 /// A member of a zip archive, which contains one array.
@@ -38,8 +38,8 @@ pub(in crate::formats) struct Column {
 /// How the arrays of a file store the ends of its edges.
 #[derive(Debug, Clone)]
 pub(in crate::formats) enum ArrayLayout {
-    /// One array of pairs.
-    Rows { place: ArrayPlace, at: u64, int: Int },
+    /// One array of pairs, in which the two ends of an edge follow each other.
+    Rows(Column),
     /// One array of first ends, and one of second ends.
     Columns { from: Column, to: Column },
     /// Adjacency lists: the start of the list of each of the `rows` vertices, the end of the last list, and the
@@ -71,7 +71,7 @@ pub(in crate::formats) struct EdgeArrays {
 
 impl EdgeArrays {
     /// Returns the [`Head`] of a file with these edges, which have weights if `weighted`.
-    pub fn head(&self, weighted: bool) -> FileHead {
+    pub fn head(&self, weighted: bool) -> Head {
         let directions = match self.shape {
             ArrayLayout::Adjacency { lists: ListKind::Mutual, .. } => Directions::Both,
             _ => Directions::Listed,

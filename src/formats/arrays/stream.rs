@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use super::numbers::{ArrayReader, BATCH};
 use super::shape::{ArrayLayout, ArrayPlace, Column};
-use super::table::{table, weights_of};
 use super::walk::{AdjacencyListReader, EdgeWalk, EndpointArrays};
-use super::{npz, weights};
+use super::{npz, table, weights};
 use crate::error::{At, Error, Result};
 use crate::formats::pass::stored::{StoredBytes, unpacked};
 use crate::formats::{Packing, ScanState, Sink, Stop};
@@ -33,12 +32,10 @@ pub(in crate::formats) fn read(
     sink: &mut Sink<'_>,
 ) -> Result<()> {
     let part = &shared.parts[index];
-    let table = table(part)?;
-    let weights = if shared.weights.is_wanted() { weights_of(part, &table)? } else { None };
-    shared.set_head(index, table.head(weights.is_some()))?;
+    let (table, weights) = table::open(shared, index)?;
     if part.packing == Packing::Zip {
         let mut stored = StoredBytes::open(shared, index, &part.path)?;
-        part.unchanged(stored.length)?;
+        part.unchanged(stored.get_ref().length)?;
         skip(shared, index, &mut stored, u64::MAX)?;
     }
     let open = |column: &Column, first: u64| -> Result<ArrayReader<'_>> {
@@ -51,9 +48,7 @@ pub(in crate::formats) fn read(
         Ok(ArrayReader::new(&part.path, column, first, from))
     };
     let ends = match &table.shape {
-        ArrayLayout::Rows { place, at, int } => {
-            EndpointArrays::Rows(open(&Column { place: place.clone(), at: *at, int: *int, step: int.bytes }, 0)?)
-        }
+        ArrayLayout::Rows(all) => EndpointArrays::Rows(open(all, 0)?),
         ArrayLayout::Columns { from, to } => EndpointArrays::Columns(open(from, 0)?, open(to, 0)?),
         ArrayLayout::Adjacency { offsets, rows, neighbours, lists } => EndpointArrays::Lists(
             AdjacencyListReader::begin(open(offsets, 0)?, open(neighbours, 0)?, *rows, table.edges)?,
@@ -87,35 +82,22 @@ pub(in crate::formats) fn read(
     }
     walk.finish()?;
     let length = (part.packing != Packing::Zip).then_some(table.length);
-    read_to_end(&mut walk, &table.shape, length, || shared.advance(0))?;
+    read_to_end(&mut walk, length, || shared.advance(0))?;
     shared.advance(part.bytes - reported)
 }
 
 /// Reads the streams of all columns to their ends, because checksums are stored there. `length` is the unpacked length
 /// of a packed file, and `None` for an archive.
-fn read_to_end(
-    walk: &mut EdgeWalk<'_>,
-    shape: &ArrayLayout,
-    length: Option<u64>,
-    watch: impl Fn() -> Result<()> + Copy,
-) -> Result<()> {
-    let same = |a: &Column, b: &Column| a.place == b.place;
-    match (&mut walk.ends, shape) {
-        (EndpointArrays::Rows(all), _) => all.finish(length, watch)?,
-        (EndpointArrays::Columns(from, to), ArrayLayout::Columns { from: a, to: b }) => {
-            if !same(a, b) {
-                from.finish(None, watch)?;
-            }
-            to.finish(length, watch)?;
-        }
-        (EndpointArrays::Lists(lists, _), ArrayLayout::Adjacency { offsets, neighbours, .. }) => {
-            if !same(offsets, neighbours) {
-                lists.offsets.finish(None, watch)?;
-            }
-            lists.neighbours.finish(length, watch)?;
-        }
-        _ => unreachable!("the ends are those of the shape"),
+fn read_to_end(walk: &mut EdgeWalk<'_>, length: Option<u64>, watch: impl Fn() -> Result<()> + Copy) -> Result<()> {
+    let (first, last) = match &mut walk.ends {
+        EndpointArrays::Rows(all) => (None, all),
+        EndpointArrays::Columns(from, to) => (Some(from), to),
+        EndpointArrays::Lists(lists, _) => (Some(&mut lists.offsets), &mut lists.neighbours),
+    };
+    if let Some(first) = first.filter(|first| first.column.place != last.column.place) {
+        first.finish(None, watch)?;
     }
+    last.finish(length, watch)?;
     match &mut walk.weights {
         Some(weights) if length.is_none() => weights.numbers.finish(None, watch),
         _ => Ok(()),

@@ -1,13 +1,12 @@
 //! Finds the arrays with the edges and the weights of a file, by its header.
 
-use std::io::{BufReader, Read};
+use std::io::Read;
 
 use super::npy::{Mismatch, NpyArray, WeightColumn, refused};
 use super::shape::{ArrayLayout, ArrayPlace, Column, EdgeArrays};
 use super::{gapbs, npz};
 use crate::error::{At, Error, Result};
-use crate::formats::packing::Decoder;
-use crate::formats::{BodyLayout, FileHead, Format, Head, Int, Packing, Part, contents};
+use crate::formats::{BodyLayout, Format, Head, Int, Packing, Part, ScanState, contents};
 
 const NOT_GAP: &str = "name the format that the file is in, or write it again by the suite's converter";
 
@@ -15,7 +14,7 @@ const NOT_GAP: &str = "name the format that the file is in, or write it again by
 pub(in crate::formats) fn rows(part: &Part) -> Option<(u64, Int)> {
     match (part.packing, part.format) {
         (Packing::Plain, Format::Npy) => match table(part).ok()?.shape {
-            ArrayLayout::Rows { at, int, .. } => Some((at, int)),
+            ArrayLayout::Rows(all) => Some((all.at, all.int)),
             _ => None,
         },
         _ => None,
@@ -26,11 +25,11 @@ pub(in crate::formats) fn rows(part: &Part) -> Option<(u64, Int)> {
 ///
 /// # Errors
 /// Bad input if the header is malformed or the file has changed.
-pub(in crate::formats) fn head(part: &Part) -> Result<FileHead> {
+pub(in crate::formats) fn head(part: &Part) -> Result<Head> {
     let table = table(part)?;
     match table.shape {
-        ArrayLayout::Rows { at, int, .. } => {
-            Ok(Head { entries: Some(table.edges), ..Head::of(BodyLayout::Rows(int), at as usize) })
+        ArrayLayout::Rows(all) => {
+            Ok(Head { entries: Some(table.edges), ..Head::of(BodyLayout::Rows(all.int), all.at as usize) })
         }
         _ => {
             let remedy = "leave the file alone while the job runs, and run again";
@@ -54,13 +53,10 @@ pub(in crate::formats) fn table(part: &Part) -> Result<EdgeArrays> {
 
 fn read_header(part: &Part) -> Result<EdgeArrays> {
     let path = &part.path;
-    let unreadable = |e| Error::unreadable(path, &e);
     if part.format == Format::Npz {
         return npz::table(path);
     }
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    let mut start = Decoder::new(part.packing, BufReader::with_capacity(4096, file), path).map_err(unreadable)?;
-    let table = header(part.format, &mut start).map_err(|wrong| match part.format {
+    let table = header(part.format, &mut part.unpacked()?).map_err(|wrong| match part.format {
         Format::Npy => refused(path, At::Byte(0), wrong),
         _ => Error::input(path, At::Byte(0), wrong.0, wrong.1, NOT_GAP),
     })?;
@@ -81,11 +77,23 @@ fn header(format: Format, start: &mut impl Read) -> Result<EdgeArrays, Mismatch>
     }
 }
 
+/// Finds the edges of file `index` of the input, and their weights if the pass wants them. Sets the header of the file.
+///
+/// # Errors
+/// The errors of [`table`]; bad input if the weights are malformed.
+pub(super) fn open(shared: &ScanState<'_>, index: usize) -> Result<(EdgeArrays, Option<WeightColumn>)> {
+    let part = &shared.parts[index];
+    let table = table(part)?;
+    let weights = if shared.weights.is_wanted() { weights_of(part, &table)? } else { None };
+    shared.set_head(index, table.head(weights.is_some()))?;
+    Ok((table, weights))
+}
+
 /// Returns where a file stores the weights of the edges in `table`; `None` if it has none.
 ///
 /// # Errors
 /// Bad input if the array has another length or type, or the file can't be read.
-pub(super) fn weights_of(part: &Part, table: &EdgeArrays) -> Result<Option<WeightColumn>> {
+fn weights_of(part: &Part, table: &EdgeArrays) -> Result<Option<WeightColumn>> {
     match (part.format, &table.shape) {
         (Format::Wsg, ArrayLayout::Adjacency { neighbours, .. }) => {
             let int = Int { signed: true, ..neighbours.int };

@@ -17,11 +17,6 @@ pub(super) struct WeightNumbers<'a> {
 }
 
 impl<'a> WeightNumbers<'a> {
-    /// Creates a reader that begins where `numbers` is positioned.
-    pub fn new(numbers: ArrayReader<'a>, float: bool) -> WeightNumbers<'a> {
-        WeightNumbers { numbers, float, count: 0 }
-    }
-
     /// Reads the next `count` weights.
     ///
     /// # Errors
@@ -70,5 +65,6 @@ pub(super) fn open<'a>(
     from: u64,
     numbers: impl FnOnce(&Column, u64) -> Result<ArrayReader<'a>>,
 ) -> Result<Option<WeightNumbers<'a>>> {
-    weights.map(|weights| Ok(WeightNumbers::new(numbers(&weights.column, from)?, weights.float))).transpose()
+    let Some(WeightColumn { column, float }) = weights else { return Ok(None) };
+    Ok(Some(WeightNumbers { numbers: numbers(column, from)?, float: *float, count: 0 }))
 }

@@ -3,7 +3,7 @@
 //! Files of lines are mapped so that parsers read them in place. Every range is populated before it is read, so that a
 //! file that another process truncates causes an error and not a SIGBUS. Every range is dropped after it is read, so
 //! that clean pages of a file of tens of gigabytes do not pile up in the resident set.
-#![allow(unsafe_code)] // mmap, madvise and the view of mapped bytes as pairs have no safe form
+#![allow(unsafe_code)] // mmap and madvise have no safe form
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -87,27 +87,6 @@ impl MappedFile {
     }
 }
 
-/// Returns `bytes` in place as pairs of `u32`; `None` on a big-endian machine, and if the bytes are not aligned or not
-/// whole pairs.
-pub(crate) fn as_pairs32(bytes: &[u8]) -> Option<&[[u32; 2]]> {
-    if cfg!(target_endian = "big") {
-        return None;
-    }
-    // SAFETY: every bit pattern is a valid [u32; 2], and `align_to` itself takes care of alignment and length.
-    let (before, pairs, after) = unsafe { bytes.align_to::<[u32; 2]>() };
-    (before.is_empty() && after.is_empty()).then_some(pairs)
-}
-
-/// Returns `bytes` in place as pairs of `u64`; `None` in the same cases as [`as_pairs32`].
-pub(crate) fn as_pairs64(bytes: &[u8]) -> Option<&[[u64; 2]]> {
-    if cfg!(target_endian = "big") {
-        return None;
-    }
-    // SAFETY: as above, for [u64; 2].
-    let (before, pairs, after) = unsafe { bytes.align_to::<[u64; 2]>() };
-    (before.is_empty() && after.is_empty()).then_some(pairs)
-}
-
 /// Returns the error for a file of `bytes` bytes that can't be mapped because the process has no address space left.
 pub fn unmapped(path: &Path, bytes: u64, e: &std::io::Error) -> Error {
     let remedy = match path.extension() {
@@ -134,14 +113,5 @@ mod tests {
         let error = map.populate(PAGE, 3 * PAGE).unwrap_err();
         assert_eq!(error.exit_code(), 3, "{error}");
         assert!(error.to_string().contains("a.u32 at byte 4096"), "{error}");
-    }
-
-    #[test]
-    fn pairs_are_whole_or_nothing() {
-        let words = [1u64, 2, 3];
-        let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
-        // A Vec<u8> of this size is aligned in practice; a slice at an odd offset never is.
-        assert!(as_pairs32(&bytes[1..17]).is_none());
-        assert!(as_pairs64(&bytes[..17]).is_none());
     }
 }

@@ -5,7 +5,6 @@ use std::os::unix::fs::FileExt;
 use crate::error::{Error, Result};
 use crate::formats::bytes::tokens::newlines;
 use crate::formats::pass::layout;
-use crate::formats::text::LineLayout;
 use crate::formats::{BodyLayout, Format, HEAD, Packing, Part, arrays, contents, parquet};
 
 /// Size of a sample in bytes.
@@ -74,7 +73,7 @@ pub fn largest_in(part: &Part) -> Result<Option<impl Fn(&[u8]) -> u64>> {
     let (prefix, _) = contents::prefix_of(part)?;
     // The scan reports what is wrong.
     Ok(match layout::head(part, &prefix).map(|head| head.layout) {
-        Ok(BodyLayout::Lines(LineLayout::Table(table))) => Some(move |window: &[u8]| table.largest(window)),
+        Ok(BodyLayout::Table(table)) => Some(move |window: &[u8]| table.largest(window)),
         _ => None,
     })
 }

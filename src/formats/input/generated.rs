@@ -1,11 +1,10 @@
 //! Reads generated edges as if they came from a file.
 
 use std::fmt::{Debug, Display};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use crate::error::{Error, Result};
-use crate::formats::{Edges, Share, ShareResult, Visitor, Watch, WeightType, Weights};
+use crate::error::Result;
+use crate::formats::{Edges, ScanState, ShareResult, Visitor, WeightType, Weights};
 
 /// A generator whose edge `i` depends only on its parameters and on `i`. Its `Display` shows the parameters.
 pub trait EdgeGenerator: Debug + Display + Send + Sync {
@@ -46,56 +45,45 @@ const BATCH: u64 = 16 << 10;
 /// Bytes that a thread allocates for pairs and weights.
 pub(crate) const SCRATCH: u64 = BATCH * (16 + 8);
 
-/// Hands the edges of a rank's share to the visitors, in chunks of `chunk` bytes of pairs. `weights` says whether each
-/// edge comes with a weight.
+/// Hands the edges of a rank's share to the visitors, in chunks of pairs. `shared` is the state of a pass over no file.
 pub(crate) fn scan(
     generator: &dyn EdgeGenerator,
-    share: Share<'_>,
-    (chunk, weights): (usize, Weights),
+    shared: &ScanState<'_>,
     visitors: &mut [&mut dyn Visitor],
-    watch: &dyn Watch,
 ) -> Result<ShareResult> {
     let total = generator.edges();
-    let per_chunk = (chunk as u64 / record(generator)).max(1);
-    let queue = share.begin(total.div_ceil(per_chunk));
+    let per_chunk = (shared.chunk as u64 / record(generator)).max(1);
+    let queue = shared.share.begin(total.div_ceil(per_chunk));
     let edges = |end: u64| total.min(end.saturating_mul(per_chunk));
     let all_made = AtomicU64::new(0);
-    let stop = AtomicBool::new(false);
-    let failure: Mutex<Option<(u64, Error)>> = Mutex::new(None);
     std::thread::scope(|scope| {
         for visitor in visitors {
             scope.spawn(|| {
-                let mut buffers = EdgeBuffers::new(generator, per_chunk, weights);
+                let mut buffers = EdgeBuffers::new(generator, per_chunk, shared.weights);
                 let visitor = visitor;
-                while !stop.load(Relaxed) {
+                while !shared.stopped() {
                     let Some(number) = queue.take().or_else(|| queue.help(|_| true)) else { break };
                     let (first, last) = (edges(number), edges(number + 1));
                     all_made.fetch_add(last - first, Relaxed);
                     let done = buffers
                         .visit(generator, first, last, visitor)
                         .and_then(|()| visitor.chunk_done(number))
-                        .and_then(|()| watch.advance((last - first) * record(generator)));
+                        .and_then(|()| shared.advance((last - first) * record(generator)));
                     if let Err(error) = done {
-                        let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
-                        if failure.as_ref().is_none_or(|(before, _)| number < *before) {
-                            *failure = Some((number, error));
-                        }
-                        stop.store(true, Relaxed);
+                        shared.fail((0, number), error);
                     }
                 }
-                if stop.load(Relaxed) {
+                if shared.stopped() {
                     visitor.stopped();
                 }
             });
         }
     });
-    if let Some((_, error)) = failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        return Err(error);
-    }
+    shared.check()?;
     let made = all_made.into_inner();
     let found = generator.weights().filter(|_| made > 0);
     let declared = generator.declares_vertices().then(|| generator.vertices());
-    Ok(ShareResult::generated(made, declared, generator.identity(), (weights, found)))
+    Ok(ShareResult::generated(made, declared, generator.identity(), (shared.weights, found)))
 }
 
 /// The buffers of a thread. Of `narrow` and `wide`, only one is used.

@@ -38,19 +38,14 @@ pub(crate) fn add_file(hasher: &mut Xxh3, path: &Path, format: &str) -> Result<(
     for word in [meta.len(), meta.ino()].into_iter().chain(times) {
         hasher.update(&word.to_le_bytes());
     }
-    let mut buffer = [0; SAMPLE];
+    let mut bytes = Vec::with_capacity(SAMPLE);
     let last = meta.len().saturating_sub(SAMPLE as u64);
     for sample in 0..SAMPLES {
         let offset = (u128::from(last) * u128::from(sample) / u128::from(SAMPLES - 1)) as u64;
         file.seek(SeekFrom::Start(offset)).map_err(unreadable)?;
-        let mut filled = 0;
-        while filled < SAMPLE {
-            match file.read(&mut buffer[filled..]).map_err(unreadable)? {
-                0 => break,
-                n => filled += n,
-            }
-        }
-        hasher.update(&buffer[..filled]);
+        bytes.clear();
+        file.by_ref().take(SAMPLE as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+        hasher.update(&bytes);
         if last == 0 {
             break;
         }

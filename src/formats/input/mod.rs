@@ -1,5 +1,6 @@
 //! An input: its files, and the format of each.
 
+pub mod edges;
 pub mod estimate;
 pub mod files;
 pub mod generated;
@@ -404,19 +405,17 @@ impl Input {
         if visitors.is_empty() {
             return Err(Error::Usage("a scan needs at least one thread".into()));
         }
+        let (reading, threads) = ((self.chunk, self.weights), visitors.len());
+        let mut state = ScanState::new(self.parts(), reading, (share, threads), ordered, watch);
         match &self.source {
-            EdgeSource::Files(parts) => {
-                let (reading, threads) = ((self.chunk, self.weights), visitors.len());
-                let mut state = ScanState::new(parts, reading, (share, threads), ordered, watch);
+            EdgeSource::Files(_) => {
                 state.numbering = self.numbering.clone();
                 run(state, cache, visitors).map(ShareResult::files)
             }
             EdgeSource::Generated(generator) if self.weights.is_read() && generator.weights().is_none() => {
                 Err(missing(&self.name, None))
             }
-            EdgeSource::Generated(generator) => {
-                generated::scan(&**generator, share, (self.chunk, self.weights), visitors, watch)
-            }
+            EdgeSource::Generated(generator) => generated::scan(&**generator, &state, visitors),
         }
     }
 

@@ -38,7 +38,8 @@ pub struct Copied {
     pub bytes: u64,
     /// xxh3-64 checksum of the copied bytes.
     pub checksum: u64,
-    /// Packing of the copied bytes.
+    /// Packing of the copied bytes. If they look plain, it is the packing that the name of the stream says, so that a
+    /// stream is refused if its name claims compression but its data is plain.
     pub packing: Packing,
 }
 
@@ -94,7 +95,7 @@ impl Stream {
             false => File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&self.path),
         };
         let file = opened.map_err(|e| Error::unreadable(self.name(), &e))?;
-        Ok(StreamReader { file, name: self.name() })
+        Ok(StreamReader { file, name: self.name(), named: Packing::of(&self.path) })
     }
 
     /// Returns the error for a stream that ended before its first byte.
@@ -109,6 +110,8 @@ impl Stream {
 pub struct StreamReader {
     file: File,
     name: String,
+    /// The packing that the path of the stream says.
+    named: Packing,
 }
 
 impl StreamReader {
@@ -174,7 +177,7 @@ impl StreamReader {
                 pushed = bytes;
             }
             if n < buffer.len() {
-                let packing = packing.unwrap_or(Packing::Plain);
+                let packing = packing.filter(|found| *found != Packing::Plain).unwrap_or(self.named);
                 return Ok(Copied { bytes, checksum: hasher.digest(), packing });
             }
         }
@@ -192,23 +195,16 @@ impl StreamReader {
         name: &Path,
         check: &dyn Fn() -> Result<()>,
     ) -> Result<Option<u64>> {
-        let (mut came, mut stored) = (vec![0; PIECE], vec![0; PIECE]);
+        let (mut came, mut stored) = (vec![0; PIECE], Vec::with_capacity(PIECE));
         let (mut at, mut there) = (0, began.len());
         came[..there].copy_from_slice(began);
         loop {
             let n = there + self.fill(&mut came[there..], check)?;
             there = 0;
-            let mut filled = 0;
-            while filled < stored.len() {
-                match file.read(&mut stored[filled..]) {
-                    Ok(0) => break,
-                    Ok(n) => filled += n,
-                    Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                    Err(e) => return Err(Error::io("read", name, e)),
-                }
-            }
-            let same = came[..n].iter().zip(&stored[..filled]).take_while(|(a, b)| a == b).count();
-            if same < n.max(filled) {
+            stored.clear();
+            Read::by_ref(file).take(PIECE as u64).read_to_end(&mut stored).map_err(|e| Error::io("read", name, e))?;
+            let same = came[..n].iter().zip(&stored).take_while(|(a, b)| a == b).count();
+            if same < n.max(stored.len()) {
                 return Ok(Some(at + same as u64));
             }
             if n < came.len() {

@@ -4,12 +4,12 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use parquet::basic::Compression;
 use parquet::file::metadata::{
     ColumnChunkMetaData, ParquetMetaData, ParquetMetaDataOptions, ParquetMetaDataReader, ParquetStatisticsPolicy,
     RowGroupMetaData,
 };
 
-use super::codec::Codec;
 use super::schema::{self, IdColumn};
 use super::thrift::{Compact, LIST};
 use crate::error::{At, Error, Result};
@@ -66,7 +66,7 @@ pub(super) struct ColumnChunk {
     pub end: u64,
     /// Unpacked size in bytes of the pages and their headers, as the footer declares it.
     pub size: u64,
-    pub codec: Codec,
+    pub codec: Compression,
     /// The largest value as a signed number, according to the statistics in the footer.
     pub largest: Option<i64>,
 }
@@ -103,13 +103,13 @@ impl IdColumns {
     /// Extracts the columns of ids and the row groups from the footer, which starts at byte `start` of the file.
     fn of(part: &Part, metadata: &ParquetMetaData, start: u64, opening: u64) -> Result<IdColumns> {
         let file = metadata.file_metadata();
-        let (ends, leaves) = schema::ends(part, file.schema_descr())?;
+        let ends = schema::ends(part, file.schema_descr())?;
         let mut groups = Vec::with_capacity(metadata.num_row_groups());
         let mut rows = 0u64;
         for (number, group) in metadata.row_groups().iter().enumerate() {
             // In a group without rows, the offsets of pages are meaningless.
             if group.num_rows() != 0 {
-                let group = RowGroup::of(part, group, (number, leaves), &ends, start)?;
+                let group = RowGroup::of(part, group, number, &ends, start)?;
                 rows = rows.saturating_add(group.rows);
                 groups.push(group);
             }
@@ -125,23 +125,17 @@ impl IdColumns {
             let found = format!("bytes {} to {} and {} to {}", pair[0].0, pair[0].1, pair[1].0, pair[1].1);
             return Err(damaged(part, start, "columns of row groups apart from each other", found));
         }
-        let others = schema::others(file.schema_descr(), leaves);
+        let others = schema::others(file.schema_descr(), &ends);
         Ok(IdColumns { ends, groups, rows, opening, others })
     }
 }
 
 impl RowGroup {
-    fn of(
-        part: &Part,
-        group: &RowGroupMetaData,
-        (number, leaves): (usize, [usize; 2]),
-        ends: &[IdColumn; 2],
-        start: u64,
-    ) -> Result<RowGroup> {
+    fn of(part: &Part, group: &RowGroupMetaData, number: usize, ends: &[IdColumn; 2], start: u64) -> Result<RowGroup> {
         let rows = u64::try_from(group.num_rows())
             .map_err(|_| damaged(part, start, "a number of rows", group.num_rows().to_string()))?;
-        let of = |nth: usize| ColumnChunk::of(part, group.column(leaves[nth]), (number, rows), &ends[nth], start);
-        Ok(RowGroup { number, rows, chunks: [of(0)?, of(1)?] })
+        let of = |end: &IdColumn| ColumnChunk::of(part, group.column(end.leaf), (number, rows), end, start);
+        Ok(RowGroup { number, rows, chunks: [of(&ends[0])?, of(&ends[1])?] })
     }
 }
 
@@ -161,13 +155,11 @@ impl ColumnChunk {
             let remedy = "name the files of the data themselves, or their folder";
             return refuse("columns in the file itself", format!("one in {}", schema::shown(path)), remedy);
         }
-        let codec = match Codec::of(column.compression()) {
-            Ok(codec) => codec,
-            Err(name) => {
-                let remedy = "write it again, packed by snappy or zstd";
-                return refuse("pages packed by snappy, gzip, brotli, lz4 or zstd", name, remedy);
-            }
-        };
+        let codec = column.compression();
+        if codec == Compression::LZO {
+            let remedy = "write it again, packed by snappy or zstd";
+            return refuse("pages packed by snappy, gzip, brotli, lz4 or zstd", "LZO".into(), remedy);
+        }
         let statistics = column.statistics();
         if let Some(nulls) = statistics.and_then(|s| s.null_count_opt()).filter(|&nulls| nulls > 0) {
             return refuse("an id in every row", format!("{nulls} nulls"), schema::NULLS);

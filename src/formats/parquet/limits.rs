@@ -4,6 +4,9 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
+use parquet::basic::Compression;
+
+use super::codec;
 use super::footer::{ColumnChunk, IdColumns, RowGroup};
 use super::header::{self, Header, PageKind};
 use crate::error::{Error, Result};
@@ -67,8 +70,8 @@ impl PageLimits {
     fn memory(self, strings: bool, chunk: impl Iterator<Item = ColumnChunk>) -> u64 {
         let (mut packed, mut codec) = (false, 0);
         for chunk in chunk {
-            packed |= chunk.codec != super::codec::Codec::Plain;
-            codec = codec.max(chunk.codec.memory());
+            packed |= chunk.codec != Compression::UNCOMPRESSED;
+            codec = codec.max(codec::memory(chunk.codec));
         }
         // The current page stays in memory until the next one is read. Pages that are not packed stay in the mapped
         // file.

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use bytes::Bytes;
-use parquet::basic::Encoding;
+use parquet::basic::{Compression, Encoding};
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::errors::{ParquetError, Result as Decoded};
 
-use super::codec::Codec;
+use super::codec;
 use super::footer::{DAMAGED, RowGroup};
 use super::header::{self, Header, PageKind};
 use super::limits::PageLimits;
@@ -49,7 +49,7 @@ impl PagePlace {
 pub(super) struct Pages {
     pub place: PagePlace,
     map: Arc<MappedFile>,
-    codec: Codec,
+    codec: Compression,
     limits: PageLimits,
     bytes: usize,
     strings: bool,
@@ -215,7 +215,7 @@ impl Pages {
             return Err(self.place.wrong(expected, &format!("one of {} bytes", header.size), remedy));
         }
         let damaged = |found: &str| self.place.damaged(format!("a page of {} bytes, unpacked", header.size), found);
-        if self.codec == Codec::Plain || plain >= header.size {
+        if self.codec == Compression::UNCOMPRESSED || plain >= header.size {
             if stored.len() != header.size {
                 return Err(damaged(&format!("{} bytes", stored.len())));
             }
@@ -223,7 +223,7 @@ impl Pages {
         }
         let mut page = Vec::with_capacity(header.size);
         page.extend_from_slice(&stored[..plain]);
-        self.codec.unpack(&stored[plain..], header.size, &mut page).map_err(|found| damaged(&found))?;
+        codec::unpack(self.codec, &stored[plain..], header.size, &mut page).map_err(|found| damaged(&found))?;
         Ok(page.into())
     }
 

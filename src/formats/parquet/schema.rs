@@ -4,8 +4,8 @@ use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{ColumnDescPtr, SchemaDescriptor, Type};
 
 use crate::error::{At, Error, Result};
-use crate::formats::text::names::{DIRECTION, EdgeColumns, chosen, columns, is_direction_open};
-use crate::formats::{Columns, IdKind, Part, UseOfDirection};
+use crate::formats::text::names::{EdgeColumns, chosen, columns, open_direction};
+use crate::formats::{Columns, IdKind, Part};
 
 pub(super) const NULLS: &str = "drop these rows first: pandas has dropna(), SQL WHERE ... IS NOT NULL";
 const NUMBERS: &str = "columns of whole numbers (INT32 or INT64, not nested)";
@@ -17,6 +17,8 @@ const NAMED: usize = 12;
 #[derive(Debug, Clone)]
 pub(super) struct IdColumn {
     pub name: String,
+    /// Index among all leaves of the schema.
+    pub leaf: usize,
     pub description: ColumnDescPtr,
     /// Size of a number in bytes, or of the length of a string.
     pub bytes: usize,
@@ -27,11 +29,11 @@ pub(super) struct IdColumn {
     pub optional: bool,
 }
 
-/// Returns the two columns of ids, and their indices among all leaves of the schema.
+/// Returns the two columns of ids.
 ///
 /// # Errors
 /// Bad input if the columns are missing or do not contain integers.
-pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn; 2], [usize; 2])> {
+pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<[IdColumn; 2]> {
     let fields: Vec<&Type> = schema.root_schema().get_fields().iter().map(AsRef::as_ref).collect();
     let names: Vec<String> = fields.iter().map(|field| field.name().to_owned()).collect();
     let requested = &part.text.columns;
@@ -50,10 +52,7 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
             })
         }
     };
-    if let (Columns::Auto, Some(ends), false) = (requested, found, part.use_of_direction == UseOfDirection::Dropped)
-        && is_direction_open(&names, ends)
-    {
-        let (expected, remedy) = DIRECTION;
+    if let Some((expected, remedy)) = found.and_then(|ends| open_direction(part, &names, ends)) {
         return Err(Error::input(&part.path, At::File, expected, listed(&fields), remedy));
     }
     let Some(EdgeColumns { u, v, .. }) = found else {
@@ -70,9 +69,9 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
         let remedy = format!("choose both: [input] columns = [{two}], or their numbers from 1 (convert --columns)");
         return Err(Error::input(&part.path, At::File, expected, listed(&fields), remedy));
     };
-    let end = |field: usize| -> Result<(IdColumn, usize)> {
+    let end = |field: usize| -> Result<IdColumn> {
         let leaf = (0..schema.num_columns()).find(|&leaf| schema.get_column_root_idx(leaf) == field);
-        let end = leaf.and_then(|leaf| Some((IdColumn::of(fields[field], schema.column(leaf), part.text.ids)?, leaf)));
+        let end = leaf.and_then(|leaf| IdColumn::of(fields[field], (leaf, schema.column(leaf)), part.text.ids));
         end.ok_or_else(|| {
             let (expected, remedy) = match part.text.ids {
                 IdKind::String => ("columns of strings (BYTE_ARRAY, not nested)", STRINGS),
@@ -83,28 +82,27 @@ pub(super) fn ends(part: &Part, schema: &SchemaDescriptor) -> Result<([IdColumn;
             Error::input(&part.path, At::File, expected, found, remedy)
         })
     };
-    let ((u, first), (v, second)) = (end(u)?, end(v)?);
-    Ok(([u, v], [first, second]))
+    Ok([end(u)?, end(v)?])
 }
 
-/// Returns the names of the numeric columns that are not ids; `ids` are the leaves of the ids.
-pub(super) fn others(schema: &SchemaDescriptor, ids: [usize; 2]) -> Vec<String> {
+/// Returns the names of the numeric columns that are not among the columns `ids`.
+pub(super) fn others(schema: &SchemaDescriptor, ids: &[IdColumn; 2]) -> Vec<String> {
     let fields = schema.root_schema().get_fields();
     let is_other = |leaf: &usize| {
         let field = &fields[schema.get_column_root_idx(*leaf)];
         let is_float = || !field.is_group() && matches!(field.get_physical_type(), Physical::FLOAT | Physical::DOUBLE);
-        !ids.contains(leaf) && (signed(field).is_some() || is_float())
+        ids.iter().all(|id| id.leaf != *leaf) && (signed(field).is_some() || is_float())
     };
     (0..schema.num_columns()).filter(is_other).map(|leaf| shown(schema.column(leaf).name())).collect()
 }
 
 impl IdColumn {
-    fn of(field: &Type, description: ColumnDescPtr, ids: IdKind) -> Option<IdColumn> {
+    fn of(field: &Type, (leaf, description): (usize, ColumnDescPtr), ids: IdKind) -> Option<IdColumn> {
         let strings = ids == IdKind::String;
         let signed = if strings { is_text(field).then_some(false)? } else { signed(field)? };
         let bytes = if strings || description.physical_type() == Physical::INT32 { 4 } else { 8 };
         let (name, optional) = (shown(description.name()), description.max_def_level() > 0);
-        Some(IdColumn { name, description, bytes, strings, signed, optional })
+        Some(IdColumn { name, leaf, description, bytes, strings, signed, optional })
     }
 }
 

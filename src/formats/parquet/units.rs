@@ -64,7 +64,7 @@ impl Units {
             }
             ends += group.rows.div_ceil(ROWS as u64);
         }
-        let count = ends.max((map.bytes().len() as u64).div_ceil(shared.chunk as u64));
+        let count = ends.max(shared.chunks(index));
         Ok(Units { map, table, limits, units, ends, count })
     }
 
@@ -123,7 +123,7 @@ impl Units {
     /// Hashes the chunks of bytes that belong to chunk number `number`.
     fn hash(&self, shared: &ScanState<'_>, index: usize, number: u64) -> Result<()> {
         let bytes = self.map.bytes();
-        let chunks = bytes.len().div_ceil(shared.chunk) as u64;
+        let chunks = shared.chunks(index);
         for chunk in share(chunks, number, self.count)..share(chunks, number + 1, self.count) {
             let from = chunk as usize * shared.chunk;
             let to = bytes.len().min(from + shared.chunk);

@@ -3,17 +3,13 @@
 
 use crate::formats::bytes::tokens::{excerpt, next_line};
 use crate::formats::metis::{self, Cursor};
-use crate::formats::text::lines::{self, LONGEST};
-use crate::formats::text::{self, CountsLine, LineLayout};
+use crate::formats::text::lines::{self, Grammar, LONGEST};
+use crate::formats::text::{self, TableGrammar, strings};
 use crate::formats::{
     Fault, Format, HEAD, Head, Int, Part, Sink, Stop, UseOfDirection, binary, contents, gr, graph500, mtx,
 };
 
-/// The header of a file in any format.
-pub(crate) type FileHead = Head<BodyLayout>;
-
 /// The layout of a file's body.
-#[expect(clippy::large_enum_variant, reason = "there is one for each open file")]
 #[derive(Debug, Clone)]
 pub(crate) enum BodyLayout {
     /// Pairs of integers.
@@ -22,27 +18,31 @@ pub(crate) enum BodyLayout {
     Packed,
     /// Ends of edges in arrays, which `formats/arrays` reads.
     Arrays,
-    Lines(LineLayout),
+    /// Lines with one edge and perhaps a weight.
+    Lines(Grammar),
+    /// Lines of several columns.
+    Table(TableGrammar),
+    /// Lines whose ids are strings.
+    Strings(TableGrammar),
     Metis(metis::MetisGrammar),
 }
 
 /// Parses the header at the start of a file. `prefix` must contain at least the first [`HEAD`] bytes, or the whole
 /// file.
-pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<FileHead, Fault> {
+pub(crate) fn head(part: &Part, prefix: &[u8]) -> Result<Head, Fault> {
     let format = part.format;
     let start = if format.is_lines() { contents::text_start(prefix, format)? } else { 0 };
     if let Some(fault) = contents::another(part, &prefix[start..]) {
         return Err(fault);
     }
-    let lines = |grammar| BodyLayout::Lines(LineLayout::Pairs(grammar));
     let head = match format {
         Format::U32 => Head::of(BodyLayout::Rows(Int::unsigned(4)), 0),
         Format::U64 => Head::of(BodyLayout::Rows(Int::unsigned(8)), 0),
         Format::Graph500 => Head { weighted: part.weights_path().is_some(), ..Head::of(BodyLayout::Packed, 0) },
-        Format::Text => text::head(prefix, start, part)?.map(BodyLayout::Lines),
-        Format::Mtx => mtx::head(prefix, start, part.use_of_direction == UseOfDirection::Followed)?.map(lines),
-        Format::Metis => metis::head(prefix, start)?.map(BodyLayout::Metis),
-        Format::Gr => gr::head(prefix, start)?.map(lines),
+        Format::Text => text::head(prefix, start, part)?,
+        Format::Mtx => mtx::head(prefix, start, part.use_of_direction == UseOfDirection::Followed)?,
+        Format::Metis => metis::head(prefix, start)?,
+        Format::Gr => gr::head(prefix, start)?,
         Format::Npy | Format::Npz | Format::Sg | Format::Wsg | Format::Parquet => Head::of(BodyLayout::Arrays, 0),
     };
     if head.body > HEAD {
@@ -62,14 +62,6 @@ impl BodyLayout {
         }
     }
 
-    /// Returns the counts in the first line, if the line may contain counts rather than an edge.
-    pub fn counts(&self) -> Option<&CountsLine> {
-        match self {
-            BodyLayout::Lines(lines) => lines.counts(),
-            _ => None,
-        }
-    }
-
     /// Returns the offset of the first record that starts at or after `at`. `data` is the whole file, whose body starts
     /// at `body`.
     pub fn cut(&self, data: &[u8], body: usize, at: usize) -> Result<usize, Fault> {
@@ -83,8 +75,8 @@ impl BodyLayout {
             return Ok((at.div_ceil(record) * record).min(data.len()));
         }
         let window = match self {
-            BodyLayout::Lines(_) => &data[..data.len().min(at - 1 + LONGEST)],
-            _ => data,
+            BodyLayout::Metis(_) => data,
+            _ => &data[..data.len().min(at - 1 + LONGEST)],
         };
         let next = next_line(window, at - 1);
         if next == window.len() && window.len() < data.len() {
@@ -116,9 +108,9 @@ impl BodyLayout {
             BodyLayout::Packed => graph500::parse(data, sink),
             BodyLayout::Rows(int) => binary::parse(data, *int, sink),
             BodyLayout::Arrays => unreachable!("arrays are no pieces of bytes"),
-            BodyLayout::Lines(LineLayout::Pairs(grammar)) => lines::parse(data, grammar, sink),
-            BodyLayout::Lines(LineLayout::Table(table)) => table.parse(data, sink),
-            BodyLayout::Lines(LineLayout::Strings(strings)) => strings.parse(data, sink),
+            BodyLayout::Lines(grammar) => lines::parse(data, grammar, sink),
+            BodyLayout::Table(table) => table.parse(data, sink),
+            BodyLayout::Strings(table) => strings::parse(data, table, sink),
             BodyLayout::Metis(adjacency) => adjacency.parse(data, cursor, sink),
         }
     }

@@ -36,7 +36,7 @@ impl<'c> Share<'c> {
     pub(crate) fn begin(self, chunks: u64) -> ChunkQueue<'c> {
         let own = self.range(self.rank, chunks);
         let pass = self.helping.filter(|_| chunks <= WorkStealing::MOST).map(WorkStealing::begin);
-        ChunkQueue { share: self, chunks, next: NextNumber::new(own.start), own, pass }
+        ChunkQueue { share: self, chunks, next: AtomicU64::new(own.start), own, pass }
     }
 
     /// Returns true if the `nth` packed file is in this share.
@@ -52,7 +52,7 @@ pub(crate) struct ChunkQueue<'c> {
     chunks: u64,
     pub own: Range<u64>,
     /// The next chunk of the rank's own share, if ranks do not help each other.
-    next: NextNumber,
+    next: AtomicU64,
     pass: Option<Pass<'c>>,
 }
 
@@ -60,7 +60,7 @@ impl ChunkQueue<'_> {
     /// Takes the next chunk of the rank's own share; `None` if all are taken.
     pub fn take(&self) -> Option<u64> {
         let Some(pass) = self.pass else {
-            return Some(self.next.take()).filter(|number| self.own.contains(number));
+            return Some(self.next.fetch_add(1, Relaxed)).filter(|number| self.own.contains(number));
         };
         pass.take(self.own.end - self.own.start).map(|taken| self.own.start + taken)
     }
@@ -80,18 +80,5 @@ impl ChunkQueue<'_> {
             }
         }
         None
-    }
-}
-
-/// A counter that hands out consecutive numbers to threads.
-pub(crate) struct NextNumber(AtomicU64);
-
-impl NextNumber {
-    pub fn new(first: u64) -> Self {
-        NextNumber(AtomicU64::new(first))
-    }
-
-    pub fn take(&self) -> u64 {
-        self.0.fetch_add(1, Relaxed)
     }
 }

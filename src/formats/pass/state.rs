@@ -10,7 +10,7 @@ use crate::formats::bytes::tokens::newlines;
 use crate::formats::sink::EdgeCounts;
 use crate::formats::weights::missing;
 use crate::formats::{
-    BodyLayout, Fault, FileHead, FindNames, Format, Packing, Part, Share, Stop, Watch, WeightType, Weights, text,
+    BodyLayout, Fault, FindNames, Format, Head, Packing, Part, Share, Stop, Watch, WeightType, Weights, text,
 };
 
 /// Size in bytes of a chunk of a plain file, and of a chunk of the checksum of any file.
@@ -30,14 +30,7 @@ pub(crate) struct ScanState<'a> {
     pub weights: Weights,
     watch: &'a dyn Watch,
     stop: AtomicBool,
-    pub failure: Mutex<Option<(ErrorPlace, Error)>>,
-    /// A hash for every chunk of every file, in the order of the files.
-    pub hashes: Vec<AtomicU64>,
-    first_hash: Vec<usize>,
-    /// Hashes of weights in separate files, if the caller wants weights. A plain file has one hash per chunk. A packed
-    /// file has one hash in all: the sum over its blocks, because they are parsed in any order.
-    pub weights_hashes: Vec<AtomicU64>,
-    first_weights_hash: Vec<usize>,
+    failure: Mutex<Option<(ErrorPlace, Error)>>,
     /// The state of the scan of each file.
     pub seen: Vec<PartState>,
     /// The narrowest type that fits all weights so far, encoded by [`word_of`].
@@ -53,7 +46,14 @@ pub(crate) struct ScanState<'a> {
 #[derive(Default)]
 pub(crate) struct PartState {
     /// The header, once it is read.
-    pub head: OnceLock<FileHead>,
+    pub head: OnceLock<Head>,
+    /// A hash for every chunk of the file.
+    pub hashes: Vec<AtomicU64>,
+    /// Hashes of weights in a separate file, if the caller wants weights. A plain file has one hash per chunk. A packed
+    /// file has one hash in all: the sum over its blocks, because they are parsed in any order.
+    pub weights_hashes: Vec<AtomicU64>,
+    /// The vertex of the first line of each chunk, for plain METIS files.
+    pub first_vertices: OnceLock<Vec<u64>>,
     /// Number of edges so far.
     pub entries: AtomicU64,
     /// Number of vertex lines, for METIS files.
@@ -76,16 +76,14 @@ impl<'a> ScanState<'a> {
         ordered: bool,
         watch: &'a dyn Watch,
     ) -> Self {
-        let (mut first_hash, mut first_weights_hash) = (vec![0], vec![0]);
-        for part in parts {
+        let zeros = |n: usize| (0..n).map(|_| AtomicU64::new(0)).collect();
+        let unseen = |part: &Part| {
             let chunks = part.bytes.div_ceil(chunk as u64) as usize;
-            first_hash.push(first_hash[first_hash.len() - 1] + chunks);
             let has_weights = weights.is_wanted() && part.weights_path().is_some();
             let of_weights = if part.packing == Packing::Plain { chunks } else { 1 };
-            let before = first_weights_hash[first_weights_hash.len() - 1];
-            first_weights_hash.push(before + if has_weights { of_weights } else { 0 });
-        }
-        let zeros = |n: usize| (0..n).map(|_| AtomicU64::new(0)).collect::<Vec<_>>();
+            let weights_hashes = zeros(if has_weights { of_weights } else { 0 });
+            PartState { hashes: zeros(chunks), weights_hashes, ..PartState::default() }
+        };
         ScanState {
             parts,
             chunk,
@@ -95,11 +93,7 @@ impl<'a> ScanState<'a> {
             watch,
             stop: AtomicBool::new(false),
             failure: Mutex::new(None),
-            hashes: zeros(first_hash[parts.len()]),
-            first_hash,
-            weights_hashes: zeros(first_weights_hash[parts.len()]),
-            first_weights_hash,
-            seen: parts.iter().map(|_| PartState::default()).collect(),
+            seen: parts.iter().map(unseen).collect(),
             found: AtomicU64::new(0),
             rounded: Mutex::default(),
             threads,
@@ -110,7 +104,7 @@ impl<'a> ScanState<'a> {
     /// Adds the hash of the weights of a chunk, or of a block of a packed file. The hash is ignored if the weights file
     /// did not exist when the scan began, because other threads may not have read it.
     pub fn add_weights_hash(&self, part: usize, chunk: u64, hash: u64) {
-        let places = &self.weights_hashes[self.first_weights_hash[part]..self.first_weights_hash[part + 1]];
+        let places = &self.seen[part].weights_hashes;
         let place =
             if self.parts[part].packing == Packing::Plain { places.get(chunk as usize) } else { places.first() };
         if let Some(place) = place {
@@ -129,6 +123,11 @@ impl<'a> ScanState<'a> {
             *failure = Some((place, error));
         }
         self.stop.store(true, Relaxed);
+    }
+
+    /// Returns the error that comes first in the input, if there was one.
+    pub fn check(&self) -> Result<()> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), |(_, error)| Err(error))
     }
 
     pub fn advance(&self, bytes: u64) -> Result<()> {
@@ -159,7 +158,7 @@ impl<'a> ScanState<'a> {
     /// # Errors
     /// [`Error::Usage`] if weights are read and the file has none; bad input if the header declares more than
     /// [`MOST_VERTICES`] vertices.
-    pub fn set_head(&self, part: usize, head: FileHead) -> Result<&FileHead> {
+    pub fn set_head(&self, part: usize, head: Head) -> Result<&Head> {
         if self.weights.is_read() && !head.weighted {
             let part = &self.parts[part];
             return Err(missing(&part.path.display().to_string(), text::unread(part).as_ref()));
@@ -174,7 +173,7 @@ impl<'a> ScanState<'a> {
     }
 
     /// Returns the header of a file, if it was read.
-    pub fn head(&self, part: usize) -> Option<&FileHead> {
+    pub fn head(&self, part: usize) -> Option<&Head> {
         self.seen[part].head.get()
     }
 
@@ -189,7 +188,12 @@ impl<'a> ScanState<'a> {
     }
 
     pub fn set_hash(&self, part: usize, chunk: u64, hash: u64) {
-        self.hashes[self.first_hash[part] + chunk as usize].store(hash, Relaxed);
+        self.seen[part].hashes[chunk as usize].store(hash, Relaxed);
+    }
+
+    /// Returns the number of chunks of a file.
+    pub fn chunks(&self, part: usize) -> u64 {
+        self.seen[part].hashes.len() as u64
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads the stored bytes of a packed file, and hashes them.
 
-use std::io::{BufRead, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 use xxhash_rust::xxh3::Xxh3;
@@ -18,9 +18,6 @@ pub(in crate::formats) struct StoredBytes<'a> {
     part: usize,
     file: std::fs::File,
     pub length: u64,
-    buffer: Vec<u8>,
-    at: usize,
-    filled: usize,
     /// Offset of the next byte to read from the file.
     pub offset: u64,
     hasher: Xxh3,
@@ -34,22 +31,16 @@ impl<'a> StoredBytes<'a> {
     ///
     /// # Errors
     /// Bad input if the file can't be read.
-    pub fn open(shared: &'a ScanState<'a>, part: usize, path: &Path) -> Result<Self> {
+    pub fn open(shared: &'a ScanState<'a>, part: usize, path: &Path) -> Result<BufReader<Self>> {
         let file = std::fs::File::open(path).map_err(|e| Error::unreadable(path, &e))?;
         let length = file.metadata().map_err(|e| Error::unreadable(path, &e))?.len();
         let hasher = ScanState::hasher(part, 0);
-        Ok(StoredBytes { shared, part, file, length, buffer: vec![0; STORED], at: 0, filled: 0, offset: 0, hasher })
-    }
-
-    /// Returns the number of stored bytes that the caller has consumed.
-    pub fn taken(&self) -> u64 {
-        self.offset - (self.filled - self.at) as u64
+        Ok(BufReader::with_capacity(STORED, StoredBytes { shared, part, file, length, offset: 0, hasher }))
     }
 
     /// Hashes the bytes just read, with a separate hash for each chunk of the file.
-    fn hash(&mut self) {
+    fn hash(&mut self, mut bytes: &[u8]) {
         let chunk = self.shared.chunk as u64;
-        let mut bytes = &self.buffer[..self.filled];
         while !bytes.is_empty() {
             let room = chunk - self.offset % chunk;
             let (now, later) = bytes.split_at(bytes.len().min(room as usize));
@@ -67,40 +58,24 @@ impl<'a> StoredBytes<'a> {
 
 impl Read for StoredBytes<'_> {
     fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let have = self.fill_buf()?;
-        let n = have.len().min(into.len());
-        into[..n].copy_from_slice(&have[..n]);
-        self.consume(n);
-        Ok(n)
-    }
-}
-
-impl BufRead for StoredBytes<'_> {
-    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
-        if self.at == self.filled {
-            // Reads never go beyond the length at opening, because only the chunks within it have a hash.
-            let left = (self.length - self.offset).min(STORED as u64) as usize;
-            (self.at, self.filled) = (0, self.file.read(&mut self.buffer[..left])?);
-            self.hash();
-        }
-        Ok(&self.buffer[self.at..self.filled])
-    }
-
-    fn consume(&mut self, n: usize) {
-        self.at = self.filled.min(self.at + n);
+        // Reads never go beyond the length at opening, because only the chunks within it have a hash.
+        let left = (self.length - self.offset).min(into.len() as u64) as usize;
+        let read = self.file.read(&mut into[..left])?;
+        self.hash(&into[..read]);
+        Ok(read)
     }
 }
 
 /// Opens packed file `index` of the input, and returns a reader of its unpacked bytes.
-pub(crate) fn unpacked<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<Decoder<StoredBytes<'a>>> {
+pub(crate) fn unpacked<'a>(shared: &'a ScanState<'a>, index: usize) -> Result<Decoder<BufReader<StoredBytes<'a>>>> {
     let part = &shared.parts[index];
     let path = &part.path;
     let stored = StoredBytes::open(shared, index, path)?;
-    if stored.length == 0 {
+    if stored.get_ref().length == 0 {
         let expected = format!("a {} stream", part.packing.name());
         let remedy = "the file is cut short: fetch or make it again";
         return Err(Error::input(path, At::Byte(0), expected, "an empty file", remedy));
     }
-    part.unchanged(stored.length)?;
+    part.unchanged(stored.get_ref().length)?;
     Decoder::new(part.packing, stored, path).map_err(|e| Error::unreadable(path, &e))
 }

@@ -10,12 +10,10 @@ use std::io::BufReader;
 use super::input_cache::CacheUse;
 use super::run::run;
 use crate::error::{At, Error, Result};
-use crate::formats::packing::Decoder;
 use crate::formats::pass::state::CHUNK;
 use crate::formats::sink::{sign, signed};
 use crate::formats::{
-    Directions, Edges, FileHead, Format, Part, ScanState, Share, Signals, UseOfDirection, Visitor, Weights, erased,
-    metis,
+    Directions, EdgeVisitor, Format, Head, Part, ScanState, Share, Signals, UseOfDirection, Weights, erased, metis,
 };
 
 /// Number of buckets in a pass.
@@ -27,7 +25,7 @@ const BUCKETS: usize = 1 << 14;
 /// # Errors
 /// Bad input if an edge is listed at only one end. A file that lists every edge once is an error only if direction is
 /// followed.
-pub(crate) fn check(part: &Part, head: &FileHead, entries: u64, balance: u64, threads: usize) -> Result<()> {
+pub(crate) fn check(part: &Part, head: &Head, entries: u64, balance: u64, threads: usize) -> Result<()> {
     let is_half = head.is_half(entries);
     let is_checked = match head.directions {
         Directions::Listed | Directions::Half => false,
@@ -61,15 +59,24 @@ fn one_sided(part: &Part, vertices: u64, threads: usize) -> Result<(u64, u64)> {
     let mut pairs = 0..ids * ids;
     loop {
         let width = (pairs.end - pairs.start).div_ceil(BUCKETS as u128);
-        let new = |_| PairBuckets { ids, start: pairs.start, width, balances: vec![0; BUCKETS] };
-        let mut visitors: Vec<PairBuckets> = (0..threads.max(1)).map(new).collect();
+        // Sums hashes for buckets of id pairs, of which each covers `width` pairs. If that is 1, it sums signs instead.
+        let add = move |balances: &mut Vec<u64>, [u, v]: [u64; 2]| {
+            let pair = u128::from(u.min(v)) * ids + u128::from(u.max(v));
+            let bucket = pair.checked_sub(pairs.start).map_or(BUCKETS as u128, |pair| pair / width);
+            if let Some(balance) = balances.get_mut(bucket.min(BUCKETS as u128) as usize) {
+                *balance = balance.wrapping_add(if width == 1 { sign(u, v) } else { signed(u, v) });
+            }
+            Ok(())
+        };
+        let new = |_| EdgeVisitor { state: vec![0u64; BUCKETS], edge: add };
+        let mut visitors: Vec<_> = (0..threads.max(1)).map(new).collect();
         let reading = (CHUNK, Weights::Skip);
         run(
             ScanState::new(&parts, reading, (Share::ALL, visitors.len()), false, &Signals),
             CacheUse::Nothing,
             &mut erased(&mut visitors),
         )?;
-        let balance = |nth: usize| visitors.iter().fold(0u64, |sum, visitor| sum.wrapping_add(visitor.balances[nth]));
+        let balance = |nth: usize| visitors.iter().fold(0u64, |sum, visitor| sum.wrapping_add(visitor.state[nth]));
         let first = (0..BUCKETS).map(|nth| (nth, balance(nth))).find(|(_, balance)| *balance != 0);
         let Some((nth, balance)) = first else {
             let remedy = "leave the file alone while it is read, and run again";
@@ -86,36 +93,6 @@ fn one_sided(part: &Part, vertices: u64, threads: usize) -> Result<(u64, u64)> {
 
 /// Returns the line number of a vertex in a METIS file.
 fn line_of(part: &Part, vertex: u64) -> Result<u64> {
-    let unreadable = |e| Error::unreadable(&part.path, &e);
-    let file = BufReader::new(std::fs::File::open(&part.path).map_err(unreadable)?);
-    let unpacked = Decoder::new(part.packing, file, &part.path).map_err(unreadable)?;
-    metis::line_of(vertex, &mut BufReader::with_capacity(1 << 16, unpacked)).map_err(unreadable)
-}
-
-/// Sums of hashes for buckets of id pairs. Bucket `i` covers the `width` pairs from `start + i * width` on. If `width`
-/// is 1, a bucket sums signs instead of hashes.
-struct PairBuckets {
-    ids: u128,
-    start: u128,
-    width: u128,
-    balances: Vec<u64>,
-}
-
-impl PairBuckets {
-    fn add(&mut self, u: u64, v: u64) {
-        let pair = u128::from(u.min(v)) * self.ids + u128::from(u.max(v));
-        let bucket = pair.checked_sub(self.start).map_or(BUCKETS as u128, |pair| pair / self.width);
-        if let Some(balance) = self.balances.get_mut(bucket.min(BUCKETS as u128) as usize) {
-            *balance = balance.wrapping_add(if self.width == 1 { sign(u, v) } else { signed(u, v) });
-        }
-    }
-}
-
-impl Visitor for PairBuckets {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        edges.try_each(|u, v| {
-            self.add(u, v);
-            Ok(())
-        })
-    }
+    let mut unpacked = BufReader::with_capacity(1 << 16, part.unpacked()?);
+    metis::line_of(vertex, &mut unpacked).map_err(|e| Error::unreadable(&part.path, &e))
 }

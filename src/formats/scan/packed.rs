@@ -4,8 +4,8 @@
 //! large the file is. If there are as many files as threads, every thread unpacks and parses a file of its own. The
 //! lists of METIS files are parsed in sequence, because the vertex of a line is known only from the lines before it.
 
-use std::io::Read;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::io::{BufReader, Read};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam::channel::{Receiver, Sender};
@@ -17,7 +17,6 @@ use crate::formats::graph500::{self, WeightsFile};
 use crate::formats::metis::Cursor;
 use crate::formats::packing::{self, Decoder};
 use crate::formats::pass::layout;
-use crate::formats::pass::share::NextNumber;
 use crate::formats::pass::state::{WorkResult, locate, located, of_kind, refuse_empty};
 use crate::formats::pass::stored::{StoredBytes, unpacked};
 use crate::formats::{BodyLayout, Format, HEAD, Packing, Part, ScanState, Sink, Weights, arrays, contents, suspect};
@@ -51,7 +50,7 @@ pub(crate) struct Packed<'a> {
     /// Indices of the files that one thread unpacks and parses alone.
     alone: Vec<usize>,
     pub feeders: usize,
-    next_spread: NextNumber,
+    next_spread: AtomicUsize,
     next_alone: Mutex<usize>,
     /// Number of the next block, in the order of the input.
     number: AtomicU64,
@@ -81,13 +80,13 @@ impl<'a> Packed<'a> {
             format == Format::Metis || format.is_arrays() || (packed.len() >= threads && !shared.ordered)
         });
         let feeders = if shared.ordered { spread.len().min(1) } else { spread.len() };
-        let (next_spread, next_alone) = (NextNumber::new(0), Mutex::new(0));
+        let (next_spread, next_alone) = (AtomicUsize::new(0), Mutex::new(0));
         Packed { shared, spread, alone, feeders, next_spread, next_alone, number: AtomicU64::new(first_number) }
     }
 
     /// Runs an unpacking thread, which takes one file after the other and sends its blocks to the parsers.
     pub fn feed(&self, blocks: &Sender<PackedBlock>) {
-        while let Some(&part) = self.spread.get(self.next_spread.take() as usize) {
+        while let Some(&part) = self.spread.get(self.next_spread.fetch_add(1, Relaxed)) {
             let mut sent = 0;
             let done = Unpacker::open(self.shared, part).and_then(|mut unpacked| {
                 while let Some(mut block) = unpacked.next()? {
@@ -179,7 +178,7 @@ struct Unpacker<'a> {
     shared: &'a ScanState<'a>,
     index: usize,
     part: &'a Part,
-    decoder: Decoder<StoredBytes<'a>>,
+    decoder: Decoder<BufReader<StoredBytes<'a>>>,
     layout: Option<&'a BodyLayout>,
     weights: Option<Arc<WeightsFile>>,
     /// Bytes that were unpacked beyond the end of the last block. The next block begins with them.
@@ -250,7 +249,7 @@ impl<'a> Unpacker<'a> {
             }
             goal = data.len() + step;
         }
-        let stored = self.decoder.stored().offset;
+        let stored = self.decoder.stored().get_ref().offset;
         let block = PackedBlock {
             part: self.index,
             line: self.line,
@@ -284,7 +283,8 @@ impl<'a> Unpacker<'a> {
                 Ok(n) => filled += n,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(e) => {
-                    let at = self.decoder.stored().taken();
+                    let stored = self.decoder.stored();
+                    let at = stored.get_ref().offset - stored.buffer().len() as u64;
                     return Err(contents::not_unpacked(self.part.packing, &self.part.path, at, &e));
                 }
             }

@@ -4,16 +4,16 @@
 use crate::error::{Error, Result};
 use crate::formats::bytes::map::MappedFile;
 use crate::formats::bytes::read::Reader;
+use crate::formats::bytes::tokens::newlines;
 use crate::formats::graph500::WeightsFile;
 use crate::formats::metis::{self, Cursor};
 use crate::formats::pass::layout;
-use crate::formats::pass::share::{ChunkQueue, NextNumber};
-use crate::formats::pass::state::{ErrorPlace, WorkResult, located, of_kind, refuse_empty};
+use crate::formats::pass::share::ChunkQueue;
+use crate::formats::pass::state::{ErrorPlace, WorkResult, locate, located, of_kind, refuse_empty};
 use crate::formats::scan::input_cache::{CacheUse, InputCache};
 use crate::formats::scan::records::{PieceBuffer, Records};
-use crate::formats::{
-    BodyLayout, FileHead, Format, HEAD, Packing, Part, ScanState, Sink, Stop, arrays, parquet, suspect,
-};
+use crate::formats::{BodyLayout, Format, HEAD, Head, Packing, Part, ScanState, Sink, Stop, arrays, parquet, suspect};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Number of bytes to hash and then parse while they are in the L2 cache.
@@ -24,6 +24,8 @@ const PREFIX: usize = 4096;
 /// All plain files of a scan.
 pub(crate) struct PlainFiles<'c> {
     files: Vec<Body>,
+    /// The open files, if there are few. Otherwise a file is open only while some thread reads it.
+    _kept: Vec<Arc<OpenFile>>,
     /// Number of chunks of all files. `queue` assigns them to threads.
     pub chunks: u64,
     pub queue: ChunkQueue<'c>,
@@ -34,11 +36,6 @@ struct Body {
     part: usize,
     /// Number of the file's first chunk among the chunks of all plain files.
     first: u64,
-    /// For METIS files: the vertex of the first line in each chunk.
-    vertices: Arc<[u64]>,
-    /// The open file. If there are few files, each stays open for the whole scan; otherwise a file is open only while
-    /// some thread reads it.
-    kept: Option<Arc<OpenFile>>,
     open: Mutex<Weak<OpenFile>>,
 }
 
@@ -53,8 +50,7 @@ enum OpenFile {
 struct Lines {
     part: usize,
     map: MappedFile,
-    head: FileHead,
-    vertices: Arc<[u64]>,
+    head: Head,
 }
 
 /// Maximum number of files that stay open at once. The limit of a process is often 1,024 descriptors, and a file may
@@ -64,28 +60,26 @@ pub(crate) const KEPT: usize = 128;
 impl<'c> PlainFiles<'c> {
     /// Opens the files, reads their headers, and counts the vertex lines of METIS files.
     pub fn open(shared: &ScanState<'c>, threads: usize) -> Result<PlainFiles<'c>> {
-        let (mut files, mut chunks) = (Vec::new(), 0);
+        let (mut files, mut kept, mut chunks) = (Vec::new(), Vec::new(), 0);
         let plain = of_kind(shared.parts, |part| part.packing == Packing::Plain);
         let few = plain.len() <= KEPT;
         for index in plain {
-            let Some((mut kind, of_it)) = open(shared, index, Arc::new([]))? else {
+            let Some(kind) = open(shared, index)? else {
                 refuse_empty(&shared.parts[index])?;
                 continue;
             };
-            if let OpenFile::Lines(lines) = &mut kind
+            if let OpenFile::Lines(lines) = &kind
                 && matches!(lines.head.layout, BodyLayout::Metis(_))
             {
-                lines.vertices = lines.count_vertices(shared, threads)?.into();
+                lines.count_vertices(shared, threads)?;
             }
-            let vertices = match &kind {
-                OpenFile::Lines(lines) => lines.vertices.clone(),
-                OpenFile::Records(_) | OpenFile::Arrays(_) | OpenFile::Units(_) => Arc::new([]),
-            };
-            let kept = few.then(|| Arc::new(kind));
-            files.push(Body { part: index, first: chunks, vertices, kept, open: Mutex::default() });
+            let of_it = if let OpenFile::Units(units) = &kind { units.chunks() } else { shared.chunks(index) };
+            let kind = Arc::new(kind);
+            files.push(Body { part: index, first: chunks, open: Mutex::new(Arc::downgrade(&kind)) });
             chunks += of_it;
+            kept.extend(few.then_some(kind));
         }
-        Ok(PlainFiles { files, chunks, queue: shared.share.begin(chunks) })
+        Ok(PlainFiles { files, _kept: kept, chunks, queue: shared.share.begin(chunks) })
     }
 
     fn file(&self, number: u64) -> &Body {
@@ -94,16 +88,12 @@ impl<'c> PlainFiles<'c> {
 
     /// Returns the open file, and opens it if necessary.
     fn opened(&self, shared: &ScanState<'_>, file: &Body) -> Result<Arc<OpenFile>> {
-        if let Some(kind) = &file.kept {
-            return Ok(kind.clone());
-        }
         let mut there = file.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(kind) = there.upgrade() {
             return Ok(kind);
         }
         let part = &shared.parts[file.part];
-        let (kind, _) = open(shared, file.part, file.vertices.clone())?.ok_or_else(|| shrunk(part))?;
-        let kind = Arc::new(kind);
+        let kind = Arc::new(open(shared, file.part)?.ok_or_else(|| shrunk(part))?);
         *there = Arc::downgrade(&kind);
         Ok(kind)
     }
@@ -186,24 +176,19 @@ impl<'c> PlainFiles<'c> {
     }
 }
 
-/// Opens a file and counts its chunks; `None` if it is empty. If the file was open before, `vertices` has the first
-/// vertex of each chunk.
-fn open(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(OpenFile, u64)>> {
+/// Opens a file; `None` if it is empty.
+fn open(shared: &ScanState<'_>, index: usize) -> Result<Option<OpenFile>> {
     let part = &shared.parts[index];
     if part.records.is_some() {
-        return records(shared, index);
+        return Ok(records(shared, index)?.map(OpenFile::Records));
     }
     if part.format.is_arrays() {
-        let arrays = arrays::PlainArrays::open(shared, index)?;
-        let chunks = arrays.chunks(shared.chunk);
-        return Ok(Some((OpenFile::Arrays(arrays), chunks)));
+        return arrays::PlainArrays::open(shared, index).map(|arrays| Some(OpenFile::Arrays(arrays)));
     }
     if part.format == Format::Parquet {
-        let units = parquet::Units::open(shared, index)?;
-        let chunks = units.chunks();
-        return Ok(Some((OpenFile::Units(units), chunks)));
+        return parquet::Units::open(shared, index).map(|units| Some(OpenFile::Units(units)));
     }
-    lines(shared, index, vertices)
+    Ok(lines(shared, index)?.map(OpenFile::Lines))
 }
 
 /// Returns the error for a file that is empty now, but was not when the scan began.
@@ -211,8 +196,8 @@ fn shrunk(part: &Part) -> Error {
     part.unchanged(0).err().unwrap_or_else(|| Error::internal("open a part again", "it is empty"))
 }
 
-/// Opens a file of fixed-size records and counts its chunks; `None` if it is empty.
-fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(OpenFile, u64)>> {
+/// Opens a file of fixed-size records; `None` if it is empty.
+fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<Records>> {
     let part = &shared.parts[index];
     let reader = Reader::open(&part.path)?;
     part.unchanged(reader.length())?;
@@ -235,12 +220,11 @@ fn records(shared: &ScanState<'_>, index: usize) -> Result<Option<(OpenFile, u64
         }
     };
     let weights = if shared.weights.is_wanted() { WeightsFile::open_checked(part)? } else { None };
-    let records = Records::new(reader, head, weights).filter(|_| length > 0);
-    Ok(records.map(|records| (records.chunks(shared.chunk), OpenFile::Records(records))).map(|(n, kind)| (kind, n)))
+    Ok(Records::new(reader, head, weights).filter(|_| length > 0))
 }
 
-/// Opens a file of lines and counts its chunks; `None` if it is empty.
-fn lines(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<Option<(OpenFile, u64)>> {
+/// Opens a file of lines; `None` if it is empty.
+fn lines(shared: &ScanState<'_>, index: usize) -> Result<Option<Lines>> {
     let part = &shared.parts[index];
     let map = MappedFile::open(&part.path)?;
     let data = map.bytes();
@@ -257,8 +241,7 @@ fn lines(shared: &ScanState<'_>, index: usize, vertices: Arc<[u64]>) -> Result<O
         }
     };
     let head = head.clone();
-    let chunks = data.len().div_ceil(shared.chunk) as u64;
-    Ok(Some((OpenFile::Lines(Lines { part: index, map, head, vertices }), chunks)))
+    Ok(Some(Lines { part: index, map, head }))
 }
 
 impl Lines {
@@ -282,7 +265,8 @@ impl Lines {
         self.map.will_need(ahead, ahead + shared.chunk);
         let [from, to, start, end] = self.bounds(shared, chunk)?;
         let mut hasher = ScanState::hasher(self.part, chunk);
-        let mut cursor = Cursor::at(*self.vertices.get(chunk as usize).unwrap_or(&0));
+        let vertex = shared.seen[self.part].first_vertices.get().and_then(|first| first.get(chunk as usize));
+        let mut cursor = Cursor::at(vertex.copied().unwrap_or(0));
         let (mut hashed, mut at) = (from, start);
         while at < end {
             let piece = self.head.layout.cut(data, at, at + PIECE).map_err(|f| located(f, part, 0, data, 1))?.min(end);
@@ -307,51 +291,37 @@ impl Lines {
 
     /// Adds the place in the file to the error of a parser whose bytes start at offset `at` of the file.
     fn place(&self, stop: Stop, part: &Part, at: usize) -> Error {
-        let data = self.map.bytes();
-        match stop {
-            Stop::Fault(mut fault) => {
-                fault.at += at;
-                located(*fault, part, 0, data, 1)
-            }
-            Stop::Error(error) => error,
-        }
+        let (before, data) = self.map.bytes().split_at(at);
+        locate(stop, part, 0, data, 1 + newlines(before))
     }
 
-    /// Returns the vertex of the first line of each chunk of a METIS file. This takes another pass over the file.
-    fn count_vertices(&self, shared: &ScanState<'_>, threads: usize) -> Result<Vec<u64>> {
-        let chunks = self.map.bytes().len().div_ceil(shared.chunk);
-        let next = NextNumber::new(0);
-        let counted = std::thread::scope(|scope| {
-            let count = || {
-                let mut counts = Vec::new();
-                loop {
-                    let chunk = next.take();
-                    if chunk >= chunks as u64 {
-                        return Ok(counts);
-                    }
-                    let [from, to, start, end] = self.bounds(shared, chunk)?;
-                    counts.push((chunk as usize, metis::vertex_lines(&self.map.bytes()[start..end])));
-                    self.map.drop_range(from, to);
-                    shared.advance(0)?;
-                }
-            };
-            let workers: Vec<_> = (0..threads.min(chunks)).map(|_| scope.spawn(count)).collect();
-            workers.into_iter().map(|worker| worker.join()).collect::<Vec<_>>()
-        });
-        let mut lines = vec![0; chunks];
-        for counts in counted {
-            let counts: Result<Vec<(usize, u64)>> = counts.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            for (chunk, count) in counts? {
-                lines[chunk] = count;
-            }
-        }
+    /// Finds the vertex of the first line of each chunk of a METIS file. This takes another pass over the file.
+    fn count_vertices(&self, shared: &ScanState<'_>, threads: usize) -> Result<()> {
+        let seen = &shared.seen[self.part];
+        let lines: Vec<AtomicU64> = seen.hashes.iter().map(|_| AtomicU64::new(0)).collect();
+        let next = AtomicU64::new(0);
+        let count = || loop {
+            let chunk = next.fetch_add(1, Relaxed);
+            let Some(lines) = lines.get(chunk as usize) else { return Ok(()) };
+            let [from, to, start, end] = self.bounds(shared, chunk)?;
+            lines.store(metis::vertex_lines(&self.map.bytes()[start..end]), Relaxed);
+            self.map.drop_range(from, to);
+            shared.advance(0)?;
+        };
+        std::thread::scope(|scope| -> Result<()> {
+            let workers: Vec<_> = (0..threads.min(lines.len())).map(|_| scope.spawn(count)).collect();
+            let mut done = workers.into_iter().map(|worker| worker.join());
+            done.try_for_each(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        })?;
+        let mut first: Vec<u64> = lines.into_iter().map(AtomicU64::into_inner).collect();
         let mut vertex = 0;
-        for line in &mut lines {
-            vertex += std::mem::replace(line, vertex);
+        for lines in &mut first {
+            vertex += std::mem::replace(lines, vertex);
         }
         // Every rank counts all lines, but only rank 0 reports the number, since ranks add their numbers up.
         let reported = if shared.share.rank == 0 { vertex } else { 0 };
-        shared.seen[self.part].rows.store(reported, std::sync::atomic::Ordering::Relaxed);
-        Ok(lines)
+        seen.rows.store(reported, Relaxed);
+        seen.first_vertices.get_or_init(|| first);
+        Ok(())
     }
 }

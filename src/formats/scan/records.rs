@@ -7,7 +7,7 @@ use crate::formats::graph500::WeightsFile;
 use crate::formats::metis::Cursor;
 use crate::formats::pass::state::locate;
 use crate::formats::scan::input_cache::{self, CacheUse, InputCache};
-use crate::formats::{BodyLayout, FileHead, ScanState, Sink, Stop};
+use crate::formats::{BodyLayout, Head, ScanState, Sink, Stop};
 use crate::memory::{bytes_of, bytes_of_mut};
 
 /// Number of bytes to read, hash and parse while they are in the L2 cache: a multiple of every record size.
@@ -41,14 +41,9 @@ pub(crate) struct Records {
 
 impl Records {
     /// Returns the records of the file that `reader` reads; `None` if their size is not fixed.
-    pub fn new(reader: Reader, head: &FileHead, weights: Option<WeightsFile>) -> Option<Records> {
+    pub fn new(reader: Reader, head: &Head, weights: Option<WeightsFile>) -> Option<Records> {
         let (layout, length) = (head.layout.clone(), reader.length() as usize);
         Some(Records { record: layout.record()?, body: head.body, reader, layout, length, weights })
-    }
-
-    /// Returns the number of chunks of `bytes` bytes.
-    pub fn chunks(&self, bytes: usize) -> u64 {
-        self.length.div_ceil(bytes) as u64
     }
 
     fn bounds(&self, shared: &ScanState<'_>, chunk: u64) -> (usize, usize) {

@@ -1,7 +1,5 @@
 //! Runs the threads of a pass.
 
-use std::sync::PoisonError;
-
 use super::input_cache::CacheUse;
 use super::packed::{self, Packed};
 use super::plain::PlainFiles;
@@ -54,9 +52,6 @@ pub(crate) fn run<'a>(
         drop(blocks);
     });
     drop(plain);
-    match shared.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        Some((_, error)) => Err(error),
-        None => Ok(()),
-    }?;
+    shared.check()?;
     Ok(shared)
 }

@@ -11,7 +11,7 @@ use crate::error::{At, Error, Result};
 use crate::formats::pass::state::{ErrorPlace, PartState, word_of};
 use crate::formats::text::CountsLine;
 use crate::formats::weights::NONE_LACKING;
-use crate::formats::{BodyLayout, FileHead, Part, ScanState, WeightType, Weights};
+use crate::formats::{BodyLayout, Head, Part, ScanState, WeightType, Weights};
 
 /// The result of a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub enum Halves {
 /// The results of a scan of a share. Combined over all shares, they give the [`Scan`] of the whole input.
 #[derive(Debug)]
 pub struct ShareResult {
-    parts: Vec<(Part, Option<FileHead>)>,
+    parts: Vec<(Part, Option<Head>)>,
     /// The number of threads of the scan.
     threads: usize,
     /// Five numbers per file: edges, vertex lines, edges with a weight, low half of the balance, and high half of the
@@ -81,16 +81,18 @@ impl ShareResult {
             .chain(of_parts(|part| part.weighted.load(Relaxed)))
             .chain(of_parts(|part| part.balance.load(Relaxed) & u64::from(u32::MAX)))
             .chain(of_parts(|part| part.balance.load(Relaxed) >> 32))
-            .chain([&state.hashes, &state.weights_hashes].into_iter().flatten().map(|hash| hash.load(Relaxed)))
+            .chain(seen.iter().flat_map(|part| &part.hashes).map(|hash| hash.load(Relaxed)))
+            .chain(seen.iter().flat_map(|part| &part.weights_hashes).map(|hash| hash.load(Relaxed)))
             .collect();
+        let weights_hashes = seen.iter().map(|part| part.weights_hashes.len()).sum();
         let heads = state.seen.into_iter().map(|part| part.head.into_inner());
         let parts: Vec<_> = state.parts.iter().cloned().zip(heads).collect();
         let rounded = state.rounded.into_inner().unwrap_or_else(PoisonError::into_inner);
         let declared = parts.iter().filter_map(|(_, head)| head.as_ref()?.vertices).max();
         let declared = declared.map_or(0, |n| n.saturating_add(1));
         let most = [declared, state.found.into_inner(), word_of_place(&rounded)];
-        let (threads, weights_hashes) = (state.threads, state.weights_hashes.len());
-        ShareResult { parts, threads, sums, weights_hashes, most, weights: state.weights, rounded, checksum: None }
+        let (threads, weights) = (state.threads, state.weights);
+        ShareResult { parts, threads, sums, weights_hashes, most, weights, rounded, checksum: None }
     }
 
     /// Returns the results for a generator that made `edges` edges, with weights of type `found` if `weights` says that
@@ -194,11 +196,11 @@ fn check_weighted(path: &Path, entries: u64, weighted: u64) -> Result<()> {
 }
 
 /// Checks the counts in the header against the counts of the body.
-fn check_counts(path: &Path, head: &FileHead, entries: u64, rows: u64) -> Result<()> {
+fn check_counts(path: &Path, head: &Head, entries: u64, rows: u64) -> Result<()> {
     const REMEDY: &str = "the file is cut short, or its header is wrong: fetch or make it again";
     let wrong = |expected: String, found: String| Err(Error::input(path, At::File, expected, found, REMEDY));
     let found = |counts: &CountsLine| Some((counts.line, counts.found(entries.checked_sub(1)?)?));
-    if let Some((line, found)) = head.layout.counts().and_then(found) {
+    if let Some((line, found)) = head.counts.as_ref().and_then(found) {
         return Err(Error::input(path, At::Line(line), CountsLine::EXPECTED, found, CountsLine::REMEDY));
     }
     match (&head.layout, head.entries) {

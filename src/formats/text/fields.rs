@@ -126,7 +126,7 @@ pub(super) fn split_words(line: &[u8], delimiter: Delimiter) -> Option<Vec<LineF
 
 /// Returns the end of a quoted text whose opening quote comes before `text`. A doubled quote stands for a quote within
 /// the text.
-fn closing(text: &[u8]) -> Option<usize> {
+pub(super) fn closing(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
         at += text[at..].iter().position(|c| *c == b'"')?;

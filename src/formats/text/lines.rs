@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{CountsLine, TableGrammar, attributes};
+use super::{TableGrammar, attributes};
 use crate::formats::bytes::tokens::{
     blanks, excerpt, has_lone_return, is_blank_or_end, lone_return, next_line, number, weight_end,
 };
@@ -44,8 +44,6 @@ pub(crate) struct Grammar {
     pub attributes: bool,
     /// How lines with quotes are parsed, if the first line has none.
     pub quoted: Option<TableGrammar>,
-    /// The counts in the first line, if the line may contain counts rather than an edge.
-    pub counts: Option<CountsLine>,
     /// Description of a correct line, for messages.
     pub expected: String,
     /// Returns the remedy for a wrong line.

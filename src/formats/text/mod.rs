@@ -17,7 +17,7 @@ mod kinds;
 mod line;
 pub(super) mod lines;
 pub(super) mod names;
-mod strings;
+pub(super) mod strings;
 mod table;
 mod unread;
 mod window;
@@ -25,43 +25,20 @@ mod window;
 use std::borrow::Cow;
 
 use crate::formats::text::lines::{Grammar, WeightRule};
-use crate::formats::{Columns, Fault, HEAD, Head, IdKind, Part, TextOptions, UseOfDirection};
+use crate::formats::{BodyLayout, Columns, Fault, HEAD, Head, IdKind, Part, TextOptions};
 pub(in crate::formats) use advice::decimal_commas;
 use advice::{COLUMNS, OTHER_COLUMNS, SKIP, advice, advice_of_two, chosen};
 pub(crate) use counts::CountsLine;
 use fields::{Delimiter, LineField};
 use line::TextLine;
 use names::EdgeColumns;
-pub(crate) use strings::StringGrammar;
 pub(crate) use table::TableGrammar;
 pub(in crate::formats) use unread::unread;
 use window::{NextLine, TextWindow};
 
-/// How the lines of a file are parsed.
-#[derive(Debug, Clone)]
-pub(crate) enum LineLayout {
-    /// Lines with one edge and perhaps a weight.
-    Pairs(Grammar),
-    /// Rows of several columns.
-    Table(TableGrammar),
-    /// Rows whose ids are strings.
-    Strings(StringGrammar),
-}
-
-impl LineLayout {
-    /// Returns the counts in the first line, if the line may contain counts rather than an edge.
-    pub fn counts(&self) -> Option<&CountsLine> {
-        match self {
-            LineLayout::Pairs(grammar) => grammar.counts.as_ref(),
-            LineLayout::Table(table) => table.counts.as_ref(),
-            LineLayout::Strings(_) => None,
-        }
-    }
-}
-
 /// Returns the layout of lines with two ids. `weight` says whether a weight follows them.
-fn grammar(weight: WeightRule, delimiter: Delimiter, single_tabs: bool, quoted: Option<TableGrammar>) -> LineLayout {
-    LineLayout::Pairs(Grammar {
+fn grammar(weight: WeightRule, delimiter: Delimiter, single_tabs: bool, quoted: Option<TableGrammar>) -> BodyLayout {
+    BodyLayout::Lines(Grammar {
         tag: None,
         // A semicolon begins a comment unless it is the delimiter.
         comments: if delimiter == Delimiter::Semicolon { b"#%/" } else { b"#%/;" },
@@ -71,7 +48,6 @@ fn grammar(weight: WeightRule, delimiter: Delimiter, single_tabs: bool, quoted: 
         largest: u64::MAX,
         weight,
         attributes: true,
-        counts: quoted.as_ref().and_then(|table| table.counts.clone()),
         quoted,
         expected: match weight {
             WeightRule::Never => "two ids (whole numbers from 0 to 2^64-1)",
@@ -88,7 +64,7 @@ fn grammar(weight: WeightRule, delimiter: Delimiter, single_tabs: bool, quoted: 
 ///
 /// # Errors
 /// The fault of the first line that can't be read.
-pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head<LineLayout>, Fault> {
+pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     read_head(prefix, start, part).map_err(|fault| {
         // A decimal comma is reported before any other mistake, because it may be why the columns were not recognised.
         let window = TextWindow::new(prefix);
@@ -100,19 +76,19 @@ pub(crate) fn head(prefix: &[u8], start: usize, part: &Part) -> Result<Head<Line
     })
 }
 
-fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head<LineLayout>, Fault> {
+fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head, Fault> {
     let options = &part.text;
     let window = TextWindow::new(prefix);
     kinds::check(&window.bytes[start..], part.named)?;
     if options.ids == IdKind::String {
-        return Ok(strings::head(&window, start, part)?.map(LineLayout::Strings));
+        return strings::head(&window, start, part);
     }
     let body = skip(&window, start, options.skip_lines.unwrap_or(0))?;
-    let head = |body, layout: LineLayout| {
+    let head = |body, layout: BodyLayout| {
         let weighted = match &layout {
-            LineLayout::Pairs(grammar) => grammar.weight != WeightRule::Never,
-            LineLayout::Table(table) => table.weight.is_some(),
-            LineLayout::Strings(_) => false,
+            BodyLayout::Lines(grammar) => grammar.weight != WeightRule::Never,
+            BodyLayout::Table(table) => table.weight.is_some(),
+            _ => false,
         };
         Head { weighted, ..Head::of(layout, body) }
     };
@@ -144,25 +120,21 @@ fn read_head(prefix: &[u8], start: usize, part: &Part) -> Result<Head<LineLayout
     if let Some(row) = second.as_ref().filter(|_| kind.is_title()) {
         let kind = FirstLines { options, first: row, second: None };
         let counts = kind.counts(&window)?;
-        return Ok(head(behind, kind.layout(row, None, counts)?));
+        return Ok(Head { counts, ..head(behind, kind.layout(row, None)?) });
     }
     let Some(ends) = kind.heading()? else {
         if options.columns == Columns::Auto && !part.is_weighted() {
             index::check(&window, &first.fields, at, first.delimiter)?;
         }
         let counts = kind.counts(&window)?;
-        return Ok(head(body, kind.layout(&first, None, counts)?));
+        return Ok(Head { counts, ..head(body, kind.layout(&first, None)?) });
     };
-    if options.columns == Columns::Auto
-        && part.use_of_direction != UseOfDirection::Dropped
-        && names::is_direction_open(&first.names(), ends)
-    {
-        let (expected, remedy) = names::DIRECTION;
+    if let Some((expected, remedy)) = names::open_direction(part, &first.names(), ends) {
         return Err(first.fault(expected, remedy));
     }
     match (&second, broken) {
         (_, Some(fault)) => Err(fault),
-        (Some(row), None) => Ok(head(behind, kind.layout(row, Some(ends), None)?)),
+        (Some(row), None) => Ok(head(behind, kind.layout(row, Some(ends))?)),
         (None, None) => Ok(head(behind, grammar(WeightRule::Optional, first.delimiter, false, None))),
     }
 }
@@ -306,12 +278,7 @@ impl FirstLines<'_> {
 
     /// Returns the layout of lines like `row`. The columns that the user numbered are read, or else the columns of
     /// `heading`, or else the first ones.
-    fn layout(
-        &self,
-        row: &TextLine<'_>,
-        heading: Option<EdgeColumns>,
-        counts: Option<CountsLine>,
-    ) -> Result<LineLayout, Fault> {
+    fn layout(&self, row: &TextLine<'_>, heading: Option<EdgeColumns>) -> Result<BodyLayout, Fault> {
         let columns = row.fields.len();
         let third_is_number = row.fields.get(2).is_some_and(LineField::is_number);
         let attributes = row.fields.get(2).is_some_and(|field| field.text.first() == Some(&b'{'));
@@ -364,7 +331,7 @@ impl FirstLines<'_> {
             _ => None,
         };
         let (EdgeColumns { u, v, weight: of_weight }, delimiter) = (ends, row.delimiter);
-        let table = TableGrammar { delimiter, u, v, weight: of_weight, columns: whole, counts };
+        let table = TableGrammar { delimiter, u, v, weight: of_weight, columns: whole };
         // A third column that is not a weight is a mistake, unless the heading or the job names the columns.
         let quoted = declared || columns < 3 || of_weight.is_some();
         Ok(match weight.filter(|_| plain) {
@@ -374,7 +341,7 @@ impl FirstLines<'_> {
                 (declared || columns == 3) && delimiter == Delimiter::Tab,
                 quoted.then_some(table),
             ),
-            None => LineLayout::Table(table),
+            None => BodyLayout::Table(table),
         })
     }
 }

@@ -1,5 +1,7 @@
 //! Finds the columns of ids by the names in a heading.
 
+use crate::formats::{Columns, Part, UseOfDirection};
+
 /// The columns of the two ends and the weight of an edge, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::formats) struct EdgeColumns {
@@ -82,14 +84,19 @@ pub(in crate::formats) fn columns(names: &[String]) -> Option<EdgeColumns> {
     found
 }
 
-/// Returns true if the names of the ends that [`columns`] found do not say which end is the source: an arc leads from
-/// its tail to its head, but an edge of a knowledge graph leads from its head to its tail.
-pub(in crate::formats) fn is_direction_open(names: &[String], ends: EdgeColumns) -> bool {
-    [ends.u, ends.v].map(|at| bare(&names[at])) == ["tail", "head"]
+/// Returns what was expected and the remedy if the direction of edges matters, and the names of the ends that
+/// [`columns`] found do not say which end is the source: an arc leads from its tail to its head, but an edge of a
+/// knowledge graph leads from its head to its tail.
+pub(in crate::formats) fn open_direction(
+    part: &Part,
+    names: &[String],
+    ends: EdgeColumns,
+) -> Option<(&'static str, &'static str)> {
+    let matters = part.text.columns == Columns::Auto && part.use_of_direction != UseOfDirection::Dropped;
+    (matters && [ends.u, ends.v].map(|at| bare(&names[at])) == ["tail", "head"]).then_some(DIRECTION)
 }
 
-/// The expected names and the remedy, for an error message if [`is_direction_open`] returns true.
-pub(in crate::formats) const DIRECTION: (&str, &str) = (
+const DIRECTION: (&str, &str) = (
     "names that say where edges lead",
     "choose the columns in order: [input] columns = [\"tail\", \"head\"] if they lead from tail to head, as arcs do, or [\"head\", \"tail\"], \
      as in a knowledge graph (convert --columns)",

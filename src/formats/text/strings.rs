@@ -6,14 +6,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::fields::{Delimiter, LineField, split_words};
+use super::fields::{Delimiter, LineField, closing, split_words};
 use super::names::{self, EdgeColumns};
-use super::table::is_weight;
+use super::table::{BLANKS, TableGrammar, is_weight, trim};
 use super::window::TextWindow;
 use super::{attributes, numbered, skip};
 use crate::formats::bytes::tokens::{excerpt, has_lone_return, lone_return, next_line};
 use crate::formats::names::LONGEST_NAME;
-use crate::formats::{Columns, Fault, Head, Part, Sink, Stop, UseOfDirection, ending};
+use crate::formats::{BodyLayout, Columns, Fault, Head, Part, Sink, Stop, ending};
 
 const DELIMITER: &str =
     "give the file the ending .csv (commas, semicolons) or .tsv (tabs), or write tabs between the columns";
@@ -21,31 +21,18 @@ const QUOTES: &str =
     "quote a column that contains quotes, and double those (RFC 4180), or write tabs between the columns";
 const COLUMNS: &str = "correct the line, or say which columns to read: [input] columns, convert --columns";
 
-/// The format of lines with string ids. Columns are counted from 0.
-#[derive(Debug, Clone)]
-pub(crate) struct StringGrammar {
-    delimiter: Delimiter,
-    u: usize,
-    v: usize,
-    /// The column of the weight, which must contain numbers.
-    weight: Option<usize>,
-    /// Number of columns in every line.
-    columns: usize,
-}
-
-/// Stands for runs of blanks and tabs where a delimiter byte is expected.
-const BLANKS: u8 = 0;
-
 /// Finds where the edges begin and how their lines are parsed. The text begins at `start`.
 ///
 /// # Errors
 /// The fault of the first line that can't be read.
-pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result<Head<StringGrammar>, Fault> {
+pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result<Head, Fault> {
     let options = &part.text;
     let mut at = skip(window, start, options.skip_lines.unwrap_or(0))?;
-    let default = StringGrammar { delimiter: Delimiter::Blanks, u: 0, v: 1, weight: None, columns: 2 };
+    let default = TableGrammar { delimiter: Delimiter::Blanks, u: 0, v: 1, weight: None, columns: 2 };
     // `TextWindow::next` takes a line after `//` or `;` for a comment, but an id may begin so.
-    let Some((first, behind)) = first_line(window, at) else { return Ok(Head::of(default, at)) };
+    let Some((first, behind)) = first_line(window, at) else {
+        return Ok(Head::of(BodyLayout::Strings(default), at));
+    };
     let line = window.line(first, behind);
     let delimiter = delimiter_of(line, part).map_err(|found| {
         let expected = "columns that are separated by blanks alone, by commas or by semicolons";
@@ -65,11 +52,7 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
         Columns::Auto | Columns::Numbers(_) => names::columns(&names),
     };
     let chosen = if let Columns::Numbers(numbers) = &options.columns { Some(numbered(numbers)) } else { heading };
-    if let (Some(ends), Columns::Auto) = (heading, &options.columns)
-        && part.use_of_direction != UseOfDirection::Dropped
-        && names::is_direction_open(&names, ends)
-    {
-        let (expected, remedy) = names::DIRECTION;
+    if let Some((expected, remedy)) = heading.and_then(|ends| names::open_direction(part, &names, ends)) {
         return Err(Fault::new(first, expected, excerpt(window.bytes, first), remedy));
     }
     let body = if heading.is_some() { behind } else { at };
@@ -87,8 +70,8 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
         let expected = format!("a column {}, as chosen", far + 1);
         return Err(Fault::new(at, expected, format!("{columns} in {}", excerpt(window.bytes, at)), COLUMNS));
     }
-    let grammar = StringGrammar { delimiter, u, v, weight, columns };
-    Ok(Head { weighted: weight.is_some(), ..Head::of(grammar, body) })
+    let table = TableGrammar { delimiter, u, v, weight, columns };
+    Ok(Head { weighted: weight.is_some(), ..Head::of(BodyLayout::Strings(table), body) })
 }
 
 /// Returns start and end of the first line from `at` on that is neither blank nor a comment; `None` if there is none, or
@@ -156,124 +139,123 @@ enum Found<'d> {
     Nothing(usize),
 }
 
-impl StringGrammar {
-    /// Parses whole lines; the last one may lack its newline.
-    pub(crate) fn parse(&self, data: &[u8], sink: &mut Sink<'_>) -> Result<(), Stop> {
-        match self.delimiter {
-            Delimiter::Comma => self.lines::<b','>(data, sink),
-            Delimiter::Semicolon => self.lines::<b';'>(data, sink),
-            Delimiter::Tab => self.lines::<b'\t'>(data, sink),
-            Delimiter::Blanks => self.lines::<BLANKS>(data, sink),
-        }
+/// Parses whole lines; the last one may lack its newline.
+pub(crate) fn parse(data: &[u8], table: &TableGrammar, sink: &mut Sink<'_>) -> Result<(), Stop> {
+    match table.delimiter {
+        Delimiter::Comma => lines::<b','>(data, table, sink),
+        Delimiter::Semicolon => lines::<b';'>(data, table, sink),
+        Delimiter::Tab => lines::<b'\t'>(data, table, sink),
+        Delimiter::Blanks => lines::<BLANKS>(data, table, sink),
     }
+}
 
-    fn lines<const D: u8>(&self, data: &[u8], sink: &mut Sink<'_>) -> Result<(), Stop> {
-        let wanted = sink.reading.is_wanted() && self.weight.is_some();
-        let plain = (self.u, self.v, self.columns) == (0, 1, 2);
-        let mut at = 0;
-        while at < data.len() {
-            if plain && let Some(([u, v], next)) = pair::<D>(data, at) {
-                sink.push_names(&data[u], &data[v])?;
+fn lines<const D: u8>(data: &[u8], table: &TableGrammar, sink: &mut Sink<'_>) -> Result<(), Stop> {
+    let wanted = sink.reading.is_wanted() && table.weight.is_some();
+    let plain = (table.u, table.v, table.columns) == (0, 1, 2);
+    let mut at = 0;
+    while at < data.len() {
+        if plain && let Some(([u, v], next)) = pair::<D>(data, at) {
+            sink.push_names(&data[u], &data[v])?;
+            at = next;
+            continue;
+        }
+        match line::<D>(data, at, table)? {
+            Found::Nothing(next) => at = next,
+            Found::Edge([u, v], weight, next) => {
+                if wanted {
+                    sink.weigh_line(data, at, weight)?;
+                }
+                sink.push_names(&u, &v)?;
                 at = next;
-                continue;
-            }
-            match self.line::<D>(data, at)? {
-                Found::Nothing(next) => at = next,
-                Found::Edge([u, v], weight, next) => {
-                    if wanted {
-                        sink.weigh_line(data, at, weight)?;
-                    }
-                    sink.push_names(&u, &v)?;
-                    at = next;
-                }
             }
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Parses the line at `line`, which may be anything.
-    #[inline(never)]
-    fn line<'d, const D: u8>(&self, data: &'d [u8], line: usize) -> Result<Found<'d>, Fault> {
-        let next = next_line(data, line);
-        let text = &data[line..next];
-        if has_lone_return(data, line) {
-            return Err(lone_return(data, line));
-        }
-        let length = text.len() - text.iter().rev().take_while(|c| matches!(c, b'\n' | b'\r')).count();
-        let text = &data[..line + length];
-        if is_blank_or_comment(&text[line..]) {
-            return Ok(Found::Nothing(next));
-        }
-        let empty = || Cow::Borrowed(&data[..0]);
-        let (mut ids, mut weight, mut column) = ([empty(), empty()], 0..0, 0);
-        let mut at = trim::<D>(text, line);
-        loop {
-            let start = at;
-            let value = match text.get(at) {
-                Some(b'"') => {
-                    let end = closing(text, at).ok_or_else(|| self.wrong(data, line))?;
-                    at = end + 1;
-                    unquoted(&text[start + 1..end])
-                }
-                Some(b'{') if column >= 2 => {
-                    let (end, found) = attributes::read(text, at).ok_or_else(|| self.wrong(data, line))?;
-                    at = end;
-                    if self.weight == Some(column) {
-                        weight = found;
-                    }
-                    Cow::Borrowed(&text[start..start])
-                }
-                _ => {
-                    at += text[at..].iter().position(|c| ends::<D>(*c)).unwrap_or(text.len() - at);
-                    let blanks = text[start..at].iter().rev().take_while(|c| matches!(c, b' ' | b'\t')).count();
-                    Cow::Borrowed(&text[start..at - blanks])
-                }
-            };
-            if column == self.u || column == self.v {
-                ids[usize::from(column != self.u)] = self.id(value, data, line)?;
-            } else if self.weight == Some(column) && text.get(start) != Some(&b'{') {
-                if !is_weight(&text[start..at]) {
-                    return Err(self.wrong(data, line));
-                }
-                weight = start..at;
-            }
-            column += 1;
-            let behind = trim::<D>(text, at);
-            match text.get(behind) {
-                None => break,
-                Some(c) if D != BLANKS && *c == D => at = trim::<D>(text, behind + 1),
-                Some(_) if D == BLANKS && behind > at => at = behind,
-                Some(_) => return Err(self.wrong(data, line)),
-            }
-            // Some spreadsheets write a delimiter after the last column.
-            if at == text.len() && column == self.columns {
-                break;
-            }
-        }
-        if column != self.columns { Err(self.wrong(data, line)) } else { Ok(Found::Edge(ids, weight, next)) }
+/// Parses the line at `line`, which may be anything.
+#[inline(never)]
+fn line<'d, const D: u8>(data: &'d [u8], line: usize, table: &TableGrammar) -> Result<Found<'d>, Fault> {
+    let next = next_line(data, line);
+    let text = &data[line..next];
+    if has_lone_return(data, line) {
+        return Err(lone_return(data, line));
     }
+    let length = text.len() - text.iter().rev().take_while(|c| matches!(c, b'\n' | b'\r')).count();
+    let text = &data[..line + length];
+    if is_blank_or_comment(&text[line..]) {
+        return Ok(Found::Nothing(next));
+    }
+    let empty = || Cow::Borrowed(&data[..0]);
+    let (mut ids, mut weight, mut column) = ([empty(), empty()], 0..0, 0);
+    let mut at = trim::<D>(text, line);
+    loop {
+        let start = at;
+        let value = match text.get(at) {
+            Some(b'"') => {
+                let length = closing(&text[at + 1..]).ok_or_else(|| wrong(data, line, table))?;
+                let end = at + 1 + length;
+                at = end + 1;
+                unquoted(&text[start + 1..end])
+            }
+            Some(b'{') if column >= 2 => {
+                let (end, found) = attributes::read(text, at).ok_or_else(|| wrong(data, line, table))?;
+                at = end;
+                if table.weight == Some(column) {
+                    weight = found;
+                }
+                Cow::Borrowed(&text[start..start])
+            }
+            _ => {
+                at += text[at..].iter().position(|c| ends::<D>(*c)).unwrap_or(text.len() - at);
+                let blanks = text[start..at].iter().rev().take_while(|c| matches!(c, b' ' | b'\t')).count();
+                Cow::Borrowed(&text[start..at - blanks])
+            }
+        };
+        if column == table.u || column == table.v {
+            ids[usize::from(column != table.u)] = id(value, data, line, table)?;
+        } else if table.weight == Some(column) && text.get(start) != Some(&b'{') {
+            if !is_weight(&text[start..at]) {
+                return Err(wrong(data, line, table));
+            }
+            weight = start..at;
+        }
+        column += 1;
+        let behind = trim::<D>(text, at);
+        match text.get(behind) {
+            None => break,
+            Some(c) if D != BLANKS && *c == D => at = trim::<D>(text, behind + 1),
+            Some(_) if D == BLANKS && behind > at => at = behind,
+            Some(_) => return Err(wrong(data, line, table)),
+        }
+        // Some spreadsheets write a delimiter after the last column.
+        if at == text.len() && column == table.columns {
+            break;
+        }
+    }
+    if column != table.columns { Err(wrong(data, line, table)) } else { Ok(Found::Edge(ids, weight, next)) }
+}
 
-    fn id<'d>(&self, id: Cow<'d, [u8]>, data: &[u8], line: usize) -> Result<Cow<'d, [u8]>, Fault> {
-        let fault = |expected: String, remedy: &'static str| Fault::new(line, expected, excerpt(data, line), remedy);
-        match id.len() {
-            0 => {
-                let expected = format!("an id in columns {} and {}, none of them empty", self.u + 1, self.v + 1);
-                Err(fault(expected, "leave out lines without an id, or write a name for what is unknown"))
-            }
-            1..=LONGEST_NAME => Ok(id),
-            _ => Err(fault(format!("ids of at most {LONGEST_NAME} bytes"), COLUMNS)),
+fn id<'d>(id: Cow<'d, [u8]>, data: &[u8], line: usize, table: &TableGrammar) -> Result<Cow<'d, [u8]>, Fault> {
+    let fault = |expected: String, remedy: &'static str| Fault::new(line, expected, excerpt(data, line), remedy);
+    match id.len() {
+        0 => {
+            let expected = format!("an id in columns {} and {}, none of them empty", table.u + 1, table.v + 1);
+            Err(fault(expected, "leave out lines without an id, or write a name for what is unknown"))
         }
+        1..=LONGEST_NAME => Ok(id),
+        _ => Err(fault(format!("ids of at most {LONGEST_NAME} bytes"), COLUMNS)),
     }
+}
 
-    #[cold]
-    fn wrong(&self, data: &[u8], line: usize) -> Fault {
-        let mut expected = format!("{} columns, with ids in columns {} and {}", self.columns, self.u + 1, self.v + 1);
-        if let Some(weight) = self.weight {
-            expected.push_str(&format!(" and a number in column {}", weight + 1));
-        }
-        let remedy = if data[line..next_line(data, line)].contains(&b'"') { QUOTES } else { COLUMNS };
-        Fault::new(line, expected, excerpt(data, line), remedy)
+#[cold]
+fn wrong(data: &[u8], line: usize, table: &TableGrammar) -> Fault {
+    let mut expected = format!("{} columns, with ids in columns {} and {}", table.columns, table.u + 1, table.v + 1);
+    if let Some(weight) = table.weight {
+        expected.push_str(&format!(" and a number in column {}", weight + 1));
     }
+    let remedy = if data[line..next_line(data, line)].contains(&b'"') { QUOTES } else { COLUMNS };
+    Fault::new(line, expected, excerpt(data, line), remedy)
 }
 
 /// Returns the ranges of both ids of the line at `at`, and the start of the next line, if the line has two ids without
@@ -322,26 +304,8 @@ fn stop<const D: u8>(data: &[u8], mut at: usize) -> usize {
     data[at..].iter().position(|c| is_stop(*c)).map_or(data.len(), |n| at + n)
 }
 
-/// Skips blanks, and tabs unless they are the delimiter.
-fn trim<const D: u8>(text: &[u8], at: usize) -> usize {
-    let is_blank = |c: &u8| *c == b' ' || (D != b'\t' && *c == b'\t');
-    at + text[at..].iter().take_while(|c| is_blank(c)).count()
-}
-
 fn ends<const D: u8>(c: u8) -> bool {
     if D == BLANKS { matches!(c, b' ' | b'\t') } else { c == D }
-}
-
-/// Returns the offset of the quote that closes the quoted text at `at`.
-fn closing(text: &[u8], at: usize) -> Option<usize> {
-    let mut at = at + 1;
-    loop {
-        at += text[at..].iter().position(|c| *c == b'"')?;
-        if text.get(at + 1) != Some(&b'"') {
-            return Some(at);
-        }
-        at += 2;
-    }
 }
 
 /// Returns the text between quotes, in which a doubled quote stands for a quote.

@@ -5,13 +5,12 @@
 
 use std::ops::Range;
 
-use super::counts::CountsLine;
 use super::fields::Delimiter;
 use super::{advice, attributes};
 use crate::formats::bytes::tokens::{blanks, excerpt, has_lone_return, lone_return, next_line, number, weight_end};
 use crate::formats::{Fault, Sink, Stop};
 
-/// The format of a file's lines. Columns are counted from 0.
+/// The format of lines with several columns, whose ids are numbers or strings. Columns are counted from 0.
 #[derive(Debug, Clone)]
 pub(crate) struct TableGrammar {
     pub(super) delimiter: Delimiter,
@@ -22,8 +21,6 @@ pub(crate) struct TableGrammar {
     pub(super) weight: Option<usize>,
     /// Number of columns in every line.
     pub(super) columns: usize,
-    /// The counts in the first line, if it may contain counts rather than an edge.
-    pub(super) counts: Option<CountsLine>,
 }
 
 /// An edge that was parsed from a line.
@@ -36,8 +33,8 @@ pub(crate) struct EdgeRow {
     pub next: usize,
 }
 
-/// Stands for runs of blanks where a delimiter byte is expected.
-const BLANKS: u8 = 0;
+/// Stands for runs of blanks and tabs where a delimiter byte is expected.
+pub(super) const BLANKS: u8 = 0;
 
 impl TableGrammar {
     /// Parses whole lines; the last one may lack its newline.
@@ -206,7 +203,7 @@ fn is_comment<const D: u8>(line: &[u8]) -> bool {
 
 /// Skips blanks, and tabs unless they are the delimiter.
 #[inline(always)]
-fn trim<const D: u8>(data: &[u8], mut at: usize) -> usize {
+pub(super) fn trim<const D: u8>(data: &[u8], mut at: usize) -> usize {
     while matches!(data.get(at), Some(b' ')) || (D != b'\t' && matches!(data.get(at), Some(b'\t'))) {
         at += 1;
     }

@@ -2,9 +2,9 @@
 
 use super::fields::{Delimiter, split};
 use super::window::{NextLine, TextWindow};
-use super::{LineLayout, head, skip};
+use super::{head, skip};
 use crate::formats::weights::UnreadColumns;
-use crate::formats::{Columns, Format, Part, contents};
+use crate::formats::{BodyLayout, Columns, Format, Part, contents};
 
 /// Returns the numeric columns that are not read, in a text file whose edges have no weights. The scan reports mistakes
 /// in the file.
@@ -37,7 +37,7 @@ fn columns(prefix: &[u8], start: usize, part: &Part) -> Option<Vec<(String, Colu
     };
     let (line, _) = row(head.body)?;
     let (u, v, delimiter) = match &head.layout {
-        LineLayout::Table(table) => (table.u, table.v, table.delimiter),
+        BodyLayout::Table(table) => (table.u, table.v, table.delimiter),
         _ => (0, 1, Delimiter::of(line, false)),
     };
     let fields = split(line, delimiter)?;

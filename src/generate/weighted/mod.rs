@@ -98,7 +98,7 @@ impl Weighted {
                     *edge = [narrow(tail), narrow(head + u64::from(head >= tail))];
                 }
             }
-            BuiltShape::Rmat { scale, table } => kronecker::fill_by(table, (*scale, seed), first_edge, out, narrow),
+            BuiltShape::Rmat { scale, table } => kronecker::fill(table, (*scale, seed), first_edge, out, narrow),
             BuiltShape::Ssca2(cliques) => cliques.fill(first_edge, out, narrow),
             BuiltShape::Grid { columns } => {
                 // In a row of cells, each cell has an edge to the right and one down, except the last, which only has

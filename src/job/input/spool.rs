@@ -17,7 +17,7 @@ use crate::job::state::workdir::SPOOL;
 use crate::process::signals;
 use crate::results::Output;
 use crate::store::regular;
-use crate::store::replace::{remove_leftovers, sync_folder, temp_path};
+use crate::store::replace::{TemporaryFile, remove_leftovers, sync_folder, temp_path};
 use crate::{failpoint, size};
 use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
@@ -132,52 +132,41 @@ fn name_of(job: &Job, stream: &Stream, number: usize, packing: Packing) -> Strin
 /// and checksum of the copy.
 fn copy(job: &Job, stream: &Stream, folder: &Path, number: usize) -> Result<(String, Copied)> {
     let name = stream.name();
-    let temporary = temp_path(&folder.join(number.to_string()));
+    let mut temporary = TemporaryFile::new(temp_path(&folder.join(number.to_string())));
     let mut reader = stream.open()?;
     tracing::info!("reading {name} into {}", folder.display());
-    let copied = (|| {
-        let file = regular::create(&temporary).map_err(|e| Error::io("create", &temporary, e))?;
-        let mut said = Instant::now();
-        let mut watch = |bytes: u64| {
-            if said.elapsed() >= job.run.log_interval {
-                tracing::info!("{} came from {name} so far", size::show(bytes));
-                said = Instant::now();
-            }
-        };
-        let check = || {
-            failpoint::hit("spool.read").map_err(|e| Error::io("read", &temporary, e))?;
-            signals::check()
-        };
-        let failed = |bytes, e| match Error::io("write", folder, e) {
-            Error::DiskFull { path, what } => {
-                let came = size::show(bytes);
-                let what = format!(
-                    "{came} of {name} were copied, then: {what} (it is read twice: a file elsewhere takes no copy)"
-                );
-                Error::DiskFull { path, what }
-            }
-            other => other,
-        };
-        let copied = reader.copy_to(&file, &mut watch, &check, &failed)?;
-        let packing = match copied.packing {
-            // If the name claims compression but the data is plain, reading the copy reports the error.
-            Packing::Plain => Packing::of(stream.path()),
-            packing => packing,
-        };
-        let named = name_of(job, stream, number, packing);
-        let path = folder.join(&named);
-        failpoint::hit("spool.fsync").map_err(|e| Error::io("sync", &path, e))?;
-        file.sync_all().map_err(|e| failed(copied.bytes, e))?;
-        failpoint::hit("spool.rename").map_err(|e| Error::io("rename into place", &path, e))?;
-        std::fs::rename(&temporary, &path).map_err(|e| Error::io("rename into place", &path, e))?;
-        sync_folder(&path)?;
-        tracing::info!("{} came from {name}", size::show(copied.bytes));
-        Ok((named, copied))
-    })();
-    copied.inspect_err(|_| {
-        // A partial copy is useless.
-        let _ = std::fs::remove_file(&temporary);
-    })
+    let file = regular::create(temporary.path()).map_err(|e| Error::io("create", temporary.path(), e))?;
+    let mut said = Instant::now();
+    let mut watch = |bytes: u64| {
+        if said.elapsed() >= job.run.log_interval {
+            tracing::info!("{} came from {name} so far", size::show(bytes));
+            said = Instant::now();
+        }
+    };
+    let check = || {
+        failpoint::hit("spool.read").map_err(|e| Error::io("read", temporary.path(), e))?;
+        signals::check()
+    };
+    let failed = |bytes, e| match Error::io("write", folder, e) {
+        Error::DiskFull { path, what } => {
+            let came = size::show(bytes);
+            let what = format!(
+                "{came} of {name} were copied, then: {what} (it is read twice: a file elsewhere takes no copy)"
+            );
+            Error::DiskFull { path, what }
+        }
+        other => other,
+    };
+    let copied = reader.copy_to(&file, &mut watch, &check, &failed)?;
+    let named = name_of(job, stream, number, copied.packing);
+    let path = folder.join(&named);
+    failpoint::hit("spool.fsync").map_err(|e| Error::io("sync", &path, e))?;
+    file.sync_all().map_err(|e| failed(copied.bytes, e))?;
+    failpoint::hit("spool.rename").map_err(|e| Error::io("rename into place", &path, e))?;
+    temporary.rename(&path).map_err(|e| Error::io("rename into place", &path, e))?;
+    sync_folder(&path)?;
+    tracing::info!("{} came from {name}", size::show(copied.bytes));
+    Ok((named, copied))
 }
 
 /// Records that the copies are no longer needed; [`remove_unnoted`] then removes them.

@@ -3,7 +3,7 @@
 
 use super::packing::{EntryPacking, PADDING};
 use crate::memory::{Buffer, will_need};
-use crate::store::mapped_disk_array::MappedDiskArray;
+use crate::store::disk_array::Mmap;
 use std::ops::Range;
 
 /// Maximum number of row entries that are requested from the disk at a time. A search rarely reads farther.
@@ -17,7 +17,7 @@ const GAP: u64 = 1 << 12;
 /// The entries of all rows, packed, in a file. The first entries of each row are in memory as well.
 pub struct DiskEntries {
     pub(super) packing: EntryPacking,
-    pub(super) file: MappedDiskArray,
+    pub(super) file: Mmap,
     /// Position in `near` of each row's first entry, followed by the end of the last row. Empty if memory holds no
     /// entries.
     pub(super) near_starts: Buffer<u32>,

@@ -16,7 +16,6 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, bytes_of_mut};
 use crate::process::signals;
 use crate::store::disk_array::DiskArray;
-use crate::store::mapped_disk_array::MappedDiskArray;
 use rayon::prelude::*;
 use std::ops::Range;
 
@@ -174,7 +173,7 @@ impl<'a> Bounds<'a> {
             first += fit;
         }
         tracing::info!("memory keeps {kept} of {} entries of rows in a file", starts[vertices]);
-        Ok(DiskEntries { packing, file: MappedDiskArray::map(file)?, near_starts, near })
+        Ok(DiskEntries { packing, file: file.map()?, near_starts, near })
     }
 }
 

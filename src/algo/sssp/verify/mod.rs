@@ -37,11 +37,7 @@ pub fn trees(
         WeightSource::Drawn(drawn) => drawn.kind(),
         WeightSource::File => results.stored.weights.map_or(WeightType::U32, |weights| weights.kind),
     };
-    let (reading, what) = match edges {
-        EdgeSource::Input(input) => (input.scratch_bytes(threads), "the input"),
-        EdgeSource::Blocks(_) => (0, "the blocks"),
-    };
-    let _reading = budget.reserve(reading.max(READING), "reading edges and results again")?;
+    let _reading = budget.reserve(edges.scratch_bytes(threads).max(READING), "reading edges and results again")?;
     let places = Places::new(edges, results)?;
     let vertices = places.vertices();
     // Host memory for the columns, and for the copies that are checked.
@@ -78,8 +74,9 @@ pub fn trees(
     }
     let reached = found.iter().map(|reported| reported.reached).sum::<u64>();
     Ok(format!(
-        "{} checked against the edges of {what} and their weights: {reached} vertices, each at its distance, with its first parent",
-        found.len()
+        "{} checked against the edges of {} and their weights: {reached} vertices, each at its distance, with its first parent",
+        found.len(),
+        edges.name()
     ))
 }
 

@@ -4,7 +4,6 @@ use super::Sssp;
 use super::cpu::CpuSearch;
 use super::edges::WeightedEdges;
 use super::gpu::GpuSearch;
-use super::ranks::RankedSearch;
 use super::search::{ShortestPathTree, SsspStats};
 use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
@@ -28,10 +27,7 @@ pub(super) fn choose<'a>(table: &Sssp, input: EngineInput<'a, '_>) -> Result<Eng
     };
     let on_cpus = || -> Result<Engine<'a, ShortestPathTree, SsspStats>> {
         let _spare = run.budget.reserve(spare, "distances and parents")?;
-        match comm.ranks() {
-            1 => Ok(Box::new(CpuSearch::new(table, input)?)),
-            _ => Ok(Box::new(RankedSearch::new(table, input)?)),
-        }
+        Ok(Box::new(CpuSearch::new(table, input)?))
     };
     Ok(on_rank0_or(comm, run.devices.choose(true, on_gpu, on_cpus)?, |_| false))
 }

@@ -37,7 +37,7 @@ use crate::algo::Lease;
 use crate::algo::searches::gpu::{BARRIER_BYTES, fetch};
 use crate::error::{Error, Result};
 use crate::formats::WeightType;
-use crate::gpu::{DeviceSlice, Event, Grid, Kernel};
+use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Workspace};
 use crate::graph::block_store::BlockStore;
 use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
@@ -48,8 +48,7 @@ use buffer_sizes::{SsspBufferSizes, THREADS};
 use device_graph::SsspDeviceGraph;
 use kernel_structs::SsspState;
 use memory::SsspMemory;
-use moore::MooreArrays;
-use programs::PREPARE;
+use programs::{CODED, PREPARE, PROGRAM};
 use sums::SumKind;
 
 /// Purpose of the GPU memory, which error messages name.
@@ -84,8 +83,7 @@ pub struct GpuSearch<'a> {
     method: Method,
     search: kernel_structs::SsspArguments,
     memory: SsspMemory,
-    /// Memory for Moore's algorithm and for the baseline.
-    arrays: MooreArrays,
+    tuning: Tuning,
     state: DeviceSlice<SsspState>,
     /// Events at the beginning and the end of a search. A third event marks when distances are known, if parents are
     /// found by separate launches.
@@ -152,8 +150,7 @@ impl<'a> GpuSearch<'a> {
         let memory = SsspMemory::take(&mut workspace.arena, &sizes)?;
         let kind = weights.scale().kind;
         let sums = SumKind::of(kind);
-        let (program, kernel) = sums.kernel();
-        let kernel = workspace.kernel(program, kernel)?;
+        let kernel = search_kernel(workspace, sums)?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
         let widths = widths::widths(&placed, kind, method, &tuning);
         let search = kernel_structs::SsspArguments {
@@ -177,21 +174,12 @@ impl<'a> GpuSearch<'a> {
             unused: 0,
         };
         workspace.queue.fill(memory.pending, 0)?;
-        let arrays = MooreArrays {
-            graph: placed.graph,
-            distances: memory.distances,
-            words: memory.words,
-            reach: widths.reach,
-            many: tuning.many,
-            blocks: tuning.blocks,
-            rounds: tuning.steps,
-        };
         let timed = || workspace.queue.record_timed();
         let clock = [timed()?, timed()?, timed()?];
         let bytes = workspace.arena.mark();
         let on_host = placed.on_host.is_some();
         tracing::debug!(blocks, bytes, on_host, ?placed, ?widths, "a weighted graph on the GPU");
-        Ok(GpuSearch { gpu: lease, blocks, placed, sums, method, search, memory, arrays, state, clock })
+        Ok(GpuSearch { gpu: lease, blocks, placed, sums, method, search, memory, tuning, state, clock })
     }
 
     /// Searches from `root`. If a sum does not fit 32 bits, repeats the search with 64 bits. Returns the final state.
@@ -211,9 +199,8 @@ impl<'a> GpuSearch<'a> {
         if matches!(self.method, Method::Auto | Method::DeltaStepping) {
             return self.launch_all(root, BEGINS);
         }
-        let workspace = &*self.gpu.workspace;
         let rounds = if self.method == Method::Moore { moore::queued } else { moore::masked };
-        let found = rounds(workspace, &self.arrays, self.sums, root, [&self.clock[0], &self.clock[2]])?;
+        let found = rounds(self, root)?;
         if found.overflowed {
             return Ok(SsspState { overflowed: 1, ..SsspState::default() });
         }
@@ -237,8 +224,7 @@ impl<'a> GpuSearch<'a> {
     fn launch_all(&self, root: Vertex, from: u32) -> Result<SsspState> {
         let workspace = &*self.gpu.workspace;
         let queue = &workspace.queue;
-        let (program, kernel) = self.sums.kernel();
-        let kernel: Kernel = workspace.kernel(program, kernel)?;
+        let kernel = search_kernel(workspace, self.sums)?;
         for launch in 0u64.. {
             signals::check()?;
             if launch > 0 {
@@ -296,6 +282,11 @@ impl<'a> GpuSearch<'a> {
             }),
         }
     }
+}
+
+/// Returns the kernel that searches by buckets, for distances of the type `sums`.
+fn search_kernel(workspace: &Workspace, sums: SumKind) -> Result<Kernel> {
+    workspace.kernel(if sums.is_coded() { &CODED } else { &PROGRAM }, &format!("sssp_{}", sums.name()))
 }
 
 /// Values of the kernel argument `begins`. The first launch of a search begins the search or, if distances are known,

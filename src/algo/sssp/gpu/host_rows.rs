@@ -12,8 +12,8 @@ use crate::process::signals;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of row entries that a thread copies at a time. A longer row is copied by one thread.
-const PIECE: u64 = 1 << 20;
+/// Approximate number of row entries that a thread copies at a time. One thread copies a longer row.
+const PIECE: usize = 1 << 20;
 
 /// Adjacency rows in pinned host memory, with statistics of their weights.
 pub(super) struct HostRows {
@@ -22,48 +22,6 @@ pub(super) struct HostRows {
     pub rows: Pinned,
     /// The smallest weight and the largest weight, as they are stored, and the sum of all weights.
     pub weights: (u32, u32, f64),
-}
-
-/// Returns the number of entries before row `row` in a half of the adjacency. `firsts` has the number of entries before
-/// each block.
-fn entries_before(half: &BlockStore, firsts: &[u64], row: u64) -> u64 {
-    if half.is_empty() {
-        return 0;
-    }
-    if row >= half.layout.rows() {
-        return half.edges();
-    }
-    let b = half.layout.block_of(row as u32);
-    let block = half.block(b);
-    firsts[b] + u64::from(block.offsets[(row as u32 - block.first_row) as usize])
-}
-
-/// Divides all rows into ranges of about [`PIECE`] entries. Returns each range and its number of entries.
-fn pieces(halves: [&BlockStore; 2], rows: u64) -> Vec<(Range<u32>, u64)> {
-    let firsts = halves.map(|half| {
-        let mut before = 0;
-        let firsts = (0..half.len()).map(|b| {
-            let first = before;
-            before += half.size(b).entries;
-            first
-        });
-        firsts.collect::<Vec<u64>>()
-    });
-    let start =
-        |row: u64| halves.iter().zip(&firsts).map(|(half, firsts)| entries_before(half, firsts, row)).sum::<u64>();
-    let (mut pieces, mut from, mut begin) = (Vec::new(), 0, 0);
-    while from < rows {
-        // Find the last row that ends within [`PIECE`] entries, but take at least one row.
-        let (mut low, mut high) = (from + 1, rows);
-        while low < high {
-            let middle = (low + high).div_ceil(2);
-            if start(middle) - begin <= PIECE { low = middle } else { high = middle - 1 }
-        }
-        let end = start(low);
-        pieces.push((from as u32..low as u32, end - begin));
-        (from, begin) = (low, end);
-    }
-    pieces
 }
 
 /// Copies the rows of both halves to pinned memory, joined into whole rows that are sorted by ascending weight.
@@ -82,11 +40,16 @@ pub(super) fn pin(
     let mut pinned = Pinned::new(&workspace.device, (8 * entries as usize).max(8), budget)?;
     // SAFETY: any bytes are valid numbers. Pinned memory starts at a page boundary.
     let (_, mut rest, _) = unsafe { pinned.bytes_mut().align_to_mut::<u64>() };
-    let mut parts = Vec::new();
-    for (rows, entries) in pieces(halves, layout.rows()) {
-        let (here, later) = rest.split_at_mut(entries as usize);
-        rest = later;
-        parts.push((rows, here));
+    let rows = layout.rows() as u32;
+    let [lower, upper] = halves.map(|half| half.rows(0..rows));
+    let (mut parts, mut first, mut length) = (Vec::new(), 0, 0);
+    for ((row, lower), (_, upper)) in lower.zip(upper) {
+        length += lower.len() + upper.len();
+        if length >= PIECE || row + 1 == rows {
+            let (here, later) = rest.split_at_mut(length);
+            parts.push((first..row + 1, here));
+            (rest, first, length) = (later, row + 1, 0);
+        }
     }
     let scale = weights.scale();
     let fill = |(rows, mut to): (Range<u32>, &mut [u64])| -> Result<(u32, u32, f64)> {

@@ -15,16 +15,20 @@ use std::ops::Range;
 /// Approximate number of row entries that a thread copies at a time. One thread copies a longer row.
 const PIECE: usize = 1 << 20;
 
-/// Adjacency rows in pinned host memory, with statistics of their weights.
-pub(super) struct HostRows {
-    /// All edges, row by row. Each is a 64-bit word with the neighbour in the lower half and the weight in the upper
-    /// half.
-    pub rows: Pinned,
-    /// The smallest weight and the largest weight, as they are stored, and the sum of all weights.
-    pub weights: (u32, u32, f64),
+/// Smallest and largest weight, and sum of the weights, of all row entries.
+#[derive(Clone, Copy)]
+pub(super) struct WeightSummary {
+    /// The smallest weight, as it is stored.
+    pub least: u32,
+    /// The largest weight, as it is stored.
+    pub most: u32,
+    /// Sum of all weights, as a number.
+    pub sum: f64,
 }
 
-/// Copies the rows of both halves to pinned memory, joined into whole rows that are sorted by ascending weight.
+/// Copies the rows of both halves to pinned memory, joined into whole rows that are sorted by ascending weight. Each
+/// entry is a 64-bit word with the neighbour in the lower half and the weight in the upper half. Also returns
+/// statistics of the weights.
 ///
 /// # Errors
 /// [`crate::Error::Limit`]; [`crate::Error::Lost`]; [`crate::Error::Stopped`].
@@ -33,7 +37,7 @@ pub(super) fn pin(
     halves: [&BlockStore; 2],
     weights: &Weights<'_>,
     budget: &Budget,
-) -> Result<HostRows> {
+) -> Result<(Pinned, WeightSummary)> {
     let layout = &halves[0].layout;
     let direction = layout.direction();
     let entries: u64 = halves.iter().map(|half| half.edges()).sum();
@@ -52,9 +56,10 @@ pub(super) fn pin(
         }
     }
     let scale = weights.scale();
-    let fill = |(rows, mut to): (Range<u32>, &mut [u64])| -> Result<(u32, u32, f64)> {
+    let none = || WeightSummary { least: u32::MAX, most: 0, sum: 0.0 };
+    let fill = |(rows, mut to): (Range<u32>, &mut [u64])| -> Result<WeightSummary> {
         signals::check()?;
-        let (mut least, mut most, mut sum) = (u32::MAX, 0, 0.0);
+        let WeightSummary { mut least, mut most, mut sum } = none();
         for row in rows {
             let mut filled = 0;
             each(halves, direction, weights, row, |neighbour, weight| {
@@ -67,11 +72,13 @@ pub(super) fn pin(
             own.sort_unstable();
             to = later;
         }
-        Ok((least, most, sum))
+        Ok(WeightSummary { least, most, sum })
     };
-    let join = |a: (u32, u32, f64), b: (u32, u32, f64)| Ok((a.0.min(b.0), a.1.max(b.1), a.2 + b.2));
-    let weights = parts.into_par_iter().map(fill).try_reduce(|| (u32::MAX, 0, 0.0), join)?;
-    Ok(HostRows { rows: pinned, weights })
+    let join = |a: WeightSummary, b: WeightSummary| {
+        Ok(WeightSummary { least: a.least.min(b.least), most: a.most.max(b.most), sum: a.sum + b.sum })
+    };
+    let weights = parts.into_par_iter().map(fill).try_reduce(none, join)?;
+    Ok((pinned, weights))
 }
 
 /// Calls `put` with each neighbour in row `row`, and with the weight of the edge to it.

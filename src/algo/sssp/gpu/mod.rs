@@ -45,7 +45,7 @@ use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use buffer_sizes::{SsspBufferSizes, THREADS};
-use device_graph::SsspDeviceGraph;
+use device_graph::{HostGraph, SsspDeviceGraph};
 use kernel_structs::SsspState;
 use memory::SsspMemory;
 use programs::{CODED, PREPARE, PROGRAM};
@@ -146,7 +146,7 @@ impl<'a> GpuSearch<'a> {
         workspace.arena.reset(0);
         workspace.arena.check_size(sizes.bytes(), PURPOSE)?;
         let state = workspace.arena.take_planned(1)?;
-        let placed = device_graph::make_resident(workspace, halves, &sizes, &weights, &tuning, budget)?;
+        let placed = HostGraph { halves, weights: &weights, sizes, tuning, budget }.make_resident(workspace)?;
         let memory = SsspMemory::take(&mut workspace.arena, &sizes)?;
         let kind = weights.scale().kind;
         let sums = SumKind::of(kind);

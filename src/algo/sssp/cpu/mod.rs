@@ -212,10 +212,13 @@ impl<'a> CpuSearch<'a> {
         let parents = if comm.is_leader() { 0 } else { own.vertices };
         let parents = budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
         let edges = WeightedEdges::new(graph, table.weights, budget)?;
-        let (kind, direction, vertices) = (edges.kind, edges.direction, graph.info.connected as u32);
+        let (direction, vertices) = (edges.direction, graph.info.connected as u32);
         let (out, into) = sort_rows(&edges, table.weights, degrees, own, run)?;
-        let values =
-            if let EdgeWeights::Stored(values) = &edges.weights { values.clone() } else { WeightValues::default() };
+        let kind = edges.weights.scale().kind;
+        let values = match &edges.weights {
+            EdgeWeights::Stored(_, values) => values.clone(),
+            EdgeWeights::Drawn(..) => WeightValues::default(),
+        };
         // A single process needs the edges only to sort them.
         let edges = exchange.is_some().then_some(edges);
         let scale = WeightScale { kind, values: values.bits() };

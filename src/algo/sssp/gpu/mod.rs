@@ -106,10 +106,9 @@ impl<'a> GpuSearch<'a> {
         let halves = [&graph.block_store, graph.upper()?];
         let id;
         let weights = match &edges.weights {
-            EdgeWeights::Stored(_) => Weights::Stored(edges.scale()),
-            EdgeWeights::Unit => Weights::Drawn(DrawnWeights::Unit, &|_| 0),
+            EdgeWeights::Stored(..) => Weights::Stored(edges.weights.scale()),
             EdgeWeights::Drawn(drawn, ids, _) => {
-                id = move |v| ids.raw(v).0;
+                id = move |v| ids.as_ref().map_or(0, |ids| ids.raw(v).0);
                 Weights::Drawn(*drawn, &id)
             }
         };

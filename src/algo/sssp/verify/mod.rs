@@ -33,10 +33,7 @@ pub fn trees(
     found: &[&SsspSource],
 ) -> Result<String> {
     let (budget, threads) = (results.budget, results.threads);
-    let kind = match weights {
-        WeightSource::Drawn(drawn) => drawn.kind(),
-        WeightSource::File => results.stored.weights.map_or(WeightType::U32, |weights| weights.kind),
-    };
+    let kind = weights.kind(results.stored.weights);
     let _reading = budget.reserve(edges.scratch_bytes(threads).max(READING), "reading edges and results again")?;
     let places = Places::new(edges, results)?;
     let vertices = places.vertices();

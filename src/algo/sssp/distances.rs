@@ -177,15 +177,6 @@ impl Distance {
             Distance::Double(sum) => sum,
         }
     }
-
-    /// Returns the distance of a source from itself.
-    pub fn zero(kind: WeightType) -> Distance {
-        match kind {
-            WeightType::U32 | WeightType::U64 => Distance::Whole(0),
-            WeightType::F32 => Distance::Decimal(0.0),
-            WeightType::F64 => Distance::Double(0.0),
-        }
-    }
 }
 
 impl From<Distance> for Number {

@@ -1,6 +1,6 @@
 //! Implements the trees of the table `[sssp]`: how they are made, checked, kept and reported.
 
-use super::distances::{Distance, Distances};
+use super::distances::Distances;
 use super::output::{SsspDetails, SsspOutput, SsspSource};
 use super::path::Path;
 use super::search::{NONE, ShortestPathTree, SsspStats};
@@ -58,11 +58,10 @@ impl SearchTask for Sssp {
     const CHECK: f64 = 0.0;
     const RECORD: u64 = 1024;
 
-    fn isolated(&self, graph: &Graph, tree: &mut Self::Tree) -> SsspStats {
+    fn isolated(&self, _: &Graph, tree: &mut Self::Tree) -> SsspStats {
         tree.distances.forget();
         tree.parents.fill(NONE);
-        let distance = Distance::zero(self.weights.kind(graph.stored.weights));
-        SsspStats::new(1, (distance, 0), Vec::new(), 0.0)
+        SsspStats::new(1, (tree.distances.zero(), 0), Vec::new(), 0.0)
     }
 
     fn tree(&self, graph: &Graph, vertices: usize, budget: &Budget) -> Result<Self::Tree> {

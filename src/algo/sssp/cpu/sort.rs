@@ -87,9 +87,7 @@ impl RowSorter<'_> {
         if weights.largest > self.largest {
             return Err(Error::internal("sort rows by weight", "a weight that is larger than the largest"));
         }
-        let rows = SortedRows { entries, lightest, weights };
-        rows.advise_random_access();
-        Ok(rows)
+        Ok(SortedRows { entries, lightest, weights })
     }
 
     /// Sorts rows into memory. A neighbour takes `bits` bits of a word.

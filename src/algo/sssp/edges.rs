@@ -41,18 +41,27 @@ impl<'a> WeightedEdges<'a> {
     /// Calls `each` with every neighbour in a row of vertex `v`, in ascending order, and with the weight of the edge
     /// between them, in the form in which it is stored.
     #[inline]
-    pub fn each(&self, v: u32, way: EdgeDirection, mut each: impl FnMut(u32, u32)) {
-        let row = self.direction.row(v, way);
-        for half in self.halves {
-            match self.weights {
-                EdgeWeights::Stored(..) => {
-                    let (neighbours, weights) = half.weighted_row(row);
-                    neighbours.iter().zip(weights).for_each(|(&u, &weight)| each(u, weight));
-                }
-                _ => {
-                    let neighbours = half.row(row).iter().map(|u| (u, ()));
-                    self.weights.each(v, way, neighbours, |(u, ()), weight| each(u, weight));
-                }
+    pub fn each(&self, v: u32, way: EdgeDirection, each: impl FnMut(u32, u32)) {
+        each_in_row(self.halves, self.direction.row(v, way), self.weights.drawn(v, way), each);
+    }
+}
+
+/// Calls `each` with every neighbour in row `row` of both halves, in ascending order, and with the weight of the edge to
+/// it, in the form in which it is stored. `drawn` computes the weight from the neighbour. Without `drawn`, weights are
+/// stored.
+#[inline]
+pub fn each_in_row(
+    halves: [&BlockStore; 2],
+    row: u32,
+    drawn: Option<impl Fn(u32) -> u32>,
+    mut each: impl FnMut(u32, u32),
+) {
+    for half in halves {
+        match &drawn {
+            Some(weight) => half.row(row).iter().for_each(|&u| each(u, weight(u))),
+            None => {
+                let (neighbours, weights) = half.weighted_row(row);
+                neighbours.iter().zip(weights).for_each(|(&u, &weight)| each(u, weight));
             }
         }
     }

@@ -82,24 +82,17 @@ impl EdgeWeights {
         }
     }
 
-    /// Computes weights that are not stored. Calls `each` with each item and the weight of its edge. The first field of
-    /// an item is a neighbour of vertex `v`.
+    /// Returns the function that computes the weight of the edge between vertex `v` and a neighbour. `way` is the
+    /// direction of the edge. Returns `None` if weights are stored.
     #[inline]
-    pub fn each<'n, T>(
-        &self,
-        v: u32,
-        way: EdgeDirection,
-        items: impl Iterator<Item = (&'n u32, T)>,
-        mut each: impl FnMut((u32, T), u32),
-    ) {
-        let EdgeWeights::Drawn(drawn, Some(ids), direction) = self else {
-            return items.for_each(|(&u, item)| each((u, item), 1));
-        };
-        let own = ids.raw(Vertex(v));
-        for (&u, item) in items {
+    pub fn drawn(&self, v: u32, way: EdgeDirection) -> Option<impl Fn(u32) -> u32> {
+        let EdgeWeights::Drawn(drawn, ids, direction) = self else { return None };
+        let ids = ids.as_ref().map(|ids| (ids, ids.raw(Vertex(v))));
+        Some(move |u| {
+            let Some((ids, own)) = ids else { return 1 };
             let other = ids.raw(Vertex(u));
             let (tail, head) = if way == EdgeDirection::In { (other, own) } else { (own, other) };
-            each((u, item), drawn.of(*direction, tail, head));
-        }
+            drawn.of(*direction, tail, head)
+        })
     }
 }

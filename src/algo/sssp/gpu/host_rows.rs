@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // bytes that are seen as words
 
 use super::Weights;
+use crate::algo::sssp::edges::each_in_row;
 use crate::error::Result;
 use crate::gpu::{Pinned, Workspace};
 use crate::graph::block_store::BlockStore;
@@ -62,7 +63,7 @@ pub(super) fn pin(
         let WeightSummary { mut least, mut most, mut sum } = none();
         for row in rows {
             let mut filled = 0;
-            each(halves, direction, weights, row, |neighbour, weight| {
+            each_in_row(halves, row, drawn(weights, direction, row), |neighbour, weight| {
                 (least, most) = (least.min(weight), most.max(weight));
                 sum += scale.number(weight);
                 to[filled] = u64::from(weight) << 32 | u64::from(neighbour);
@@ -81,30 +82,16 @@ pub(super) fn pin(
     Ok((pinned, weights))
 }
 
-/// Calls `put` with each neighbour in row `row`, and with the weight of the edge to it.
-fn each(
-    halves: [&BlockStore; 2],
-    direction: Direction,
-    weights: &Weights<'_>,
-    row: u32,
-    mut put: impl FnMut(u32, u32),
-) {
-    match weights {
-        Weights::Stored(_) => {
-            for half in halves.iter().filter(|half| !half.is_empty()) {
-                let (neighbours, weights) = half.weighted_row(row);
-                neighbours.iter().zip(weights).for_each(|(&u, &weight)| put(u, weight));
-            }
-        }
-        Weights::Drawn(drawn, id) => {
-            let v = direction.vertex(row);
-            let own = RawId(id(Vertex(v)));
-            let inward = direction == Direction::Directed && row == direction.row(v, EdgeDirection::In);
-            for &u in halves.iter().filter(|half| !half.is_empty()).flat_map(|half| half.row(row)) {
-                let other = RawId(id(Vertex(u)));
-                let (tail, head) = if inward { (other, own) } else { (own, other) };
-                put(u, drawn.of(direction, tail, head));
-            }
-        }
-    }
+/// Returns the function that computes the weight of the edge from row `row` to a neighbour. Returns `None` if weights
+/// are stored.
+fn drawn(weights: &Weights<'_>, direction: Direction, row: u32) -> Option<impl Fn(u32) -> u32> {
+    let Weights::Drawn(drawn, id) = *weights else { return None };
+    let v = direction.vertex(row);
+    let own = RawId(id(Vertex(v)));
+    let inward = direction == Direction::Directed && row == direction.row(v, EdgeDirection::In);
+    Some(move |u| {
+        let other = RawId(id(Vertex(u)));
+        let (tail, head) = if inward { (other, own) } else { (own, other) };
+        drawn.of(direction, tail, head)
+    })
 }

@@ -49,11 +49,10 @@ impl<'a> RowPass<'a> {
                 let entries = first..all.end.min(first + MADE);
                 first = entries.end;
                 let neighbours = &part.block.targets[entries.clone()];
-                let weights = match &self.weights {
-                    EdgeWeights::Stored(..) => &self.graph.block_store.weights(part.number)[entries],
-                    computed => {
-                        let edges = neighbours.iter().zip(&mut *buffer);
-                        computed.each(v, way, edges, |(_, to), weight| *to = weight);
+                let weights = match self.weights.drawn(v, way) {
+                    None => &self.graph.block_store.weights(part.number)[entries],
+                    Some(weight) => {
+                        buffer.iter_mut().zip(neighbours).for_each(|(to, &u)| *to = weight(u));
                         &buffer[..neighbours.len()]
                     }
                 };

@@ -34,7 +34,7 @@ use super::options::Method;
 use super::search::{Search, ShortestPathTree, SsspStats};
 use super::weights::{EdgeWeights, WeightScale};
 use crate::algo::Lease;
-use crate::algo::searches::gpu::{BARRIER_BYTES, fetch};
+use crate::algo::searches::gpu::{BARRIER_BYTES, fetch, joined};
 use crate::error::{Error, Result};
 use crate::formats::WeightType;
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Workspace};
@@ -258,26 +258,17 @@ impl<'a> GpuSearch<'a> {
         let vertices = self.memory.distances.len();
         let words = DeviceSlice::at(self.memory.distances.address(), self.sums.words() * vertices);
         match distances {
-            Distances::Whole(to) if self.sums.is_wide() => fetch(uploader, words, 2, to, |words, to| {
-                for (pair, to) in words.chunks_exact(2).zip(to) {
-                    *to = u64::from(pair[0]) | u64::from(pair[1]) << 32;
-                }
+            Distances::Whole(to) if self.sums.is_wide() => fetch(uploader, words, to, joined),
+            Distances::Whole(to) => {
+                fetch(uploader, words, to, |[sum]| if sum == u32::MAX { u64::MAX } else { sum.into() })
+            }
+            Distances::Decimal(to) => fetch(uploader, words, to, |[bits]| match bits {
+                u32::MAX => f32::INFINITY,
+                bits => f32::from_bits(bits),
             }),
-            Distances::Whole(to) => fetch(uploader, words, 1, to, |words, to| {
-                for (&sum, to) in words.iter().zip(to) {
-                    *to = if sum == u32::MAX { u64::MAX } else { sum.into() };
-                }
-            }),
-            Distances::Decimal(to) => fetch(uploader, words, 1, to, |words, to| {
-                for (&bits, to) in words.iter().zip(to) {
-                    *to = if bits == u32::MAX { f32::INFINITY } else { f32::from_bits(bits) };
-                }
-            }),
-            Distances::Double(to) => fetch(uploader, words, 2, to, |words, to| {
-                for (pair, to) in words.chunks_exact(2).zip(to) {
-                    let bits = u64::from(pair[0]) | u64::from(pair[1]) << 32;
-                    *to = if bits == u64::MAX { f64::INFINITY } else { f64::from_bits(bits) };
-                }
+            Distances::Double(to) => fetch(uploader, words, to, |words| match joined(words) {
+                u64::MAX => f64::INFINITY,
+                bits => f64::from_bits(bits),
             }),
         }
     }
@@ -307,9 +298,7 @@ impl Search<ShortestPathTree, SsspStats> for GpuSearch<'_> {
         let state = self.search_all(root)?;
         let seconds = self.clock[0].until(&self.clock[1])?.as_secs_f64();
         self.fetch(distances)?;
-        fetch(&mut self.gpu.workspace.uploader, self.memory.parents, 1, parents, |words, to| {
-            to.copy_from_slice(words)
-        })?;
+        fetch(&mut self.gpu.workspace.uploader, self.memory.parents, parents, |[parent]| parent)?;
         let mut searched = report::of(&state, self.sums, self.placed.heaviest, seconds);
         if !matches!(self.method, Method::Auto | Method::DeltaStepping) {
             searched.phases[0].seconds = self.clock[0].until(&self.clock[2])?.as_secs_f64();

@@ -9,7 +9,7 @@ mod counted;
 mod input;
 
 use super::output::SsspSource;
-use super::validate::{self, PathFigures, PathTree};
+use super::validate::{self, PathTree};
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results, WeightSource};
 use crate::error::Result;
@@ -57,16 +57,16 @@ pub fn trees(
         // The largest weight is not known here.
         let heaviest = if kind == WeightType::U64 { u64::MAX } else { 0 };
         let may_leave = reported.iter().any(|reported| reported.max_distance.may_overflow(heaviest));
-        let (figures, counted) = check(edges, (weights, kind), (&places, may_leave), &of, results)?;
+        let (figures, counted) = match edges {
+            EdgeSource::Blocks(graph) => (validate::validate(graph, weights, &of, threads, budget)?, Vec::new()),
+            EdgeSource::Input(input) => {
+                let edges = InputEdges::new(input, weights, kind, &places, (results.info.direction, may_leave));
+                (validate::check(&edges, &of, threads, budget)?, edges.counted())
+            }
+        };
         for (number, (reported, figures)) in reported.into_iter().zip(figures).enumerate() {
-            counted::compare(
-                reported,
-                of[number],
-                figures,
-                (counted.get(number).copied(), may_leave),
-                &places,
-                results,
-            )?;
+            let edges = (counted.get(number).copied(), may_leave);
+            counted::compare(reported, of[number], figures, edges, &places, results)?;
         }
     }
     let reached = found.iter().map(|reported| reported.reached).sum::<u64>();
@@ -75,24 +75,4 @@ pub fn trees(
         found.len(),
         edges.name()
     ))
-}
-
-/// Checks trees against all edges. Returns the figures of each tree. If edges of the input are counted, also returns
-/// the counts (see [`InputEdges::counted`]).
-fn check(
-    edges: &EdgeSource<'_>,
-    (weights, kind): (WeightSource, WeightType),
-    (places, may_leave): (&Places, bool),
-    trees: &[PathTree<'_>],
-    results: &Results<'_>,
-) -> Result<(Vec<PathFigures>, Vec<u64>)> {
-    let (budget, threads) = (results.budget, results.threads);
-    match edges {
-        EdgeSource::Blocks(graph) => Ok((validate::validate(graph, weights, trees, threads, budget)?, Vec::new())),
-        EdgeSource::Input(input) => {
-            let edges = InputEdges::new(input, weights, kind, places, (results.info.direction, may_leave));
-            let figures = validate::check(&edges, trees, threads, budget)?;
-            Ok((figures, edges.counted()))
-        }
-    }
 }

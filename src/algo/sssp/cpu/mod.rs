@@ -157,9 +157,8 @@ impl<A: Arithmetic> SearchArrays for ArraysOf<A> {
         parents: &mut [u32],
     ) -> Result<SsspStats> {
         let walk = PathWalk::<A>::new(graph, &self.cells, root, method, &self.bins, ranks);
-        let searched = search::run(walk, parents)?;
+        let searched = search::run(walk, distances, parents)?;
         self.bins.iter().for_each(|bins| bins.lock().unwrap_or_else(PoisonError::into_inner).give_back());
-        A::copy(&self.cells, distances);
         Ok(searched)
     }
 }

@@ -299,7 +299,8 @@ impl Search<ShortestPathTree, SsspStats> for GpuSearch<'_> {
         let seconds = self.clock[0].until(&self.clock[1])?.as_secs_f64();
         self.fetch(distances)?;
         fetch(&mut self.gpu.workspace.uploader, self.memory.parents, parents, |[parent]| parent)?;
-        let mut searched = report::of(&state, self.sums, self.placed.heaviest, seconds);
+        let farthest = (distances.of_word(state.farthest), self.placed.heaviest);
+        let mut searched = report::of(&state, farthest, seconds);
         if !matches!(self.method, Method::Auto | Method::DeltaStepping) {
             searched.phases[0].seconds = self.clock[0].until(&self.clock[2])?.as_secs_f64();
         }

@@ -2,7 +2,6 @@
 
 use super::Sssp;
 use super::cpu::CpuSearch;
-use super::edges::WeightedEdges;
 use super::gpu::GpuSearch;
 use super::search::{ShortestPathTree, SsspStats};
 use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
@@ -18,13 +17,7 @@ pub(super) fn choose<'a>(table: &Sssp, input: EngineInput<'a, '_>) -> Result<Eng
     let comm = run.comm;
     let leads = comm.is_leader();
     // One GPU is faster than the CPUs of many ranks, so only rank 0 searches and the others receive the results.
-    let on_gpu = |lease| {
-        let search = leads.then(|| {
-            let edges = WeightedEdges::new(graph, table.weights, run.budget)?;
-            GpuSearch::new(graph, &edges, lease, table.method, run.budget)
-        });
-        search.transpose()
-    };
+    let on_gpu = |lease| leads.then(|| GpuSearch::new(table, graph, lease, run.budget)).transpose();
     let on_cpus = || -> Result<Engine<'a, ShortestPathTree, SsspStats>> {
         let _spare = run.budget.reserve(spare, "distances and parents")?;
         Ok(Box::new(CpuSearch::new(table, input)?))

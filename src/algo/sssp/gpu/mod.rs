@@ -29,8 +29,7 @@ pub use programs::programs;
 pub use tuning::Tuning;
 
 use super::distances::Distances;
-use super::edges::WeightedEdges;
-use super::options::Method;
+use super::options::{Method, Sssp};
 use super::search::{Search, ShortestPathTree, SsspStats};
 use super::weights::{EdgeWeights, WeightScale};
 use crate::algo::Lease;
@@ -91,28 +90,24 @@ pub struct GpuSearch<'a> {
 }
 
 impl<'a> GpuSearch<'a> {
-    /// Copies a graph to the GPU of `lease` and prepares it for searches. The graph must have both halves of its rows.
+    /// Copies a graph to the GPU of `lease` and prepares it for the searches of a table. The graph must have both halves
+    /// of its rows.
     ///
     /// # Errors
     /// [`Error::Limit`] if GPU memory is too small, with the least number of bytes that is enough; [`Error::Usage`] if
     /// the graph has more edges than a GPU can search; [`Error::Lost`]; errors of reading blocks; [`Error::Stopped`].
-    pub fn new(
-        graph: &Graph,
-        edges: &WeightedEdges<'_>,
-        lease: Lease<'a>,
-        method: Method,
-        budget: &Budget,
-    ) -> Result<Self> {
+    pub fn new(table: &Sssp, graph: &Graph, lease: Lease<'a>, budget: &Budget) -> Result<Self> {
         let halves = [&graph.block_store, graph.upper()?];
+        let weights = EdgeWeights::open(graph, table.weights, budget)?;
         let id;
-        let weights = match &edges.weights {
-            EdgeWeights::Stored(..) => Weights::Stored(edges.weights.scale()),
+        let weights = match &weights {
+            EdgeWeights::Stored(..) => Weights::Stored(weights.scale()),
             EdgeWeights::Drawn(drawn, ids, _) => {
                 id = move |v| ids.as_ref().map_or(0, |ids| ids.raw(v).0);
                 Weights::Drawn(*drawn, &id)
             }
         };
-        let mut search = Self::with_tuning(halves, weights, lease, method, Tuning::default(), budget)?;
+        let mut search = Self::with_tuning(halves, weights, lease, table.method, Tuning::default(), budget)?;
         // The first launch of a kernel takes longer, so one search runs before any is timed. The Graph500 reference
         // code does so too.
         if search.placed.graph.vertices > 0 {

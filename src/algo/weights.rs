@@ -1,5 +1,7 @@
 //! The key `weights` of an algorithm's table: the weights of the input, or random weights.
 
+use crate::formats::WeightType;
+use crate::graph::GraphWeights;
 use crate::graph::weights::drawn::DrawnWeights;
 use crate::jobfile::{Diagnostics, Field};
 use serde::{Deserialize, Serialize};
@@ -32,6 +34,24 @@ impl WeightSource {
         }
         field.error(FORMS, diagnostics);
         None
+    }
+
+    /// Returns the type of the weights. `stored` describes the weights of the input, if they are known.
+    pub fn kind(self, stored: Option<GraphWeights>) -> WeightType {
+        match self {
+            WeightSource::Drawn(drawn) => drawn.kind(),
+            // A graph without edges has no weights, so any type will do.
+            WeightSource::File => stored.map_or(WeightType::U32, |weights| weights.kind),
+        }
+    }
+
+    /// Returns an upper bound of the weights, in the form in which they are stored. It is 2^32 - 1 if the weights come
+    /// from the input.
+    pub fn largest(self) -> u32 {
+        match self {
+            WeightSource::Drawn(drawn) => drawn.largest(),
+            WeightSource::File => u32::MAX,
+        }
     }
 }
 

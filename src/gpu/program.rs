@@ -25,7 +25,7 @@ pub struct Program {
 /// One kernel of a loaded program.
 #[derive(Debug, Clone)]
 pub struct Kernel {
-    name: &'static str,
+    name: String,
     function: CudaFunction,
     device: Device,
 }
@@ -71,17 +71,17 @@ impl Program {
     ///
     /// # Errors
     /// [`Error::Lost`] if the program has no such kernel.
-    pub fn kernel(&self, name: &'static str) -> Result<Kernel> {
+    pub fn kernel(&self, name: &str) -> Result<Kernel> {
         self.device.bind()?;
         let function = self.module.load_function(name).map_err(|e| self.device.driver_error(name, e))?;
-        Ok(Kernel { name, function, device: self.device.clone() })
+        Ok(Kernel { name: name.to_owned(), function, device: self.device.clone() })
     }
 }
 
 impl Kernel {
     /// Returns the kernel's name.
-    pub fn name(&self) -> &'static str {
-        self.name
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Allows each thread block of the kernel `bytes` bytes of dynamic shared memory. Returns false if the GPU has less per
@@ -90,7 +90,7 @@ impl Kernel {
     /// # Errors
     /// [`Error::Lost`].
     pub fn allow_shared(&mut self, bytes: u32) -> Result<bool> {
-        let lost = |e| self.device.driver_error(self.name, e);
+        let lost = |e| self.device.driver_error(&self.name, e);
         let fixed = self.function.get_attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES).map_err(lost)?;
         let is_room = u64::from(bytes) + fixed as u64 <= u64::from(self.device.shared_memory());
         if is_room {
@@ -107,7 +107,7 @@ impl Kernel {
     /// [`Error::Lost`].
     pub fn blocks_at_once(&self, threads: u32, shared: u32) -> Result<u32> {
         let each = self.function.occupancy_max_active_blocks_per_multiprocessor(threads, shared as usize, None);
-        Ok(each.map_err(|e| self.device.driver_error(self.name, e))?.max(1) * self.device.multiprocessors())
+        Ok(each.map_err(|e| self.device.driver_error(&self.name, e))?.max(1) * self.device.multiprocessors())
     }
 
     pub(super) fn function(&self) -> driver_sys::CUfunction {

@@ -109,7 +109,7 @@ impl Workspace {
     ///
     /// # Errors
     /// Errors of the compilation; [`Error::Lost`] if the program has no kernel of this name.
-    pub fn kernel(&self, source: &ProgramSource, name: &'static str) -> Result<Kernel> {
+    pub fn kernel(&self, source: &ProgramSource, name: &str) -> Result<Kernel> {
         let program = self.programs.iter().find(|loading| loading.name == source.name);
         program.ok_or_else(|| not_compiled(source.name))?.program()?.kernel(name)
     }

@@ -199,7 +199,7 @@ impl<'a> GpuLabels<'a> {
     /// # Errors
     /// [`crate::Error::Lost`].
     pub(super) fn fetch(&mut self, to: &mut [u32]) -> Result<()> {
-        fetch(&mut self.gpu.workspace.uploader, self.labels, 1, to, |words, to| to.copy_from_slice(words))
+        fetch(&mut self.gpu.workspace.uploader, self.labels, to, |[label]| label)
     }
 }
 

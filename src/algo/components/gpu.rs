@@ -207,9 +207,7 @@ impl<'a> GpuForest<'a> {
     /// [`crate::Error::Lost`].
     pub(super) fn fetch(&mut self, forest: &mut Forest) -> Result<()> {
         let to = forest.parents_mut();
-        fetch(&mut self.gpu.workspace.uploader, self.parents, 1, to, |words, to| {
-            to.iter_mut().zip(words).for_each(|(slot, &parent)| *slot.get_mut() = parent);
-        })
+        fetch(&mut self.gpu.workspace.uploader, self.parents, to, |[parent]| parent.into())
     }
 }
 

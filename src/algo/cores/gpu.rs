@@ -192,7 +192,7 @@ impl<'g> GpuPeeling<'g> {
     /// [`Error::Lost`].
     pub(super) fn gather(&mut self) -> Result<[&[u32]; 2]> {
         for (from, to) in self.arrays.into_iter().zip(&mut self.all) {
-            fetch(&mut self.gpu.workspace.uploader, from, 1, to, |words, to| to.copy_from_slice(words))?;
+            fetch(&mut self.gpu.workspace.uploader, from, to, |[number]| number)?;
         }
         Ok(self.all.each_ref().map(|all| &**all))
     }

@@ -4,7 +4,7 @@
 use super::level::Found;
 use super::search::{SOURCES, Step};
 use crate::algo::Lease;
-use crate::algo::searches::gpu::fetch;
+use crate::algo::searches::gpu::{fetch, joined};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, CopySource, DeviceSlice, Grid, Kernel, ProgramSource, Queue, THREADS, constant, slice_bytes};
 use crate::graph::BlockStore;
@@ -243,10 +243,7 @@ impl<'g> GpuSearch<'g> {
     /// [`Error::Lost`].
     pub(super) fn fetch(&mut self, to: &mut [u64]) -> Result<()> {
         let words = DeviceSlice::at(self.sums.address(), 2 * self.sums.len());
-        fetch(&mut self.gpu.workspace.uploader, words, 2, to, |words, to| {
-            let sums = words.chunks_exact(2).map(|word| u64::from(word[0]) | u64::from(word[1]) << 32);
-            to.iter_mut().zip(sums).for_each(|(to, sum)| *to = sum);
-        })
+        fetch(&mut self.gpu.workspace.uploader, words, to, joined)
     }
 
     fn queue(&self) -> &Queue {

@@ -21,7 +21,7 @@ use crate::results::about::About;
 /// Nanoseconds that one thread takes for each entry of a row in a pass.
 const ENTRY: f64 = 6.0;
 /// Nanoseconds that a GPU takes for each entry of a row in a pass (H200).
-const ENTRY_ON_GPU: f64 = 0.03;
+const ENTRY_ON_GPU: f64 = 0.02;
 /// Nanoseconds that one thread takes for each vertex in a pass.
 const VERTEX: f64 = 60.0;
 /// Nanoseconds that one thread takes to write a row of all result columns.

@@ -4,7 +4,7 @@
 use super::state::{State, Totals};
 use super::teleport::{self, Teleport};
 use crate::algo::Lease;
-use crate::algo::searches::gpu::fetch;
+use crate::algo::searches::gpu::{fetch, joined};
 use crate::error::Result;
 use crate::gpu::{COMMON, CopySource, DeviceSlice, Kernel, ProgramSource, Queue, constant, slice_bytes};
 use crate::graph::block_store::BlockStore;
@@ -203,9 +203,6 @@ impl<'a> GpuRanks<'a> {
     /// [`crate::Error::Lost`].
     pub(super) fn fetch(&mut self, to: &mut [f64]) -> Result<()> {
         let words = DeviceSlice::at(self.ranks.address(), 2 * self.ranks.len());
-        fetch(&mut self.gpu.workspace.uploader, words, 2, to, |words, to| {
-            let ranks = words.chunks_exact(2).map(|word| f64::from_bits(u64::from(word[0]) | u64::from(word[1]) << 32));
-            to.iter_mut().zip(ranks).for_each(|(to, rank)| *to = rank);
-        })
+        fetch(&mut self.gpu.workspace.uploader, words, to, |words| f64::from_bits(joined(words)))
     }
 }

@@ -1,9 +1,8 @@
 //! Estimates the cost of shortest-path searches. Memory comes from the functions that size the arrays, and time from
 //! measured rates.
 
-use super::ranks::exchange;
 use super::weights::EdgeWeights;
-use super::{Sssp, cpu, gpu};
+use super::{Sssp, cpu, gpu, ranks};
 use crate::algo::searches::ranks::{OwnerRule, VertexOwnership};
 use crate::algo::searches::{SearchCost, SearchTable};
 use crate::algo::{GraphSize, RankResources};
@@ -35,16 +34,16 @@ pub(super) fn of(table: &Sssp, graph: &GraphSize<'_>, resources: &RankResources)
         false => {
             let own = VertexOwnership::blocks(vertices as usize, 0, resources.ranks);
             let here = graph.entries_of_rank(OwnerRule::Blocks.block() as u64, resources.ranks);
-            let others = if resources.ranks > 1 { exchange::bytes(own, resources.nodes) } else { 0 };
+            let others = if resources.ranks > 1 { ranks::bytes(own, resources.nodes) } else { 0 };
             // A whole row may be longer than `longest_row`, by at most one entry per vertex. These entries take 8 bytes
             // per vertex, less than searches take after rows are sorted.
-            let (longest, largest) = (graph.longest_row, table.largest_weight());
+            let (longest, largest) = (graph.longest_row, table.weights.largest());
             let size = cpu::RowsSize { vertices, entries: here, longest, largest, direction: graph.direction };
             cpu::bytes(&size, resources.threads).map(|bytes| bytes + others)
         }
     };
     // If memory is too small for sorted rows, a CPU search keeps them in a file.
-    let file = cpu::file_bytes(vertices, entries, table.largest_weight(), graph.direction);
+    let file = cpu::file_bytes(vertices, entries, table.weights.largest(), graph.direction);
     let nanoseconds = if resources.on_gpu {
         [SORT_ON_GPU, SEARCH_ON_GPU]
     } else {

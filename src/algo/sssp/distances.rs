@@ -69,13 +69,18 @@ impl Distances {
         }
     }
 
+    /// Returns the distance that a search has as `word`: a whole number, or the bits of a decimal.
+    pub fn of_word(&self, word: u64) -> Distance {
+        match self {
+            Distances::Whole(_) => Distance::Whole(word),
+            Distances::Decimal(_) => Distance::Decimal(f32::from_bits(word as u32)),
+            Distances::Double(_) => Distance::Double(f64::from_bits(word)),
+        }
+    }
+
     /// Returns the distance of a source from itself.
     pub fn zero(&self) -> Distance {
-        match self {
-            Distances::Whole(_) => Distance::Whole(0),
-            Distances::Decimal(_) => Distance::Decimal(0.0),
-            Distances::Double(_) => Distance::Double(0.0),
-        }
+        self.of_word(0)
     }
 
     /// Returns the distance of vertex `v`, or `None` if it is unreached.
@@ -175,15 +180,6 @@ impl Distance {
             Distance::Whole(sum) => sum as f64,
             Distance::Decimal(sum) => sum.into(),
             Distance::Double(sum) => sum,
-        }
-    }
-
-    /// Returns the distance of a source from itself.
-    pub fn zero(kind: WeightType) -> Distance {
-        match kind {
-            WeightType::U32 | WeightType::U64 => Distance::Whole(0),
-            WeightType::F32 => Distance::Decimal(0.0),
-            WeightType::F64 => Distance::Double(0.0),
         }
     }
 }

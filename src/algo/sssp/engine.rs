@@ -2,9 +2,7 @@
 
 use super::Sssp;
 use super::cpu::CpuSearch;
-use super::edges::WeightedEdges;
 use super::gpu::GpuSearch;
-use super::ranks::RankedSearch;
 use super::search::{ShortestPathTree, SsspStats};
 use crate::algo::searches::{Engine, EngineInput, on_rank0_or};
 use crate::error::Result;
@@ -19,19 +17,10 @@ pub(super) fn choose<'a>(table: &Sssp, input: EngineInput<'a, '_>) -> Result<Eng
     let comm = run.comm;
     let leads = comm.is_leader();
     // One GPU is faster than the CPUs of many ranks, so only rank 0 searches and the others receive the results.
-    let on_gpu = |lease| {
-        let search = leads.then(|| {
-            let edges = WeightedEdges::new(graph, table.weights, run.budget)?;
-            GpuSearch::new(graph, &edges, lease, table.method, run.budget)
-        });
-        search.transpose()
-    };
+    let on_gpu = |lease| leads.then(|| GpuSearch::new(table, graph, lease, run.budget)).transpose();
     let on_cpus = || -> Result<Engine<'a, ShortestPathTree, SsspStats>> {
         let _spare = run.budget.reserve(spare, "distances and parents")?;
-        match comm.ranks() {
-            1 => Ok(Box::new(CpuSearch::new(table, input)?)),
-            _ => Ok(Box::new(RankedSearch::new(table, input)?)),
-        }
+        Ok(Box::new(CpuSearch::new(table, input)?))
     };
     Ok(on_rank0_or(comm, run.devices.choose(true, on_gpu, on_cpus)?, |_| false))
 }

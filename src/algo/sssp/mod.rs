@@ -44,7 +44,9 @@ pub mod validate;
 mod verify;
 mod weights;
 
-pub use distances::{Distance, Distances};
+#[cfg(feature = "testing")]
+pub use distances::Distance;
+pub use distances::Distances;
 pub use edges::WeightedEdges;
 pub use options::Sssp;
 pub use output::SsspOutput;

@@ -1,11 +1,9 @@
 //! Keys and options of the table `[sssp]` in a job file.
 
-use super::distances::Distances;
 use crate::algo::WeightSource;
 use crate::algo::searches::Options;
 use crate::algo::searches::options::{DRAWN, GRAPH500, SEED, VALIDATE, WRITE};
 use crate::algo::sources::SOURCES;
-use crate::formats::WeightType;
 use crate::graph::ids::InputId;
 use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
@@ -71,24 +69,3 @@ pub(super) const TARGET: Key<Option<InputId>> = Key::new(
 /// All keys of the table `[sssp]`.
 pub(super) const KEYS: &[&dyn AnyKey] =
     &[&DRAWN, &SEED, &SOURCES, &METHOD, &WEIGHTS, &TARGET, &VALIDATE, &WRITE, &GRAPH500];
-
-impl Sssp {
-    /// Returns the bytes for the distances of `vertices` vertices. It is an upper bound if weights come from the input,
-    /// because their type is known only after the input is read.
-    pub fn distances_bytes(&self, vertices: u64) -> u64 {
-        let kind = match self.weights {
-            WeightSource::Drawn(drawn) => drawn.kind(),
-            WeightSource::File => WeightType::U32,
-        };
-        Distances::bytes(kind, vertices)
-    }
-
-    /// Returns an upper bound of the weights that follows from the table alone. It is 2^32 - 1 if the weights come from
-    /// the input.
-    pub fn largest_weight(&self) -> u32 {
-        match self.weights {
-            WeightSource::Drawn(drawn) => drawn.largest(),
-            WeightSource::File => u32::MAX,
-        }
-    }
-}

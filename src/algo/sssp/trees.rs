@@ -1,10 +1,10 @@
 //! Implements the trees of the table `[sssp]`: how they are made, checked, kept and reported.
 
-use super::distances::{Distance, Distances};
+use super::distances::Distances;
 use super::output::{SsspDetails, SsspOutput, SsspSource};
 use super::path::Path;
 use super::search::{NONE, ShortestPathTree, SsspStats};
-use super::{Sssp, edges, figures, validate, verify};
+use super::{Sssp, figures, validate, verify};
 use crate::algo::searches::graph500::Graph500Kernel;
 use crate::algo::searches::results::{Farthest, SearchDetails, SourceFigures, Speed};
 use crate::algo::searches::tree::put_parents;
@@ -58,15 +58,14 @@ impl SearchTask for Sssp {
     const CHECK: f64 = 0.0;
     const RECORD: u64 = 1024;
 
-    fn isolated(&self, graph: &Graph, tree: &mut Self::Tree) -> SsspStats {
+    fn isolated(&self, _: &Graph, tree: &mut Self::Tree) -> SsspStats {
         tree.distances.forget();
         tree.parents.fill(NONE);
-        let distance = Distance::zero(edges::kind(self.weights, graph));
-        SsspStats::new(1, (distance, 0), Vec::new(), 0.0)
+        SsspStats::new(1, (tree.distances.zero(), 0), Vec::new(), 0.0)
     }
 
     fn tree(&self, graph: &Graph, vertices: usize, budget: &Budget) -> Result<Self::Tree> {
-        let distances = Distances::new(edges::kind(self.weights, graph), vertices, budget)?;
+        let distances = Distances::new(self.weights.kind(graph.stored.weights), vertices, budget)?;
         let mut parents = budget.zeroed(vertices, "the parents of vertices (4 bytes each)")?;
         populate(&mut parents);
         Ok(Box::new(ShortestPathTree { distances, parents }))
@@ -75,7 +74,9 @@ impl SearchTask for Sssp {
     fn tree_bytes(&self, vertices: u64, trees: usize) -> u64 {
         let kept = if self.options.write || self.target.is_some() { InputIds::bytes(vertices) } else { 0 };
         let checks = if self.options.validate { validate::bytes(vertices, trees, self.weights) } else { 0 };
-        (self.distances_bytes(vertices) + 4 * vertices) * trees as u64 + kept + checks
+        // It is an upper bound, because the type of the input's weights is known only after the input is read.
+        let distances = Distances::bytes(self.weights.kind(None), vertices);
+        (distances + 4 * vertices) * trees as u64 + kept + checks
     }
 
     fn parents(tree: &Self::Tree) -> &[u32] {

@@ -3,7 +3,6 @@
 use crate::algo::WeightSource;
 use crate::error::Result;
 use crate::formats::WeightType;
-use crate::graph::block_store::BlockStore;
 use crate::graph::direction::{Direction, EdgeDirection};
 use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
@@ -11,16 +10,13 @@ use crate::memory::Budget;
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use crate::prepare::weight_list::WeightValues;
-use std::ops::Range;
 
 /// The weights of all edges of a graph.
 pub enum EdgeWeights {
-    /// The weights are stored with the blocks. If they have 64 bits, the blocks have their codes.
-    Stored(WeightValues),
-    /// All weights are 1.
-    Unit,
-    /// Random weights. Each is a hash of the ids of both ends of its edge.
-    Drawn(DrawnWeights, InputIds, Direction),
+    /// The weights are stored with the blocks, and have this type. If they have 64 bits, the blocks have their codes.
+    Stored(WeightType, WeightValues),
+    /// Random weights. Each is a hash of the ids of both ends of its edge. Without ids all weights are 1.
+    Drawn(DrawnWeights, Option<InputIds>, Direction),
 }
 
 /// The meaning of stored weights: whole numbers, the bits of f32, or codes of weights of 64 bits.
@@ -54,20 +50,6 @@ impl WeightScale<'_> {
     }
 }
 
-/// A row of a graph, or a part of a row, whose weights are wanted.
-pub struct RowPiece<'a> {
-    /// The vertex of the row.
-    pub v: u32,
-    /// Direction of the edges in the row. It is ignored if the graph is undirected.
-    pub way: EdgeDirection,
-    /// Number of the block that holds the row.
-    pub number: usize,
-    /// Positions of the entries in the block.
-    pub entries: Range<usize>,
-    /// Neighbours in these entries.
-    pub neighbours: &'a [u32],
-}
-
 impl EdgeWeights {
     /// Opens the weights of a graph that come from `source`.
     ///
@@ -76,10 +58,10 @@ impl EdgeWeights {
     /// random weights are drawn.
     pub fn open(graph: &Graph, source: WeightSource, budget: &Budget) -> Result<EdgeWeights> {
         Ok(match source {
-            WeightSource::File => EdgeWeights::Stored(graph.weight_values()?),
-            WeightSource::Drawn(DrawnWeights::Unit) => EdgeWeights::Unit,
+            WeightSource::File => EdgeWeights::Stored(source.kind(graph.stored.weights), graph.weight_values()?),
             WeightSource::Drawn(drawn) => {
-                EdgeWeights::Drawn(drawn, InputIds::open(graph, budget)?, graph.info.direction)
+                let ids = (drawn != DrawnWeights::Unit).then(|| InputIds::open(graph, budget)).transpose()?;
+                EdgeWeights::Drawn(drawn, ids, graph.info.direction)
             }
         })
     }
@@ -92,41 +74,25 @@ impl EdgeWeights {
         }
     }
 
-    /// Returns the weights of the edges in a part of a row. `rows` is the half of the adjacency that holds the row.
-    /// Weights that are not stored are computed into `buffer`.
-    pub fn of<'r>(&self, rows: &'r BlockStore, piece: &RowPiece<'_>, buffer: &'r mut [u32]) -> &'r [u32] {
-        if let EdgeWeights::Stored(_) = self {
-            return &rows.weights(piece.number)[piece.entries.clone()];
+    /// Returns the meaning of the weights.
+    pub fn scale(&self) -> WeightScale<'_> {
+        match self {
+            EdgeWeights::Stored(kind, values) => WeightScale { kind: *kind, values: values.bits() },
+            EdgeWeights::Drawn(drawn, ..) => WeightScale { kind: drawn.kind(), values: &[] },
         }
-        let buffer = &mut buffer[..piece.neighbours.len()];
-        self.each(piece.v, piece.way, piece.neighbours.iter().zip(&mut *buffer), |(_, to), weight| *to = weight);
-        buffer
     }
 
-    /// Returns the meaning of the weights, whose type is `kind`.
-    pub fn scale(&self, kind: WeightType) -> WeightScale<'_> {
-        let values = if let EdgeWeights::Stored(values) = self { values.bits() } else { &[] };
-        WeightScale { kind, values }
-    }
-
-    /// Computes weights that are not stored. Calls `each` with each item and the weight of its edge. The first field of
-    /// an item is a neighbour of vertex `v`.
+    /// Returns the function that computes the weight of the edge between vertex `v` and a neighbour. `way` is the
+    /// direction of the edge. Returns `None` if weights are stored.
     #[inline]
-    pub fn each<'n, T>(
-        &self,
-        v: u32,
-        way: EdgeDirection,
-        items: impl Iterator<Item = (&'n u32, T)>,
-        mut each: impl FnMut((u32, T), u32),
-    ) {
-        let EdgeWeights::Drawn(drawn, ids, direction) = self else {
-            return items.for_each(|(&u, item)| each((u, item), 1));
-        };
-        let own = ids.raw(Vertex(v));
-        for (&u, item) in items {
+    pub fn drawn(&self, v: u32, way: EdgeDirection) -> Option<impl Fn(u32) -> u32> {
+        let EdgeWeights::Drawn(drawn, ids, direction) = self else { return None };
+        let ids = ids.as_ref().map(|ids| (ids, ids.raw(Vertex(v))));
+        Some(move |u| {
+            let Some((ids, own)) = ids else { return 1 };
             let other = ids.raw(Vertex(u));
             let (tail, head) = if way == EdgeDirection::In { (other, own) } else { (own, other) };
-            each((u, item), drawn.of(*direction, tail, head));
-        }
+            drawn.of(*direction, tail, head)
+        })
     }
 }

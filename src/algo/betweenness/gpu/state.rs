@@ -3,7 +3,7 @@
 
 use super::super::arithmetic::PIECE;
 use crate::algo::Lease;
-use crate::algo::searches::gpu::fetch;
+use crate::algo::searches::gpu::{fetch, joined};
 use crate::error::{Error, Result};
 use crate::gpu::{COMMON, CopySource, DeviceSlice, Grid, Kernel, ProgramSource, Queue, THREADS, constant, slice_bytes};
 use crate::graph::BlockStore;
@@ -275,11 +275,7 @@ impl<'g> State<'g> {
     /// [`Error::Lost`].
     pub(super) fn fetch(&mut self, to: &mut [f64]) -> Result<()> {
         let words = DeviceSlice::at(self.totals.address(), 2 * self.totals.len());
-        fetch(&mut self.gpu.workspace.uploader, words, 2, to, |words, to| {
-            let totals =
-                words.chunks_exact(2).map(|word| f64::from_bits(u64::from(word[0]) | u64::from(word[1]) << 32));
-            to.iter_mut().zip(totals).for_each(|(to, total)| *to = total);
-        })
+        fetch(&mut self.gpu.workspace.uploader, words, to, |words| f64::from_bits(joined(words)))
     }
 
     fn queue(&self) -> &Queue {

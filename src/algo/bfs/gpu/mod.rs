@@ -359,9 +359,7 @@ impl Search<[u32], BfsStats> for GpuSearch<'_> {
             took = peer_gpus.gather(&self.gpu.workspace, self.search, self.sizes.vertices, took)?;
         }
         let seconds = took.as_secs_f64();
-        fetch(&mut self.gpu.workspace.uploader, self.memory.parents, 1, parents, |words, to| {
-            to.copy_from_slice(words)
-        })?;
+        fetch(&mut self.gpu.workspace.uploader, self.memory.parents, parents, |[parent]| parent)?;
         let levels = self.levels(root, records, seconds);
         let mut searched = BfsStats { seconds, ..BfsStats::default() };
         levels.into_iter().for_each(|level| searched.note(level));

@@ -3,30 +3,34 @@
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Uploader, on_threads};
 
-/// Copies the whole slice `from` of GPU memory to `to`. Each element of `to` comes from `words` words. `put` converts
-/// words into elements.
+/// Copies the whole slice `from` of GPU memory to `to`. `element` makes each element of `to` from `W` words.
 ///
 /// # Errors
 /// [`crate::Error::Lost`].
-pub fn fetch<T: Send>(
+pub fn fetch<T: Send, const W: usize>(
     uploader: &mut Uploader,
     from: DeviceSlice<u32>,
-    words: usize,
     to: &mut [T],
-    put: impl Fn(&[u32], &mut [T]) + Sync,
+    element: impl Fn([u32; W]) -> T + Sync,
 ) -> Result<()> {
     let mut lanes = uploader.lanes()?;
     let share = to.len().div_ceil(lanes.len()).max(LEAST_SHARE);
     on_threads(lanes.iter_mut().zip(to.chunks_mut(share)).zip(0u64..), |((lane, part), i)| {
-        let first = i * (share * words) as u64;
+        let first = i * (share * W) as u64;
         let mut filled = 0;
-        lane.receive(from.part(first..first + (part.len() * words) as u64), words, |some| {
-            let elements = some.len() / words;
-            put(some, &mut part[filled..][..elements]);
-            filled += elements;
+        lane.receive(from.part(first..first + (part.len() * W) as u64), W, |words| {
+            let (words, _) = words.as_chunks::<W>();
+            part[filled..].iter_mut().zip(words).for_each(|(to, &words)| *to = element(words));
+            filled += words.len();
             Ok(())
         })
     })
+}
+
+/// Joins two words to a 64-bit number.
+#[inline]
+pub fn joined([low, high]: [u32; 2]) -> u64 {
+    u64::from(low) | u64::from(high) << 32
 }
 
 /// Minimum number of elements for each thread.

@@ -4,8 +4,8 @@
 //! An entry of a row has a weight of 32 bits, or the code of one of 64 bits. The slice `values` has the latter by their
 //! codes.
 
+use crate::algo::sssp::Distances;
 use crate::algo::sssp::search::NONE;
-use crate::algo::sssp::{Distance, Distances};
 use crate::memory::Plain;
 use std::fmt::Debug;
 use std::marker::PhantomData;
@@ -65,8 +65,6 @@ pub trait Arithmetic: Send + Sync + 'static {
     fn of_word(word: u64) -> Self::Sum {
         Self::Sum::try_from(word).unwrap_or(Self::UNREACHED)
     }
-    /// Converts a distance into the form of results.
-    fn distance(sum: Self::Sum) -> Distance;
 
     /// Copies the distances in `cells` to `distances`, the form of results.
     fn copy(cells: &[Self::Cell], distances: &mut Distances) {
@@ -169,10 +167,6 @@ macro_rules! whole {
                 let least = u128::from(bucket) << width.shift;
                 <$sum>::try_from(least).unwrap_or(<$sum>::MAX)
             }
-
-            fn distance(sum: $sum) -> Distance {
-                Distance::Whole(sum.into())
-            }
         }
     };
 }
@@ -189,7 +183,7 @@ whole!(
 );
 
 macro_rules! decimal {
-    ($name:ident, $sum:ty, $cell:ty, $float:ty, $reciprocal:ident, $variant:ident, |$weight:ident, $values:ident| $added:expr, $doc:literal) => {
+    ($name:ident, $sum:ty, $cell:ty, $float:ty, $reciprocal:ident, |$weight:ident, $values:ident| $added:expr, $doc:literal) => {
         #[doc = $doc]
         pub struct $name;
 
@@ -223,10 +217,6 @@ macro_rules! decimal {
                 }
                 least
             }
-
-            fn distance(sum: $sum) -> Distance {
-                Distance::$variant(<$float>::from_bits(sum))
-            }
         }
     };
 }
@@ -237,7 +227,6 @@ decimal!(
     AtomicU32,
     f32,
     reciprocal,
-    Decimal,
     |weight, _values| weight,
     "Arithmetic of decimals that are stored as the bits of f32."
 );
@@ -247,7 +236,6 @@ decimal!(
     AtomicU64,
     f64,
     reciprocal_f64,
-    Double,
     |weight, values| values.get(weight as usize).copied().unwrap_or(f64::INFINITY.to_bits()),
     "Arithmetic of decimals that are stored as the bits of f64."
 );
@@ -320,10 +308,6 @@ impl<A: Arithmetic<Sum = u32>> Arithmetic for WithParents<A> {
 
     fn least(bucket: u64, width: Width) -> u32 {
         A::least(bucket, width)
-    }
-
-    fn distance(sum: u32) -> Distance {
-        A::distance(sum)
     }
 }
 

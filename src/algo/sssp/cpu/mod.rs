@@ -1,4 +1,4 @@
-//! Searches for shortest paths with the threads of one process.
+//! Searches for shortest paths with the threads of one process, or of all ranks together.
 //!
 //! | file | holds |
 //! |---|---|
@@ -40,14 +40,15 @@ use self::walk::PathWalk;
 use super::distances::Distances;
 use super::edges::WeightedEdges;
 use super::options::{Method, Sssp};
-use super::ranks::exchange::NearerExchange;
+use super::ranks::{NearerExchange, RankState};
 use super::search::{Search, ShortestPathTree, SsspStats};
 use super::weights::{EdgeWeights, WeightScale};
 use crate::algo::searches::EngineInput;
-use crate::algo::searches::ranks::{RankExchange, VertexOwnership};
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::team::of_cores;
 use crate::algo::{Run, WeightSource};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::failpoint;
 use crate::formats::WeightType;
 use crate::graph::direction::{Direction, EdgeDirection};
 use crate::graph::ids::Vertex;
@@ -68,11 +69,13 @@ const MOST_BUCKETS: f64 = (1u64 << 62) as f64;
 /// A vertex is a hub if it has more edges than this multiple of the mean.
 const HUB: f64 = 32.0;
 
-/// A graph that is prepared for searches by the threads of this process.
-pub struct CpuSearch {
+/// A graph that is prepared for searches by CPU threads.
+pub struct CpuSearch<'a> {
     graph: SortedGraph,
-    sums: SsspArrays,
+    arrays: Box<dyn SearchArrays>,
     method: Method,
+    /// `None` in a single process.
+    ranks: Option<RankState<'a>>,
 }
 
 /// A graph whose rows are sorted by weight.
@@ -109,15 +112,19 @@ impl SortedGraph {
     }
 }
 
-/// The arrays of a search, for the arithmetic that its distances need.
-enum SsspArrays {
-    Short(ArraysOf<Short>),
-    Long(ArraysOf<Long>),
-    Wide(ArraysOf<Wide>),
-    Decimal(ArraysOf<Decimal>),
-    Double(ArraysOf<Double>),
-    ShortTree(ArraysOf<WithParents<Short>>),
-    DecimalTree(ArraysOf<WithParents<Decimal>>),
+/// The arrays of a search, in the arithmetic that its distances need.
+trait SearchArrays {
+    /// Searches from `root`, together with the other ranks if there are any, and writes `distances` and `parents`.
+    /// Collective: all ranks must call it.
+    fn search(
+        &self,
+        graph: &SortedGraph,
+        root: Vertex,
+        method: Method,
+        ranks: Option<(&mut NearerExchange, &WeightedEdges<'_>)>,
+        distances: &mut Distances,
+        parents: &mut [u32],
+    ) -> Result<SsspStats>;
 }
 
 /// The arrays of a search in the arithmetic `A`: a cell with the distance of each vertex, and buckets.
@@ -130,12 +137,29 @@ struct ArraysOf<A: Arithmetic> {
 }
 
 impl<A: Arithmetic> ArraysOf<A> {
-    fn new(vertices: u32, threads: usize, budget: &Budget) -> Result<ArraysOf<A>> {
+    fn boxed(vertices: u32, threads: usize, budget: &Budget) -> Result<Box<dyn SearchArrays>> {
         let mut cells = budget.zeroed(vertices as usize, "distances while they are looked for")?;
         populate(&mut cells);
         let bins = (0..threads).map(|_| DistanceBins::new(vertices, budget).map(Mutex::new)).collect::<Result<_>>()?;
         let nearer = budget.reserve(NEARER * u64::from(vertices), "vertices that become nearer in a round")?;
-        Ok(ArraysOf { cells, bins, _nearer: nearer })
+        Ok(Box::new(ArraysOf::<A> { cells, bins, _nearer: nearer }))
+    }
+}
+
+impl<A: Arithmetic> SearchArrays for ArraysOf<A> {
+    fn search(
+        &self,
+        graph: &SortedGraph,
+        root: Vertex,
+        method: Method,
+        ranks: Option<(&mut NearerExchange, &WeightedEdges<'_>)>,
+        distances: &mut Distances,
+        parents: &mut [u32],
+    ) -> Result<SsspStats> {
+        let walk = PathWalk::<A>::new(graph, &self.cells, root, method, &self.bins, ranks);
+        let searched = search::run(walk, distances, parents)?;
+        self.bins.iter().for_each(|bins| bins.lock().unwrap_or_else(PoisonError::into_inner).give_back());
+        Ok(searched)
     }
 }
 
@@ -172,34 +196,30 @@ pub fn file_bytes(vertices: u64, entries: u64, largest: u32, direction: Directio
     disk::bytes(EntryPacking::of(vertices, largest), entries) << direction.shift()
 }
 
-impl CpuSearch {
-    /// Prepares a graph for searches with the weights and the method of a table. Sorts all rows by weight.
+impl<'a> CpuSearch<'a> {
+    /// Prepares a graph for searches with the weights and the method of a table. Sorts the rows of the vertices that
+    /// this rank owns by weight. Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if memory is too small for [`bytes()`]; errors of the graph and of the disk;
-    /// [`crate::Error::Stopped`].
-    pub fn new(table: &Sssp, input: EngineInput<'_, '_>) -> Result<CpuSearch> {
-        Self::of_part(table, input, VertexOwnership::all(input.graph.info.connected as usize), None)
-    }
-
-    /// Prepares the part of a graph that a rank owns, for searches together with the other ranks if there are any.
-    /// Collective: all ranks must call it.
-    ///
-    /// # Errors
-    /// Errors of [`Self::new`]; communication errors.
-    pub fn of_part(
-        table: &Sssp,
-        EngineInput { graph, degrees, run, .. }: EngineInput<'_, '_>,
-        own: VertexOwnership,
-        exchange: Option<&mut RankExchange>,
-    ) -> Result<CpuSearch> {
-        let (method, budget) = (table.method, run.budget);
+    /// communication errors; [`crate::Error::Stopped`].
+    pub fn new(table: &Sssp, input: EngineInput<'a, '_>) -> Result<CpuSearch<'a>> {
+        let EngineInput { graph, degrees, run, .. } = input;
+        let (method, budget, comm) = (table.method, run.budget, run.comm);
+        let own = VertexOwnership::blocks(graph.info.connected as usize, comm.rank(), comm.ranks());
+        let mut exchange = (own.ranks > 1).then(|| NearerExchange::open(comm, own, budget)).transpose()?;
+        let parents = if comm.is_leader() { 0 } else { own.vertices };
+        let parents = budget.zeroed(parents, "the parents of vertices (4 bytes each)")?;
         let edges = WeightedEdges::new(graph, table.weights, budget)?;
-        let (kind, direction, vertices) = (edges.kind, edges.direction, graph.info.connected as u32);
+        let (direction, vertices) = (edges.direction, graph.info.connected as u32);
         let (out, into) = sort_rows(&edges, table.weights, degrees, own, run)?;
-        let values =
-            if let EdgeWeights::Stored(values) = &edges.weights { values.clone() } else { WeightValues::default() };
-        drop(edges);
+        let kind = edges.weights.scale().kind;
+        let values = match &edges.weights {
+            EdgeWeights::Stored(_, values) => values.clone(),
+            EdgeWeights::Drawn(..) => WeightValues::default(),
+        };
+        // A single process needs the edges only to sort them.
+        let edges = exchange.is_some().then_some(edges);
         let scale = WeightScale { kind, values: values.bits() };
         if out.is_on_disk() {
             tracing::info!("rows sorted by weight are in a file: memory is too small for them");
@@ -210,9 +230,9 @@ impl CpuSearch {
         let is_tail = |v: &u32| direction == Direction::Undirected && degrees[*v as usize] == 1;
         let tails = vertices - (0..vertices).rev().take_while(is_tail).count() as u32;
         let (mut weights, mut is_on_disk) = (out.weights, out.is_on_disk());
-        if let Some(exchange) = exchange {
-            weights = weights.of_all(scale, exchange)?;
-            is_on_disk = exchange.sum(is_on_disk.into())? > 0;
+        if let Some(NearerExchange { ranks, .. }) = &mut exchange {
+            weights = weights.of_all(scale, ranks)?;
+            is_on_disk = ranks.sum(is_on_disk.into())? > 0;
         }
         let entries = entries(degrees, direction);
         let degree = entries as f64 / f64::from(vertices.max(1));
@@ -226,59 +246,21 @@ impl CpuSearch {
         let threads = if entries < FEW { 1 } else { of_cores(run.threads) };
         // Pulling and communication between ranks transfer distances only. So cells can't hold parents there.
         let keeps_parents = own.ranks == 1 && !(has_hubs && method == Method::Auto);
-        let sums = match kind {
-            WeightType::F32 if keeps_parents => SsspArrays::DecimalTree(ArraysOf::new(vertices, threads, budget)?),
-            WeightType::U32 if is_short && keeps_parents => {
-                SsspArrays::ShortTree(ArraysOf::new(vertices, threads, budget)?)
-            }
-            WeightType::F32 => SsspArrays::Decimal(ArraysOf::new(vertices, threads, budget)?),
-            WeightType::U32 if is_short => SsspArrays::Short(ArraysOf::new(vertices, threads, budget)?),
-            WeightType::U32 => SsspArrays::Long(ArraysOf::new(vertices, threads, budget)?),
-            WeightType::U64 => SsspArrays::Wide(ArraysOf::new(vertices, threads, budget)?),
-            WeightType::F64 => SsspArrays::Double(ArraysOf::new(vertices, threads, budget)?),
+        let arrays = match kind {
+            WeightType::F32 if keeps_parents => ArraysOf::<WithParents<Decimal>>::boxed,
+            WeightType::U32 if is_short && keeps_parents => ArraysOf::<WithParents<Short>>::boxed,
+            WeightType::F32 => ArraysOf::<Decimal>::boxed,
+            WeightType::U32 if is_short => ArraysOf::<Short>::boxed,
+            WeightType::U32 => ArraysOf::<Long>::boxed,
+            WeightType::U64 => ArraysOf::<Wide>::boxed,
+            WeightType::F64 => ArraysOf::<Double>::boxed,
         };
+        let arrays = arrays(vertices, threads, budget)?;
         let heaviest = scale.bits(weights.largest);
         let graph =
             SortedGraph { out, into, values, heaviest, vertices, tails, own, entries, width, has_hubs, is_on_disk };
-        Ok(CpuSearch { graph, sums, method })
-    }
-
-    /// Searches from `root`, together with the other ranks if there are any, and writes `distances` and `parents`.
-    /// Collective: all ranks must call it.
-    ///
-    /// # Errors
-    /// Communication errors; [`crate::Error::Stopped`].
-    pub fn search_with(
-        &mut self,
-        root: Vertex,
-        ranks: Option<(&mut NearerExchange, &WeightedEdges<'_>)>,
-        distances: &mut Distances,
-        parents: &mut [u32],
-    ) -> Result<SsspStats> {
-        match &self.sums {
-            SsspArrays::Short(state) => self.run(state, root, ranks, distances, parents),
-            SsspArrays::Long(state) => self.run(state, root, ranks, distances, parents),
-            SsspArrays::Wide(state) => self.run(state, root, ranks, distances, parents),
-            SsspArrays::Decimal(state) => self.run(state, root, ranks, distances, parents),
-            SsspArrays::Double(state) => self.run(state, root, ranks, distances, parents),
-            SsspArrays::ShortTree(state) => self.run(state, root, ranks, distances, parents),
-            SsspArrays::DecimalTree(state) => self.run(state, root, ranks, distances, parents),
-        }
-    }
-
-    fn run<A: Arithmetic>(
-        &self,
-        state: &ArraysOf<A>,
-        root: Vertex,
-        ranks: Option<(&mut NearerExchange, &WeightedEdges<'_>)>,
-        distances: &mut Distances,
-        parents: &mut [u32],
-    ) -> Result<SsspStats> {
-        let walk = PathWalk::<A>::new(&self.graph, &state.cells, root, self.method, &state.bins, ranks);
-        let searched = search::run(walk, parents)?;
-        state.bins.iter().for_each(|bins| bins.lock().unwrap_or_else(PoisonError::into_inner).give_back());
-        A::copy(&state.cells, distances);
-        Ok(searched)
+        let ranks = exchange.zip(edges).map(|(exchange, edges)| RankState { exchange, edges, parents });
+        Ok(CpuSearch { graph, arrays, method, ranks })
     }
 }
 
@@ -340,8 +322,17 @@ fn width(mean: f64, degree: f64, has_hubs: bool, farthest: f64) -> Width {
     Width { shift: (wanted.max(1.0).log2().round() as u32).min(u64::BITS - 1), reciprocal, reciprocal_f64 }
 }
 
-impl Search<ShortestPathTree, SsspStats> for CpuSearch {
+impl Search<ShortestPathTree, SsspStats> for CpuSearch<'_> {
     fn search(&mut self, root: Vertex, tree: &mut ShortestPathTree) -> Result<SsspStats> {
-        self.search_with(root, None, &mut tree.distances, &mut tree.parents)
+        let ShortestPathTree { distances, parents } = tree;
+        let (ranks, parents) = match &mut self.ranks {
+            None => (None, parents),
+            Some(RankState { exchange, edges, parents: of_rank }) => {
+                failpoint::hit("sssp.ranks").map_err(|e| Error::internal("search by ranks", e))?;
+                exchange.ranks.barrier()?;
+                (Some((exchange, &*edges)), if parents.is_empty() { of_rank } else { parents })
+            }
+        };
+        self.arrays.search(&self.graph, root, self.method, ranks, distances, parents)
     }
 }

@@ -13,7 +13,7 @@ use super::packing::{EntryPacking, PADDING};
 use super::rows::{neighbour, weight};
 use crate::algo::sssp::weights::WeightScale;
 use crate::error::Result;
-use crate::memory::{Budget, Buffer, bytes_of_mut};
+use crate::memory::{Budget, Buffer, bytes_of_mut, random_access};
 use crate::process::signals;
 use crate::store::disk_array::DiskArray;
 use rayon::prelude::*;
@@ -173,7 +173,9 @@ impl<'a> Bounds<'a> {
             first += fit;
         }
         tracing::info!("memory keeps {kept} of {} entries of rows in a file", starts[vertices]);
-        Ok(DiskEntries { packing, file: file.map()?, near_starts, near })
+        let file = file.map()?;
+        random_access(&file);
+        Ok(DiskEntries { packing, file, near_starts, near })
     }
 }
 

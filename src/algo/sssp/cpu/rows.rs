@@ -6,7 +6,7 @@ use super::slices::{RowWords, Words};
 use crate::algo::searches::ranks::RankExchange;
 use crate::algo::sssp::weights::WeightScale;
 use crate::error::Result;
-use crate::memory::{Buffer, random_access};
+use crate::memory::Buffer;
 use std::ops::Range;
 
 /// Number of fixed-point units in the largest weight. Ranks add up weights in these units, so that sums of 2^40 entries
@@ -160,13 +160,6 @@ impl SortedRows {
     #[inline]
     pub fn lacks_first(&self, v: u32) -> bool {
         matches!(self.row(v), SortedRow::OnDisk(row) if row.last_near().is_none())
-    }
-
-    /// Tells the operating system that entries are read in random order.
-    pub(super) fn advise_random_access(&self) {
-        if let Entries::OnDisk(_, entries) = &self.entries {
-            random_access(&entries.file);
-        }
     }
 
     /// Calls `each` with all items. If rows are on a disk, first requests the part of a row that `wanted` returns for

@@ -6,6 +6,7 @@ use super::push::PushOptions;
 use super::rows::{RowRequest, neighbour, weight};
 use super::walk::{Findings, PathWalk, ReachedVertices, ThreadState};
 use super::{parents, pull, push, rounds};
+use crate::algo::sssp::Distances;
 use crate::algo::sssp::options::Method;
 use crate::algo::sssp::search::{NONE, SearchPhase, SsspStats};
 use crate::algo::team::team;
@@ -15,12 +16,12 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Runs the search `walk`, and writes the parents of vertices.
+/// Runs the search `walk`, and writes the distances and parents of vertices.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Limit`] if memory is too small to find the parents of vertices that are
 /// reached by edges that add nothing.
-pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, parents: &mut [u32]) -> Result<SsspStats> {
+pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, distances: &mut Distances, parents: &mut [u32]) -> Result<SsspStats> {
     let begun = Instant::now();
     let cells = cells(parents);
     team(walk.threads, &|thread| {
@@ -45,7 +46,8 @@ pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, parents: &mut [u32]) -> Result<
         phases.push(SearchPhase { kind: "plateau".into(), rounds: 1, relaxations: 0, seconds });
     }
     let seconds = begun.elapsed().as_secs_f64();
-    let farthest = (A::distance(reached.farthest), walk.graph.heaviest);
+    A::copy(walk.sums, distances);
+    let farthest = (distances.of_word(A::to_word(reached.farthest)), walk.graph.heaviest);
     Ok(SsspStats::new(reached.vertices, farthest, phases, seconds))
 }
 

@@ -2,21 +2,24 @@
 //! positions of rows fit 32 bits, and 64 bits otherwise.
 
 use super::packing::EntryPacking;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer, Plain, prefetch_near};
 use std::ops::Range;
 
-/// A word that holds an entry: a weight and a neighbour. Words have the same order as their entries.
-pub trait Word: Plain + Copy + Ord + Send + Sync {
+/// A word that holds an entry: a weight and a neighbour. Words have the same order as their entries. A word can also
+/// hold the position of an entry.
+pub trait Word: Plain + Copy + Ord + Into<u64> + TryFrom<u64> + Send + Sync {
     /// Packs a weight and a neighbour into a word. The neighbour takes `bits` bits.
     fn of(weight: u32, neighbour: u32, bits: u32) -> Self;
     /// Unpacks a word whose neighbour takes `bits` bits. Returns the weight in the upper 32 bits, the neighbour in the
     /// lower.
     fn entry(self, bits: u32) -> u64;
-    /// Converts the position of an entry into a word.
-    fn from_position(place: u64) -> Self;
-    /// Converts a word back into a position.
-    fn position(self) -> usize;
+    /// Returns the position in a word.
+    #[inline(always)]
+    fn position(self) -> usize {
+        let place: u64 = self.into();
+        place as usize
+    }
 }
 
 impl Word for u64 {
@@ -29,15 +32,6 @@ impl Word for u64 {
     fn entry(self, _bits: u32) -> u64 {
         self
     }
-
-    fn from_position(place: u64) -> u64 {
-        place
-    }
-
-    #[inline(always)]
-    fn position(self) -> usize {
-        self as usize
-    }
 }
 
 impl Word for u32 {
@@ -49,15 +43,6 @@ impl Word for u32 {
     #[inline(always)]
     fn entry(self, bits: u32) -> u64 {
         u64::from(self >> bits) << 32 | u64::from(self & ((1 << bits) - 1))
-    }
-
-    fn from_position(place: u64) -> u32 {
-        place as u32
-    }
-
-    #[inline(always)]
-    fn position(self) -> usize {
-        self as usize
     }
 }
 
@@ -84,7 +69,8 @@ pub fn starts<W: Word>(lengths: &[u32], budget: &Budget) -> Result<Buffer<W>> {
     let mut end = 0;
     for (start, &length) in starts.iter_mut().skip(1).zip(lengths) {
         end += u64::from(length);
-        *start = W::from_position(end);
+        *start =
+            W::try_from(end).map_err(|_| Error::internal("sort rows by weight", "more entries than words count"))?;
     }
     Ok(starts)
 }

@@ -87,9 +87,7 @@ impl RowSorter<'_> {
         if weights.largest > self.largest {
             return Err(Error::internal("sort rows by weight", "a weight that is larger than the largest"));
         }
-        let rows = SortedRows { entries, lightest, weights };
-        rows.advise_random_access();
-        Ok(rows)
+        Ok(SortedRows { entries, lightest, weights })
     }
 
     /// Sorts rows into memory. A neighbour takes `bits` bits of a word.
@@ -112,7 +110,7 @@ impl RowSorter<'_> {
         let longest = u64::from(lengths.iter().max().copied().unwrap_or(0));
         drop(lengths);
         let packing = EntryPacking::of(vertices as u64, self.largest);
-        let mut bounds = Bounds::new(vertices, self.edges.scale(), self.largest, budget)?;
+        let mut bounds = Bounds::new(vertices, self.edges.weights.scale(), self.largest, budget)?;
         let name = if self.way == EdgeDirection::Out { "out" } else { "in" };
         let path = units.files()?.join(format!("{name}.{rank}"));
         let sum = starts[vertices];
@@ -148,7 +146,7 @@ impl RowSorter<'_> {
         lightest: &mut [u32],
     ) -> Result<WeightStats> {
         let parts = parts(starts, vertices, entries, lightest);
-        let (edges, way, scale) = (self.edges, self.way, self.edges.scale());
+        let (edges, way, scale) = (self.edges, self.way, self.edges.weights.scale());
         let of_parts = parts.into_par_iter().map(|(first, part, lightest)| {
             signals::check()?;
             let mut weights = WeightStats::default();

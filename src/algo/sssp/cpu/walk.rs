@@ -6,7 +6,7 @@ use super::bins::{DistanceBins, NearerVertex};
 use crate::algo::searches::ranks::RankExchange;
 use crate::algo::sssp::WeightedEdges;
 use crate::algo::sssp::options::Method;
-use crate::algo::sssp::ranks::exchange::NearerExchange;
+use crate::algo::sssp::ranks::NearerExchange;
 use crate::algo::sssp::search::SearchPhase;
 use crate::algo::team::barrier::Barrier;
 use crate::algo::team::serial_policy;

@@ -2,13 +2,11 @@
 //! ascending weight.
 #![allow(unsafe_code)] // kernel launches
 
-use super::buffer_sizes::{BOUNDS, SsspBufferSizes, THREADS};
-use super::buffer_sizes::{HEAD_BYTES, LEAST_PIECE};
-use super::host_rows::{self, HostRows};
+use super::buffer_sizes::{BOUNDS, HEAD_BYTES, LEAST_PIECE, SsspBufferSizes, THREADS};
+use super::host_rows::{self, WeightSummary};
 use super::kernel_structs::{RowPlacing, SsspGraph};
 use super::{PREPARE, Tuning, Weights};
 use crate::algo::searches::gpu::{join_starts, place_starts, targets};
-use crate::algo::sssp::weights::WeightScale;
 use crate::error::Result;
 use crate::formats::WeightType;
 use crate::gpu::{CopySource, DeviceSlice, Grid, Pinned, Workspace, on_threads, slice_bytes};
@@ -39,123 +37,167 @@ pub(super) struct SsspDeviceGraph {
     pub _values: Option<Pinned>,
 }
 
-/// Copies the rows of both halves to the GPU of `workspace`, joined into whole rows and sorted by weight. Before it
-/// returns, frees temporary memory in the arena (the GPU memory of a rank).
-pub(super) fn make_resident(
-    workspace: &mut Workspace,
-    halves: [&BlockStore; 2],
-    sizes: &SsspBufferSizes,
-    weights: &Weights<'_>,
-    tuning: &Tuning,
-    budget: &Budget,
-) -> Result<SsspDeviceGraph> {
-    let entries: u64 = halves.iter().map(|half| half.edges()).sum();
-    let starts: DeviceSlice<u32> = workspace.arena.take_planned(sizes.rows + 1)?;
-    let bounds: DeviceSlice<u64> = workspace.arena.take_planned(BOUNDS)?;
-    // Copying rows and searching use the remaining memory, but not at the same time.
-    let rest = sizes.working().max(sizes.placing(LEAST_PIECE));
-    let (values, pinned) = place_values(workspace, weights.scale(), rest, tuning, budget)?;
-    let fits = slice_bytes::<u64>(entries) + rest <= workspace.arena.free() && !tuning.rows_on_host;
-    if !fits {
-        let mut placed = place_on_host(workspace, (halves, starts, bounds), sizes, weights, tuning, budget)?;
-        (placed.graph.values, placed._values) = (values, pinned);
-        return Ok(placed);
-    }
-    let edges: DeviceSlice<u64> = workspace.arena.take_planned(entries)?;
-    let mark = workspace.arena.mark();
-    let own = [workspace.arena.take_planned(sizes.rows + 1)?, workspace.arena.take_planned(sizes.rows + 1)?];
-    let (mut graph, [over_few, over_middle, longest]) =
-        outline(workspace, halves, (own, starts), bounds, sizes, tuning)?;
-    graph.rows.entries = edges.address().wrapping_sub(8 * tuning.first_entry);
-    graph.values = values;
-    fill(workspace, halves, own, &graph, weights, tuning)?;
-    let scale = weights.scale();
-    let (least, most, mean) = summarize(workspace, edges, (scale.kind, values), bounds)?;
-    let rows = |vertices: u32| u64::from(vertices) << graph.shift;
-    if least != most {
-        sort(workspace, &graph, [sizes.rows, rows(over_few), rows(over_middle)], bounds)?;
-    }
-    workspace.queue.finish()?;
-    workspace.arena.reset(mark);
-    let [lightest, heaviest] = [least, most].map(|weight| scale.bits(weight));
-    Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, mean, longest, on_host: None, _values: pinned })
+/// A weighted graph on the host that is to be copied to a GPU, with the sizes and settings for it.
+pub(super) struct HostGraph<'a> {
+    /// The lower and the upper half of the rows.
+    pub halves: [&'a BlockStore; 2],
+    pub weights: &'a Weights<'a>,
+    /// Sizes of GPU memory apart from rows.
+    pub sizes: SsspBufferSizes,
+    pub tuning: Tuning,
+    /// Budget of host memory.
+    pub budget: &'a Budget,
 }
 
-/// Copies the list of weights of 64 bits to the GPU if it fits in addition to `rest` bytes for other uses. Otherwise
-/// copies it to pinned host memory. Returns the address at which kernels read it, and the pinned memory.
-fn place_values(
-    workspace: &mut Workspace,
-    scale: WeightScale<'_>,
-    rest: u64,
-    tuning: &Tuning,
-    budget: &Budget,
-) -> Result<(u64, Option<Pinned>)> {
-    let bytes = bytes_of(scale.values);
-    if bytes.is_empty() {
-        return Ok((0, None));
+impl HostGraph<'_> {
+    /// Copies the rows to the GPU of `workspace`, joined into whole rows and sorted by weight. If they do not fit, they
+    /// go to pinned host memory, and the first edges of as many vertices as fit go to the GPU. Before it returns, frees
+    /// temporary memory in the arena (the GPU memory of a rank).
+    pub fn make_resident(&self, workspace: &mut Workspace) -> Result<SsspDeviceGraph> {
+        let (sizes, scale) = (&self.sizes, self.weights.scale());
+        let entries: u64 = self.halves.iter().map(|half| half.edges()).sum();
+        let starts: DeviceSlice<u32> = workspace.arena.take_planned(sizes.rows + 1)?;
+        let bounds: DeviceSlice<u64> = workspace.arena.take_planned(BOUNDS)?;
+        // Copying rows and searching use the remaining memory, but not at the same time.
+        let rest = sizes.working().max(sizes.placing(LEAST_PIECE));
+        let (values, _values) = self.place_values(workspace, rest)?;
+        let free = workspace.arena.free();
+        let fits = slice_bytes::<u64>(entries) + rest <= free && !self.tuning.rows_on_host;
+        let headed = (free.saturating_sub(rest) / HEAD_BYTES).saturating_sub(8).min(sizes.vertices);
+        // All edges, or the first edges of vertices.
+        let edges: DeviceSlice<u64> =
+            workspace.arena.take_planned(if fits { entries } else { headed * HEAD_BYTES / 8 })?;
+        let mark = workspace.arena.mark();
+        let own = [workspace.arena.take_planned(sizes.rows + 1)?, workspace.arena.take_planned(sizes.rows + 1)?];
+        let (mut graph, [over_few, over_middle, longest]) = self.outline(workspace, own, starts, bounds)?;
+        graph.values = values;
+        let entries_at = |address: u64| address.wrapping_sub(8 * self.tuning.first_entry);
+        let (weights, on_host) = if fits {
+            graph.rows.entries = entries_at(edges.address());
+            self.fill(workspace, own, &graph)?;
+            let weights = summarize(workspace, edges, (scale.kind, values), bounds)?;
+            let rows = |vertices: u32| u64::from(vertices) << graph.shift;
+            if weights.least != weights.most {
+                sort(workspace, &graph, [sizes.rows, rows(over_few), rows(over_middle)], bounds)?;
+            }
+            workspace.queue.finish()?;
+            workspace.arena.reset(mark);
+            (weights, None)
+        } else {
+            workspace.arena.reset(mark);
+            let (rows, weights) = host_rows::pin(workspace, self.halves, self.weights, self.budget)?;
+            graph.rows.entries = entries_at(rows.address());
+            (graph.heads, graph.headed) = (edges.address(), (headed as u32).min(graph.tail));
+            let queue = &workspace.queue;
+            let kernel = workspace.kernel(&PREPARE, "sssp_heads")?;
+            // SAFETY: the arguments match the kernel's. Rows are in place, and there is room for four edges of each
+            // vertex that is written.
+            unsafe { queue.launch(&kernel, queue.grid(4 * u64::from(graph.headed)), (graph, graph.heads))? };
+            queue.finish()?;
+            (weights, Some(rows))
+        };
+        let mean = weights.sum / entries.max(1) as f64;
+        let [lightest, heaviest] = [weights.least, weights.most].map(|weight| scale.bits(weight));
+        Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, mean, longest, on_host, _values })
     }
-    if tuning.rows_on_host || slice_bytes::<u64>(scale.values.len() as u64) + rest > workspace.arena.free() {
-        let mut pinned = Pinned::new(&workspace.device, bytes.len(), budget)?;
-        pinned.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-        return Ok((pinned.address(), Some(pinned)));
+
+    /// Copies the list of weights of 64 bits to the GPU if it fits in addition to `rest` bytes for other uses. Otherwise
+    /// copies it to pinned host memory. Returns the address at which kernels read it, and the pinned memory.
+    fn place_values(&self, workspace: &mut Workspace, rest: u64) -> Result<(u64, Option<Pinned>)> {
+        let values = self.weights.scale().values;
+        let (count, bytes) = (values.len() as u64, bytes_of(values));
+        if bytes.is_empty() {
+            return Ok((0, None));
+        }
+        if self.tuning.rows_on_host || slice_bytes::<u64>(count) + rest > workspace.arena.free() {
+            let mut pinned = Pinned::new(&workspace.device, bytes.len(), self.budget)?;
+            pinned.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+            return Ok((pinned.address(), Some(pinned)));
+        }
+        let values: DeviceSlice<u64> = workspace.arena.take_planned(count)?;
+        let copied = workspace.uploader.upload(&[(CopySource::Memory(bytes), values.as_bytes())], &signals::check)?;
+        workspace.queue.after(&copied)?;
+        Ok((values.address(), None))
     }
-    let values: DeviceSlice<u64> = workspace.arena.take_planned(scale.values.len() as u64)?;
-    let copied = workspace.uploader.upload(&[(CopySource::Memory(bytes), values.as_bytes())], &signals::check)?;
-    workspace.queue.after(&copied)?;
-    Ok((values.address(), None))
-}
 
-/// Copies the positions of rows to the GPU. Returns the graph without its entries, and three numbers. Separate kernels
-/// sort rows of middle length and long rows: the first two numbers are the bounds of their vertices. The third number
-/// is the length of the longest row.
-fn outline(
-    workspace: &mut Workspace,
-    halves: [&BlockStore; 2],
-    (own, starts): ([DeviceSlice<u32>; 2], DeviceSlice<u32>),
-    bounds: DeviceSlice<u64>,
-    sizes: &SsspBufferSizes,
-    tuning: &Tuning,
-) -> Result<(SsspGraph, [u32; 3])> {
-    // The position of a whole row is the sum of its positions in both halves.
-    place_starts(workspace, halves[0], own[0], tuning.first_entry, &signals::check)?;
-    place_starts(workspace, halves[1], own[1], 0, &signals::check)?;
-    let shift = halves[0].layout.direction().shift();
-    let mut graph = SsspGraph { vertices: sizes.vertices as u32, shift, ..SsspGraph::default() };
-    graph.rows = join_starts(workspace, own, starts, tuning.first_entry)?;
-    let [tail, many, others @ ..] = bound(workspace, &graph, bounds)?;
-    (graph.tail, graph.many) = (tail, many);
-    Ok((graph, others))
-}
+    /// Copies the positions of rows to the GPU. Returns the graph without its entries, and three numbers. Separate
+    /// kernels sort rows of middle length and long rows: the first two numbers are the bounds of their vertices. The
+    /// third number is the length of the longest row.
+    fn outline(
+        &self,
+        workspace: &mut Workspace,
+        own: [DeviceSlice<u32>; 2],
+        starts: DeviceSlice<u32>,
+        bounds: DeviceSlice<u64>,
+    ) -> Result<(SsspGraph, [u32; 3])> {
+        // The position of a whole row is the sum of its positions in both halves.
+        let (halves, first_entry) = (self.halves, self.tuning.first_entry);
+        place_starts(workspace, halves[0], own[0], first_entry, &signals::check)?;
+        place_starts(workspace, halves[1], own[1], 0, &signals::check)?;
+        let shift = halves[0].layout.direction().shift();
+        let mut graph = SsspGraph { vertices: self.sizes.vertices as u32, shift, ..SsspGraph::default() };
+        graph.rows = join_starts(workspace, own, starts, first_entry)?;
+        let [tail, many, others @ ..] = bound(workspace, &graph, bounds)?;
+        (graph.tail, graph.many) = (tail, many);
+        Ok((graph, others))
+    }
 
-/// Copies the rows to pinned host memory, and the first edges of as many vertices as fit to the GPU.
-fn place_on_host(
-    workspace: &mut Workspace,
-    (halves, starts, bounds): ([&BlockStore; 2], DeviceSlice<u32>, DeviceSlice<u64>),
-    sizes: &SsspBufferSizes,
-    weights: &Weights<'_>,
-    tuning: &Tuning,
-    budget: &Budget,
-) -> Result<SsspDeviceGraph> {
-    let rest = sizes.working().max(sizes.placing(LEAST_PIECE));
-    let headed = (workspace.arena.free().saturating_sub(rest) / HEAD_BYTES).saturating_sub(8).min(sizes.vertices);
-    let heads: DeviceSlice<u64> = workspace.arena.take_planned(headed * HEAD_BYTES / 8)?;
-    let mark = workspace.arena.mark();
-    let own = [workspace.arena.take_planned(sizes.rows + 1)?, workspace.arena.take_planned(sizes.rows + 1)?];
-    let (mut graph, [_, _, longest]) = outline(workspace, halves, (own, starts), bounds, sizes, tuning)?;
-    workspace.arena.reset(mark);
-    let HostRows { rows, weights: (least, most, sum) } = host_rows::pin(workspace, halves, weights, budget)?;
-    graph.rows.entries = rows.address().wrapping_sub(8 * tuning.first_entry);
-    (graph.heads, graph.headed) = (heads.address(), (headed as u32).min(graph.tail));
-    let queue = &workspace.queue;
-    let kernel = workspace.kernel(&PREPARE, "sssp_heads")?;
-    // SAFETY: the arguments match the kernel's. Rows are in place, and there is room for four edges of each vertex that
-    // is written.
-    unsafe { queue.launch(&kernel, queue.grid(4 * u64::from(graph.headed)), (graph, heads.address()))? };
-    queue.finish()?;
-    let entries: u64 = halves.iter().map(|half| half.edges()).sum();
-    let mean = sum / entries.max(1) as f64;
-    let [lightest, heaviest] = [least, most].map(|weight| weights.scale().bits(weight));
-    Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, mean, longest, on_host: Some(rows), _values: None })
+    /// Copies the neighbours in both halves to the GPU as whole rows, with their weights.
+    fn fill(&self, workspace: &mut Workspace, own: [DeviceSlice<u32>; 2], graph: &SsspGraph) -> Result<()> {
+        let tuning = &self.tuning;
+        let vertices = u64::from(graph.vertices);
+        let ids: DeviceSlice<u64> = workspace.arena.take_planned(vertices)?;
+        let mut placing = RowPlacing { edges: graph.rows.entries, ids: ids.address(), ..RowPlacing::default() };
+        match self.weights {
+            Weights::Stored(_) => {}
+            Weights::Drawn(drawn, of) => {
+                let (kind, least, most, seed) = match *drawn {
+                    DrawnWeights::Unit => (1, 1, 1, 0),
+                    DrawnWeights::Whole { least, most, seed } => (2, least, most, seed),
+                    DrawnWeights::Decimal { least, most, seed } => (3, least.to_bits(), most.to_bits(), seed),
+                };
+                (placing.weights, placing.least, placing.most, placing.seed) = (kind, least, most, seed);
+                if kind > 1 {
+                    upload_ids(workspace, ids, *of)?;
+                }
+            }
+        }
+        // Neighbours take half of the free memory, because their weights take as much.
+        let piece = (workspace.arena.free() / 8).saturating_sub(128).clamp(1, tuning.piece);
+        let (words, of_words) =
+            (workspace.arena.take_planned::<u32>(piece)?, workspace.arena.take_planned::<u32>(piece)?);
+        let kernel = workspace.kernel(&PREPARE, "sssp_place")?;
+        for (half, graph_half) in self.halves.into_iter().enumerate() {
+            let first_entry = if half == 0 { tuning.first_entry } else { 0 };
+            let placing =
+                RowPlacing { own: own[half].address(), lower: if half == 1 { own[0].address() } else { 0 }, ..placing };
+            for (b, before, entries) in targets(graph_half) {
+                let (first, rows) = (graph_half.first_row(b), graph_half.size(b).rows as u32);
+                for from in (0..entries).step_by(piece as usize) {
+                    let count = piece.min(entries - from);
+                    let [_, copy] =
+                        copies_from_host(graph_half, b, (0, DeviceSlice::default()), (from, words.part(0..count)));
+                    let mut parts = vec![copy];
+                    if placing.weights == 0 {
+                        let some = &graph_half.weights(b)[from as usize..][..count as usize];
+                        parts.push((CopySource::Memory(bytes_of(some)), of_words.part(0..count).as_bytes()));
+                    }
+                    let copied = workspace.uploader.upload(&parts, &signals::check)?;
+                    let queue = &workspace.queue;
+                    queue.after(&copied)?;
+                    let (words, of_words) = (words.address(), of_words.address());
+                    let at = (first_entry + before + from) as u32;
+                    let arguments = (*graph, placing, words, of_words, count as u32, first, rows, at);
+                    // SAFETY: the arguments match the kernel's. Rows have room for all entries of both halves, and
+                    // these entries belong to that block.
+                    unsafe { queue.launch(&kernel, queue.grid(count), arguments)? };
+                    // The next neighbours use the same memory.
+                    queue.finish()?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Finds bounds in the order of vertices, which is by descending degree. The first bound separates vertices with more
@@ -170,68 +212,6 @@ fn bound(workspace: &Workspace, graph: &SsspGraph, bounds: DeviceSlice<u64>) -> 
     let mut found = [0u64; 3];
     queue.read(bounds.part(0..3), &mut found)?;
     Ok([found[0] as u32, (found[0] >> 32) as u32, found[1] as u32, (found[1] >> 32) as u32, found[2] as u32])
-}
-
-/// Copies the neighbours in both halves to the GPU as whole rows, with their weights.
-fn fill(
-    workspace: &mut Workspace,
-    halves: [&BlockStore; 2],
-    own: [DeviceSlice<u32>; 2],
-    graph: &SsspGraph,
-    weights: &Weights<'_>,
-    tuning: &Tuning,
-) -> Result<()> {
-    let vertices = u64::from(graph.vertices);
-    let ids: DeviceSlice<u64> = workspace.arena.take_planned(vertices)?;
-    let mut placing = RowPlacing { edges: graph.rows.entries, ids: ids.address(), ..RowPlacing::default() };
-    match weights {
-        Weights::Stored(_) => {}
-        Weights::Drawn(drawn, of) => {
-            let (kind, least, most, seed) = match *drawn {
-                DrawnWeights::Unit => (1, 1, 1, 0),
-                DrawnWeights::Whole { least, most, seed } => (2, least, most, seed),
-                DrawnWeights::Decimal { least, most, seed } => (3, least.to_bits(), most.to_bits(), seed),
-            };
-            (placing.weights, placing.least, placing.most, placing.seed) = (kind, least, most, seed);
-            if kind > 1 {
-                upload_ids(workspace, ids, *of)?;
-            }
-        }
-    }
-    // Neighbours take half of the free memory, because their weights take as much.
-    let piece = (workspace.arena.free() / 8).saturating_sub(128).clamp(1, tuning.piece);
-    let (words, of_words) = (workspace.arena.take_planned::<u32>(piece)?, workspace.arena.take_planned::<u32>(piece)?);
-    let kernel = workspace.kernel(&PREPARE, "sssp_place")?;
-    for (half, graph_half) in halves.into_iter().enumerate() {
-        let first_entry = if half == 0 { tuning.first_entry } else { 0 };
-        let placing =
-            RowPlacing { own: own[half].address(), lower: if half == 1 { own[0].address() } else { 0 }, ..placing };
-        for (b, before, entries) in targets(graph_half) {
-            let (first, rows) = (graph_half.first_row(b), graph_half.size(b).rows as u32);
-            for from in (0..entries).step_by(piece as usize) {
-                let count = piece.min(entries - from);
-                let [_, copy] =
-                    copies_from_host(graph_half, b, (0, DeviceSlice::default()), (from, words.part(0..count)));
-                let mut parts = vec![copy];
-                if placing.weights == 0 {
-                    let some = &graph_half.weights(b)[from as usize..][..count as usize];
-                    parts.push((CopySource::Memory(bytes_of(some)), of_words.part(0..count).as_bytes()));
-                }
-                let copied = workspace.uploader.upload(&parts, &signals::check)?;
-                let queue = &workspace.queue;
-                queue.after(&copied)?;
-                let (words, of_words) = (words.address(), of_words.address());
-                let arguments =
-                    (*graph, placing, words, of_words, count as u32, first, rows, (first_entry + before + from) as u32);
-                // SAFETY: the arguments match the kernel's. Rows have room for all entries of both halves, and these
-                // entries belong to that block.
-                unsafe { queue.launch(&kernel, queue.grid(count), arguments)? };
-                // The next neighbours use the same memory.
-                queue.finish()?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Copies the ids of all vertices in the input to the GPU. `of` returns the id of a vertex.
@@ -256,14 +236,13 @@ fn upload_ids(workspace: &mut Workspace, to: DeviceSlice<u64>, of: &(dyn Fn(Vert
     })
 }
 
-/// Computes the smallest and the largest weight, as they are stored, and the mean weight, on the GPU. `values` is the
-/// address of the list of weights.
+/// Computes the statistics of all weights on the GPU. `values` is the address of the list of weights.
 fn summarize(
     workspace: &Workspace,
     edges: DeviceSlice<u64>,
     (kind, values): (WeightType, u64),
     bounds: DeviceSlice<u64>,
-) -> Result<(u32, u32, f64)> {
+) -> Result<WeightSummary> {
     let queue = &workspace.queue;
     let least_most = bounds.part(0..2);
     queue.write(&[u64::from(u32::MAX), 0], least_most)?;
@@ -282,8 +261,7 @@ fn summarize(
     }
     let mut found = [0u64; 2];
     queue.read(least_most, &mut found)?;
-    let mean = f64::from_bits(found[1]) / edges.len().max(1) as f64;
-    Ok((found[0] as u32, (found[0] >> 32) as u32, mean))
+    Ok(WeightSummary { least: found[0] as u32, most: (found[0] >> 32) as u32, sum: f64::from_bits(found[1]) })
 }
 
 /// Sorts rows by weight on the GPU. Separate kernels sort short rows, rows of middle length, and long rows. Vertices

@@ -14,8 +14,8 @@ pub(super) struct SsspMemory {
     pub pending: DeviceSlice<u32>,
     pub queues: [SsspQueue; 2],
     pub piles: [Pile; 2],
-    /// The memory of queues and piles as one array. Moore's algorithm and the baseline use it, because they need
-    /// neither queues nor piles.
+    /// The memory of queues and piles as one array. Moore's algorithm and the baseline need neither queues nor piles,
+    /// and use `3 * vertices + 64` words of it.
     pub words: DeviceSlice<u32>,
 }
 

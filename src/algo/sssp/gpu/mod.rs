@@ -29,15 +29,14 @@ pub use programs::programs;
 pub use tuning::Tuning;
 
 use super::distances::Distances;
-use super::edges::WeightedEdges;
-use super::options::Method;
+use super::options::{Method, Sssp};
 use super::search::{Search, ShortestPathTree, SsspStats};
 use super::weights::{EdgeWeights, WeightScale};
 use crate::algo::Lease;
-use crate::algo::searches::gpu::{BARRIER_BYTES, fetch};
+use crate::algo::searches::gpu::{BARRIER_BYTES, fetch, joined};
 use crate::error::{Error, Result};
 use crate::formats::WeightType;
-use crate::gpu::{DeviceSlice, Event, Grid, Kernel};
+use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Workspace};
 use crate::graph::block_store::BlockStore;
 use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
@@ -45,11 +44,10 @@ use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use buffer_sizes::{SsspBufferSizes, THREADS};
-use device_graph::SsspDeviceGraph;
+use device_graph::{HostGraph, SsspDeviceGraph};
 use kernel_structs::SsspState;
 use memory::SsspMemory;
-use moore::MooreArrays;
-use programs::PREPARE;
+use programs::{CODED, PREPARE, PROGRAM};
 use sums::SumKind;
 
 /// Purpose of the GPU memory, which error messages name.
@@ -84,8 +82,7 @@ pub struct GpuSearch<'a> {
     method: Method,
     search: kernel_structs::SsspArguments,
     memory: SsspMemory,
-    /// Memory for Moore's algorithm and for the baseline.
-    arrays: MooreArrays,
+    tuning: Tuning,
     state: DeviceSlice<SsspState>,
     /// Events at the beginning and the end of a search. A third event marks when distances are known, if parents are
     /// found by separate launches.
@@ -93,29 +90,24 @@ pub struct GpuSearch<'a> {
 }
 
 impl<'a> GpuSearch<'a> {
-    /// Copies a graph to the GPU of `lease` and prepares it for searches. The graph must have both halves of its rows.
+    /// Copies a graph to the GPU of `lease` and prepares it for the searches of a table. The graph must have both halves
+    /// of its rows.
     ///
     /// # Errors
     /// [`Error::Limit`] if GPU memory is too small, with the least number of bytes that is enough; [`Error::Usage`] if
     /// the graph has more edges than a GPU can search; [`Error::Lost`]; errors of reading blocks; [`Error::Stopped`].
-    pub fn new(
-        graph: &Graph,
-        edges: &WeightedEdges<'_>,
-        lease: Lease<'a>,
-        method: Method,
-        budget: &Budget,
-    ) -> Result<Self> {
+    pub fn new(table: &Sssp, graph: &Graph, lease: Lease<'a>, budget: &Budget) -> Result<Self> {
         let halves = [&graph.block_store, graph.upper()?];
+        let weights = EdgeWeights::open(graph, table.weights, budget)?;
         let id;
-        let weights = match &edges.weights {
-            EdgeWeights::Stored(_) => Weights::Stored(edges.scale()),
-            EdgeWeights::Unit => Weights::Drawn(DrawnWeights::Unit, &|_| 0),
+        let weights = match &weights {
+            EdgeWeights::Stored(..) => Weights::Stored(weights.scale()),
             EdgeWeights::Drawn(drawn, ids, _) => {
-                id = move |v| ids.raw(v).0;
+                id = move |v| ids.as_ref().map_or(0, |ids| ids.raw(v).0);
                 Weights::Drawn(*drawn, &id)
             }
         };
-        let mut search = Self::with_tuning(halves, weights, lease, method, Tuning::default(), budget)?;
+        let mut search = Self::with_tuning(halves, weights, lease, table.method, Tuning::default(), budget)?;
         // The first launch of a kernel takes longer, so one search runs before any is timed. The Graph500 reference
         // code does so too.
         if search.placed.graph.vertices > 0 {
@@ -148,12 +140,11 @@ impl<'a> GpuSearch<'a> {
         workspace.arena.reset(0);
         workspace.arena.check_size(sizes.bytes(), PURPOSE)?;
         let state = workspace.arena.take_planned(1)?;
-        let placed = device_graph::make_resident(workspace, halves, &sizes, &weights, &tuning, budget)?;
+        let placed = HostGraph { halves, weights: &weights, sizes, tuning, budget }.make_resident(workspace)?;
         let memory = SsspMemory::take(&mut workspace.arena, &sizes)?;
         let kind = weights.scale().kind;
         let sums = SumKind::of(kind);
-        let (program, kernel) = sums.kernel();
-        let kernel = workspace.kernel(program, kernel)?;
+        let kernel = search_kernel(workspace, sums)?;
         let blocks = kernel.blocks_at_once(THREADS, 0)?.min(tuning.blocks).max(1);
         let widths = widths::widths(&placed, kind, method, &tuning);
         let search = kernel_structs::SsspArguments {
@@ -177,21 +168,12 @@ impl<'a> GpuSearch<'a> {
             unused: 0,
         };
         workspace.queue.fill(memory.pending, 0)?;
-        let arrays = MooreArrays {
-            graph: placed.graph,
-            distances: memory.distances,
-            words: memory.words,
-            reach: widths.reach,
-            many: tuning.many,
-            blocks: tuning.blocks,
-            rounds: tuning.steps,
-        };
         let timed = || workspace.queue.record_timed();
         let clock = [timed()?, timed()?, timed()?];
         let bytes = workspace.arena.mark();
         let on_host = placed.on_host.is_some();
         tracing::debug!(blocks, bytes, on_host, ?placed, ?widths, "a weighted graph on the GPU");
-        Ok(GpuSearch { gpu: lease, blocks, placed, sums, method, search, memory, arrays, state, clock })
+        Ok(GpuSearch { gpu: lease, blocks, placed, sums, method, search, memory, tuning, state, clock })
     }
 
     /// Searches from `root`. If a sum does not fit 32 bits, repeats the search with 64 bits. Returns the final state.
@@ -211,9 +193,8 @@ impl<'a> GpuSearch<'a> {
         if matches!(self.method, Method::Auto | Method::DeltaStepping) {
             return self.launch_all(root, BEGINS);
         }
-        let workspace = &*self.gpu.workspace;
         let rounds = if self.method == Method::Moore { moore::queued } else { moore::masked };
-        let found = rounds(workspace, &self.arrays, self.sums, root, [&self.clock[0], &self.clock[2]])?;
+        let found = rounds(self, root)?;
         if found.overflowed {
             return Ok(SsspState { overflowed: 1, ..SsspState::default() });
         }
@@ -237,8 +218,7 @@ impl<'a> GpuSearch<'a> {
     fn launch_all(&self, root: Vertex, from: u32) -> Result<SsspState> {
         let workspace = &*self.gpu.workspace;
         let queue = &workspace.queue;
-        let (program, kernel) = self.sums.kernel();
-        let kernel: Kernel = workspace.kernel(program, kernel)?;
+        let kernel = search_kernel(workspace, self.sums)?;
         for launch in 0u64.. {
             signals::check()?;
             if launch > 0 {
@@ -273,29 +253,25 @@ impl<'a> GpuSearch<'a> {
         let vertices = self.memory.distances.len();
         let words = DeviceSlice::at(self.memory.distances.address(), self.sums.words() * vertices);
         match distances {
-            Distances::Whole(to) if self.sums.is_wide() => fetch(uploader, words, 2, to, |words, to| {
-                for (pair, to) in words.chunks_exact(2).zip(to) {
-                    *to = u64::from(pair[0]) | u64::from(pair[1]) << 32;
-                }
+            Distances::Whole(to) if self.sums.is_wide() => fetch(uploader, words, to, joined),
+            Distances::Whole(to) => {
+                fetch(uploader, words, to, |[sum]| if sum == u32::MAX { u64::MAX } else { sum.into() })
+            }
+            Distances::Decimal(to) => fetch(uploader, words, to, |[bits]| match bits {
+                u32::MAX => f32::INFINITY,
+                bits => f32::from_bits(bits),
             }),
-            Distances::Whole(to) => fetch(uploader, words, 1, to, |words, to| {
-                for (&sum, to) in words.iter().zip(to) {
-                    *to = if sum == u32::MAX { u64::MAX } else { sum.into() };
-                }
-            }),
-            Distances::Decimal(to) => fetch(uploader, words, 1, to, |words, to| {
-                for (&bits, to) in words.iter().zip(to) {
-                    *to = if bits == u32::MAX { f32::INFINITY } else { f32::from_bits(bits) };
-                }
-            }),
-            Distances::Double(to) => fetch(uploader, words, 2, to, |words, to| {
-                for (pair, to) in words.chunks_exact(2).zip(to) {
-                    let bits = u64::from(pair[0]) | u64::from(pair[1]) << 32;
-                    *to = if bits == u64::MAX { f64::INFINITY } else { f64::from_bits(bits) };
-                }
+            Distances::Double(to) => fetch(uploader, words, to, |words| match joined(words) {
+                u64::MAX => f64::INFINITY,
+                bits => f64::from_bits(bits),
             }),
         }
     }
+}
+
+/// Returns the kernel that searches by buckets, for distances of the type `sums`.
+fn search_kernel(workspace: &Workspace, sums: SumKind) -> Result<Kernel> {
+    workspace.kernel(if sums.is_coded() { &CODED } else { &PROGRAM }, &format!("sssp_{}", sums.name()))
 }
 
 /// Values of the kernel argument `begins`. The first launch of a search begins the search or, if distances are known,
@@ -317,10 +293,9 @@ impl Search<ShortestPathTree, SsspStats> for GpuSearch<'_> {
         let state = self.search_all(root)?;
         let seconds = self.clock[0].until(&self.clock[1])?.as_secs_f64();
         self.fetch(distances)?;
-        fetch(&mut self.gpu.workspace.uploader, self.memory.parents, 1, parents, |words, to| {
-            to.copy_from_slice(words)
-        })?;
-        let mut searched = report::of(&state, self.sums, self.placed.heaviest, seconds);
+        fetch(&mut self.gpu.workspace.uploader, self.memory.parents, parents, |[parent]| parent)?;
+        let farthest = (distances.of_word(state.farthest), self.placed.heaviest);
+        let mut searched = report::of(&state, farthest, seconds);
         if !matches!(self.method, Method::Auto | Method::DeltaStepping) {
             searched.phases[0].seconds = self.clock[0].until(&self.clock[2])?.as_secs_f64();
         }

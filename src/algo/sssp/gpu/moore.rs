@@ -2,12 +2,12 @@
 //! `kernels/sssp_moore.cuh`. After each launch the host chooses the kernel for the next launch.
 #![allow(unsafe_code)] // kernel launches
 
-use super::kernel_structs::{Masked, Moore, MooreState, SsspGraph};
+use super::GpuSearch;
+use super::kernel_structs::{Masked, Moore, MooreState};
 use super::programs::{MOORE, MOORE_CODED, MOORE_HEADER};
-use super::sums::SumKind;
 use crate::algo::searches::gpu::BARRIER_BYTES;
 use crate::error::{Error, Result};
-use crate::gpu::{DeviceSlice, Event, Grid, ProgramSource, Workspace, constant};
+use crate::gpu::{DeviceSlice, Grid, Kernel, constant};
 use crate::graph::ids::Vertex;
 use crate::process::signals;
 
@@ -46,93 +46,45 @@ pub(super) struct RoundCounts {
     pub overflowed: bool,
 }
 
-/// GPU memory and settings that Moore's algorithm and its baseline use.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct MooreArrays {
-    pub graph: SsspGraph,
-    /// Distance of each vertex. At the beginning all vertices are unreached.
-    pub distances: DeviceSlice<u64>,
-    /// Working memory of `3 * vertices + 64` words.
-    pub words: DeviceSlice<u32>,
-    /// If there are more than `many` tasks (vertices to push from), a task waits while its distance exceeds the
-    /// smallest one by more than `reach`.
-    pub reach: u64,
-    pub many: u32,
-    /// Maximum number of blocks of threads, and maximum number of rounds in a launch.
-    pub blocks: u32,
-    pub rounds: u32,
+/// Returns the kernel whose name begins with `name`, for the type of the distances of a search.
+fn kernel(search: &GpuSearch<'_>, name: &str) -> Result<Kernel> {
+    let program = if search.sums.is_coded() { &MOORE_CODED } else { &MOORE };
+    search.gpu.workspace.kernel(program, &format!("{name}_{}", search.sums.name()))
 }
 
-/// Returns the program for a type of distances, and the names of its kernels: for one block, for several blocks, for
-/// any number of blocks, and two for the baseline.
-fn kernels(sums: SumKind) -> (&'static ProgramSource, [&'static str; 5]) {
-    let is_coded = matches!(sums, SumKind::Coded | SumKind::Double);
-    let names = match sums {
-        SumKind::Whole => {
-            ["moore_one_whole", "moore_several_whole", "moore_any_whole", "masked_round_whole", "masked_next_whole"]
-        }
-        SumKind::Wide => {
-            ["moore_one_wide", "moore_several_wide", "moore_any_wide", "masked_round_wide", "masked_next_wide"]
-        }
-        SumKind::Decimal => [
-            "moore_one_decimal",
-            "moore_several_decimal",
-            "moore_any_decimal",
-            "masked_round_decimal",
-            "masked_next_decimal",
-        ],
-        SumKind::Coded => {
-            ["moore_one_coded", "moore_several_coded", "moore_any_coded", "masked_round_coded", "masked_next_coded"]
-        }
-        SumKind::Double => [
-            "moore_one_double",
-            "moore_several_double",
-            "moore_any_double",
-            "masked_round_double",
-            "masked_next_double",
-        ],
-    };
-    (if is_coded { &MOORE_CODED } else { &MOORE }, names)
-}
-
-/// Finds the distances from `root` with queues of vertices (Moore). Marks the event `begun` when arrays are cleared,
-/// and `known` when distances are known.
-pub(super) fn queued(
-    workspace: &Workspace,
-    arrays: &MooreArrays,
-    sums: SumKind,
-    root: Vertex,
-    [begun, known]: [&Event; 2],
-) -> Result<RoundCounts> {
+/// Finds the distances from `root` with queues of vertices (Moore). Marks the first event of the clock when arrays are
+/// cleared, and the third when distances are known. At the beginning all vertices are unreached.
+pub(super) fn queued(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts> {
+    let GpuSearch { memory, tuning, sums, clock: [begun, _, known], .. } = search;
+    let (workspace, graph) = (&*search.gpu.workspace, search.placed.graph);
     let queue = &workspace.queue;
-    let vertices = u64::from(arrays.graph.vertices);
-    let part = |nth: u64| arrays.words.part(64 + nth * vertices..64 + (nth + 1) * vertices);
-    let state: DeviceSlice<MooreState> = DeviceSlice::at(arrays.words.address(), 1);
-    queue.fill(arrays.words.part(0..64 + vertices), 0)?;
-    let (program, [one, several, any, ..]) = kernels(sums);
-    let kernel = |name| workspace.kernel(program, name);
-    let (mut one, several, any) = (kernel(one)?, kernel(several)?, kernel(any)?);
+    let vertices = u64::from(graph.vertices);
+    let part = |nth: u64| memory.words.part(64 + nth * vertices..64 + (nth + 1) * vertices);
+    let state: DeviceSlice<MooreState> = DeviceSlice::at(memory.words.address(), 1);
+    queue.fill(memory.words.part(0..64 + vertices), 0)?;
+    let mut one = kernel(search, "moore_one")?;
+    let (several, any) = (kernel(search, "moore_several")?, kernel(search, "moore_any")?);
     let (begin, end) = (workspace.kernel(&MOORE, "moore_begin")?, workspace.kernel(&MOORE, "moore_end")?);
     // In a small graph, the distances and rounds of all vertices fit the shared memory of one block.
     let small = 4 * (sums.words() + 1) * vertices;
     let is_small = u32::try_from(small).map_or(Ok(false), |bytes| one.allow_shared(bytes))?;
     let (shared, most_of_one) = if is_small { (small as u32, MOST_IN_SHARED) } else { (0, MOST_OF_ONE) };
     let moore = Moore {
-        distances: arrays.distances.address(),
+        distances: memory.distances.address(),
         found: part(0).address(),
         queues: [part(1).address(), part(2).address()],
         state: state.address(),
-        reach: arrays.reach,
-        most_rounds: ROUNDS.min(arrays.rounds),
+        reach: search.search.reach,
+        most_rounds: ROUNDS.min(tuning.steps),
         most_tasks: 0,
-        many: arrays.many,
-        few: arrays.many / 4,
+        many: tuning.many,
+        few: tuning.many / 4,
         is_small: u32::from(is_small),
         unused: 0,
     };
     // More blocks than tasks would only wait for each other.
     let most = vertices.div_ceil(TASKS.into()) as u32;
-    let together = several.blocks_at_once(THREADS, 0)?.min(arrays.blocks).min(most).max(1);
+    let together = several.blocks_at_once(THREADS, 0)?.min(tuning.blocks).min(most).max(1);
     let grid = |blocks| Grid { blocks, threads: THREADS, shared: 0 };
     let alone = Grid { blocks: 1, threads: 1, shared: 0 };
     // SAFETY: the arguments match the kernels'. Every array has an element for each vertex, and no queue holds a vertex
@@ -152,7 +104,7 @@ pub(super) fn queued(
         }
         signals::check()?;
         let most_tasks = if tasks <= most_of_one { most_of_one } else { MOST_OF_SEVERAL };
-        let arguments = (arrays.graph, Moore { most_tasks, ..moore });
+        let arguments = (graph, Moore { most_tasks, ..moore });
         // SAFETY: as above.
         unsafe {
             if tasks <= most_of_one {
@@ -170,28 +122,23 @@ pub(super) fn queued(
     }
 }
 
-/// Finds the distances from `root` by rounds over all vertices (the baseline). Marks the events `begun` and `known` as
-/// [`queued`] does.
-pub(super) fn masked(
-    workspace: &Workspace,
-    arrays: &MooreArrays,
-    sums: SumKind,
-    root: Vertex,
-    [begun, known]: [&Event; 2],
-) -> Result<RoundCounts> {
+/// Finds the distances from `root` by rounds over all vertices (the baseline). Marks events as [`queued`] does.
+pub(super) fn masked(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts> {
+    let GpuSearch { memory, sums, clock: [begun, _, known], .. } = search;
+    let (workspace, graph) = (&*search.gpu.workspace, search.placed.graph);
     let queue = &workspace.queue;
-    let vertices = u64::from(arrays.graph.vertices);
+    let vertices = u64::from(graph.vertices);
     let of_each = sums.words();
-    let found = arrays.words.part(64..64 + of_each * vertices);
-    let mask = arrays.words.part(64 + of_each * vertices..u64::MAX).as_bytes().part(0..vertices);
-    let flags = arrays.words.part(0..4);
+    let found = memory.words.part(64..64 + of_each * vertices);
+    let mask = memory.words.part(64 + of_each * vertices..u64::MAX).as_bytes().part(0..vertices);
+    let flags = memory.words.part(0..4);
     queue.fill(found, 0xff)?;
     queue.fill(mask, 0)?;
     queue.fill(flags, 0)?;
     // Only the root is in the mask, at distance 0.
     let at = u64::from(root.0);
     queue.fill(found.part(at * of_each..(at + 1) * of_each), 0)?;
-    let distances = DeviceSlice::<u32>::at(arrays.distances.address(), of_each * vertices);
+    let distances = DeviceSlice::<u32>::at(memory.distances.address(), of_each * vertices);
     queue.fill(distances.part(at * of_each..(at + 1) * of_each), 0)?;
     queue.fill(mask.part(at..at + 1), 1)?;
     let masked = Masked {
@@ -201,8 +148,7 @@ pub(super) fn masked(
         again: flags.address(),
         relaxations: flags.part(2..4).address(),
     };
-    let (program, [.., round, next]) = kernels(sums);
-    let (round, next) = (workspace.kernel(program, round)?, workspace.kernel(program, next)?);
+    let (round, next) = (kernel(search, "masked_round")?, kernel(search, "masked_next")?);
     let grid = Grid { blocks: vertices.div_ceil(MASKED_THREADS.into()) as u32, threads: MASKED_THREADS, shared: 0 };
     queue.mark(begun)?;
     let mut totals = RoundCounts::default();
@@ -211,8 +157,8 @@ pub(super) fn masked(
         queue.fill(flags.part(0..1), 0)?;
         // SAFETY: the arguments match the kernels'. Every array has an element for each vertex.
         unsafe {
-            queue.launch(&round, grid, (arrays.graph, masked))?;
-            queue.launch(&next, grid, (arrays.graph, masked))?;
+            queue.launch(&round, grid, (graph, masked))?;
+            queue.launch(&next, grid, (graph, masked))?;
         }
         queue.mark(known)?;
         let mut now = [0; 4];

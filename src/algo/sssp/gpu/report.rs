@@ -1,7 +1,6 @@
 //! Converts the final state of a search on a GPU into its results and statistics.
 
 use super::kernel_structs::SsspState;
-use super::sums::SumKind;
 use crate::algo::sssp::distances::Distance;
 use crate::algo::sssp::search::{SearchPhase, SsspStats};
 
@@ -12,14 +11,9 @@ const PULLED: usize = 5;
 const KNOWN: usize = 6;
 const ENDED: usize = 7;
 
-/// Returns the results and statistics of a search that took `seconds` seconds. `sums` is the type of its distances, and
-/// `heaviest` has the bits of the largest weight.
-pub(super) fn of(state: &SsspState, sums: SumKind, heaviest: u64, seconds: f64) -> SsspStats {
-    let max_distance = match sums {
-        SumKind::Whole | SumKind::Wide | SumKind::Coded => Distance::Whole(state.farthest),
-        SumKind::Decimal => Distance::Decimal(f32::from_bits(state.farthest as u32)),
-        SumKind::Double => Distance::Double(f64::from_bits(state.farthest)),
-    };
+/// Returns the results and statistics of a search that took `seconds` seconds. `farthest` has the largest distance and
+/// the bits of the largest weight.
+pub(super) fn of(state: &SsspState, farthest: (Distance, u64), seconds: f64) -> SsspStats {
     let between = |from: usize, to: usize| state.marks[to].saturating_sub(state.marks[from]) as f64 / 1e9;
     let phase =
         |kind: &str, rounds, relaxations, seconds| SearchPhase { kind: kind.into(), rounds, relaxations, seconds };
@@ -37,5 +31,5 @@ pub(super) fn of(state: &SsspState, sums: SumKind, heaviest: u64, seconds: f64) 
             phase("parents", 1, 0, between(KNOWN, ENDED)),
         ],
     };
-    SsspStats::new(state.reached, (max_distance, heaviest), phases, seconds)
+    SsspStats::new(state.reached, farthest, phases, seconds)
 }

@@ -1,8 +1,6 @@
 //! Types of distances on a GPU. Kernels are compiled for each type.
 
-use super::programs::{CODED, PROGRAM};
 use crate::formats::WeightType;
-use crate::gpu::ProgramSource;
 
 /// Type of distances, which are sums of weights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,14 +46,19 @@ impl SumKind {
         if self.is_wide() { 2 } else { 1 }
     }
 
-    /// Returns the program and the name of the kernel that searches by buckets with this type.
-    pub fn kernel(self) -> (&'static ProgramSource, &'static str) {
+    /// Returns true if weights have 64 bits, so that rows have their codes.
+    pub fn is_coded(self) -> bool {
+        matches!(self, SumKind::Coded | SumKind::Double)
+    }
+
+    /// Returns the name of this type, with which the names of its kernels end.
+    pub fn name(self) -> &'static str {
         match self {
-            SumKind::Whole => (&PROGRAM, "sssp_whole"),
-            SumKind::Wide => (&PROGRAM, "sssp_wide"),
-            SumKind::Decimal => (&PROGRAM, "sssp_decimal"),
-            SumKind::Coded => (&CODED, "sssp_coded"),
-            SumKind::Double => (&CODED, "sssp_double"),
+            SumKind::Whole => "whole",
+            SumKind::Wide => "wide",
+            SumKind::Decimal => "decimal",
+            SumKind::Coded => "coded",
+            SumKind::Double => "double",
         }
     }
 }

@@ -134,8 +134,10 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         let fault = match distance == S::UNREACHED {
             true => PathFault::NotReached { from, to },
             false => {
-                let (above, distance) = (above.distance(), distance.distance());
-                PathFault::Shorter { from, above, weight: S::weight(weight), to, distance }
+                // The length of the edge alone is exact, because the length of the longer path to `to` is.
+                let weight = S::default().plus(weight);
+                let [above, weight, distance] = [above, weight, distance].map(S::distance);
+                PathFault::Shorter { from, above, weight, to, distance }
             }
         };
         (number, fault)

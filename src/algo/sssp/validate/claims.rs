@@ -5,12 +5,10 @@ use super::PathFigures;
 use super::sum::TreeSum;
 use crate::algo::sssp::fault::PathFault;
 use crate::algo::sssp::search::NONE;
-use crate::algo::team::{Parts, team};
+use crate::algo::team::{Parts, WorkList, gathered, team};
 use crate::error::Result;
 use crate::graph::ids::Vertex;
 use crate::process::signals;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Number of vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
@@ -43,43 +41,38 @@ pub(super) fn claims<S: TreeSum>(
     if distance != none {
         return Ok(Err(PathFault::RootDistance { distance: distance.distance() }));
     }
-    let found = Mutex::new((0u64, none, None));
-    let has_plateaus = AtomicBool::new(false);
     let parts = Parts::new(tree.parents.len(), PART);
-    team(threads, &|_| {
+    let larger = |a: S, b: S| if b > a { b } else { a };
+    let of_threads = gathered(threads, &|_| {
+        let (mut reached, mut most, mut has_plateaus, mut wrong) = (0u64, none, false, None);
         parts.each(|part| {
             signals::check()?;
-            let (mut reached, mut most, mut wrong, mut is_level) = (0, none, None, false);
             for v in part {
                 match tree.claim(v) {
                     Ok(false) => {}
                     Ok(true) => {
                         reached += 1;
-                        is_level |= tree.level_parent(v as u32).is_some();
-                        most = if tree.distances[v] > most { tree.distances[v] } else { most };
+                        has_plateaus |= tree.level_parent(v as u32).is_some();
+                        most = larger(most, tree.distances[v]);
                     }
+                    // A thread takes parts in order, so its first fault comes before all its others.
                     Err(fault) => {
-                        wrong = Some((v, fault));
+                        wrong = wrong.or(Some((v, fault)));
                         break;
                     }
                 }
             }
-            if is_level {
-                has_plateaus.store(true, Relaxed);
-            }
-            let mut all = found.lock().unwrap_or_else(PoisonError::into_inner);
-            all.0 += reached;
-            all.1 = if most > all.1 { most } else { all.1 };
-            all.2 = [all.2, wrong].into_iter().flatten().min_by_key(|&(v, _)| v);
             Ok(())
-        })
+        })?;
+        Ok((reached, most, has_plateaus, wrong))
     })?;
-    Ok(match found.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        (.., Some((_, fault))) => Err(fault),
-        (reached, most, None) => {
-            Ok((PathFigures { reached, max_distance: most.distance() }, has_plateaus.into_inner()))
-        }
-    })
+    let wrong = of_threads.iter().filter_map(|&(.., wrong)| wrong).min_by_key(|&(v, _)| v);
+    if let Some((_, fault)) = wrong {
+        return Ok(Err(fault));
+    }
+    let reached = of_threads.iter().map(|&(reached, ..)| reached).sum();
+    let max_distance = of_threads.iter().fold(none, |most, of| larger(most, of.1)).distance();
+    Ok(Ok((PathFigures { reached, max_distance }, of_threads.iter().any(|of| of.2))))
 }
 
 impl<S: TreeSum> TypedTree<'_, S> {
@@ -124,18 +117,14 @@ pub(super) fn interleave<S: TreeSum, N: TreeSum, const W: usize>(
     threads: usize,
     narrow: fn(S) -> N,
 ) -> Result<()> {
-    let parts: Vec<_> =
-        lines.chunks_mut(PART).enumerate().map(|(number, part)| Mutex::new((number * PART, part))).collect();
-    let next = Parts::new(parts.len(), 1);
+    let parts = WorkList::new(lines.chunks_mut(PART).zip((0..).step_by(PART)).collect());
     team(threads, &|_| {
-        next.each(|part| {
+        while let Some((lines, first)) = parts.take() {
             signals::check()?;
-            let mut part = parts[part.start].lock().unwrap_or_else(PoisonError::into_inner);
-            let (first, lines) = &mut *part;
-            for (v, line) in (*first..).zip(lines.iter_mut()) {
+            for (v, line) in (first..).zip(lines) {
                 *line = std::array::from_fn(|place| trees.get(place).map_or(N::UNREACHED, |of| narrow(of[v])));
             }
-            Ok(())
-        })
+        }
+        Ok(())
     })
 }

@@ -6,10 +6,8 @@ use super::sum::TreeSum;
 use crate::algo::WeightSource;
 use crate::algo::row_parts::{RowPart, check_rows};
 use crate::algo::searches::vertex_name;
-use crate::algo::sssp::edges::kind;
-use crate::algo::sssp::weights::{EdgeWeights, RowPiece, WeightScale};
+use crate::algo::sssp::weights::{EdgeWeights, WeightScale};
 use crate::error::Result;
-use crate::formats::WeightType;
 use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
@@ -23,7 +21,6 @@ const MADE: usize = 1024;
 pub struct RowPass<'a> {
     graph: &'a Graph,
     weights: EdgeWeights,
-    kind: WeightType,
 }
 
 impl<'a> RowPass<'a> {
@@ -32,7 +29,7 @@ impl<'a> RowPass<'a> {
     /// # Errors
     /// [`crate::Error::Limit`]; [`crate::Error::Corrupt`]; [`crate::Error::Io`].
     pub fn new(graph: &'a Graph, weights: WeightSource, budget: &Budget) -> Result<RowPass<'a>> {
-        Ok(RowPass { graph, weights: EdgeWeights::open(graph, weights, budget)?, kind: kind(weights, graph) })
+        Ok(RowPass { graph, weights: EdgeWeights::open(graph, weights, budget)? })
     }
 
     fn part<S: TreeSum, const W: usize>(
@@ -41,7 +38,7 @@ impl<'a> RowPass<'a> {
         part: &RowPart<'_>,
         buffer: &mut [u32],
     ) -> Result<(), NumberedFault> {
-        let (direction, scale) = (self.graph.info.direction, self.weights.scale(self.kind));
+        let (direction, scale) = (self.graph.info.direction, self.weights.scale());
         for local in part.rows.clone() {
             let row = part.block.first_row + local as u32;
             let v = direction.vertex(row);
@@ -52,8 +49,14 @@ impl<'a> RowPass<'a> {
                 let entries = first..all.end.min(first + MADE);
                 first = entries.end;
                 let neighbours = &part.block.targets[entries.clone()];
-                let piece = RowPiece { v, way, entries, number: part.number, neighbours };
-                let edges = (neighbours, self.weights.of(&self.graph.block_store, &piece, buffer), scale);
+                let weights = match self.weights.drawn(v, way) {
+                    None => &self.graph.block_store.weights(part.number)[entries],
+                    Some(weight) => {
+                        buffer.iter_mut().zip(neighbours).for_each(|(to, &u)| *to = weight(u));
+                        &buffer[..neighbours.len()]
+                    }
+                };
+                let edges = (neighbours, weights, scale);
                 seen |= match (direction, way) {
                     (Direction::Undirected, _) => check_edges::<S, W, true, true>(batch, v, edges),
                     (Direction::Directed, EdgeDirection::Out) => check_edges::<S, W, true, false>(batch, v, edges),
@@ -72,7 +75,7 @@ impl EdgePass for RowPass<'_> {
     }
 
     fn has_wide_weights(&self) -> bool {
-        self.kind.is_wide()
+        self.weights.scale().kind.is_wide()
     }
 
     fn pass<S: TreeSum, const W: usize>(

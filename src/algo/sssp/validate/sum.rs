@@ -14,9 +14,6 @@ pub trait TreeSum: Plain + Copy + PartialOrd + Default + Send + Sync {
 
     /// Converts the distance into the form of results.
     fn distance(self) -> Distance;
-
-    /// Converts the bits of a weight into the form of a distance.
-    fn weight(weight: u64) -> Distance;
 }
 
 impl TreeSum for u32 {
@@ -32,10 +29,6 @@ impl TreeSum for u32 {
     fn distance(self) -> Distance {
         Distance::Whole(self.into())
     }
-
-    fn weight(weight: u64) -> Distance {
-        Distance::Whole(weight)
-    }
 }
 
 impl TreeSum for u64 {
@@ -48,10 +41,6 @@ impl TreeSum for u64 {
 
     fn distance(self) -> Distance {
         Distance::Whole(self)
-    }
-
-    fn weight(weight: u64) -> Distance {
-        Distance::Whole(weight)
     }
 }
 
@@ -66,10 +55,6 @@ impl TreeSum for f32 {
     fn distance(self) -> Distance {
         Distance::Decimal(self)
     }
-
-    fn weight(weight: u64) -> Distance {
-        Distance::Decimal(f32::from_bits(weight as u32))
-    }
 }
 
 impl TreeSum for f64 {
@@ -82,9 +67,5 @@ impl TreeSum for f64 {
 
     fn distance(self) -> Distance {
         Distance::Double(self)
-    }
-
-    fn weight(weight: u64) -> Distance {
-        Distance::Double(f64::from_bits(weight))
     }
 }

@@ -9,7 +9,7 @@ mod counted;
 mod input;
 
 use super::output::SsspSource;
-use super::validate::{self, PathFigures, PathTree};
+use super::validate::{self, PathTree};
 use crate::algo::searches::places::Places;
 use crate::algo::{EdgeSource, Results, WeightSource};
 use crate::error::Result;
@@ -33,15 +33,8 @@ pub fn trees(
     found: &[&SsspSource],
 ) -> Result<String> {
     let (budget, threads) = (results.budget, results.threads);
-    let kind = match weights {
-        WeightSource::Drawn(drawn) => drawn.kind(),
-        WeightSource::File => results.stored.weights.map_or(WeightType::U32, |weights| weights.kind),
-    };
-    let (reading, what) = match edges {
-        EdgeSource::Input(input) => (input.scratch_bytes(threads), "the input"),
-        EdgeSource::Blocks(_) => (0, "the blocks"),
-    };
-    let _reading = budget.reserve(reading.max(READING), "reading edges and results again")?;
+    let kind = weights.kind(results.stored.weights);
+    let _reading = budget.reserve(edges.scratch_bytes(threads).max(READING), "reading edges and results again")?;
     let places = Places::new(edges, results)?;
     let vertices = places.vertices();
     // Host memory for the columns, and for the copies that are checked.
@@ -64,41 +57,22 @@ pub fn trees(
         // The largest weight is not known here.
         let heaviest = if kind == WeightType::U64 { u64::MAX } else { 0 };
         let may_leave = reported.iter().any(|reported| reported.max_distance.may_overflow(heaviest));
-        let (figures, counted) = check(edges, (weights, kind), (&places, may_leave), &of, results)?;
+        let (figures, counted) = match edges {
+            EdgeSource::Blocks(graph) => (validate::validate(graph, weights, &of, threads, budget)?, Vec::new()),
+            EdgeSource::Input(input) => {
+                let edges = InputEdges::new(input, weights, kind, &places, (results.info.direction, may_leave));
+                (validate::check(&edges, &of, threads, budget)?, edges.counted())
+            }
+        };
         for (number, (reported, figures)) in reported.into_iter().zip(figures).enumerate() {
-            counted::compare(
-                reported,
-                of[number],
-                figures,
-                (counted.get(number).copied(), may_leave),
-                &places,
-                results,
-            )?;
+            let edges = (counted.get(number).copied(), may_leave);
+            counted::compare(reported, of[number], figures, edges, &places, results)?;
         }
     }
     let reached = found.iter().map(|reported| reported.reached).sum::<u64>();
     Ok(format!(
-        "{} checked against the edges of {what} and their weights: {reached} vertices, each at its distance, with its first parent",
-        found.len()
+        "{} checked against the edges of {} and their weights: {reached} vertices, each at its distance, with its first parent",
+        found.len(),
+        edges.name()
     ))
-}
-
-/// Checks trees against all edges. Returns the figures of each tree. If edges of the input are counted, also returns
-/// the counts (see [`InputEdges::counted`]).
-fn check(
-    edges: &EdgeSource<'_>,
-    (weights, kind): (WeightSource, WeightType),
-    (places, may_leave): (&Places, bool),
-    trees: &[PathTree<'_>],
-    results: &Results<'_>,
-) -> Result<(Vec<PathFigures>, Vec<u64>)> {
-    let (budget, threads) = (results.budget, results.threads);
-    match edges {
-        EdgeSource::Blocks(graph) => Ok((validate::validate(graph, weights, trees, threads, budget)?, Vec::new())),
-        EdgeSource::Input(input) => {
-            let edges = InputEdges::new(input, weights, kind, places, (results.info.direction, may_leave));
-            let figures = validate::check(&edges, trees, threads, budget)?;
-            Ok((figures, edges.counted()))
-        }
-    }
 }

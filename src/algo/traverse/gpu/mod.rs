@@ -234,7 +234,7 @@ impl Levels for GpuLevels<'_> {
 
     fn parents(&mut self) -> Result<&[u32]> {
         let uploader = &mut self.gpu.workspace.uploader;
-        fetch(uploader, self.memory.parents, 1, &mut self.fetched, |words, to| to.copy_from_slice(words))?;
+        fetch(uploader, self.memory.parents, &mut self.fetched, |[parent]| parent)?;
         Ok(&self.fetched)
     }
 

@@ -58,11 +58,8 @@ pub(super) fn trees(
     found: &[SourceChecked],
 ) -> Result<String> {
     let (budget, threads) = (results.budget, results.threads);
-    let (reading, what) = match edges {
-        EdgeSource::Input(input) => (input.scratch_bytes(threads), "the input"),
-        EdgeSource::Blocks(_) => (0, "the blocks"),
-    };
-    let _reading = budget.reserve(reading.max(READING * threads as u64), "reading edges and results again")?;
+    let reading = edges.scratch_bytes(threads).max(READING * threads as u64);
+    let _reading = budget.reserve(reading, "reading edges and results again")?;
     let places = Places::new(edges, results)?;
     // Eight sources take 8 * (4 + 4) bytes a vertex for levels and parents, and 8 bits for seen edges.
     let of_eight = 65 * places.vertices().max(1);
@@ -75,7 +72,8 @@ pub(super) fn trees(
     }
     let reached = found.iter().map(|source| source.output.reached).sum::<u64>();
     Ok(format!(
-        "{} checked against the edges of {what}, by the five rules of Graph500: {reached} vertices, each with its first parent",
-        found.len()
+        "{} checked against the edges of {}, by the five rules of Graph500: {reached} vertices, each with its first parent",
+        found.len(),
+        edges.name()
     ))
 }

@@ -1,15 +1,31 @@
-//! Communication between the ranks of a shortest-path search. Every rank sends the vertices whose distances became
-//! smaller to all others, and parents to rank 0.
+//! Searches for shortest paths by all ranks of a job together. Each rank owns some of the vertices.
+//!
+//! A rank keeps the sorted rows of the vertices that it owns ([`super::cpu`]), and the distances of all vertices. In a
+//! search, it relaxes only the edges of its own vertices. After each round, every rank sends the vertices whose
+//! distances became smaller to all other ranks. So all ranks have the same distances and take the same steps. Blocks of
+//! vertices go to the ranks in turn, as in breadth-first search. Rank 0 gets the parents at the end.
 
+use super::edges::WeightedEdges;
 use crate::algo::searches::ranks::{OwnerRule, RankExchange, VertexOwnership, misplaced};
 use crate::algo::sssp::cpu::arithmetic::Arithmetic;
 use crate::algo::sssp::cpu::bins::NearerVertex;
 use crate::comm::Comm;
 use crate::error::Result;
-use crate::memory::Budget;
+use crate::memory::{Budget, Buffer};
 
 /// Bytes per vertex whose distance becomes smaller in a round: in the list of a thread, and in a message.
 const NEARER: u64 = 32;
+
+/// What a rank has for searches together with other ranks, in addition to what a single process has.
+pub struct RankState<'a> {
+    /// Links to the other ranks.
+    pub exchange: NearerExchange,
+    /// The edges of all vertices. Rank 0 needs them at the end of a search, for vertices that are reached only by edges
+    /// that add nothing.
+    pub edges: WeightedEdges<'a>,
+    /// Parents of vertices. Only ranks other than 0 use this array, because their callers have none.
+    pub parents: Buffer<u32>,
+}
 
 /// Open links of a rank to all others, and the buffer of a message.
 pub struct NearerExchange {

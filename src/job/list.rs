@@ -16,7 +16,7 @@ use crate::list::List;
 pub(crate) struct OpenedList;
 
 impl Stage for OpenedList {
-    fn open(
+    fn open_or_make(
         &mut self,
         context: &mut Context,
         record: &mut RunRecord,

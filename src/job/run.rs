@@ -77,7 +77,7 @@ fn run_stages(context: &mut Context, record: &mut RunRecord) -> Result<FinishedI
         if stage_results.finished.is_some() {
             stage.skip(context, record, &stage_results);
         } else {
-            stage.open_or_run(context, record, &mut stage_results)?;
+            stage.run(context, record, &mut stage_results)?;
         }
     }
     let finished_input = stage_results.into_finished_input()?;

@@ -160,11 +160,13 @@ impl RunRecord {
     }
 
     /// Adds stage `name` to the report, as completed by an earlier run.
-    pub fn skipped(&mut self, name: &'static str) {
+    pub fn skipped(&mut self, names: &[&'static str]) {
         let Manifest { stages, tasks, .. } = &self.manifest;
-        let figures = stages.get(name).map(|stage| &stage.figures).or(tasks.get(name).map(|task| &task.figures));
-        let figures = figures.cloned().unwrap_or_default();
-        self.stages.push(StageReport { name, figures, resumed: true, ..StageReport::default() });
+        for &name in names {
+            let figures = stages.get(name).map(|stage| &stage.figures).or(tasks.get(name).map(|task| &task.figures));
+            let figures = figures.cloned().unwrap_or_default();
+            self.stages.push(StageReport { name, figures, resumed: true, ..StageReport::default() });
+        }
     }
 
     /// Records in the manifest that stage `name` is done, with the measurements of its last execution.

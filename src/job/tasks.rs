@@ -53,33 +53,31 @@ impl Stage for AlgorithmStage {
         vec![self.0.name()]
     }
 
-    /// Returns true if all results are there. If so, removes the task's journals and checkpoints, because nothing
-    /// would read or repair them any more.
-    fn open(
+    /// Runs the trials that are left. If all results are there, removes the task's journals and checkpoints instead,
+    /// because nothing would read or repair them any more.
+    fn open_or_make(
         &mut self,
         context: &mut Context,
         record: &mut RunRecord,
         stage_results: &mut StageResults,
     ) -> Result<bool> {
         let task = &*self.0;
-        let key = task_key(task, contents(stage_results.input()?))?;
+        let input = stage_results.input()?;
+        let key = task_key(task, contents(input))?;
         let is_done = context.on_leader(|| Ok(record.manifest.is_done(&context.job, task, key)))?;
-        if is_done && context.comm.is_leader() {
+        if !is_done {
+            self.run_trials(context, record, input, key).map_err(|e| stage_results.name_limit(e))?;
+        } else if context.comm.is_leader() {
             remove_units(&context.job, task.name())?;
         }
         Ok(is_done)
-    }
-
-    fn run(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut StageResults) -> Result<()> {
-        self.run_trials(context, record, stage_results.input()?).map_err(|e| stage_results.name_limit(e))
     }
 }
 
 impl AlgorithmStage {
     /// Runs the trials that are left.
-    fn run_trials(&self, context: &Context, record: &mut RunRecord, input: InputRef<'_>) -> Result<()> {
+    fn run_trials(&self, context: &Context, record: &mut RunRecord, input: InputRef<'_>, key: u64) -> Result<()> {
         let (task, name) = (&*self.0, self.0.name());
-        let key = task_key(task, contents(input))?;
         forget_files(context, &mut record.manifest, name)?;
         let of_task = record.manifest.tasks.entry(name.into()).or_default();
         let goes_on = of_task.is_of(key) && !of_task.done;
@@ -189,7 +187,7 @@ pub(crate) struct OtherResults;
 impl Stage for OtherResults {
     /// Removes the records and files of tasks on another graph or with another first id. Also removes unfinished
     /// tasks with another table. A finished task with another table is replaced later, when the job runs that task.
-    fn open(
+    fn open_or_make(
         &mut self,
         context: &mut Context,
         record: &mut RunRecord,

@@ -12,7 +12,6 @@ use crate::prepare::order;
 use crate::prepare::prepared::{Graph, RowFiles};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::marker::PhantomData;
 use std::path::Path;
 
 /// One kind of derived rows: the upper half, or merged rows (all neighbours).
@@ -55,11 +54,17 @@ pub(crate) trait DerivedRows {
         Ok(true)
     }
 
-    /// Builds the blocks of these rows that are missing. Collective.
+    /// Builds the blocks of these rows for which `wanted` is true. Collective.
     ///
     /// # Errors
     /// [`Error::Limit`], [`Error::Io`], [`Error::Stopped`], and errors of the graph's blocks.
-    fn build(context: &Context, record: &mut RunRecord, graph: &Graph, missing: &MissingRows) -> Result<()>;
+    fn build(
+        context: &Context,
+        record: &mut RunRecord,
+        graph: &Graph,
+        place: &DerivedPlace,
+        wanted: &[bool],
+    ) -> Result<()>;
 
     /// Opens the stored rows and attaches them to `graph`.
     ///
@@ -97,29 +102,17 @@ impl DerivedPlace {
     }
 }
 
-/// Derived rows that are not stored completely.
-pub(crate) struct MissingRows {
-    pub(super) place: DerivedPlace,
-    /// True for each block that is not stored.
-    pub(super) wanted: Vec<bool>,
-}
-
-/// The stage that opens or builds one kind of derived rows, `D`.
-#[derive(Default)]
-pub(crate) struct Derived<D> {
-    missing: Option<MissingRows>,
-    rows: PhantomData<D>,
-}
-
-impl<D: DerivedRows> Stage for Derived<D> {
+/// The stage that opens or builds one kind of derived rows.
+impl<D: DerivedRows> Stage for D {
     fn steps(&self, job: &Job, stage_results: &StageResults) -> Vec<&'static str> {
         if D::is_needed(job, stage_results.direction(job)) { vec![D::STAGE] } else { Vec::new() }
     }
 
     /// Opens the rows if a task of the job needs them and all of them are stored. They may be stored here, or with the
-    /// graph that another job kept. If no task needs them, removes damaged rows of an earlier run, because no stage
-    /// would repair them.
-    fn open(
+    /// graph that another job kept. Otherwise builds them: in memory if the graph is in memory and they fit, else in
+    /// the workdir of the job. If no task needs them, removes damaged rows of an earlier run, because no stage would
+    /// repair them.
+    fn open_or_make(
         &mut self,
         context: &mut Context,
         record: &mut RunRecord,
@@ -127,17 +120,16 @@ impl<D: DerivedRows> Stage for Derived<D> {
     ) -> Result<bool> {
         let is_needed = D::is_needed(&context.job, stage_results.direction(&context.job));
         let graph = stage_results.graph()?;
-        if is_needed {
-            if D::is_open(&context.job, graph) {
-                return Ok(true);
-            }
+        if is_needed && !D::is_open(&context.job, graph) {
             if graph.block_store.is_in_memory() {
-                return Ok(false);
+                let DerivedPlace { layout, .. } = D::place(&context.job, graph, &runs(context, graph)?, &graph.folder)?;
+                if D::make_in_memory(context, record, graph, &layout)? {
+                    return Ok(false);
+                }
             }
-            self.missing = open_whole::<D>(context, record, graph)?;
-            return Ok(self.missing.is_none());
+            return open_or_build::<D>(context, record, graph);
         }
-        if context.job.keep && record.manifest.stages.contains_key(D::STAGE) {
+        if !is_needed && context.job.keep && record.manifest.stages.contains_key(D::STAGE) {
             let place = D::place(&context.job, graph, &runs(context, graph)?, &context.graph_folder())?;
             if let Some(info) = record.manifest.found::<D::Info>(D::STAGE, place.rows.key)
                 && !(DerivedPlace { weights: D::weights_of(&info), ..place }).check_files::<D>(context)?.1
@@ -147,26 +139,6 @@ impl<D: DerivedRows> Stage for Derived<D> {
         }
         Ok(true)
     }
-
-    /// Builds the rows: in memory if the graph is in memory and they fit, otherwise in the workdir of the job.
-    fn run(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut StageResults) -> Result<()> {
-        let graph = stage_results.graph()?;
-        if graph.block_store.is_in_memory() {
-            let DerivedPlace { layout, .. } = D::place(&context.job, graph, &runs(context, graph)?, &graph.folder)?;
-            if D::make_in_memory(context, record, graph, &layout)? {
-                return Ok(());
-            }
-            self.missing = open_whole::<D>(context, record, graph)?;
-        }
-        let Some(missing) = self.missing.take() else { return Ok(()) };
-        log_stored(&missing.wanted);
-        record.manifest.forget(D::STAGE);
-        D::build(context, record, graph, &missing)?;
-        let MissingRows { place, .. } = missing;
-        D::open(context, graph, &place)?;
-        record.done(D::STAGE, place.rows.key, &D::info(graph, &place))?;
-        record.save()
-    }
 }
 
 /// Returns the degrees of the graph's vertices.
@@ -174,14 +146,14 @@ fn runs(context: &Context, graph: &Graph) -> Result<DegreeRuns> {
     context.retry_until_visible(|| order::read_runs(&graph.folder, graph.info.content))
 }
 
-/// Opens the rows `D` of `graph` if they are whole, and returns `None`. Otherwise returns which blocks to build.
-/// Collective.
-fn open_whole<D: DerivedRows>(context: &Context, record: &RunRecord, graph: &mut Graph) -> Result<Option<MissingRows>> {
+/// Opens the rows `D` of `graph` if they are whole. Otherwise builds what is missing of them in the job's own workdir.
+/// Returns true if nothing was missing. Collective.
+fn open_or_build<D: DerivedRows>(context: &Context, record: &mut RunRecord, graph: &mut Graph) -> Result<bool> {
     let (own, runs) = (context.graph_folder(), runs(context, graph)?);
     if graph.folder != own {
         let kept = D::place(&context.job, graph, &runs, &graph.folder)?;
         if kept.check_files::<D>(context)?.1 {
-            return D::open(context, graph, &kept).map(|()| None);
+            return D::open(context, graph, &kept).map(|()| true);
         }
     }
     let place = D::place(&context.job, graph, &runs, &own)?;
@@ -191,9 +163,15 @@ fn open_whole<D: DerivedRows>(context: &Context, record: &RunRecord, graph: &mut
     let noted = record.manifest.found::<D::Info>(D::STAGE, place.rows.key);
     let is_noted = noted.is_some_and(|info| place.weights.is_none() || D::weights_of(&info) == place.weights);
     if is_noted && is_whole {
-        return D::open(context, graph, &place).map(|()| None);
+        return D::open(context, graph, &place).map(|()| true);
     }
-    Ok(Some(MissingRows { place, wanted }))
+    log_stored(&wanted);
+    record.manifest.forget(D::STAGE);
+    D::build(context, record, graph, &place, &wanted)?;
+    D::open(context, graph, &place)?;
+    record.done(D::STAGE, place.rows.key, &D::info(graph, &place))?;
+    record.save()?;
+    Ok(false)
 }
 
 /// Removes the rows `D` from the job's own workdir, and their stage from the manifest. Collective.

@@ -8,7 +8,7 @@ use crate::job::plan::{self, limits};
 use crate::job::ranks;
 use crate::job::run_record::RunRecord;
 use crate::job::stage::{Stage, StageResults};
-use crate::job::state::finished::{FinishedInput, tasks_are_done};
+use crate::job::state::finished::tasks_are_done;
 use crate::job::state::record::Contents;
 use crate::list::List;
 
@@ -27,7 +27,7 @@ impl Stage for OpenedList {
         let (job, manifest) = (&context.job, &record.manifest);
         if context.on_leader(|| tasks_are_done(job, manifest, Contents::of_list(list.identity)))? {
             tracing::info!("this job is done already; --fresh runs it again");
-            stage_results.finished = Some(FinishedInput::of_list(&list));
+            stage_results.finished = Some(ByInput::List(list));
             return Ok(true);
         }
         occupied::check_content(job, manifest, list.identity, None)?;

@@ -7,7 +7,8 @@ use crate::graph::direction::Direction;
 use crate::job::context::Context;
 use crate::job::plan::{Plan, limits};
 use crate::job::run_record::RunRecord;
-use crate::job::state::finished::{Finished, FinishedInput};
+use crate::job::state::finished::FinishedInput;
+use crate::job::state::record::GraphRecord;
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 
@@ -116,9 +117,9 @@ impl StageResults {
                 // Freeing gigabytes takes a while.
                 let free = move || drop((block_store, upper, merged));
                 let _ = std::thread::Builder::new().name("graph".into()).spawn(free);
-                Ok(FinishedInput::Graph(Box::new(Finished { info, stored })))
+                Ok(ByInput::Graph(Box::new(GraphRecord { info, stored })))
             }
-            (None, Some(ByInput::List(list))) => Ok(FinishedInput::of_list(&list)),
+            (None, Some(ByInput::List(list))) => Ok(ByInput::List(list)),
             (None, None) => Err(Error::internal("report the input", "no stage opened it")),
         }
     }

@@ -9,7 +9,7 @@ use crate::job::input;
 use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::stage::{Stage, StageResults};
 use crate::job::state::manifest::Manifest;
-use crate::job::state::record::{ComputedOn, Contents, ResultOrigin, TaskRecord, task_key};
+use crate::job::state::record::{Contents, GraphRecord, ResultOrigin, TaskRecord, task_key};
 use crate::process::progress::Unit;
 use crate::results::{Columns, Output};
 use std::collections::{BTreeMap, HashSet};
@@ -87,7 +87,7 @@ impl AlgorithmStage {
         }
         let graph = input.graph().map(|graph| {
             let stored = graph.for_task(task.needs().direction).stored.clone();
-            ComputedOn { info: graph.info.clone(), stored }
+            GraphRecord { info: graph.info.clone(), stored }
         });
         let on = (contents(input), graph);
         of_task.begin(key, task, on, units(input, task).0, context.job.output.format);

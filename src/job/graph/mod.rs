@@ -40,9 +40,10 @@ use crate::job::ranks;
 use crate::job::run_record::RunRecord;
 use crate::job::stage::{Stage, StageResults};
 use crate::job::state::clean;
-use crate::job::state::finished::{Finished, FinishedInput};
+use crate::job::state::finished::finished_graph;
 use crate::job::state::manifest::Manifest;
 use crate::job::state::order_writer::{OrderWriteHandle, OrderWriter};
+use crate::job::state::record::GraphRecord;
 use crate::prepare::prepared::InputInfo;
 
 /// Names of the stages of every graph, in the manifest and the report. `transpose` and `merge` are additional stages
@@ -74,7 +75,7 @@ impl Stage for FromEdges {
         let looks_over = context.job.keep && !streams::is_gone(&record.manifest);
         if !looks_over && let Some(finished) = context.on_leader(|| finished(&context.job, &record.manifest))? {
             tracing::info!("this job is done already; --fresh runs it again");
-            stage_results.finished = Some(FinishedInput::Graph(Box::new(finished)));
+            stage_results.finished = Some(ByInput::Graph(Box::new(finished)));
             return Ok(true);
         }
         context.begin_gpu()?;
@@ -98,14 +99,14 @@ impl Stage for FromEdges {
             lists::ensure_weights(context, record, &input, weights)?;
         }
         named::check(context, record, &info, &context.graph_folder(), order.as_ref(), Some(edges))?;
-        let is_done = || Finished::of(&context.job, &record.manifest, info.clone());
+        let is_done = || finished_graph(&context.job, &record.manifest, info.clone());
         if !context.job.keep
             && let Some(finished) = context.on_leader(is_done)?
         {
             record.skipped(&STAGES[2..]);
             self.storing = order.and_then(OrderWriter::finish_in_background);
             tracing::info!("the input holds what it did: this job is done already; --fresh runs it again");
-            stage_results.finished = Some(FinishedInput::Graph(Box::new(finished)));
+            stage_results.finished = Some(ByInput::Graph(Box::new(finished)));
             return Ok(false);
         }
         let built = blocks::open_or_build(context, record, edges, info, order).inspect_err(|e| {
@@ -129,15 +130,16 @@ impl Stage for FromEdges {
 
 /// Returns the statistics of the graph if nothing of the job is left to do, according to the manifest and the version
 /// of the input.
-fn finished(job: &Job, manifest: &Manifest) -> Result<Option<Finished>> {
+fn finished(job: &Job, manifest: &Manifest) -> Result<Option<GraphRecord>> {
+    let of = |info| finished_graph(job, manifest, info);
     let is_gone = streams::is_gone(manifest);
     if is_gone || streams::is_same(manifest) {
-        let done = manifest.last::<InputInfo>("relabel").map_or(Ok(None), |info| Finished::of(job, manifest, info))?;
+        let done = manifest.last::<InputInfo>("relabel").map_or(Ok(None), of)?;
         if done.is_some() || is_gone {
             return done.map(Some).ok_or_else(|| streams::empty_stream_error(manifest));
         }
     }
     let input = input::of_job(job)?;
     let identity = input::version_key(&input, &job.input_keys)?;
-    manifest.found::<InputInfo>("relabel", identity).map_or(Ok(None), |info| Finished::of(job, manifest, info))
+    manifest.found::<InputInfo>("relabel", identity).map_or(Ok(None), of)
 }

@@ -39,17 +39,15 @@ pub struct Context {
     pub syncer: Syncer,
 }
 
-/// Observer of a pass over data. It reports progress, and returns an error once the job must stop.
-pub struct Watched<'a>(pub &'a StageProgress);
-
-impl Watch for Watched<'_> {
+/// The progress of a stage observes passes over data. It stops them with an error once the job must stop.
+impl Watch for StageProgress {
     fn advance(&self, amount: u64) -> Result<()> {
-        self.0.advance(amount);
+        StageProgress::advance(self, amount);
         signals::check()
     }
 
     fn wrote(&self, bytes: u64) {
-        self.0.wrote(bytes);
+        StageProgress::wrote(self, bytes);
     }
 }
 

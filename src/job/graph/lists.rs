@@ -4,7 +4,7 @@
 use crate::error::{At, Error, Result};
 use crate::formats::{Input, Weights};
 use crate::graph::{GraphWeights, RawId};
-use crate::job::context::{Context, Watched};
+use crate::job::context::Context;
 use crate::job::plan::completed::CompletedWork;
 use crate::job::plan::{Plan, limits};
 use crate::job::run_record::{IoBytes, RunRecord};
@@ -28,8 +28,7 @@ pub(super) fn list_ids(context: &Context, record: &mut RunRecord, input: &Input,
         if !context.comm.is_leader() {
             return Ok(((), IoBytes::default()));
         }
-        let (seal, lines) =
-            Dictionary::build(input, &path, identity, context.threads, &context.budget, &Watched(progress))?;
+        let (seal, lines) = Dictionary::build(input, &path, identity, context.threads, &context.budget, progress)?;
         let ids = Dictionary::list(&path, identity)?.body().len() as u64 / 8;
         if is_list && lines != ids {
             let found = format!("{lines} lines with {ids} vertices");
@@ -104,7 +103,7 @@ pub(super) fn list_weights(
             return Ok(((), IoBytes::default()));
         }
         let (folder, threads) = (context.graph_folder(), context.threads);
-        let seal = WeightCodes::build(&input, &folder, weights, threads, &context.budget, &Watched(progress))?;
+        let seal = WeightCodes::build(&input, &folder, weights, threads, &context.budget, progress)?;
         Ok(((), IoBytes { read: input.bytes(), written: seal.bytes }))
     })
 }
@@ -173,7 +172,7 @@ pub(super) fn number_strings(
                     return Ok(((), IoBytes::default()));
                 }
                 let (threads, budget) = (context.threads, &context.budget);
-                let files = Names::build(&input, &folder, identity, threads, budget, &Watched(progress))?;
+                let files = Names::build(&input, &folder, identity, threads, budget, progress)?;
                 let written = files.into_iter().map(|file| context.syncer.push(file).bytes).sum();
                 Ok(((), IoBytes { read: input.bytes(), written }))
             })

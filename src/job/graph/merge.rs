@@ -6,7 +6,7 @@ use super::derived::{DerivedPlace, DerivedRows};
 use crate::config::Job;
 use crate::error::Result;
 use crate::graph::{DegreeRuns, Degrees, Direction, GraphWeights, Half, Layout, degrees};
-use crate::job::context::{Context, Watched};
+use crate::job::context::Context;
 use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::state::key::{merged_key, merged_weights};
 use crate::prepare::blocks::BlockFiles;
@@ -82,7 +82,7 @@ impl DerivedRows for MergedRows {
                 },
                 budget: &context.budget,
             };
-            let mut written = merge.build(&Watched(progress))?.bytes;
+            let mut written = merge.build(progress)?.bytes;
             degree_file::add_stored(context, &degrees, rows, layout, wanted)?;
             written += degree_file::sum_and_write(context, degrees, rows)?;
             let read =

@@ -9,7 +9,7 @@ use crate::algo::sources::{self, NamedVertex};
 use crate::error::Result;
 use crate::formats::{CacheUse, Edges, Input, InputCache, Share, Visitor};
 use crate::graph::DenseId;
-use crate::job::context::{Context, Watched};
+use crate::job::context::Context;
 use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::state::order_writer::OrderWriter;
 use crate::prepare::order;
@@ -85,7 +85,7 @@ fn with_loops(
         let mut visitors: Vec<_> =
             (0..context.threads).map(|_| LoopFinder { ids, looped: vec![0; ids.len()] }).collect();
         let share = Share::of(context.comm.rank(), context.comm.ranks());
-        input.scan_share(share, CacheUse::Nothing, &mut visitors, &Watched(progress))?;
+        input.scan_share(share, CacheUse::Nothing, &mut visitors, progress)?;
         let mut looped = vec![0; ids.len()];
         for visitor in visitors {
             looped.iter_mut().zip(visitor.looped).for_each(|(all, one)| *all |= one);

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::formats::weights::UnreadColumns;
 use crate::formats::{CacheUse, Input, InputCache, WeightType, WeightsOption};
 use crate::graph::{Direction, GraphWeights};
-use crate::job::context::{Context, Watched};
+use crate::job::context::Context;
 use crate::job::input::{self, occupied, streams};
 use crate::job::plan::completed::CompletedWork;
 use crate::job::plan::{Plan, limits};
@@ -219,7 +219,7 @@ impl OrderingPass<'_, '_> {
                 (context.threads, &context.budget, &context.comm, context.stealing.as_ref());
             let connect_gpus = &|| context.gpu.connect_peers();
             let ingest = Ingest { input, cache, dictionary, threads, budget, comm, stealing, connect_gpus };
-            let found = ingest.run(gpu.as_mut(), &Watched(progress)).map_err(|e| {
+            let found = ingest.run(gpu.as_mut(), progress).map_err(|e| {
                 let unlisted = dictionary.and_then(Dictionary::unlisted).zip(input.vertices.as_deref());
                 unlisted.map_or(e, |(id, list)| lists::unlisted(input, list, id))
             })?;

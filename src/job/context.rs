@@ -85,6 +85,21 @@ impl Context {
         on_leader(&self.comm, decide)
     }
 
+    /// Returns true if `open` opens a stored file on the leader. If the file is damaged or missing, warns that `again`,
+    /// such as `counting degrees`, is done again, and returns false. Collective.
+    ///
+    /// # Errors
+    /// Other errors of `open`.
+    pub fn opens<T>(&self, again: &str, open: impl FnOnce() -> Result<T>) -> Result<bool> {
+        self.on_leader(|| match open() {
+            Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
+                tracing::warn!("{e}: {again} again");
+                Ok(false)
+            }
+            other => other.map(|_| true),
+        })
+    }
+
     /// Starts to open the job's GPU in the background, unless it computes on the CPU. Collective.
     ///
     /// # Errors

@@ -3,7 +3,6 @@
 //! [`crate::jobfile`] parses the file to a tree of values with their places. `overrides` inserts the values of `--set`,
 //! `tables` checks the names of tables and keys, and `validate` reads each key. Algorithms read their own tables.
 
-mod effective;
 mod inline;
 mod input_keys;
 mod keys;
@@ -125,7 +124,7 @@ fn parse(
     }
     let job = validate::job(&root, path, environment, input, &mut diagnostics);
     match (job, diagnostics.report()) {
-        (Some(job), None) => Ok(Job { text: effective::text(&root, overrides, &diagnostics), ..job }),
+        (Some(job), None) => Ok(job),
         (_, report) => {
             let mut report = report.unwrap_or_else(|| format!("{}: not a job", path.display()));
             if is_foreign {

@@ -57,9 +57,6 @@ pub struct Job {
     pub output: Output,
     /// Tasks of the job: the tables of algorithms, in the registry's order. If there are none, `keep` is true.
     pub tasks: Vec<Arc<dyn Task>>,
-    /// The job as TOML: the text of the file, or with `--set` an equivalent text that includes the overrides. `$VAR`s
-    /// are not expanded in it.
-    pub text: String,
 }
 
 impl Job {

@@ -199,8 +199,7 @@ mod tests {
                     continue;
                 }
                 values += 1;
-                let with =
-                    Job { text: without.text.clone(), input_keys: without.input_keys.clone(), ..job(&text(&line)) };
+                let with = Job { input_keys: without.input_keys.clone(), ..job(&text(&line)) };
                 assert_eq!(with, without, "{}: {line}", table.name);
             }
         }

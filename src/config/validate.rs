@@ -72,7 +72,6 @@ pub(super) fn job(
         run,
         output,
         tasks,
-        text: String::new(),
     })
 }
 

@@ -172,7 +172,7 @@ mod tests {
 
     /// Parses `text` as a job file and returns the job.
     fn job(text: &str) -> Job {
-        let job = crate::config::parse(Path::new("job.toml"), text.to_owned(), &[], &|_| None, None);
+        let job = crate::config::of_text("job.toml", text.to_owned(), &[], None);
         job.unwrap_or_else(|e| panic!("{text}: {e}"))
     }
 

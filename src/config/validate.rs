@@ -12,7 +12,6 @@ use crate::formats::{Columns, Format, IdKind, TextOptions, WeightsOption};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
 use crate::graph::direction::Direction;
 use crate::jobfile::diagnostics::Diagnostics;
-use crate::jobfile::expand::Environment;
 use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::TomlTable;
 use crate::list::ListFormat;
@@ -22,7 +21,6 @@ use crate::list::ListFormat;
 pub(super) fn job(
     root: &TomlTable,
     file: &Path,
-    environment: Environment<'_>,
     given: Option<InputSpec>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Job> {
@@ -31,15 +29,15 @@ pub(super) fn job(
     let is_on_list = given.as_ref().map_or_else(|| list::is_asked_for(root, diagnostics), InputSpec::is_list);
     let input = match (given, is_on_list) {
         (Some(given), _) => Some(given),
-        (None, false) => input(root, environment, diagnostics),
-        (None, true) => list::input(root, environment, diagnostics),
+        (None, false) => input(root, diagnostics),
+        (None, true) => list::input(root, diagnostics),
     };
     let name = name(&section, input.as_ref(), file, diagnostics);
     let workdir = match keys::job::WORKDIR.field(&section) {
-        Some(field) => field.path(environment, diagnostics),
+        Some(field) => field.path(diagnostics),
         None => name.as_ref().map(|name| Path::new("gpugraph.work").join(name)),
     };
-    let scratch = keys::job::SCRATCH.field(&section).and_then(|field| field.path(environment, diagnostics));
+    let scratch = keys::job::SCRATCH.field(&section).and_then(|field| field.path(diagnostics));
     let keep = keys::job::KEEP.read_or_default(&section, diagnostics);
     refuse_own_workdir(root, input.as_ref(), workdir.as_deref(), diagnostics);
     let of_input = Section::of(root, "input");
@@ -113,7 +111,7 @@ fn check_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
-fn input(root: &TomlTable, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
+fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     let section = Section::of(root, "input");
     let mut formats = vec![("auto", None)];
     formats.extend(Format::ALL.map(|format| (format.name(), Some(format.name().to_owned()))));
@@ -155,7 +153,7 @@ fn input(root: &TomlTable, environment: Environment<'_>, diagnostics: &mut Diagn
         }
     }
     let recursive = keys::input::RECURSIVE.read_or_default(&section, diagnostics);
-    let vertices = keys::input::VERTICES.field(&section).and_then(|field| field.path(environment, diagnostics));
+    let vertices = keys::input::VERTICES.field(&section).and_then(|field| field.path(diagnostics));
     // The values of all sources are checked, even if they exclude each other; the job is refused anyway.
     let mut spec = None;
     for (key, field) in sources {
@@ -163,9 +161,9 @@ fn input(root: &TomlTable, environment: Environment<'_>, diagnostics: &mut Diagn
             "path" => {
                 let (format, text, vertices) = (format.clone(), text.clone(), vertices.clone());
                 let files = |paths| InputSpec::Files { paths, format, recursive, text, vertices, weights };
-                field.paths(environment, diagnostics).map(files)
+                field.paths(diagnostics).map(files)
             }
-            "prepared" => field.path(environment, diagnostics).map(InputSpec::Prepared),
+            "prepared" => field.path(diagnostics).map(InputSpec::Prepared),
             "kronecker" => random(&field, diagnostics).map(InputSpec::Kronecker),
             "uniform" => random(&field, diagnostics).map(InputSpec::Uniform),
             // A list in a job on graphs was refused before.

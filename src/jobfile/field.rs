@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::diagnostics::{Diagnostics, TextSpan};
-use super::expand::Environment;
 use super::tree::{TomlEntry, TomlNode, TomlTable, TomlValue};
 use super::{advice, duration, expand};
 use crate::formats::Columns;
@@ -259,13 +258,13 @@ impl<'t> Field<'t> {
     }
 
     /// Reads a path, and expands environment variables in it.
-    pub fn path(&self, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<PathBuf> {
+    pub fn path(&self, diagnostics: &mut Diagnostics) -> Option<PathBuf> {
         let text = self.string(diagnostics)?;
-        self.expand(text, self.place(), environment, diagnostics)
+        self.expand(text, self.place(), diagnostics)
     }
 
     /// Reads one path or a non-empty array of paths, and expands environment variables in them.
-    pub fn paths(&self, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<Vec<PathBuf>> {
+    pub fn paths(&self, diagnostics: &mut Diagnostics) -> Option<Vec<PathBuf>> {
         let elements = match &self.entry.node.value {
             TomlValue::Array(elements) => elements.as_slice(),
             TomlValue::String(_) => std::slice::from_ref(&self.entry.node),
@@ -282,20 +281,14 @@ impl<'t> Field<'t> {
                 diagnostics.error(&element.place, message);
                 return None;
             };
-            self.expand(text, &element.place, environment, diagnostics)
+            self.expand(text, &element.place, diagnostics)
         };
         // All elements are read, so that every mistake is reported.
         let paths: Vec<Option<PathBuf>> = elements.iter().map(path).collect();
         paths.into_iter().collect()
     }
 
-    fn expand(
-        &self,
-        text: &str,
-        place: &TextSpan,
-        environment: Environment<'_>,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<PathBuf> {
+    fn expand(&self, text: &str, place: &TextSpan, diagnostics: &mut Diagnostics) -> Option<PathBuf> {
         let refused = if text.is_empty() {
             Some("expected a path, found an empty string")
         } else if text.contains('\0') {
@@ -309,7 +302,7 @@ impl<'t> Field<'t> {
             diagnostics.error(place, format!("{}: {message}", self.name));
             return None;
         }
-        match expand::path(text, environment) {
+        match expand::path(text, &|name| std::env::var_os(name)) {
             Ok(path) => Some(path),
             Err(wrong) => {
                 for piece in wrong {

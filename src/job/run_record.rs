@@ -120,7 +120,7 @@ impl RunRecord {
         let (ranks, rank) = (comm.ranks(), comm.rank());
         self.progress.metrics().end_sample();
         // After the bytes read and written come the processor times of all ranks, then their GPU times.
-        let (mut sums, mut most) = (vec![0; 2 + 2 * ranks], [end.peak_memory]);
+        let (mut sums, mut most) = (vec![0; 2 + 2 * ranks], [end.host_memory_peak]);
         (sums[0], sums[1]) = (moved.read, moved.written);
         sums[2 + rank] = os::processor_time().saturating_sub(before).as_micros() as u64;
         sums[2 + ranks + rank] = (gpu_use::busy() - computed).as_micros() as u64;

@@ -232,6 +232,14 @@ impl Graph {
             .ok_or_else(|| crate::algo::sources::unknown(("vertex", InputId::of_name(label)), "", &self.info))
     }
 
+    /// Returns the id of a vertex in results. It is a number if ids are strings, too.
+    pub(super) fn id_of(&self, vertex: InputId) -> Option<u64> {
+        match vertex {
+            InputId::Number(number) => Some(number),
+            InputId::Name(name) => self.vertex_of(name.text()).ok().map(Vertex::id),
+        }
+    }
+
     /// Returns a vertex as the table of an algorithm names it.
     pub(super) fn key(&self, Vertex(id): Vertex) -> Result<TomlValue> {
         match &self.labels {

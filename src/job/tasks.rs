@@ -3,7 +3,7 @@
 use crate::algo::run::Units;
 use crate::algo::{ByInput, Devices, InputRef, Outcome, Run, Task, about_column};
 use crate::config::{Device, InputSpec, Job};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::job::context::Context;
 use crate::job::input;
 use crate::job::run_record::{IoBytes, RunRecord};
@@ -12,8 +12,8 @@ use crate::job::state::manifest::Manifest;
 use crate::job::state::record::{Contents, GraphRecord, ResultOrigin, TaskRecord, task_key};
 use crate::process::progress::Unit;
 use crate::results::{Columns, Output};
+use crate::store::replace::{remove_file, remove_folder};
 use std::collections::{BTreeMap, HashSet};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use walkdir::WalkDir;
@@ -247,8 +247,7 @@ fn forget_files(context: &Context, manifest: &mut Manifest, name: &str) -> Resul
 /// Removes journals and checkpoints of a task.
 fn remove_units(job: &Job, name: &str) -> Result<()> {
     for path in units_of(job, |algorithm, _| algorithm == name) {
-        let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
-        removed.map_err(|e| Error::io("remove", &path, e))?;
+        if path.is_dir() { remove_folder(&path) } else { remove_file(&path) }?;
     }
     Ok(())
 }
@@ -262,10 +261,7 @@ fn units_of(job: &Job, wants: impl Fn(&str, u32) -> bool) -> impl Iterator<Item 
 
 /// Removes a result file, and then the folders between it and `out` that are empty.
 fn remove_output(path: &Path, out: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io("remove", path, e)),
-        _ => {}
-    }
+    remove_file(path)?;
     let mut between = path.ancestors().skip(1).take_while(|folder| folder.starts_with(out) && *folder != out);
     // The first folder that is not empty ends the walk.
     let _ = between.try_for_each(std::fs::remove_dir);

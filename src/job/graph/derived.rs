@@ -3,13 +3,14 @@
 
 use super::stored_blocks::{log_stored, missing};
 use crate::config::Job;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::{DegreeRuns, Direction, GraphWeights, Half, Layout};
 use crate::job::context::Context;
 use crate::job::run_record::RunRecord;
 use crate::job::stage::{Stage, StageResults};
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, RowFiles};
+use crate::store::replace::make_folder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::path::Path;
@@ -41,7 +42,7 @@ pub(crate) trait DerivedRows {
     /// files instead; the graph's own blocks are then in files, too.
     ///
     /// # Errors
-    /// [`Error::Limit`], [`Error::Io`], [`Error::Stopped`].
+    /// [`crate::Error::Limit`], [`crate::Error::Io`], [`crate::Error::Stopped`].
     fn make_in_memory(_: &Context, _: &mut RunRecord, _: &mut Graph, _: &Layout) -> Result<bool> {
         Ok(false)
     }
@@ -57,7 +58,7 @@ pub(crate) trait DerivedRows {
     /// Builds the blocks of these rows for which `wanted` is true. Collective.
     ///
     /// # Errors
-    /// [`Error::Limit`], [`Error::Io`], [`Error::Stopped`], and errors of the graph's blocks.
+    /// [`crate::Error::Limit`], [`crate::Error::Io`], [`crate::Error::Stopped`], and errors of the graph's blocks.
     fn build(
         context: &Context,
         record: &mut RunRecord,
@@ -69,7 +70,7 @@ pub(crate) trait DerivedRows {
     /// Opens the stored rows and attaches them to `graph`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::Io`].
+    /// [`crate::Error::Corrupt`], [`crate::Error::Io`].
     fn open(context: &Context, graph: &mut Graph, place: &DerivedPlace) -> Result<()>;
 
     /// Returns the statistics of these rows, once they are attached to `graph`.
@@ -82,7 +83,7 @@ pub(crate) trait DerivedRows {
     /// recorded.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`crate::Error::Io`].
     fn remove_files(folder: &Path, info: Option<Self::Info>) -> Result<()>;
 }
 
@@ -158,7 +159,7 @@ fn open_or_build<D: DerivedRows>(context: &Context, record: &mut RunRecord, grap
     }
     let place = D::place(&context.job, graph, &runs, &own)?;
     let folder = &place.rows.folder;
-    context.on_leader(|| std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e)))?;
+    context.on_leader(|| make_folder(folder))?;
     let (wanted, is_whole) = place.check_files::<D>(context)?;
     let noted = record.manifest.found::<D::Info>(D::STAGE, place.rows.key);
     let is_noted = noted.is_some_and(|info| place.weights.is_none() || D::weights_of(&info) == place.weights);
@@ -177,7 +178,7 @@ fn open_or_build<D: DerivedRows>(context: &Context, record: &mut RunRecord, grap
 /// Removes the rows `D` from the job's own workdir, and their stage from the manifest. Collective.
 ///
 /// # Errors
-/// [`Error::Io`].
+/// [`crate::Error::Io`].
 pub(super) fn remove<D: DerivedRows>(context: &Context, record: &mut RunRecord) -> Result<()> {
     let folder = context.graph_folder();
     context.on_leader(|| {

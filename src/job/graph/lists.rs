@@ -13,6 +13,7 @@ use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::names::Names;
 use crate::prepare::weight_list::WeightCodes;
 use crate::process::progress::{StageProgress, Unit};
+use crate::store::replace::make_folder;
 use std::sync::Arc;
 
 /// Runs `work` on the leader as the stage `name`, whose progress counts the bytes of `input`. `work` returns the number
@@ -158,7 +159,7 @@ pub(super) fn number_strings(
         limits::refuse(&plan)?;
         context.on_leader(|| {
             Reader::refuse(&context.job.workdir)?;
-            std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))
+            make_folder(&folder)
         })?;
         on_leader(context, record, "number", &input, |progress| {
             let files = Names::build(&input, &folder, identity, context.threads, &context.budget, progress)?;

@@ -23,6 +23,7 @@ use crate::prepare::partition::changed;
 use crate::prepare::prepared::InputInfo;
 use crate::prepare::relabel::{self, relabel};
 use crate::process::progress::Unit;
+use crate::store::replace::make_folder;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// Opens the order of vertices that an earlier run stored, or makes it. Returns the statistics of the input, and the
@@ -89,7 +90,7 @@ impl OrderingPass<'_, '_> {
         let OrderingPass { context, input, cache, identity, .. } = *self;
         context.on_leader(|| Reader::refuse(&context.job.workdir))?;
         let folder = context.graph_folder();
-        std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
+        make_folder(&folder)?;
 
         let listed =
             input.vertices.as_ref().map(|_| lists::list_ids(context, self.record, input, identity)).transpose()?;

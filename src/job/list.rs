@@ -36,7 +36,7 @@ impl Stage for OpenedList {
         context.gpu.connect_peers();
         let plan = plan::list::plan(&context.job, &context.machine(), &list, &record.manifest)?;
         limits::refuse(&plan)?;
-        record.follow(plan.stages.clone());
+        record.planned.clone_from(&plan.stages);
         (stage_results.input, stage_results.plan) = (Some(ByInput::List(list)), Some(plan));
         Ok(true)
     }

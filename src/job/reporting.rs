@@ -65,7 +65,7 @@ pub(crate) fn report(context: &Context, record: &mut RunRecord, finished_input: 
             return Ok(report);
         }
         // Marks the run as changed, so that the manifest and `report.html` are updated to match this report.
-        record.note_change();
+        record.is_changed = true;
         let output = report.save(&context.job.workdir)?;
         record.manifest.outputs.insert("report.json".into(), output);
         if let ByInput::Graph(graph) = finished_input {

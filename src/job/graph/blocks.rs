@@ -76,7 +76,7 @@ pub(super) fn open_or_build(
         limits::warn_of_disk(&plan);
     }
     if order.is_some() && stored_already == 0 {
-        record.follow(plan.stages);
+        record.planned = plan.stages;
     }
     let read = || order::read(&context.graph_folder(), content, &context.budget);
     let order = order.map_or_else(|| context.retry_until_visible(read).map(OrderWriter::new), Ok)?;

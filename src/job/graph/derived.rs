@@ -190,7 +190,7 @@ pub(super) fn remove<D: DerivedRows>(context: &Context, record: &mut RunRecord) 
     if record.manifest.stages.contains_key(D::STAGE) {
         record.manifest.forget(D::STAGE);
         // The manifest changed, so the report is written again.
-        record.note_change();
+        record.is_changed = true;
     }
     Ok(())
 }

@@ -35,6 +35,13 @@ pub enum Basis {
     Length,
 }
 
+impl Basis {
+    /// Returns true if memory and disk are upper bounds for any graph of this size, because degrees are not known.
+    pub fn is_bound(self) -> bool {
+        matches!(self, Basis::Size | Basis::Expected)
+    }
+}
+
 /// Estimated edges and ids of an input that has not been read yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputEstimate {

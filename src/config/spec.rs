@@ -53,8 +53,8 @@ pub struct Job {
     pub limits: Limits,
     /// The keys of `[run]`. No stage's key depends on them.
     pub run: Run,
-    /// How results are written.
-    pub output: Output,
+    /// `[output] format`: the format of the columns of results.
+    pub format: OutputFormat,
     /// Tasks of the job: the tables of algorithms, in the registry's order. If there are none, `keep` is true.
     pub tasks: Vec<Arc<dyn Task>>,
 }
@@ -218,7 +218,7 @@ pub struct Random {
 }
 
 /// `[limits]`: limits on the use of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Host memory per rank in bytes; `None` means 80 % of what the machine or cgroup has free.
     pub host_memory: Option<u64>,
@@ -230,7 +230,7 @@ pub struct Limits {
 }
 
 /// `[run]`: how the job runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     /// The device that computes.
     pub device: Device,
@@ -238,7 +238,6 @@ pub struct Run {
     /// [`Device::Cpu`].
     pub gpu: Option<u32>,
     /// How ranks share GPUs if a machine has fewer GPUs than ranks.
-    #[serde(default)]
     pub gpu_sharing: GpuSharing,
     /// Number of trials of each algorithm, at least one. Each trial and the median are reported.
     pub trials: u32,
@@ -247,7 +246,6 @@ pub struct Run {
     /// Whether a run is refused if its plan does not fit on the disk.
     pub disk_check: bool,
     /// Whether energy is measured, for algorithms that can repeat their work for that purpose.
-    #[serde(default)]
     pub energy: bool,
 }
 
@@ -265,19 +263,10 @@ pub enum Device {
 }
 
 /// `[run] gpu_sharing`: how ranks share GPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuSharing {
     /// Ranks with the same GPU use equal parts of its memory.
-    #[default]
     Split,
     /// A job with more ranks than GPUs on a machine is refused.
     Refuse,
-}
-
-/// `[output]`: how results are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-pub struct Output {
-    /// Format of the per-vertex results.
-    pub format: OutputFormat,
 }

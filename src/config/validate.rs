@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::inline::InlineTable;
-use super::spec::{Device, Expect, InputSpec, Job, Limits, Output, Random, Run};
+use super::spec::{Device, Expect, InputSpec, Job, Limits, Random, Run};
 use super::{InputKeys, keys, list, name, tables, weighted};
 use crate::algo::{ALGORITHMS, Task};
 use crate::formats::{Columns, Format, IdKind, TextOptions, WeightsOption};
@@ -46,7 +46,7 @@ pub(super) fn job(
     let expect = expect(&of_input, diagnostics);
     let limits = limits(&Section::of(root, "limits"), diagnostics);
     let run = run(&Section::of(root, "run"), diagnostics);
-    let output = output(&Section::of(root, "output"), diagnostics);
+    let format = keys::output::FORMAT.read_or_default(&Section::of(root, "output"), diagnostics);
     let tasks = tasks(root, diagnostics);
     check_weights_are_read(root, input.as_ref(), &tasks, diagnostics);
     check_direction(input.as_ref(), directed, &tasks, diagnostics);
@@ -68,7 +68,7 @@ pub(super) fn job(
         expect,
         limits,
         run,
-        output,
+        format,
         tasks,
     })
 }
@@ -318,10 +318,6 @@ fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
         disk_check: keys::run::DISK_CHECK.read_or_default(section, diagnostics),
         energy: keys::run::ENERGY.read_or_default(section, diagnostics),
     }
-}
-
-fn output(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Output {
-    Output { format: keys::output::FORMAT.read_or_default(section, diagnostics) }
 }
 
 /// Reads the tables of algorithms in the registry's order.

@@ -90,7 +90,7 @@ impl AlgorithmStage {
             GraphRecord { info: graph.info.clone(), stored }
         });
         let on = (contents(input), graph);
-        of_task.begin(key, task, on, units(input, task).0, context.job.output.format);
+        of_task.begin(key, task, on, units(input, task).0, context.job.format);
         let trials = context.job.run.trials;
         let first = (of_task.seconds.len() as u32).min(trials - 1);
         let has_units = |trial| units_of(&context.job, |of, number| (of, number) == (name, trial)).next().is_some();
@@ -145,7 +145,7 @@ impl AlgorithmStage {
                 budget,
                 devices: &devices,
                 progress,
-                columns: Columns::new(&job.workdir, job.output.format, graph, name, *threads),
+                columns: Columns::new(&job.workdir, job.format, graph, name, *threads),
                 is_last: trial + 1 == job.run.trials,
                 input: (graph.is_some() && !is_prepared).then_some(&edges),
                 units: Units { folder: &folder, algorithm: name, trial, key },

@@ -109,7 +109,7 @@ fn defaults() {
                 disk_check: true,
                 energy: false,
             },
-            output: Default::default(),
+            format: OutputFormat::default(),
             tasks: triangle(false),
         }
     );
@@ -171,7 +171,7 @@ fn every_key() {
         energy: true,
     };
     assert_eq!(job.run, run);
-    assert_eq!(job.output.format, OutputFormat::Csv);
+    assert_eq!(job.format, OutputFormat::Csv);
     assert_eq!(job.tasks, triangle(true));
 }
 

@@ -107,7 +107,7 @@ impl Benchmark {
             tables.insert(algorithm.table().into(), algorithm.keys(&self.graph)?.into());
         }
         let job = config::of_text(&args.properties.to_string_lossy(), tables.to_string(), &args.start.set, None)?;
-        match job.output.format {
+        match job.format {
             OutputFormat::Npy => Ok(job),
             _ => Err(Error::Usage(
                 "output.format is for jobs: results of Graphalytics are text (--output FOLDER)".into(),

@@ -189,7 +189,7 @@ impl TaskRecord {
     /// Returns true if the manifest says that the task has nothing left to do for `job`.
     pub fn is_done(&self, key: u64, job: &Job) -> bool {
         let enough = self.done && self.seconds.len() >= job.run.trials as usize;
-        let written = self.outputs.is_empty() || self.format == job.output.format;
+        let written = self.outputs.is_empty() || self.format == job.format;
         self.is_of(key) && self.found.is_some() && enough && written
     }
 

@@ -295,6 +295,11 @@ impl<O> Computed<'_, O> {
         crate::job::results::report::median(&self.record.seconds)
     }
 
+    /// Returns the seconds of the only search of a table that searches from one source.
+    pub(super) fn seconds_of_source(&self) -> f64 {
+        self.record.how["sources"][0]["seconds"].as_f64().unwrap_or(0.0)
+    }
+
     /// Returns how the algorithm went.
     pub(super) fn details<D: DeserializeOwned>(&self) -> Result<D> {
         serde_json::from_value(self.record.how.clone()).map_err(|e| Error::internal("read how it went", e))

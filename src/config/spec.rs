@@ -11,7 +11,7 @@ use super::InputKeys;
 use crate::algo::{Needs, Task};
 use crate::error::{Error, Result};
 use crate::formats::input::memory::MemoryEdges;
-use crate::formats::{TextOptions, WeightsOption};
+use crate::formats::{Format, TextOptions, WeightsOption};
 use crate::generate::WeightedSpec;
 use crate::graph::direction::Direction;
 use crate::graph::ids::FirstId;
@@ -133,9 +133,8 @@ pub enum InputSpec {
     Files {
         /// Paths, with variables expanded but patterns kept.
         paths: Vec<PathBuf>,
-        /// The name of a [`Format`](crate::formats::Format). `None` means `"auto"`: the format follows from the extension of each
-        /// file.
-        format: Option<String>,
+        /// Format of the files. `None` means `"auto"`: the format follows from the extension of each file.
+        format: Option<Format>,
         /// Whether subfolders of a folder are read, too.
         #[serde(default)]
         recursive: bool,

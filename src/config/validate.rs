@@ -114,12 +114,13 @@ fn check_name(name: &str) -> Result<(), &'static str> {
 fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     let section = Section::of(root, "input");
     let mut formats = vec![("auto", None)];
-    formats.extend(Format::ALL.map(|format| (format.name(), Some(format.name().to_owned()))));
-    formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format.name().to_owned()))));
+    formats.extend(Format::ALL.map(|format| (format.name(), Some(format.name()))));
+    formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format.name()))));
     let format_field = keys::input::FORMAT.field(&section);
     let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
-    list::refuse(&section, format.as_deref(), diagnostics);
-    let text = text(&section, format.as_deref(), diagnostics);
+    list::refuse(&section, format, diagnostics);
+    let text = text(&section, format, diagnostics);
+    let format = format.and_then(|name| name.parse().ok());
     let weights_field = keys::input::WEIGHTS.field(&section);
     let weights = keys::input::WEIGHTS.read_or_default(&section, diagnostics);
     let mut sources: Vec<(&str, Field<'_>)> =
@@ -159,7 +160,7 @@ fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     for (key, field) in sources {
         spec = match key {
             "path" => {
-                let (format, text, vertices) = (format.clone(), text.clone(), vertices.clone());
+                let (text, vertices) = (text.clone(), vertices.clone());
                 let files = |paths| InputSpec::Files { paths, format, recursive, text, vertices, weights };
                 field.paths(diagnostics).map(files)
             }

@@ -9,7 +9,7 @@ use gpugraph::internals::algo::{self, Task};
 use gpugraph::internals::config::spec::{Random, Run};
 use gpugraph::internals::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits};
 use gpugraph::internals::error::Error;
-use gpugraph::internals::formats::{TextOptions, WeightsOption};
+use gpugraph::internals::formats::{Format, TextOptions, WeightsOption};
 use gpugraph::internals::generate::{Shape, Ssca2, WeightedSpec};
 use gpugraph::internals::graph::ids::FirstId;
 use gpugraph::internals::results::OutputFormat;
@@ -152,7 +152,7 @@ fn every_key() {
         job.input,
         InputSpec::Files {
             paths: vec!["a".into(), "b*".into()],
-            format: Some("u64".into()),
+            format: Some(Format::U64),
             recursive: false,
             text: TextOptions::default(),
             vertices: None,
@@ -627,7 +627,7 @@ fn an_override_names_another_source_of_edges() {
         job(file, &["input.path=b"]).input,
         InputSpec::Files {
             paths: vec!["b".into()],
-            format: Some("u32".into()),
+            format: Some(Format::U32),
             recursive: false,
             text: TextOptions::default(),
             vertices: None,

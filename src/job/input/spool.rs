@@ -121,7 +121,7 @@ fn differs(stream: &Stream, copy: &Path) -> Result<Option<u64>> {
 /// Returns the file name of the copy of a stream. The endings of the name give format and compression.
 fn name_of(job: &Job, stream: &Stream, number: usize, packing: Packing) -> String {
     let named = match &job.input {
-        InputSpec::Files { format, .. } => format.as_deref().and_then(|format| format.parse().ok()),
+        InputSpec::Files { format, .. } => *format,
         _ => None,
     };
     let format = named.or_else(|| Format::by_ending(stream.path()));

@@ -130,7 +130,7 @@ pub(super) fn ensure_weights(
 }
 
 /// Opens the numbers of the strings of `input`, or makes them in the stage `number`. Returns the input with numbers as
-/// ids, and the numbers. Collective.
+/// ids, and the checksum of the input that they were made of. Collective.
 ///
 /// # Errors
 /// Errors of the stage.
@@ -139,7 +139,7 @@ pub(super) fn number_strings(
     record: &mut RunRecord,
     input: Input,
     identity: u64,
-) -> Result<(Input, Arc<Names>)> {
+) -> Result<(Input, Option<u64>)> {
     let (folder, name) = (context.graph_folder(), input.name());
     let mut opened = None;
     let is_whole = context.on_leader(|| match Names::open(&folder, identity, name.clone()) {
@@ -168,10 +168,11 @@ pub(super) fn number_strings(
         .map_err(|e| limits::name_limit(&plan, e))?;
     }
     let open = || context.retry_until_visible(|| Names::open(&folder, identity, name.clone()));
-    let names = Arc::new(opened.map_or_else(open, Ok)?);
+    let names = opened.map_or_else(open, Ok)?;
     if !is_whole && context.comm.is_leader() {
         let ids = names.list().lines().count();
         tracing::info!(ids, "ids are strings: results come in the order of out/ids.txt");
     }
-    Ok((input.with_numbering(names.clone()), names))
+    let checksum = names.list().checksum();
+    Ok((input.with_numbering(Arc::new(names)), Some(checksum)))
 }

@@ -81,16 +81,13 @@ impl Stage for FromEdges {
         context.begin_gpu()?;
         let input = input::of_job(&context.job)?;
         let identity = input::version_key(&input, &context.job.input_keys)?;
-        let (input, names) = if input.has_names() {
-            ranks::check_input(&context.comm, &input.name(), identity)?;
-            let (input, names) = lists::number_strings(context, record, input, identity)?;
-            (input, Some(names))
-        } else {
-            (input, None)
+        ranks::check_input(&context.comm, &input.name(), identity)?;
+        let (input, names_of) = match input.has_names() {
+            true => lists::number_strings(context, record, input, identity)?,
+            false => (input, None),
         };
         let mut memory = input.cache_addresses(&context.budget)?;
         let edges = (&input, &input.cache(&mut memory, &context.budget)?);
-        let names_of = names.map(|names| names.list().checksum());
         let (info, order) = vertex_order::open_or_make(context, record, edges, identity, names_of)?;
         if order.is_none() && info.sparse {
             lists::ensure_ids(context, record, &input, identity)?;

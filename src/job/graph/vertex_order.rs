@@ -10,7 +10,6 @@ use crate::job::context::Context;
 use crate::job::input::{self, occupied, streams};
 use crate::job::plan::completed::CompletedWork;
 use crate::job::plan::{Plan, limits};
-use crate::job::ranks;
 use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::state::key::{key, weights_of};
 use crate::job::state::lock::Reader;
@@ -39,7 +38,6 @@ pub(super) fn open_or_make(
     identity: u64,
     names_of: Option<u64>,
 ) -> Result<(InputInfo, Option<OrderWriter>)> {
-    ranks::check_input(&context.comm, &input.name(), identity)?;
     context.gpu.wait()?;
     if let Some(mut info) = record.manifest.found::<InputInfo>("relabel", identity)
         && is_stored(context, &info)?

@@ -102,20 +102,15 @@ struct LoopFinder<'a> {
     looped: Vec<u64>,
 }
 
-impl LoopFinder<'_> {
-    fn at(&mut self, id: u64) {
-        if let Some(at) = u32::try_from(id).ok().and_then(|id| self.ids.binary_search(&id).ok()) {
-            self.looped[at] = 1;
-        }
-    }
-}
-
 impl Visitor for LoopFinder<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => edges.iter().filter(|[u, v]| u == v).for_each(|&[u, _]| self.at(u.into())),
-            Edges::Wide(edges) => edges.iter().filter(|[u, v]| u == v).for_each(|&[u, _]| self.at(u)),
-        }
-        Ok(())
+        edges.try_each(|u, v| {
+            if u == v
+                && let Some(at) = u32::try_from(u).ok().and_then(|id| self.ids.binary_search(&id).ok())
+            {
+                self.looped[at] = 1;
+            }
+            Ok(())
+        })
     }
 }

@@ -243,12 +243,7 @@ fn start(input: &Input) -> Result<(u64, u64)> {
     struct LargestId<'a>(u64, u64, &'a AtomicBool);
     impl Visitor for LargestId<'_> {
         fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-            self.0 = match edges {
-                Edges::Narrow(edges) => edges.iter().flatten().map(|&id| u64::from(id) + 1).max(),
-                Edges::Wide(edges) => edges.iter().flatten().map(|&id| id.saturating_add(1)).max(),
-            }
-            .unwrap_or(0)
-            .max(self.0);
+            self.0 = self.0.max(edges.largest().map_or(0, |id| id.saturating_add(1)));
             self.1 += edges.len() as u64;
             if self.1 < ENOUGH {
                 return Ok(());

@@ -1,6 +1,6 @@
 //! Converts the tree of a job file to a [`Job`]: checks ranges and conflicts, and fills in defaults.
 
-use crate::config::input_keys::SOURCES;
+use crate::config::input_keys::{OF_FILES, SOURCES};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -116,12 +116,10 @@ fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     let mut formats = vec![("auto", None)];
     formats.extend(Format::ALL.map(|format| (format.name(), Some(format.name()))));
     formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format.name()))));
-    let format_field = keys::input::FORMAT.field(&section);
-    let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
+    let format = keys::input::FORMAT.field(&section).and_then(|field| field.choice(&formats, diagnostics)).flatten();
     list::refuse(&section, format, diagnostics);
     let text = text(&section, format, diagnostics);
     let format = format.and_then(|name| name.parse().ok());
-    let weights_field = keys::input::WEIGHTS.field(&section);
     let weights = keys::input::WEIGHTS.read_or_default(&section, diagnostics);
     let mut sources: Vec<(&str, Field<'_>)> =
         SOURCES.iter().filter_map(|key| Some((*key, section.get(key)?))).collect();
@@ -141,15 +139,8 @@ fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
             let (first, at) = (&first.name, diagnostics.describe(&first.entry.place));
             other.refuse(&format!("and {first} ({at}) exclude each other: a job has one of them"), diagnostics);
         }
-        let of_files = [keys::input::COLUMNS.field(&section), keys::input::SKIP_LINES.field(&section)];
-        let of_files = of_files.into_iter().chain([
-            keys::input::IDS.field(&section),
-            keys::input::VERTICES.field(&section),
-            format_field,
-            weights_field,
-            keys::input::RECURSIVE.field(&section),
-        ]);
-        for field in of_files.flatten().filter(|_| sources.iter().all(|(key, _)| *key != "path")) {
+        let is_of_files = sources.iter().any(|(key, _)| *key == "path");
+        for field in OF_FILES.iter().filter_map(|key| section.get(key)).filter(|_| !is_of_files) {
             field.refuse(&format!("is for input.path, and this job has {}", first.name), diagnostics);
         }
     }

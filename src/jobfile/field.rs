@@ -129,11 +129,6 @@ impl<'t> Field<'t> {
 
     /// Reads an array of two numbers. Each comes with a flag that is true if it is written as an integer.
     pub fn pair(&self, diagnostics: &mut Diagnostics) -> Option<[(f64, bool); 2]> {
-        let number = |node: &TomlNode| match node.value {
-            TomlValue::Integer(integer) => Some((integer as f64, true)),
-            TomlValue::Float(float) => Some((float, false)),
-            _ => None,
-        };
         if let TomlValue::Array(nodes) = &self.entry.node.value
             && let [first, second] = nodes.as_slice()
             && let (Some(first), Some(second)) = (number(first), number(second))
@@ -143,35 +138,26 @@ impl<'t> Field<'t> {
         self.expected("two numbers, such as [1, 1000] or [0.0, 1.0]", diagnostics)
     }
 
+    /// Reads a number that `is_allowed`; `what` describes such numbers.
+    fn number(&self, what: &str, is_allowed: impl Fn(&f64) -> bool, diagnostics: &mut Diagnostics) -> Option<f64> {
+        let number = number(&self.entry.node).map(|(number, _)| number);
+        number.filter(is_allowed).or_else(|| self.expected(what, diagnostics))
+    }
+
     /// Reads a number greater than 0 and at most `most`.
     pub fn positive(&self, most: u32, diagnostics: &mut Diagnostics) -> Option<f64> {
-        let number = match self.entry.node.value {
-            TomlValue::Integer(integer) => integer as f64,
-            TomlValue::Float(float) => float,
-            _ => f64::NAN,
-        };
-        if number > 0.0 && number <= f64::from(most) {
-            return Some(number);
-        }
-        self.expected(&format!("a number above 0 and at most {most}"), diagnostics)
+        let what = format!("a number above 0 and at most {most}");
+        self.number(&what, |&number| number > 0.0 && number <= f64::from(most), diagnostics)
     }
 
     /// Reads a number from 0 to 1.
     pub fn probability(&self, diagnostics: &mut Diagnostics) -> Option<f64> {
-        match self.entry.node.value {
-            TomlValue::Integer(integer @ (0 | 1)) => Some(integer as f64),
-            TomlValue::Float(float) if (0.0..=1.0).contains(&float) => Some(float),
-            _ => self.expected("a number from 0 to 1", diagnostics),
-        }
+        self.number("a number from 0 to 1", |number| (0.0..=1.0).contains(number), diagnostics)
     }
 
     /// Reads a number from 0 to below 1.
     pub fn fraction(&self, diagnostics: &mut Diagnostics) -> Option<f64> {
-        match self.entry.node.value {
-            TomlValue::Integer(0) => Some(0.0),
-            TomlValue::Float(float) if (0.0..1.0).contains(&float) => Some(float),
-            _ => self.expected("a number from 0 to below 1", diagnostics),
-        }
+        self.number("a number from 0 to below 1", |number| (0.0..1.0).contains(number), diagnostics)
     }
 
     /// Reads one of the words in `known`, and returns the value paired with it.
@@ -312,6 +298,15 @@ impl<'t> Field<'t> {
                 None
             }
         }
+    }
+}
+
+/// Returns the number that a value is, and true if it is an integer.
+fn number(node: &TomlNode) -> Option<(f64, bool)> {
+    match node.value {
+        TomlValue::Integer(integer) => Some((integer as f64, true)),
+        TomlValue::Float(float) => Some((float, false)),
+        _ => None,
     }
 }
 

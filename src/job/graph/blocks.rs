@@ -2,7 +2,7 @@
 
 use super::assignment::Assignment;
 use super::build::{self, BuiltGraph, InputEdges};
-use super::stored_blocks::{log_stored, missing};
+use super::stored_blocks::{StoredHalf, log_stored, missing};
 use super::{STAGES, degree_file};
 use crate::error::{At, Error, Result};
 use crate::formats::{Input, InputCache, Weights};
@@ -41,7 +41,9 @@ pub(super) fn open_or_build(
     check_vertices(&info, runs.vertices())?;
     let layout = info.layout(&runs);
     let rows = RowFiles { folder, key: content };
-    let wanted = missing(context, &rows, Half::Lower, &layout, info.weights)?;
+    let half = Half::Lower;
+    let of = StoredHalf { folder: &rows.folder, key: content, half, layout: &layout, weights: info.weights };
+    let wanted = missing(context, &of)?;
     let stored = record.manifest.found::<StoreInfo>("sort", content);
     let stored = stored.filter(|stored| info.weights.is_none() || stored.weights == info.weights);
     if let Some(mut stored) = stored.filter(|_| !wanted.contains(&true)) {

@@ -1,7 +1,7 @@
 //! Stages that derive rows from a graph's blocks, for tasks that need them. A stage opens the rows if an earlier run,
 //! or the job that kept the graph, stored them. Otherwise it builds them.
 
-use super::stored_blocks::{log_stored, missing};
+use super::stored_blocks::{StoredHalf, log_stored, missing};
 use crate::config::Job;
 use crate::error::Result;
 use crate::graph::{DegreeRuns, Direction, GraphWeights, Half, Layout};
@@ -97,7 +97,8 @@ pub(crate) struct DerivedPlace {
 impl DerivedPlace {
     /// Returns for each block whether it must be built, and also whether all files of the rows are whole. Collective.
     fn check_files<D: DerivedRows>(&self, context: &Context) -> Result<(Vec<bool>, bool)> {
-        let missing = missing(context, &self.rows, D::HALF, &self.layout, self.weights)?;
+        let DerivedPlace { rows: RowFiles { folder, key }, layout, weights } = self;
+        let missing = missing(context, &StoredHalf { folder, key: *key, half: D::HALF, layout, weights: *weights })?;
         let is_whole = !missing.contains(&true) && D::is_rest_whole(context, &self.rows)?;
         Ok((missing, is_whole))
     }

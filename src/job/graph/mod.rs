@@ -26,7 +26,7 @@ pub(crate) mod merge;
 pub(crate) mod named;
 mod packing;
 mod residence;
-mod stored_blocks;
+pub(crate) mod stored_blocks;
 pub(crate) mod transpose;
 mod upper;
 mod vertex_order;

@@ -51,7 +51,7 @@ pub(super) fn convert(args: &ConvertArgs, from: ListFormat, to: ListFormat) -> R
 }
 
 fn write(name: &str, source: &ListSource, out: &Path, format: ListFormat, with: usize) -> Result<()> {
-    let done = shown(name, source.bytes(), |watch, _| write_list(source, out, format, threads(with), watch))?;
+    let done = shown(name, source.bytes(), |watch| write_list(source, out, format, threads(with), watch))?;
     let WrittenList { elements, bytes } = done;
     // The file is complete, so a closed stdout is no reason to fail.
     let _ = stdout::print(format!("{}: {elements} elements in {bytes} bytes", out.display()));

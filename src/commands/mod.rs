@@ -21,9 +21,8 @@ use crate::error::{Error, Result};
 use crate::formats::input::stream::Stream;
 use crate::formats::weights::UnreadColumns;
 use crate::formats::{Format, Input, TextOptions, Watch, WeightsOption};
-use crate::job::context::Watched;
 use crate::job::plan::resources::threads;
-use crate::process::progress::{Progress, StageProgress, Unit};
+use crate::process::progress::{Progress, Unit};
 use crate::process::signals;
 use crate::{job, memory, stdout};
 use clap::{CommandFactory, Parser};
@@ -105,7 +104,7 @@ pub fn convert(args: &ConvertArgs) -> Result<()> {
     let numbered =
         if input.has_names() { Some(Numbered::new(&input, &args.output, threads(args.threads))?) } else { None };
     let input = numbered.iter().fold(input, |input, numbered| numbered.input(input));
-    let done = shown("convert", input.bytes(), |watch, _| {
+    let done = shown("convert", input.bytes(), |watch| {
         let target = Target { format, weights: args.weights, memory: convert::MEMORY };
         warn_of_weights(&input, target, args.columns.is_none());
         convert::convert_as(&input, &args.output, target, threads(args.threads), watch)
@@ -127,7 +126,7 @@ fn copied(stream: &Stream, from: Option<Format>, output: &Path) -> Result<Stream
             "{name}: its format is unknown, as its name has no ending; name it with --from, such as --from text"
         ))
     })?;
-    shown("reading", 0, |watch, _| StreamCopy::of(stream, format, output, watch))
+    shown("reading", 0, |watch| StreamCopy::of(stream, format, output, watch))
 }
 
 /// Warns about weights that the output format can't hold, and about columns that may be weights but are not read.
@@ -171,11 +170,11 @@ fn format_named<F: FromStr<Err: Display>>(name: Option<&str>, option: &str) -> R
 
 /// Runs `work` with a progress bar that counts up to `total` bytes. If a signal stops it, the error says that nothing
 /// is kept.
-fn shown<T>(name: &str, total: u64, work: impl FnOnce(&dyn Watch, &StageProgress) -> Result<T>) -> Result<T> {
+fn shown<T>(name: &str, total: u64, work: impl FnOnce(&dyn Watch) -> Result<T>) -> Result<T> {
     crate::process::log::init(crate::process::log::Format::Text, false, true);
     let progress = Progress::new(Duration::from_secs(30));
     let stage = progress.stage(name, total, Unit::Bytes);
-    let value = work(&Watched(&stage), &stage).map_err(|e| match e {
+    let value = work(&stage).map_err(|e| match e {
         Error::Stopped(why) => Error::Abandoned(why),
         e => e,
     })?;

@@ -47,7 +47,7 @@ impl Numbered {
         let budget = Budget::new(convert::MEMORY + input.scratch_bytes(threads), threads)?;
         // Nobody needs these files after a crash.
         let _files =
-            shown("number", input.bytes(), |watch, _| Names::build(input, &folder.0, 0, threads, &budget, watch))?;
+            shown("number", input.bytes(), |watch| Names::build(input, &folder.0, 0, threads, &budget, watch))?;
         let names = Arc::new(Names::open(&folder.0, 0, input.name())?);
         Ok(Numbered { names, folder })
     }

@@ -9,6 +9,9 @@ use std::collections::BTreeMap;
 pub(super) const SOURCES: [&str; 9] =
     ["path", "prepared", "kronecker", "uniform", "random", "rmat", "ssca2", "grid", "list"];
 
+/// Keys of `[input]` that say how files are read. They are refused if the edges do not come from files.
+pub(super) const OF_FILES: [&str; 7] = ["columns", "skip_lines", "ids", "vertices", "format", "weights", "recursive"];
+
 /// Keys whose effect shows in the opened input, so that their text does not matter: format and columns of each file,
 /// the list of vertices, weights, direction and first id. For example, `format = "u32"` adds nothing for a file that ends in `.u32`.
 const KNOWN_FROM_INPUT: [&str; 9] =

@@ -5,7 +5,6 @@ use super::spec::InputSpec;
 use super::weighted;
 use crate::algo::ALGORITHMS;
 use crate::jobfile::diagnostics::Diagnostics;
-use crate::jobfile::expand::Environment;
 use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::TomlTable;
 use crate::list::{Generated, Kind, ListFormat, MAX_LENGTH};
@@ -39,11 +38,7 @@ pub(super) fn is_asked_for(root: &TomlTable, diagnostics: &mut Diagnostics) -> b
 }
 
 /// Reads the input of a job that ranks a list: one file, or a generator.
-pub(super) fn input(
-    root: &TomlTable,
-    environment: Environment<'_>,
-    diagnostics: &mut Diagnostics,
-) -> Option<InputSpec> {
+pub(super) fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     let section = Section::of(root, "input");
     let mut formats = vec![("auto", None)];
     formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format))));
@@ -54,7 +49,7 @@ pub(super) fn input(
         field.refuse("is for graphs, and this job ranks a list", diagnostics);
     }
     match (section.get("path"), section.get("list")) {
-        (Some(path), None) => match path.paths(environment, diagnostics)?.as_slice() {
+        (Some(path), None) => match path.paths(diagnostics)?.as_slice() {
             [one] => Some(InputSpec::ListFile { path: one.clone(), format }),
             _ => {
                 path.error("a list is one file", diagnostics);

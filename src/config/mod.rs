@@ -3,7 +3,6 @@
 //! [`crate::jobfile`] parses the file to a tree of values with their places. `overrides` inserts the values of `--set`,
 //! `tables` checks the names of tables and keys, and `validate` reads each key. Algorithms read their own tables.
 
-mod effective;
 mod inline;
 mod input_keys;
 mod keys;
@@ -30,7 +29,6 @@ use crate::algo::{self, Task};
 use crate::error::{Error, Result};
 use crate::jobfile::Section;
 use crate::jobfile::diagnostics::Diagnostics;
-use crate::jobfile::expand::Environment;
 use crate::jobfile::tree::TomlTable;
 
 /// Maximum number of threads that a job or a command may use.
@@ -48,7 +46,7 @@ const LONGEST: u64 = 2 << 20;
 /// [`Error::Usage`] with a paragraph for each mistake: the place, what was expected and found, the line and a caret.
 pub fn load(path: &Path, overrides: &[String]) -> Result<Job> {
     let text = read(path).map_err(|why| Error::Usage(format!("{}: {why}", path.display())))?;
-    parse(path, text, overrides, &|name| std::env::var_os(name), None)
+    parse(path, text, overrides, None)
 }
 
 /// Reads and validates the text of a job file, with overrides as in [`load`]. `input` takes the place of a source in
@@ -57,7 +55,7 @@ pub fn load(path: &Path, overrides: &[String]) -> Result<Job> {
 /// # Errors
 /// Those of [`load`].
 pub fn of_text(name: &str, text: String, overrides: &[String], input: Option<InputSpec>) -> Result<Job> {
-    parse(Path::new(name), text, overrides, &|name| std::env::var_os(name), input)
+    parse(Path::new(name), text, overrides, input)
 }
 
 /// Reads and validates the table of one algorithm, as it stands in a job file.
@@ -103,13 +101,7 @@ fn read(path: &Path) -> Result<String, String> {
 }
 
 /// Parses and validates the text of a job file; `path` names the file in messages.
-fn parse(
-    path: &Path,
-    text: String,
-    overrides: &[String],
-    environment: Environment<'_>,
-    input: Option<InputSpec>,
-) -> Result<Job> {
+fn parse(path: &Path, text: String, overrides: &[String], input: Option<InputSpec>) -> Result<Job> {
     let (parsed, syntax_errors) = DeTable::parse_recoverable(&text);
     let mut root = TomlTable::new(parsed.get_ref(), 0, 0);
     drop(parsed);
@@ -123,9 +115,9 @@ fn parse(
     for source in 1..=overrides.len() {
         overrides::apply(&mut root, source, &mut diagnostics);
     }
-    let job = validate::job(&root, path, environment, input, &mut diagnostics);
+    let job = validate::job(&root, path, input, &mut diagnostics);
     match (job, diagnostics.report()) {
-        (Some(job), None) => Ok(Job { text: effective::text(&root, overrides, &diagnostics), ..job }),
+        (Some(job), None) => Ok(job),
         (_, report) => {
             let mut report = report.unwrap_or_else(|| format!("{}: not a job", path.display()));
             if is_foreign {

@@ -11,7 +11,7 @@ use super::InputKeys;
 use crate::algo::{Needs, Task};
 use crate::error::{Error, Result};
 use crate::formats::input::memory::MemoryEdges;
-use crate::formats::{TextOptions, WeightsOption};
+use crate::formats::{Format, TextOptions, WeightsOption};
 use crate::generate::WeightedSpec;
 use crate::graph::direction::Direction;
 use crate::graph::ids::FirstId;
@@ -53,13 +53,10 @@ pub struct Job {
     pub limits: Limits,
     /// The keys of `[run]`. No stage's key depends on them.
     pub run: Run,
-    /// How results are written.
-    pub output: Output,
+    /// `[output] format`: the format of the columns of results.
+    pub format: OutputFormat,
     /// Tasks of the job: the tables of algorithms, in the registry's order. If there are none, `keep` is true.
     pub tasks: Vec<Arc<dyn Task>>,
-    /// The job as TOML: the text of the file, or with `--set` an equivalent text that includes the overrides. `$VAR`s
-    /// are not expanded in it.
-    pub text: String,
 }
 
 impl Job {
@@ -136,9 +133,8 @@ pub enum InputSpec {
     Files {
         /// Paths, with variables expanded but patterns kept.
         paths: Vec<PathBuf>,
-        /// The name of a [`Format`](crate::formats::Format). `None` means `"auto"`: the format follows from the extension of each
-        /// file.
-        format: Option<String>,
+        /// Format of the files. `None` means `"auto"`: the format follows from the extension of each file.
+        format: Option<Format>,
         /// Whether subfolders of a folder are read, too.
         #[serde(default)]
         recursive: bool,
@@ -221,7 +217,7 @@ pub struct Random {
 }
 
 /// `[limits]`: limits on the use of the machine.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Limits {
     /// Host memory per rank in bytes; `None` means 80 % of what the machine or cgroup has free.
     pub host_memory: Option<u64>,
@@ -233,7 +229,7 @@ pub struct Limits {
 }
 
 /// `[run]`: how the job runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
     /// The device that computes.
     pub device: Device,
@@ -241,7 +237,6 @@ pub struct Run {
     /// [`Device::Cpu`].
     pub gpu: Option<u32>,
     /// How ranks share GPUs if a machine has fewer GPUs than ranks.
-    #[serde(default)]
     pub gpu_sharing: GpuSharing,
     /// Number of trials of each algorithm, at least one. Each trial and the median are reported.
     pub trials: u32,
@@ -250,7 +245,6 @@ pub struct Run {
     /// Whether a run is refused if its plan does not fit on the disk.
     pub disk_check: bool,
     /// Whether energy is measured, for algorithms that can repeat their work for that purpose.
-    #[serde(default)]
     pub energy: bool,
 }
 
@@ -268,19 +262,10 @@ pub enum Device {
 }
 
 /// `[run] gpu_sharing`: how ranks share GPUs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GpuSharing {
     /// Ranks with the same GPU use equal parts of its memory.
-    #[default]
     Split,
     /// A job with more ranks than GPUs on a machine is refused.
     Refuse,
-}
-
-/// `[output]`: how results are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash, Serialize, Deserialize)]
-pub struct Output {
-    /// Format of the per-vertex results.
-    pub format: OutputFormat,
 }

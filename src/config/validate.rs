@@ -1,18 +1,17 @@
 //! Converts the tree of a job file to a [`Job`]: checks ranges and conflicts, and fills in defaults.
 
-use crate::config::input_keys::SOURCES;
+use crate::config::input_keys::{OF_FILES, SOURCES};
 use std::path::Path;
 use std::sync::Arc;
 
 use super::inline::InlineTable;
-use super::spec::{Device, Expect, InputSpec, Job, Limits, Output, Random, Run};
+use super::spec::{Device, Expect, InputSpec, Job, Limits, Random, Run};
 use super::{InputKeys, keys, list, name, tables, weighted};
 use crate::algo::{ALGORITHMS, Task};
 use crate::formats::{Columns, Format, IdKind, TextOptions, WeightsOption};
 use crate::generate::{MAX_EDGE_FACTOR, SCALES};
 use crate::graph::direction::Direction;
 use crate::jobfile::diagnostics::Diagnostics;
-use crate::jobfile::expand::Environment;
 use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::TomlTable;
 use crate::list::ListFormat;
@@ -22,7 +21,6 @@ use crate::list::ListFormat;
 pub(super) fn job(
     root: &TomlTable,
     file: &Path,
-    environment: Environment<'_>,
     given: Option<InputSpec>,
     diagnostics: &mut Diagnostics,
 ) -> Option<Job> {
@@ -31,15 +29,15 @@ pub(super) fn job(
     let is_on_list = given.as_ref().map_or_else(|| list::is_asked_for(root, diagnostics), InputSpec::is_list);
     let input = match (given, is_on_list) {
         (Some(given), _) => Some(given),
-        (None, false) => input(root, environment, diagnostics),
-        (None, true) => list::input(root, environment, diagnostics),
+        (None, false) => input(root, diagnostics),
+        (None, true) => list::input(root, diagnostics),
     };
     let name = name(&section, input.as_ref(), file, diagnostics);
     let workdir = match keys::job::WORKDIR.field(&section) {
-        Some(field) => field.path(environment, diagnostics),
+        Some(field) => field.path(diagnostics),
         None => name.as_ref().map(|name| Path::new("gpugraph.work").join(name)),
     };
-    let scratch = keys::job::SCRATCH.field(&section).and_then(|field| field.path(environment, diagnostics));
+    let scratch = keys::job::SCRATCH.field(&section).and_then(|field| field.path(diagnostics));
     let keep = keys::job::KEEP.read_or_default(&section, diagnostics);
     refuse_own_workdir(root, input.as_ref(), workdir.as_deref(), diagnostics);
     let of_input = Section::of(root, "input");
@@ -48,7 +46,7 @@ pub(super) fn job(
     let expect = expect(&of_input, diagnostics);
     let limits = limits(&Section::of(root, "limits"), diagnostics);
     let run = run(&Section::of(root, "run"), diagnostics);
-    let output = output(&Section::of(root, "output"), diagnostics);
+    let format = keys::output::FORMAT.read_or_default(&Section::of(root, "output"), diagnostics);
     let tasks = tasks(root, diagnostics);
     check_weights_are_read(root, input.as_ref(), &tasks, diagnostics);
     check_direction(input.as_ref(), directed, &tasks, diagnostics);
@@ -70,9 +68,8 @@ pub(super) fn job(
         expect,
         limits,
         run,
-        output,
+        format,
         tasks,
-        text: String::new(),
     })
 }
 
@@ -114,16 +111,15 @@ fn check_name(name: &str) -> Result<(), &'static str> {
     }
 }
 
-fn input(root: &TomlTable, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
+fn input(root: &TomlTable, diagnostics: &mut Diagnostics) -> Option<InputSpec> {
     let section = Section::of(root, "input");
     let mut formats = vec![("auto", None)];
-    formats.extend(Format::ALL.map(|format| (format.name(), Some(format.name().to_owned()))));
-    formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format.name().to_owned()))));
-    let format_field = keys::input::FORMAT.field(&section);
-    let format = format_field.as_ref().and_then(|field| field.choice(&formats, diagnostics)).flatten();
-    list::refuse(&section, format.as_deref(), diagnostics);
-    let text = text(&section, format.as_deref(), diagnostics);
-    let weights_field = keys::input::WEIGHTS.field(&section);
+    formats.extend(Format::ALL.map(|format| (format.name(), Some(format.name()))));
+    formats.extend(ListFormat::ALL.map(|format| (format.name(), Some(format.name()))));
+    let format = keys::input::FORMAT.field(&section).and_then(|field| field.choice(&formats, diagnostics)).flatten();
+    list::refuse(&section, format, diagnostics);
+    let text = text(&section, format, diagnostics);
+    let format = format.and_then(|name| name.parse().ok());
     let weights = keys::input::WEIGHTS.read_or_default(&section, diagnostics);
     let mut sources: Vec<(&str, Field<'_>)> =
         SOURCES.iter().filter_map(|key| Some((*key, section.get(key)?))).collect();
@@ -143,30 +139,23 @@ fn input(root: &TomlTable, environment: Environment<'_>, diagnostics: &mut Diagn
             let (first, at) = (&first.name, diagnostics.describe(&first.entry.place));
             other.refuse(&format!("and {first} ({at}) exclude each other: a job has one of them"), diagnostics);
         }
-        let of_files = [keys::input::COLUMNS.field(&section), keys::input::SKIP_LINES.field(&section)];
-        let of_files = of_files.into_iter().chain([
-            keys::input::IDS.field(&section),
-            keys::input::VERTICES.field(&section),
-            format_field,
-            weights_field,
-            keys::input::RECURSIVE.field(&section),
-        ]);
-        for field in of_files.flatten().filter(|_| sources.iter().all(|(key, _)| *key != "path")) {
+        let is_of_files = sources.iter().any(|(key, _)| *key == "path");
+        for field in OF_FILES.iter().filter_map(|key| section.get(key)).filter(|_| !is_of_files) {
             field.refuse(&format!("is for input.path, and this job has {}", first.name), diagnostics);
         }
     }
     let recursive = keys::input::RECURSIVE.read_or_default(&section, diagnostics);
-    let vertices = keys::input::VERTICES.field(&section).and_then(|field| field.path(environment, diagnostics));
+    let vertices = keys::input::VERTICES.field(&section).and_then(|field| field.path(diagnostics));
     // The values of all sources are checked, even if they exclude each other; the job is refused anyway.
     let mut spec = None;
     for (key, field) in sources {
         spec = match key {
             "path" => {
-                let (format, text, vertices) = (format.clone(), text.clone(), vertices.clone());
+                let (text, vertices) = (text.clone(), vertices.clone());
                 let files = |paths| InputSpec::Files { paths, format, recursive, text, vertices, weights };
-                field.paths(environment, diagnostics).map(files)
+                field.paths(diagnostics).map(files)
             }
-            "prepared" => field.path(environment, diagnostics).map(InputSpec::Prepared),
+            "prepared" => field.path(diagnostics).map(InputSpec::Prepared),
             "kronecker" => random(&field, diagnostics).map(InputSpec::Kronecker),
             "uniform" => random(&field, diagnostics).map(InputSpec::Uniform),
             // A list in a job on graphs was refused before.
@@ -321,10 +310,6 @@ fn run(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Run {
         disk_check: keys::run::DISK_CHECK.read_or_default(section, diagnostics),
         energy: keys::run::ENERGY.read_or_default(section, diagnostics),
     }
-}
-
-fn output(section: &Section<'_>, diagnostics: &mut Diagnostics) -> Output {
-    Output { format: keys::output::FORMAT.read_or_default(section, diagnostics) }
 }
 
 /// Reads the tables of algorithms in the registry's order.

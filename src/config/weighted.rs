@@ -24,22 +24,17 @@ const ADD: &str = "add it";
 
 /// Reads the parameters of a generated graph; `kind` is one of `KINDS`. Returns `None` after a mistake.
 pub(super) fn read(kind: &str, field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<WeightedSpec> {
-    let own = match kind {
-        "random" => &RANDOM[..],
-        "rmat" => &RMAT,
-        "ssca2" => &SSCA2,
-        _ => &GRID,
+    let (own, shape): (&[&str], fn(&mut InlineTable<'_, '_>) -> Option<Shape>) = match kind {
+        "random" => (&RANDOM, random),
+        "rmat" => (&RMAT, rmat),
+        "ssca2" => (&SSCA2, ssca2),
+        _ => (&GRID, grid),
     };
     let mut table = InlineTable::of(field, &[own, &COMMON].concat(), diagnostics)?;
     let least = table.number("min_weight", WORDS, Ok(*WEIGHTS.start()));
     let most = table.number("max_weight", WORDS, Ok(*WEIGHTS.end()));
     let seed = table.number("seed", NUMBERS, Ok(1));
-    let shape = match kind {
-        "random" => random(&mut table),
-        "rmat" => rmat(&mut table),
-        "ssca2" => ssca2(&mut table),
-        _ => grid(&mut table),
-    };
+    let shape = shape(&mut table);
     let spec = WeightedSpec { shape: shape?, least: least?, most: most?, seed: seed? };
     // Bounds that depend on the kind are checked together with all parameters.
     spec.check().map_err(|e| table.error(&e.to_string())).ok()?;

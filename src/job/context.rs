@@ -39,17 +39,15 @@ pub struct Context {
     pub syncer: Syncer,
 }
 
-/// Observer of a pass over data. It reports progress, and returns an error once the job must stop.
-pub struct Watched<'a>(pub &'a StageProgress);
-
-impl Watch for Watched<'_> {
+/// The progress of a stage observes passes over data. It stops them with an error once the job must stop.
+impl Watch for StageProgress {
     fn advance(&self, amount: u64) -> Result<()> {
-        self.0.advance(amount);
+        StageProgress::advance(self, amount);
         signals::check()
     }
 
     fn wrote(&self, bytes: u64) {
-        self.0.wrote(bytes);
+        StageProgress::wrote(self, bytes);
     }
 }
 
@@ -85,6 +83,21 @@ impl Context {
     /// Errors of `decide`.
     pub fn on_leader<T: Serialize + DeserializeOwned>(&self, decide: impl FnOnce() -> Result<T>) -> Result<T> {
         on_leader(&self.comm, decide)
+    }
+
+    /// Returns true if `open` opens a stored file on the leader. If the file is damaged or missing, warns that `again`,
+    /// such as `counting degrees`, is done again, and returns false. Collective.
+    ///
+    /// # Errors
+    /// Other errors of `open`.
+    pub fn opens<T>(&self, again: &str, open: impl FnOnce() -> Result<T>) -> Result<bool> {
+        self.on_leader(|| match open() {
+            Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
+                tracing::warn!("{e}: {again} again");
+                Ok(false)
+            }
+            other => other.map(|_| true),
+        })
     }
 
     /// Starts to open the job's GPU in the background, unless it computes on the CPU. Collective.

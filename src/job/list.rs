@@ -8,7 +8,7 @@ use crate::job::plan::{self, limits};
 use crate::job::ranks;
 use crate::job::run_record::RunRecord;
 use crate::job::stage::{Stage, StageResults};
-use crate::job::state::finished::{FinishedInput, tasks_are_done};
+use crate::job::state::finished::tasks_are_done;
 use crate::job::state::record::Contents;
 use crate::list::List;
 
@@ -16,7 +16,7 @@ use crate::list::List;
 pub(crate) struct OpenedList;
 
 impl Stage for OpenedList {
-    fn open(
+    fn open_or_make(
         &mut self,
         context: &mut Context,
         record: &mut RunRecord,
@@ -27,7 +27,7 @@ impl Stage for OpenedList {
         let (job, manifest) = (&context.job, &record.manifest);
         if context.on_leader(|| tasks_are_done(job, manifest, Contents::of_list(list.identity)))? {
             tracing::info!("this job is done already; --fresh runs it again");
-            stage_results.finished = Some(FinishedInput::of_list(&list));
+            stage_results.finished = Some(ByInput::List(list));
             return Ok(true);
         }
         occupied::check_content(job, manifest, list.identity, None)?;
@@ -36,7 +36,7 @@ impl Stage for OpenedList {
         context.gpu.connect_peers();
         let plan = plan::list::plan(&context.job, &context.machine(), &list, &record.manifest)?;
         limits::refuse(&plan)?;
-        record.follow(plan.stages.clone());
+        record.planned.clone_from(&plan.stages);
         (stage_results.input, stage_results.plan) = (Some(ByInput::List(list)), Some(plan));
         Ok(true)
     }

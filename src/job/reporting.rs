@@ -1,12 +1,14 @@
 //! Builds the report of a run from its record.
 
+use crate::algo::ByInput;
 use crate::error::Result;
 use crate::job::context::Context;
 use crate::job::device;
 use crate::job::results::TaskResults;
 use crate::job::results::report::{self, Report};
 use crate::job::run_record::RunRecord;
-use crate::job::state::finished::{Finished, FinishedInput};
+use crate::job::state::finished::FinishedInput;
+use crate::job::state::record::GraphRecord;
 use crate::process::host;
 
 /// Writes the report of a run. If the run did nothing, keeps the report of the run that did the work. Collective.
@@ -30,6 +32,13 @@ pub(crate) fn report(context: &Context, record: &mut RunRecord, finished_input: 
     let before = &record.manifest.spent;
     let host_memory_peak = host_memory_peak.max(before.host_memory_peak);
     let gpu_memory_peak = gpu_memory_peak.max(before.gpu_memory_peak);
+    let (input, graph) = match finished_input {
+        ByInput::Graph(of) => (input(of), Some(graph(of, context.job.keep))),
+        ByInput::List(list) => {
+            let (path, bytes) = (list.source.name(), list.source.bytes());
+            (report::InputReport::List { path, bytes, elements: list.length }, None)
+        }
+    };
     let mut report = Report {
         schema: Report::SCHEMA,
         job: context.job.name.clone(),
@@ -38,8 +47,8 @@ pub(crate) fn report(context: &Context, record: &mut RunRecord, finished_input: 
         ranks: context.comm.ranks(),
         device: device_name(context, record).into(),
         limits: report::LimitsReport { host_memory, host_memory_peak, gpu_memory, gpu_memory_peak, gpu_memory_beside },
-        input: input(finished_input),
-        graph: graph(finished_input, context.job.keep),
+        input,
+        graph,
         stages: report::in_all(stages, before),
         seconds,
         seconds_total: record.manifest.seconds + seconds,
@@ -56,44 +65,33 @@ pub(crate) fn report(context: &Context, record: &mut RunRecord, finished_input: 
             return Ok(report);
         }
         // Marks the run as changed, so that the manifest and `report.html` are updated to match this report.
-        record.note_change();
+        record.is_changed = true;
         let output = report.save(&context.job.workdir)?;
         record.manifest.outputs.insert("report.json".into(), output);
-        if let FinishedInput::Graph(finished) = finished_input {
-            record.manifest.set_content(finished.info.content, &context.job.input_keys);
+        if let ByInput::Graph(graph) = finished_input {
+            record.manifest.set_content(graph.info.content, &context.job.input_keys);
         }
     }
     Ok(report)
 }
 
-/// Returns the input section of the report.
-pub(crate) fn input(finished_input: &FinishedInput) -> report::InputReport {
-    match finished_input {
-        FinishedInput::Graph(finished) => {
-            let Finished { info, stored } = &**finished;
-            report::InputReport::Edges {
-                path: info.source.clone(),
-                bytes: info.bytes,
-                edges: info.edges,
-                self_loops: info.loops,
-                duplicates: info.edges - info.loops - stored.edges,
-                checksum: format!("{:016x}", info.checksum),
-                first_id: info.first_id,
-                counts_from_one: info.counts_from_one,
-            }
-        }
-        FinishedInput::List { source, bytes, length } => {
-            report::InputReport::List { path: source.clone(), bytes: *bytes, elements: *length }
-        }
+/// Returns the input section of the report of a graph.
+pub(crate) fn input(GraphRecord { info, stored }: &GraphRecord) -> report::InputReport {
+    report::InputReport::Edges {
+        path: info.source.clone(),
+        bytes: info.bytes,
+        edges: info.edges,
+        self_loops: info.loops,
+        duplicates: info.edges - info.loops - stored.edges,
+        checksum: format!("{:016x}", info.checksum),
+        first_id: info.first_id,
+        counts_from_one: info.counts_from_one,
     }
 }
 
-/// Returns the graph section of the report, unless the input is a list. `kept` says whether the graph stays in the
-/// workdir.
-pub(crate) fn graph(finished_input: &FinishedInput, kept: bool) -> Option<report::GraphReport> {
-    let FinishedInput::Graph(finished) = finished_input else { return None };
-    let Finished { info, stored } = &**finished;
-    Some(report::GraphReport {
+/// Returns the graph section of the report. `kept` says whether the graph stays in the workdir.
+pub(crate) fn graph(GraphRecord { info, stored }: &GraphRecord, kept: bool) -> report::GraphReport {
+    report::GraphReport {
         vertices: info.vertices,
         isolated: info.vertices - info.connected,
         with_edges: info.connected,
@@ -108,7 +106,7 @@ pub(crate) fn graph(finished_input: &FinishedInput, kept: bool) -> Option<report
             _ => report::ResultOrder::Input,
         },
         degrees: info.degrees.clone(),
-    })
+    }
 }
 
 /// Returns the device of a run: `gpu` if a GPU computed any of its results, otherwise `cpu`.

@@ -28,13 +28,13 @@ pub fn run(job: Job, options: StartOptions, comm: &Comm) -> Result<Report> {
     ranks::check_alike(&job, comm)?;
     let (on_cpu, mut lock) = (job_on_cpu(&job, comm), None);
     let mut ending = attempt(job, options, comm, started, &mut lock);
-    if let (RunEnding::Failed(e @ Error::GpuFull(_)), Some(job)) = (&ending, on_cpu) {
+    if let (Err(e @ Error::GpuFull(_)), Some(job)) = (&ending.result, on_cpu) {
         // Finished stages stay finished.
         tracing::warn!("going on on the CPU: {e}");
         ending = attempt(job, StartOptions::default(), comm, started, &mut lock);
     }
     lock.iter().for_each(|lock| ending.write_page(lock.workdir()));
-    ending.into_result()
+    ending.result
 }
 
 /// Returns the same job for the CPU, to be used if other processes fill the GPU. `None` if the user chose a device,
@@ -50,7 +50,7 @@ fn job_on_cpu(job: &Job, comm: &Comm) -> Option<Job> {
 fn attempt(job: Job, options: StartOptions, comm: &Comm, started: Instant, lock: &mut Option<Lock>) -> RunEnding {
     let (mut context, mut record) = match start::start(job, options, comm, started, lock) {
         Ok(run) => run,
-        Err(e) => return RunEnding::of_error(e),
+        Err(e) => return RunEnding { result: Err(e), is_changed: false },
     };
     let finished_input = run_stages(&mut context, &mut record);
     // A stopped run also has stages whose times are known.
@@ -77,7 +77,7 @@ fn run_stages(context: &mut Context, record: &mut RunRecord) -> Result<FinishedI
         if stage_results.finished.is_some() {
             stage.skip(context, record, &stage_results);
         } else {
-            stage.open_or_run(context, record, &mut stage_results)?;
+            stage.run(context, record, &mut stage_results)?;
         }
     }
     let finished_input = stage_results.into_finished_input()?;

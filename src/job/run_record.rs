@@ -36,7 +36,7 @@ pub struct RunRecord {
     /// Stages for the report, in order.
     pub stages: Vec<StageReport>,
     /// Planned stages, whose predicted times are compared with the measured times after the run.
-    planned: Vec<PlannedStage>,
+    pub(crate) planned: Vec<PlannedStage>,
     /// False as long as everything that earlier runs did is unchanged.
     pub is_changed: bool,
     /// The manifest of an earlier run that did the whole job.
@@ -88,11 +88,6 @@ impl RunRecord {
         self.started.elapsed().as_secs_f64()
     }
 
-    /// Records that this run changes results of earlier runs.
-    pub fn note_change(&mut self) {
-        self.is_changed = true;
-    }
-
     /// Runs the work of stage `name`, and records its time, bytes and memory. Collective.
     ///
     /// # Errors
@@ -105,7 +100,7 @@ impl RunRecord {
         unit: Unit,
         work: impl FnOnce(&StageProgress) -> Result<(T, IoBytes)>,
     ) -> Result<T> {
-        self.note_change();
+        self.is_changed = true;
         if std::mem::take(&mut self.is_unsaved) {
             self.save()?;
         }
@@ -120,7 +115,7 @@ impl RunRecord {
         let (ranks, rank) = (comm.ranks(), comm.rank());
         self.progress.metrics().end_sample();
         // After the bytes read and written come the processor times of all ranks, then their GPU times.
-        let (mut sums, mut most) = (vec![0; 2 + 2 * ranks], [end.peak_memory]);
+        let (mut sums, mut most) = (vec![0; 2 + 2 * ranks], [end.host_memory_peak]);
         (sums[0], sums[1]) = (moved.read, moved.written);
         sums[2 + rank] = os::processor_time().saturating_sub(before).as_micros() as u64;
         sums[2 + ranks + rank] = (gpu_use::busy() - computed).as_micros() as u64;
@@ -160,11 +155,13 @@ impl RunRecord {
     }
 
     /// Adds stage `name` to the report, as completed by an earlier run.
-    pub fn skipped(&mut self, name: &'static str) {
+    pub fn skipped(&mut self, names: &[&'static str]) {
         let Manifest { stages, tasks, .. } = &self.manifest;
-        let figures = stages.get(name).map(|stage| &stage.figures).or(tasks.get(name).map(|task| &task.figures));
-        let figures = figures.cloned().unwrap_or_default();
-        self.stages.push(StageReport { name, figures, resumed: true, ..StageReport::default() });
+        for &name in names {
+            let figures = stages.get(name).map(|stage| &stage.figures).or(tasks.get(name).map(|task| &task.figures));
+            let figures = figures.cloned().unwrap_or_default();
+            self.stages.push(StageReport { name, figures, resumed: true, ..StageReport::default() });
+        }
     }
 
     /// Records in the manifest that stage `name` is done, with the measurements of its last execution.
@@ -184,11 +181,6 @@ impl RunRecord {
     /// Returns the measurements of the last execution of stage `name` in this run.
     pub fn figures_of(&self, name: &str) -> StageMeasurements {
         self.stages.iter().rev().find(|stage| stage.name == name).map(|stage| stage.figures.clone()).unwrap_or_default()
-    }
-
-    /// Sets the stages of the plan that this run follows.
-    pub(crate) fn follow(&mut self, planned: Vec<PlannedStage>) {
-        self.planned = planned;
     }
 
     /// Records how long the planned stages took, for later plans.

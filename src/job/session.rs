@@ -10,7 +10,7 @@ use crate::job::device::GpuSession;
 use crate::job::graph::kept::KeptGraph;
 use crate::job::graph::merge::MergedRows;
 use crate::job::graph::transpose::UpperHalf;
-use crate::job::graph::{Derived, FromEdges, named};
+use crate::job::graph::{FromEdges, named};
 use crate::job::list::OpenedList;
 use crate::job::plan::{Plan, limits};
 use crate::job::run_record::RunRecord;
@@ -53,7 +53,7 @@ impl Session {
         swap_gpu(&mut context, gpu);
         let mut stages = input_stages(&context.job.input);
         let mut stage_results = StageResults::default();
-        let opened = stages[0].open_or_run(&mut context, &mut record, &mut stage_results);
+        let opened = stages[0].run(&mut context, &mut record, &mut stage_results);
         swap_gpu(&mut context, gpu);
         opened?;
         Ok(Session { context, record, stage_results, stages, _lock: lock })
@@ -104,10 +104,10 @@ impl Session {
         }
         for stage in &mut stages[1..] {
             if !stage.steps(&context.job, stage_results).is_empty() {
-                stage.open_or_run(context, record, stage_results)?;
+                stage.run(context, record, stage_results)?;
             }
         }
-        task.open_or_run(context, record, stage_results).map(drop)
+        task.run(context, record, stage_results)
     }
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn input_stages(input: &InputSpec) -> Vec<Box<dyn Stage + Send>> {
         InputSpec::Prepared(other) => Box::new(KeptGraph { workdir: other.clone(), reader: None }),
         _ => Box::new(FromEdges::default()),
     };
-    vec![source, Box::new(Derived::<UpperHalf>::default()), Box::new(Derived::<MergedRows>::default())]
+    vec![source, Box::new(UpperHalf), Box::new(MergedRows)]
 }
 
 /// Exchanges the GPU of the context and the GPU that the caller keeps, if it has one.

@@ -7,32 +7,31 @@ use crate::graph::direction::Direction;
 use crate::job::context::Context;
 use crate::job::plan::{Plan, limits};
 use crate::job::run_record::RunRecord;
-use crate::job::state::finished::{Finished, FinishedInput};
+use crate::job::state::finished::FinishedInput;
+use crate::job::state::record::GraphRecord;
 use crate::list::List;
 use crate::prepare::prepared::Graph;
 
-/// A part of a job. Its result is opened if an earlier run stored it, and otherwise made. `M` collects the results of
-/// all stages. The methods are collective: all ranks call them together.
-pub(crate) trait Stage<M = StageResults> {
+/// A part of a job. Its result is opened if an earlier run stored it, and otherwise made. The methods are collective:
+/// all ranks call them together.
+pub(crate) trait Stage {
     /// Returns the names of the stage's steps in the report and the manifest, in order. The list is empty if no table
     /// of the job needs the stage.
-    fn steps(&self, _job: &Job, _made: &M) -> Vec<&'static str> {
+    fn steps(&self, _job: &Job, _stage_results: &StageResults) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// Opens the result that an earlier run stored. Returns true if nothing is missing.
+    /// Opens the result that an earlier run stored, or makes what is missing of it. Returns true if nothing was
+    /// missing.
     ///
     /// # Errors
-    /// Errors of the input, of limits and of the disk; [`Error::Stopped`].
-    fn open(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut M) -> Result<bool>;
-
-    /// Makes the missing parts of the result. The default does nothing, for stages that only open their result.
-    ///
-    /// # Errors
-    /// Errors of the stage.
-    fn run(&mut self, _context: &mut Context, _record: &mut RunRecord, _made: &mut M) -> Result<()> {
-        Ok(())
-    }
+    /// Errors of the input, of limits, of the disk and of the stage; [`Error::Stopped`].
+    fn open_or_make(
+        &mut self,
+        context: &mut Context,
+        record: &mut RunRecord,
+        stage_results: &mut StageResults,
+    ) -> Result<bool>;
 
     /// Removes files of the stage that are not needed after the job. This is not called if the job keeps its graph.
     ///
@@ -43,22 +42,19 @@ pub(crate) trait Stage<M = StageResults> {
     }
 
     /// Adds the steps of the stage to the report, as completed by an earlier run.
-    fn skip(&self, context: &Context, record: &mut RunRecord, stage_results: &M) {
-        self.steps(&context.job, stage_results).into_iter().for_each(|name| record.skipped(name));
+    fn skip(&self, context: &Context, record: &mut RunRecord, stage_results: &StageResults) {
+        record.skipped(&self.steps(&context.job, stage_results));
     }
 
-    /// Opens the stored result if nothing of it is missing, otherwise runs the stage. Returns true if it was opened.
+    /// Runs the stage. If it only opened its result, adds its steps to the report as completed by an earlier run.
     ///
     /// # Errors
-    /// Errors of [`Self::open`] and [`Self::run`].
-    fn open_or_run(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut M) -> Result<bool> {
-        let is_opened = self.open(context, record, stage_results)?;
-        if is_opened {
+    /// Errors of [`Self::open_or_make`].
+    fn run(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut StageResults) -> Result<()> {
+        if self.open_or_make(context, record, stage_results)? {
             self.skip(context, record, stage_results);
-        } else {
-            self.run(context, record, stage_results)?;
         }
-        Ok(is_opened)
+        Ok(())
     }
 }
 
@@ -121,9 +117,9 @@ impl StageResults {
                 // Freeing gigabytes takes a while.
                 let free = move || drop((block_store, upper, merged));
                 let _ = std::thread::Builder::new().name("graph".into()).spawn(free);
-                Ok(FinishedInput::Graph(Box::new(Finished { info, stored })))
+                Ok(ByInput::Graph(Box::new(GraphRecord { info, stored })))
             }
-            (None, Some(ByInput::List(list))) => Ok(FinishedInput::of_list(&list)),
+            (None, Some(ByInput::List(list))) => Ok(ByInput::List(list)),
             (None, None) => Err(Error::internal("report the input", "no stage opened it")),
         }
     }

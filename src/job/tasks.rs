@@ -3,17 +3,17 @@
 use crate::algo::run::Units;
 use crate::algo::{ByInput, Devices, InputRef, Outcome, Run, Task, about_column};
 use crate::config::{Device, InputSpec, Job};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::job::context::Context;
 use crate::job::input;
 use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::stage::{Stage, StageResults};
 use crate::job::state::manifest::Manifest;
-use crate::job::state::record::{ComputedOn, Contents, ResultOrigin, TaskRecord, task_key};
+use crate::job::state::record::{Contents, GraphRecord, ResultOrigin, TaskRecord, task_key};
 use crate::process::progress::Unit;
 use crate::results::{Columns, Output};
+use crate::store::replace::{remove_file, remove_folder};
 use std::collections::{BTreeMap, HashSet};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use walkdir::WalkDir;
@@ -53,33 +53,31 @@ impl Stage for AlgorithmStage {
         vec![self.0.name()]
     }
 
-    /// Returns true if all results are there. If so, removes the task's journals and checkpoints, because nothing
-    /// would read or repair them any more.
-    fn open(
+    /// Runs the trials that are left. If all results are there, removes the task's journals and checkpoints instead,
+    /// because nothing would read or repair them any more.
+    fn open_or_make(
         &mut self,
         context: &mut Context,
         record: &mut RunRecord,
         stage_results: &mut StageResults,
     ) -> Result<bool> {
         let task = &*self.0;
-        let key = task_key(task, contents(stage_results.input()?))?;
+        let input = stage_results.input()?;
+        let key = task_key(task, contents(input))?;
         let is_done = context.on_leader(|| Ok(record.manifest.is_done(&context.job, task, key)))?;
-        if is_done && context.comm.is_leader() {
+        if !is_done {
+            self.run_trials(context, record, input, key).map_err(|e| stage_results.name_limit(e))?;
+        } else if context.comm.is_leader() {
             remove_units(&context.job, task.name())?;
         }
         Ok(is_done)
-    }
-
-    fn run(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut StageResults) -> Result<()> {
-        self.run_trials(context, record, stage_results.input()?).map_err(|e| stage_results.name_limit(e))
     }
 }
 
 impl AlgorithmStage {
     /// Runs the trials that are left.
-    fn run_trials(&self, context: &Context, record: &mut RunRecord, input: InputRef<'_>) -> Result<()> {
+    fn run_trials(&self, context: &Context, record: &mut RunRecord, input: InputRef<'_>, key: u64) -> Result<()> {
         let (task, name) = (&*self.0, self.0.name());
-        let key = task_key(task, contents(input))?;
         forget_files(context, &mut record.manifest, name)?;
         let of_task = record.manifest.tasks.entry(name.into()).or_default();
         let goes_on = of_task.is_of(key) && !of_task.done;
@@ -89,10 +87,10 @@ impl AlgorithmStage {
         }
         let graph = input.graph().map(|graph| {
             let stored = graph.for_task(task.needs().direction).stored.clone();
-            ComputedOn { info: graph.info.clone(), stored }
+            GraphRecord { info: graph.info.clone(), stored }
         });
         let on = (contents(input), graph);
-        of_task.begin(key, task, on, units(input, task).0, context.job.output.format);
+        of_task.begin(key, task, on, units(input, task).0, context.job.format);
         let trials = context.job.run.trials;
         let first = (of_task.seconds.len() as u32).min(trials - 1);
         let has_units = |trial| units_of(&context.job, |of, number| (of, number) == (name, trial)).next().is_some();
@@ -147,7 +145,7 @@ impl AlgorithmStage {
                 budget,
                 devices: &devices,
                 progress,
-                columns: Columns::new(&job.workdir, job.output.format, graph, name, *threads),
+                columns: Columns::new(&job.workdir, job.format, graph, name, *threads),
                 is_last: trial + 1 == job.run.trials,
                 input: (graph.is_some() && !is_prepared).then_some(&edges),
                 units: Units { folder: &folder, algorithm: name, trial, key },
@@ -189,7 +187,7 @@ pub(crate) struct OtherResults;
 impl Stage for OtherResults {
     /// Removes the records and files of tasks on another graph or with another first id. Also removes unfinished
     /// tasks with another table. A finished task with another table is replaced later, when the job runs that task.
-    fn open(
+    fn open_or_make(
         &mut self,
         context: &mut Context,
         record: &mut RunRecord,
@@ -249,8 +247,7 @@ fn forget_files(context: &Context, manifest: &mut Manifest, name: &str) -> Resul
 /// Removes journals and checkpoints of a task.
 fn remove_units(job: &Job, name: &str) -> Result<()> {
     for path in units_of(job, |algorithm, _| algorithm == name) {
-        let removed = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
-        removed.map_err(|e| Error::io("remove", &path, e))?;
+        if path.is_dir() { remove_folder(&path) } else { remove_file(&path) }?;
     }
     Ok(())
 }
@@ -264,10 +261,7 @@ fn units_of(job: &Job, wants: impl Fn(&str, u32) -> bool) -> impl Iterator<Item 
 
 /// Removes a result file, and then the folders between it and `out` that are empty.
 fn remove_output(path: &Path, out: &Path) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != ErrorKind::NotFound => return Err(Error::io("remove", path, e)),
-        _ => {}
-    }
+    remove_file(path)?;
     let mut between = path.ancestors().skip(1).take_while(|folder| folder.starts_with(out) && *folder != out);
     // The first folder that is not empty ends the walk.
     let _ = between.try_for_each(std::fs::remove_dir);

@@ -6,9 +6,6 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// A function that looks up an environment variable; tests pass their own.
-pub type Environment<'e> = &'e dyn Fn(&str) -> Option<OsString>;
-
 /// A part of a path that can't be expanded, such as the name of a variable that is not set.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unexpanded<'t> {
@@ -23,7 +20,7 @@ pub struct Unexpanded<'t> {
 ///
 /// # Errors
 /// Every piece that can't be expanded. Empty variables are among them: `$SCRATCH/x` must not become `/x`.
-pub fn path<'t>(text: &'t str, environment: Environment<'_>) -> Result<PathBuf, Vec<Unexpanded<'t>>> {
+pub fn path<'t>(text: &'t str, environment: &dyn Fn(&str) -> Option<OsString>) -> Result<PathBuf, Vec<Unexpanded<'t>>> {
     let mut out = OsString::new();
     let mut wrong = Vec::new();
     let mut rest = text;

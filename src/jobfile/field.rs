@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::diagnostics::{Diagnostics, TextSpan};
-use super::expand::Environment;
 use super::tree::{TomlEntry, TomlNode, TomlTable, TomlValue};
 use super::{advice, duration, expand};
 use crate::formats::Columns;
@@ -130,11 +129,6 @@ impl<'t> Field<'t> {
 
     /// Reads an array of two numbers. Each comes with a flag that is true if it is written as an integer.
     pub fn pair(&self, diagnostics: &mut Diagnostics) -> Option<[(f64, bool); 2]> {
-        let number = |node: &TomlNode| match node.value {
-            TomlValue::Integer(integer) => Some((integer as f64, true)),
-            TomlValue::Float(float) => Some((float, false)),
-            _ => None,
-        };
         if let TomlValue::Array(nodes) = &self.entry.node.value
             && let [first, second] = nodes.as_slice()
             && let (Some(first), Some(second)) = (number(first), number(second))
@@ -144,35 +138,26 @@ impl<'t> Field<'t> {
         self.expected("two numbers, such as [1, 1000] or [0.0, 1.0]", diagnostics)
     }
 
+    /// Reads a number that `is_allowed`; `what` describes such numbers.
+    fn number(&self, what: &str, is_allowed: impl Fn(&f64) -> bool, diagnostics: &mut Diagnostics) -> Option<f64> {
+        let number = number(&self.entry.node).map(|(number, _)| number);
+        number.filter(is_allowed).or_else(|| self.expected(what, diagnostics))
+    }
+
     /// Reads a number greater than 0 and at most `most`.
     pub fn positive(&self, most: u32, diagnostics: &mut Diagnostics) -> Option<f64> {
-        let number = match self.entry.node.value {
-            TomlValue::Integer(integer) => integer as f64,
-            TomlValue::Float(float) => float,
-            _ => f64::NAN,
-        };
-        if number > 0.0 && number <= f64::from(most) {
-            return Some(number);
-        }
-        self.expected(&format!("a number above 0 and at most {most}"), diagnostics)
+        let what = format!("a number above 0 and at most {most}");
+        self.number(&what, |&number| number > 0.0 && number <= f64::from(most), diagnostics)
     }
 
     /// Reads a number from 0 to 1.
     pub fn probability(&self, diagnostics: &mut Diagnostics) -> Option<f64> {
-        match self.entry.node.value {
-            TomlValue::Integer(integer @ (0 | 1)) => Some(integer as f64),
-            TomlValue::Float(float) if (0.0..=1.0).contains(&float) => Some(float),
-            _ => self.expected("a number from 0 to 1", diagnostics),
-        }
+        self.number("a number from 0 to 1", |number| (0.0..=1.0).contains(number), diagnostics)
     }
 
     /// Reads a number from 0 to below 1.
     pub fn fraction(&self, diagnostics: &mut Diagnostics) -> Option<f64> {
-        match self.entry.node.value {
-            TomlValue::Integer(0) => Some(0.0),
-            TomlValue::Float(float) if (0.0..1.0).contains(&float) => Some(float),
-            _ => self.expected("a number from 0 to below 1", diagnostics),
-        }
+        self.number("a number from 0 to below 1", |number| (0.0..1.0).contains(number), diagnostics)
     }
 
     /// Reads one of the words in `known`, and returns the value paired with it.
@@ -259,13 +244,13 @@ impl<'t> Field<'t> {
     }
 
     /// Reads a path, and expands environment variables in it.
-    pub fn path(&self, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<PathBuf> {
+    pub fn path(&self, diagnostics: &mut Diagnostics) -> Option<PathBuf> {
         let text = self.string(diagnostics)?;
-        self.expand(text, self.place(), environment, diagnostics)
+        self.expand(text, self.place(), diagnostics)
     }
 
     /// Reads one path or a non-empty array of paths, and expands environment variables in them.
-    pub fn paths(&self, environment: Environment<'_>, diagnostics: &mut Diagnostics) -> Option<Vec<PathBuf>> {
+    pub fn paths(&self, diagnostics: &mut Diagnostics) -> Option<Vec<PathBuf>> {
         let elements = match &self.entry.node.value {
             TomlValue::Array(elements) => elements.as_slice(),
             TomlValue::String(_) => std::slice::from_ref(&self.entry.node),
@@ -282,20 +267,14 @@ impl<'t> Field<'t> {
                 diagnostics.error(&element.place, message);
                 return None;
             };
-            self.expand(text, &element.place, environment, diagnostics)
+            self.expand(text, &element.place, diagnostics)
         };
         // All elements are read, so that every mistake is reported.
         let paths: Vec<Option<PathBuf>> = elements.iter().map(path).collect();
         paths.into_iter().collect()
     }
 
-    fn expand(
-        &self,
-        text: &str,
-        place: &TextSpan,
-        environment: Environment<'_>,
-        diagnostics: &mut Diagnostics,
-    ) -> Option<PathBuf> {
+    fn expand(&self, text: &str, place: &TextSpan, diagnostics: &mut Diagnostics) -> Option<PathBuf> {
         let refused = if text.is_empty() {
             Some("expected a path, found an empty string")
         } else if text.contains('\0') {
@@ -309,7 +288,7 @@ impl<'t> Field<'t> {
             diagnostics.error(place, format!("{}: {message}", self.name));
             return None;
         }
-        match expand::path(text, environment) {
+        match expand::path(text, &|name| std::env::var_os(name)) {
             Ok(path) => Some(path),
             Err(wrong) => {
                 for piece in wrong {
@@ -319,6 +298,15 @@ impl<'t> Field<'t> {
                 None
             }
         }
+    }
+}
+
+/// Returns the number that a value is, and true if it is an integer.
+fn number(node: &TomlNode) -> Option<(f64, bool)> {
+    match node.value {
+        TomlValue::Integer(integer) => Some((integer as f64, true)),
+        TomlValue::Float(float) => Some((float, false)),
+        _ => None,
     }
 }
 

@@ -232,6 +232,14 @@ impl Graph {
             .ok_or_else(|| crate::algo::sources::unknown(("vertex", InputId::of_name(label)), "", &self.info))
     }
 
+    /// Returns the id of a vertex in results. It is a number if ids are strings, too.
+    pub(super) fn id_of(&self, vertex: InputId) -> Option<u64> {
+        match vertex {
+            InputId::Number(number) => Some(number),
+            InputId::Name(name) => self.vertex_of(name.text()).ok().map(Vertex::id),
+        }
+    }
+
     /// Returns a vertex as the table of an algorithm names it.
     pub(super) fn key(&self, Vertex(id): Vertex) -> Result<TomlValue> {
         match &self.labels {
@@ -285,6 +293,11 @@ impl<O> Computed<'_, O> {
     /// Returns the median of the seconds of the algorithm alone.
     pub(super) fn seconds(&self) -> f64 {
         crate::job::results::report::median(&self.record.seconds)
+    }
+
+    /// Returns the seconds of the only search of a table that searches from one source.
+    pub(super) fn seconds_of_source(&self) -> f64 {
+        self.record.how["sources"][0]["seconds"].as_f64().unwrap_or(0.0)
     }
 
     /// Returns how the algorithm went.

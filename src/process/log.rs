@@ -16,7 +16,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tracing::{Metadata, Subscriber};
 use tracing_subscriber::filter::{FilterExt, LevelFilter, filter_fn};
-use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::registry::LookupSpan;
@@ -53,14 +52,14 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
     let filter =
         EnvFilter::try_from_env("GPUGRAPH_LOG").unwrap_or_else(|_| EnvFilter::default().add_directive(level.into()));
     let is_last = |meta: &Metadata<'_>| meta.target() == LAST;
-    let stderr = layer(format, || StderrWriter);
+    let stderr = layer(format, to_stderr);
     let stderr = match format {
         Format::Text => stderr.with_filter(filter.and(filter_fn(move |meta| !is_last(meta)))).boxed(),
         // The last line is logged even if the filter excludes it.
         Format::Json => stderr.with_filter(filter.or(filter_fn(is_last))).boxed(),
     };
     let of_stages = move |meta: &Metadata<'_>| leads && meta.target() == SHORT_STAGES;
-    let file = layer(format, || RunLogWriter).with_filter(of(leads).or(filter_fn(of_stages)));
+    let file = layer(format, to_run_log).with_filter(of(leads).or(filter_fn(of_stages)));
     if tracing_subscriber::registry().with(stderr).with(file).try_init().is_ok() {
         let bars = format == Format::Text && !quiet && io::stderr().is_terminal();
         let style = if format == Format::Json { JSON } else { 0 } | if bars { BARS } else { 0 };
@@ -79,14 +78,13 @@ pub fn last(error: &Error, what: &str) -> bool {
     is_json()
 }
 
-fn layer<S, W>(format: Format, writer: W) -> Box<dyn Layer<S> + Send + Sync>
+fn layer<S>(format: Format, write: fn(&[u8])) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
-    W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
     let now: fn(&mut Writer<'_>) -> std::fmt::Result = |line| line.write_str(&timestamp(SystemTime::now()));
     let layer = tracing_subscriber::fmt::layer().with_target(false).with_ansi(false).with_timer(now);
-    let layer = layer.with_writer(writer);
+    let layer = layer.with_writer(move || LineWriter(write));
     match format {
         Format::Text => layer.boxed(),
         Format::Json => layer.json().flatten_event(true).with_current_span(false).with_span_list(false).boxed(),
@@ -146,17 +144,12 @@ fn print_line(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-struct StderrWriter;
+/// A writer of whole lines by a function, which handles errors itself.
+struct LineWriter(fn(&[u8]));
 
-impl Write for StderrWriter {
+impl Write for LineWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        // Remove the bars from the terminal while printing; otherwise the line would end up in the middle of a bar.
-        let print = || drop(io::stderr().write_all(line));
-        if has_bars() {
-            bars::all().suspend(print)
-        } else {
-            print()
-        }
+        (self.0)(line);
         Ok(line.len())
     }
 
@@ -165,27 +158,26 @@ impl Write for StderrWriter {
     }
 }
 
-struct RunLogWriter;
+/// Writes a line of the log to stderr.
+fn to_stderr(line: &[u8]) {
+    // Remove the bars from the terminal while printing; otherwise the line would end up in the middle of a bar.
+    let print = || drop(io::stderr().write_all(line));
+    if has_bars() { bars::all().suspend(print) } else { print() }
+}
 
-impl Write for RunLogWriter {
-    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let mut log = RUN_LOG.lock().unwrap_or_else(PoisonError::into_inner);
-        match &mut *log {
-            RunLog::Waiting(lines) if lines.len() + line.len() <= WAITING => lines.extend_from_slice(line),
-            RunLog::Waiting(_) | RunLog::Off => {}
-            RunLog::Open(file) => {
-                if let Err(e) = file.write_all(line) {
-                    *log = RunLog::Off;
-                    drop(log);
-                    print_line(format_args!("gpugraph: run.log can't be written: {e}; continuing without it"));
-                }
+/// Writes a line to `run.log`, or keeps it until the workdir is known.
+fn to_run_log(line: &[u8]) {
+    let mut log = RUN_LOG.lock().unwrap_or_else(PoisonError::into_inner);
+    match &mut *log {
+        RunLog::Waiting(lines) if lines.len() + line.len() <= WAITING => lines.extend_from_slice(line),
+        RunLog::Waiting(_) | RunLog::Off => {}
+        RunLog::Open(file) => {
+            if let Err(e) = file.write_all(line) {
+                *log = RunLog::Off;
+                drop(log);
+                print_line(format_args!("gpugraph: run.log can't be written: {e}; continuing without it"));
             }
         }
-        Ok(line.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }
 

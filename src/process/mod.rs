@@ -8,13 +8,12 @@
 //! | `backoff` | exponential back-off of polls, which leaves cores to others |
 //! | `metrics` | use of resources over time, in `metrics.json` for the report |
 //! | `measurements` | measurements of a stage: seconds, bytes and peaks |
-//! | `disk`, `energy`, `gpu_use`, `traffic` | counters from which measurements are made |
+//! | `energy`, `gpu_use`, `traffic` | counters from which measurements are made |
 //! | `formatting` | numbers formatted for people |
 
 pub mod backoff;
 pub mod bars;
 mod bus_errors;
-pub mod disk;
 pub mod energy;
 pub mod formatting;
 pub mod gpu_use;

@@ -5,7 +5,7 @@ use crate::failpoint;
 use crate::process::signals;
 use crate::store::os::start_writeback;
 use crate::store::regular;
-use crate::store::replace::{TemporaryFile, sync_folder, temp_path};
+use crate::store::replace::{TemporaryFile, make_folder_of, sync_folder, temp_path};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
@@ -73,11 +73,12 @@ pub struct ResultFile {
 }
 
 impl ResultFile {
-    /// Creates the file, under a temporary name until it is finished at `path`.
+    /// Creates the file, under a temporary name until it is finished at `path`, and its folder.
     ///
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
     pub fn create(path: &Path) -> Result<ResultFile> {
+        make_folder_of(path)?;
         let part = temp_path(path);
         let file = regular::create(&part).map_err(|e| Error::io("create the file", &part, e))?;
         let out = Hashed { file: BufWriter::with_capacity(1 << 16, file), hash: Xxh3::new(), bytes: 0, under_way: 0 };

@@ -14,7 +14,6 @@ use crate::prepare::order::{self, MappedOrder};
 use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
 use crate::store::map::{Mapped, as_u64};
-use crate::store::replace::make_folder_of;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
@@ -186,7 +185,6 @@ impl<'a> Columns<'a> {
     fn begin_at<T: Value>(&self, path: String, headings: [&str; 2], rows: u64) -> Result<Column<T>> {
         let path = format!("{path}.{}", self.format.ending());
         let to = self.workdir.join(&path);
-        make_folder_of(&to)?;
         Column::create(path, &to, self.format, headings, rows)
     }
 
@@ -270,7 +268,6 @@ impl<'a> Columns<'a> {
         }
         let path = format!("{path}.{}", self.format.ending());
         let to = self.workdir.join(&path);
-        make_folder_of(&to)?;
         let output = if self.format == OutputFormat::Npy {
             // A header may declare many more vertices than have edges, so zeros after the last id are not written.
             let zero = is_zero(missing) && isolated.is_none();
@@ -310,9 +307,7 @@ impl<'a> Columns<'a> {
             return Ok(table);
         }
         self.end_table()?;
-        let to = self.workdir.join(&path);
-        make_folder_of(&to)?;
-        let mut file = ResultFile::create(&to)?;
+        let mut file = ResultFile::create(&self.workdir.join(&path))?;
         file.write(parquet::MAGIC)?;
         Ok(OpenTable { path, file, columns: Vec::new() })
     }
@@ -349,15 +344,12 @@ impl<'a> Columns<'a> {
         if let Some(file) = graph.sparse_ids()? {
             let ids = as_u64(file.body()).unwrap_or_default();
             let to = self.workdir.join(IDS);
-            make_folder_of(&to)?;
             let id = |row: u64| ids[row as usize].wrapping_add(info.first_id.0);
             self.written.insert(IDS.into(), npy(&to, info.rows(), ids.len() as u64, self.threads, id)?);
             self.ids = Some(file);
         }
         if let Some(list) = graph.names()? {
-            let to = self.workdir.join(NAMES);
-            make_folder_of(&to)?;
-            let mut file = ResultFile::create(&to)?;
+            let mut file = ResultFile::create(&self.workdir.join(NAMES))?;
             list.lines().text().chunks(1 << 20).try_for_each(|text| file.write(text))?;
             self.written.insert(NAMES.into(), file.finish(0)?);
             self.names = Some(list);

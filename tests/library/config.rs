@@ -9,7 +9,7 @@ use gpugraph::internals::algo::{self, Task};
 use gpugraph::internals::config::spec::{Random, Run};
 use gpugraph::internals::config::{self, Device, Expect, GpuSharing, InputSpec, Job, Limits};
 use gpugraph::internals::error::Error;
-use gpugraph::internals::formats::{TextOptions, WeightsOption};
+use gpugraph::internals::formats::{Format, TextOptions, WeightsOption};
 use gpugraph::internals::generate::{Shape, Ssca2, WeightedSpec};
 use gpugraph::internals::graph::ids::FirstId;
 use gpugraph::internals::results::OutputFormat;
@@ -109,9 +109,8 @@ fn defaults() {
                 disk_check: true,
                 energy: false,
             },
-            output: Default::default(),
+            format: OutputFormat::default(),
             tasks: triangle(false),
-            text: MINIMAL.into(),
         }
     );
 }
@@ -153,7 +152,7 @@ fn every_key() {
         job.input,
         InputSpec::Files {
             paths: vec!["a".into(), "b*".into()],
-            format: Some("u64".into()),
+            format: Some(Format::U64),
             recursive: false,
             text: TextOptions::default(),
             vertices: None,
@@ -172,7 +171,7 @@ fn every_key() {
         energy: true,
     };
     assert_eq!(job.run, run);
-    assert_eq!(job.output.format, OutputFormat::Csv);
+    assert_eq!(job.format, OutputFormat::Csv);
     assert_eq!(job.tasks, triangle(true));
 }
 
@@ -243,8 +242,8 @@ fn the_explained_defaults_are_the_defaults() {
         std::fs::write(&file, minimal).expect("write the job file");
         let plain = config::load(&file, &[]).unwrap_or_else(|error| panic!("{error}"));
         // What is written differs, and where.
-        let (text, file, input_keys) = (plain.text.clone(), plain.file.clone(), plain.input_keys.clone());
-        assert_eq!(Job { text, file, input_keys, ..explained }, plain);
+        let (file, input_keys) = (plain.file.clone(), plain.input_keys.clone());
+        assert_eq!(Job { file, input_keys, ..explained }, plain);
     }
 }
 
@@ -628,7 +627,7 @@ fn an_override_names_another_source_of_edges() {
         job(file, &["input.path=b"]).input,
         InputSpec::Files {
             paths: vec!["b".into()],
-            format: Some("u32".into()),
+            format: Some(Format::U32),
             recursive: false,
             text: TextOptions::default(),
             vertices: None,
@@ -784,27 +783,5 @@ proptest! {
         std::fs::write(&file, &bytes).expect("write the job file");
         only_usage(config::load(&file, &[]))?;
         only_usage(config::load(&file, &[overriding]))?;
-    }
-
-    /// The recorded text of a job with overrides is that job.
-    #[test]
-    fn the_effective_text_is_the_job(
-        path in "[^\u{0}$~\\[{]{1,8}",
-        threads in 0..9_usize,
-        seed: u64,
-        per_vertex: bool,
-        other in any::<bool>(),
-    ) {
-        let text = "# a comment\n[input]\npath = ['a', \"\\u00e9\\t\"]\nformat = 'u32'\n[job]\nname = 'n'\n[triangle]";
-        let source = if other { format!("input.kronecker={{ scale = 3, seed = {seed} }}") } else { format!("input.path={path}") };
-        let overrides = [source, format!("limits.threads={threads}"), format!("triangle.per_vertex={per_vertex}")];
-        let overrides: Vec<&str> = overrides.iter().map(String::as_str).collect();
-        let folder = folder();
-        // A path may come out as one of TOML's own values, or blank, and be refused.
-        if let Ok(first) = load_in(folder.path(), text, &overrides) {
-            let second = load_in(folder.path(), &first.text, &[]).map_err(|error| TestCaseError::fail(error.to_string()))?;
-            prop_assert_eq!(first.limits.threads, threads);
-            prop_assert_eq!(first, second);
-        }
     }
 }

@@ -37,7 +37,7 @@ fn product_of(args: &ProductArgs) -> Result<Generator> {
         convert::refuse_overlap(&factor, &args.output.output).map(|()| factor)
     };
     let (a, b) = (factor(&args.a)?, factor(&args.b)?);
-    let product = shown("reading", 0, |watch, _| Product::read(&a, &b, watch))?;
+    let product = shown("reading", 0, |watch| Product::read(&a, &b, watch))?;
     Ok(Generator::Product(product))
 }
 
@@ -50,7 +50,7 @@ fn write(output: &OutputArgs, make: impl FnOnce() -> Result<Generator>) -> Resul
         convert::room_for(&output.output, generator.edges().saturating_mul(edge))?;
     }
     let total = Input::generated(generator.clone()).bytes();
-    let done = shown("generate", total, |watch, _| {
+    let done = shown("generate", total, |watch| {
         generate::write(generator, &output.output, format, threads(output.threads), watch)
     })?;
     print_summary(&output.output, done);

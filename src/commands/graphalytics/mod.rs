@@ -25,7 +25,7 @@ use crate::job::input;
 use crate::job::results::report::Report;
 use crate::memory::Budget;
 use crate::results::OutputFormat;
-use crate::{stdout, store};
+use crate::stdout;
 use serde::Serialize;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,7 @@ impl Benchmark {
             tables.insert(algorithm.table().into(), algorithm.keys(&self.graph)?.into());
         }
         let job = config::of_text(&args.properties.to_string_lossy(), tables.to_string(), &args.start.set, None)?;
-        match job.output.format {
+        match job.format {
             OutputFormat::Npy => Ok(job),
             _ => Err(Error::Usage(
                 "output.format is for jobs: results of Graphalytics are text (--output FOLDER)".into(),
@@ -156,7 +156,6 @@ impl Benchmark {
             let started = Instant::now();
             let file = output.map(|folder| folder.join(algorithm.file(&self.graph.name)));
             if let Some(file) = &file {
-                store::replace::make_folder_of(file)?;
                 vertices.write(&list, &column, file)?;
             }
             let makespan_seconds = load_seconds + run_seconds + started.elapsed().as_secs_f64();

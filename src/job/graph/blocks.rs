@@ -1,133 +1,103 @@
-//! The stage that opens the graph's blocks if an earlier run stored them, and otherwise builds them.
+//! Opens the graph's blocks if an earlier run stored them, and otherwise builds them.
 
 use super::assignment::Assignment;
 use super::build::{self, BuiltGraph, InputEdges};
-use super::stored_blocks::{log_stored, missing};
-use super::{Preparation, STAGES, degree_file};
-use crate::config::Job;
+use super::stored_blocks::{StoredHalf, log_stored, missing};
+use super::{STAGES, degree_file};
 use crate::error::{At, Error, Result};
-use crate::formats::Weights;
-use crate::graph::{DegreeRuns, GraphWeights, Half, Layout};
+use crate::formats::{Input, InputCache, Weights};
+use crate::graph::{GraphWeights, Half, Layout};
 use crate::job::context::Context;
 use crate::job::plan::completed::CompletedWork;
 use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
 use crate::job::plan::{Plan, limits};
 use crate::job::run_record::RunRecord;
-use crate::job::stage::Stage;
 use crate::job::state::lock::Reader;
-use crate::job::state::order_writer::OrderWriter;
+use crate::job::state::order_writer::{OrderWriteHandle, OrderWriter};
 use crate::job::state::record::Contents;
 use crate::prepare::order;
 use crate::prepare::partition::route;
 use crate::prepare::prepared::{Graph, InputInfo, RowFiles, StoreInfo};
 
-/// The stage that opens or builds the blocks of the graph. Its steps `partition` and `sort` share bins in memory.
-#[derive(Default)]
-pub(super) struct BuildBlocks {
-    missing: Option<MissingBlocks>,
-}
-
-/// The data needed to build the blocks that are not stored yet.
-struct MissingBlocks {
+/// Opens the blocks of the graph, or builds those that are missing: the steps `partition` and `sort`, which share bins in
+/// memory. `order` is the order of vertices if this run made it. Returns the graph, and the order while it is written in
+/// the background. Collective.
+///
+/// # Errors
+/// Errors of the input, of limits and of the disk; [`Error::Stopped`].
+pub(super) fn open_or_build(
+    context: &Context,
+    record: &mut RunRecord,
+    (input, cache): (&Input, &InputCache<'_>),
     info: InputInfo,
-    /// The order of vertices, if this run made it.
     order: Option<OrderWriter>,
-    runs: DegreeRuns,
-    layout: Layout,
-    /// True for each block that is not stored.
-    wanted: Vec<bool>,
-}
-
-impl Stage<Preparation<'_, '_>> for BuildBlocks {
-    fn steps(&self, _: &Job, _: &Preparation<'_, '_>) -> Vec<&'static str> {
-        STAGES[2..].to_vec()
-    }
-
-    fn open(
-        &mut self,
-        context: &mut Context,
-        record: &mut RunRecord,
-        preparation: &mut Preparation<'_, '_>,
-    ) -> Result<bool> {
-        context.gpu.connect_peers();
-        let (info, order) = preparation.take_order()?;
-        let (folder, content) = (context.graph_folder(), info.content);
-        let runs = match &order {
-            Some(order) => order.order().runs.clone(),
-            None => context.retry_until_visible(|| order::read_runs(&folder, content))?,
-        };
-        check_vertices(&info, runs.vertices())?;
-        let layout = info.layout(&runs);
-        let rows = RowFiles { folder, key: content };
-        let wanted = missing(context, &rows, Half::Lower, &layout, info.weights)?;
-        let stored = record.manifest.found::<StoreInfo>("sort", content);
-        let stored = stored.filter(|stored| info.weights.is_none() || stored.weights == info.weights);
-        let Some(mut stored) = stored.filter(|_| !wanted.contains(&true)) else {
-            self.missing = Some(MissingBlocks { info, order, runs, layout, wanted });
-            return Ok(false);
-        };
+) -> Result<(Graph, Option<OrderWriteHandle>)> {
+    context.gpu.connect_peers();
+    let (folder, content) = (context.graph_folder(), info.content);
+    let runs = match &order {
+        Some(order) => order.order().runs.clone(),
+        None => context.retry_until_visible(|| order::read_runs(&folder, content))?,
+    };
+    check_vertices(&info, runs.vertices())?;
+    let layout = info.layout(&runs);
+    let rows = RowFiles { folder, key: content };
+    let half = Half::Lower;
+    let of = StoredHalf { folder: &rows.folder, key: content, half, layout: &layout, weights: info.weights };
+    let wanted = missing(context, &of)?;
+    let stored = record.manifest.found::<StoreInfo>("sort", content);
+    let stored = stored.filter(|stored| info.weights.is_none() || stored.weights == info.weights);
+    if let Some(mut stored) = stored.filter(|_| !wanted.contains(&true)) {
         // The plan covers only the tasks that are left.
         let done = CompletedWork::of(&context.job, &record.manifest, Contents::of(&info))?;
-        let machine = context.machine();
-        limits::refuse(&Plan::after(&context.job, &machine, preparation.input, &info, (&runs, &layout), &done)?)?;
+        limits::refuse(&Plan::after(&context.job, &context.machine(), input, &info, (&runs, &layout), &done)?)?;
         if context.job.needs_degrees() {
             degree_file::ensure(context, &rows, &layout)?;
             stored.degrees = true;
             let figures = record.manifest.stages.get("sort").map(|stage| stage.figures.clone()).unwrap_or_default();
             record.manifest.done("sort", content, figures, &stored)?;
         }
-        preparation.graph = Some(open_graph(context, &info, &stored, &layout)?);
-        Ok(true)
+        let graph = open_graph(context, &info, &stored, &layout)?;
+        record.skipped(&STAGES[2..]);
+        return Ok((graph, None));
     }
-
-    fn run(
-        &mut self,
-        context: &mut Context,
-        record: &mut RunRecord,
-        preparation: &mut Preparation<'_, '_>,
-    ) -> Result<()> {
-        let Some(MissingBlocks { info, order, runs, layout, wanted }) = self.missing.take() else { return Ok(()) };
-        let (context, content) = (&*context, info.content);
-        context.on_leader(|| Reader::refuse(&context.job.workdir))?;
-        let input = &match info.weights {
-            Some(GraphWeights { kind, .. }) => preparation.input.clone().with_weights(Weights::Read(kind)),
-            None => preparation.input.clone(),
-        };
-        let stored_already = log_stored(&wanted);
-        if stored_already == 0 {
-            // No earlier block is left, and the rows derived from the earlier blocks are useless without them.
-            [TRANSPOSE_STAGE, MERGE_STAGE].into_iter().for_each(|stage| record.manifest.forget(stage));
-        }
-        // Degrees are known now, so the plan is exact and no longer an upper bound.
-        let done = CompletedWork::of(&context.job, &record.manifest, Contents::of(&info))?.without_blocks();
-        let plan = Plan::after(&context.job, &context.machine(), input, &info, (&runs, &layout), &done)?;
-        limits::refuse(&plan)?;
-        if context.comm.is_leader() {
-            limits::warn_of_disk(&plan);
-        }
-        if order.is_some() && stored_already == 0 {
-            record.follow(plan.stages);
-        }
-        let read = || order::read(&context.graph_folder(), content, &context.budget);
-        let order = order.map_or_else(|| context.retry_until_visible(read).map(OrderWriter::new), Ok)?;
-        let (rank, ranks) = (context.comm.rank(), context.comm.ranks());
-        let builders = route::builders(&layout, &runs, &wanted, ranks);
-        let part = route::part(&layout, &runs, &builders, rank);
-        let mine = builders.iter().map(|&builder| builder == rank as u32).collect();
-        let assignment = Assignment { layout: &layout, builders, mine, part };
-        let edges = InputEdges { input, cache: preparation.cache, info: &info };
-        let BuiltGraph { stored, resident, storing } =
-            build::partition_and_sort(context, record, &edges, order, &assignment)?;
-        record.done("sort", content, &stored)?;
-        record.done("partition", content, &())?;
-        record.save()?;
-        preparation.storing = storing;
-        preparation.graph = Some(match resident {
-            Some(block_store) => Graph::new(context.graph_folder(), info, stored, block_store),
-            None => open_graph(context, &info, &stored, &layout)?,
-        });
-        Ok(())
+    context.on_leader(|| Reader::refuse(&context.job.workdir))?;
+    let input = &match info.weights {
+        Some(GraphWeights { kind, .. }) => input.clone().with_weights(Weights::Read(kind)),
+        None => input.clone(),
+    };
+    let stored_already = log_stored(&wanted);
+    if stored_already == 0 {
+        // No earlier block is left, and the rows derived from the earlier blocks are useless without them.
+        [TRANSPOSE_STAGE, MERGE_STAGE].into_iter().for_each(|stage| record.manifest.forget(stage));
     }
+    // Degrees are known now, so the plan is exact and no longer an upper bound.
+    let done = CompletedWork::of(&context.job, &record.manifest, Contents::of(&info))?.without_blocks();
+    let plan = Plan::after(&context.job, &context.machine(), input, &info, (&runs, &layout), &done)?;
+    limits::refuse(&plan)?;
+    if context.comm.is_leader() {
+        limits::warn_of_disk(&plan);
+    }
+    if order.is_some() && stored_already == 0 {
+        record.planned = plan.stages;
+    }
+    let read = || order::read(&context.graph_folder(), content, &context.budget);
+    let order = order.map_or_else(|| context.retry_until_visible(read).map(OrderWriter::new), Ok)?;
+    let (rank, ranks) = (context.comm.rank(), context.comm.ranks());
+    let builders = route::builders(&layout, &runs, &wanted, ranks);
+    let part = route::part(&layout, &runs, &builders, rank);
+    let mine = builders.iter().map(|&builder| builder == rank as u32).collect();
+    let assignment = Assignment { layout: &layout, builders, mine, part };
+    let edges = InputEdges { input, cache, info: &info };
+    let BuiltGraph { stored, resident, storing } =
+        build::partition_and_sort(context, record, &edges, order, &assignment)?;
+    record.done("sort", content, &stored)?;
+    record.done("partition", content, &())?;
+    record.save()?;
+    let graph = match resident {
+        Some(block_store) => Graph::new(context.graph_folder(), info, stored, block_store),
+        None => open_graph(context, &info, &stored, &layout)?,
+    };
+    Ok((graph, storing))
 }
 
 /// Returns an error if the graph has more rows than blocks can number.

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::formats::{CacheUse, Input, InputCache, Share, ShareResult, Slab};
 use crate::gpu::DeviceSlice;
 use crate::graph::{Bins, BlockStore, DegreeSummary, Degrees};
-use crate::job::context::{Context, Watched};
+use crate::job::context::Context;
 use crate::job::plan::formulas;
 use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::state::order_writer::{OrderWriteHandle, OrderWriter};
@@ -179,7 +179,7 @@ fn place_edges(
     let mut visitors: Vec<_> =
         visitors.map(|visitor| dictionary::DenseIdVisitor::new(dictionary.as_ref(), name, visitor)).collect();
     let share = Share::of(context.comm.rank(), context.comm.ranks());
-    let seen = input.scan_share(share, cache, &mut visitors, &Watched(progress))?;
+    let seen = input.scan_share(share, cache, &mut visitors, progress)?;
     drop(visitors);
     let loops = placing.finish()?;
     route.flush()?;
@@ -275,7 +275,7 @@ fn sort_to_blocks(
     let on_gpu = gpu.as_mut().map(|gpu| Sorters::start(gpu, bins, layout.rows(), threads, most, weighted));
     let mut on_gpu = on_gpu.transpose()?.flatten();
     let sorters = on_gpu.as_mut().map_or_else(|| sort::sorters(threads, weighted), Sorters::sorters);
-    let written = builder.build(sorters, &Watched(progress))?.bytes;
+    let written = builder.build(sorters, progress)?.bytes;
     on_gpu.map_or(Ok(()), |mut sorters| sorters.finish(degrees))?;
     drop(gpu);
     residence::clear_device_lines(context);

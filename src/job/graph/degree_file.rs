@@ -1,6 +1,6 @@
 //! The file with the degrees of all vertices. Some tasks read it, and so do jobs on a graph that another job kept.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::{Degrees, Half, Layout, StoredBlock, degrees};
 use crate::job::context::Context;
 use crate::prepare::prepared::RowFiles;
@@ -11,14 +11,7 @@ use crate::process::signals;
 /// # Errors
 /// Errors of writing the file and of reading the blocks.
 pub(super) fn ensure(context: &Context, rows: &RowFiles, layout: &Layout) -> Result<()> {
-    let whole = context.on_leader(|| match degrees::open(&rows.folder, rows.key) {
-        Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
-            tracing::warn!("{e}: counting degrees again");
-            Ok(false)
-        }
-        other => other.map(|_| true),
-    })?;
-    if whole {
+    if context.opens("counting degrees", || degrees::open(&rows.folder, rows.key))? {
         return Ok(());
     }
     let degrees = Degrees::new(layout.rows(), &context.budget)?;
@@ -54,7 +47,7 @@ pub(super) fn write(context: &Context, degrees: &mut [u32], rows: &RowFiles) -> 
 /// block by block.
 ///
 /// # Errors
-/// Errors of reading the blocks; [`Error::Stopped`].
+/// Errors of reading the blocks; [`crate::Error::Stopped`].
 pub(super) fn add_stored(
     context: &Context,
     degrees: &Degrees,

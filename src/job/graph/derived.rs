@@ -1,18 +1,18 @@
 //! Stages that derive rows from a graph's blocks, for tasks that need them. A stage opens the rows if an earlier run,
 //! or the job that kept the graph, stored them. Otherwise it builds them.
 
-use super::stored_blocks::{log_stored, missing};
+use super::stored_blocks::{StoredHalf, log_stored, missing};
 use crate::config::Job;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::graph::{DegreeRuns, Direction, GraphWeights, Half, Layout};
 use crate::job::context::Context;
 use crate::job::run_record::RunRecord;
 use crate::job::stage::{Stage, StageResults};
 use crate::prepare::order;
 use crate::prepare::prepared::{Graph, RowFiles};
+use crate::store::replace::make_folder;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use std::marker::PhantomData;
 use std::path::Path;
 
 /// One kind of derived rows: the upper half, or merged rows (all neighbours).
@@ -42,7 +42,7 @@ pub(crate) trait DerivedRows {
     /// files instead; the graph's own blocks are then in files, too.
     ///
     /// # Errors
-    /// [`Error::Limit`], [`Error::Io`], [`Error::Stopped`].
+    /// [`crate::Error::Limit`], [`crate::Error::Io`], [`crate::Error::Stopped`].
     fn make_in_memory(_: &Context, _: &mut RunRecord, _: &mut Graph, _: &Layout) -> Result<bool> {
         Ok(false)
     }
@@ -55,16 +55,22 @@ pub(crate) trait DerivedRows {
         Ok(true)
     }
 
-    /// Builds the blocks of these rows that are missing. Collective.
+    /// Builds the blocks of these rows for which `wanted` is true. Collective.
     ///
     /// # Errors
-    /// [`Error::Limit`], [`Error::Io`], [`Error::Stopped`], and errors of the graph's blocks.
-    fn build(context: &Context, record: &mut RunRecord, graph: &Graph, missing: &MissingRows) -> Result<()>;
+    /// [`crate::Error::Limit`], [`crate::Error::Io`], [`crate::Error::Stopped`], and errors of the graph's blocks.
+    fn build(
+        context: &Context,
+        record: &mut RunRecord,
+        graph: &Graph,
+        place: &DerivedPlace,
+        wanted: &[bool],
+    ) -> Result<()>;
 
     /// Opens the stored rows and attaches them to `graph`.
     ///
     /// # Errors
-    /// [`Error::Corrupt`], [`Error::Io`].
+    /// [`crate::Error::Corrupt`], [`crate::Error::Io`].
     fn open(context: &Context, graph: &mut Graph, place: &DerivedPlace) -> Result<()>;
 
     /// Returns the statistics of these rows, once they are attached to `graph`.
@@ -77,7 +83,7 @@ pub(crate) trait DerivedRows {
     /// recorded.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`crate::Error::Io`].
     fn remove_files(folder: &Path, info: Option<Self::Info>) -> Result<()>;
 }
 
@@ -91,35 +97,24 @@ pub(crate) struct DerivedPlace {
 impl DerivedPlace {
     /// Returns for each block whether it must be built, and also whether all files of the rows are whole. Collective.
     fn check_files<D: DerivedRows>(&self, context: &Context) -> Result<(Vec<bool>, bool)> {
-        let missing = missing(context, &self.rows, D::HALF, &self.layout, self.weights)?;
+        let DerivedPlace { rows: RowFiles { folder, key }, layout, weights } = self;
+        let missing = missing(context, &StoredHalf { folder, key: *key, half: D::HALF, layout, weights: *weights })?;
         let is_whole = !missing.contains(&true) && D::is_rest_whole(context, &self.rows)?;
         Ok((missing, is_whole))
     }
 }
 
-/// Derived rows that are not stored completely.
-pub(crate) struct MissingRows {
-    pub(super) place: DerivedPlace,
-    /// True for each block that is not stored.
-    pub(super) wanted: Vec<bool>,
-}
-
-/// The stage that opens or builds one kind of derived rows, `D`.
-#[derive(Default)]
-pub(crate) struct Derived<D> {
-    missing: Option<MissingRows>,
-    rows: PhantomData<D>,
-}
-
-impl<D: DerivedRows> Stage for Derived<D> {
+/// The stage that opens or builds one kind of derived rows.
+impl<D: DerivedRows> Stage for D {
     fn steps(&self, job: &Job, stage_results: &StageResults) -> Vec<&'static str> {
         if D::is_needed(job, stage_results.direction(job)) { vec![D::STAGE] } else { Vec::new() }
     }
 
     /// Opens the rows if a task of the job needs them and all of them are stored. They may be stored here, or with the
-    /// graph that another job kept. If no task needs them, removes damaged rows of an earlier run, because no stage
-    /// would repair them.
-    fn open(
+    /// graph that another job kept. Otherwise builds them: in memory if the graph is in memory and they fit, else in
+    /// the workdir of the job. If no task needs them, removes damaged rows of an earlier run, because no stage would
+    /// repair them.
+    fn open_or_make(
         &mut self,
         context: &mut Context,
         record: &mut RunRecord,
@@ -127,17 +122,16 @@ impl<D: DerivedRows> Stage for Derived<D> {
     ) -> Result<bool> {
         let is_needed = D::is_needed(&context.job, stage_results.direction(&context.job));
         let graph = stage_results.graph()?;
-        if is_needed {
-            if D::is_open(&context.job, graph) {
-                return Ok(true);
-            }
+        if is_needed && !D::is_open(&context.job, graph) {
             if graph.block_store.is_in_memory() {
-                return Ok(false);
+                let DerivedPlace { layout, .. } = D::place(&context.job, graph, &runs(context, graph)?, &graph.folder)?;
+                if D::make_in_memory(context, record, graph, &layout)? {
+                    return Ok(false);
+                }
             }
-            self.missing = open_whole::<D>(context, record, graph)?;
-            return Ok(self.missing.is_none());
+            return open_or_build::<D>(context, record, graph);
         }
-        if context.job.keep && record.manifest.stages.contains_key(D::STAGE) {
+        if !is_needed && context.job.keep && record.manifest.stages.contains_key(D::STAGE) {
             let place = D::place(&context.job, graph, &runs(context, graph)?, &context.graph_folder())?;
             if let Some(info) = record.manifest.found::<D::Info>(D::STAGE, place.rows.key)
                 && !(DerivedPlace { weights: D::weights_of(&info), ..place }).check_files::<D>(context)?.1
@@ -147,26 +141,6 @@ impl<D: DerivedRows> Stage for Derived<D> {
         }
         Ok(true)
     }
-
-    /// Builds the rows: in memory if the graph is in memory and they fit, otherwise in the workdir of the job.
-    fn run(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut StageResults) -> Result<()> {
-        let graph = stage_results.graph()?;
-        if graph.block_store.is_in_memory() {
-            let DerivedPlace { layout, .. } = D::place(&context.job, graph, &runs(context, graph)?, &graph.folder)?;
-            if D::make_in_memory(context, record, graph, &layout)? {
-                return Ok(());
-            }
-            self.missing = open_whole::<D>(context, record, graph)?;
-        }
-        let Some(missing) = self.missing.take() else { return Ok(()) };
-        log_stored(&missing.wanted);
-        record.manifest.forget(D::STAGE);
-        D::build(context, record, graph, &missing)?;
-        let MissingRows { place, .. } = missing;
-        D::open(context, graph, &place)?;
-        record.done(D::STAGE, place.rows.key, &D::info(graph, &place))?;
-        record.save()
-    }
 }
 
 /// Returns the degrees of the graph's vertices.
@@ -174,32 +148,38 @@ fn runs(context: &Context, graph: &Graph) -> Result<DegreeRuns> {
     context.retry_until_visible(|| order::read_runs(&graph.folder, graph.info.content))
 }
 
-/// Opens the rows `D` of `graph` if they are whole, and returns `None`. Otherwise returns which blocks to build.
-/// Collective.
-fn open_whole<D: DerivedRows>(context: &Context, record: &RunRecord, graph: &mut Graph) -> Result<Option<MissingRows>> {
+/// Opens the rows `D` of `graph` if they are whole. Otherwise builds what is missing of them in the job's own workdir.
+/// Returns true if nothing was missing. Collective.
+fn open_or_build<D: DerivedRows>(context: &Context, record: &mut RunRecord, graph: &mut Graph) -> Result<bool> {
     let (own, runs) = (context.graph_folder(), runs(context, graph)?);
     if graph.folder != own {
         let kept = D::place(&context.job, graph, &runs, &graph.folder)?;
         if kept.check_files::<D>(context)?.1 {
-            return D::open(context, graph, &kept).map(|()| None);
+            return D::open(context, graph, &kept).map(|()| true);
         }
     }
     let place = D::place(&context.job, graph, &runs, &own)?;
     let folder = &place.rows.folder;
-    context.on_leader(|| std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e)))?;
+    context.on_leader(|| make_folder(folder))?;
     let (wanted, is_whole) = place.check_files::<D>(context)?;
     let noted = record.manifest.found::<D::Info>(D::STAGE, place.rows.key);
     let is_noted = noted.is_some_and(|info| place.weights.is_none() || D::weights_of(&info) == place.weights);
     if is_noted && is_whole {
-        return D::open(context, graph, &place).map(|()| None);
+        return D::open(context, graph, &place).map(|()| true);
     }
-    Ok(Some(MissingRows { place, wanted }))
+    log_stored(&wanted);
+    record.manifest.forget(D::STAGE);
+    D::build(context, record, graph, &place, &wanted)?;
+    D::open(context, graph, &place)?;
+    record.done(D::STAGE, place.rows.key, &D::info(graph, &place))?;
+    record.save()?;
+    Ok(false)
 }
 
 /// Removes the rows `D` from the job's own workdir, and their stage from the manifest. Collective.
 ///
 /// # Errors
-/// [`Error::Io`].
+/// [`crate::Error::Io`].
 pub(super) fn remove<D: DerivedRows>(context: &Context, record: &mut RunRecord) -> Result<()> {
     let folder = context.graph_folder();
     context.on_leader(|| {
@@ -211,7 +191,7 @@ pub(super) fn remove<D: DerivedRows>(context: &Context, record: &mut RunRecord) 
     if record.manifest.stages.contains_key(D::STAGE) {
         record.manifest.forget(D::STAGE);
         // The manifest changed, so the report is written again.
-        record.note_change();
+        record.is_changed = true;
     }
     Ok(())
 }

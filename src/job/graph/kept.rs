@@ -23,7 +23,7 @@ pub(crate) struct KeptGraph {
 }
 
 impl Stage for KeptGraph {
-    fn open(
+    fn open_or_make(
         &mut self,
         context: &mut Context,
         record: &mut RunRecord,

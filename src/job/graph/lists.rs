@@ -4,7 +4,7 @@
 use crate::error::{At, Error, Result};
 use crate::formats::{Input, Weights};
 use crate::graph::{GraphWeights, RawId};
-use crate::job::context::{Context, Watched};
+use crate::job::context::Context;
 use crate::job::plan::completed::CompletedWork;
 use crate::job::plan::{Plan, limits};
 use crate::job::run_record::{IoBytes, RunRecord};
@@ -12,8 +12,24 @@ use crate::job::state::lock::Reader;
 use crate::prepare::dictionary::{self, Dictionary};
 use crate::prepare::names::Names;
 use crate::prepare::weight_list::WeightCodes;
-use crate::process::progress::Unit;
+use crate::process::progress::{StageProgress, Unit};
+use crate::store::replace::make_folder;
 use std::sync::Arc;
+
+/// Runs `work` on the leader as the stage `name`, whose progress counts the bytes of `input`. `work` returns the number
+/// of bytes that it wrote. One rank does it for all, because a list is small compared with the edges. Collective.
+fn on_leader(
+    context: &Context,
+    record: &mut RunRecord,
+    name: &'static str,
+    input: &Input,
+    work: impl FnOnce(&StageProgress) -> Result<u64>,
+) -> Result<()> {
+    record.stage(context, name, input.bytes(), Unit::Bytes, |progress| match context.comm.is_leader() {
+        true => Ok(((), IoBytes { read: input.bytes(), written: work(progress)? })),
+        false => Ok(((), IoBytes::default())),
+    })
+}
 
 /// Runs the stage `dictionary`, which lists the ids that occur in the input, or those of its list of vertices, and opens
 /// the list. Collective.
@@ -23,13 +39,8 @@ use std::sync::Arc;
 pub(super) fn list_ids(context: &Context, record: &mut RunRecord, input: &Input, identity: u64) -> Result<Dictionary> {
     let path = dictionary::path(&context.graph_folder());
     let (input, is_list) = input.vertices.as_deref().map_or((input, false), |list| (list, true));
-    record.stage(context, "dictionary", input.bytes(), Unit::Bytes, |progress| {
-        // One rank builds it for all, because the list is small compared with the edges.
-        if !context.comm.is_leader() {
-            return Ok(((), IoBytes::default()));
-        }
-        let (seal, lines) =
-            Dictionary::build(input, &path, identity, context.threads, &context.budget, &Watched(progress))?;
+    on_leader(context, record, "dictionary", input, |progress| {
+        let (seal, lines) = Dictionary::build(input, &path, identity, context.threads, &context.budget, progress)?;
         let ids = Dictionary::list(&path, identity)?.body().len() as u64 / 8;
         if is_list && lines != ids {
             let found = format!("{lines} lines with {ids} vertices");
@@ -41,7 +52,7 @@ pub(super) fn list_ids(context: &Context, record: &mut RunRecord, input: &Input,
                 "remove repeated lines (sort -un)",
             ));
         }
-        Ok(((), IoBytes { read: input.bytes(), written: seal.bytes }))
+        Ok(seal.bytes)
     })?;
     open_ids(context, identity)
 }
@@ -63,24 +74,13 @@ pub(super) fn open_ids(context: &Context, identity: u64) -> Result<Dictionary> {
     context.retry_until_visible(|| Dictionary::open(&path, identity, &context.budget))
 }
 
-/// Returns true if `open` opens the `list`, and false if it is damaged or missing. Collective.
-fn is_whole<T>(context: &Context, list: &str, open: impl FnOnce() -> Result<T>) -> Result<bool> {
-    context.on_leader(|| match open() {
-        Err(e @ (Error::Corrupt { .. } | Error::Io { .. })) => {
-            tracing::warn!("{e}: listing {list} again");
-            Ok(false)
-        }
-        other => other.map(|_| true),
-    })
-}
-
 /// Rebuilds the list of sparse ids if it is damaged or missing. Collective.
 ///
 /// # Errors
 /// Errors of [`list_ids`].
 pub(super) fn ensure_ids(context: &Context, record: &mut RunRecord, input: &Input, identity: u64) -> Result<()> {
     let path = dictionary::path(&context.graph_folder());
-    if is_whole(context, "sparse ids", || Dictionary::open(&path, identity, &context.budget))? {
+    if context.opens("listing sparse ids", || Dictionary::open(&path, identity, &context.budget))? {
         Ok(())
     } else {
         list_ids(context, record, input, identity).map(drop)
@@ -98,14 +98,9 @@ pub(super) fn list_weights(
     weights: GraphWeights,
 ) -> Result<()> {
     let input = input.clone().with_weights(Weights::Read(weights.kind));
-    record.stage(context, "weights", input.bytes(), Unit::Bytes, |progress| {
-        // One rank lists them for all, as it does with sparse ids.
-        if !context.comm.is_leader() {
-            return Ok(((), IoBytes::default()));
-        }
+    on_leader(context, record, "weights", &input, |progress| {
         let (folder, threads) = (context.graph_folder(), context.threads);
-        let seal = WeightCodes::build(&input, &folder, weights, threads, &context.budget, &Watched(progress))?;
-        Ok(((), IoBytes { read: input.bytes(), written: seal.bytes }))
+        Ok(WeightCodes::build(&input, &folder, weights, threads, &context.budget, progress)?.bytes)
     })
 }
 
@@ -127,7 +122,7 @@ pub(super) fn ensure_weights(
     input: &Input,
     weights: GraphWeights,
 ) -> Result<()> {
-    if is_whole(context, "weights", || WeightCodes::open(&context.graph_folder(), weights, &context.budget))? {
+    if context.opens("listing weights", || WeightCodes::open(&context.graph_folder(), weights, &context.budget))? {
         Ok(())
     } else {
         list_weights(context, record, input, weights)
@@ -135,7 +130,7 @@ pub(super) fn ensure_weights(
 }
 
 /// Opens the numbers of the strings of `input`, or makes them in the stage `number`. Returns the input with numbers as
-/// ids, and the numbers. Collective.
+/// ids, and the checksum of the input that they were made of. Collective.
 ///
 /// # Errors
 /// Errors of the stage.
@@ -144,7 +139,7 @@ pub(super) fn number_strings(
     record: &mut RunRecord,
     input: Input,
     identity: u64,
-) -> Result<(Input, Arc<Names>)> {
+) -> Result<(Input, Option<u64>)> {
     let (folder, name) = (context.graph_folder(), input.name());
     let mut opened = None;
     let is_whole = context.on_leader(|| match Names::open(&folder, identity, name.clone()) {
@@ -164,26 +159,20 @@ pub(super) fn number_strings(
         limits::refuse(&plan)?;
         context.on_leader(|| {
             Reader::refuse(&context.job.workdir)?;
-            std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))
+            make_folder(&folder)
         })?;
-        record
-            .stage(context, "number", input.bytes(), Unit::Bytes, |progress| {
-                // One rank numbers for all, because the strings that differ are few compared with the edges.
-                if !context.comm.is_leader() {
-                    return Ok(((), IoBytes::default()));
-                }
-                let (threads, budget) = (context.threads, &context.budget);
-                let files = Names::build(&input, &folder, identity, threads, budget, &Watched(progress))?;
-                let written = files.into_iter().map(|file| context.syncer.push(file).bytes).sum();
-                Ok(((), IoBytes { read: input.bytes(), written }))
-            })
-            .map_err(|e| limits::name_limit(&plan, e))?;
+        on_leader(context, record, "number", &input, |progress| {
+            let files = Names::build(&input, &folder, identity, context.threads, &context.budget, progress)?;
+            Ok(files.into_iter().map(|file| context.syncer.push(file).bytes).sum())
+        })
+        .map_err(|e| limits::name_limit(&plan, e))?;
     }
     let open = || context.retry_until_visible(|| Names::open(&folder, identity, name.clone()));
-    let names = Arc::new(opened.map_or_else(open, Ok)?);
+    let names = opened.map_or_else(open, Ok)?;
     if !is_whole && context.comm.is_leader() {
         let ids = names.list().lines().count();
         tracing::info!(ids, "ids are strings: results come in the order of out/ids.txt");
     }
-    Ok((input.with_numbering(names.clone()), names))
+    let checksum = names.list().checksum();
+    Ok((input.with_numbering(Arc::new(names)), Some(checksum)))
 }

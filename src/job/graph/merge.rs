@@ -2,11 +2,11 @@
 //! direction.
 
 use super::degree_file;
-use super::derived::{DerivedPlace, DerivedRows, MissingRows};
+use super::derived::{DerivedPlace, DerivedRows};
 use crate::config::Job;
 use crate::error::Result;
 use crate::graph::{DegreeRuns, Degrees, Direction, GraphWeights, Half, Layout, degrees};
-use crate::job::context::{Context, Watched};
+use crate::job::context::Context;
 use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::state::key::{merged_key, merged_weights};
 use crate::prepare::blocks::BlockFiles;
@@ -32,7 +32,6 @@ pub(crate) fn place(graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<(
 }
 
 /// The merged rows of a directed graph: all neighbours of each vertex.
-#[derive(Default)]
 pub(crate) struct MergedRows;
 
 impl DerivedRows for MergedRows {
@@ -59,8 +58,13 @@ impl DerivedRows for MergedRows {
         context.on_leader(|| Ok(degrees::open(&rows.folder, rows.key).is_ok()))
     }
 
-    fn build(context: &Context, record: &mut RunRecord, graph: &Graph, missing: &MissingRows) -> Result<()> {
-        let MissingRows { place: DerivedPlace { rows, layout, weights }, wanted } = missing;
+    fn build(
+        context: &Context,
+        record: &mut RunRecord,
+        graph: &Graph,
+        DerivedPlace { rows, layout, weights }: &DerivedPlace,
+        wanted: &[bool],
+    ) -> Result<()> {
         let (rank, ranks) = (context.comm.rank(), context.comm.ranks());
         let mine: Vec<bool> = wanted.iter().enumerate().map(|(b, &wanted)| wanted && b % ranks == rank).collect();
         record.stage(context, STAGE, graph.stored.edges, Unit::Edges, |progress| {
@@ -78,7 +82,7 @@ impl DerivedRows for MergedRows {
                 },
                 budget: &context.budget,
             };
-            let mut written = merge.build(&Watched(progress))?.bytes;
+            let mut written = merge.build(progress)?.bytes;
             degree_file::add_stored(context, &degrees, rows, layout, wanted)?;
             written += degree_file::sum_and_write(context, degrees, rows)?;
             let read =

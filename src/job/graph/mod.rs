@@ -26,29 +26,25 @@ pub(crate) mod merge;
 pub(crate) mod named;
 mod packing;
 mod residence;
-mod stored_blocks;
+pub(crate) mod stored_blocks;
 pub(crate) mod transpose;
 mod upper;
 mod vertex_order;
 
-pub(crate) use self::derived::Derived;
-
-use self::blocks::BuildBlocks;
-use self::vertex_order::VertexOrder;
 use crate::algo::ByInput;
 use crate::config::Job;
 use crate::error::{Error, Result};
-use crate::formats::{Input, InputCache};
 use crate::job::context::Context;
 use crate::job::input::{self, streams};
 use crate::job::ranks;
 use crate::job::run_record::RunRecord;
 use crate::job::stage::{Stage, StageResults};
 use crate::job::state::clean;
-use crate::job::state::finished::{Finished, FinishedInput};
+use crate::job::state::finished::finished_graph;
 use crate::job::state::manifest::Manifest;
 use crate::job::state::order_writer::{OrderWriteHandle, OrderWriter};
-use crate::prepare::prepared::{Graph, InputInfo};
+use crate::job::state::record::GraphRecord;
+use crate::prepare::prepared::InputInfo;
 
 /// Names of the stages of every graph, in the manifest and the report. `transpose` and `merge` are additional stages
 /// for tasks that need derived rows.
@@ -62,32 +58,15 @@ pub(crate) struct FromEdges {
     storing: Option<OrderWriteHandle>,
 }
 
-/// The data that the steps of preparation share.
-struct Preparation<'a, 'm> {
-    input: &'a Input,
-    cache: &'a InputCache<'m>,
-    /// The statistics of the input, and the order of vertices if this run made it.
-    order: Option<(InputInfo, Option<OrderWriter>)>,
-    /// The order of vertices, while it is written in the background.
-    storing: Option<OrderWriteHandle>,
-    graph: Option<Graph>,
-}
-
-impl Preparation<'_, '_> {
-    /// Takes the statistics of the input, and the order of vertices if this run made it.
-    fn take_order(&mut self) -> Result<(InputInfo, Option<OrderWriter>)> {
-        self.order.take().ok_or_else(|| Error::internal("build blocks", "no order of vertices"))
-    }
-}
-
 impl Stage for FromEdges {
     fn steps(&self, _: &Job, _: &StageResults) -> Vec<&'static str> {
         STAGES.to_vec()
     }
 
-    /// Returns true if an earlier run finished the whole job. Returns false if the job keeps its graph and its input is
-    /// still there, so that `run` checks the stored files.
-    fn open(
+    /// Prepares the graph, or opens it if it is already prepared. Returns true if an earlier run finished the whole job.
+    /// If the job keeps its graph and its input is still there, its stored files are checked all the same. If the input
+    /// only looked changed and all tasks are done, stops after the first pass.
+    fn open_or_make(
         &mut self,
         context: &mut Context,
         record: &mut RunRecord,
@@ -96,63 +75,47 @@ impl Stage for FromEdges {
         let looks_over = context.job.keep && !streams::is_gone(&record.manifest);
         if !looks_over && let Some(finished) = context.on_leader(|| finished(&context.job, &record.manifest))? {
             tracing::info!("this job is done already; --fresh runs it again");
-            stage_results.finished = Some(FinishedInput::Graph(Box::new(finished)));
+            stage_results.finished = Some(ByInput::Graph(Box::new(finished)));
             return Ok(true);
         }
         context.begin_gpu()?;
-        Ok(false)
-    }
-
-    /// Prepares the graph, or opens it if it is already prepared. If the input only looked changed and all tasks are
-    /// done, stops after the first pass.
-    fn run(&mut self, context: &mut Context, record: &mut RunRecord, stage_results: &mut StageResults) -> Result<()> {
         let input = input::of_job(&context.job)?;
         let identity = input::version_key(&input, &context.job.input_keys)?;
-        let (input, names) = if input.has_names() {
-            ranks::check_input(&context.comm, &input.name(), identity)?;
-            let (input, names) = lists::number_strings(context, record, input, identity)?;
-            (input, Some(names))
-        } else {
-            (input, None)
+        ranks::check_input(&context.comm, &input.name(), identity)?;
+        let (input, names_of) = match input.has_names() {
+            true => lists::number_strings(context, record, input, identity)?,
+            false => (input, None),
         };
-        let input = &input;
         let mut memory = input.cache_addresses(&context.budget)?;
-        let cache = &input.cache(&mut memory, &context.budget)?;
-        let mut preparation = Preparation { input, cache, order: None, storing: None, graph: None };
-        let is_opened = VertexOrder { identity, names_of: names.map(|names| names.list().checksum()) }.open_or_run(
-            context,
-            record,
-            &mut preparation,
-        )?;
-        let (info, order) = preparation.take_order()?;
-        if is_opened && info.sparse {
-            lists::ensure_ids(context, record, input, identity)?;
+        let edges = (&input, &input.cache(&mut memory, &context.budget)?);
+        let (info, order) = vertex_order::open_or_make(context, record, edges, identity, names_of)?;
+        if order.is_none() && info.sparse {
+            lists::ensure_ids(context, record, &input, identity)?;
         }
-        if let Some(weights) = info.weights.filter(|weights| is_opened && weights.kind.is_wide()) {
-            lists::ensure_weights(context, record, input, weights)?;
+        if let Some(weights) = info.weights.filter(|weights| order.is_none() && weights.kind.is_wide()) {
+            lists::ensure_weights(context, record, &input, weights)?;
         }
-        named::check(context, record, &info, &context.graph_folder(), order.as_ref(), Some((input, cache)))?;
-        let mut blocks = BuildBlocks::default();
-        let is_done = || Finished::of(&context.job, &record.manifest, info.clone());
+        named::check(context, record, &info, &context.graph_folder(), order.as_ref(), Some(edges))?;
+        let is_done = || finished_graph(&context.job, &record.manifest, info.clone());
         if !context.job.keep
             && let Some(finished) = context.on_leader(is_done)?
         {
-            blocks.skip(context, record, &preparation);
+            record.skipped(&STAGES[2..]);
             self.storing = order.and_then(OrderWriter::finish_in_background);
             tracing::info!("the input holds what it did: this job is done already; --fresh runs it again");
-            stage_results.finished = Some(FinishedInput::Graph(Box::new(finished)));
-            return Ok(());
+            stage_results.finished = Some(ByInput::Graph(Box::new(finished)));
+            return Ok(false);
         }
-        preparation.order = Some((info, order));
-        blocks.open_or_run(context, record, &mut preparation).inspect_err(|e| {
+        let built = blocks::open_or_build(context, record, edges, info, order).inspect_err(|e| {
             // The second pass refused what the first pass had accepted, so the next run repeats the first pass.
             if matches!(e, Error::Input { .. }) {
                 STAGES[..2].iter().for_each(|name| record.manifest.forget(name));
             }
-        })?;
-        self.storing = preparation.storing;
-        stage_results.input = preparation.graph.map(|graph| ByInput::Graph(Box::new(graph)));
-        Ok(())
+        });
+        let graph;
+        (graph, self.storing) = built?;
+        stage_results.input = Some(ByInput::Graph(Box::new(graph)));
+        Ok(false)
     }
 
     /// Removes the graph and the rows that were derived from it.
@@ -164,15 +127,16 @@ impl Stage for FromEdges {
 
 /// Returns the statistics of the graph if nothing of the job is left to do, according to the manifest and the version
 /// of the input.
-fn finished(job: &Job, manifest: &Manifest) -> Result<Option<Finished>> {
+fn finished(job: &Job, manifest: &Manifest) -> Result<Option<GraphRecord>> {
+    let of = |info| finished_graph(job, manifest, info);
     let is_gone = streams::is_gone(manifest);
     if is_gone || streams::is_same(manifest) {
-        let done = manifest.last::<InputInfo>("relabel").map_or(Ok(None), |info| Finished::of(job, manifest, info))?;
+        let done = manifest.last::<InputInfo>("relabel").map_or(Ok(None), of)?;
         if done.is_some() || is_gone {
             return done.map(Some).ok_or_else(|| streams::empty_stream_error(manifest));
         }
     }
     let input = input::of_job(job)?;
     let identity = input::version_key(&input, &job.input_keys)?;
-    manifest.found::<InputInfo>("relabel", identity).map_or(Ok(None), |info| Finished::of(job, manifest, info))
+    manifest.found::<InputInfo>("relabel", identity).map_or(Ok(None), of)
 }

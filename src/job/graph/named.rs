@@ -9,7 +9,7 @@ use crate::algo::sources::{self, NamedVertex};
 use crate::error::Result;
 use crate::formats::{CacheUse, Edges, Input, InputCache, Share, Visitor};
 use crate::graph::DenseId;
-use crate::job::context::{Context, Watched};
+use crate::job::context::Context;
 use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::state::order_writer::OrderWriter;
 use crate::prepare::order;
@@ -85,7 +85,7 @@ fn with_loops(
         let mut visitors: Vec<_> =
             (0..context.threads).map(|_| LoopFinder { ids, looped: vec![0; ids.len()] }).collect();
         let share = Share::of(context.comm.rank(), context.comm.ranks());
-        input.scan_share(share, CacheUse::Nothing, &mut visitors, &Watched(progress))?;
+        input.scan_share(share, CacheUse::Nothing, &mut visitors, progress)?;
         let mut looped = vec![0; ids.len()];
         for visitor in visitors {
             looped.iter_mut().zip(visitor.looped).for_each(|(all, one)| *all |= one);
@@ -102,20 +102,15 @@ struct LoopFinder<'a> {
     looped: Vec<u64>,
 }
 
-impl LoopFinder<'_> {
-    fn at(&mut self, id: u64) {
-        if let Some(at) = u32::try_from(id).ok().and_then(|id| self.ids.binary_search(&id).ok()) {
-            self.looped[at] = 1;
-        }
-    }
-}
-
 impl Visitor for LoopFinder<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => edges.iter().filter(|[u, v]| u == v).for_each(|&[u, _]| self.at(u.into())),
-            Edges::Wide(edges) => edges.iter().filter(|[u, v]| u == v).for_each(|&[u, _]| self.at(u)),
-        }
-        Ok(())
+        edges.try_each(|u, v| {
+            if u == v
+                && let Some(at) = u32::try_from(u).ok().and_then(|id| self.ids.binary_search(&id).ok())
+            {
+                self.looped[at] = 1;
+            }
+            Ok(())
+        })
     }
 }

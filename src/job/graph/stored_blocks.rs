@@ -4,8 +4,8 @@ use crate::error::{Error, Result};
 use crate::graph::weights::stored as stored_weights;
 use crate::graph::{GraphWeights, Half, Layout, StoredBlock, StoredWeights, stored};
 use crate::job::context::Context;
-use crate::prepare::prepared::RowFiles;
 use crate::process::signals;
+use std::path::Path;
 
 /// Returns the number of blocks that an earlier run stored, and logs it unless it is 0. `wanted` is true for each
 /// block that must be built.
@@ -17,15 +17,38 @@ pub(super) fn log_stored(wanted: &[bool]) -> usize {
     stored
 }
 
+/// The stored blocks of one half of rows, and the weights next to them if there are some.
+pub(crate) struct StoredHalf<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) key: u64,
+    pub(crate) half: Half,
+    pub(crate) layout: &'a Layout,
+    pub(crate) weights: Option<GraphWeights>,
+}
+
+impl StoredHalf<'_> {
+    /// Checks a block and its weights. Returns the number of bytes of both.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`], [`Error::Io`].
+    pub(crate) fn check(&self, b: usize) -> Result<u64> {
+        let StoredHalf { folder, key, half, layout, weights } = *self;
+        let block = StoredBlock::open(folder, key, half, layout, b)?;
+        block.verify()?;
+        block.release();
+        let Some(weights) = weights else { return Ok(block.bytes()) };
+        let entries = block.block().targets.len() as u64;
+        let weights = StoredWeights::open(folder, weights, half, layout, b, entries)?;
+        weights.verify()?;
+        weights.release();
+        Ok(block.bytes() + weights.bytes())
+    }
+}
+
 /// Returns for every block whether it must be built, because it is missing, damaged, or lacks its weights.
 /// Collective.
-pub(super) fn missing(
-    context: &Context,
-    RowFiles { folder, key }: &RowFiles,
-    half: Half,
-    layout: &Layout,
-    weights: Option<GraphWeights>,
-) -> Result<Vec<bool>> {
+pub(super) fn missing(context: &Context, of: &StoredHalf<'_>) -> Result<Vec<bool>> {
+    let &StoredHalf { folder, half, layout, weights, .. } = of;
     let listed = context.on_leader(|| {
         let mut listed = stored::listed(folder, half, layout.blocks());
         if weights.is_some() {
@@ -34,27 +57,12 @@ pub(super) fn missing(
         }
         Ok(listed)
     })?;
-    let whole = |b: usize| {
-        let block =
-            context.retry_until_visible(|| StoredBlock::open(folder, *key, half, layout, b)).and_then(|block| {
-                block.verify()?;
-                block.release();
-                let entries = block.block().targets.len() as u64;
-                weights.map_or(Ok(()), |weights| {
-                    let open = || StoredWeights::open(folder, weights, half, layout, b, entries);
-                    let weights = context.retry_until_visible(open)?;
-                    weights.verify()?;
-                    weights.release();
-                    Ok(())
-                })
-            });
-        match block {
-            Err(e @ Error::Corrupt { .. }) => {
-                tracing::warn!("{e}");
-                false
-            }
-            other => other.is_ok(),
+    let whole = |b: usize| match context.retry_until_visible(|| of.check(b)) {
+        Err(e @ Error::Corrupt { .. }) => {
+            tracing::warn!("{e}");
+            false
         }
+        other => other.is_ok(),
     };
     // Checking blocks takes a while, so ranks share the work and check for signals in between.
     let mut missing = vec![0; layout.blocks()];

@@ -1,6 +1,6 @@
 //! The stage `transpose`: builds the upper half of rows, for tasks that need it.
 
-use super::derived::{DerivedPlace, DerivedRows, MissingRows};
+use super::derived::{DerivedPlace, DerivedRows};
 use super::packing;
 use super::upper::Upper;
 use crate::config::Job;
@@ -19,7 +19,6 @@ use std::path::Path;
 pub const STAGE: &str = crate::job::plan::cost_model::TRANSPOSE_STAGE;
 
 /// The upper half of rows: for each vertex, the neighbours with larger numbers.
-#[derive(Default)]
 pub(crate) struct UpperHalf;
 
 impl DerivedRows for UpperHalf {
@@ -46,8 +45,13 @@ impl DerivedRows for UpperHalf {
         packing::pack_or_store(context, record, graph, layout)
     }
 
-    fn build(context: &Context, record: &mut RunRecord, graph: &Graph, missing: &MissingRows) -> Result<()> {
-        let MissingRows { place: DerivedPlace { rows, layout, weights }, wanted } = missing;
+    fn build(
+        context: &Context,
+        record: &mut RunRecord,
+        graph: &Graph,
+        DerivedPlace { rows, layout, weights }: &DerivedPlace,
+        wanted: &[bool],
+    ) -> Result<()> {
         let mine = own_share(layout, wanted, context.comm.rank(), context.comm.ranks());
         let free = context.budget.free();
         record.stage(context, STAGE, graph.stored.edges, Unit::Edges, |progress| {

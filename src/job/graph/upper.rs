@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::graph::{GraphWeights, Layout};
-use crate::job::context::{Context, Watched};
+use crate::job::context::Context;
 use crate::prepare::prepared::Graph;
 use crate::prepare::transpose::{Destination, Transpose, TransposeMemory, TransposeShape, Transposed, gpu};
 use crate::process::progress::StageProgress;
@@ -40,8 +40,7 @@ impl Upper<'_> {
             memory,
             budget: &context.budget,
         };
-        let watch = Watched(progress);
-        let built = context.gpu.for_preparing().map(|mut gpu| gpu::build(&mut gpu, &transpose, &watch));
-        built.transpose()?.flatten().map_or_else(|| transpose.build(&watch), Ok)
+        let built = context.gpu.for_preparing().map(|mut gpu| gpu::build(&mut gpu, &transpose, progress));
+        built.transpose()?.flatten().map_or_else(|| transpose.build(progress), Ok)
     }
 }

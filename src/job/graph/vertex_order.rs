@@ -1,19 +1,16 @@
-//! The stage that orders vertices by degree: `ingest`, the first pass over the edges, and `relabel`. Both are recorded
+//! The steps that order vertices by degree: `ingest`, the first pass over the edges, and `relabel`. Both are recorded
 //! together, because the result of `ingest` is only in memory until the order is stored.
 
-use super::{Preparation, STAGES, lists, residence};
-use crate::config::Job;
+use super::{STAGES, lists, residence};
 use crate::error::{Error, Result};
 use crate::formats::weights::UnreadColumns;
 use crate::formats::{CacheUse, Input, InputCache, WeightType, WeightsOption};
 use crate::graph::{Direction, GraphWeights};
-use crate::job::context::{Context, Watched};
+use crate::job::context::Context;
 use crate::job::input::{self, occupied, streams};
 use crate::job::plan::completed::CompletedWork;
 use crate::job::plan::{Plan, limits};
-use crate::job::ranks;
 use crate::job::run_record::{IoBytes, RunRecord};
-use crate::job::stage::Stage;
 use crate::job::state::key::{key, weights_of};
 use crate::job::state::lock::Reader;
 use crate::job::state::order_writer::OrderWriter;
@@ -25,55 +22,38 @@ use crate::prepare::partition::changed;
 use crate::prepare::prepared::InputInfo;
 use crate::prepare::relabel::{self, relabel};
 use crate::process::progress::Unit;
+use crate::store::replace::make_folder;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The stage that orders vertices by degree, or opens their stored order.
-pub(super) struct VertexOrder {
-    /// Key of the version of the input, and of how it is read.
-    pub(super) identity: u64,
-    /// Checksum of the input from which string ids were numbered.
-    pub(super) names_of: Option<u64>,
-}
-
-impl Stage<Preparation<'_, '_>> for VertexOrder {
-    fn steps(&self, _: &Job, _: &Preparation<'_, '_>) -> Vec<&'static str> {
-        STAGES[..2].to_vec()
-    }
-
-    fn open(
-        &mut self,
-        context: &mut Context,
-        record: &mut RunRecord,
-        preparation: &mut Preparation<'_, '_>,
-    ) -> Result<bool> {
-        ranks::check_input(&context.comm, &preparation.input.name(), self.identity)?;
-        context.gpu.wait()?;
-        let Some(mut info) = record.manifest.found::<InputInfo>("relabel", self.identity) else { return Ok(false) };
-        let is_stored = is_stored(context, &info)?;
+/// Opens the order of vertices that an earlier run stored, or makes it. Returns the statistics of the input, and the
+/// order if this run made it. `identity` is the key of the version of the input, and of how it is read. `names_of` is
+/// the checksum of the input from which string ids were numbered. Collective.
+///
+/// # Errors
+/// Errors of the input, of limits and of the disk; [`Error::Stopped`].
+pub(super) fn open_or_make(
+    context: &mut Context,
+    record: &mut RunRecord,
+    (input, cache): (&Input, &InputCache<'_>),
+    identity: u64,
+    names_of: Option<u64>,
+) -> Result<(InputInfo, Option<OrderWriter>)> {
+    context.gpu.wait()?;
+    if let Some(mut info) = record.manifest.found::<InputInfo>("relabel", identity)
+        && is_stored(context, &info)?
+    {
         info.first_id = context.job.first_id;
-        preparation.order = is_stored.then_some((info, None));
-        Ok(is_stored)
+        record.skipped(&STAGES[..2]);
+        return Ok((info, None));
     }
-
-    fn run(
-        &mut self,
-        context: &mut Context,
-        record: &mut RunRecord,
-        preparation: &mut Preparation<'_, '_>,
-    ) -> Result<()> {
-        let Preparation { input, cache, .. } = *preparation;
-        let plan = Plan::before(&context.job, &context.machine(), input, &CompletedWork::default())?;
-        limits::refuse(&plan)?;
-        // All ranks have the same plan, so the leader alone logs its warnings.
-        plan.maybe.iter().filter(|_| context.comm.is_leader()).for_each(|what| tracing::warn!("{what}"));
-        cache.allow(plan.kept);
-        let VertexOrder { identity, names_of } = *self;
-        let (info, order) = OrderingPass { context, record, input, cache, identity, names_of }
-            .run()
-            .map_err(|e| limits::name_limit(&plan, e))?;
-        preparation.order = Some((info, Some(order)));
-        Ok(())
-    }
+    let plan = Plan::before(&context.job, &context.machine(), input, &CompletedWork::default())?;
+    limits::refuse(&plan)?;
+    // All ranks have the same plan, so the leader alone logs its warnings.
+    plan.maybe.iter().filter(|_| context.comm.is_leader()).for_each(|what| tracing::warn!("{what}"));
+    cache.allow(plan.kept);
+    let made = OrderingPass { context, record, input, cache, identity, names_of }.run();
+    let (info, order) = made.map_err(|e| limits::name_limit(&plan, e))?;
+    Ok((info, Some(order)))
 }
 
 /// Returns true if an earlier run stored the order of vertices and the file is whole. Collective.
@@ -108,7 +88,7 @@ impl OrderingPass<'_, '_> {
         let OrderingPass { context, input, cache, identity, .. } = *self;
         context.on_leader(|| Reader::refuse(&context.job.workdir))?;
         let folder = context.graph_folder();
-        std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
+        make_folder(&folder)?;
 
         let listed =
             input.vertices.as_ref().map(|_| lists::list_ids(context, self.record, input, identity)).transpose()?;
@@ -238,7 +218,7 @@ impl OrderingPass<'_, '_> {
                 (context.threads, &context.budget, &context.comm, context.stealing.as_ref());
             let connect_gpus = &|| context.gpu.connect_peers();
             let ingest = Ingest { input, cache, dictionary, threads, budget, comm, stealing, connect_gpus };
-            let found = ingest.run(gpu.as_mut(), &Watched(progress)).map_err(|e| {
+            let found = ingest.run(gpu.as_mut(), progress).map_err(|e| {
                 let unlisted = dictionary.and_then(Dictionary::unlisted).zip(input.vertices.as_deref());
                 unlisted.map_or(e, |(id, list)| lists::unlisted(input, list, id))
             })?;

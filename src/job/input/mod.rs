@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub fn open(spec: &InputSpec) -> Result<Input> {
     match spec {
         InputSpec::Files { paths, format, recursive, text, vertices, .. } => {
-            let input = find(paths, named(format.as_deref())?, *recursive)?.with_text(text.clone())?;
+            let input = find(paths, *format, *recursive)?.with_text(text.clone())?;
             vertices.as_ref().map_or(Ok(input.clone()), |list| input.with_vertices(list))
         }
         InputSpec::Kronecker(r) => Ok(Input::generated(Generator::kronecker(r.scale, r.edge_factor, r.seed)?)),
@@ -113,10 +113,9 @@ pub fn read_ahead(spec: &InputSpec) {
 /// [`Error::Input`] for files of unknown format.
 pub fn expected(job: &Job) -> Result<Option<(Input, Expect)>> {
     match (&job.input, job.expect) {
-        (InputSpec::Files { paths, format, recursive, .. }, Some(expect)) => {
-            let format = named(format.as_deref())?;
+        (&InputSpec::Files { ref paths, format, recursive, .. }, Some(expect)) => {
             // A pattern is not a path, but may match files. A stream exists, but does not show its size.
-            let is_here = || paths.iter().any(|path| path.exists()) || find(paths, format, *recursive).is_ok();
+            let is_here = || paths.iter().any(|path| path.exists()) || find(paths, format, recursive).is_ok();
             if !streams::is_streamed(&job.input) && is_here() {
                 return Ok(None);
             }
@@ -124,10 +123,6 @@ pub fn expected(job: &Job) -> Result<Option<(Input, Expect)>> {
         }
         _ => Ok(None),
     }
-}
-
-fn named(format: Option<&str>) -> Result<Option<Format>> {
-    format.map(str::parse).transpose().map_err(|e| Error::Usage(format!("input.format: {e}")))
 }
 
 /// Returns the input with absolute paths.

@@ -17,7 +17,7 @@ use crate::job::state::workdir::SPOOL;
 use crate::process::signals;
 use crate::results::Output;
 use crate::store::regular;
-use crate::store::replace::{TemporaryFile, remove_leftovers, sync_folder, temp_path};
+use crate::store::replace::{TemporaryFile, make_folder, remove_leftovers, sync_folder, temp_path};
 use crate::{failpoint, size};
 use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
@@ -54,7 +54,7 @@ pub(crate) fn take(job: &Job, found: &[(usize, Stream)], manifest: &mut Manifest
     if found.is_empty() {
         return Ok(());
     }
-    std::fs::create_dir_all(&folder).map_err(|e| Error::io("create the folder", &folder, e))?;
+    make_folder(&folder)?;
     let mut spool = Spool { streams: Vec::new(), there: true, same: false };
     for (place, stream) in found {
         let (file, copied) = copy(job, stream, &folder, *place)?;
@@ -121,7 +121,7 @@ fn differs(stream: &Stream, copy: &Path) -> Result<Option<u64>> {
 /// Returns the file name of the copy of a stream. The endings of the name give format and compression.
 fn name_of(job: &Job, stream: &Stream, number: usize, packing: Packing) -> String {
     let named = match &job.input {
-        InputSpec::Files { format, .. } => format.as_deref().and_then(|format| format.parse().ok()),
+        InputSpec::Files { format, .. } => *format,
         _ => None,
     };
     let format = named.or_else(|| Format::by_ending(stream.path()));

@@ -129,11 +129,11 @@ impl JobSize<'_> {
         let dictionary = if self.may_be_sparse { reading + least } else { 0 };
         let least_relabel = 4 * self.graph.ids + relabel::scratch_bytes(threads, self.edges);
         let relabel = own + least_relabel;
-        let may_keep = self.is_bound() && !self.graph.sparse;
+        let may_keep = self.basis.is_bound() && !self.graph.sparse;
         let most_kept = if may_keep { input.most_cached_bytes(machine.ranks) } else { 0 };
         let (kept, with_cached) = kept(most_kept, self.sizes, machine, input.chunk() as u64, ingest.max(relabel));
         let (partition, sort) = match self.sizes {
-            Ok(sizes) if !self.is_bound() => (own + sizes.partitioning, own + sizes.sorting),
+            Ok(sizes) if !self.basis.is_bound() => (own + sizes.partitioning, own + sizes.sorting),
             // How partition and sort divide the memory depends on degrees, so both get the same bound.
             Ok(sizes) if sizes.spill == 0 => {
                 let most = (own + sizes.partitioning.max(sizes.sorting)).max(with_cached);
@@ -210,15 +210,10 @@ impl JobSize<'_> {
         let (memory, disk) = ([sort, least_sort], blocks + spilled_to_workdir);
         stages.push(stage("sort", StageKind::Blocks, memory, disk, degrees, seconds));
         let tasks = TaskCost::of_all(job, machine, ByInput::Graph(&self.graph));
-        let tasks = TaskCost::stages(&tasks, machine, &clock, if self.is_bound() { UNSURE } else { 1.0 });
-        let derived = derived_rows(job, machine, &self.graph, !self.is_bound(), &clock);
+        let tasks = TaskCost::stages(&tasks, machine, &clock, if self.basis.is_bound() { UNSURE } else { 1.0 });
+        let derived = derived_rows(job, machine, &self.graph, !self.basis.is_bound(), &clock);
         stages.extend(stacked(derived.chain(tasks), blocks));
         Estimate { stages, kept, scratch }
-    }
-
-    /// Returns true if the estimates are upper bounds because degrees are not known yet.
-    fn is_bound(&self) -> bool {
-        matches!(self.basis, Basis::Size | Basis::Expected)
     }
 
     /// Returns the bytes of edges that `ranks` ranks spill, each to its own file. All ranks together have room for an

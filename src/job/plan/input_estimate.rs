@@ -35,6 +35,13 @@ pub enum Basis {
     Length,
 }
 
+impl Basis {
+    /// Returns true if memory and disk are upper bounds for any graph of this size, because degrees are not known.
+    pub fn is_bound(self) -> bool {
+        matches!(self, Basis::Size | Basis::Expected)
+    }
+}
+
 /// Estimated edges and ids of an input that has not been read yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputEstimate {
@@ -236,12 +243,7 @@ fn start(input: &Input) -> Result<(u64, u64)> {
     struct LargestId<'a>(u64, u64, &'a AtomicBool);
     impl Visitor for LargestId<'_> {
         fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-            self.0 = match edges {
-                Edges::Narrow(edges) => edges.iter().flatten().map(|&id| u64::from(id) + 1).max(),
-                Edges::Wide(edges) => edges.iter().flatten().map(|&id| id.saturating_add(1)).max(),
-            }
-            .unwrap_or(0)
-            .max(self.0);
+            self.0 = self.0.max(edges.largest().map_or(0, |id| id.saturating_add(1)));
             self.1 += edges.len() as u64;
             if self.1 < ENOUGH {
                 return Ok(());

@@ -263,7 +263,7 @@ fn full_disk(plan: &Plan) -> Option<Error> {
 
 /// Returns the part of an error message that says how reliable the limit named there is.
 fn certainty(plan: &Plan) -> String {
-    match plan.is_bound() {
+    match plan.basis.is_bound() {
         true => {
             let least = at_least(plan.certain.host_memory);
             format!(" (upper bound; once ingest has run, less may be enough, but no less than {least})")

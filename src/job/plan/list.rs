@@ -14,15 +14,6 @@ use crate::job::state::record::Contents;
 use crate::list::List;
 use crate::size;
 
-/// Opens the list of a job and returns its plan.
-///
-/// # Errors
-/// [`crate::Error::Input`] if the list can't be read.
-pub(super) fn open(job: &Job, machine: &Resources, manifest: &Manifest) -> Result<Plan> {
-    let list = List::open(crate::job::input::list(&job.input)?, machine.threads)?;
-    plan(job, machine, &list, manifest)
-}
-
 /// Returns the plan of a job on `list`. The manifest says what earlier runs completed.
 ///
 /// # Errors

@@ -42,6 +42,7 @@ use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::TimeModel;
 use crate::job::plan::stage::{PlannedStage, stacked};
 use crate::job::state::{kept, manifest::Manifest, record::Contents, workdir};
+use crate::list::List;
 use crate::prepare::memory_plan::{LayoutShape, MemoryDemand, Sizes};
 use crate::prepare::prepared::{Graph, InputInfo};
 use crate::prepare::{ingest, order, partition::route};
@@ -154,7 +155,8 @@ impl Plan {
             return Plan::prepared(job, machine, other, &graph, &manifest);
         }
         if job.input.is_list() {
-            return list::open(job, machine, &manifest);
+            let list = List::open(crate::job::input::list(&job.input)?, machine.threads)?;
+            return list::plan(job, machine, &list, &manifest);
         }
         let job = &crate::job::input::streams::planned(job, &manifest)?;
         if let Some((input, expect)) = crate::job::input::expected(job)? {
@@ -432,10 +434,5 @@ impl Plan {
         let Plan { host_memory_needed: host_memory, gpu_memory_needed: gpu_memory, disk, scratch, .. } = self;
         self.certain = CertainNeeds { host_memory, gpu_memory, disk, scratch };
         self
-    }
-
-    /// Returns true if memory and disk are upper bounds for any graph of this size, because degrees are not known.
-    fn is_bound(&self) -> bool {
-        matches!(self.basis, Basis::Size | Basis::Expected)
     }
 }

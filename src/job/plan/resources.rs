@@ -119,7 +119,7 @@ impl Resources {
             packed: None,
             free: self.free_for_edges(),
             trials: job.run.trials,
-            format: job.output.format,
+            format: job.format,
         }
     }
 

@@ -63,7 +63,7 @@ impl fmt::Display for Plan {
             writeln!(f, "{:11} at most {} on each node", "job.scratch", show(self.scratch))?;
         }
         let needed = crate::memory::at_least(self.host_memory_needed);
-        match self.is_bound() {
+        match self.basis.is_bound() {
             true => writeln!(f, "\nlimits.host_memory = {needed} is enough (upper bound)")?,
             false => writeln!(f, "\nlimits.host_memory = {needed} is the smallest that works")?,
         }

@@ -53,7 +53,7 @@ pub struct TaskRecord {
     pub outputs: BTreeMap<String, Output>,
     /// The graph that the task is computed on; `None` for a list. The workdir may have prepared another graph since.
     #[serde(default)]
-    pub graph: Option<ComputedOn>,
+    pub graph: Option<GraphRecord>,
     /// The job that found the result; `None` before there is a result, and in manifests of older versions.
     #[serde(default)]
     pub from: Option<ResultOrigin>,
@@ -62,12 +62,12 @@ pub struct TaskRecord {
     pub files: Option<usize>,
 }
 
-/// The graph that a task is computed on. `verify` checks the result against it.
+/// Statistics of a graph. `verify` checks a result against those of the graph that it was computed on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ComputedOn {
+pub struct GraphRecord {
     /// Statistics of the input.
     pub info: InputInfo,
-    /// Statistics of the rows that the task reads.
+    /// Statistics of its rows; of a task, those that it reads.
     pub stored: StoreInfo,
 }
 
@@ -189,7 +189,7 @@ impl TaskRecord {
     /// Returns true if the manifest says that the task has nothing left to do for `job`.
     pub fn is_done(&self, key: u64, job: &Job) -> bool {
         let enough = self.done && self.seconds.len() >= job.run.trials as usize;
-        let written = self.outputs.is_empty() || self.format == job.output.format;
+        let written = self.outputs.is_empty() || self.format == job.format;
         self.is_of(key) && self.found.is_some() && enough && written
     }
 
@@ -205,7 +205,7 @@ impl TaskRecord {
         &mut self,
         key: u64,
         task: &dyn Task,
-        (contents, graph): (Contents, Option<ComputedOn>),
+        (contents, graph): (Contents, Option<GraphRecord>),
         units: u64,
         format: OutputFormat,
     ) {

@@ -16,10 +16,9 @@ use crate::formats::Input;
 use crate::graph::weights::stored::GraphWeights;
 use crate::job::input::streams;
 use crate::job::plan::resources;
-use crate::job::state::finished::Finished;
 use crate::job::state::lock::{Liveness, Lock};
 use crate::job::state::manifest::Manifest;
-use crate::job::state::record::{ComputedOn, TaskRecord};
+use crate::job::state::record::{GraphRecord, TaskRecord};
 use crate::job::status::JobPlace;
 use crate::memory::Budget;
 use crate::prepare::names::lines::NameFile;
@@ -86,8 +85,8 @@ pub fn verify(place: &JobPlace, verdict: &mut Verdict<'_>) -> Result<()> {
     };
     // The other job's graph may have changed since.
     let is_same = |info: &InputInfo| manifest.content().is_none_or(|content| content == info.content);
-    let finished = info.filter(is_same).zip(stored).map(|(info, stored)| Finished { info, stored });
-    check_report(workdir, &manifest, finished, verdict)?;
+    let graph = info.filter(is_same).zip(stored).map(|(info, stored)| GraphRecord { info, stored });
+    check_report(workdir, &manifest, graph, verdict)?;
     if !manifest.tasks.values().any(|record| record.found.is_some()) {
         return verdict.skip("results", "the job has none yet");
     }
@@ -130,7 +129,7 @@ impl ResultCheck<'_> {
                 verdict.skip(name, OTHER_VERSION)?;
                 continue;
             };
-            let Some(ComputedOn { info, stored }) = &record.graph else {
+            let Some(GraphRecord { info, stored }) = &record.graph else {
                 verdict.skip(name, OTHER_GRAPH)?;
                 continue;
             };
@@ -281,11 +280,11 @@ fn outputs(workdir: &Path, manifest: &Manifest, verdict: &mut Verdict<'_>) -> Re
 fn check_report(
     workdir: &Path,
     manifest: &Manifest,
-    finished: Option<Finished>,
+    graph: Option<GraphRecord>,
     verdict: &mut Verdict<'_>,
 ) -> Result<()> {
     match manifest.outputs.contains_key("report.json") && manifest.stopped.is_none() {
-        true => verdict.note("report", report::agrees(workdir, manifest, finished)),
+        true => verdict.note("report", report::agrees(workdir, manifest, graph)),
         false => Ok(()),
     }
 }

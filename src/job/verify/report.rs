@@ -4,8 +4,8 @@
 use crate::error::{Error, Result};
 use crate::job::reporting;
 use crate::job::results::TaskResults;
-use crate::job::state::finished::{Finished, FinishedInput};
 use crate::job::state::manifest::Manifest;
+use crate::job::state::record::GraphRecord;
 use crate::prepare::prepared::InputInfo;
 use crate::store::regular;
 use serde::Serialize;
@@ -15,12 +15,12 @@ use std::path::Path;
 /// Largest relative difference between a number and the same number read back from text.
 const TOLERANCE: f64 = 1e-9;
 
-/// Checks that the report of `workdir` agrees with the manifest on each finished task and, if `finished` is given, on
-/// its graph.
+/// Checks that the report of `workdir` agrees with the manifest on each finished task and, if it is given, on the
+/// graph.
 ///
 /// # Errors
 /// [`Error::Validation`] for a number that differs; [`Error::Io`].
-pub(super) fn agrees(workdir: &Path, manifest: &Manifest, finished: Option<Finished>) -> Result<String> {
+pub(super) fn agrees(workdir: &Path, manifest: &Manifest, graph: Option<GraphRecord>) -> Result<String> {
     let path = workdir.join("report.json");
     let wrong = |what: String| Error::Validation(format!("{}: {what}", path.display()));
     let text = regular::read(&path).map_err(|e| Error::io("read", &path, e))?;
@@ -32,14 +32,14 @@ pub(super) fn agrees(workdir: &Path, manifest: &Manifest, finished: Option<Finis
         let mine = mine.ok_or_else(|| wrong(format!("a result of {name}, which the manifest does not have")))?;
         agree(&value(&mine)?, reported, &format!("results.{name}")).map_err(wrong)?;
     }
-    if let Some(Finished { info, stored }) = finished {
+    if let Some(GraphRecord { info, stored }) = graph {
         // All tasks of a workdir number vertices alike. For a job without tasks, only the report says how.
         let of_report = || serde_json::from_value(report["input"]["first_id"].clone()).unwrap_or_default();
         let first_id = manifest.tasks.values().next().map_or_else(of_report, |record| record.first_id);
-        let finished_input = FinishedInput::Graph(Box::new(Finished { info: InputInfo { first_id, ..info }, stored }));
+        let graph = GraphRecord { info: InputInfo { first_id, ..info }, stored };
         let kept = report["graph"]["kept"] == true;
-        agree(&value(&reporting::input(&finished_input))?, &report["input"], "input").map_err(wrong)?;
-        agree(&value(&reporting::graph(&finished_input, kept))?, &report["graph"], "graph").map_err(wrong)?;
+        agree(&value(&reporting::input(&graph))?, &report["input"], "input").map_err(wrong)?;
+        agree(&value(&reporting::graph(&graph, kept))?, &report["graph"], "graph").map_err(wrong)?;
     }
     Ok(format!("has the manifest's figures of {} results", results.len()))
 }

@@ -7,10 +7,9 @@ use crate::graph::block_store::BlockStore;
 use crate::graph::degrees::{self, DegreeSummary};
 use crate::graph::direction::EdgeDirection;
 use crate::graph::half::Half;
-use crate::graph::layout::Layout;
 use crate::graph::order::DegreeRuns;
-use crate::graph::stored::{self, StoredBlock};
-use crate::graph::weights::stored::{GraphWeights, StoredWeights};
+use crate::graph::stored;
+use crate::job::graph::stored_blocks::StoredHalf;
 use crate::job::graph::{merge as merged, transpose};
 use crate::job::state::manifest::Manifest;
 use crate::memory::Budget;
@@ -91,7 +90,7 @@ pub(crate) fn stored_graph(
     {
         return verdict.skip("graph/lower.*", "rows were in memory; the next run of the job makes them again");
     }
-    let whole = of.note(stored.is_some(), verdict)?;
+    let whole = note_half(&of, stored.is_some(), verdict)?;
     let Some(stored) = stored else { return Ok(()) };
     if stored.degrees {
         verdict.note("graph/degrees", degrees_agree(&folder, info, &stored))?;
@@ -123,7 +122,7 @@ fn derived_rows(
     if upper.is_some() || stored::listed(folder, Half::Upper, layout.blocks()).contains(&true) {
         let weights = upper.as_ref().and_then(|upper| upper.weights);
         let of = StoredHalf { folder, key, half: Half::Upper, layout: &layout, weights };
-        if of.note(upper.is_some(), verdict)? {
+        if note_half(&of, upper.is_some(), verdict)? {
             let upper = BlockStore::open(folder, key, Half::Upper, layout.clone());
             let upper = upper.and_then(|upper| upper.with_weights(folder, Half::Upper, weights));
             let agree = upper.and_then(|upper| halves_agree(&graph.block_store, &upper, weights.is_some()));
@@ -135,7 +134,7 @@ fn derived_rows(
     if stored.is_some() || rows.folder.is_dir() {
         let weights = stored.as_ref().and_then(|stored| stored.weights);
         let of = StoredHalf { folder: &rows.folder, key: rows.key, half: Half::Lower, layout: &layout, weights };
-        if of.note(stored.is_some(), verdict)? && stored.is_some() {
+        if note_half(&of, stored.is_some(), verdict)? && stored.is_some() {
             let found = graph.without_direction(rows, layout, weights);
             verdict.note("rows of all neighbours", found.and_then(|merged| are_merged(graph, &merged)))?;
         }
@@ -210,52 +209,27 @@ fn halves_agree(lower: &BlockStore, upper: &BlockStore, weighted: bool) -> Resul
     Ok(format!("{} edges, those of the lower half", upper.edges()))
 }
 
-/// The files of one half of a graph.
-struct StoredHalf<'a> {
-    folder: &'a Path,
-    key: u64,
-    half: Half,
-    layout: &'a Layout,
-    weights: Option<GraphWeights>,
-}
-
-impl StoredHalf<'_> {
-    /// Checks all blocks, with their weights if there are some. If `all` is set, none may be missing. Returns true if
-    /// all are whole.
-    fn note(&self, all: bool, verdict: &mut Verdict<'_>) -> Result<bool> {
-        let name = format!("graph/{}.*", self.half.name());
-        let (mut whole, mut missing, mut bytes) = (0, 0, 0);
-        for b in 0..self.layout.blocks() {
-            crate::process::signals::check()?;
-            match self.check(b) {
-                Ok(n) => (whole, bytes) = (whole + 1, bytes + n),
-                Err(e) if e.is_missing() && !all => missing += 1,
-                Err(e) => verdict.note(&name, Err(e))?,
-            }
+/// Checks all blocks, with their weights if there are some. If `all` is set, none may be missing. Returns true if all
+/// are whole.
+fn note_half(half: &StoredHalf<'_>, all: bool, verdict: &mut Verdict<'_>) -> Result<bool> {
+    let name = format!("graph/{}.*", half.half.name());
+    let (mut whole, mut missing, mut bytes) = (0, 0, 0);
+    for b in 0..half.layout.blocks() {
+        crate::process::signals::check()?;
+        match half.check(b) {
+            Ok(n) => (whole, bytes) = (whole + 1, bytes + n),
+            Err(e) if e.is_missing() && !all => missing += 1,
+            Err(e) => verdict.note(&name, Err(e))?,
         }
-        let of = self.layout.blocks();
-        if whole + missing == of {
-            let weights = self.weights.map(|weights| format!("; with weights of type {}", weights.kind));
-            let weights = weights.unwrap_or_default();
-            let found = format!("{whole} of {of} blocks there and whole, {bytes} bytes; rows ascend{weights}");
-            verdict.note(&name, Ok(found))?;
-        }
-        Ok(whole == of)
     }
-
-    /// Checks a block and its weights. Returns the number of bytes of both.
-    fn check(&self, b: usize) -> Result<u64> {
-        let StoredHalf { folder, key, half, layout, weights } = *self;
-        let block = StoredBlock::open(folder, key, half, layout, b)?;
-        block.verify()?;
-        block.release();
-        let Some(weights) = weights else { return Ok(block.bytes()) };
-        let entries = block.block().targets.len() as u64;
-        let weights = StoredWeights::open(folder, weights, half, layout, b, entries)?;
-        weights.verify()?;
-        weights.release();
-        Ok(block.bytes() + weights.bytes())
+    let of = half.layout.blocks();
+    if whole + missing == of {
+        let weights = half.weights.map(|weights| format!("; with weights of type {}", weights.kind));
+        let weights = weights.unwrap_or_default();
+        let found = format!("{whole} of {of} blocks there and whole, {bytes} bytes; rows ascend{weights}");
+        verdict.note(&name, Ok(found))?;
     }
+    Ok(whole == of)
 }
 
 fn degrees_agree(folder: &Path, info: &InputInfo, stored: &StoreInfo) -> Result<String> {

@@ -17,10 +17,9 @@ pub use super::sources::Sources;
 use crate::algo::betweenness::BetweennessOutput;
 pub use crate::algo::betweenness::Normalise;
 use crate::error::Result;
-use crate::graph::ids::InputId;
 use crate::library::column::Column;
 use crate::library::context::Context;
-use crate::library::graph::{Computed, Graph, Vertex};
+use crate::library::graph::{Computed, Graph};
 use serde::Serialize;
 
 /// Options of betweenness centrality.
@@ -41,12 +40,8 @@ impl Default for Options {
 
 #[derive(Serialize)]
 struct Table {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    roots: Option<u32>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    seed: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    sources: Option<Vec<toml::Value>>,
+    #[serde(flatten)]
+    sources: SourceKeys,
     normalise: Normalise,
 }
 
@@ -69,16 +64,11 @@ pub struct Scores {
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
 /// disk.
 pub fn centrality(graph: &Graph, options: &Options, context: &Context) -> Result<Scores> {
-    let SourceKeys { roots, seed, sources } = options.sources.keys(graph)?;
-    let table = Table { roots, seed, sources, normalise: options.normalise };
+    let table = Table { sources: options.sources.keys(graph)?, normalise: options.normalise };
     let found: Computed<'_, BetweennessOutput> = graph.compute(context, "betweenness", &table)?;
     let (seconds, centrality) = (found.seconds(), found.column("betweenness/centrality")?);
-    let id = |vertex| match vertex {
-        InputId::Number(number) => Some(number),
-        InputId::Name(name) => graph.vertex_of(name.text()).ok().map(Vertex::id),
-    };
-    let sources = found.output.sources.iter().filter_map(|&source| id(source)).collect();
-    let largest = found.output.largest.iter().filter_map(|of| Some((id(of.vertex)?, of.centrality))).collect();
+    let sources = found.output.sources.iter().filter_map(|&source| graph.id_of(source)).collect();
+    let largest = found.output.largest.iter().filter_map(|of| Some((graph.id_of(of.vertex)?, of.centrality))).collect();
     Ok(Scores { output: found.output, sources, largest, seconds, centrality })
 }
 

@@ -16,10 +16,9 @@ pub use super::sources::Sources;
 pub use crate::algo::distances::Diameter;
 use crate::algo::distances::{DistancesOutput, SourceDistances};
 use crate::error::Result;
-use crate::graph::ids::InputId;
 use crate::library::column::Column;
 use crate::library::context::Context;
-use crate::library::graph::{Computed, Graph, Vertex};
+use crate::library::graph::{Computed, Graph};
 
 /// Options of distances from many sources.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,13 +74,9 @@ pub struct Distances {
 pub fn sums(graph: &Graph, options: &Options, context: &Context) -> Result<Distances> {
     let table = options.sources.keys(graph)?;
     let found: Computed<'_, DistancesOutput> = graph.compute(context, "distances", &table)?;
-    let id = |vertex| match vertex {
-        InputId::Number(number) => Some(number),
-        InputId::Name(name) => graph.vertex_of(name.text()).ok().map(Vertex::id),
-    };
     let of_source = |of: &SourceDistances| {
         Some(OfSource {
-            source: id(of.source)?,
+            source: graph.id_of(of.source)?,
             reached: of.reached,
             total: of.total,
             eccentricity: of.eccentricity,

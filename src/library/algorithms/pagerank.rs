@@ -13,7 +13,6 @@
 
 use crate::algo::pagerank::PagerankOutput;
 use crate::error::Result;
-use crate::graph::ids::InputId;
 use crate::library::column::Column;
 use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph, Vertex};
@@ -88,11 +87,7 @@ pub fn rank(graph: &Graph, options: &Options, context: &Context) -> Result<Ranks
     let table = Table { damping: options.damping, variant, tolerance, iterations: options.iterations, personalised };
     let found: Computed<'_, PagerankOutput> = graph.compute(context, "pagerank", &table)?;
     let (seconds, ranks) = (found.seconds(), found.column("pagerank/rank")?);
-    let id = |vertex| match vertex {
-        InputId::Number(number) => Some(number),
-        InputId::Name(name) => graph.vertex_of(name.text()).ok().map(Vertex::id),
-    };
-    let largest = found.output.largest.iter().filter_map(|of| Some((id(of.vertex)?, of.rank))).collect();
+    let largest = found.output.largest.iter().filter_map(|of| Some((graph.id_of(of.vertex)?, of.rank))).collect();
     Ok(Ranks { output: found.output, largest, seconds, ranks })
 }
 

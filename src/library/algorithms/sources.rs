@@ -22,11 +22,11 @@ pub enum Sources {
 #[derive(Serialize)]
 pub(super) struct SourceKeys {
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub roots: Option<u32>,
+    roots: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub seed: Option<u64>,
+    seed: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub sources: Option<Vec<toml::Value>>,
+    sources: Option<Vec<toml::Value>>,
 }
 
 impl Sources {

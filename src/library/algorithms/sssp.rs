@@ -12,7 +12,7 @@
 //! # Ok::<(), gpugraph::Error>(())
 //! ```
 
-use super::tree::{FromOne, Timed, one, same};
+use super::tree::{FromOne, one, same};
 use crate::algo::sssp::SsspOutput;
 pub use crate::algo::sssp::options::Method;
 use crate::error::Result;
@@ -104,7 +104,7 @@ pub struct Paths {
 /// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the disk and the device.
 pub fn search(graph: &Graph, source: Vertex, options: &Options, context: &Context) -> Result<Paths> {
     let found: Computed<'_, SsspOutput> = graph.compute(context, "sssp", &FromOne::new(graph, source, options)?)?;
-    let seconds = found.details::<Timed>()?.seconds();
+    let seconds = found.seconds_of_source();
     let reached = one(&found.output)?.reached;
     let column = |name: &str| format!("sssp/{source}/{name}");
     let parents = found.column(&column("parent"))?;

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::library::column::Column;
 use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph, Vertex};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Value;
@@ -40,24 +40,6 @@ impl<'o, O> FromOne<'o, O> {
     }
 }
 
-/// The part of `details` that every search has about its sources.
-#[derive(Deserialize)]
-pub(super) struct Timed {
-    sources: Vec<SourceTime>,
-}
-
-#[derive(Deserialize)]
-struct SourceTime {
-    seconds: f64,
-}
-
-impl Timed {
-    /// Returns the seconds of the only search.
-    pub(super) fn seconds(&self) -> f64 {
-        self.sources.first().map_or(0.0, |source| source.seconds)
-    }
-}
-
 impl Tree {
     /// Searches by the table `algorithm`.
     pub(super) fn search(
@@ -68,7 +50,7 @@ impl Tree {
     ) -> Result<Tree> {
         let found: Computed<'_, SearchOutput<SourceOutput>> =
             graph.compute(context, algorithm, &FromOne::new(graph, source, options)?)?;
-        let seconds = found.details::<Timed>()?.seconds();
+        let seconds = found.seconds_of_source();
         let SourceOutput { reached, depth, edges, .. } = *one(&found.output)?;
         let column = |name: &str| format!("{algorithm}/{source}/{name}");
         let (parents, levels) = (found.column(&column("parent"))?, found.column(&column("level"))?);

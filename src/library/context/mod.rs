@@ -8,6 +8,7 @@ use crate::config::{self, Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::job::device::GpuSession;
 use crate::process::progress::Observer;
+pub use crate::process::progress::StageMoment as Progress;
 use crate::process::signals::{self, StopRequest};
 use crate::size;
 use std::fmt;
@@ -38,17 +39,6 @@ impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&size::show(self.0))
     }
-}
-
-/// Progress of a call.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Progress<'a> {
-    /// Name of the stage or algorithm that runs, such as `partition` or `bfs`.
-    pub stage: &'a str,
-    /// Work that is done, in units of the stage (bytes, edges, vertices).
-    pub done: u64,
-    /// Work of the whole stage; 0 if it is unknown.
-    pub total: u64,
 }
 
 /// Builds a [`Context`].
@@ -103,9 +93,7 @@ impl ContextBuilder {
 
     /// Sets a function that is called about five times a second while a call lasts, from another thread.
     pub fn on_progress(mut self, observer: impl Fn(&Progress<'_>) + Send + Sync + 'static) -> ContextBuilder {
-        self.observer = Some(Arc::new(move |moment| {
-            observer(&Progress { stage: moment.stage, done: moment.done, total: moment.total });
-        }));
+        self.observer = Some(Arc::new(observer));
         self
     }
 

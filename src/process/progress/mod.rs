@@ -52,12 +52,12 @@ struct SharedProgress {
 /// A function that is called several times a second with the progress of the stage that runs.
 pub type Observer = Arc<dyn Fn(&StageMoment<'_>) + Send + Sync>;
 
-/// Progress of a stage.
+/// Progress of a stage of a job, or of a call of the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StageMoment<'a> {
-    /// Name of the stage or the algorithm.
+    /// Name of the stage or algorithm that runs, such as `partition` or `bfs`.
     pub stage: &'a str,
-    /// Work that is done, in the units of the stage.
+    /// Work that is done, in units of the stage (bytes, edges, vertices).
     pub done: u64,
     /// Work of the whole stage; 0 if it is unknown.
     pub total: u64,
@@ -81,17 +81,6 @@ pub struct StageProgress {
     stage: Arc<RunningStage>,
     shared: Arc<SharedProgress>,
     finished: bool,
-}
-
-/// Summary of a stage that has ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct StageEnd {
-    /// Wall time in seconds.
-    pub seconds: f64,
-    /// Work done, in the stage's unit, including the work of earlier runs.
-    pub done: u64,
-    /// Peak of host memory during the stage, in bytes.
-    pub peak_memory: u64,
 }
 
 impl Progress {
@@ -219,41 +208,40 @@ impl StageProgress {
         self.stage.done.load(Relaxed)
     }
 
-    /// Ends the stage as finished, and returns its summary.
-    pub fn finish(mut self) -> StageEnd {
+    /// Ends the stage as finished, and returns the measurements of this rank.
+    pub fn finish(mut self) -> StageMeasurements {
         self.finished = true;
         self.end()
     }
 
-    fn end(&self) -> StageEnd {
+    fn end(&self) -> StageMeasurements {
         self.shared.sample();
         let stage = &self.stage;
         self.shared.metrics.end_stage(&stage.name, self.finished);
+        let figures = stage.figures();
         {
             let mut state = self.shared.lock();
             state.stages.retain(|other| !Arc::ptr_eq(other, stage));
             state.ended = Some(Arc::clone(stage));
             if !self.finished {
-                state.spent.on(&stage.name, &stage.figures());
+                state.spent.on(&stage.name, &figures);
             }
         }
         if let Some(bar) = &stage.bar {
             bar.finish_and_clear();
             bars::all().remove(bar);
         }
-        let seconds = stage.started.elapsed().as_secs_f64();
+        let StageMeasurements { seconds, host_memory_peak: memory_peak, .. } = figures;
         let done = stage.done.load(Relaxed);
-        let now = done - stage.before.load(Relaxed).min(done);
-        let rate = now as f64 / seconds.max(1e-9);
-        let end = StageEnd { seconds, done, peak_memory: stage.peak.load(Relaxed) };
+        let rate = stage.done_now() as f64 / seconds.max(1e-9);
         let how = if self.finished { "done" } else { "stopped early" };
         let name = &stage.name;
         if log::is_json() {
             let unit = stage.unit.word();
-            tracing::info!(stage = name, done, unit, seconds, rate, memory_peak = end.peak_memory, "stage {how}");
+            tracing::info!(stage = name, done, unit, seconds, rate, memory_peak, "stage {how}");
         } else {
             let (work, rate) = (amount(done, stage.unit), per_second(rate, stage.unit));
-            let (time, memory_peak) = (duration(seconds), bytes(end.peak_memory));
+            let (time, memory_peak) = (duration(seconds), bytes(memory_peak));
             // A small graph is prepared faster than anybody could read the lines.
             match stage.started.elapsed() >= SHORT || !self.finished {
                 true => tracing::info!(%work, %time, %rate, %memory_peak, "{name} {how}"),
@@ -262,7 +250,7 @@ impl StageProgress {
                 }
             }
         }
-        end
+        figures
     }
 }
 
@@ -392,10 +380,11 @@ mod tests {
         assert!(status.rate > 0.0 && status.rate < 2100.0, "{status:?}");
         assert!(status.eta_seconds.is_some_and(|s| s > 0.4), "{status:?}");
         drop(block);
+        assert_eq!(stage.done(), 3000);
         let end = stage.finish();
-        assert!(end.done == 3000 && end.seconds >= 1.3 && end.peak_memory >= 64 << 20, "{end:?}");
-        assert!(progress.peak_memory() >= end.peak_memory);
-        assert!(progress.stage("small", 0, Unit::Edges).finish().peak_memory > 0);
+        assert!(end.seconds >= 1.3 && end.host_memory_peak >= 64 << 20, "{end:?}");
+        assert!(progress.peak_memory() >= end.host_memory_peak);
+        assert!(progress.stage("small", 0, Unit::Edges).finish().host_memory_peak > 0);
         drop(progress);
         let status = Status::read(dir.path()).unwrap();
         assert_eq!((status.running, status.stage.as_str(), status.eta_seconds), (false, "small", None));

@@ -33,11 +33,16 @@ pub(super) struct RunningStage {
 }
 
 impl RunningStage {
+    /// Returns the work that this run has done so far.
+    pub(super) fn done_now(&self) -> u64 {
+        let done = self.done.load(Relaxed);
+        done - self.before.load(Relaxed).min(done)
+    }
+
     /// Returns the stage's measurements so far. If only the total of bytes to read is known, the bytes read so far are
     /// estimated in proportion to the work done.
     pub(super) fn figures(&self) -> StageMeasurements {
-        let (done, total) = (self.done.load(Relaxed), self.total.load(Relaxed).max(1));
-        let now = done - self.before.load(Relaxed).min(done);
+        let (now, total) = (self.done_now(), self.total.load(Relaxed).max(1));
         let read = match self.unit {
             Unit::Bytes => now,
             _ => (u128::from(self.reads.load(Relaxed)) * u128::from(now.min(total)) / u128::from(total)) as u64,

@@ -10,7 +10,8 @@ use crate::algo::bfs::search::{BfsLevel, BfsStats, Step};
 use crate::algo::team::barrier::Barrier;
 use crate::algo::team::serial_policy::{self, SerialPolicy};
 use crate::error::Result;
-use crate::process::{disk, signals};
+use crate::process::signals;
+use crate::store::os;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
 use std::sync::{Mutex, PoisonError};
@@ -84,7 +85,7 @@ impl<'s> BfsWalk<'s> {
         let (mut round, mut policy) = (0, SerialPolicy::new(self.search.threads));
         while frontier.vertices > 0 {
             let started = Instant::now();
-            let read = || if self.search.graph.on_disk { disk::bytes_read() } else { 0 };
+            let read = || if self.search.graph.on_disk { os::disk_bytes().0 } else { 0 };
             let read_before = if thread == 0 { read() } else { 0 };
             let step = frontier.next_step(self.search.switch, self.search.graph.own.vertices);
             if step == Step::TopDown && frontier.is_listed && self.lists(&frontier, self.bound.load(Relaxed)) {

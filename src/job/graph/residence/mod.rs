@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::gpu::{DeviceSlice, Workspace};
 use crate::graph::{Bins, BlockSize, BlockStore, DegreeSummary, Direction, HostBlock, Layout, Placement};
-use crate::job::context::{Context, Watched};
+use crate::job::context::Context;
 use crate::job::plan::packing::Packing;
 use crate::memory::{Process, bytes_of, numbers_of};
 use crate::prepare::partition::Partition;
@@ -202,10 +202,10 @@ pub(super) fn sort(
     let SortInput { assignment: Assignment { layout, builders, mine, .. }, bins, partition, degrees, progress } =
         *sorting;
     let mut sorters = Sorters::new(&mut workspace, plan)?;
-    let (build, watch) = (resident::Build { partition, bins, layout, wanted: mine }, Watched(progress));
+    let build = resident::Build { partition, bins, layout, wanted: mine };
     let mut entries = match &mut place {
-        Place::OnGpus(memory) => sorters.keep(build, *memory, &watch)?,
-        Place::InMemory(blocks, _) => sorters.sort_to_host(build, blocks, &watch)?,
+        Place::OnGpus(memory) => sorters.keep(build, *memory, progress)?,
+        Place::InMemory(blocks, _) => sorters.sort_to_host(build, blocks, progress)?,
     };
     let found = if context.job.needs_degrees() {
         sorters.finish(degrees)?;

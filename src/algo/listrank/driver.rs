@@ -15,7 +15,6 @@ use crate::algo::listrank::{by_files, gpu, on_gpu};
 use crate::algo::{ChosenDevice, Lease, Run, Trial};
 use crate::comm::on_leader;
 use crate::error::{Error, Result};
-use crate::formats::Signals;
 use crate::list::List;
 use crate::memory::{Budget, Number};
 use crate::process::signals;
@@ -121,7 +120,7 @@ fn by_gpu(
 fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Option<Ranked>> {
     let comm = run.comm;
     let read = Instant::now();
-    let Some(loaded) = SharedList::<I>::load(list, comm, run.threads, run.budget, &Signals)? else { return Ok(None) };
+    let Some(loaded) = SharedList::<I>::load(list, comm, run.threads, run.budget)? else { return Ok(None) };
     comm.barrier();
     let (read, started) = (read.elapsed().as_secs_f64(), Instant::now());
     let rounds = Rounds::default();
@@ -142,7 +141,7 @@ fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>)
     let comm = run.comm;
     let messages = run.budget.reserve(ranks::messages_bytes(comm.ranks(), comm.nodes()), "messages of ranks")?;
     let read = Instant::now();
-    let (part, mut cells) = ListShare::load::<I>(list, comm, run.threads, run.budget, &Signals)?;
+    let (part, mut cells) = ListShare::load::<I>(list, comm, run.threads, run.budget)?;
     comm.barrier();
     let (read, started) = (read.elapsed().as_secs_f64(), Instant::now());
     let method = table.method.on_cpu(list.length);
@@ -193,7 +192,7 @@ fn context<'a>(run: &Run<'a>, rounds: &'a Rounds) -> Context<'a> {
 
 fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let read = Instant::now();
-    let LoadedList { mut successors, head } = read::load::<I>(list, run.threads, run.budget, &Signals)?;
+    let LoadedList { mut successors, head } = read::load::<I>(list, run.threads, run.budget)?;
     let read = read.elapsed().as_secs_f64();
     let started = Instant::now();
     let method = table.method.on_cpu(list.length);
@@ -215,7 +214,7 @@ fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
 
 /// Returns the error for a list with a cycle. It names an element of the cycle, found by following the list once more.
 fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
-    let LoadedList { successors, head } = read::load::<I>(list, threads, budget, &Signals)?;
+    let LoadedList { successors, head } = read::load::<I>(list, threads, budget)?;
     let element = cpu::off_path(&successors, head, budget, &signals::check)?;
     ListFault::Cycle { element }.error(list, threads)
 }

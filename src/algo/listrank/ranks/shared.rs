@@ -6,7 +6,7 @@
 
 use super::part::{ListShare, shares};
 use crate::algo::listrank::cpu::Context;
-use crate::algo::listrank::cpu::ruling_set::{SublistWalk, WalkMemory};
+use crate::algo::listrank::cpu::ruling_set::{SHIFT, SublistWalk};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::read::mark;
 use crate::comm::{Comm, SharedMemory};
@@ -110,10 +110,8 @@ impl<I: Index> SharedList<I> {
             return Ok(false);
         }
         let SharedLayout { links, numbers, .. } = self.layout;
-        let (taken, fresh) = (self.memory.counter(TAKEN), self.memory.counter(FRESH));
-        let list = self.cells();
-        let walk =
-            SublistWalk::<I>::of_ranks(WalkMemory { list, links: self.memory.numbers(links, numbers), taken, fresh });
+        let counters = [TAKEN, FRESH].map(|counter| self.memory.counter(counter));
+        let walk = SublistWalk::<I>::new(self.cells(), self.memory.numbers(links, numbers), counters, SHIFT);
         let head = I::of(self.part.head);
         context.rounds.time("walk", self.part.length, || {
             walk.run(head, context)?;

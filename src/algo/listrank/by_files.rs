@@ -93,8 +93,7 @@ fn run_or_resume<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, siz
         return Err(Error::corrupt(folder, At::File, "files of bins whose ranks do not form one path"));
     }
     let checksum = ranks.end(run)?;
-    let bytes = found.bytes_read + found.bytes_written;
     let phases = Phases { rank: seconds, ..Phases::default() };
-    let details = ListRankDetails { method: METHOD.into(), bytes, phases, rounds: rounds.take() };
+    let details = ListRankDetails { method: METHOD.into(), bytes: found.bytes, phases, rounds: rounds.take() };
     Ok(Trial { output: ListRankOutput { length: list.length, head: found.head, checksum }, details, seconds })
 }

@@ -49,10 +49,8 @@ pub type OrderedSink<'a, I> = dyn FnMut(u64, &[I]) -> Result<()> + 'a;
 pub struct ContractionResult {
     /// The first element; `None` for an empty list.
     pub head: Option<u64>,
-    /// Bytes read from the ranking's own files in this run.
-    pub bytes_read: u64,
-    /// Bytes written to the ranking's own files in this run.
-    pub bytes_written: u64,
+    /// Bytes read from the ranking's own files and written to them in this run.
+    pub bytes: u64,
     /// Number of rounds that an earlier run had finished: the scan, eliminated bins and ranked bins.
     pub resumed_rounds: u64,
 }
@@ -86,9 +84,8 @@ pub fn rank<I: Index>(
             None => scatter::find_shared(scan, work).map(Err),
         };
     }
-    let [bytes_read, bytes_written] = work.bytes.each_ref().map(|bytes| bytes.load(Ordering::Relaxed));
-    let head = kept.now.head;
-    Ok(Ok(ContractionResult { head, bytes_read, bytes_written, resumed_rounds: kept.found }))
+    let bytes = work.bytes.load(Ordering::Relaxed);
+    Ok(Ok(ContractionResult { head: kept.now.head, bytes, resumed_rounds: kept.found }))
 }
 
 /// Passes the ranks that [`rank`] left in files to `sink`.

@@ -13,7 +13,6 @@ use crate::graph::block_store::BlockStore;
 use crate::memory::{bytes_of, numbers_of};
 use crate::process::signals;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -157,10 +156,9 @@ struct Coordinator<'a> {
     graph: &'a BlockStore,
     handed_out: Mutex<HashMap<u64, u64>>,
     book: Mutex<(PartialUnits, SaveUnits<'a>)>,
-    /// For each barrier, the number of ranks that have arrived, and whether any of them says that it is the last.
-    arrivals: Mutex<Vec<(usize, bool)>>,
-    /// Number of barriers at which this rank has waited.
-    held: AtomicUsize,
+    /// Number of ranks that have arrived at the next barrier, and whether any of them says that it is the last. No rank
+    /// arrives at the barrier after that before all have left this one, because ranks leave it by a broadcast.
+    arrivals: Mutex<(usize, bool)>,
     /// Lock that a thread holds while it communicates with other ranks.
     calls: Mutex<()>,
     phase: Mutex<Phase>,
@@ -178,7 +176,6 @@ impl<'a> Coordinator<'a> {
             handed_out: Mutex::default(),
             book: Mutex::new((PartialUnits::default(), keep)),
             arrivals: Mutex::default(),
-            held: AtomicUsize::new(0),
             calls: Mutex::default(),
             phase: Mutex::new(Phase::Counting),
             has_barriers,
@@ -194,7 +191,6 @@ impl<'a> Coordinator<'a> {
 
     /// Answers messages of the other ranks until all ranks have finished.
     fn answer(&self) -> Result<()> {
-        let mut arrivals = vec![0; self.comm.ranks()];
         let mut backoff = PollBackoff::default();
         let answered = loop {
             if *lock(&self.phase) == Phase::Closed {
@@ -202,7 +198,7 @@ impl<'a> Coordinator<'a> {
             }
             let calls = lock(&self.calls);
             let served = match self.comm.receive() {
-                Some((from, message)) => self.serve(from, &numbers_of(&message), &mut arrivals[from]).map(|()| true),
+                Some((from, message)) => self.serve(from, &numbers_of(&message)).map(|()| true),
                 None => Ok(false),
             };
             drop(calls);
@@ -218,7 +214,7 @@ impl<'a> Coordinator<'a> {
         answered
     }
 
-    fn serve(&self, from: usize, message: &[u64], arrivals: &mut usize) -> Result<()> {
+    fn serve(&self, from: usize, message: &[u64]) -> Result<()> {
         match message {
             [NEXT, list, whole, stops] => {
                 let mut phase = lock(&self.phase);
@@ -235,37 +231,28 @@ impl<'a> Coordinator<'a> {
                 };
                 self.take(&parts.as_chunks().0.iter().map(part).collect::<Vec<_>>())?;
             }
-            [BARRIER, last] => {
-                self.arrive(*arrivals, *last > 0);
-                *arrivals += 1;
-            }
+            [BARRIER, last] => self.arrive(*last > 0),
             _ => return Err(Error::internal("answer a rank", format!("a message {message:?}"))),
         }
         Ok(())
     }
 
-    fn arrive(&self, barrier: usize, last: bool) {
-        let mut arrivals = lock(&self.arrivals);
-        if arrivals.len() <= barrier {
-            arrivals.resize(barrier + 1, (0, false));
-        }
-        arrivals[barrier].0 += 1;
-        arrivals[barrier].1 |= last;
+    fn arrive(&self, last: bool) {
+        let (came, is_last) = &mut *lock(&self.arrivals);
+        *came += 1;
+        *is_last |= last;
     }
 
     /// Waits until all ranks have arrived at this rank's next barrier.
     fn wait_at_barrier(&self, last: bool) -> Result<RankBarrier> {
-        let barrier = self.held.fetch_add(1, Relaxed);
-        self.arrive(barrier, last);
+        self.arrive(last);
         let mut backoff = PollBackoff::default();
-        loop {
-            let (came, last) = lock(&self.arrivals)[barrier];
-            if came == self.comm.ranks() {
-                return Ok(RankBarrier { is_last: last, is_whole: lock(&self.book).0.is_empty() });
-            }
+        while lock(&self.arrivals).0 < self.comm.ranks() {
             self.check_running()?;
             backoff.sleep();
         }
+        let (_, is_last) = std::mem::take(&mut *lock(&self.arrivals));
+        Ok(RankBarrier { is_last, is_whole: lock(&self.book).0.is_empty() })
     }
 
     fn check_running(&self) -> Result<()> {

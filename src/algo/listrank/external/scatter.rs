@@ -2,7 +2,7 @@
 //! file of the higher bin.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::contraction::{Contraction, ListScan};
 use super::files::{BinBuffers, BinFiles};
@@ -26,22 +26,14 @@ pub fn scatter<I: Index>(
     let sizes = &work.sizes;
     let unit = BinFiles::create(work.folder, "unit", &vec![0; sizes.bins as usize])?;
     let weighted = BinFiles::create(work.folder, "weighted", &vec![0; sizes.bins as usize])?;
-    let sets = (0..work.threads.max(1)).map(|_| BinBuffers::<I>::new(&unit, 2, work)).collect::<Result<Vec<_>>>()?;
-    let (sets, returned) = (Mutex::new(sets), Condvar::new());
+    // Buffers that no thread of the scan uses now.
+    let sets = Mutex::new(Vec::new());
     let (elements, ends) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     scan(&|first, successors| {
-        // The scan may have more threads than there are sets of buffers, so some threads wait.
-        let mut free = sets.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lines = loop {
-            match free.pop() {
-                Some(lines) => break lines,
-                None => free = returned.wait(free).unwrap_or_else(PoisonError::into_inner),
-            }
-        };
-        drop(free);
+        let free = sets.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut lines = free.map_or_else(|| BinBuffers::<I>::new(&unit, 2, work), Ok)?;
         let done = add(first, successors, &mut lines, &ends, work);
         sets.lock().unwrap_or_else(PoisonError::into_inner).push(lines);
-        returned.notify_one();
         elements.fetch_add(successors.len() as u64, Ordering::Relaxed);
         done
     })?;

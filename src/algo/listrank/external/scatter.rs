@@ -18,12 +18,8 @@ const STRIDE: usize = 1 << 16;
 ///
 /// # Errors
 /// Errors of the scan, of writing and of `check_cancelled`; [`Error::Limit`].
-pub fn scatter<I: Index>(
-    scan: ListScan<'_>,
-    kept: &mut StateJournal,
-    work: &Contraction<'_>,
-) -> Result<Option<ListFault>> {
-    let sizes = &work.sizes;
+pub fn scatter<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Result<Option<ListFault>> {
+    let (work, sizes) = (kept.work, &kept.work.sizes);
     let unit = BinFiles::create(work.folder, "unit", &vec![0; sizes.bins as usize])?;
     let weighted = BinFiles::create(work.folder, "weighted", &vec![0; sizes.bins as usize])?;
     // Buffers that no thread of the scan uses now.
@@ -60,8 +56,7 @@ pub fn scatter<I: Index>(
     drop(last);
     unit.sync(work)?;
     weighted.sync(work)?;
-    kept.note_scan(&unit.ends(), &weighted.ends())?;
-    Ok(None)
+    kept.note_scan(&unit.ends(), &weighted.ends()).map(|()| None)
 }
 
 /// Adds the links of the elements from `first` on to the buffers `lines`. Adds elements without a successor to `ends`.

@@ -254,23 +254,6 @@ impl<'a> Coordinator<'a> {
         let (_, is_last) = std::mem::take(&mut *lock(&self.arrivals));
         Ok(RankBarrier { is_last, is_whole: lock(&self.book).0.is_empty() })
     }
-
-    fn check_running(&self) -> Result<()> {
-        match signals::check() {
-            Err(stopped)
-                if !self.has_barriers
-                    || self.stop_requested_at.get_or_init(Instant::now).elapsed() > BARRIER_TIMEOUT =>
-            {
-                return Err(stopped);
-            }
-            _ => {}
-        }
-        if *lock(&self.phase) == Phase::Failed {
-            Err(Error::internal("count with other ranks", "an answer failed"))
-        } else {
-            Ok(())
-        }
-    }
 }
 
 impl WorkSource for Coordinator<'_> {
@@ -292,7 +275,15 @@ impl WorkSource for Coordinator<'_> {
     }
 
     fn check_running(&self) -> Result<()> {
-        Coordinator::check_running(self)
+        if let Err(stopped) = signals::check()
+            && (!self.has_barriers || self.stop_requested_at.get_or_init(Instant::now).elapsed() > BARRIER_TIMEOUT)
+        {
+            return Err(stopped);
+        }
+        match *lock(&self.phase) {
+            Phase::Failed => Err(Error::internal("count with other ranks", "an answer failed")),
+            _ => Ok(()),
+        }
     }
 }
 

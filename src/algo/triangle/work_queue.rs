@@ -11,6 +11,7 @@ use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::graph::block_store::BlockStore;
 use crate::memory::{bytes_of, numbers_of};
+use crate::process::backoff::Backoff;
 use crate::process::signals;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -34,8 +35,6 @@ pub(super) struct RankBarrier {
 const NEXT: u64 = 0;
 const PARTS: u64 = 1;
 const BARRIER: u64 = 2;
-/// Minimum and maximum sleep between checks for a message. A GPU finishes an item in a millisecond or two.
-const BACKOFF: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(80)];
 /// Time that the leader waits for the other ranks at a barrier after a signal. A job has 8 s to end.
 const BARRIER_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -191,7 +190,7 @@ impl<'a> Coordinator<'a> {
 
     /// Answers messages of the other ranks until all ranks have finished.
     fn answer(&self) -> Result<()> {
-        let mut backoff = PollBackoff::default();
+        let mut backoff = Backoff::default();
         let answered = loop {
             if *lock(&self.phase) == Phase::Closed {
                 break Ok(());
@@ -203,8 +202,8 @@ impl<'a> Coordinator<'a> {
             };
             drop(calls);
             match served {
-                Ok(true) => backoff = PollBackoff::default(),
-                Ok(false) => backoff.sleep(),
+                Ok(true) => backoff.reset(),
+                Ok(false) => backoff.take(),
                 Err(e) => break Err(e),
             }
         };
@@ -246,10 +245,10 @@ impl<'a> Coordinator<'a> {
     /// Waits until all ranks have arrived at this rank's next barrier.
     fn wait_at_barrier(&self, last: bool) -> Result<RankBarrier> {
         self.arrive(last);
-        let mut backoff = PollBackoff::default();
+        let mut backoff = Backoff::default();
         while lock(&self.arrivals).0 < self.comm.ranks() {
             self.check_running()?;
-            backoff.sleep();
+            backoff.take();
         }
         let (_, is_last) = std::mem::take(&mut *lock(&self.arrivals));
         Ok(RankBarrier { is_last, is_whole: lock(&self.book).0.is_empty() })
@@ -304,7 +303,7 @@ impl WorkSource for RemoteWorkSource<'_> {
     fn next(&self, list: u64, whole: u64) -> Result<u64> {
         let _one = lock(&self.one);
         self.comm.send(0, bytes_of(&[NEXT, list, whole, signals::stop_requested().is_some().into()]));
-        let mut backoff = PollBackoff::default();
+        let mut backoff = Backoff::default();
         loop {
             if let Some((_, answer)) = self.comm.receive() {
                 let wrong = || Error::internal("ask for a turn", "an empty answer");
@@ -313,20 +312,8 @@ impl WorkSource for RemoteWorkSource<'_> {
             if !self.has_barriers {
                 signals::check()?;
             }
-            backoff.sleep();
+            backoff.take();
         }
-    }
-}
-
-/// Exponential back-off.
-#[derive(Default)]
-struct PollBackoff(u32);
-
-impl PollBackoff {
-    fn sleep(&mut self) {
-        let [least, most] = BACKOFF;
-        std::thread::sleep((least * (1 << self.0)).min(most));
-        self.0 = (self.0 + 1).min(8);
     }
 }
 

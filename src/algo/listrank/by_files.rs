@@ -24,17 +24,6 @@ pub(super) fn width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) - 1 { 4 } else { 8 }
 }
 
-/// Returns the division into bins (ranges of elements) with which a list of `length` elements is ranked in `free` bytes
-/// of memory; `None` if that is impossible.
-pub(super) fn sizes(length: u64, free: u64, threads: usize) -> Option<BinSizes> {
-    external::memory(length, width(length), free, threads)
-}
-
-/// Returns the minimum number of bytes of memory in which a list of `length` elements can be ranked with files.
-pub(super) fn least_memory(length: u64, threads: usize) -> u64 {
-    external::least_memory(length, width(length), threads)
-}
-
 /// Ranks a list with files in the folder of the trial.
 ///
 /// # Errors

@@ -11,7 +11,7 @@ use crate::algo::listrank::ranks::{self, ListShare, RankFault};
 use crate::algo::listrank::read::{self, LoadedList};
 use crate::algo::listrank::rounds::Rounds;
 use crate::algo::listrank::write::Ranks;
-use crate::algo::listrank::{by_files, gpu, on_gpu};
+use crate::algo::listrank::{by_files, external, gpu, on_gpu};
 use crate::algo::{ChosenDevice, Lease, Run, Trial};
 use crate::comm::on_leader;
 use crate::error::{Error, Result};
@@ -86,8 +86,9 @@ fn rank_on_one_process(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
     let reading = list.source.scratch_bytes(run.threads);
     on_leader(run.comm, || {
         let fits = method != Method::RulingSet || cost::single_process_bytes(length, reading, method) <= free;
-        match by_files::sizes(length, free.saturating_sub(reading), run.threads).filter(|_| !fits) {
-            Some(sizes) if by_files::width(length) == 4 => by_files::rank::<u32>(table, list, run, sizes),
+        let width = by_files::width(length);
+        match external::memory(length, width, free.saturating_sub(reading), run.threads).filter(|_| !fits) {
+            Some(sizes) if width == 4 => by_files::rank::<u32>(table, list, run, sizes),
             Some(sizes) => by_files::rank::<u64>(table, list, run, sizes),
             // If there is no room even for the smallest bins, the reservation below fails and names the smallest limit
             // that works.

@@ -158,10 +158,10 @@ pub fn stream(
         let (arrivals, arrived) = channel();
         slots.iter().try_for_each(|&slot| empty.send(slot)).map_err(|_| ended())?;
         let uploader = &mut *uploader;
-        let loader =
-            Loader { graph, placement: graph.placement(), relay: None, uploader, next: &next, free_slots, arrivals };
+        let (placement, relay, check_cancelled) = (graph.placement(), None, &signals::check);
+        let loader = Loader { graph, placement, relay, uploader, next: &next, check_cancelled, free_slots, arrivals };
         let all = &all;
-        scope.spawn(move || loader.run(&[], all, &signals::check));
+        scope.spawn(move || loader.run(&[], all));
         while let Ok(arrival) = arrived.recv() {
             let Arrival { copied, rows: Arriving::Passing(number, slot) } = arrival? else { return Err(ended()) };
             queue.after(&copied)?;

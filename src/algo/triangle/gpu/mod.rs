@@ -236,9 +236,10 @@ impl Gpu<'_> {
             slots.iter().try_for_each(|&slot| empty.send(slot)).map_err(|_| peer_ended())?;
             let relay = relay.as_mut().map(|relay| (relay, arena.words()));
             let placement = placement.as_ref();
-            let loader = Loader { graph, placement, relay, uploader, next: &next, free_slots, arrivals };
+            let (next, check_cancelled) = (&next, &check_cancelled);
+            let loader = Loader { graph, placement, relay, uploader, next, check_cancelled, free_slots, arrivals };
             let (steps, passing) = (&steps, &outside);
-            scope.spawn(move || loader.run(steps, passing, &check_cancelled));
+            scope.spawn(move || loader.run(steps, passing));
             let mut pass = FrontPass { front, counting, open, found, awaited: &places, arrived };
             pass.count_inside(&inside)?;
             pass.count_outside(&outside, &empty)

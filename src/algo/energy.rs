@@ -75,11 +75,9 @@ impl Meters {
     /// Opens the meters of the processors of every machine, and of every GPU that a rank uses. `device` is the GPU of
     /// this rank. Collective: all ranks must call it.
     pub fn open(device: Option<&Device>, comm: &Comm) -> Meters {
-        let uuid = device.map(GpuMeter::uuid);
-        // If a GPU has no id, the error message stands for the id.
-        let name = uuid.as_ref().map(|uuid| uuid.as_ref().unwrap_or_else(|why| why).as_str());
-        let is_first = is_first_of(comm, name);
-        let gpu = uuid.filter(|_| is_first).map(|uuid| GpuMeter::open(uuid?));
+        let gpu = device.map(Device::gpu);
+        let is_first = is_first_of(comm, gpu.map(|gpu| gpu.uuid.as_str()));
+        let gpu = gpu.filter(|_| is_first).map(GpuMeter::open);
         Meters { gpu, cpu: is_first_of(comm, Some(&host::name())).then(CpuMeter::open) }
     }
 

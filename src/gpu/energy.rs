@@ -1,6 +1,6 @@
 //! Energy use and utilisation of a GPU, read through NVIDIA's management library (NVML), if that is installed.
 
-use super::device::Device;
+use super::Gpu;
 use super::users::nvml_uuid;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::error::NvmlError;
@@ -8,30 +8,20 @@ use nvml_wrapper::error::NvmlError;
 /// Meter of the energy and utilisation of one GPU.
 pub struct GpuMeter {
     library: Nvml,
+    /// The GPU's uuid in the notation of NVML.
     uuid: String,
 }
 
 impl GpuMeter {
-    /// Opens the meter of the GPU with this [uuid](Self::uuid). Some GPUs, and parts of a divided GPU, do not report
-    /// every value.
+    /// Opens the meter of a GPU. Some GPUs, and parts of a divided GPU, do not report every value.
     ///
     /// # Errors
     /// The reason why there is no meter, in words.
-    pub fn open(uuid: String) -> Result<GpuMeter, String> {
+    pub fn open(gpu: &Gpu) -> Result<GpuMeter, String> {
         let library = Nvml::init().map_err(|e| format!("NVML: {e}"))?;
-        let meter = GpuMeter { library, uuid };
+        let meter = GpuMeter { library, uuid: nvml_uuid(&gpu.uuid) };
         meter.device().map(drop).map_err(|e| format!("NVML: {e}"))?;
         Ok(meter)
-    }
-
-    /// Returns the uuid of a GPU in the notation of NVML, by which [`Self::open`] finds it.
-    ///
-    /// # Errors
-    /// The reason why it can't be read, in words.
-    pub fn uuid(device: &Device) -> Result<String, String> {
-        let bytes = device.context().uuid().map_err(|e| format!("the GPU's number: {e}"))?.bytes;
-        let hex: String = bytes.iter().map(|byte| format!("{:02x}", *byte as u8)).collect();
-        Ok(nvml_uuid(&hex))
     }
 
     fn device(&self) -> Result<nvml_wrapper::Device<'_>, NvmlError> {

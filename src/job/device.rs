@@ -236,7 +236,7 @@ impl GpuSession {
     pub fn meter(&self) -> Option<OpenMeter> {
         let device = self.opened.as_ref()?.device.clone();
         Some(Box::new(move || {
-            let meter = GpuMeter::uuid(&device).and_then(GpuMeter::open).ok()?;
+            let meter = GpuMeter::open(device.gpu()).ok()?;
             let mut before = meter.joules().ok();
             let read = move || {
                 let now = meter.joules().ok();

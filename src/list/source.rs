@@ -290,22 +290,20 @@ impl ListFile {
     fn index_text(&self, chunk: usize, threads: usize, watch: &dyn Watch) -> Result<LengthIndex> {
         let open = PlainFile::open(&self.path, self.bytes, chunk, watch)?;
         let counts = open.count(threads)?;
-        let all = counts.last().copied().unwrap_or(0);
-        let Some(first) = open.first_number(&counts)? else {
+        let length = self.declared_length(open.first_number(&counts)?, counts.last().copied().unwrap_or(0));
+        // A list without elements is never scanned, so its text is checked here. If the length is wrong and the text
+        // contains something other than numbers, the message about that is more useful.
+        if !matches!(length, Ok(1..)) {
             open.check_text(threads)?;
-            return Err(refusals::no_length(&self.path, self.bytes));
-        };
-        match self.declared_length(first, all - 1) {
-            // A list without elements is never scanned, so its text is checked here.
-            Ok(0) => open.check_text(threads).map(|()| LengthIndex { length: 0, counts }),
-            Ok(length) => Ok(LengthIndex { length, counts }),
-            // If the text contains something other than numbers, the message about that is more useful.
-            Err(error) => open.check_text(threads).and(Err(error)),
         }
+        Ok(LengthIndex { length: length?, counts })
     }
 
-    /// Returns the length that a text declares in its first number, if exactly as many other numbers follow.
-    fn declared_length(&self, first: i64, others: u64) -> Result<u64> {
+    /// Returns the length that a text of `all` numbers declares in its first number, if exactly as many other numbers
+    /// follow.
+    fn declared_length(&self, first: Option<i64>, all: u64) -> Result<u64> {
+        let Some(first) = first else { return Err(refusals::no_length(&self.path, self.bytes)) };
+        let others = all - 1;
         let Ok(length) = u64::try_from(first) else { return Err(refusals::negative_length(&self.path, first)) };
         if length == others { Ok(length) } else { Err(refusals::other_length(&self.path, length, others)) }
     }
@@ -317,10 +315,9 @@ impl ListFile {
             all += values.len() as u64;
             Ok(true)
         })?;
-        let length = match (self.format.width(), first) {
-            (Some(width), _) => self.whole(all * width, width)?,
-            (None, Some(first)) => self.declared_length(first, all - 1)?,
-            (None, None) => return Err(refusals::no_length(&self.path, self.bytes)),
+        let length = match self.format.width() {
+            Some(width) => self.whole(all * width, width)?,
+            None => self.declared_length(first, all)?,
         };
         Ok(LengthIndex { length, counts: Vec::new() })
     }

@@ -79,6 +79,8 @@ pub struct Loader<'l, 'r> {
     pub uploader: &'l mut Uploader,
     /// Function that returns the number of the next passing batch. If there is no batch of this number, loading ends.
     pub next: &'l (dyn Fn() -> Result<usize> + Sync),
+    /// Callback that is called while copies are started. An error ends the loading.
+    pub check_cancelled: CancelCheck<'l>,
     /// Channel that delivers free slots, which are buffers for passing batches.
     pub free_slots: Receiver<DeviceSlice<u32>>,
     /// Channel to which arrivals are sent, in order. An error is the last message.
@@ -88,49 +90,44 @@ pub struct Loader<'l, 'r> {
 impl Loader<'_, '_> {
     /// Copies the resident batch in the steps `resident`, then the batches of `passing` whose numbers `next` returns.
     /// Ends when all are sent or the receiver of the arrivals is gone.
-    pub fn run(mut self, resident: &[ResidentStep<'_, '_>], passing: &[RowBatch], check_cancelled: CancelCheck<'_>) {
+    pub fn run(mut self, resident: &[ResidentStep<'_, '_>], passing: &[RowBatch]) {
+        if let Err(e) = self.load_all(resident, passing) {
+            let _ = self.arrivals.send(Err(e));
+        }
+    }
+
+    fn load_all(&mut self, resident: &[ResidentStep<'_, '_>], passing: &[RowBatch]) -> Result<()> {
         for step in resident {
-            if !self.load(step.iter().map(|(segment, place)| (*segment, place)), Arriving::Resident, check_cancelled) {
-                return;
+            if !self.load(step.iter().map(|(segment, place)| (*segment, place)), Arriving::Resident)? {
+                return Ok(());
             }
         }
         if let Some((relay, _)) = self.relay.take() {
             // Other ranks copy the resident batch from this GPU, so it must be complete before passing batches follow.
-            if let Err(e) = self.uploader.finish() {
-                let _ = self.arrivals.send(Err(e));
-                return;
-            }
+            self.uploader.finish()?;
             relay.end();
         }
         if passing.is_empty() {
-            return;
+            return Ok(());
         }
         while let Ok(slot) = self.free_slots.recv() {
-            let number = match (self.next)() {
-                Ok(number) if number < passing.len() => number,
-                Ok(_) => return,
-                Err(e) => {
-                    let _ = self.arrivals.send(Err(e));
-                    return;
-                }
-            };
-            let batch = &passing[number];
+            let number = (self.next)()?;
+            let Some(batch) = passing.get(number) else { break };
             let places: Vec<_> = ResidentRows::in_slot(slot, batch).segments(batch).collect();
             let segments = places.iter().map(|(segment, place)| (*segment, place));
-            if !self.load(segments, |_| Arriving::Passing(number, slot), check_cancelled) {
-                return;
+            if !self.load(segments, |_| Arriving::Passing(number, slot))? {
+                break;
             }
         }
+        Ok(())
     }
 
-    /// Starts the copies of some segments and sends their arrival. Returns false if the copies failed or the receiver
-    /// is gone.
+    /// Starts the copies of some segments and sends their arrival. Returns false if the receiver is gone.
     fn load<'i>(
         &mut self,
         places: impl Iterator<Item = (&'i Segment, &'i SegmentPlace)>,
         arriving: impl FnOnce(usize) -> Arriving,
-        check_cancelled: CancelCheck<'_>,
-    ) -> bool {
+    ) -> Result<bool> {
         let started = Instant::now();
         let copies: Vec<_> = places.map(|(segment, place)| place.copies(self.graph, self.placement, segment)).collect();
         let copied = match &mut self.relay {
@@ -139,13 +136,12 @@ impl Loader<'_, '_> {
                 // GPU.
                 let (starts, targets): (Vec<(CopySource<'_>, _)>, Vec<_>) =
                     copies.iter().map(|&[starts, targets]| (starts, targets)).unzip();
-                relay.copy_step(self.uploader, *arena, starts, &targets, check_cancelled)
+                relay.copy_step(self.uploader, *arena, starts, &targets, self.check_cancelled)
             }
-            None => self.uploader.upload(copies.as_flattened(), check_cancelled),
+            None => self.uploader.upload(copies.as_flattened(), self.check_cancelled),
         };
         tracing::debug!(blocks = copies.len(), seconds = started.elapsed().as_secs_f64(), "copied");
-        let failed = copied.is_err();
-        let arrival = copied.map(|copied| Arrival { copied, rows: arriving(copies.len()) });
-        self.arrivals.send(arrival).is_ok() && !failed
+        let arrival = Arrival { copied: copied?, rows: arriving(copies.len()) };
+        Ok(self.arrivals.send(Ok(arrival)).is_ok())
     }
 }

@@ -2,7 +2,6 @@
 //! through slots (buffers), a part of a block at a time.
 #![allow(unsafe_code)] // rows as plain bytes
 
-use super::CancelCheck;
 use super::batch::{Cut, RowBatch, batches};
 use super::loader::{Arrival, Arriving, Loader, ResidentRows};
 use super::location::copies_from_host;
@@ -10,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::gpu::{CopySource, DeviceSlice, Queue, Workspace, slice_bytes};
 use crate::graph::{BlockStore, DeviceBlock, Placement};
 use crate::memory::Plain;
+use crate::process::signals;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::channel;
 
@@ -88,13 +88,8 @@ pub fn uncut_bytes(longest: u64) -> u64 {
 /// Places all rows of `blocks` in GPU memory, except those that are there. Returns `None` if they do not fit.
 ///
 /// # Errors
-/// [`Error::Lost`]; errors of reading blocks; errors of `check_cancelled`.
-pub fn place(
-    workspace: &mut Workspace,
-    graph: &BlockStore,
-    blocks: &[usize],
-    check_cancelled: CancelCheck<'_>,
-) -> Result<Option<Vec<RowPart>>> {
+/// [`Error::Lost`], [`Error::Stopped`]; errors of reading blocks.
+pub fn place(workspace: &mut Workspace, graph: &BlockStore, blocks: &[usize]) -> Result<Option<Vec<RowPart>>> {
     let arena = workspace.arena.words();
     let own = arena.address()..arena.address() + arena.bytes();
     let here = |b| graph.placement().map(|at| at.of(b)).filter(|at| own.contains(&at.offsets.address()));
@@ -123,7 +118,7 @@ pub fn place(
         };
         parts.push(RowPart::of_block(graph, b, block));
     }
-    workspace.uploader.upload(&copies, check_cancelled)?.wait()?;
+    workspace.uploader.upload(&copies, &signals::check)?.wait()?;
     Ok(Some(parts))
 }
 
@@ -131,14 +126,13 @@ pub fn place(
 /// meanwhile. What `visit` queues ends before the part's memory is used again.
 ///
 /// # Errors
-/// [`Error::Limit`] if a part does not fit GPU memory, with its `purpose`; [`Error::Lost`]; errors of reading blocks, of
-/// `visit` and of `check_cancelled`.
+/// [`Error::Limit`] if a part does not fit GPU memory, with its `purpose`; [`Error::Lost`]; [`Error::Stopped`]; errors
+/// of reading blocks and of `visit`.
 pub fn stream(
     workspace: &mut Workspace,
     graph: &BlockStore,
     blocks: &[usize],
     purpose: &str,
-    check_cancelled: CancelCheck<'_>,
     visit: &mut dyn FnMut(&Queue, RowPart) -> Result<()>,
 ) -> Result<()> {
     let mark = workspace.arena.mark();
@@ -164,10 +158,10 @@ pub fn stream(
         let (arrivals, arrived) = channel();
         slots.iter().try_for_each(|&slot| empty.send(slot)).map_err(|_| ended())?;
         let uploader = &mut *uploader;
-        let loader =
-            Loader { graph, placement: graph.placement(), relay: None, uploader, next: &next, free_slots, arrivals };
+        let (placement, relay, check_cancelled) = (graph.placement(), None, &signals::check);
+        let loader = Loader { graph, placement, relay, uploader, next: &next, check_cancelled, free_slots, arrivals };
         let all = &all;
-        scope.spawn(move || loader.run(&[], all, check_cancelled));
+        scope.spawn(move || loader.run(&[], all));
         while let Ok(arrival) = arrived.recv() {
             let Arrival { copied, rows: Arriving::Passing(number, slot) } = arrival? else { return Err(ended()) };
             queue.after(&copied)?;

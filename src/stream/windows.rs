@@ -1,7 +1,6 @@
 //! Windows: all rows of consecutive vertices, in both halves, in GPU memory. One window has all vertices if their rows
 //! fit. Otherwise windows follow each other in two slots (buffers): while kernels work on one, the other is filled.
 
-use super::CancelCheck;
 use super::batch::{RowBatch, Segment, largest};
 use super::loader::ResidentRows;
 use super::passes::{self, RowPart};
@@ -9,6 +8,7 @@ use crate::error::Result;
 use crate::gpu::{DeviceSlice, Queue, Workspace, slice_bytes};
 use crate::graph::direction::Direction;
 use crate::graph::{BlockStore, Placement};
+use crate::process::signals;
 use std::ops::Range;
 
 /// Number of slots.
@@ -69,19 +69,18 @@ impl<'g> Windows<'g> {
     /// Places all rows of a graph of `vertices` vertices in GPU memory, if they fit.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`], with its `purpose`, if they do not fit and are not on this host; [`crate::Error::Lost`];
-    /// errors of reading blocks; errors of `check_cancelled`.
+    /// [`crate::Error::Limit`], with its `purpose`, if they do not fit and are not on this host; [`crate::Error::Lost`],
+    /// [`crate::Error::Stopped`]; errors of reading blocks.
     pub fn new(
         workspace: &mut Workspace,
         halves: [&'g BlockStore; 2],
         vertices: u32,
         purpose: &str,
-        check_cancelled: CancelCheck<'_>,
     ) -> Result<Windows<'g>> {
         let mut windows = Windows { halves, direction: halves[0].layout.direction(), vertices, resident: None };
         let mark = workspace.arena.mark();
-        windows.resident = windows.place(workspace, check_cancelled)?;
-        if !windows.are_resident() {
+        windows.resident = windows.place(workspace)?;
+        if windows.resident.is_none() {
             workspace.arena.reset(mark);
             if halves.iter().any(|half| !half.is_local()) {
                 workspace.arena.check_size(mark + resident_bytes(halves), purpose)?;
@@ -91,12 +90,12 @@ impl<'g> Windows<'g> {
     }
 
     /// Places all rows in GPU memory. Returns `None` if they do not fit.
-    fn place(&self, workspace: &mut Workspace, check_cancelled: CancelCheck<'_>) -> Result<Option<VertexRows>> {
+    fn place(&self, workspace: &mut Workspace) -> Result<Option<VertexRows>> {
         let Some(slot) = workspace.arena.take(self.blocks()) else { return Ok(None) };
         let mut of_halves = [Vec::new(), Vec::new()];
         for (half, parts) in self.halves.iter().zip(&mut of_halves) {
             let blocks: Vec<usize> = (0..half.len()).collect();
-            let Some(placed) = passes::place(workspace, half, &blocks, check_cancelled)? else { return Ok(None) };
+            let Some(placed) = passes::place(workspace, half, &blocks)? else { return Ok(None) };
             *parts = placed;
         }
         self.write(&workspace.queue, slot, &of_halves).map(Some)
@@ -105,11 +104,6 @@ impl<'g> Windows<'g> {
     /// Returns the number of blocks of both halves.
     fn blocks(&self) -> u64 {
         self.halves.iter().map(|half| half.len() as u64).sum()
-    }
-
-    /// Whether the rows of all vertices stay in GPU memory.
-    pub fn are_resident(&self) -> bool {
-        self.resident.is_some()
     }
 
     /// Returns the rows of all vertices; `None` if they do not fit GPU memory.
@@ -121,34 +115,22 @@ impl<'g> Windows<'g> {
     /// queues ends before the window's memory is used again.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] if the rows of a vertex do not fit GPU memory, with its `purpose`; [`crate::Error::Lost`]; errors of
-    /// reading blocks, of `visit` and of `check_cancelled`.
-    pub fn each(
-        &self,
-        workspace: &mut Workspace,
-        purpose: &str,
-        check_cancelled: CancelCheck<'_>,
-        visit: Visit<'_>,
-    ) -> Result<()> {
+    /// [`crate::Error::Limit`] if the rows of a vertex do not fit GPU memory, with its `purpose`; [`crate::Error::Lost`],
+    /// [`crate::Error::Stopped`]; errors of reading blocks and of `visit`.
+    pub fn each(&self, workspace: &mut Workspace, purpose: &str, visit: Visit<'_>) -> Result<()> {
         if let Some(rows) = self.resident {
-            check_cancelled()?;
+            signals::check()?;
             return visit(&workspace.queue, 0..self.vertices, rows);
         }
         let mark = workspace.arena.mark();
-        let visited = self.stream(workspace, purpose, check_cancelled, visit);
+        let visited = self.stream(workspace, purpose, visit);
         // Nothing may still use memory that is used next.
         let finished = workspace.uploader.finish().and(workspace.queue.finish());
         workspace.arena.reset(mark);
         visited.and(finished)
     }
 
-    fn stream(
-        &self,
-        workspace: &mut Workspace,
-        purpose: &str,
-        check_cancelled: CancelCheck<'_>,
-        visit: Visit<'_>,
-    ) -> Result<()> {
+    fn stream(&self, workspace: &mut Workspace, purpose: &str, visit: Visit<'_>) -> Result<()> {
         let free = (workspace.arena.free() / SLOTS).saturating_sub(part_bytes(self.blocks()));
         let slot_bytes = free / slice_bytes::<u32>(1) * slice_bytes::<u32>(1);
         let mut slots = Vec::new();
@@ -177,7 +159,7 @@ impl<'g> Windows<'g> {
                 copies.extend(places.flat_map(|(segment, place)| place.copies(graph, None, segment)));
                 parts[*half].extend(RowPart::in_slot(slot, graph, segment));
             }
-            let copied = workspace.uploader.upload(&copies, check_cancelled)?;
+            let copied = workspace.uploader.upload(&copies, &signals::check)?;
             // Kernels on the window before end here, so that its slot is free for the next one.
             let rows = self.write(&workspace.queue, parts_slot, &parts)?;
             workspace.queue.after(&copied)?;

@@ -8,6 +8,7 @@ use gpugraph::internals::algo::listrank::gpu::{GpuMethod as Method, ListOnGpu, P
 use gpugraph::internals::algo::listrank::index::Index;
 use gpugraph::internals::gpu::Workspace;
 use gpugraph::internals::memory::Budget;
+use gpugraph::internals::process::signals::{self, StopRequest};
 
 use crate::support::Dice;
 use crate::workspace;
@@ -48,8 +49,12 @@ impl Any for u64 {
     }
 }
 
-fn check_cancelled() -> Result<(), Error> {
-    Ok(())
+/// What `work` returns while a stop is requested of this process, in which no other test runs.
+fn stopped<T>(work: impl FnOnce() -> T) -> T {
+    signals::request_stop(StopRequest::Cancelled);
+    let done = work();
+    signals::withdraw_stop(StopRequest::Cancelled);
+    done
 }
 
 /// Room for a list, with settings of its own or those of its length.
@@ -69,20 +74,20 @@ fn fill<I: Any>(list: &mut ListOnGpu<'_, I>, next: &[u32]) {
         assert!(first as usize + slot.len() <= next.len());
         Ok(())
     };
-    list.fill(&source, &check_cancelled).expect("filled");
+    list.fill(&source).expect("filled");
 }
 
 /// The ranks, or the faults.
 fn rank<I: Any>(gpu: &mut Workspace, next: &[u32], method: Method, settings: Settings) -> Result<Vec<u64>, Vec<Fault>> {
     let mut list = open::<I>(gpu, next.len() as u64, method, settings);
     fill(&mut list, next);
-    let faults = list.check(&check_cancelled).expect("looked at");
+    let faults = list.check().expect("looked at");
     if !faults.is_empty() {
-        assert!(list.rank(&check_cancelled).is_err(), "what has faults is not ranked");
+        assert!(list.rank().is_err(), "what has faults is not ranked");
         return Err(faults);
     }
     // In place of an element of the cycle, the fault has the number of elements before it.
-    if let Some(in_list) = list.rank(&check_cancelled).expect("ranked") {
+    if let Some(in_list) = list.rank().expect("ranked") {
         return Err(vec![Fault::Cycle { element: Some(in_list) }]);
     }
     let ranks = Mutex::new(vec![u64::MAX; next.len()]);
@@ -94,7 +99,7 @@ fn rank<I: Any>(gpu: &mut Workspace, next: &[u32], method: Method, settings: Set
         }
         Ok(())
     };
-    list.fetch(&take, &check_cancelled).expect("fetched");
+    list.fetch(&take).expect("fetched");
     Ok(ranks.into_inner().expect("no panic"))
 }
 
@@ -247,16 +252,16 @@ fn cycle_of<I: Any>(gpu: &mut Workspace, next: &[u32], method: Method, settings:
     let mut list = open::<I>(gpu, next.len() as u64, method, settings);
     for _ in 0..2 {
         fill(&mut list, next);
-        assert_eq!(list.check(&check_cancelled).expect("looked at"), []);
-        let found = list.cycle(&check_cancelled).expect("looked for");
-        let ranked = list.rank(&check_cancelled).expect("ranked");
+        assert_eq!(list.check().expect("looked at"), []);
+        let found = list.cycle().expect("looked for");
+        let ranked = list.rank().expect("ranked");
         assert_eq!(ranked.is_some(), found.is_some());
-        assert!(list.cycle(&check_cancelled).is_err(), "the successors are gone");
+        assert!(list.cycle().is_err(), "the successors are gone");
         found?;
     }
     fill(&mut list, next);
-    list.check(&check_cancelled).expect("looked at");
-    list.cycle(&check_cancelled).expect("looked for")
+    list.check().expect("looked at");
+    list.cycle().expect("looked for")
 }
 
 #[test]
@@ -291,21 +296,20 @@ fn errors_of_others_end_a_phase() {
         let order = shuffled(60_000, &mut Dice(1));
         let next = list_of(&order);
         let mut list = ListOnGpu::<u32>::new(gpu, 60_000, Method::RulingSet).expect("room");
-        let stop = || Err(Error::Stopped("SIGTERM"));
         let source = |first: u64, slot: &mut [u32]| {
             slot.copy_from_slice(&next[first as usize..][..slot.len()]);
             if first > 0 { Err(Error::Usage("no more".into())) } else { Ok(()) }
         };
-        assert!(matches!(list.fill(&source, &check_cancelled), Err(Error::Usage(_))));
-        assert!(matches!(list.fill(&source, &stop), Err(Error::Stopped(_))));
+        assert!(matches!(list.fill(&source), Err(Error::Usage(_))));
+        assert!(matches!(stopped(|| list.fill(&source)), Err(Error::Stopped(_))));
         fill(&mut list, &next);
-        assert!(list.rank(&check_cancelled).is_err(), "it was not checked");
-        assert!(matches!(list.check(&stop), Err(Error::Stopped(_))));
-        assert_eq!(list.check(&check_cancelled).expect("looked at"), []);
+        assert!(list.rank().is_err(), "it was not checked");
+        assert!(matches!(stopped(|| list.check()), Err(Error::Stopped(_))));
+        assert_eq!(list.check().expect("looked at"), []);
         assert_eq!(list.head(), Some(order[0].into()));
-        assert_eq!(list.rank(&check_cancelled).expect("ranked"), None);
+        assert_eq!(list.rank().expect("ranked"), None);
         let take = |_: u64, _: &[u32]| Err(Error::Usage("no more".into()));
-        assert!(matches!(list.fetch(&take, &check_cancelled), Err(Error::Usage(_))));
-        assert!(matches!(list.fetch(&|_, _| Ok(()), &stop), Err(Error::Stopped(_))));
+        assert!(matches!(list.fetch(&take), Err(Error::Usage(_))));
+        assert!(matches!(stopped(|| list.fetch(&|_, _| Ok(()))), Err(Error::Stopped(_))));
     });
 }

@@ -116,8 +116,8 @@ impl<'a> GpuLabels<'a> {
             (CopySource::Memory(bytes_of(&hubs.vertices)), hubs.on_gpu.as_bytes()),
         ];
         workspace.uploader.upload(&copies, &signals::check)?.wait()?;
-        let windows = Windows::new(workspace, halves, vertices as u32, PURPOSE, &signals::check)?;
-        tracing::debug!(stay = windows.are_resident(), "rows on the GPU");
+        let windows = Windows::new(workspace, halves, vertices as u32, PURPOSE)?;
+        tracing::debug!(stay = windows.resident().is_some(), "rows on the GPU");
         Ok(GpuLabels {
             gpu,
             kernels,
@@ -139,7 +139,7 @@ impl<'a> GpuLabels<'a> {
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].
     pub(super) fn vote(&mut self) -> Result<()> {
         let only_marked =
-            self.windows.are_resident() && self.last_changed.is_some_and(|changed| FEW * changed < self.entries);
+            self.windows.resident().is_some() && self.last_changed.is_some_and(|changed| FEW * changed < self.entries);
         if only_marked {
             self.mark()?;
         }
@@ -152,7 +152,7 @@ impl<'a> GpuLabels<'a> {
             differ: self.differ.into(),
         };
         gpu.workspace.queue.fill(self.changed, 0)?;
-        windows.each(&mut gpu.workspace, PURPOSE, &signals::check, &mut |queue, vertices, rows| {
+        windows.each(&mut gpu.workspace, PURPOSE, &mut |queue, vertices, rows| {
             for ((kernel, long), threads) in kernels.long.iter().zip(&*long).zip(THREADS).rev() {
                 let list = long.within(&vertices);
                 let grid = Grid { blocks: list.len() as u32, threads, shared: 0 };
@@ -170,7 +170,7 @@ impl<'a> GpuLabels<'a> {
         let GpuLabels { gpu, kernels, long, windows, .. } = self;
         let (before, after, marked) = (self.other.address(), self.labels.address(), self.marked.address());
         gpu.workspace.queue.fill(self.marked, 0)?;
-        windows.each(&mut gpu.workspace, PURPOSE, &signals::check, &mut |queue, vertices, rows| {
+        windows.each(&mut gpu.workspace, PURPOSE, &mut |queue, vertices, rows| {
             for list in long.iter().map(|long| long.within(&vertices)) {
                 let grid = Grid { blocks: list.len() as u32, threads: crate::gpu::THREADS, shared: 0 };
                 // SAFETY: the arguments match the kernel's. The rows are in place, and the labels of all vertices.

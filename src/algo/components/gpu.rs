@@ -102,7 +102,7 @@ impl<'a> GpuForest<'a> {
             let copy = (CopySource::Memory(bytes_of(forest.parents())), parents.as_bytes());
             workspace.uploader.upload(&[copy], &signals::check)?.wait()?;
         }
-        let placed = passes::place(workspace, graph, blocks, &signals::check)?;
+        let placed = passes::place(workspace, graph, blocks)?;
         let resident = placed.map(|parts| blocks.iter().copied().zip(parts).collect());
         workspace.queue.finish()?;
         let direction = graph.layout.direction();
@@ -150,7 +150,7 @@ impl<'a> GpuForest<'a> {
                 }
                 trees.join_others(&workspace.queue, &parts)?;
             }
-            None => passes::stream(workspace, graph, blocks, PURPOSE, &signals::check, &mut |queue, part| {
+            None => passes::stream(workspace, graph, blocks, PURPOSE, &mut |queue, part| {
                 trees.join_first(queue, &[part])?;
                 trees.flatten(queue, true)?;
                 trees.join_others(queue, &[part])

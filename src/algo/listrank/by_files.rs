@@ -24,17 +24,6 @@ pub(super) fn width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) - 1 { 4 } else { 8 }
 }
 
-/// Returns the division into bins (ranges of elements) with which a list of `length` elements is ranked in `free` bytes
-/// of memory; `None` if that is impossible.
-pub(super) fn sizes(length: u64, free: u64, threads: usize) -> Option<BinSizes> {
-    external::memory(length, width(length), free, threads)
-}
-
-/// Returns the minimum number of bytes of memory in which a list of `length` elements can be ranked with files.
-pub(super) fn least_memory(length: u64, threads: usize) -> u64 {
-    external::least_memory(length, width(length), threads)
-}
-
 /// Ranks a list with files in the folder of the trial.
 ///
 /// # Errors
@@ -93,8 +82,7 @@ fn run_or_resume<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, siz
         return Err(Error::corrupt(folder, At::File, "files of bins whose ranks do not form one path"));
     }
     let checksum = ranks.end(run)?;
-    let bytes = found.bytes_read + found.bytes_written;
     let phases = Phases { rank: seconds, ..Phases::default() };
-    let details = ListRankDetails { method: METHOD.into(), bytes, phases, rounds: rounds.take() };
+    let details = ListRankDetails { method: METHOD.into(), bytes: found.bytes, phases, rounds: rounds.take() };
     Ok(Trial { output: ListRankOutput { length: list.length, head: found.head, checksum }, details, seconds })
 }

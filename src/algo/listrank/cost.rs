@@ -44,7 +44,8 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, resources: &RankRe
     };
     // A list that does not fit memory is ranked with files, whose bins are as small as necessary.
     let may_contract = method == Method::RulingSet && !fits_gpu;
-    let least = reading + by_files::least_memory(length, resources.threads);
+    let width = by_files::width(length);
+    let least = reading + external::least_memory(length, width, resources.threads);
     let contracts = may_contract && memory > resources.free;
     let (memory, least) = match (may_contract, contracts) {
         (true, true) => (resources.free.max(least), least),
@@ -52,7 +53,7 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, resources: &RankRe
         (false, _) => (memory, memory),
     };
     let (files, moved) = match contracts {
-        true => (external::disk(length, by_files::width(length)), external::volume(length, by_files::width(length))),
+        true => (external::disk(length, width), external::volume(length, width)),
         false => (0, 0),
     };
     let n = length as f64;

@@ -11,11 +11,10 @@ use crate::algo::listrank::ranks::{self, ListShare, RankFault};
 use crate::algo::listrank::read::{self, LoadedList};
 use crate::algo::listrank::rounds::Rounds;
 use crate::algo::listrank::write::Ranks;
-use crate::algo::listrank::{by_files, gpu, on_gpu};
+use crate::algo::listrank::{by_files, external, gpu, on_gpu};
 use crate::algo::{ChosenDevice, Lease, Run, Trial};
 use crate::comm::on_leader;
 use crate::error::{Error, Result};
-use crate::formats::Signals;
 use crate::list::List;
 use crate::memory::{Budget, Number};
 use crate::process::signals;
@@ -87,8 +86,9 @@ fn rank_on_one_process(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
     let reading = list.source.scratch_bytes(run.threads);
     on_leader(run.comm, || {
         let fits = method != Method::RulingSet || cost::single_process_bytes(length, reading, method) <= free;
-        match by_files::sizes(length, free.saturating_sub(reading), run.threads).filter(|_| !fits) {
-            Some(sizes) if by_files::width(length) == 4 => by_files::rank::<u32>(table, list, run, sizes),
+        let width = by_files::width(length);
+        match external::memory(length, width, free.saturating_sub(reading), run.threads).filter(|_| !fits) {
+            Some(sizes) if width == 4 => by_files::rank::<u32>(table, list, run, sizes),
             Some(sizes) => by_files::rank::<u64>(table, list, run, sizes),
             // If there is no room even for the smallest bins, the reservation below fails and names the smallest limit
             // that works.
@@ -121,7 +121,7 @@ fn by_gpu(
 fn by_shared_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Option<Ranked>> {
     let comm = run.comm;
     let read = Instant::now();
-    let Some(loaded) = SharedList::<I>::load(list, comm, run.threads, run.budget, &Signals)? else { return Ok(None) };
+    let Some(loaded) = SharedList::<I>::load(list, comm, run.threads, run.budget)? else { return Ok(None) };
     comm.barrier();
     let (read, started) = (read.elapsed().as_secs_f64(), Instant::now());
     let rounds = Rounds::default();
@@ -142,7 +142,7 @@ fn by_ranks<I: Index + Number>(table: &ListRank, list: &List, run: &mut Run<'_>)
     let comm = run.comm;
     let messages = run.budget.reserve(ranks::messages_bytes(comm.ranks(), comm.nodes()), "messages of ranks")?;
     let read = Instant::now();
-    let (part, mut cells) = ListShare::load::<I>(list, comm, run.threads, run.budget, &Signals)?;
+    let (part, mut cells) = ListShare::load::<I>(list, comm, run.threads, run.budget)?;
     comm.barrier();
     let (read, started) = (read.elapsed().as_secs_f64(), Instant::now());
     let method = table.method.on_cpu(list.length);
@@ -193,7 +193,7 @@ fn context<'a>(run: &Run<'a>, rounds: &'a Rounds) -> Context<'a> {
 
 fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     let read = Instant::now();
-    let LoadedList { mut successors, head } = read::load::<I>(list, run.threads, run.budget, &Signals)?;
+    let LoadedList { mut successors, head } = read::load::<I>(list, run.threads, run.budget)?;
     let read = read.elapsed().as_secs_f64();
     let started = Instant::now();
     let method = table.method.on_cpu(list.length);
@@ -215,7 +215,7 @@ fn in_memory<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>) -> Resu
 
 /// Returns the error for a list with a cycle. It names an element of the cycle, found by following the list once more.
 fn cycle<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Error> {
-    let LoadedList { successors, head } = read::load::<I>(list, threads, budget, &Signals)?;
+    let LoadedList { successors, head } = read::load::<I>(list, threads, budget)?;
     let element = cpu::off_path(&successors, head, budget, &signals::check)?;
     ListFault::Cycle { element }.error(list, threads)
 }

@@ -2,7 +2,8 @@
 
 use crate::algo::listrank::output::{ListRankDetails, Phases};
 use crate::algo::listrank::rounds::Round;
-use crate::chart::{Axis, Bars, Figure, Line, Marks, Style, Unit};
+use crate::algo::searches::figures::seconds_by_name;
+use crate::chart::{Axis, Figure, Line, Marks, Style, Unit};
 
 /// Maximum number of rounds that are drawn as bars.
 const BARS: usize = 40;
@@ -10,10 +11,10 @@ const BARS: usize = 40;
 /// Returns the charts of a ranking: its phases, and its rounds if it has any.
 pub(super) fn figures(details: &ListRankDetails) -> Vec<Figure> {
     let Phases { read, check, rank, fetch } = details.phases;
-    let phases = [("read", read), ("check", check), ("rank", rank), ("fetch", fetch)];
-    let phases = phases.into_iter().map(|(name, seconds)| (name.to_owned(), seconds));
+    let names = ["read", "check", "rank", "fetch"].map(String::from).to_vec();
+    let seconds = vec![("time".into(), vec![read, check, rank, fetch])];
     let caption = "Seconds of each phase of the last trial, in the order in which they ran.";
-    let mut figures = vec![bars("Phases", caption, "phase", phases)];
+    let mut figures = vec![seconds_by_name("Phases", caption, "phase", names, seconds)];
     if !details.rounds.is_empty() {
         figures.extend([elements(&details.rounds), times(&details.rounds)]);
     }
@@ -22,28 +23,19 @@ pub(super) fn figures(details: &ListRankDetails) -> Vec<Figure> {
 
 fn elements(rounds: &[Round]) -> Figure {
     let caption = "What each round of the method takes, by logarithm: all elements, or the links between sublists.";
-    Figure {
-        title: "Rounds".into(),
-        caption: caption.into(),
-        x: Axis::linear("round", Unit::Count),
-        y: Axis::log("elements or links", Unit::Count),
-        marks: Marks::Lines(by_step(rounds, |round| round.elements as f64)),
-    }
+    let axes = [Axis::linear("round", Unit::Count), Axis::log("elements or links", Unit::Count)];
+    Figure::new("Rounds", caption, axes, Marks::Lines(by_step(rounds, |round| round.elements as f64)))
 }
 
 fn times(rounds: &[Round]) -> Figure {
     let (title, caption) = ("Time of rounds", "Seconds of each round of the last trial.");
     if rounds.len() > BARS {
-        return Figure {
-            title: title.into(),
-            caption: caption.into(),
-            x: Axis::linear("round", Unit::Count),
-            y: Axis::linear("time", Unit::Seconds),
-            marks: Marks::Lines(by_step(rounds, |round| round.seconds)),
-        };
+        let axes = [Axis::linear("round", Unit::Count), Axis::linear("time", Unit::Seconds)];
+        return Figure::new(title, caption, axes, Marks::Lines(by_step(rounds, |round| round.seconds)));
     }
-    let named = rounds.iter().enumerate().map(|(at, round)| (format!("{} {}", at + 1, round.step), round.seconds));
-    bars(title, caption, "round", named)
+    let names = rounds.iter().enumerate().map(|(at, round)| format!("{} {}", at + 1, round.step)).collect();
+    let seconds = rounds.iter().map(|round| round.seconds).collect();
+    seconds_by_name(title, caption, "round", names, vec![("time".into(), seconds)])
 }
 
 /// Returns one line of dots for each kind of round. The x coordinate is the number of the round.
@@ -57,17 +49,6 @@ fn by_step(rounds: &[Round], value: impl Fn(&Round) -> f64) -> Vec<Line> {
         }
     }
     lines
-}
-
-fn bars(title: &str, caption: &str, of: &str, named: impl Iterator<Item = (String, f64)>) -> Figure {
-    let (names, seconds) = named.unzip();
-    Figure {
-        title: title.into(),
-        caption: caption.into(),
-        x: Axis::linear("time", Unit::Seconds),
-        y: Axis::linear(of, Unit::Text),
-        marks: Marks::Bars(Bars { names, parts: vec![("time".into(), seconds)] }),
-    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,6 @@ use crate::algo::{Lease, Run, Trial};
 use crate::error::Result;
 use crate::formats::Signals;
 use crate::list::List;
-use crate::process::signals;
 use std::time::Instant;
 
 /// Returns the GPU version of the method in `table`; `None` if the method runs only on CPUs.
@@ -61,19 +60,19 @@ pub(super) fn rank<I: Index>(
     drop(reading);
     phases.read = started.elapsed().as_secs_f64();
     let started = Instant::now();
-    if let Some(fault) = on_gpu.check(&signals::check)?.first() {
+    if let Some(fault) = on_gpu.check()?.first() {
         return Err(fault.error(list, run.threads)?);
     }
     phases.check = started.elapsed().as_secs_f64();
     let head = on_gpu.head();
     let started = Instant::now();
-    let path = on_gpu.rank(&signals::check)?;
+    let path = on_gpu.rank()?;
     phases.rank = started.elapsed().as_secs_f64();
     let rounds = on_gpu.rounds();
     if path.is_some() {
         fill(&mut on_gpu, list, cells, run.threads)?;
-        on_gpu.check(&signals::check)?;
-        let element = on_gpu.cycle(&signals::check)?;
+        on_gpu.check()?;
+        let element = on_gpu.cycle()?;
         return Err(ListFault::Cycle { element }.error(list, run.threads)?);
     }
     let started = Instant::now();
@@ -81,7 +80,7 @@ pub(super) fn rank<I: Index>(
         cells[first as usize..].iter().zip(ranks).for_each(|(cell, &rank)| I::set(cell, rank));
         Ok(())
     };
-    on_gpu.fetch(&take, &signals::check)?;
+    on_gpu.fetch(&take)?;
     phases.fetch = started.elapsed().as_secs_f64();
     let output = Ranks::write_all(run, table.order, head, &memory, |rank| rank.wide())?;
     let seconds = phases.rank;
@@ -103,7 +102,7 @@ fn fill<I: Index>(on_gpu: &mut ListOnGpu<'_, I>, list: &List, cells: &[I::Cell],
                 Ok(())
             })
         };
-        return on_gpu.fill(&source, &signals::check);
+        return on_gpu.fill(&source);
     }
     list.source.scan(0..list.length, threads, &Signals, &|first, values| {
         cells[first as usize..].iter().zip(values).for_each(|(cell, &value)| I::set(cell, successor(value)));
@@ -113,5 +112,5 @@ fn fill<I: Index>(on_gpu: &mut ListOnGpu<'_, I>, list: &List, cells: &[I::Cell],
         cells[first as usize..].iter().zip(to).for_each(|(cell, to)| *to = I::get(cell));
         Ok(())
     };
-    on_gpu.fill(&source, &signals::check)
+    on_gpu.fill(&source)
 }

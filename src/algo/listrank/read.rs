@@ -3,7 +3,7 @@
 use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
-use crate::formats::Watch;
+use crate::formats::Signals;
 use crate::list::List;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -29,8 +29,8 @@ fn marks_bytes(length: u64) -> u64 {
 ///
 /// # Errors
 /// [`crate::Error::Input`] if two elements have the same successor, or if the number of elements without a successor is
-/// not one; read errors and errors of `watch`; [`crate::Error::Limit`] if it does not fit the budget.
-pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn Watch) -> Result<LoadedList<I>> {
+/// not one; read errors; [`crate::Error::Stopped`]; [`crate::Error::Limit`] if it does not fit the budget.
+pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<LoadedList<I>> {
     let n = list.length;
     let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
     let mut successors = budget.zeroed::<I>(n as usize, "the successors of the list")?;
@@ -41,7 +41,7 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget, watch: &dyn 
     let (sum, tails) = (AtomicU64::new(0), AtomicU64::new(0));
     let (tail, twice) = (AtomicU64::new(u64::MAX), AtomicU64::new(u64::MAX));
     let cells = I::shared(&mut successors);
-    list.source.scan(0..n, threads, watch, &|first, values| {
+    list.source.scan(0..n, threads, &Signals, &|first, values| {
         let mut here = 0_u64;
         for (element, &value) in (first..).zip(values) {
             let Ok(successor) = u64::try_from(value) else {

@@ -102,8 +102,7 @@ impl<'a> GpuRanks<'a> {
         let mut resident = Some(Vec::new());
         for half in halves {
             let blocks: Vec<usize> = (0..half.len()).collect();
-            let placed =
-                if resident.is_some() { passes::place(workspace, half, &blocks, &signals::check)? } else { None };
+            let placed = if resident.is_some() { passes::place(workspace, half, &blocks)? } else { None };
             resident = resident.zip(placed).map(|(all, of_half)| [all, of_half].concat());
         }
         if resident.is_none() {
@@ -161,7 +160,7 @@ impl<'a> GpuRanks<'a> {
         }
         self.halves.iter().try_for_each(|half| {
             let blocks: Vec<usize> = (0..half.len()).collect();
-            passes::stream(workspace, half, &blocks, PURPOSE, &signals::check, &mut |queue, part| pull(queue, part))
+            passes::stream(workspace, half, &blocks, PURPOSE, &mut |queue, part| pull(queue, part))
         })
     }
 

@@ -68,13 +68,10 @@ fn heat(pairs: &PairTimes) -> Option<Figure> {
 
 fn clustering(bins: &[ClusteringBin]) -> Figure {
     let middle = |bin: &ClusteringBin| (f64::from(bin.from) * f64::from(bin.to)).sqrt();
-    Figure {
-        title: "Clustering by degree".into(),
-        caption: "The mean clustering coefficient of vertices of about the same degree; from 8 on neighbouring degrees share a dot.".into(),
-        x: Axis::log("degree", Unit::Number),
-        y: Axis::linear("clustering coefficient", Unit::Number),
-        marks: Marks::Lines(vec![Line::new("mean", Style::Dots, bins.iter().map(|bin| (middle(bin), bin.clustering)).collect())]),
-    }
+    let points = bins.iter().map(|bin| (middle(bin), bin.clustering)).collect();
+    let caption = "The mean clustering coefficient of vertices of about the same degree; from 8 on neighbouring degrees share a dot.";
+    let axes = [Axis::log("degree", Unit::Number), Axis::linear("clustering coefficient", Unit::Number)];
+    Figure::new("Clustering by degree", caption, axes, Marks::Lines(vec![Line::new("mean", Style::Dots, points)]))
 }
 
 #[cfg(test)]

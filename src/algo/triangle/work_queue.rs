@@ -11,9 +11,9 @@ use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::graph::block_store::BlockStore;
 use crate::memory::{bytes_of, numbers_of};
+use crate::process::backoff::Backoff;
 use crate::process::signals;
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -35,8 +35,6 @@ pub(super) struct RankBarrier {
 const NEXT: u64 = 0;
 const PARTS: u64 = 1;
 const BARRIER: u64 = 2;
-/// Minimum and maximum sleep between checks for a message. A GPU finishes an item in a millisecond or two.
-const BACKOFF: [Duration; 2] = [Duration::from_micros(5), Duration::from_micros(80)];
 /// Time that the leader waits for the other ranks at a barrier after a signal. A job has 8 s to end.
 const BARRIER_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -157,10 +155,9 @@ struct Coordinator<'a> {
     graph: &'a BlockStore,
     handed_out: Mutex<HashMap<u64, u64>>,
     book: Mutex<(PartialUnits, SaveUnits<'a>)>,
-    /// For each barrier, the number of ranks that have arrived, and whether any of them says that it is the last.
-    arrivals: Mutex<Vec<(usize, bool)>>,
-    /// Number of barriers at which this rank has waited.
-    held: AtomicUsize,
+    /// Number of ranks that have arrived at the next barrier, and whether any of them says that it is the last. No rank
+    /// arrives at the barrier after that before all have left this one, because ranks leave it by a broadcast.
+    arrivals: Mutex<(usize, bool)>,
     /// Lock that a thread holds while it communicates with other ranks.
     calls: Mutex<()>,
     phase: Mutex<Phase>,
@@ -178,7 +175,6 @@ impl<'a> Coordinator<'a> {
             handed_out: Mutex::default(),
             book: Mutex::new((PartialUnits::default(), keep)),
             arrivals: Mutex::default(),
-            held: AtomicUsize::new(0),
             calls: Mutex::default(),
             phase: Mutex::new(Phase::Counting),
             has_barriers,
@@ -194,21 +190,20 @@ impl<'a> Coordinator<'a> {
 
     /// Answers messages of the other ranks until all ranks have finished.
     fn answer(&self) -> Result<()> {
-        let mut arrivals = vec![0; self.comm.ranks()];
-        let mut backoff = PollBackoff::default();
+        let mut backoff = Backoff::default();
         let answered = loop {
             if *lock(&self.phase) == Phase::Closed {
                 break Ok(());
             }
             let calls = lock(&self.calls);
             let served = match self.comm.receive() {
-                Some((from, message)) => self.serve(from, &numbers_of(&message), &mut arrivals[from]).map(|()| true),
+                Some((from, message)) => self.serve(from, &numbers_of(&message)).map(|()| true),
                 None => Ok(false),
             };
             drop(calls);
             match served {
-                Ok(true) => backoff = PollBackoff::default(),
-                Ok(false) => backoff.sleep(),
+                Ok(true) => backoff.reset(),
+                Ok(false) => backoff.take(),
                 Err(e) => break Err(e),
             }
         };
@@ -218,7 +213,7 @@ impl<'a> Coordinator<'a> {
         answered
     }
 
-    fn serve(&self, from: usize, message: &[u64], arrivals: &mut usize) -> Result<()> {
+    fn serve(&self, from: usize, message: &[u64]) -> Result<()> {
         match message {
             [NEXT, list, whole, stops] => {
                 let mut phase = lock(&self.phase);
@@ -235,54 +230,28 @@ impl<'a> Coordinator<'a> {
                 };
                 self.take(&parts.as_chunks().0.iter().map(part).collect::<Vec<_>>())?;
             }
-            [BARRIER, last] => {
-                self.arrive(*arrivals, *last > 0);
-                *arrivals += 1;
-            }
+            [BARRIER, last] => self.arrive(*last > 0),
             _ => return Err(Error::internal("answer a rank", format!("a message {message:?}"))),
         }
         Ok(())
     }
 
-    fn arrive(&self, barrier: usize, last: bool) {
-        let mut arrivals = lock(&self.arrivals);
-        if arrivals.len() <= barrier {
-            arrivals.resize(barrier + 1, (0, false));
-        }
-        arrivals[barrier].0 += 1;
-        arrivals[barrier].1 |= last;
+    fn arrive(&self, last: bool) {
+        let (came, is_last) = &mut *lock(&self.arrivals);
+        *came += 1;
+        *is_last |= last;
     }
 
     /// Waits until all ranks have arrived at this rank's next barrier.
     fn wait_at_barrier(&self, last: bool) -> Result<RankBarrier> {
-        let barrier = self.held.fetch_add(1, Relaxed);
-        self.arrive(barrier, last);
-        let mut backoff = PollBackoff::default();
-        loop {
-            let (came, last) = lock(&self.arrivals)[barrier];
-            if came == self.comm.ranks() {
-                return Ok(RankBarrier { is_last: last, is_whole: lock(&self.book).0.is_empty() });
-            }
+        self.arrive(last);
+        let mut backoff = Backoff::default();
+        while lock(&self.arrivals).0 < self.comm.ranks() {
             self.check_running()?;
-            backoff.sleep();
+            backoff.take();
         }
-    }
-
-    fn check_running(&self) -> Result<()> {
-        match signals::check() {
-            Err(stopped)
-                if !self.has_barriers
-                    || self.stop_requested_at.get_or_init(Instant::now).elapsed() > BARRIER_TIMEOUT =>
-            {
-                return Err(stopped);
-            }
-            _ => {}
-        }
-        if *lock(&self.phase) == Phase::Failed {
-            Err(Error::internal("count with other ranks", "an answer failed"))
-        } else {
-            Ok(())
-        }
+        let (_, is_last) = std::mem::take(&mut *lock(&self.arrivals));
+        Ok(RankBarrier { is_last, is_whole: lock(&self.book).0.is_empty() })
     }
 }
 
@@ -305,7 +274,15 @@ impl WorkSource for Coordinator<'_> {
     }
 
     fn check_running(&self) -> Result<()> {
-        Coordinator::check_running(self)
+        if let Err(stopped) = signals::check()
+            && (!self.has_barriers || self.stop_requested_at.get_or_init(Instant::now).elapsed() > BARRIER_TIMEOUT)
+        {
+            return Err(stopped);
+        }
+        match *lock(&self.phase) {
+            Phase::Failed => Err(Error::internal("count with other ranks", "an answer failed")),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -326,7 +303,7 @@ impl WorkSource for RemoteWorkSource<'_> {
     fn next(&self, list: u64, whole: u64) -> Result<u64> {
         let _one = lock(&self.one);
         self.comm.send(0, bytes_of(&[NEXT, list, whole, signals::stop_requested().is_some().into()]));
-        let mut backoff = PollBackoff::default();
+        let mut backoff = Backoff::default();
         loop {
             if let Some((_, answer)) = self.comm.receive() {
                 let wrong = || Error::internal("ask for a turn", "an empty answer");
@@ -335,20 +312,8 @@ impl WorkSource for RemoteWorkSource<'_> {
             if !self.has_barriers {
                 signals::check()?;
             }
-            backoff.sleep();
+            backoff.take();
         }
-    }
-}
-
-/// Exponential back-off.
-#[derive(Default)]
-struct PollBackoff(u32);
-
-impl PollBackoff {
-    fn sleep(&mut self) {
-        let [least, most] = BACKOFF;
-        std::thread::sleep((least * (1 << self.0)).min(most));
-        self.0 = (self.0 + 1).min(8);
     }
 }
 

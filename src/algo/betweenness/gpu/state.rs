@@ -208,7 +208,7 @@ impl<'g> State<'g> {
             (CopySource::Memory(bytes_of(totals)), totals_there.as_bytes()),
         ];
         workspace.uploader.upload(&copies, &signals::check)?.wait()?;
-        let rows = Windows::new(workspace, halves, vertices as u32, PURPOSE, &signals::check)?;
+        let rows = Windows::new(workspace, halves, vertices as u32, PURPOSE)?;
         let Some(rows) = rows.resident() else {
             return Err(Error::internal("place rows on the GPU", "less room than planned"));
         };

@@ -20,7 +20,7 @@ use crate::error::Result;
 use crate::memory::prefetch;
 
 /// Base-2 logarithm of the number of elements per ruler.
-const SHIFT: u32 = 9;
+pub const SHIFT: u32 = 9;
 /// Number of elements that a thread converts to ranks at a time.
 const PART: usize = 1 << 16;
 
@@ -53,24 +53,17 @@ pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, conte
     if n == 0 {
         return Ok(true);
     }
-    let rulers = Rulers::new(n, shift);
-    let reached = if packs::<I>(n, shift) {
-        let mut links = context.budget.zeroed::<I>(2 * sublists(n, shift), "the links of sublists")?;
-        let (list, taken, fresh) = (I::shared(list), AtomicU64::new(0), AtomicU64::new(0));
-        let walk =
-            SublistWalk::new(WalkMemory { list, links: I::shared(&mut links), taken: &taken, fresh: &fresh }, shift);
-        context.rounds.time("walk", n as u64, || walk.run(head, context))?;
-        let used = walk.used();
-        let reached = rank_sublists(&mut links[..2 * used], rulers.sublist(head), context)?;
-        if reached.at() == n {
-            context.rounds.time("rank", n as u64, || unpack::<I>(list, &links, shift, context))?;
-        }
-        reached
-    } else {
+    if !packs::<I>(n, shift) {
         // The number of a sublist and an offset in it do not fit one cell of the list.
-        walk_twice(&Cells::<I>(I::shared(list)), n, shift, head, ["walk", "rank"], context)?
-    };
-    Ok(reached.at() == n)
+        let reached = walk_twice(&Cells::<I>(I::shared(list)), n, shift, head, ["walk", "rank"], context)?;
+        return Ok(reached.at() == n);
+    }
+    let mut links = context.budget.zeroed::<I>(2 * sublists(n, shift), "the links of sublists")?;
+    let (list, taken, fresh) = (I::shared(list), AtomicU64::new(0), AtomicU64::new(0));
+    let walk = SublistWalk::<I>::new(list, I::shared(&mut links), [&taken, &fresh], shift);
+    context.rounds.time("walk", n as u64, || walk.run(head, context))?;
+    let (used, first) = (walk.used(), walk.rulers.sublist(head));
+    rank_cells(list, &mut links[..2 * used], first, n, (shift, I::wide), context)
 }
 
 /// Returns the maximum number of sublists of `n` elements, with one ruler in each 2^`shift`. If a sublist has more than
@@ -84,40 +77,37 @@ fn packs<I: Index>(n: usize, shift: u32) -> bool {
     sublists(n, shift) as u64 <= 1 << (I::BITS - shift)
 }
 
-/// Memory of a walk over a list, which several processes may share. Everything but the list is initially zero.
-pub struct WalkMemory<'a, I: Index> {
-    /// The successors, all distinct. After the walk, the sublist of each element and its offset there.
-    pub list: &'a [I::Cell],
-    /// A pair for each sublist: the number of the next sublist, and the number of elements.
-    pub links: &'a [I::Cell],
-    /// Number of sublists that were started.
-    pub taken: &'a AtomicU64,
-    /// Number of sublists that were continued under a new number.
-    pub fresh: &'a AtomicU64,
-}
-
-/// The walk over all elements. It overwrites each element's successor with the element's sublist and offset, and links
-/// the sublists.
+/// The walk over all elements of a list, in memory that several processes may share. It overwrites each element's
+/// successor with the element's sublist and offset, and links the sublists.
 pub struct SublistWalk<'a, I: Index> {
-    memory: WalkMemory<'a, I>,
+    /// The successors, all distinct. After the walk, the sublist of each element and its offset there.
+    list: &'a [I::Cell],
+    /// A pair for each sublist: the number of the next sublist, and the number of elements.
+    links: &'a [I::Cell],
+    /// Number of sublists that were started.
+    taken: &'a AtomicU64,
+    /// Number of sublists that were continued under a new number.
+    fresh: &'a AtomicU64,
     rulers: Rulers,
     shift: u32,
 }
 
 impl<'a, I: Index> SublistWalk<'a, I> {
-    fn new(memory: WalkMemory<'a, I>, shift: u32) -> SublistWalk<'a, I> {
-        let rulers = Rulers::new(memory.list.len(), shift);
-        SublistWalk { memory, rulers, shift }
+    /// Prepares the walk over `list`, which has at least one element, with one ruler in each 2^`shift` elements. The
+    /// memory for links and both counters, of started and of continued sublists, is zero.
+    pub fn new(
+        list: &'a [I::Cell],
+        links: &'a [I::Cell],
+        [taken, fresh]: [&'a AtomicU64; 2],
+        shift: u32,
+    ) -> SublistWalk<'a, I> {
+        SublistWalk { list, links, taken, fresh, rulers: Rulers::new(list.len(), shift), shift }
     }
 
-    /// Returns the length of [`WalkMemory::links`] for `n` elements; `None` if indices of this type are too narrow.
+    /// Returns the length of the links for `n` elements with one ruler in each 2^[`SHIFT`]; `None` if indices of this
+    /// type are too narrow.
     pub fn links(n: usize) -> Option<usize> {
         packs::<I>(n, SHIFT).then(|| 2 * sublists(n, SHIFT))
-    }
-
-    /// Prepares the walk of processes that share `memory`, which has at least one element.
-    pub fn of_ranks(memory: WalkMemory<'a, I>) -> SublistWalk<'a, I> {
-        SublistWalk::new(memory, SHIFT)
     }
 
     /// Walks the sublists that no other process has taken. The walk is complete once all processes have returned.
@@ -125,7 +115,7 @@ impl<'a, I: Index> SublistWalk<'a, I> {
     /// # Errors
     /// Errors of `check_cancelled`.
     pub fn run(&self, head: I, context: &Context<'_>) -> Result<()> {
-        let WalkMemory { list, links, taken, fresh } = self.memory;
+        let SublistWalk { list, links, taken, fresh, .. } = *self;
         let first_fresh = self.rulers.blocks() + 1;
         let visit = Pack::<I> { list, links: Links(links), first_fresh, fresh, shift: self.shift };
         walk_sublists(self.rulers, head, &visit, context.threads, Some(taken), context.check_cancelled)
@@ -133,7 +123,7 @@ impl<'a, I: Index> SublistWalk<'a, I> {
 
     /// Returns the number of sublists after the walk.
     fn used(&self) -> usize {
-        self.rulers.blocks() + 1 + self.memory.fresh.load(Ordering::Relaxed) as usize
+        self.rulers.blocks() + 1 + self.fresh.load(Ordering::Relaxed) as usize
     }
 
     /// Ranks the elements of `part` after all processes have walked the list. First ranks the list of sublists, in
@@ -142,46 +132,49 @@ impl<'a, I: Index> SublistWalk<'a, I> {
     /// # Errors
     /// [`crate::error::Error::Limit`]; errors of `check_cancelled`.
     pub fn finish(&self, head: I, part: Range<usize>, context: &Context<'_>) -> Result<bool> {
-        let WalkMemory { list, links, .. } = self.memory;
         let mut own = context.budget.zeroed::<I>(2 * self.used(), "the links of sublists")?;
-        own.iter_mut().zip(links).for_each(|(own, link)| *own = I::get(link));
-        let reached = rank_sublists(&mut own, self.rulers.sublist(head), context)?;
-        let is_path = reached.at() == list.len();
-        if is_path {
-            let unpacked = || unpack::<I>(&list[part], &own, self.shift, context);
-            context.rounds.time("rank", list.len() as u64, unpacked)?;
-        }
-        Ok(is_path)
+        own.iter_mut().zip(self.links).for_each(|(own, link)| *own = I::get(link));
+        let first = self.rulers.sublist(head);
+        rank_cells(&self.list[part], &mut own, first, self.list.len(), (self.shift, I::wide), context)
     }
 }
 
-/// Ranks the list of sublists, and moves the ranks of their first elements to the start of `links`. Returns the number
-/// of elements from the head to the end of the list.
-fn rank_sublists<I: Index>(links: &mut [I], head: usize, context: &Context<'_>) -> Result<I> {
-    let reached = rank_links(links, I::of(head as u64), context)?;
+/// Ranks the list of sublists from sublist `head` on, and then replaces the sublist and the offset in every cell by the
+/// rank of the element. `links` has a pair for each sublist: the number of the next sublist, and the number of elements.
+/// `tag` reads a sublist and an offset of `shift` bits from a cell. Returns false if the list does not have `length`
+/// elements; the cells are undefined then.
+///
+/// # Errors
+/// [`crate::error::Error::Limit`]; errors of `check_cancelled`.
+pub fn rank_cells<I: Index>(
+    cells: &[I::Cell],
+    links: &mut [I],
+    head: usize,
+    length: usize,
+    (shift, tag): (u32, impl Fn(I) -> u64 + Sync),
+    context: &Context<'_>,
+) -> Result<bool> {
+    if rank_links(links, I::of(head as u64), context)?.at() != length {
+        return Ok(false);
+    }
     // Without the links between them, the ranks take half as much cache.
     for sublist in 0..links.len() / 2 {
         links[sublist] = I::of(links[2 * sublist + 1].wide().wrapping_sub(1));
     }
-    Ok(reached)
-}
-
-/// Replaces the sublist and the offset in every cell by the rank of the element.
-fn unpack<I: Index>(cells: &[I::Cell], first: &[I], shift: u32, context: &Context<'_>) -> Result<()> {
-    let offset = (1 << shift) - 1;
-    let parts = Parts::new(cells.len(), PART);
+    let (first, offset, parts) = (&*links, (1 << shift) - 1, Parts::new(cells.len(), PART));
     let finish = |_| {
         parts.each(|part| {
             (context.check_cancelled)()?;
             for cell in &cells[part] {
-                let code = I::get(cell).wide();
+                let code = tag(I::get(cell));
                 let rank = first[(code >> shift) as usize].wide() - (code & offset);
                 I::set(cell, I::of(rank));
             }
             Ok(())
         })
     };
-    team(context.threads, &finish)
+    context.rounds.time("rank", length as u64, || team(context.threads, &finish))?;
+    Ok(true)
 }
 
 /// Visitor that overwrites each element's successor with the element's sublist and offset.

@@ -22,9 +22,9 @@ const PART: usize = 1 << 14;
 pub fn eliminate<I: Index>(
     bin: u64,
     arrays: &mut BinArrays<I>,
-    kept: &mut StateJournal,
-    work: &Contraction<'_>,
+    kept: &mut StateJournal<'_>,
 ) -> Result<Option<Option<ListFault>>> {
+    let work = kept.work;
     if !arrays.load(bin, &kept.now, work)? {
         return Ok(Some(None));
     }
@@ -48,9 +48,7 @@ pub fn eliminate<I: Index>(
     let answers = DiskArray::create(path(work.folder, "answers", bin), (numbers * size_of::<I>()) as u64)?;
     [&cells, &requests, &answers].into_iter().try_for_each(DiskArray::sync)?;
     weighted.sync(work)?;
-    kept.note_eliminated(bin, &state, &weighted.ends(), &chains)?;
-    kept.tidy(work.folder, &work.sizes)?;
-    Ok(None)
+    kept.note_eliminated(bin, &state, &weighted.ends(), &chains).map(|()| None)
 }
 
 /// Numbers the links that leave the bin, called exits. Exits to bin 0 come first, then exits to bins 1, 2 and so on,

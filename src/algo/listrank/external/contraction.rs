@@ -35,20 +35,14 @@ pub struct Contraction<'a> {
     pub moved: &'a (dyn Fn(u64) + Sync),
     /// Record of the rounds and their times: the scan, each eliminated bin and each ranked bin.
     pub rounds: &'a Rounds,
-    /// Bytes read, and bytes written.
-    pub bytes: [AtomicU64; 2],
+    /// Bytes read and written.
+    pub bytes: AtomicU64,
 }
 
 impl Contraction<'_> {
-    /// Counts bytes read.
-    pub fn read(&self, bytes: u64) {
-        self.bytes[0].fetch_add(bytes, Ordering::Relaxed);
-        (self.moved)(bytes);
-    }
-
-    /// Counts bytes written.
-    pub fn wrote(&self, bytes: u64) {
-        self.bytes[1].fetch_add(bytes, Ordering::Relaxed);
+    /// Counts bytes read or written.
+    pub fn count(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
         (self.moved)(bytes);
     }
 

@@ -24,7 +24,7 @@ pub fn path(folder: &Path, name: &str, bin: u64) -> PathBuf {
 /// Errors of [`DiskArray::write`].
 pub fn write<I: Index>(file: &DiskArray, numbers: &[I], at: u64, work: &Contraction<'_>) -> Result<()> {
     file.write(bytes_of(numbers), at)?;
-    work.wrote(size_of_val(numbers) as u64);
+    work.count(size_of_val(numbers) as u64);
     Ok(())
 }
 
@@ -34,7 +34,7 @@ pub fn write<I: Index>(file: &DiskArray, numbers: &[I], at: u64, work: &Contract
 /// Errors of [`DiskArray::read`].
 pub fn read<I: Index>(file: &DiskArray, numbers: &mut [I], at: u64, work: &Contraction<'_>) -> Result<()> {
     file.read(bytes_of_mut(numbers), at)?;
-    work.read(size_of_val(numbers) as u64);
+    work.count(size_of_val(numbers) as u64);
     Ok(())
 }
 

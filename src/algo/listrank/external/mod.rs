@@ -49,10 +49,8 @@ pub type OrderedSink<'a, I> = dyn FnMut(u64, &[I]) -> Result<()> + 'a;
 pub struct ContractionResult {
     /// The first element; `None` for an empty list.
     pub head: Option<u64>,
-    /// Bytes read from the ranking's own files in this run.
-    pub bytes_read: u64,
-    /// Bytes written to the ranking's own files in this run.
-    pub bytes_written: u64,
+    /// Bytes read from the ranking's own files and written to them in this run.
+    pub bytes: u64,
     /// Number of rounds that an earlier run had finished: the scan, eliminated bins and ranked bins.
     pub resumed_rounds: u64,
 }
@@ -72,23 +70,21 @@ pub fn rank<I: Index>(
     scan: ListScan<'_>,
     work: &Contraction<'_>,
 ) -> Result<std::result::Result<ContractionResult, ListFault>> {
-    let Contraction { folder, key, sizes, .. } = *work;
-    let mut kept = StateJournal::open(folder, key, &sizes, size_of::<I>() as u64)?;
-    if sizes.shares.length > 0
-        && let Some(bad) = rank_bins::<I>(scan, &mut kept, work)?
+    let mut kept = StateJournal::open(work, size_of::<I>() as u64)?;
+    if work.sizes.shares.length > 0
+        && let Some(bad) = rank_bins::<I>(scan, &mut kept)?
     {
         if kept.found > 0 {
             // The earlier run would have detected a wrong list, so its files are damaged.
-            return Err(Error::corrupt(folder, At::File, "the files that an earlier run left do not form a list"));
+            return Err(Error::corrupt(work.folder, At::File, "the files that an earlier run left do not form a list"));
         }
         return match bad {
             Some(bad) => Ok(Err(bad)),
             None => scatter::find_shared(scan, work).map(Err),
         };
     }
-    let [bytes_read, bytes_written] = work.bytes.each_ref().map(|bytes| bytes.load(Ordering::Relaxed));
-    let head = kept.now.head;
-    Ok(Ok(ContractionResult { head, bytes_read, bytes_written, resumed_rounds: kept.found }))
+    let bytes = work.bytes.load(Ordering::Relaxed);
+    Ok(Ok(ContractionResult { head: kept.now.head, bytes, resumed_rounds: kept.found }))
 }
 
 /// Passes the ranks that [`rank`] left in files to `sink`.
@@ -103,34 +99,30 @@ pub fn hand_over<I: Index>(work: &Contraction<'_>, sink: &mut OrderedSink<'_, I>
 
 /// Runs all remaining rounds. Returns the fault of the list, if it has one. `Some(None)` means that two elements have
 /// the same successor, and it is not known which.
-fn rank_bins<I: Index>(
-    scan: ListScan<'_>,
-    kept: &mut StateJournal,
-    work: &Contraction<'_>,
-) -> Result<Option<Option<ListFault>>> {
+fn rank_bins<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Result<Option<Option<ListFault>>> {
+    let work = kept.work;
     let (rounds, sizes) = (work.rounds, &work.sizes);
     if !kept.now.scanned
-        && let Some(bad) = rounds.time("scan", sizes.shares.length, || scatter::scatter::<I>(scan, kept, work))?
+        && let Some(bad) = rounds.time("scan", sizes.shares.length, || scatter::scatter::<I>(scan, kept))?
     {
         return Ok(Some(Some(bad)));
     }
     let mut arrays = BinArrays::<I>::new(work)?;
     while kept.now.left > 1 {
         let bin = kept.now.left - 1;
-        let eliminated =
-            rounds.time("eliminate", sizes.len(bin), || chains::eliminate(bin, &mut arrays, kept, work))?;
+        let eliminated = rounds.time("eliminate", sizes.len(bin), || chains::eliminate(bin, &mut arrays, kept))?;
         if let Some(bad) = eliminated {
             return Ok(Some(bad));
         }
     }
     if kept.now.ranked == 0
-        && let Some(bad) = rounds.time("rank", sizes.len(0), || ranks::rank_first(&mut arrays, kept, work))?
+        && let Some(bad) = rounds.time("rank", sizes.len(0), || ranks::rank_first(&mut arrays, kept))?
     {
         return Ok(Some(bad));
     }
     while kept.now.ranked < sizes.bins {
         let bin = kept.now.ranked;
-        rounds.time("rank", sizes.len(bin), || ranks::rank_next(bin, &mut arrays, kept, work))?;
+        rounds.time("rank", sizes.len(bin), || ranks::rank_next(bin, &mut arrays, kept))?;
     }
     Ok(None)
 }

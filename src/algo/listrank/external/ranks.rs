@@ -20,9 +20,9 @@ use crate::store::disk_array::DiskArray;
 /// Errors of reading, of writing and of `check_cancelled`; [`crate::error::Error::Limit`].
 pub fn rank_first<I: Index>(
     arrays: &mut BinArrays<I>,
-    kept: &mut StateJournal,
-    work: &Contraction<'_>,
+    kept: &mut StateJournal<'_>,
 ) -> Result<Option<Option<ListFault>>> {
+    let work = kept.work;
     if !arrays.load(0, &kept.now, work)? {
         return Ok(Some(None));
     }
@@ -52,7 +52,7 @@ pub fn rank_first<I: Index>(
         arrays.entries[i] = arrays.cells[2 * i + 1];
     }
     let head = kept.now.head.or(Some(begin));
-    finish(0, arrays, head, kept, work).map(|()| None)
+    finish(0, arrays, head, kept).map(|()| None)
 }
 
 /// Returns the smallest element of bin 0 that the list from `begin` does not reach.
@@ -70,12 +70,8 @@ fn off_path<I: Index>(arrays: &mut BinArrays<I>, begin: usize) -> u64 {
 ///
 /// # Errors
 /// Errors of [`rank_first`].
-pub fn rank_next<I: Index>(
-    bin: u64,
-    arrays: &mut BinArrays<I>,
-    kept: &mut StateJournal,
-    work: &Contraction<'_>,
-) -> Result<()> {
+pub fn rank_next<I: Index>(bin: u64, arrays: &mut BinArrays<I>, kept: &mut StateJournal<'_>) -> Result<()> {
+    let work = kept.work;
     (arrays.first, arrays.len) = (work.sizes.first(bin), work.sizes.len(bin) as usize);
     let (len, word) = (arrays.len, size_of::<I>() as u64);
     let numbers = kept.now.chains[bin as usize].iter().sum::<u64>() as usize;
@@ -96,7 +92,7 @@ pub fn rank_next<I: Index>(
         Ok(())
     })?;
     let head = kept.now.head;
-    finish(bin, arrays, head, kept, work)
+    finish(bin, arrays, head, kept)
 }
 
 /// Returns the error for a file with the index of an element that does not exist.
@@ -123,25 +119,18 @@ pub fn read_back<I: Index>(bin: u64, work: &Contraction<'_>, sink: &mut OrderedS
 }
 
 /// Writes the ranks of a bin, which are in `entries`, to a file. Answers the requests of higher bins.
-fn finish<I: Index>(
-    bin: u64,
-    arrays: &BinArrays<I>,
-    head: Option<u64>,
-    kept: &mut StateJournal,
-    work: &Contraction<'_>,
-) -> Result<()> {
-    let ranks = &arrays.entries[..arrays.len];
-    answer(bin, ranks, arrays.first, kept, work)?;
+fn finish<I: Index>(bin: u64, arrays: &BinArrays<I>, head: Option<u64>, kept: &mut StateJournal<'_>) -> Result<()> {
+    let (work, ranks) = (kept.work, &arrays.entries[..arrays.len]);
+    answer(bin, ranks, arrays.first, kept)?;
     let file = DiskArray::create(path(work.folder, "ranks", bin), size_of_val(ranks) as u64)?;
     write_all(&file, ranks, work)?;
     file.sync()?;
-    kept.note_ranked(bin, head)?;
-    kept.tidy(work.folder, &work.sizes)
+    kept.note_ranked(bin, head)
 }
 
 /// Writes the ranks that higher bins have requested from this bin to their files of answers.
-fn answer<I: Index>(bin: u64, ranks: &[I], first: u64, kept: &StateJournal, work: &Contraction<'_>) -> Result<()> {
-    let word = size_of::<I>() as u64;
+fn answer<I: Index>(bin: u64, ranks: &[I], first: u64, kept: &StateJournal<'_>) -> Result<()> {
+    let (work, word) = (kept.work, size_of::<I>() as u64);
     let piece = work.piece::<I>(1);
     // Parts of the requests, each with the requesting bin, an offset and a length.
     let mut pieces = Vec::new();

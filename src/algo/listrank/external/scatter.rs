@@ -2,7 +2,7 @@
 //! file of the higher bin.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use super::contraction::{Contraction, ListScan};
 use super::files::{BinBuffers, BinFiles};
@@ -18,30 +18,18 @@ const STRIDE: usize = 1 << 16;
 ///
 /// # Errors
 /// Errors of the scan, of writing and of `check_cancelled`; [`Error::Limit`].
-pub fn scatter<I: Index>(
-    scan: ListScan<'_>,
-    kept: &mut StateJournal,
-    work: &Contraction<'_>,
-) -> Result<Option<ListFault>> {
-    let sizes = &work.sizes;
+pub fn scatter<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Result<Option<ListFault>> {
+    let (work, sizes) = (kept.work, &kept.work.sizes);
     let unit = BinFiles::create(work.folder, "unit", &vec![0; sizes.bins as usize])?;
     let weighted = BinFiles::create(work.folder, "weighted", &vec![0; sizes.bins as usize])?;
-    let sets = (0..work.threads.max(1)).map(|_| BinBuffers::<I>::new(&unit, 2, work)).collect::<Result<Vec<_>>>()?;
-    let (sets, returned) = (Mutex::new(sets), Condvar::new());
+    // Buffers that no thread of the scan uses now.
+    let sets = Mutex::new(Vec::new());
     let (elements, ends) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     scan(&|first, successors| {
-        // The scan may have more threads than there are sets of buffers, so some threads wait.
-        let mut free = sets.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut lines = loop {
-            match free.pop() {
-                Some(lines) => break lines,
-                None => free = returned.wait(free).unwrap_or_else(PoisonError::into_inner),
-            }
-        };
-        drop(free);
+        let free = sets.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut lines = free.map_or_else(|| BinBuffers::<I>::new(&unit, 2, work), Ok)?;
         let done = add(first, successors, &mut lines, &ends, work);
         sets.lock().unwrap_or_else(PoisonError::into_inner).push(lines);
-        returned.notify_one();
         elements.fetch_add(successors.len() as u64, Ordering::Relaxed);
         done
     })?;
@@ -68,8 +56,7 @@ pub fn scatter<I: Index>(
     drop(last);
     unit.sync(work)?;
     weighted.sync(work)?;
-    kept.note_scan(&unit.ends(), &weighted.ends())?;
-    Ok(None)
+    kept.note_scan(&unit.ends(), &weighted.ends()).map(|()| None)
 }
 
 /// Adds the links of the elements from `first` on to the buffers `lines`. Adds elements without a successor to `ends`.

@@ -1,9 +1,9 @@
 //! The journal of a ranking with files: which rounds are finished, and the lengths of the files at that time.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
+use super::contraction::Contraction;
 use super::files::{NAMES, path};
-use super::sizes::BinSizes;
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::store::journal::{Journal, Record};
@@ -37,8 +37,10 @@ pub struct RankingState {
 const SCANNED: u64 = 0;
 const RANKED: u64 = 1 << 32;
 
-/// The state of a ranking, and the journal that stores it.
-pub struct StateJournal {
+/// A ranking with its state, and the journal that stores the state.
+pub struct StateJournal<'a> {
+    /// The division of the list, and the resources of the ranking.
+    pub work: &'a Contraction<'a>,
     /// Path of the journal, in the folder of the ranking.
     path: PathBuf,
     journal: Journal,
@@ -48,13 +50,14 @@ pub struct StateJournal {
     pub found: u64,
 }
 
-impl StateJournal {
-    /// Restores the state from an earlier run with this key and these sizes. Removes files that do not belong to this
-    /// state.
+impl<'a> StateJournal<'a> {
+    /// Restores the state from an earlier run of `work`, with the same key and sizes, and integers of `word` bytes.
+    /// Removes files that do not belong to this state.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`].
-    pub fn open(folder: &Path, key: u64, sizes: &BinSizes, word: u64) -> Result<StateJournal> {
+    pub fn open(work: &'a Contraction<'a>, word: u64) -> Result<StateJournal<'a>> {
+        let Contraction { folder, key, sizes, .. } = *work;
         let salt = [sizes.shares.length, sizes.shares.size, word]
             .iter()
             .fold(key, |h, x| (h ^ x).wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -69,12 +72,12 @@ impl StateJournal {
             chains: vec![Vec::new(); bins],
             ..RankingState::default()
         };
-        let mut kept = StateJournal { path: journal_path, journal, now, found: records.len() as u64 };
+        let mut kept = StateJournal { work, path: journal_path, journal, now, found: records.len() as u64 };
         for record in &records {
             kept.apply(record)
                 .ok_or_else(|| Error::internal("go on with a list ranking", "a record of another kind"))?;
         }
-        kept.tidy(folder, sizes)?;
+        kept.tidy()?;
         Ok(kept)
     }
 
@@ -137,16 +140,14 @@ impl StateJournal {
         sync_folder(&self.path)?;
         self.journal.append(std::slice::from_ref(&record))?;
         self.journal.sync()?;
-        self.apply(&record).ok_or_else(|| Error::internal("note a round", "a record of another kind"))
+        self.apply(&record).ok_or_else(|| Error::internal("note a round", "a record of another kind"))?;
+        self.tidy()
     }
 
     /// Removes the files that are not needed in this state.
-    ///
-    /// # Errors
-    /// [`Error::Io`].
-    pub fn tidy(&self, folder: &Path, sizes: &BinSizes) -> Result<()> {
-        let now = &self.now;
-        for bin in 0..sizes.bins {
+    fn tidy(&self) -> Result<()> {
+        let (now, folder) = (&self.now, self.work.folder);
+        for bin in 0..self.work.sizes.bins {
             let linked = now.scanned && if bin == 0 { now.ranked == 0 } else { bin < now.left };
             let chained = now.scanned && bin >= now.left.max(1) && bin >= now.ranked;
             for name in NAMES {

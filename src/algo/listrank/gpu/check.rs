@@ -1,17 +1,18 @@
 //! Checks on the GPU that successors form a list, apart from cycles.
 #![allow(unsafe_code)] // kernel launches
 
+use super::ListOnGpu;
 use super::buffer_sizes::{FOUND, seen_words};
-use super::{CancelCheck, ListOnGpu};
 use crate::algo::listrank::faults::ListFault;
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::read;
 use crate::error::Result;
+use crate::process::signals;
 
 const NONE: u64 = u64::MAX;
 
 /// Checks all successors and finds the head of the list. Returns the faults of the list, except cycles.
-pub(super) fn check<I: Index>(gpu: &mut ListOnGpu<'_, I>, check_cancelled: CancelCheck<'_>) -> Result<Vec<ListFault>> {
+pub(super) fn check<I: Index>(gpu: &mut ListOnGpu<'_, I>) -> Result<Vec<ListFault>> {
     let kernel = gpu.kernel_by_width(["check_list", "check_list_wide"])?;
     let queue = &gpu.workspace.queue;
     let mut found = [NONE, NONE, 0, NONE, 0, 0, 0, 0];
@@ -19,7 +20,7 @@ pub(super) fn check<I: Index>(gpu: &mut ListOnGpu<'_, I>, check_cancelled: Cance
     queue.write(&found, gpu.found)?;
     let (seen, _) = gpu.span::<u32>(0, seen_words(gpu.length));
     for from in (0..gpu.length).step_by(gpu.seen as usize) {
-        check_cancelled()?;
+        signals::check()?;
         let to = (from + gpu.seen).min(gpu.length);
         queue.fill(seen, 0)?;
         let (list, seen, found) = (gpu.list.address(), seen.address(), gpu.found.address());

@@ -1,20 +1,17 @@
 //! Searches for an element on a cycle, in a list that is known to have one.
 #![allow(unsafe_code)] // kernel launches
 
+use super::ListOnGpu;
 use super::buffer_sizes::{cycle_sublists, seen_words, spacing};
 use super::jumping::jump_all;
 use super::ruling::Sublists;
-use super::{CancelCheck, ListOnGpu};
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::gpu::DeviceSlice;
+use crate::process::signals;
 
 /// Returns the smallest element on a cycle of an input whose list begins at `head`; `None` if there is no cycle.
-pub(super) fn smallest<I: Index>(
-    gpu: &ListOnGpu<'_, I>,
-    head: u64,
-    check_cancelled: CancelCheck<'_>,
-) -> Result<Option<u64>> {
+pub(super) fn smallest<I: Index>(gpu: &ListOnGpu<'_, I>, head: u64) -> Result<Option<u64>> {
     let (words, at) = gpu.span::<u64>(0, cycle_sublists(gpu.length));
     let (seen, _) = gpu.span::<u32>(at, seen_words(gpu.length));
     let (counters, shift) = (gpu.counters.address(), spacing(gpu.length));
@@ -30,9 +27,9 @@ pub(super) fn smallest<I: Index>(
             arguments,
         )?
     };
-    jump_all(gpu, "jump_sublists", words, check_cancelled)?;
+    jump_all(gpu, "jump_sublists", words)?;
     for from in (0..gpu.length).step_by(gpu.seen as usize) {
-        check_cancelled()?;
+        signals::check()?;
         let smallest = outside(gpu, sublists, seen, from, (from + gpu.seen).min(gpu.length))?;
         if smallest.is_some() {
             return Ok(smallest);

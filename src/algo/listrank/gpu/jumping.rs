@@ -1,20 +1,21 @@
 //! Pointer jumping on a GPU (Wyllie, The Complexity of Parallel Computations, 1979): of every element, or of sublists.
 #![allow(unsafe_code)] // kernel launches
 
-use super::{CancelCheck, ListOnGpu};
+use super::ListOnGpu;
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::gpu::DeviceSlice;
+use crate::process::signals;
 
 /// Ranks a list by pointer jumping of every element. A word of 64 bits has an element's pointer and distance. Returns
 /// the number of elements from the head to the end of the list, or 0 if the end is not reached.
-pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, check_cancelled: CancelCheck<'_>) -> Result<u64> {
+pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64) -> Result<u64> {
     let (words, _) = gpu.span::<u64>(0, gpu.length);
     gpu.rounds.time("make words", gpu.length, || {
         make_words(gpu, words)?;
         gpu.workspace.queue.finish()
     })?;
-    jump_all(gpu, "jump_elements", words, check_cancelled)?;
+    jump_all(gpu, "jump_elements", words)?;
     let mut of_head = [0];
     gpu.workspace.queue.read(words.part(head..head + 1), &mut of_head)?;
     keep_distances(gpu, words)?;
@@ -25,19 +26,14 @@ pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, check_cancel
 
 /// Runs rounds of pointer jumping until all pointers reach the end of the list. Pointers on a cycle never do, so the
 /// number of rounds is limited to what a list without cycles needs.
-pub(super) fn jump_all<I: Index>(
-    gpu: &ListOnGpu<'_, I>,
-    name: &'static str,
-    words: DeviceSlice<u64>,
-    check_cancelled: CancelCheck<'_>,
-) -> Result<()> {
+pub(super) fn jump_all<I: Index>(gpu: &ListOnGpu<'_, I>, name: &'static str, words: DeviceSlice<u64>) -> Result<()> {
     let step = if name == "jump_sublists" { "jump links" } else { "jump" };
     let kernel = gpu.kernel(name)?;
     let queue = &gpu.workspace.queue;
     let is_left = gpu.counters.part(0..1);
     // Each round doubles the distance. One more round detects that no pointer is left.
     for _ in 0..=u64::BITS - words.len().leading_zeros() {
-        check_cancelled()?;
+        signals::check()?;
         let mut left = [0];
         gpu.rounds.time(step, words.len(), || {
             queue.fill(is_left, 0)?;

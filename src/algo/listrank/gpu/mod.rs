@@ -62,9 +62,6 @@ pub static PROGRAM: ProgramSource = ProgramSource {
 const TEXT: &str = include_str!("../../../../kernels/listrank.cu");
 const HEADER: &str = include_str!("../../../../kernels/listrank.cuh");
 
-/// Cancellation check that each phase calls between its steps. An error ends the phase.
-pub type CancelCheck<'a> = &'a (dyn Fn() -> Result<()> + Sync);
-
 /// Callback that fills a buffer with the successors of the elements from the given index on.
 pub type SuccessorSource<'a, I> = &'a (dyn Fn(u64, &mut [I]) -> Result<()> + Sync);
 
@@ -146,10 +143,10 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     /// all ones stands for no successor.
     ///
     /// # Errors
-    /// The first error of `source` or `check_cancelled`; [`Error::Lost`].
-    pub fn fill(&mut self, source: SuccessorSource<'_, I>, check_cancelled: CancelCheck<'_>) -> Result<()> {
+    /// The first error of `source`; [`Error::Stopped`], [`Error::Lost`].
+    pub fn fill(&mut self, source: SuccessorSource<'_, I>) -> Result<()> {
         (self.head, self.list) = (None, self.successors);
-        transfer::fill(self, source, check_cancelled)
+        transfer::fill(self, source)
     }
 
     /// Checks that every successor is an element or the end of the list, that no two elements have the same successor,
@@ -157,10 +154,10 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     /// the list has a head. Only [`Self::rank`] detects cycles.
     ///
     /// # Errors
-    /// Errors of `check_cancelled`; [`Error::Lost`].
-    pub fn check(&mut self, check_cancelled: CancelCheck<'_>) -> Result<Vec<ListFault>> {
+    /// [`Error::Stopped`], [`Error::Lost`].
+    pub fn check(&mut self) -> Result<Vec<ListFault>> {
         self.head = None;
-        if self.length == 0 { Ok(Vec::new()) } else { check::check(self, check_cancelled) }
+        if self.length == 0 { Ok(Vec::new()) } else { check::check(self) }
     }
 
     /// Ranks the list, which [`Self::check`] must have checked: the successor of each element is replaced by the number
@@ -168,15 +165,15 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     /// are lost then, and [`Self::cycle`] needs them again.
     ///
     /// # Errors
-    /// Errors of `check_cancelled`; [`Error::Lost`].
-    pub fn rank(&mut self, check_cancelled: CancelCheck<'_>) -> Result<Option<u64>> {
+    /// [`Error::Stopped`], [`Error::Lost`].
+    pub fn rank(&mut self) -> Result<Option<u64>> {
         if self.length == 0 {
             return Ok(None);
         }
         let head = self.head.take().ok_or_else(|| Error::internal("rank a list", "it was not checked"))?;
         let in_list = match self.sizes.method {
-            GpuMethod::Wyllie => jumping::jump(self, head, check_cancelled)?,
-            GpuMethod::RulingSet => ruling::rank(self, head, check_cancelled)?,
+            GpuMethod::Wyllie => jumping::jump(self, head)?,
+            GpuMethod::RulingSet => ruling::rank(self, head)?,
         };
         Ok(Some(in_list).filter(|&in_list| in_list != self.length))
     }
@@ -185,21 +182,21 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     /// not changed.
     ///
     /// # Errors
-    /// Errors of `check_cancelled`; [`Error::Lost`].
-    pub fn cycle(&mut self, check_cancelled: CancelCheck<'_>) -> Result<Option<u64>> {
+    /// [`Error::Stopped`], [`Error::Lost`].
+    pub fn cycle(&mut self) -> Result<Option<u64>> {
         if self.length == 0 {
             return Ok(None);
         }
         let head = self.head.ok_or_else(|| Error::internal("look for a cycle", "the list was not checked"))?;
-        cycle::smallest(self, head, check_cancelled)
+        cycle::smallest(self, head)
     }
 
     /// Copies all ranks to the host. Many threads call `take`, in any order, to receive them.
     ///
     /// # Errors
-    /// The first error of `take` or `check_cancelled`; [`Error::Lost`].
-    pub fn fetch(&mut self, take: RankSink<'_, I>, check_cancelled: CancelCheck<'_>) -> Result<()> {
-        transfer::fetch(self, take, check_cancelled)
+    /// The first error of `take`; [`Error::Stopped`], [`Error::Lost`].
+    pub fn fetch(&mut self, take: RankSink<'_, I>) -> Result<()> {
+        transfer::fetch(self, take)
     }
 
     /// Returns `len` items of the method's memory from byte `at` on, and the byte offset after them.

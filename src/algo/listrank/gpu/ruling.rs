@@ -1,9 +1,9 @@
 //! Ranks a list on a GPU by its sublists. A splitter is an element at which a sublist begins.
 #![allow(unsafe_code)] // kernel launches
 
+use super::ListOnGpu;
 use super::index::LENGTH_BITS;
 use super::jumping::jump_all;
-use super::{CancelCheck, ListOnGpu};
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Grid, Kernel, THREADS};
@@ -25,11 +25,11 @@ pub(super) struct Sublists {
 
 /// Replaces the successors of a list by ranks. Returns the number of elements from the head to the end of the list, or
 /// 0 if the end is not reached.
-pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64, check_cancelled: CancelCheck<'_>) -> Result<u64> {
+pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64) -> Result<u64> {
     let (words, at) = gpu.span::<u64>(0, gpu.sizes.parts);
     let (ranks, _) = gpu.span::<I>(at, gpu.sizes.parts);
     let used = gpu.rounds.time("walk", gpu.length, || walk(gpu, words, head))?;
-    let in_list = rank_sublists(gpu, words.part(0..used), head, check_cancelled)?;
+    let in_list = rank_sublists(gpu, words.part(0..used), head)?;
     if in_list != gpu.length {
         return Ok(in_list);
     }
@@ -85,13 +85,8 @@ fn walkers<I: Index>(gpu: &ListOnGpu<'_, I>, kernel: &Kernel) -> Result<Grid> {
 
 /// Replaces the length in each part's word by the number of elements from the part's start to the end of the list.
 /// Returns that number for the head, or 0 if the list from the head has no end.
-fn rank_sublists<I: Index>(
-    gpu: &ListOnGpu<'_, I>,
-    words: DeviceSlice<u64>,
-    head: u64,
-    check_cancelled: CancelCheck<'_>,
-) -> Result<u64> {
-    jump_all(gpu, "jump_sublists", words, check_cancelled)?;
+fn rank_sublists<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, head: u64) -> Result<u64> {
+    jump_all(gpu, "jump_sublists", words)?;
     // If the head is the splitter of its block, its sublist has the block's number. Otherwise its sublist is the last
     // one.
     let by_head = gpu.sizes.sublists - 1;

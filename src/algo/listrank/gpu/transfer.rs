@@ -1,39 +1,36 @@
 //! Copies successors to the GPU and ranks to the host, with all threads, through buffers of pinned memory.
 
 use super::index::{as_words, indices, indices_mut, words_per_index};
-use super::{CancelCheck, ListOnGpu, RankSink, SuccessorSource};
+use super::{ListOnGpu, RankSink, SuccessorSource};
 use crate::algo::listrank::index::Index;
 use crate::error::Result;
-use crate::gpu::{DeviceSlice, Lane, on_threads};
+use crate::gpu::{Lane, on_threads};
+use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Copies all successors from `source` to the GPU, with all threads.
-pub(super) fn fill<I: Index>(
-    gpu: &mut ListOnGpu<'_, I>,
-    source: SuccessorSource<'_, I>,
-    check_cancelled: CancelCheck<'_>,
-) -> Result<()> {
+pub(super) fn fill<I: Index>(gpu: &mut ListOnGpu<'_, I>, source: SuccessorSource<'_, I>) -> Result<()> {
     let list = gpu.list;
     // Parts are small enough that every thread gets some even in a short list.
     each_share(gpu, 1, |lane, elements| {
-        check_cancelled()?;
-        fill_slot(lane, list.part(elements.clone()), elements.start, source)
+        signals::check()?;
+        let (first, words) = (elements.start, as_words(list.part(elements)));
+        let slot = &mut lane.slot()?[..words.len() as usize];
+        source(first, indices_mut(slot))?;
+        lane.send_slot(words)?;
+        lane.pass()
     })
 }
 
 /// Copies all ranks from the GPU and passes them to `take`, with all threads.
-pub(super) fn fetch<I: Index>(
-    gpu: &mut ListOnGpu<'_, I>,
-    take: RankSink<'_, I>,
-    check_cancelled: CancelCheck<'_>,
-) -> Result<()> {
+pub(super) fn fetch<I: Index>(gpu: &mut ListOnGpu<'_, I>, take: RankSink<'_, I>) -> Result<()> {
     let list = gpu.list;
     // A thread waits for its first and its last copy, so it takes many buffers' worth of elements at a time.
     each_share(gpu, 16, |lane, elements| {
         let mut first = elements.start;
         lane.receive(as_words(list.part(elements)), words_per_index::<I>() as usize, |words| {
-            check_cancelled()?;
+            signals::check()?;
             let ranks = indices(words);
             take(first, ranks)?;
             first += ranks.len() as u64;
@@ -62,18 +59,4 @@ fn each_share<I: Index>(
             work(lane, first..first + share).inspect_err(|_| next.store(length, Ordering::Relaxed))?;
         }
     })
-}
-
-/// Fills the current slot (pinned buffer) of a lane from `source`, and queues its copy to the GPU.
-fn fill_slot<I: Index>(
-    lane: &mut Lane<'_>,
-    to: DeviceSlice<I>,
-    first: u64,
-    source: SuccessorSource<'_, I>,
-) -> Result<()> {
-    let words = as_words(to);
-    let slot = &mut lane.slot()?[..words.len() as usize];
-    source(first, indices_mut(slot))?;
-    lane.send_slot(words)?;
-    lane.pass()
 }

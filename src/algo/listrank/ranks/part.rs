@@ -4,7 +4,7 @@ use crate::algo::listrank::index::{Index, Shares};
 use crate::algo::listrank::read;
 use crate::comm::Comm;
 use crate::error::Result;
-use crate::formats::Watch;
+use crate::formats::Signals;
 use crate::list::List;
 use crate::memory::{Budget, Buffer};
 use std::ops::Range;
@@ -44,17 +44,11 @@ impl ListShare {
     /// Collective.
     ///
     /// # Errors
-    /// Read errors; [`crate::Error::Limit`].
-    pub fn load<I: Index>(
-        list: &List,
-        comm: &Comm,
-        threads: usize,
-        budget: &Budget,
-        watch: &dyn Watch,
-    ) -> Result<(ListShare, Buffer<I>)> {
+    /// Read errors; [`crate::Error::Limit`], [`crate::Error::Stopped`].
+    pub fn load<I: Index>(list: &List, comm: &Comm, threads: usize, budget: &Budget) -> Result<(ListShare, Buffer<I>)> {
         let own = shares(list.length, comm.ranks()).elements(comm.rank() as u64);
         let mut cells = budget.zeroed::<I>((own.end - own.start) as usize, "the successors of a rank's elements")?;
-        let part = ListShare::fill::<I>(list, comm, I::shared(&mut cells), threads, budget, watch, &|_| ())?;
+        let part = ListShare::fill::<I>(list, comm, I::shared(&mut cells), threads, budget, &|_| ())?;
         Ok((part, cells))
     }
 
@@ -68,7 +62,6 @@ impl ListShare {
         cells: &[I::Cell],
         threads: usize,
         budget: &Budget,
-        watch: &dyn Watch,
         see: &(impl Fn(u64) + Sync),
     ) -> Result<ListShare> {
         let shares = shares(list.length, comm.ranks());
@@ -76,7 +69,7 @@ impl ListShare {
         let (first, len) = (elements.start, elements.end - elements.start);
         let _reading = budget.reserve(list.source.scratch_bytes(threads), "reading the list")?;
         let (sum, tails) = (AtomicU64::new(0), AtomicU64::new(0));
-        list.source.scan(elements, threads, watch, &|from, values| {
+        list.source.scan(elements, threads, &Signals, &|from, values| {
             let (mut own, mut ends) = (0_u64, 0);
             for (cell, &value) in cells[(from - first) as usize..].iter().zip(values) {
                 match u64::try_from(value) {

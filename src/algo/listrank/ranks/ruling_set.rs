@@ -4,17 +4,15 @@
 use super::RankFault;
 use super::part::{ListShare, width};
 use super::walk::{RankWalk, Sublist};
-use crate::algo::listrank::cpu::{Context, Links, links_bytes, rank_links};
+use crate::algo::listrank::cpu::ruling_set::rank_cells;
+use crate::algo::listrank::cpu::{Context, Links, links_bytes};
 use crate::algo::listrank::index::Index;
-use crate::algo::team::{Parts, team};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 
 /// Base-2 logarithm of the number of elements per ruler, an element at which a sublist begins.
 const SHIFT: u32 = 6;
-/// Number of elements that a thread converts to list ranks at a time.
-const PART: usize = 1 << 16;
 /// Number of words with which a sublist is described in messages between processes.
 const WORDS: usize = 3;
 
@@ -73,12 +71,10 @@ pub fn ruling_set<I: Index>(
     if head.wide() >= links.len() as u64 / 2 {
         return Ok(Some(RankFault::List));
     }
-    let reached = rank_links(&mut links, head, context)?;
-    if reached.wide() != part.length {
-        return Ok(Some(RankFault::List));
-    }
-    rounds.time("rank", part.length, || unpack(cells, &links, threads))?;
-    Ok(None)
+    // The highest bit of a cell marks it as visited.
+    let tag = |cell: I| cell.wide() & ((1 << (I::BITS - 1)) - 1);
+    let is_path = rank_cells(I::shared(cells), &mut links, head.at(), part.length as usize, (SHIFT, tag), context)?;
+    Ok((!is_path).then_some(RankFault::List))
 }
 
 /// Gathers the sublists of all processes. Returns a link for each sublist number.
@@ -103,21 +99,4 @@ fn gathered<I: Index>(comm: &Comm, sublists: &[Sublist<I>], budget: &Budget) -> 
         rest[from] = words.split_off(whole);
     });
     Ok(links)
-}
-
-/// Replaces the tag (sublist and offset) in each cell by the element's list rank.
-fn unpack<I: Index>(cells: &mut [I], links: &[I], threads: usize) -> Result<()> {
-    let (mask, offsets) = ((1 << (I::BITS - 1)) - 1, (1 << SHIFT) - 1);
-    let cells = I::shared(cells);
-    let parts = Parts::new(cells.len(), PART);
-    team(threads, &|_| {
-        parts.each(|part| {
-            for cell in &cells[part] {
-                let tag = I::get(cell).wide() & mask;
-                // The weight of a sublist includes all sublists behind it.
-                I::set(cell, I::of(links[2 * (tag >> SHIFT) as usize + 1].wide() - 1 - (tag & offsets)));
-            }
-            Ok(())
-        })
-    })
 }

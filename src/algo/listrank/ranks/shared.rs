@@ -6,12 +6,11 @@
 
 use super::part::{ListShare, shares};
 use crate::algo::listrank::cpu::Context;
-use crate::algo::listrank::cpu::ruling_set::{SublistWalk, WalkMemory};
+use crate::algo::listrank::cpu::ruling_set::{SHIFT, SublistWalk};
 use crate::algo::listrank::index::Index;
 use crate::algo::listrank::read::mark;
 use crate::comm::{Comm, SharedMemory};
 use crate::error::Result;
-use crate::formats::Watch;
 use crate::list::List;
 use crate::memory::{Budget, Reservation};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
@@ -79,21 +78,15 @@ impl<I: Index> SharedList<I> {
     /// Reads the list; each process reads its share. Returns `None` on all ranks if they share no memory. Collective.
     ///
     /// # Errors
-    /// Read errors; [`crate::Error::Limit`].
-    pub fn load(
-        list: &List,
-        comm: &Comm,
-        threads: usize,
-        budget: &Budget,
-        watch: &dyn Watch,
-    ) -> Result<Option<SharedList<I>>> {
+    /// Read errors; [`crate::Error::Limit`], [`crate::Error::Stopped`].
+    pub fn load(list: &List, comm: &Comm, threads: usize, budget: &Budget) -> Result<Option<SharedList<I>>> {
         let Some(layout) = SharedLayout::of::<I>(list.length) else { return Ok(None) };
         let Some(memory) = comm.shared_memory(layout.bytes as u64) else { return Ok(None) };
         let reserved = budget.reserve(layout.bytes as u64, "the list that ranks share")?;
         let (twice, own) = (AtomicBool::new(false), shares(list.length, comm.ranks()).elements(comm.rank() as u64));
         let marks: &[AtomicU64] = memory.numbers(layout.marks, layout.words);
         let cells = &memory.numbers(0, list.length as usize)[own.start as usize..own.end as usize];
-        let part = ListShare::fill::<I>(list, comm, cells, threads, budget, watch, &|successor| {
+        let part = ListShare::fill::<I>(list, comm, cells, threads, budget, &|successor| {
             if mark(marks, successor) {
                 twice.store(true, Relaxed);
             }
@@ -117,10 +110,8 @@ impl<I: Index> SharedList<I> {
             return Ok(false);
         }
         let SharedLayout { links, numbers, .. } = self.layout;
-        let (taken, fresh) = (self.memory.counter(TAKEN), self.memory.counter(FRESH));
-        let list = self.cells();
-        let walk =
-            SublistWalk::<I>::of_ranks(WalkMemory { list, links: self.memory.numbers(links, numbers), taken, fresh });
+        let counters = [TAKEN, FRESH].map(|counter| self.memory.counter(counter));
+        let walk = SublistWalk::<I>::new(self.cells(), self.memory.numbers(links, numbers), counters, SHIFT);
         let head = I::of(self.part.head);
         context.rounds.time("walk", self.part.length, || {
             walk.run(head, context)?;

@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // vector instructions, behind a check that the processor has them
 
 use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, Chunk, HubBits, RowBits};
+use crate::memory::prefetch_near;
 
 /// Number of words of a [`Marks`] bitmap: 512 KiB, so that a thread's marks stay in its L2 cache.
 pub const MARK_WORDS: usize = 1 << 16;
@@ -93,16 +94,7 @@ impl Prober {
 /// Prefetches the first cache lines of `head`, the beginning of a row at a random address.
 #[inline]
 pub fn prefetch(head: &[u32]) {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        for line in head.chunks(16).take(4) {
-            // SAFETY: a prefetch reads nothing that the program sees and faults on no address.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = head;
+    head.chunks(16).take(4).for_each(|line| prefetch_near(line, 0));
 }
 
 /// Returns true if the bit of `id`, which must be below [`MARK_IDS`], is set. Masking the word's index costs nothing

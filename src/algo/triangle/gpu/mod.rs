@@ -211,7 +211,7 @@ impl Gpu<'_> {
         let (from_gpus, per_vertex) = (self.placement.is_some(), self.per_vertex.is_some());
         let cutting = BatchDivision { work, front: batch, plan, cache: self.cache, from_gpus, per_vertex };
         let Partners { inside, outside } = cutting.partners().ok_or_else(|| too_small(&self.gpu))?;
-        let front = Front::place(&mut self.gpu, graph, batch, inside.iter().chain(&outside));
+        let front = Front::place(&mut self.gpu, work, batch, inside.iter().chain(&outside));
         let front = front.ok_or_else(|| too_small(&self.gpu))?;
         let slots = (0..if outside.is_empty() { 0 } else { SLOTS }).map(|_| self.gpu.arena.take(plan.slot / 4));
         let slots = slots.collect::<Option<Vec<_>>>().ok_or_else(|| too_small(&self.gpu))?;
@@ -236,10 +236,11 @@ impl Gpu<'_> {
             slots.iter().try_for_each(|&slot| empty.send(slot)).map_err(|_| peer_ended())?;
             let relay = relay.as_mut().map(|relay| (relay, arena.words()));
             let placement = placement.as_ref();
-            let loader = Loader { graph, placement, relay, uploader, next: &next, free_slots, arrivals };
+            let (next, check_cancelled) = (&next, &check_cancelled);
+            let loader = Loader { graph, placement, relay, uploader, next, check_cancelled, free_slots, arrivals };
             let (steps, passing) = (&steps, &outside);
-            scope.spawn(move || loader.run(steps, passing, &check_cancelled));
-            let mut pass = FrontPass { front, counting, work, open, found, awaited: &places, arrived };
+            scope.spawn(move || loader.run(steps, passing));
+            let mut pass = FrontPass { front, counting, open, found, awaited: &places, arrived };
             pass.count_inside(&inside)?;
             pass.count_outside(&outside, &empty)
         })
@@ -248,10 +249,9 @@ impl Gpu<'_> {
 
 /// A front batch, and the partner batches as they arrive in GPU memory. Dropping it at the first error ends the loader
 /// thread.
-struct FrontPass<'p, 'w> {
+struct FrontPass<'p> {
     front: Front<'p>,
     counting: CountingContext<'p>,
-    work: &'p Work<'w>,
     open: &'p mut UnreportedParts,
     found: ReportParts<'p>,
     /// Segments (parts of blocks) of the front batch that have not arrived in GPU memory yet.
@@ -259,11 +259,11 @@ struct FrontPass<'p, 'w> {
     arrived: Receiver<Result<Arrival>>,
 }
 
-impl FrontPass<'_, '_> {
+impl FrontPass<'_> {
     /// Counts the partner batches that are parts of the front batch, each as soon as it has arrived in GPU memory.
     /// Their rows refer only to rows before them, which have arrived as well.
     fn count_inside(&mut self, partners: &[RowBatch]) -> Result<()> {
-        let work = self.work;
+        let work = self.front.work;
         while let Some(partner) = partners.get(work.next(self.front.first_row, 0, 1)?) {
             let last = partner.segments.last().map(|last| last.block);
             while self.awaited.first().is_some_and(|(segment, _)| last.is_none_or(|last| segment.block <= last)) {
@@ -272,7 +272,7 @@ impl FrontPass<'_, '_> {
             for segment in &partner.segments {
                 let entry = entry_in_front(self.front.batch, segment);
                 let targets = self.front.resident.targets.part(entry..entry + segment.entries.len() as u64);
-                self.counting.count_heads(work, &self.front, segment, targets)?;
+                self.counting.count_heads(&self.front, segment, targets)?;
             }
             let row = u64::from(partner.first_row(work.graph) - self.front.first_row);
             let starts = self.front.resident.starts.part(row..u64::MAX);
@@ -307,7 +307,7 @@ impl FrontPass<'_, '_> {
             let resident = ResidentRows::in_slot(slot, partner);
             for (segment, place) in resident.segments(partner) {
                 self.counting.shift(segment, place.starts, place.entry)?;
-                self.counting.count_heads(self.work, &self.front, segment, place.targets)?;
+                self.counting.count_heads(&self.front, segment, place.targets)?;
             }
             self.count(partner, resident)?;
             // The loader no longer receives once it has started the last copy.
@@ -317,7 +317,7 @@ impl FrontPass<'_, '_> {
     }
 
     fn count(&mut self, partner: &RowBatch, resident: ResidentRows) -> Result<()> {
-        let numbers = self.counting.pair(self.work, &self.front, partner, resident)?;
+        let numbers = self.counting.pair(&self.front, partner, resident)?;
         self.report(partner, &numbers)
     }
 
@@ -329,14 +329,14 @@ impl FrontPass<'_, '_> {
         for front in &self.front.batch.segments {
             for partner in &partner.segments {
                 let Some(&[triangles, probes]) = numbers.next() else { continue };
-                if !self.work.wants(front.block, partner.block) {
+                if !self.front.work.wants(front.block, partner.block) {
                     continue;
                 }
                 let pairs = (front.rows.len() * partner.rows.len()) as u64;
                 let count = PairCount { triangles, probes, links: 0 };
                 let part = Part { front: front.block, partner: partner.block, pairs, count };
                 if self.counting.per_vertex.is_some() {
-                    gathering.add(self.work.graph, &part);
+                    gathering.add(self.front.work.graph, &part);
                 }
                 parts.push(part);
             }

@@ -7,7 +7,6 @@ use super::{MANY, PAIR, TEXT};
 use crate::algo::triangle::units::{Stop, Work};
 use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Queue, Scan, StopFlag, THREADS, Workspace, constant};
-use crate::graph::block_store::BlockStore;
 use crate::stream::{ResidentRows, RowBatch, Segment};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -90,6 +89,8 @@ impl DeviceRows {
 
 /// A front batch in device memory, with the buffers for counting its triangles.
 pub struct Front<'p> {
+    /// The group of front blocks to which the batch belongs.
+    pub work: &'p Work<'p>,
     pub batch: &'p RowBatch,
     pub resident: ResidentRows,
     pub first_row: u32,
@@ -111,7 +112,7 @@ impl<'p> Front<'p> {
     /// if there is not enough room.
     pub fn place<'q>(
         gpu: &mut Workspace,
-        graph: &BlockStore,
+        work: &'p Work<'p>,
         batch: &'p RowBatch,
         partners: impl Iterator<Item = &'q RowBatch>,
     ) -> Option<Front<'p>> {
@@ -123,9 +124,10 @@ impl<'p> Front<'p> {
         }
         let arena = &mut gpu.arena;
         Some(Front {
+            work,
             batch,
             resident: ResidentRows { starts: arena.take(batch.rows + 1)?, targets: arena.take(batch.entries)? },
-            first_row: batch.first_row(graph),
+            first_row: batch.first_row(work.graph),
             ends: arena.take(batch.rows)?,
             sums: arena.take(Scan::scratch(batch.rows))?,
             blocks: arena.take(batch.segments.len() as u64)?,
@@ -142,7 +144,8 @@ impl<'p> Front<'p> {
     }
 
     /// Returns the ranges of the front's rows that still have to be counted with block `partner`.
-    fn windows(&self, work: &Work<'_>, partner: usize) -> Vec<Range<u32>> {
+    fn windows(&self, partner: usize) -> Vec<Range<u32>> {
+        let work = self.work;
         let mut windows: Vec<Range<u32>> = Vec::new();
         for segment in self.batch.segments.iter().filter(|segment| work.wants(segment.block, partner)) {
             let low = segment.first_row(work.graph);
@@ -191,14 +194,8 @@ impl CountingContext<'_> {
 
     /// Counts, for every row of the front, how often it is an entry of a partner segment. `targets` are the segment's
     /// entries.
-    pub fn count_heads(
-        &self,
-        work: &Work<'_>,
-        front: &Front<'_>,
-        segment: &Segment,
-        targets: DeviceSlice<u32>,
-    ) -> Result<()> {
-        for window in front.windows(work, segment.block) {
+    pub fn count_heads(&self, front: &Front<'_>, segment: &Segment, targets: DeviceSlice<u32>) -> Result<()> {
+        for window in front.windows(segment.block) {
             let counts = front.counts_from(window.start);
             let arguments = (targets.address(), targets.len() as u32, window.start, window.end, counts);
             let grid = self.queue.grid(targets.len());
@@ -210,20 +207,15 @@ impl CountingContext<'_> {
 
     /// Groups the heads of a partner batch (parts of its rows before an entry) by row of the front. The heads of all
     /// its segments must be counted before.
-    fn group_heads(
-        &self,
-        work: &Work<'_>,
-        front: &Front<'_>,
-        partner: &RowBatch,
-        ResidentRows { starts, targets }: ResidentRows,
-    ) -> Result<()> {
+    fn group_heads(&self, front: &Front<'_>, partner: &RowBatch, resident: ResidentRows) -> Result<()> {
+        let ResidentRows { starts, targets } = resident;
         let Kernels { scan, scatter_heads, .. } = self.kernels;
         scan.launch(self.queue, front.ends, front.sums)?;
         let mut row = 0;
         for (i, segment) in partner.segments.iter().enumerate() {
             let rows = segment.rows.len() as u64;
             let (starts, entries) = (starts.part(row..row + rows).address(), segment.entries.len() as u32);
-            for Range { start: low, end: high } in front.windows(work, segment.block) {
+            for Range { start: low, end: high } in front.windows(segment.block) {
                 let (targets, heads, cursors) = (targets.address(), front.heads.address(), front.counts_from(low));
                 let arguments = (starts, rows as u32, entries, targets, low, high, i as u32, cursors, heads);
                 // One warp per `SCATTERED` entries.
@@ -238,19 +230,13 @@ impl CountingContext<'_> {
 
     /// Counts the triangles of a partner batch whose heads were counted before. Returns the triangles and tested wedges
     /// of every pair of blocks, ordered by front block.
-    pub fn pair(
-        &mut self,
-        work: &Work<'_>,
-        front: &Front<'_>,
-        partner: &RowBatch,
-        resident: ResidentRows,
-    ) -> Result<Vec<u64>> {
-        self.group_heads(work, front, partner, resident)?;
+    pub fn pair(&mut self, front: &Front<'_>, partner: &RowBatch, resident: ResidentRows) -> Result<Vec<u64>> {
+        self.group_heads(front, partner, resident)?;
         let blocks = (front.batch.segments.len(), partner.segments.len());
         let counts = front.counts.part(0..2 * (blocks.0 * blocks.1) as u64);
         let pair = Pair {
             front: DeviceRows::new(front.resident, front.first_row, front.batch.rows),
-            partner: DeviceRows::new(resident, partner.first_row(work.graph), partner.rows),
+            partner: DeviceRows::new(resident, partner.first_row(front.work.graph), partner.rows),
             ends: front.ends.address(),
             heads: front.heads.address(),
             front_blocks: front.blocks.address(),

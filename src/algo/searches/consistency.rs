@@ -63,8 +63,8 @@ fn check_totals<T: SearchTask>(
     let wrong = |what: String| Err(Error::Validation(what));
     let figures: Vec<SourceFigures> = output.sources.iter().map(T::figures).collect();
     let sources: Vec<InputId> = figures.iter().map(|of| of.source).collect();
-    let are_asked = match options.roots {
-        0 => sources == options.sources.0,
+    let are_asked = match options.origins.roots {
+        0 => sources == options.origins.sources.0,
         roots => {
             let distinct = sources.iter().collect::<HashSet<_>>().len() as u64;
             sources.len() as u64 == distinct && distinct == info.connected.min(roots.into())

@@ -154,7 +154,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
             construction: run.construction,
             ..Graph500Size::of(&self.graph.info, run.comm.ranks() as u64)
         };
-        let block = Graph500Block::new(T::KERNEL, size, &samples).filter(|_| self.table.options().roots > 0);
+        let block = Graph500Block::new(T::KERNEL, size, &samples).filter(|_| self.table.options().origins.roots > 0);
         let details = SearchDetails {
             sources: details,
             harmonic_mean_teps: harmonic_mean_teps(&samples),

@@ -1,6 +1,6 @@
 //! Finds the roots of searches: the sources that a table names, or random vertices that have an edge.
 
-use super::Options;
+use super::Origins;
 use crate::error::Result;
 use crate::generate::random;
 use crate::graph::ids::{InputId, Vertex};
@@ -31,13 +31,13 @@ pub struct Root {
 /// # Errors
 /// [`crate::Error::Input`] for a source that is not in the graph; [`crate::Error::Corrupt`] and [`crate::Error::Io`]
 /// from reading the order of vertices and the ids.
-pub fn of(options: &Options, graph: &Graph) -> Result<Vec<Root>> {
-    if options.roots == 0 {
-        let vertices = options.sources.vertices(graph)?;
+pub fn of(origins: &Origins, graph: &Graph) -> Result<Vec<Root>> {
+    if origins.roots == 0 {
+        let vertices = origins.sources.vertices(graph)?;
         let root = |(&id, vertex): (&InputId, Option<Vertex>)| Root { id, vertex: vertex.map(|vertex| vertex.0) };
-        return Ok(options.sources.0.iter().zip(vertices).map(root).collect());
+        return Ok(origins.sources.0.iter().zip(vertices).map(root).collect());
     }
-    let drawn = draw(options.seed, graph.info.connected, u64::from(options.roots));
+    let drawn = draw(origins.seed, graph.info.connected, u64::from(origins.roots));
     let order = order::map(&graph.folder, graph.info.content)?;
     let (list, names) = (graph.sparse_ids()?, graph.names()?);
     let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());

@@ -3,7 +3,7 @@
 use super::columns::TreeColumns;
 use super::reader::UNREACHED;
 use crate::algo::searches::places::{EdgeCheck, Places};
-use crate::algo::searches::tree::fault::TreeFault;
+use crate::algo::searches::tree::fault::{NumberedFault, TreeFault};
 use crate::algo::team::{Parts, team};
 use crate::algo::{EdgeSource, Results};
 use crate::error::Result;
@@ -24,7 +24,7 @@ pub(super) struct PassResult {
     /// For each vertex a bit per tree, which is set once the pass sees an edge from the parent to the vertex.
     parents: Buffer<AtomicU32>,
     /// The first fault, in the order of trees and then of rules.
-    pub wrong: Option<(usize, TreeFault)>,
+    pub wrong: Option<NumberedFault>,
     /// For each tree, the number of edges that leave reached vertices. Counted only if the graph is directed.
     pub edges: Vec<u64>,
     /// Upper bound of the number of repeated edges in the pass.
@@ -103,7 +103,7 @@ struct TreeEdgeChecker<'a> {
     columns: &'a TreeColumns<'a>,
     parents: &'a [AtomicU32],
     direction: Direction,
-    wrong: Option<(usize, TreeFault)>,
+    wrong: Option<NumberedFault>,
     edges: Vec<u64>,
 }
 

@@ -126,6 +126,11 @@ pub fn of_cores(threads: usize) -> usize {
     threads.min(2 * cores_at_hand())
 }
 
+/// Returns the share of thread number `thread` of `threads`, if `all` items are divided evenly among the threads.
+pub fn share(all: usize, thread: usize, threads: usize) -> Range<usize> {
+    all * thread / threads..all * (thread + 1) / threads
+}
+
 /// Items that threads take one at a time, in order.
 pub struct WorkList<T>(Mutex<std::vec::IntoIter<T>>);
 

@@ -1,10 +1,9 @@
 //! A pass over the rows of the lower half by several threads. The pass visits each edge of the graph once.
 
-use super::team::{Parts, gathered};
+use super::team::check_parts;
 use crate::error::Result;
 use crate::graph::block_store::{BlockStore, Unpacked};
 use crate::graph::csr::Block;
-use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -37,39 +36,23 @@ pub fn check_rows<S: Send, F: Send>(
         (0..rows.len()).map(|b| AtomicUsize::new((rows.size(b).rows as usize).div_ceil(PART))).collect();
     let parts: Vec<(usize, usize)> =
         left.iter().enumerate().flat_map(|(b, left)| (0..left.load(Relaxed)).map(move |part| (b, part))).collect();
-    let next = Parts::new(parts.len(), 1);
-    let wrong_part = AtomicUsize::new(usize::MAX);
-    let done = gathered(threads, &|_| {
-        let (mut state, mut unpacked, mut wrong) = (state(), Unpacked::default(), None);
-        next.each(|part| {
-            let number = part.start;
-            signals::check()?;
-            if wrong_part.load(Relaxed) < number {
-                return Ok(());
+    let new = || (state(), Unpacked::default());
+    let checked = check_parts(threads, parts.len(), 1, new, |part, (state, unpacked)| {
+        let (b, part) = parts[part.start];
+        let of_part = part * PART..(rows.size(b).rows as usize).min((part + 1) * PART);
+        let part = match rows.packed() {
+            // Each part of packed rows is unpacked into a block of its own.
+            Some(_) => {
+                let block = rows.part(b, of_part, unpacked);
+                RowPart { number: b, block, rows: 0..block.rows() }
             }
-            let (b, part) = parts[number];
-            let of_part = part * PART..(rows.size(b).rows as usize).min((part + 1) * PART);
-            let part = match rows.packed() {
-                // Each part of packed rows is unpacked into a block of its own.
-                Some(_) => {
-                    let block = rows.part(b, of_part, &mut unpacked);
-                    RowPart { number: b, block, rows: 0..block.rows() }
-                }
-                None => RowPart { number: b, block: rows.block(b), rows: of_part },
-            };
-            if let Err(found) = work(&part, &mut state) {
-                // Other threads still check all earlier parts, so that the reported failure does not depend on timing.
-                wrong_part.fetch_min(number, Relaxed);
-                wrong = Some((number, found));
-            }
-            if left[b].fetch_sub(1, Relaxed) == 1 {
-                rows.release(b);
-            }
-            Ok(())
-        })?;
-        Ok((state, wrong))
+            None => RowPart { number: b, block: rows.block(b), rows: of_part },
+        };
+        let checked = work(&part, state);
+        if left[b].fetch_sub(1, Relaxed) == 1 {
+            rows.release(b);
+        }
+        checked
     })?;
-    let (states, wrong): (Vec<S>, Vec<Option<(usize, F)>>) = done.into_iter().unzip();
-    let first = wrong.into_iter().flatten().min_by_key(|&(number, _)| number);
-    Ok(first.map_or(Ok(states), |(_, found)| Err(found)))
+    Ok(checked.map(|states| states.into_iter().map(|(state, _)| state).collect()))
 }

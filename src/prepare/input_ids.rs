@@ -39,7 +39,9 @@ impl IdList {
 
     /// Returns the id, as users know it, that belongs to the dense id `dense`.
     pub fn of(&self, dense: DenseId) -> InputId {
-        shown(self.names.as_deref(), self.number(dense))
+        let number = self.number(dense);
+        let name = self.names.as_ref().and_then(|names| names.lines().get(number));
+        name.map_or(InputId::Number(number), |name| InputId::of_bytes(name, number))
     }
 
     /// Returns the number that stands for the dense id `dense` in columns of ids.
@@ -137,13 +139,6 @@ impl InputIds {
             }
         }
     }
-}
-
-/// Returns the id by which users know the vertex that has the number `number` in columns of ids. `names` are the strings
-/// of the input, if its ids are strings.
-pub fn shown(names: Option<&NameList>, number: u64) -> InputId {
-    let name = names.and_then(|names| names.lines().get(number));
-    name.map_or(InputId::Number(number), |name| InputId::of_bytes(name, number))
 }
 
 /// Returns the id by which users know vertex `v`, for messages. It searches the map of all ids, which is fast enough

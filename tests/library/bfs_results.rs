@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use gpugraph::internals::algo::bfs::Bfs;
 use gpugraph::internals::algo::bfs::output::BfsDetails;
 use gpugraph::internals::algo::bfs::search::{BfsLevel, Step};
-use gpugraph::internals::algo::searches::Options;
 use gpugraph::internals::algo::searches::results::{SearchDetails, SearchOutput, Speed};
 use gpugraph::internals::algo::searches::tree::verify::SourceOutput;
+use gpugraph::internals::algo::searches::{Options, Origins};
 use gpugraph::internals::algo::sources::Sources;
 use gpugraph::internals::algo::verify::{Check, CheckOutcome};
 use gpugraph::internals::algo::{Algorithm, EdgeSource, Results, Verdict};
@@ -315,7 +315,7 @@ impl Case {
 /// Returns the keys of a table that asks for these sources.
 fn options(told: &[SourceTold], write: bool) -> Options {
     let sources = Sources(told.iter().map(|of| of.source).collect());
-    Options { roots: 0, seed: 1, sources, validate: true, write, graph500: false }
+    Options { origins: Origins { roots: 0, seed: 1, sources }, validate: true, write, graph500: false }
 }
 
 /// Returns what a job reports of searches with these figures.

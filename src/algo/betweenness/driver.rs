@@ -43,7 +43,7 @@ struct Progress {
 /// [`Error::Stopped`].
 pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> Result<Trial<BetweennessOutput, ()>> {
     let (comm, info, budget) = (run.comm, &graph.info, run.budget);
-    let roots = on_leader(comm, || roots::of(&options.searches(), graph))?;
+    let roots = on_leader(comm, || roots::of(&options.origins, graph))?;
     let vertices = info.connected as usize;
     let purpose = "scores of vertices (8 bytes each)";
     let mut totals: Buffer<f64> = budget.zeroed(vertices, purpose)?;
@@ -61,7 +61,7 @@ pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> R
     let degrees = file.body_as_u32()?;
     let workers = Workers { comm, threads: run.threads };
     let mut engine = Engine::open((graph, degrees), progress.is_wide, &totals, run)?;
-    let (started, before, units) = (Instant::now(), progress.seconds, options.count());
+    let (started, before, units) = (Instant::now(), progress.seconds, options.origins.count());
     while let Some(left) = roots.get(progress.done as usize..).filter(|left| !left.is_empty()) {
         let batch = &left[..left.len().min(engine.batch())];
         // Sources that a stop cuts short are searched from once more by the next run.

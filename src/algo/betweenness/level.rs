@@ -4,7 +4,7 @@
 
 use super::arithmetic::{Count, PIECE};
 use crate::algo::round;
-use crate::algo::rows::{Neighbours, any_value_of, span};
+use crate::algo::rows::{Neighbours, any_value_of, slices, span};
 use crate::algo::team::{WorkList, gathered, team};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -69,12 +69,11 @@ pub(super) fn pull<C: Count>(
     let threads = if parts.len() > 1 { workers.threads } else { 1 };
     let ranges: Vec<Range<usize>> = parts.iter().map(|part| span(part)).collect();
     let left = rows.releases.then(|| rows.parts_of_blocks(&ranges));
-    let work = WorkList::new(parts.iter().copied().zip(slices(&parts, sums)).collect());
+    let work = WorkList::new(parts.iter().copied().zip(slices(ranges.into_iter(), sums)).collect());
     team(threads, &|_| {
         let mut unpacked = Unpacked::default();
-        while let Some((part, sums)) = work.take() {
+        while let Some((part, (vertices, sums))) = work.take() {
             round::check(workers.comm)?;
-            let vertices = span(part);
             let (expect, is_scattered) = (|w: u32| prefetch_near(values, w as usize), rows.are_scattered(part));
             rows.each_of((part, way), expect, |v| {
                 let row = rows.direction.row(v, way);
@@ -155,10 +154,11 @@ pub(super) fn update<T: Copy + Send>(
 ) -> Result<bool> {
     let parts: Vec<&[u32]> = list.chunks(UPDATED).collect();
     let threads = if parts.len() > 1 { threads } else { 1 };
-    let work = WorkList::new(parts.iter().copied().zip(slices(&parts, values)).collect());
+    let spans = parts.iter().map(|part| span(part));
+    let work = WorkList::new(parts.iter().copied().zip(slices(spans, values)).collect());
     let of_threads = gathered(threads, &|_| {
         let mut any = false;
-        while let Some((part, values)) = work.take() {
+        while let Some((part, (_, values))) = work.take() {
             for &v in part {
                 let value = &mut values[(v - part[0]) as usize];
                 let (new, is_so) = update(v, *value);
@@ -187,16 +187,4 @@ pub(super) fn exchange<C: Count>(rows: &Neighbours<'_>, list: &[u32], values: &m
             }
         });
     }
-}
-
-/// Returns for each part the slice of `values` that belongs to its [`span`].
-fn slices<'v, T>(parts: &[&[u32]], values: &'v mut [T]) -> Vec<&'v mut [T]> {
-    let (mut rest, mut at) = (values, 0);
-    let mut slice = |part: &&[u32]| {
-        let vertices = span(part);
-        let (own, after) = std::mem::take(&mut rest).split_at_mut(vertices.start - at).1.split_at_mut(vertices.len());
-        (rest, at) = (after, vertices.end);
-        own
-    };
-    parts.iter().map(&mut slice).collect()
 }

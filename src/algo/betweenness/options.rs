@@ -1,9 +1,9 @@
 //! The options of `[betweenness]`.
 
-use crate::algo::searches;
+use crate::algo::searches::Origins;
 use crate::algo::searches::options::{MOST_ROOTS, SEED};
-use crate::algo::sources::{SOURCES, Sources};
-use crate::jobfile::{AnyKey, Diagnostics, Key, Section};
+use crate::algo::sources::SOURCES;
+use crate::jobfile::{AnyKey, Key};
 use serde::{Deserialize, Serialize};
 
 /// Divisor of the scores.
@@ -19,7 +19,8 @@ pub enum Normalise {
     Pairs,
 }
 
-const NORMALISE: Key<Normalise> = Key::choice(
+/// The key `normalise`.
+pub(super) const NORMALISE: Key<Normalise> = Key::choice(
     "normalise",
     &[("none", Normalise::None), ("largest", Normalise::Largest), ("pairs", Normalise::Pairs)],
     "divides scores by nothing, by the largest score, or by (n - 1)(n - 2) for n vertices",
@@ -29,7 +30,7 @@ const NORMALISE: Key<Normalise> = Key::choice(
 const DRAWN: u32 = 4;
 
 /// The key `roots` of the table `[betweenness]`.
-const ROOTS: Key<u32> = Key::new(
+pub(super) const ROOTS: Key<u32> = Key::new(
     "roots",
     ("a whole number from 1 to 65536", "4"),
     "number of sources, drawn among the vertices that have an edge (a loop is none), each once",
@@ -43,34 +44,9 @@ pub(super) const KEYS: &[&dyn AnyKey] = &[&ROOTS, &SEED, &SOURCES, &NORMALISE];
 /// Options of betweenness centrality.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Betweenness {
-    /// Number of random sources, or 0 if the table names sources.
-    pub roots: u32,
-    /// Seed of the random sources.
-    pub seed: u64,
-    /// Sources that the table names, by their ids in the input.
-    pub sources: Sources,
+    /// The sources.
+    #[serde(flatten)]
+    pub origins: Origins,
     /// Divisor of the scores.
     pub normalise: Normalise,
-}
-
-impl Betweenness {
-    /// Parses the table `[betweenness]`, and reports mistakes to `diagnostics`.
-    pub(super) fn read(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Betweenness> {
-        let seed = SEED.read(table, diagnostics);
-        let (roots, sources) = searches::Options::origins(&ROOTS, table, diagnostics);
-        let normalise = NORMALISE.read(table, diagnostics);
-        Some(Betweenness { roots: roots?, seed: seed?, sources: sources?, normalise: normalise? })
-    }
-
-    /// Returns the number of sources. It is an upper bound for random ones, because a small graph may have fewer
-    /// vertices.
-    pub(super) fn count(&self) -> u64 {
-        self.searches().count()
-    }
-
-    /// Returns the sources as a table of searches names them.
-    pub(super) fn searches(&self) -> searches::Options {
-        let Betweenness { roots, seed, sources, .. } = self.clone();
-        searches::Options { roots, seed, sources, validate: false, write: false, graph500: false }
-    }
 }

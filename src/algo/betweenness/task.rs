@@ -1,10 +1,10 @@
 //! The table `[betweenness]`.
 
-use super::options::{Betweenness, KEYS};
+use super::options::{Betweenness, KEYS, NORMALISE, ROOTS};
 use super::output::{BetweennessOutput, COLUMNS};
 use super::{driver, gpu, search, verify};
 use crate::algo::pagerank::RankBin;
-use crate::algo::searches;
+use crate::algo::searches::Origins;
 use crate::algo::searches::sentences::counted;
 use crate::algo::sources::NamedVertex;
 use crate::algo::{
@@ -34,14 +34,16 @@ impl Algorithm for Betweenness {
     const ABOUT: &'static str = "scores vertices by betweenness centrality";
     const KEYS: &'static [&'static dyn AnyKey] = KEYS;
     const COLUMNS: &'static [About] = COLUMNS;
-    const ALTERNATIVES: &'static [&'static str] = &searches::Options::ORIGINS;
+    const ALTERNATIVES: &'static [&'static str] = &Origins::ALTERNATIVES;
 
     type Input = Graph;
     type Output = BetweennessOutput;
     type Details = ();
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Betweenness> {
-        Betweenness::read(table, diagnostics)
+        let origins = Origins::parse(&ROOTS, table, diagnostics);
+        let normalise = NORMALISE.read(table, diagnostics);
+        Some(Betweenness { origins: origins?, normalise: normalise? })
     }
 
     fn needs(&self) -> Needs {
@@ -49,7 +51,7 @@ impl Algorithm for Betweenness {
     }
 
     fn named_vertices(&self) -> Vec<NamedVertex> {
-        self.sources.named_vertices()
+        self.origins.sources.named_vertices()
     }
 
     fn programs(&self) -> &'static [&'static ProgramSource] {
@@ -63,11 +65,11 @@ impl Algorithm for Betweenness {
     }
 
     fn units(&self, _: u64) -> u64 {
-        self.count()
+        self.origins.count()
     }
 
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
-        let (ranks, trials, sources) = (resources.ranks as u64, u64::from(resources.trials), self.count());
+        let (ranks, trials, sources) = (resources.ranks as u64, u64::from(resources.trials), self.origins.count());
         let state = search::bytes(graph.vertices) + 8 * graph.vertices + SOURCE * sources;
         let pieces = if ranks > 1 { 8 * Comm::PIECE as u64 } else { 0 };
         let host_memory = state + pieces;
@@ -110,7 +112,7 @@ impl Algorithm for Betweenness {
         if head.len() != 4 || totals.len() as u64 != units.vertices || !totals.iter().all(is_score) {
             return Err(saved.other("not scores of this graph"));
         }
-        Ok(format!("dependencies of vertices with edges on {} of {} sources", saved.done(), self.count()))
+        Ok(format!("dependencies of vertices with edges on {} of {} sources", saved.done(), self.origins.count()))
     }
 
     fn answer(&self, output: &BetweennessOutput, _: Option<&()>) -> Answer {

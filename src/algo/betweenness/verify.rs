@@ -47,8 +47,7 @@ pub(super) fn compare(
     let list = EdgeList::of_rows(Out, edges, &ids, results)?;
     let name = edges.name();
     let differs = |what: String| Err(Error::Validation(format!("{what} by the edges of {name}")));
-    let is_named = options.sources.0.is_empty() || options.sources.0 == output.sources;
-    if !is_named || output.sources.len() as u64 > options.count() {
+    if !options.origins.may_be(&output.sources) {
         return differs(format!("the sources {:?} are not those of the table", output.sources));
     }
     let mut search = PlainSearch::new(&list, info.ids as usize, results)?;

@@ -1,7 +1,7 @@
 //! Chooses who searches: the GPU of a rank, the threads of one process, or the threads of all ranks.
 
 use crate::algo::Lease;
-use crate::algo::bfs::cpu::{self, CpuSearch, WalkOptions};
+use crate::algo::bfs::cpu::{self, CpuSearch};
 use crate::algo::bfs::gpu::{self, GpuSearch};
 use crate::algo::bfs::ranks::RankedSearch;
 use crate::algo::bfs::search::{BfsStats, Switch};
@@ -46,9 +46,9 @@ fn on_cpu<'a>(switches: Switches, input: EngineInput<'a, '_>) -> Result<Engine<'
     // All ranks must use the same options.
     let on_disk = run.comm.any(bytes > run.budget.free());
     let otherwise = if on_disk { cpu::ON_DISK } else { cpu::IN_MEMORY };
-    let walk = WalkOptions { switch: switch(switches, otherwise), on_disk };
+    let (switch, own) = (switch(switches, otherwise), VertexOwnership::all(graph.info.connected as usize));
     match run.comm.ranks() {
-        1 => Ok(Box::new(CpuSearch::new(input, VertexOwnership::all(graph.info.connected as usize), walk)?)),
-        _ => Ok(Box::new(RankedSearch::new(input, walk)?)),
+        1 => Ok(Box::new(CpuSearch::new(input, own, switch, on_disk)?)),
+        _ => Ok(Box::new(RankedSearch::new(input, switch, on_disk)?)),
     }
 }

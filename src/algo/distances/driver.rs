@@ -40,7 +40,7 @@ struct Progress {
 /// [`Error::Stopped`].
 pub(super) fn find(options: &Distances, graph: &Graph, run: &mut Run<'_>) -> Result<Trial<DistancesOutput, ()>> {
     let (comm, budget) = (run.comm, run.budget);
-    let roots = on_leader(comm, || roots::of(&options.searches(), graph))?;
+    let roots = on_leader(comm, || roots::of(&options.origins, graph))?;
     let _figures = budget.reserve(figures_bytes(roots.len() as u64), "figures of sources")?;
     let file = graph.degrees()?;
     let degrees = file.body_as_u32()?;
@@ -55,7 +55,7 @@ pub(super) fn find(options: &Distances, graph: &Graph, run: &mut Run<'_>) -> Res
     progress.done = on_leader(comm, || Ok(progress.done))?;
     run.progress.resume_at(progress.done as u64);
     let mut engine = Engine::open((graph, degrees), &vertex_sums, run)?;
-    let (started, before, units) = (Instant::now(), progress.seconds, options.count());
+    let (started, before, units) = (Instant::now(), progress.seconds, options.origins.count());
     while progress.done < roots.len() {
         let pass = &roots[progress.done..roots.len().min(progress.done + SOURCES)];
         // A source without an edge reaches only itself, and takes no bit.

@@ -4,7 +4,8 @@ use super::options::{Distances, KEYS};
 use super::output::{COLUMNS, DistancesOutput, figures_bytes};
 use super::search::SOURCES;
 use super::{driver, gpu, search, verify};
-use crate::algo::searches;
+use crate::algo::searches::Origins;
+use crate::algo::searches::options::DRAWN;
 use crate::algo::searches::sentences::counted;
 use crate::algo::sources::NamedVertex;
 use crate::algo::{
@@ -35,14 +36,14 @@ impl Algorithm for Distances {
         "sums up distances from many sources: closeness, eccentricities, bounds of the diameter";
     const KEYS: &'static [&'static dyn AnyKey] = KEYS;
     const COLUMNS: &'static [About] = COLUMNS;
-    const ALTERNATIVES: &'static [&'static str] = &searches::Options::ORIGINS;
+    const ALTERNATIVES: &'static [&'static str] = &Origins::ALTERNATIVES;
 
     type Input = Graph;
     type Output = DistancesOutput;
     type Details = ();
 
     fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Distances> {
-        Distances::read(table, diagnostics)
+        Origins::parse(&DRAWN, table, diagnostics).map(|origins| Distances { origins })
     }
 
     fn needs(&self) -> Needs {
@@ -50,7 +51,7 @@ impl Algorithm for Distances {
     }
 
     fn named_vertices(&self) -> Vec<NamedVertex> {
-        self.sources.named_vertices()
+        self.origins.sources.named_vertices()
     }
 
     fn programs(&self) -> &'static [&'static ProgramSource] {
@@ -64,11 +65,11 @@ impl Algorithm for Distances {
     }
 
     fn units(&self, _: u64) -> u64 {
-        self.count()
+        self.origins.count()
     }
 
     fn cost(&self, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
-        let (ranks, trials, sources) = (resources.ranks as u64, u64::from(resources.trials), self.count());
+        let (ranks, trials, sources) = (resources.ranks as u64, u64::from(resources.trials), self.origins.count());
         let pieces = if ranks > 1 { 8 * Comm::PIECE as u64 } else { 0 };
         let host_memory = search::bytes(graph.vertices) + figures_bytes(sources) + pieces;
         let passes = trials * sources.div_ceil(SOURCES as u64);
@@ -119,7 +120,7 @@ impl Algorithm for Distances {
         if lengths != (1, saved.done(), 0, 2 * units.vertices) || of_sources != of_vertices {
             return Err(saved.other("not distances of this graph"));
         }
-        Ok(format!("sums of distances from {} of {} sources", saved.done(), self.count()))
+        Ok(format!("sums of distances from {} of {} sources", saved.done(), self.origins.count()))
     }
 
     fn answer(&self, output: &DistancesOutput, _: Option<&()>) -> Answer {

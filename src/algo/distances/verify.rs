@@ -50,8 +50,7 @@ pub(super) fn compare(
     let name = edges.name();
     let differs = |what: String| Err(Error::Validation(format!("{what} by the edges of {name}")));
     let named: Vec<_> = output.sources.iter().map(|of| of.source).collect();
-    let is_named = options.sources.0.is_empty() || options.sources.0 == named;
-    if !is_named || named.len() as u64 > options.count() {
+    if !options.origins.may_be(&named) {
         return differs(format!("the sources {named:?} are not those of the table"));
     }
     let row = |&source: &_| ids.row_of(source).ok_or_else(|| Error::Validation(format!("no vertex {source}")));

@@ -98,13 +98,7 @@ impl<'g> Neighbours<'g> {
 
     /// Returns the parts of this rank's vertices, each with its slice of `values`. Threads take them one at a time.
     pub(in crate::algo) fn work<'v, T>(&self, values: &'v mut [T]) -> WorkList<(Range<usize>, &'v mut [T])> {
-        let (mut rest, mut at, mut work) = (values, 0, Vec::with_capacity(self.parts.len()));
-        for part in &self.parts {
-            let (own, after) = rest.split_at_mut(part.start - at).1.split_at_mut(part.len());
-            (rest, at) = (after, part.end);
-            work.push((part.clone(), own));
-        }
-        WorkList::new(work)
+        WorkList::new(slices(self.parts.iter().cloned(), values))
     }
 
     /// Returns the rows of some vertices.
@@ -250,6 +244,20 @@ impl<'g> Neighbours<'g> {
             self.read = 0;
         }
     }
+}
+
+/// Returns ascending ranges, each with its slice of `values`.
+pub(in crate::algo) fn slices<T>(
+    ranges: impl Iterator<Item = Range<usize>>,
+    values: &mut [T],
+) -> Vec<(Range<usize>, &mut [T])> {
+    let (mut rest, mut at) = (values, 0);
+    let slice = |range: Range<usize>| {
+        let (own, after) = std::mem::take(&mut rest).split_at_mut(range.start - at).1.split_at_mut(range.len());
+        (rest, at) = (after, range.end);
+        (range, own)
+    };
+    ranges.map(slice).collect()
 }
 
 /// Returns the range from the first vertex of a part to its last.

@@ -2,7 +2,7 @@
 
 use super::results::{SearchDetails, SearchOutput};
 use super::sentences::{self, SOURCES};
-use super::{Options, SearchTable, SearchTask, consistency, drive, report_bytes, verify_units};
+use super::{Origins, SearchTable, SearchTask, consistency, drive, report_bytes, verify_units};
 use crate::algo::sources::NamedVertex;
 use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, TrialOf, Verdict,
@@ -19,7 +19,7 @@ impl<T: SearchTask> Algorithm for T {
     const ABOUT: &'static str = <T as SearchTable>::ABOUT;
     const KEYS: &'static [&'static dyn AnyKey] = <T as SearchTable>::KEYS;
     const COLUMNS: &'static [About] = <T as SearchTask>::COLUMNS;
-    const ALTERNATIVES: &'static [&'static str] = &Options::ORIGINS;
+    const ALTERNATIVES: &'static [&'static str] = &Origins::ALTERNATIVES;
 
     type Input = Graph;
     type Output = SearchOutput<T::SourceOutput>;
@@ -35,7 +35,7 @@ impl<T: SearchTask> Algorithm for T {
     }
 
     fn named_vertices(&self) -> Vec<NamedVertex> {
-        let sources = self.options().sources.named_vertices().into_iter();
+        let sources = self.options().origins.sources.named_vertices().into_iter();
         sources.chain(self.target().map(|target| ("target", target))).collect()
     }
 
@@ -44,7 +44,7 @@ impl<T: SearchTask> Algorithm for T {
     }
 
     fn units(&self, _: u64) -> u64 {
-        self.options().count()
+        self.options().origins.count()
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
@@ -111,7 +111,7 @@ const PAGE: u64 = 4096;
 /// trees.
 fn cost<T: SearchTask>(table: &T, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let (options, search) = (table.options(), table.search_cost(graph, resources));
-    let (vertices, rows, sources) = (graph.vertices, graph.rows, options.count());
+    let (vertices, rows, sources) = (graph.vertices, graph.rows, options.origins.count());
     let [most, fewest] = search.bytes;
     let fewest = (fewest + table.tree_bytes(vertices, 1)).max(report_bytes(sources, vertices));
     let trees = if options.validate { T::PLANNED.min(sources.max(1) as usize) } else { 1 };

@@ -6,8 +6,9 @@
 
 use super::NONE;
 use crate::algo::Run;
+use crate::algo::edges::each_edge;
 use crate::error::Result;
-use crate::formats::{Edges, Input, Signals, Visitor};
+use crate::formats::Input;
 use crate::graph::direction::{Direction, EdgeDirection};
 use crate::graph::ids::RawId;
 use crate::graph::order::DegreeRuns;
@@ -108,29 +109,13 @@ impl<'a> ComponentEdges<'a> {
             RawId(id).dense(list).and_then(|dense| vertex(map, dense)).is_some_and(|v| parents[v.index()] != NONE)
         };
         let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input again")?;
-        let mut visitors: Vec<_> =
-            (0..threads).map(|_| ReachedEdgeCounter { is_reached: &is_reached, edges: 0 }).collect();
-        let scan = input.scan(&mut visitors, &Signals)?;
+        let (counts, scan) = each_edge(input, vec![0u64; threads], |count, [u, v]| {
+            *count += u64::from(u != v && is_reached(u) && is_reached(v));
+            Ok(())
+        })?;
         match scan.checksum == info.checksum {
-            true => Ok(visitors.iter().map(|visitor| visitor.edges).sum()),
+            true => Ok(counts.into_iter().sum()),
             false => Err(changed(&input.name())),
         }
-    }
-}
-
-/// Counts the edges with both ends reached, among the edges that one thread reads.
-struct ReachedEdgeCounter<'a, F> {
-    is_reached: &'a F,
-    edges: u64,
-}
-
-impl<F: Fn(u64) -> bool + Sync> Visitor for ReachedEdgeCounter<'_, F> {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        let is_within = |&[u, v]: &[u64; 2]| u != v && (self.is_reached)(u) && (self.is_reached)(v);
-        self.edges += match edges {
-            Edges::Narrow(edges) => edges.iter().filter(|edge| is_within(&edge.map(u64::from))).count() as u64,
-            Edges::Wide(edges) => edges.iter().filter(|edge| is_within(edge)).count() as u64,
-        };
-        Ok(())
     }
 }

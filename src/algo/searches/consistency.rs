@@ -1,7 +1,7 @@
 //! Checks of stored results that all kinds of searches share. Reported figures are checked for consistency, without
 //! columns or edges. Trees are checked if both their columns and the edges are available.
 
-use super::graph500::{self, Fields, Graph500Block, Graph500Size, SearchSample};
+use super::graph500::{self, Fields, Graph500Size, SearchSample};
 use super::results::{SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
 use super::{SearchTable, SearchTask};
 use crate::algo::{Results, Verdict};
@@ -63,8 +63,8 @@ fn check_totals<T: SearchTask>(
     let wrong = |what: String| Err(Error::Validation(what));
     let figures: Vec<SourceFigures> = output.sources.iter().map(T::figures).collect();
     let sources: Vec<InputId> = figures.iter().map(|of| of.source).collect();
-    let are_asked = match options.roots {
-        0 => sources == options.sources.0,
+    let are_asked = match options.origins.roots {
+        0 => sources == options.origins.sources.0,
         roots => {
             let distinct = sources.iter().collect::<HashSet<_>>().len() as u64;
             sources.len() as u64 == distinct && distinct == info.connected.min(roots.into())
@@ -90,7 +90,7 @@ fn check_totals<T: SearchTask>(
         construction: construction.unwrap_or(0.0),
         ..Graph500Size::of(info, ranks.unwrap_or(1.0) as u64)
     };
-    let fields = Graph500Block::new(T::KERNEL, size, &samples).map(|block| block.fields());
+    let fields = Fields::new(T::KERNEL, size, &samples);
     // The time of checking trees is reported in no other field, so there is nothing to compare it with.
     let fields = fields.iter().flat_map(Fields::iter).filter(|(name, _)| !name.ends_with("_validate"));
     for (name, value) in fields {

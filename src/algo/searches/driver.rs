@@ -19,9 +19,9 @@ use crate::process::{host, signals};
 pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<T>> {
     let comm = run.comm;
     let options = table.options();
-    let roots = on_leader(comm, || roots::of(options, graph))?;
-    if comm.is_leader() && run.is_last && roots.len() < options.roots as usize {
-        let (name, wanted) = (T::NAME, options.roots);
+    let roots = on_leader(comm, || roots::of(&options.origins, graph))?;
+    if comm.is_leader() && run.is_last && roots.len() < options.origins.roots as usize {
+        let (name, wanted) = (T::NAME, options.origins.roots);
         match roots.len() {
             0 => tracing::warn!("[{name}] searches from no root: no vertex has an edge that is not a loop"),
             all => tracing::warn!("[{name}] searches from {all} roots, not {wanted}: no more vertices have an edge"),

@@ -2,7 +2,7 @@
 //! from which a killed job resumes.
 
 use super::component::ComponentEdges;
-use super::graph500::{Graph500Block, Graph500Size, SearchSample, harmonic_mean_teps};
+use super::graph500::{Fields, Graph500Size, SearchSample, harmonic_mean_teps};
 use super::record::{self, FinishedSource, SourceState};
 use super::results::{SearchDetails, SearchOutput, Speed};
 use super::roots::Root;
@@ -154,11 +154,11 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
             construction: run.construction,
             ..Graph500Size::of(&self.graph.info, run.comm.ranks() as u64)
         };
-        let block = Graph500Block::new(T::KERNEL, size, &samples).filter(|_| self.table.options().roots > 0);
+        let fields = Fields::new(T::KERNEL, size, &samples).filter(|_| self.table.options().origins.roots > 0);
         let details = SearchDetails {
             sources: details,
             harmonic_mean_teps: harmonic_mean_teps(&samples),
-            graph500: block.map(|block| block.fields()),
+            graph500: fields,
             energy: self.energy.filter(|_| run.meters.is_some()),
         };
         Ok(Trial {

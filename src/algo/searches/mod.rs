@@ -39,7 +39,7 @@ pub mod tree;
 pub use consistency::{differs, holds};
 pub use driver::drive;
 pub use ledger::{LEVELS, report_bytes};
-pub use options::Options;
+pub use options::{Options, Origins};
 pub(in crate::algo) use ranks::on_rank0_or;
 pub use record::verify_units;
 pub use roots::Root;

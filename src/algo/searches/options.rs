@@ -1,6 +1,7 @@
 //! Keys that all tables of searches in a job file share: the sources, and what is done with results.
 
 use crate::algo::sources::{SOURCES, Sources};
+use crate::graph::ids::InputId;
 use crate::jobfile::{Diagnostics, Key, Section};
 use serde::{Deserialize, Serialize};
 
@@ -9,15 +10,23 @@ const ROOTS: u32 = 64;
 /// Maximum number of roots. It is limited because each root has its own results.
 pub const MOST_ROOTS: u32 = 1 << 16;
 
-/// Values of the keys that all tables of searches share.
+/// Values of the keys that determine the sources of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Options {
+pub struct Origins {
     /// Number of random roots, or 0 if the table names sources.
     pub roots: u32,
     /// Seed of the random roots.
     pub seed: u64,
     /// Sources that the table names, as ids of the input.
     pub sources: Sources,
+}
+
+/// Values of the keys that all tables of searches share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Options {
+    /// The sources.
+    #[serde(flatten)]
+    pub origins: Origins,
     /// Whether to check the tree of every search.
     pub validate: bool,
     /// Whether to write the columns of every source.
@@ -56,37 +65,14 @@ pub const WRITE: Key<bool> = Key::flag("write", "writes the columns of each sour
 pub const GRAPH500: Key<bool> =
     Key::flag("graph500", "prints the figures of Graph500's reference code; with `roots` alone");
 
-impl Options {
-    /// Keys that determine the sources. A table may have only one of them.
-    pub const ORIGINS: [&str; 2] = ["roots", "sources"];
+impl Origins {
+    /// Keys that exclude each other.
+    pub const ALTERNATIVES: [&str; 2] = ["roots", "sources"];
 
-    /// Reads the shared keys from a table. If there are mistakes, reports them to `diagnostics` and returns `None`.
-    pub fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Options> {
-        let (validate, write) = (VALIDATE.read(table, diagnostics), WRITE.read(table, diagnostics));
+    /// Reads the sources from a table, whose number of random roots is the key `drawn`. If there are mistakes, reports
+    /// them to `diagnostics` and returns `None`.
+    pub fn parse(drawn: &Key<u32>, table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Origins> {
         let seed = SEED.read(table, diagnostics);
-        let (roots, sources) = Options::origins(&DRAWN, table, diagnostics);
-        let graph500 = GRAPH500.read(table, diagnostics);
-        if let (Some(true), Some(field), true) = (graph500, GRAPH500.field(table), SOURCES.field(table).is_some()) {
-            field.error("Graph500 draws its roots: name roots instead of sources", diagnostics);
-            return None;
-        }
-        Some(Options {
-            roots: roots?,
-            seed: seed?,
-            sources: sources?,
-            validate: validate?,
-            write: write?,
-            graph500: graph500?,
-        })
-    }
-
-    /// Reads the number of drawn roots (key `drawn`), which is 0 if a table names sources, and the sources. Each is `None`
-    /// after a mistake.
-    pub fn origins(
-        drawn: &Key<u32>,
-        table: &Section<'_>,
-        diagnostics: &mut Diagnostics,
-    ) -> (Option<u32>, Option<Sources>) {
         let has_sources = SOURCES.field(table).is_some();
         let roots = match drawn.field(table) {
             Some(field) if has_sources => {
@@ -96,12 +82,32 @@ impl Options {
             None if has_sources => Some(0),
             _ => drawn.read(table, diagnostics),
         };
-        (roots, SOURCES.read(table, diagnostics))
+        let sources = SOURCES.read(table, diagnostics);
+        Some(Origins { roots: roots?, seed: seed?, sources: sources? })
     }
 
     /// Returns the number of sources of the table. It is an upper bound for random roots, because a small graph may
     /// have fewer vertices.
     pub fn count(&self) -> u64 {
         u64::from(self.roots) + self.sources.0.len() as u64
+    }
+
+    /// Returns whether these sources may be `named`, in this order.
+    pub fn may_be(&self, named: &[InputId]) -> bool {
+        (self.sources.0.is_empty() || self.sources.0 == named) && named.len() as u64 <= self.count()
+    }
+}
+
+impl Options {
+    /// Reads the shared keys from a table. If there are mistakes, reports them to `diagnostics` and returns `None`.
+    pub fn parse(table: &Section<'_>, diagnostics: &mut Diagnostics) -> Option<Options> {
+        let (validate, write) = (VALIDATE.read(table, diagnostics), WRITE.read(table, diagnostics));
+        let origins = Origins::parse(&DRAWN, table, diagnostics);
+        let graph500 = GRAPH500.read(table, diagnostics);
+        if let (Some(true), Some(field), true) = (graph500, GRAPH500.field(table), SOURCES.field(table).is_some()) {
+            field.error("Graph500 draws its roots: name roots instead of sources", diagnostics);
+            return None;
+        }
+        Some(Options { origins: origins?, validate: validate?, write: write?, graph500: graph500? })
     }
 }

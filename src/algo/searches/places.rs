@@ -6,6 +6,7 @@
 //! places.
 
 use super::differs;
+use crate::algo::edges::each_edge;
 use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
@@ -204,11 +205,15 @@ fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32
     let info = results.info;
     let purpose = "degrees to verify by (4 bytes for each id)";
     let degrees: Buffer<AtomicU32> = results.budget.zeroed(info.ids as usize, purpose)?;
-    let counter = || DegreeCounter { ids, degrees: &degrees, tally: Tally::default() };
-    let mut counters: Vec<DegreeCounter<'_>> = (0..results.threads.max(1)).map(|_| counter()).collect();
-    let scan = input.scan(&mut counters, &Signals)?;
-    Tally::check(counters.iter().map(|counter| counter.tally), &scan, input, ids, info)?;
-    drop(counters);
+    let tallies = vec![Tally::default(); results.threads.max(1)];
+    let (tallies, scan) = each_edge(input, tallies, |tally, ends| {
+        let rows = tally.edge(ids, ends);
+        for degree in rows.into_iter().flatten().filter_map(|row| degrees.get(row as usize)) {
+            degree.fetch_add(1, Relaxed);
+        }
+        Ok(())
+    })?;
+    Tally::check(tallies.into_iter(), &scan, input, ids, info)?;
     Ok(degrees.into_plain())
 }
 
@@ -231,31 +236,4 @@ fn in_order(mut degrees: Buffer<u32>, results: &Results<'_>) -> Result<(Buffer<u
     degrees.fill(ISOLATED);
     rows.iter().zip(0..).for_each(|(&row, place)| degrees[row as usize] = place);
     Ok((degrees, DegreeRuns::new(runs)))
-}
-
-/// Counts the degrees of vertices among the edges that one thread reads.
-struct DegreeCounter<'a> {
-    ids: &'a Ids,
-    degrees: &'a [AtomicU32],
-    tally: Tally,
-}
-
-impl DegreeCounter<'_> {
-    #[inline]
-    fn edge(&mut self, ends: [u64; 2]) {
-        let rows = self.tally.edge(self.ids, ends);
-        for degree in rows.into_iter().flatten().filter_map(|row| self.degrees.get(row as usize)) {
-            degree.fetch_add(1, Relaxed);
-        }
-    }
-}
-
-impl Visitor for DegreeCounter<'_> {
-    fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
-        match edges {
-            Edges::Narrow(edges) => edges.iter().for_each(|edge| self.edge(edge.map(u64::from))),
-            Edges::Wide(edges) => edges.iter().for_each(|&edge| self.edge(edge)),
-        }
-        Ok(())
-    }
 }

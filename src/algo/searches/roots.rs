@@ -1,13 +1,12 @@
 //! Finds the roots of searches: the sources that a table names, or random vertices that have an edge.
 
-use super::Options;
+use super::Origins;
 use crate::error::Result;
 use crate::generate::random;
-use crate::graph::ids::{InputId, Vertex};
-use crate::prepare::input_ids::shown;
+use crate::graph::ids::{DenseId, InputId, Vertex};
+use crate::prepare::input_ids::IdList;
 use crate::prepare::order;
 use crate::prepare::prepared::Graph;
-use crate::store::map::as_u64;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
@@ -31,32 +30,25 @@ pub struct Root {
 /// # Errors
 /// [`crate::Error::Input`] for a source that is not in the graph; [`crate::Error::Corrupt`] and [`crate::Error::Io`]
 /// from reading the order of vertices and the ids.
-pub fn of(options: &Options, graph: &Graph) -> Result<Vec<Root>> {
-    if options.roots == 0 {
-        let vertices = options.sources.vertices(graph)?;
+pub fn of(origins: &Origins, graph: &Graph) -> Result<Vec<Root>> {
+    if origins.roots == 0 {
+        let vertices = origins.sources.vertices(graph)?;
         let root = |(&id, vertex): (&InputId, Option<Vertex>)| Root { id, vertex: vertex.map(|vertex| vertex.0) };
-        return Ok(options.sources.0.iter().zip(vertices).map(root).collect());
+        return Ok(origins.sources.0.iter().zip(vertices).map(root).collect());
     }
-    let drawn = draw(options.seed, graph.info.connected, u64::from(options.roots));
+    let drawn = draw(origins.seed, graph.info.connected, u64::from(origins.roots));
     let order = order::map(&graph.folder, graph.info.content)?;
-    let (list, names) = (graph.sparse_ids()?, graph.names()?);
-    let list = list.as_ref().map(|list| as_u64(list.body()).unwrap_or_default());
-    let places: HashMap<u32, usize> = drawn.iter().copied().zip(0..).collect();
     // A bitmap of vertices rules out nearly all ids quickly.
     let mut bits = vec![0u64; graph.info.connected.div_ceil(64) as usize];
     drawn.iter().for_each(|&vertex| bits[vertex as usize / 64] |= 1 << (vertex % 64));
     let is_drawn = |vertex: u32| bits.get(vertex as usize / 64).is_some_and(|word| word >> (vertex % 64) & 1 == 1);
-    let ids = order.ids()?.par_iter().with_min_len(1 << 16).enumerate().filter(|&(_, &vertex)| is_drawn(vertex));
-    let ids: Vec<(usize, u32)> = ids.map(|(dense, &vertex)| (dense, vertex)).collect();
-    let mut roots: Vec<Root> =
-        drawn.iter().map(|&vertex| Root { id: InputId::Number(0), vertex: Some(vertex) }).collect();
-    for (dense, vertex) in ids {
-        if let Some(&place) = places.get(&vertex) {
-            let raw = list.map_or(dense as u64, |list| list[dense]);
-            roots[place].id = shown(names.as_ref(), raw.wrapping_add(graph.info.first_id.0));
-        }
-    }
-    Ok(roots)
+    let found = order.ids()?.par_iter().with_min_len(1 << 16).enumerate().filter(|&(_, &vertex)| is_drawn(vertex));
+    let found: Vec<(usize, u32)> = found.map(|(dense, &vertex)| (dense, vertex)).collect();
+    let list = IdList::open(graph)?;
+    let id = |(dense, vertex): (usize, u32)| (vertex, list.of(DenseId(dense as u32)));
+    let ids: HashMap<u32, InputId> = found.into_iter().map(id).collect();
+    let root = |vertex| Root { id: ids.get(&vertex).copied().unwrap_or(InputId::Number(0)), vertex: Some(vertex) };
+    Ok(drawn.into_iter().map(root).collect())
 }
 
 /// Draws `wanted` distinct numbers below `vertices`, or all of these numbers if there are fewer. The order depends only

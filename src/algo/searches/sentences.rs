@@ -1,6 +1,6 @@
 //! Describes the results of searches as text: the answer line, the block of Graph500, and sentences.
 
-use super::graph500::{Graph500Block, Graph500Kernel, energy_lines};
+use super::graph500::{Graph500Kernel, energy_lines};
 use super::results::{Farthest, SearchDetails, SearchOutput, SourceFigures};
 use crate::algo::Answer;
 use crate::chart::unit::group;
@@ -30,7 +30,7 @@ pub fn answer<S, D>(
 /// Returns the figures of Graph500 as text, with the energy if it was measured. Returns `None` if `details` have no
 /// Graph500 figures.
 pub fn block<D>(kernel: Graph500Kernel, details: &SearchDetails<D>) -> Option<String> {
-    let block = Graph500Block::of(kernel, details.graph500.as_ref()?)?.to_string();
+    let block = details.graph500.as_ref()?.block(kernel)?;
     Some(block + &details.energy.as_ref().map_or_else(String::new, |energy| energy_lines(kernel, energy)))
 }
 

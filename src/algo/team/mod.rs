@@ -81,30 +81,54 @@ pub fn first<T: Send>(
     part: usize,
     find: impl Fn(Range<usize>) -> Option<T> + Sync,
 ) -> Result<Option<T>> {
+    let checked = check_parts(threads, items, part, || (), |part, ()| find(part).map_or(Ok(()), Err))?;
+    Ok(checked.err())
+}
+
+/// Calls `check` with parts of `items` items, and with the state of the calling thread. Returns the states of all
+/// threads, or the failure of the first part that fails. The failure does not depend on the number of threads. Parts
+/// after the first failure are skipped if they have not begun.
+///
+/// # Errors
+/// Errors of [`least`].
+pub fn check_parts<S: Send, F: Send>(
+    threads: usize,
+    items: usize,
+    part: usize,
+    state: impl Fn() -> S + Sync,
+    check: impl Fn(Range<usize>, &mut S) -> Result<(), F> + Sync,
+) -> Result<Result<Vec<S>, F>> {
     let parts = Parts::new(items, part);
     let earliest = AtomicUsize::new(usize::MAX);
-    let found = gathered(threads, &|_| {
-        let mut own = None;
+    let done = gathered(threads, &|_| {
+        let (mut state, mut failure) = (state(), None);
         parts.each(|part| {
             signals::check()?;
             let start = part.start;
             if start < earliest.load(Ordering::Relaxed)
-                && let Some(found) = find(part)
+                && let Err(found) = check(part, &mut state)
             {
                 earliest.fetch_min(start, Ordering::Relaxed);
-                own = Some((start, found));
+                failure = Some((start, found));
             }
             Ok(())
         })?;
-        Ok(own)
+        Ok((state, failure))
     })?;
-    Ok(found.into_iter().flatten().min_by_key(|(start, _)| *start).map(|(_, found)| found))
+    let (states, failures): (Vec<S>, Vec<Option<(usize, F)>>) = done.into_iter().unzip();
+    let first = failures.into_iter().flatten().min_by_key(|&(start, _)| start);
+    Ok(first.map_or(Ok(states), |(_, found)| Err(found)))
 }
 
 /// Returns how many of `threads` threads take part in a search: at most two per core. More threads would only delay the
 /// others at every barrier.
 pub fn of_cores(threads: usize) -> usize {
     threads.min(2 * cores_at_hand())
+}
+
+/// Returns the share of thread number `thread` of `threads`, if `all` items are divided evenly among the threads.
+pub fn share(all: usize, thread: usize, threads: usize) -> Range<usize> {
+    all * thread / threads..all * (thread + 1) / threads
 }
 
 /// Items that threads take one at a time, in order.
@@ -124,35 +148,29 @@ impl<T> WorkList<T> {
 
 /// A division of items into parts, which threads take one at a time.
 pub struct Parts<'c> {
-    taken: TakenCount<'c>,
+    /// Number of items that are taken, unless it is shared.
+    taken: AtomicU64,
+    /// Number of items that are taken, for MPI processes that share the items.
+    shared: Option<&'c AtomicU64>,
     total: usize,
     part: usize,
-}
-
-/// Counter of the items that are taken. MPI processes that share the items share the counter.
-enum TakenCount<'c> {
-    Own(AtomicU64),
-    Shared(&'c AtomicU64),
 }
 
 impl<'c> Parts<'c> {
     /// Divides `total` items into parts of `part` items.
     pub fn new(total: usize, part: usize) -> Parts<'static> {
-        Parts { taken: TakenCount::Own(AtomicU64::new(0)), total, part }
+        Parts { taken: AtomicU64::new(0), shared: None, total, part }
     }
 
     /// Divides `total` items into parts of `part` items for several MPI processes. `taken` counts the items that any
     /// process has taken. It must be zero at first.
     pub fn shared(taken: &'c AtomicU64, total: usize, part: usize) -> Parts<'c> {
-        Parts { taken: TakenCount::Shared(taken), total, part }
+        Parts { shared: Some(taken), ..Parts::new(total, part) }
     }
 
     /// Takes the next part. Returns the range of its items, which is empty if no items are left.
     pub fn take(&self) -> Range<usize> {
-        let taken = match &self.taken {
-            TakenCount::Own(taken) => taken,
-            TakenCount::Shared(taken) => taken,
-        };
+        let taken = self.shared.unwrap_or(&self.taken);
         let first = (taken.fetch_add(self.part as u64, Ordering::Relaxed) as usize).min(self.total);
         first..(first + self.part).min(self.total)
     }

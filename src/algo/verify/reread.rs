@@ -46,8 +46,7 @@ impl Ids {
     pub fn open(results: &Results<'_>) -> Result<Ids> {
         let (info, budget) = (results.info, results.budget);
         let (rows, first_id) = (info.rows(), info.first_id);
-        let names = results.names.clone();
-        let mut ids = Ids { list: List::Dense, names, first_id, rows, seen: budget.zeroed(0, "ids that occur")? };
+        let mut ids = Ids::without_columns(results)?;
         if let Some(names) = &results.names {
             ids.seen = budget.zeroed(rows as usize / 32 + 1, "ids that occur (a bit each)")?;
             if let Ok(EdgeSource::Blocks(graph)) = &results.edges
@@ -102,13 +101,8 @@ impl Ids {
     pub fn without_columns(results: &Results<'_>) -> Result<Ids> {
         let list = if results.info.sparse { List::Unlisted } else { List::Dense };
         let (first_id, rows) = (results.info.first_id, results.info.rows());
-        Ok(Ids {
-            list,
-            names: results.names.clone(),
-            first_id,
-            rows,
-            seen: results.budget.zeroed(0, "ids that occur")?,
-        })
+        let seen = results.budget.zeroed(0, "ids that occur")?;
+        Ok(Ids { list, names: results.names.clone(), first_id, rows, seen })
     }
 
     fn sparse(&self) -> Option<&[u64]> {

@@ -3,7 +3,6 @@
 use crate::algo::bfs::cpu::top_down::StepCounts;
 use crate::algo::bfs::search::{Step, Switch};
 use crate::algo::team::serial_policy;
-use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -77,9 +76,4 @@ impl StepSums {
     pub fn add(&self, counts: StepCounts) {
         self.0.iter().zip(counts.numbers()).for_each(|(sum, count)| _ = sum.fetch_add(count, Relaxed));
     }
-}
-
-/// Returns the share of thread number `thread` of `threads`, if `all` items are divided evenly among the threads.
-pub fn share(all: usize, thread: usize, threads: usize) -> Range<usize> {
-    all * thread / threads..all * (thread + 1) / threads
 }

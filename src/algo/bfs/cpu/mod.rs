@@ -59,15 +59,6 @@ pub struct CpuSearch<'a> {
     entries: u64,
 }
 
-/// Options of a search, which are the same on all ranks.
-#[derive(Debug, Clone, Copy)]
-pub struct WalkOptions {
-    /// Thresholds at which the direction changes.
-    pub switch: Switch,
-    /// Whether rows are read from a disk on access.
-    pub on_disk: bool,
-}
-
 /// Thresholds for rows in memory. With two and with sixteen cores, bottom-up steps pay off this early on Graph500 graphs.
 pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
 /// Thresholds for rows on a disk: a top-down step reads whole rows, a bottom-up step hardly any.
@@ -82,14 +73,16 @@ pub fn bytes(own: VertexOwnership, entries: u64, threads: usize) -> [u64; 2] {
 }
 
 impl<'a> CpuSearch<'a> {
-    /// Prepares to search a graph. This rank owns the vertices `own`.
+    /// Prepares to search a graph. This rank owns the vertices `own`. `on_disk` says that rows are read from a disk on
+    /// access.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if [`bytes()`] does not fit; errors of the graph.
     pub fn new(
         EngineInput { graph, degrees, run, spare }: EngineInput<'a, '_>,
         own: VertexOwnership,
-        WalkOptions { switch, on_disk }: WalkOptions,
+        switch: Switch,
+        on_disk: bool,
     ) -> Result<CpuSearch<'a>> {
         let (direction, rows) = (graph.info.direction, Adjacency::new(&graph.block_store, graph.upper()?));
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();

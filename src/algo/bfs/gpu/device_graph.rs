@@ -4,9 +4,10 @@
 use super::buffer_sizes::{BOUNDS, BfsBufferSizes};
 use super::kernel_structs::{BfsGraph, MOST_HEADS, SpreadGraph, SpreadRows};
 use super::programs::{PACKED, PREPARE, SPREAD};
-use super::spread::{GpuMember, RowParts};
+use super::spread::RowParts;
 use super::{Tuning, buffer_sizes};
 use crate::algo::searches::gpu::{CancelCheck, pin, place_starts, targets};
+use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::gpu::{CopySource, DeviceSlice, Kernel, Pinned, Workspace, slice_bytes};
 use crate::graph::block_store::BlockStore;
@@ -46,13 +47,13 @@ pub(super) enum RowsOnHost<'a> {
 }
 
 /// Makes the rows of `halves` accessible to the GPU of `workspace`, and copies as many as fit into GPU memory. If rows
-/// are spread over GPUs, `member` is this GPU among them, and it gets only its part. `degrees` has the degrees of all
+/// are spread over the GPUs of `spread_over`, this GPU gets only its part. `degrees` has the degrees of all
 /// vertices; only packed rows need them. Call [`look_ahead`] before a search.
 pub(super) fn make_resident<'a>(
     workspace: &mut Workspace,
     (halves, degrees): ([&'a BlockStore; 2], &[u32]),
     sizes: &BfsBufferSizes,
-    member: Option<GpuMember>,
+    spread_over: Option<&Comm>,
     tuning: &Tuning,
     budget: &Budget,
     check_cancelled: CancelCheck<'_>,
@@ -61,12 +62,11 @@ pub(super) fn make_resident<'a>(
     let packed = [halves[0].packed(), halves[1].packed()];
     let is_packed = packed.iter().all(Option::is_some);
     let entries = halves.map(BlockStore::edges);
-    let parts = member.map(|member| halves.map(|half| RowParts::of(half, member.gpus)));
-    let own = |half: usize| match (&parts, member) {
-        (Some(parts), Some(member)) => parts[half].entries(member.rank),
+    let parts = spread_over.map(|comm| halves.map(|half| RowParts::of(half, comm.ranks())));
+    let own = [0, 1].map(|half: usize| match (&parts, spread_over) {
+        (Some(parts), Some(comm)) => parts[half].entries(comm.rank()),
         _ => 0..entries[half],
-    };
-    let own = [own(0), own(1)];
+    });
     let mut graph = BfsGraph { vertices: sizes.vertices as u32, shift: direction.shift(), ..BfsGraph::default() };
     let mut starts = [DeviceSlice::default(); 2];
     for half in 0..2 {
@@ -99,7 +99,7 @@ pub(super) fn make_resident<'a>(
     let bytes = own.each_ref().map(|own| slice_bytes::<u32>(own.end - own.start));
     let stay = tuning.rows_on_host || is_packed;
     let all_fit = bytes[0] + bytes[1] <= workspace.arena.free() && !stay;
-    if !all_fit && member.is_some() {
+    if !all_fit && spread_over.is_some() {
         return Err(Error::internal("place a graph on GPUs", "less room than planned"));
     }
     if !all_fit {

@@ -201,14 +201,15 @@ impl<'a> GpuSearch<'a> {
         workspace.arena.reset(0);
         workspace.arena.check_size(sizes.bytes(0), PURPOSE)?;
         let is_shared = peer_access.is_some();
-        let member = peer_access.and_then(|peer_access| peer_access.member(tuning.rows_spread));
+        let spread_over =
+            peer_access.filter(|peers| peers.is_spread || tuning.rows_spread).map(|peers| peers.memory.comm);
         let memory = BfsMemory::take(&mut workspace.arena, &sizes, is_shared)?;
         workspace.queue.fill(memory.barriers, 0)?;
         let placed = device_graph::make_resident(
             workspace,
             (halves, degrees),
             &sizes,
-            member,
+            spread_over,
             &tuning,
             budget,
             check_cancelled,

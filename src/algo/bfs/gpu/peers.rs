@@ -4,7 +4,7 @@
 
 use super::kernel_structs::{BfsArguments, GpuBarriers, MOST_GPUS, PeerAddresses, SharedSearch, SpreadRows};
 use super::programs::{PEERS, SPREAD};
-use super::spread::{GpuMember, RowParts};
+use super::spread::RowParts;
 use super::{GpuSearch, buffer_sizes};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -23,16 +23,7 @@ type Offsets = [u64; 6];
 pub struct PeerAccess<'a> {
     pub(super) memory: PeerMemory<'a>,
     /// Whether rows are spread over the GPUs, because none has room for all.
-    is_spread: bool,
-}
-
-impl PeerAccess<'_> {
-    /// Returns this GPU's number among the GPUs that search together, if rows are spread over them. Otherwise returns
-    /// `None`. `spread` makes rows spread even if each GPU has room for all.
-    pub(super) fn member(&self, spread: bool) -> Option<GpuMember> {
-        let comm = self.memory.comm;
-        (self.is_spread || spread).then(|| GpuMember { rank: comm.rank(), gpus: comm.ranks() })
-    }
+    pub(super) is_spread: bool,
 }
 
 /// Link to the other GPUs that search with this one.

@@ -7,13 +7,6 @@ use super::kernel_structs::{MOST_GPUS, SpreadRows};
 use crate::graph::block_store::BlockStore;
 use std::ops::Range;
 
-/// This GPU's number among the GPUs that search together, and their number.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct GpuMember {
-    pub rank: usize,
-    pub gpus: usize,
-}
-
 /// Division of the rows of a half into parts, one for each GPU.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RowParts {

@@ -13,8 +13,8 @@
 pub(super) mod exchange;
 
 use self::exchange::ClaimExchange;
-use super::cpu::{self, CpuSearch, WalkOptions};
-use super::search::{BfsStats, Search};
+use super::cpu::{self, CpuSearch};
+use super::search::{BfsStats, Search, Switch};
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::{Error, Result};
@@ -39,18 +39,18 @@ pub fn bytes(own: VertexOwnership, entries: u64, threads: usize, nodes: usize) -
 }
 
 impl<'a> RankedSearch<'a> {
-    /// Prepares to search a graph. `walk` has the thresholds, and whether rows are on a disk. Collective: all ranks
-    /// must call it.
+    /// Prepares to search a graph, as [`CpuSearch::new`] does. `switch` and `on_disk` are the same on all ranks.
+    /// Collective: all ranks must call it.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if not even the smallest choice of [`bytes()`] fits; errors of the graph.
-    pub fn new(input: EngineInput<'a, '_>, walk: WalkOptions) -> Result<RankedSearch<'a>> {
+    pub fn new(input: EngineInput<'a, '_>, switch: Switch, on_disk: bool) -> Result<RankedSearch<'a>> {
         let (comm, budget) = (input.run.comm, input.run.budget);
         let own = VertexOwnership::blocks(input.graph.info.connected as usize, comm.rank(), comm.ranks());
         let exchange = ClaimExchange::open(comm, own, budget)?;
         let mut parents = budget.zeroed(own.len(), "the parents of a rank's vertices (4 bytes each)")?;
         populate(&mut parents);
-        let search = CpuSearch::new(input, own, walk)?;
+        let search = CpuSearch::new(input, own, switch, on_disk)?;
         Ok(RankedSearch { search, exchange, parents })
     }
 }

@@ -32,6 +32,9 @@ pub(super) enum TreeFault {
     NotFirst { vertex: u32, parent: u32, first: u32 },
 }
 
+/// A fault, with the number of its tree.
+pub(super) type NumberedFault = (usize, TreeFault);
+
 impl TreeFault {
     /// Converts the fault into an error about the tree of `source`. `name` returns the name of a vertex.
     pub fn of_source(self, source: &str, name: &dyn Fn(u32) -> String) -> Error {

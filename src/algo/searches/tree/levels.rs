@@ -8,7 +8,7 @@
 //! The levels of a vertex in several trees are stored side by side, in a *line* per vertex, because checks of edges
 //! compare both ends in all trees.
 
-use super::fault::TreeFault;
+use super::fault::{NumberedFault, TreeFault};
 use crate::algo::searches::NONE;
 use crate::algo::team::first;
 use crate::error::{Error, Result};
@@ -89,29 +89,13 @@ mark! {
     u32, AtomicU32, cells;
 }
 
-/// Outcome of [`mark()`].
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Marked {
-    /// Every vertex has its level in every tree.
-    All,
-    /// Some trees have levels that do not fit marks of this size. The field has a flag per tree.
-    Deep(Vec<bool>),
-    /// The parents in one of the trees do not form a tree.
-    Wrong {
-        /// Number of the wrong tree.
-        tree: usize,
-        /// What is wrong with that tree.
-        fault: TreeFault,
-    },
-}
-
 /// Number of vertices that a thread takes at a time. The levels of so many vertices fit the first-level cache, unless
 /// many trees are deep.
 const PART: usize = 256;
 
 /// Writes the levels of up to `W` trees. `lines` has a line for each vertex, and a line has a mark (the level plus 1)
 /// for each tree. All marks must be zero before. If there are fewer trees than marks in a line, the other marks become
-/// unreached.
+/// unreached. Returns the numbers of the trees whose levels do not fit marks of this size, or what is wrong with a tree.
 ///
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Addresses`] if no thread can be started.
@@ -119,15 +103,12 @@ pub(super) fn mark<M: Mark, const W: usize>(
     lines: &mut [[M; W]],
     trees: &[Tree<'_>],
     threads: usize,
-) -> Result<Marked> {
+) -> Result<Result<Vec<usize>, NumberedFault>> {
     let vertices = lines.len();
     for (tree, of) in trees.iter().enumerate() {
         let parent = of.parents.get(of.root.index()).copied();
         if parent != Some(of.root.0) {
-            return Ok(Marked::Wrong {
-                tree,
-                fault: TreeFault::Root { parent: parent.filter(|&parent| parent != NONE) },
-            });
+            return Ok(Err((tree, TreeFault::Root { parent: parent.filter(|&parent| parent != NONE) })));
         }
         lines[of.root.index()][tree] = M::of_level(0);
     }
@@ -137,11 +118,11 @@ pub(super) fn mark<M: Mark, const W: usize>(
         trees,
         deep: trees.iter().map(|_| AtomicBool::new(false)).collect(),
     };
-    if let Some((tree, fault)) = first(threads, vertices, PART, |part| marking.part(part))? {
-        return Ok(Marked::Wrong { tree, fault });
+    if let Some(wrong) = first(threads, vertices, PART, |part| marking.part(part))? {
+        return Ok(Err(wrong));
     }
-    let deep: Vec<bool> = marking.deep.into_iter().map(AtomicBool::into_inner).collect();
-    Ok(if deep.contains(&true) { Marked::Deep(deep) } else { Marked::All })
+    let deep = marking.deep.into_iter().map(AtomicBool::into_inner).enumerate();
+    Ok(Ok(deep.filter(|&(_, is_deep)| is_deep).map(|(tree, _)| tree).collect()))
 }
 
 /// State of [`mark()`] that all threads share.
@@ -159,8 +140,8 @@ enum Unmarked {
 }
 
 impl<M: Mark> Marking<'_, M> {
-    /// Sets the levels of the vertices `part` in all trees. Returns the first fault, with the number of its tree.
-    fn part(&self, part: Range<usize>) -> Option<(usize, TreeFault)> {
+    /// Sets the levels of the vertices `part` in all trees. Returns the first fault.
+    fn part(&self, part: Range<usize>) -> Option<NumberedFault> {
         for (number, tree) in self.trees.iter().enumerate() {
             if self.deep[number].load(Relaxed) {
                 continue;
@@ -253,14 +234,11 @@ impl<M: Mark> Marking<'_, M> {
 pub fn levels(tree: Tree<'_>, threads: usize, budget: &Budget) -> Result<Buffer<u32>> {
     let mut levels: Buffer<u32> = budget.zeroed(tree.parents.len(), "levels of vertices (4 bytes each)")?;
     let (lines, _) = levels.as_chunks_mut::<1>();
-    match mark(lines, &[tree], threads)? {
-        Marked::All => {}
+    let name = |v: u32| format!("{v} in the order of vertices");
+    let deep = mark(lines, &[tree], threads)?.map_err(|(_, fault)| fault.of_source(&name(tree.root.0), &name))?;
+    if !deep.is_empty() {
         // No level exceeds the number of vertices, so levels always fit 32 bits.
-        Marked::Deep(_) => return Err(Error::internal("work out levels", "a tree deeper than it has vertices")),
-        Marked::Wrong { fault, .. } => {
-            let name = |v: u32| format!("{v} in the order of vertices");
-            return Err(fault.of_source(&name(tree.root.0), &name));
-        }
+        return Err(Error::internal("work out levels", "a tree deeper than it has vertices"));
     }
     for level in levels.iter_mut() {
         *level = if *level == u32::UNREACHED { NONE } else { level.level() };

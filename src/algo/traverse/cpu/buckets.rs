@@ -7,7 +7,7 @@
 
 use super::rows::Expansion;
 use crate::algo::searches::ranks::VertexOwnership;
-use crate::algo::team::{Parts, team};
+use crate::algo::team::{Parts, gathered, team};
 use crate::algo::traverse::levels::{lap, pair};
 use crate::algo::traverse::search::{NONE, StepTimes};
 use crate::error::Result;
@@ -83,15 +83,14 @@ impl KeyBuckets {
         steps: &mut StepTimes,
     ) -> Result<(u64, u64, usize)> {
         let mut lapped = Instant::now();
-        let own = AtomicU64::new(0);
         let ranked = ownership.ranks > 1;
-        team(threads, &|thread| {
+        let own = gathered(threads, &|thread| {
             let share = Expansion::share(&piece, thread, threads);
-            match ranked {
-                true => own.fetch_add(self.count::<true>(expansion, ownership, share, thread), Relaxed),
-                false => own.fetch_add(self.count::<false>(expansion, ownership, share, thread), Relaxed),
+            let own = match ranked {
+                true => self.count::<true>(expansion, ownership, share, thread),
+                false => self.count::<false>(expansion, ownership, share, thread),
             };
-            signals::check()
+            signals::check().map(|()| own)
         })?;
         lap(&mut lapped, &mut steps.search);
         let starts = self.place(threads);
@@ -123,7 +122,7 @@ impl KeyBuckets {
         }
         lap(&mut lapped, &mut steps.unique);
         let all = piece.end - piece.start;
-        Ok((all - count as u64, all - own.into_inner(), count))
+        Ok((all - count as u64, all - own.into_iter().sum::<u64>(), count))
     }
 
     fn places(&self, thread: usize) -> &[AtomicU32] {

@@ -1,13 +1,11 @@
 //! The rows of a frontier: prefix sums of degrees, and ranges of entries.
 
-use crate::algo::team::team;
+use crate::algo::team::{gathered, share, team};
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Buffer, word_cells};
 use std::ops::Range;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// This rank's part of a frontier, with the rows of its vertices.
@@ -65,18 +63,15 @@ pub(super) fn prefix_sum(
     threads: usize,
 ) -> Result<u64> {
     let offsets = word_cells(offsets);
-    let share = |thread: usize| thread * vertices.len() / threads..(thread + 1) * vertices.len() / threads;
-    let sums = Mutex::new(vec![0u64; threads]);
-    team(threads, &|thread| {
+    let share = |thread: usize| share(vertices.len(), thread, threads);
+    let sums = gathered(threads, &|thread| {
         let mut sum = 0;
         for at in share(thread) {
             offsets[at].store(sum, Relaxed);
             sum += degree(vertices[at]);
         }
-        sums.lock().unwrap_or_else(PoisonError::into_inner)[thread] = sum;
-        Ok(())
+        Ok(sum)
     })?;
-    let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
     let all: u64 = sums.iter().sum();
     if threads > 1 {
         team(threads, &|thread| {

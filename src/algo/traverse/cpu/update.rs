@@ -3,7 +3,7 @@
 
 use crate::algo::bfs::cpu::bitmap::ones;
 use crate::algo::bits::is_set;
-use crate::algo::team::{Parts, team};
+use crate::algo::team::{Parts, gathered, share, team};
 use crate::algo::traverse::search::NONE;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, cells, populate, prefetch};
@@ -131,15 +131,12 @@ impl Update {
         }
         let frontier = cells(frontier);
         let words = self.new.len();
-        let share = |thread: usize| thread * words / threads..(thread + 1) * words / threads;
-        let counts: Vec<AtomicU64> = (0..threads).map(|_| AtomicU64::new(0)).collect();
+        let share = |thread: usize| share(words, thread, threads);
         let (new, reached) = (&self.new, &self.reached);
-        team(threads, &|thread| {
-            let count = new[share(thread)].iter().map(|word| u64::from(word.load(Relaxed).count_ones())).sum();
-            counts[thread].store(count, Relaxed);
-            Ok(())
+        let counts = gathered(threads, &|thread| {
+            Ok(new[share(thread)].iter().map(|word| word.load(Relaxed).count_ones() as usize).sum::<usize>())
         })?;
-        let before = |thread: usize| counts[..thread].iter().map(|count| count.load(Relaxed)).sum::<u64>() as usize;
+        let before = |thread: usize| counts[..thread].iter().sum::<usize>();
         team(threads, &|thread| {
             let mut slots = frontier[before(thread)..].iter();
             for at in share(thread) {

@@ -4,24 +4,13 @@
 use super::PROGRAM;
 use super::clock::StepClock;
 use super::kernel_structs::Owned;
+use super::memory::TraverseMemory;
 use super::peers::GpuOutbox;
 use super::sort::PairSorter;
+use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::traverse::options::Strategy;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Kernel, Queue, Scan, Workspace};
-
-/// Arrays through which the kernels of a step pass results to each other.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct StepArrays {
-    /// Number of candidates (edges) before each vertex of the frontier; last, the number of all candidates.
-    pub offsets: DeviceSlice<u32>,
-    /// Number of newly reached vertices in each bitmap word. Later the prefix sums of these numbers.
-    pub words: DeviceSlice<u32>,
-    pub scratch: DeviceSlice<u32>,
-    pub sums: DeviceSlice<u64>,
-    /// End of each rank's pairs in the outbox (the array of pairs that other ranks read).
-    pub ends: DeviceSlice<u32>,
-}
 
 /// Kernels of a traversal, with the arrays that they work on.
 pub(super) struct Launches {
@@ -39,7 +28,7 @@ pub(super) struct Launches {
     sorter: PairSorter,
     strategy: Strategy,
     owned: Owned,
-    arrays: StepArrays,
+    memory: TraverseMemory,
     /// Maximum number of received pairs that this rank processes at a time.
     most_taken: u64,
 }
@@ -50,11 +39,11 @@ impl Launches {
         workspace: &Workspace,
         strategy: Strategy,
         piece: u64,
-        owned: Owned,
-        sorter: PairSorter,
-        arrays: StepArrays,
+        memory: TraverseMemory,
+        ownership: &VertexOwnership,
     ) -> Result<Launches> {
         let kernel = |name| workspace.kernel(&PROGRAM, name);
+        let owned = memory.owned(ownership);
         Ok(Launches {
             degrees: kernel("traverse_degrees")?,
             search: kernel("traverse_search")?,
@@ -67,10 +56,10 @@ impl Launches {
             atomic_ends: kernel("traverse_atomic_ends")?,
             atomic: kernel("traverse_atomic")?,
             scan: Scan::load(workspace)?,
-            sorter,
+            sorter: PairSorter::load(workspace, memory, ownership.keys())?,
             strategy,
             owned,
-            arrays,
+            memory,
             // After repeats are dropped, there are at most as many pairs as vertices.
             most_taken: if strategy == Strategy::Atomic { piece } else { piece.min(owned.own.into()) },
         })
@@ -86,7 +75,7 @@ impl Launches {
 
     /// Returns the addresses of this rank's outbox, from which other ranks read pairs.
     pub fn outbox(&self) -> GpuOutbox {
-        GpuOutbox { pairs: self.outbox_pairs().address(), ends: self.arrays.ends.address() }
+        GpuOutbox { pairs: self.outbox_pairs().address(), ends: self.memory.ends.address() }
     }
 
     /// Queues the start of a search from `root`, which is vertex number `local_index` of this rank.
@@ -101,10 +90,10 @@ impl Launches {
         if vertices == 0 {
             return Ok(());
         }
-        let offsets = self.arrays.offsets.part(0..u64::from(vertices) + 1);
+        let offsets = self.memory.offsets.part(0..u64::from(vertices) + 1);
         // SAFETY: the arguments match the kernel's; there is an offset for each vertex and one more.
         unsafe { queue.launch(&self.degrees, queue.grid(offsets.len()), (self.owned, vertices))? };
-        self.scan.launch(queue, offsets, self.arrays.scratch)
+        self.scan.launch(queue, offsets, self.memory.scratch)
     }
 
     /// Queues the claims in `pairs`, all of which are for vertices of this rank.
@@ -133,15 +122,15 @@ impl Launches {
     }
 
     fn prune(&self, queue: &Queue, clock: &mut StepClock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
-        let (count, StepArrays { scratch, sums, ends, .. }) = (end - first, self.arrays);
+        let count = end - first;
         let arguments = (self.owned, vertices, first, end, self.sorter.input().address());
         // SAFETY: the arguments match the kernel's; a piece has room for its candidates, which are those of the frontier.
         unsafe { queue.launch(&self.search, queue.grid(count.into()), arguments)? };
         clock.end(queue, |steps| &mut steps.search)?;
-        self.sorter.sort(queue, &self.scan, scratch, count)?;
+        self.sorter.sort(queue, &self.scan, count)?;
         clock.end(queue, |steps| &mut steps.sort)?;
-        self.sorter.unique(queue, &self.scan, scratch, count, sums)?;
-        self.sorter.ends(queue, sums, &self.owned, ends)?;
+        self.sorter.unique(queue, &self.scan, count)?;
+        self.sorter.ends(queue, &self.owned)?;
         clock.end(queue, |steps| &mut steps.unique)?;
         self.claim_from(queue, self.outbox())?;
         clock.end(queue, |steps| &mut steps.update)
@@ -151,7 +140,7 @@ impl Launches {
     fn claim(&self, queue: &Queue, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         let grid = queue.grid((end - first).into());
         let GpuOutbox { pairs, ends } = self.outbox();
-        queue.fill(self.arrays.ends, 0)?;
+        queue.fill(self.memory.ends, 0)?;
         if self.owned.ranks > 1 {
             // SAFETY: the arguments match the kernels'; each rank has a count, which becomes the place of its first pair.
             unsafe {
@@ -165,7 +154,7 @@ impl Launches {
 
     /// Queues the end of a step: the vertices that it reached become the frontier.
     pub fn advance(&self, queue: &Queue) -> Result<()> {
-        let StepArrays { words, scratch, .. } = self.arrays;
+        let TraverseMemory { words, scratch, .. } = self.memory;
         let (count, grid) = (words.len() as u32, queue.grid(words.len()));
         // SAFETY: the arguments match the kernels'; there is a count for each word of bits.
         unsafe { queue.launch(&self.reached, grid, (self.owned, count, words.address()))? };

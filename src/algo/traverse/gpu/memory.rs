@@ -2,28 +2,36 @@
 
 use super::buffer_sizes::{SUMS, TraverseBufferSizes};
 use super::kernel_structs::Owned;
-use super::launches::StepArrays;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
 /// All GPU arrays of a rank: arrays for the vertices that the rank owns, and arrays for a piece of candidates.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct TraverseMemory {
     /// Start of each row in `targets`, and the end of the last row. The rows are those of this rank's vertices.
     pub starts: DeviceSlice<u32>,
     /// Neighbours in the rows of this rank's vertices, one row after another.
     pub targets: DeviceSlice<u32>,
+    /// Number of candidates (edges) before each vertex of the frontier; last, the number of all candidates.
+    pub offsets: DeviceSlice<u32>,
     pub frontier: DeviceSlice<u32>,
     pub parents: DeviceSlice<u32>,
     /// Two bitmaps of this rank's vertices: vertices reached before the step, and vertices that the step reaches.
     pub bits: [DeviceSlice<u32>; 2],
-    pub arrays: StepArrays,
+    /// Number of newly reached vertices in each bitmap word. Later the prefix sums of these numbers.
+    pub words: DeviceSlice<u32>,
+    /// End of each rank's pairs in the outbox (the array of pairs that other ranks read).
+    pub ends: DeviceSlice<u32>,
+    pub sums: DeviceSlice<u64>,
     /// Pairs that arrived from the host.
     pub inbox: DeviceSlice<u64>,
     /// Two arrays of pairs. Each pass of a sort moves pairs from one array to the other.
     pub pairs: [DeviceSlice<u64>; 2],
     /// For each digit and tile (a run of pairs that a thread block sorts), a count.
     pub counts: DeviceSlice<u32>,
+    /// Scratch memory for prefix sums.
+    pub scratch: DeviceSlice<u32>,
 }
 
 impl TraverseMemory {
@@ -33,19 +41,21 @@ impl TraverseMemory {
     /// [`crate::Error::internal`] if the arena is smaller than `sizes` requires.
     pub fn take(arena: &mut Arena, sizes: &TraverseBufferSizes, ownership: &VertexOwnership) -> Result<TraverseMemory> {
         let own = ownership.len() as u64;
-        let sums = arena.take_planned(SUMS)?;
-        let [starts, offsets] = [arena.take_planned(own + 1)?, arena.take_planned(own + 1)?];
-        let targets = arena.take_planned(sizes.entries)?;
-        let [frontier, parents] = [arena.take_planned(own)?, arena.take_planned(own)?];
-        let bits = [arena.take_planned(sizes.words())?, arena.take_planned(sizes.words())?];
-        let words = arena.take_planned(sizes.words())?;
-        let ends = arena.take_planned(ownership.ranks as u64)?;
-        let inbox = arena.take_planned(sizes.inbox())?;
-        let pairs = [arena.take_planned(sizes.piece)?, arena.take_planned(sizes.piece)?];
-        let counts = arena.take_planned(sizes.counts())?;
-        let scratch = arena.take_planned(sizes.scratch())?;
-        let arrays = StepArrays { offsets, words, scratch, sums, ends };
-        Ok(TraverseMemory { starts, targets, frontier, parents, bits, arrays, inbox, pairs, counts })
+        Ok(TraverseMemory {
+            sums: arena.take_planned(SUMS)?,
+            starts: arena.take_planned(own + 1)?,
+            offsets: arena.take_planned(own + 1)?,
+            targets: arena.take_planned(sizes.entries)?,
+            frontier: arena.take_planned(own)?,
+            parents: arena.take_planned(own)?,
+            bits: [arena.take_planned(sizes.words())?, arena.take_planned(sizes.words())?],
+            words: arena.take_planned(sizes.words())?,
+            ends: arena.take_planned(ownership.ranks as u64)?,
+            inbox: arena.take_planned(sizes.inbox())?,
+            pairs: [arena.take_planned(sizes.piece)?, arena.take_planned(sizes.piece)?],
+            counts: arena.take_planned(sizes.counts())?,
+            scratch: arena.take_planned(sizes.scratch())?,
+        })
     }
 
     /// Returns the rank's arrays in the form that kernels read.
@@ -55,12 +65,12 @@ impl TraverseMemory {
         Owned {
             starts: self.starts.address(),
             targets: self.targets.address(),
-            offsets: self.arrays.offsets.address(),
+            offsets: self.offsets.address(),
             frontier: self.frontier.address(),
             parents: self.parents.address(),
             reached,
             fresh,
-            sums: self.arrays.sums.address(),
+            sums: self.sums.address(),
             reciprocal,
             own: ownership.len() as u32,
             rank: ownership.rank as u32,

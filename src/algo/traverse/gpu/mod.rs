@@ -37,7 +37,6 @@ use launches::Launches;
 use memory::TraverseMemory;
 use own_rows::OwnRows;
 use peers::PeerOutboxes;
-use sort::PairSorter;
 use std::ops::Range;
 use std::time::Instant;
 
@@ -99,9 +98,7 @@ impl<'a> GpuLevels<'a> {
         let rows = OwnRows { rows: &rows, ownership: &ownership, direction, starts: &starts };
         rows.upload(workspace, memory.targets)?;
         let fetched = budget.zeroed(own, "the parents of a rank's vertices (4 bytes each)")?;
-        let sorter = PairSorter::load(workspace, memory.pairs, memory.counts, ownership.keys())?;
-        let owned = memory.owned(&ownership);
-        let launches = Launches::load(workspace, strategy, sizes.piece, owned, sorter, memory.arrays)?;
+        let launches = Launches::load(workspace, strategy, sizes.piece, memory, &ownership)?;
         Ok(GpuLevels {
             gpu: lease,
             launches,
@@ -138,7 +135,7 @@ impl<'a> GpuLevels<'a> {
     fn copy_to_host(&self, pairs: &mut [u64], steps: &mut StepTimes) -> Result<Vec<Range<usize>>> {
         let (queue, mut lapped) = (&self.gpu.workspace.queue, Instant::now());
         let mut ends = vec![0; self.ownership.ranks];
-        queue.read(self.memory.arrays.ends, &mut ends)?;
+        queue.read(self.memory.ends, &mut ends)?;
         let starts = std::iter::once(0).chain(ends.iter().copied());
         let mut to: Vec<_> = starts.zip(&ends).map(|(start, &end)| start as usize..end as usize).collect();
         // The pairs of this rank are already claimed.
@@ -173,7 +170,7 @@ impl Levels for GpuLevels<'_> {
         let queue = &self.gpu.workspace.queue;
         self.candidates = 0;
         self.clock.begin(queue)?;
-        queue.fill(self.memory.arrays.sums, 0)?;
+        queue.fill(self.memory.sums, 0)?;
         self.launches.number(queue, self.vertices)?;
         self.clock.end(queue, |steps| &mut steps.prefix_sum)
     }
@@ -186,7 +183,7 @@ impl Levels for GpuLevels<'_> {
         let ranks = self.ownership.ranks;
         if piece.is_empty() {
             // Other ranks may read this outbox, so it must be empty.
-            self.gpu.workspace.queue.fill(self.memory.arrays.ends, 0)?;
+            self.gpu.workspace.queue.fill(self.memory.ends, 0)?;
             return Ok(vec![0..0; ranks]);
         }
         let queue = &self.gpu.workspace.queue;
@@ -222,7 +219,7 @@ impl Levels for GpuLevels<'_> {
         self.launches.advance(queue)?;
         self.clock.end(queue, |steps| &mut steps.update)?;
         let mut sums = [0; SUMS as usize];
-        queue.read(self.memory.arrays.sums, &mut sums)?;
+        queue.read(self.memory.sums, &mut sums)?;
         self.synchronize(steps)?;
         let [vertices, edges, _, unpruned, left, pairs] = sums;
         self.vertices = vertices as u32;

@@ -5,33 +5,28 @@
 use super::PROGRAM;
 use super::buffer_sizes::{DIGIT, DIGITS, TILE};
 use super::kernel_structs::Owned;
+use super::memory::TraverseMemory;
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, Workspace};
 
 /// Number of threads per block; the kernels use the same number.
 const THREADS: u32 = 256;
 
-/// Kernels that sort the pairs of a piece, and the arrays that they need.
+/// Kernels that sort the pairs of a piece, and the memory that has them.
 pub(super) struct PairSorter {
     count: Kernel,
     scatter: Kernel,
     firsts: Kernel,
     unique: Kernel,
     ends: Kernel,
-    pairs: [DeviceSlice<u64>; 2],
-    counts: DeviceSlice<u32>,
+    memory: TraverseMemory,
     /// Number of sorting passes: one for each digit of a key.
     passes: u32,
 }
 
 impl PairSorter {
     /// Loads the kernels of `workspace`. All keys are below `keys`.
-    pub fn load(
-        workspace: &Workspace,
-        pairs: [DeviceSlice<u64>; 2],
-        counts: DeviceSlice<u32>,
-        keys: u64,
-    ) -> Result<PairSorter> {
+    pub fn load(workspace: &Workspace, memory: TraverseMemory, keys: u64) -> Result<PairSorter> {
         let kernel = |name| workspace.kernel(&PROGRAM, name);
         let bits = 64 - keys.saturating_sub(1).leading_zeros();
         Ok(PairSorter {
@@ -40,20 +35,19 @@ impl PairSorter {
             firsts: kernel("traverse_firsts")?,
             unique: kernel("traverse_unique")?,
             ends: kernel("traverse_ends")?,
-            pairs,
-            counts,
+            memory,
             passes: bits.div_ceil(DIGIT),
         })
     }
 
     /// Returns the array for pairs before sorting.
     pub fn input(&self) -> DeviceSlice<u64> {
-        self.pairs[0]
+        self.memory.pairs[0]
     }
 
     /// Returns the array for pairs after sorting and dropping repeats.
     pub fn output(&self) -> DeviceSlice<u64> {
-        self.pairs[1 - self.sorted()]
+        self.memory.pairs[1 - self.sorted()]
     }
 
     /// Returns the index of the array that has the sorted pairs. Each pass moves pairs from one array to the other.
@@ -69,12 +63,13 @@ impl PairSorter {
     }
 
     /// Sorts `count` pairs of [`Self::input`] by key. Pairs with the same key stay in order.
-    pub fn sort(&self, queue: &Queue, scan: &Scan, scratch: DeviceSlice<u32>, count: u32) -> Result<()> {
+    pub fn sort(&self, queue: &Queue, scan: &Scan, count: u32) -> Result<()> {
         let (tiles, grid) = Self::tiles(queue, count);
-        let counts = self.counts.part(0..DIGITS * u64::from(tiles));
+        let TraverseMemory { pairs, counts, scratch, .. } = self.memory;
+        let counts = counts.part(0..DIGITS * u64::from(tiles));
         for pass in 0..self.passes {
             let from = pass as usize % 2;
-            let (input, output) = (self.pairs[from].address(), self.pairs[1 - from].address());
+            let (input, output) = (pairs[from].address(), pairs[1 - from].address());
             let (bit, counted) = (pass * DIGIT, counts.address());
             // SAFETY: the arguments match the kernels'; each tile has a count for each digit, and both arrays have room for all pairs.
             unsafe { queue.launch(&self.count, grid, (input, count, bit, tiles, counted))? };
@@ -86,18 +81,12 @@ impl PairSorter {
     }
 
     /// Writes the first pair of each key among the `count` sorted pairs to [`Self::output`], and the number of these pairs
-    /// to `sums`.
-    pub fn unique(
-        &self,
-        queue: &Queue,
-        scan: &Scan,
-        scratch: DeviceSlice<u32>,
-        count: u32,
-        sums: DeviceSlice<u64>,
-    ) -> Result<()> {
+    /// to the sums.
+    pub fn unique(&self, queue: &Queue, scan: &Scan, count: u32) -> Result<()> {
         let (tiles, grid) = Self::tiles(queue, count);
-        let counts = self.counts.part(0..tiles.into());
-        let (input, output) = (self.pairs[self.sorted()].address(), self.output().address());
+        let TraverseMemory { pairs, counts, scratch, sums, .. } = self.memory;
+        let counts = counts.part(0..tiles.into());
+        let (input, output) = (pairs[self.sorted()].address(), self.output().address());
         // SAFETY: the arguments match the kernels'; each tile has a count, and there is room for all pairs.
         unsafe { queue.launch(&self.firsts, grid, (input, count, tiles, counts.address()))? };
         scan.launch(queue, counts, scratch)?;
@@ -106,15 +95,10 @@ impl PairSorter {
         unsafe { queue.launch(&self.unique, grid, arguments) }
     }
 
-    /// Writes the end of each rank's group of pairs in [`Self::output`] to `ends`. Reads the number of pairs from
-    /// `sums`. Adds the number of pairs for this rank's vertices, and the number of pairs to send, to `sums`.
-    pub fn ends(
-        &self,
-        queue: &Queue,
-        sums: DeviceSlice<u64>,
-        &Owned { rank, ranks, stride, .. }: &Owned,
-        ends: DeviceSlice<u32>,
-    ) -> Result<()> {
+    /// Writes the end of each rank's group of pairs in [`Self::output`]. Reads the number of pairs from the sums. Adds
+    /// the number of pairs for this rank's vertices, and the number of pairs to send, to the sums.
+    pub fn ends(&self, queue: &Queue, &Owned { rank, ranks, stride, .. }: &Owned) -> Result<()> {
+        let TraverseMemory { sums, ends, .. } = self.memory;
         let arguments = (self.output().address(), sums.address(), rank, ranks, stride, ends.address());
         // SAFETY: the arguments match the kernel's; each rank has an end.
         unsafe { queue.launch(&self.ends, queue.grid(ranks.into()), arguments) }

@@ -18,8 +18,8 @@ mod tests;
 
 pub use super::levels::Tree;
 
-use super::fault::TreeFault;
-use super::levels::{Mark, Marked, mark};
+use super::fault::NumberedFault;
+use super::levels::{Mark, mark};
 use crate::algo::searches::vertex_name;
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer};
@@ -77,13 +77,6 @@ struct TreeChecks<'a> {
     budget: &'a Budget,
 }
 
-/// Outcome of a pass over the rows.
-enum PassOutcome {
-    Passed(Vec<TreeFigures>),
-    /// No tree was checked, because the levels of the flagged trees do not fit their marks.
-    Deep(Vec<bool>),
-}
-
 impl TreeChecks<'_> {
     /// Checks the trees `numbers` with marks of `BYTES` bytes, and writes their `figures`. Returns the trees whose
     /// levels do not fit marks of that size.
@@ -92,24 +85,18 @@ impl TreeChecks<'_> {
         while !numbers.is_empty() {
             let line = self.line(numbers.len() * BYTES);
             let some: Vec<usize> = numbers.drain(..numbers.len().min(line / BYTES)).collect();
-            let checked = match (BYTES, line) {
-                (1, 64) => self.pass::<u8, 64>(&some),
-                (1, 16) => self.pass::<u8, 16>(&some),
-                (1, _) => self.pass::<u8, 4>(&some),
-                (_, 64) => self.pass::<u32, 16>(&some),
-                (_, 16) => self.pass::<u32, 4>(&some),
-                (_, _) => self.pass::<u32, 1>(&some),
-            };
-            match checked? {
-                PassOutcome::Passed(found) => {
-                    some.iter().zip(found).for_each(|(&number, found)| figures[number] = found)
-                }
-                PassOutcome::Deep(too_deep) => {
-                    let (those, others): (Vec<_>, Vec<_>) = some.into_iter().zip(too_deep).partition(|(_, deep)| *deep);
-                    deep.extend(those.into_iter().map(|(number, _)| number));
-                    numbers.splice(..0, others.into_iter().map(|(number, _)| number));
-                }
+            let too_deep = match (BYTES, line) {
+                (1, 64) => self.pass::<u8, 64>(&some, figures),
+                (1, 16) => self.pass::<u8, 16>(&some, figures),
+                (1, _) => self.pass::<u8, 4>(&some, figures),
+                (_, 64) => self.pass::<u32, 16>(&some, figures),
+                (_, 16) => self.pass::<u32, 4>(&some, figures),
+                (_, _) => self.pass::<u32, 1>(&some, figures),
+            }?;
+            if !too_deep.is_empty() {
+                numbers.splice(..0, some.into_iter().filter(|number| !too_deep.contains(number)));
             }
+            deep.extend(too_deep);
         }
         Ok(deep)
     }
@@ -121,7 +108,9 @@ impl TreeChecks<'_> {
         LINES.into_iter().rev().find(|&bytes| bytes <= wanted && fits(bytes)).unwrap_or(LINES[0])
     }
 
-    fn pass<M: Mark, const W: usize>(&self, numbers: &[usize]) -> Result<PassOutcome> {
+    /// Checks the trees `numbers` in a pass over the rows, and writes their `figures`. Returns the trees whose levels do
+    /// not fit their marks. If there are any, no tree was checked.
+    fn pass<M: Mark, const W: usize>(&self, numbers: &[usize], figures: &mut [TreeFigures]) -> Result<Vec<usize>> {
         let trees: Vec<_> = numbers.iter().map(|&number| self.trees[number]).collect();
         let vertices = self.graph.info.connected as usize;
         if trees.iter().any(|tree| tree.parents.len() != vertices) {
@@ -129,18 +118,15 @@ impl TreeChecks<'_> {
         }
         let mut marks: Buffer<M> = self.budget.zeroed(vertices * W, "levels of trees that are checked")?;
         let (lines, _) = marks.as_chunks_mut::<W>();
-        let wrong = |tree: usize, fault: TreeFault| {
+        let wrong = |(tree, fault): NumberedFault| {
             let name = |v: u32| vertex_name(self.graph, v);
-            Err(fault.of_source(&name(trees[tree].root.0), &name))
+            fault.of_source(&name(trees[tree].root.0), &name)
         };
-        match mark(lines, &trees, self.threads)? {
-            Marked::All => {}
-            Marked::Deep(deep) => return Ok(PassOutcome::Deep(deep)),
-            Marked::Wrong { tree, fault } => return wrong(tree, fault),
+        let deep = mark(lines, &trees, self.threads)?.map_err(wrong)?;
+        if deep.is_empty() {
+            let found = TreePass::new(self.graph, &trees, lines)?.run(self.threads)?.map_err(wrong)?;
+            numbers.iter().zip(found).for_each(|(&number, found)| figures[number] = found);
         }
-        match TreePass::new(self.graph, &trees, lines)?.run(self.threads)? {
-            Ok(found) => Ok(PassOutcome::Passed(found)),
-            Err((tree, fault)) => wrong(tree, fault),
-        }
+        Ok(deep.into_iter().map(|tree| numbers[tree]).collect())
     }
 }

@@ -5,7 +5,7 @@ use super::level_vector::{EdgeOrientation, LevelVector, above, any, any_equal, e
 use super::sums::TreeSums;
 use super::{Tree, TreeFigures};
 use crate::algo::row_parts::{RowPart, check_rows};
-use crate::algo::searches::tree::fault::TreeFault;
+use crate::algo::searches::tree::fault::{NumberedFault, TreeFault};
 use crate::algo::searches::tree::levels::Mark;
 use crate::error::Result;
 use crate::graph::block_store::{BlockStore, Unpacked};
@@ -28,9 +28,6 @@ pub(super) struct TreePass<'a, M, const W: usize> {
     trees: &'a [Tree<'a>],
     lines: &'a [LevelVector<M, W>],
 }
-
-/// The number of a tree, and a fault in that tree.
-type NumberedFault = (usize, TreeFault);
 
 /// State of the check of one row: the vertex of the row, with its levels in all trees.
 struct RowVertex<'l, M, const W: usize> {

@@ -5,7 +5,7 @@ use super::SourceChecked;
 use super::reader::{self, UNREACHED};
 use crate::algo::Results;
 use crate::algo::searches::places::Places;
-use crate::algo::searches::tree::fault::TreeFault;
+use crate::algo::searches::tree::fault::{NumberedFault, TreeFault};
 use crate::algo::team::{Parts, least, team};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, cells};
@@ -96,7 +96,7 @@ impl<'a> TreeColumns<'a> {
 
     /// Returns the first tree in which the level of `vertex` is not one more than the level of its parent, with the
     /// fault.
-    fn step(&self, vertex: u32) -> Option<(usize, TreeFault)> {
+    fn step(&self, vertex: u32) -> Option<NumberedFault> {
         let steps = self.levels(vertex).iter().zip(self.parents(vertex)).enumerate();
         steps.filter(|(_, (level, _))| **level != UNREACHED).find_map(|(number, (&level, &parent))| {
             if self.roots[number] == Some(vertex) {

@@ -2,17 +2,14 @@
 
 use super::columns::TreeColumns;
 use super::reader::UNREACHED;
+use crate::algo::row_parts::{RowPart, check_rows};
 use crate::algo::searches::places::{EdgeCheck, Places};
-use crate::algo::searches::tree::fault::TreeFault;
-use crate::algo::team::{Parts, team};
+use crate::algo::searches::tree::fault::{NumberedFault, TreeFault};
 use crate::algo::{EdgeSource, Results};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Buffer, prefetch};
-use crate::prepare::prepared::Graph;
-use crate::process::signals;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Prefetch distance, in entries of a row.
 const AHEAD: usize = 8;
@@ -24,7 +21,7 @@ pub(super) struct PassResult {
     /// For each vertex a bit per tree, which is set once the pass sees an edge from the parent to the vertex.
     parents: Buffer<AtomicU32>,
     /// The first fault, in the order of trees and then of rules.
-    pub wrong: Option<(usize, TreeFault)>,
+    pub wrong: Option<NumberedFault>,
     /// For each tree, the number of edges that leave reached vertices. Counted only if the graph is directed.
     pub edges: Vec<u64>,
     /// Upper bound of the number of repeated edges in the pass.
@@ -42,7 +39,7 @@ impl PassResult {
 /// Checks all edges against the trees of `columns`.
 ///
 /// # Errors
-/// Read errors; [`Error::Limit`](crate::error::Error::Limit); [`Error::Stopped`](crate::error::Error::Stopped).
+/// Read errors; [`Error::Limit`]; [`Error::Stopped`].
 pub(super) fn pass(
     edges: &EdgeSource<'_>,
     places: &Places,
@@ -51,16 +48,19 @@ pub(super) fn pass(
 ) -> Result<PassResult> {
     let bits = places.vertices() as usize * columns.sources.len();
     let parents = results.budget.zeroed(bits / 32 + 1, "parents whose edges were seen (a bit a vertex and source)")?;
-    let new = |_| TreeEdgeChecker::new(columns, &parents, results.info.direction);
-    let mut checkers: Vec<_> = (0..results.threads.max(1)).map(new).collect();
-    let repeats = match edges {
+    let new = || TreeEdgeChecker::new(columns, &parents, results.info.direction);
+    let (checkers, repeats) = match edges {
         EdgeSource::Input(input) => {
-            checkers = places.each_edge(input, checkers)?;
-            (results.info.edges - results.info.loops).saturating_sub(results.stored.edges)
+            let checkers = (0..results.threads.max(1)).map(|_| new()).collect();
+            let repeats = (results.info.edges - results.info.loops).saturating_sub(results.stored.edges);
+            (places.each_edge(input, checkers)?, repeats)
         }
         EdgeSource::Blocks(graph) => {
-            blocks(graph, &mut checkers)?;
-            0
+            let check = |part: &RowPart<'_>, checker: &mut TreeEdgeChecker<'_>| {
+                checker.rows(part);
+                Ok::<(), Error>(())
+            };
+            (check_rows(&graph.block_store, results.threads, new, check)??, 0)
         }
     };
     let wrong = checkers.iter().filter_map(|checker| checker.wrong).min();
@@ -70,46 +70,32 @@ pub(super) fn pass(
     Ok(PassResult { parents, wrong, edges, repeats })
 }
 
-/// Distributes the blocks of a graph among the checkers, each of which checks all edges of a block.
-fn blocks(graph: &Graph, checkers: &mut [TreeEdgeChecker<'_>]) -> Result<()> {
-    let (parts, direction) = (Parts::new(graph.block_store.len(), 1), graph.info.direction);
-    let threads = checkers.len();
-    let checkers: Vec<_> = checkers.iter_mut().map(Mutex::new).collect();
-    team(threads, &|thread| {
-        let mut checker = checkers[thread].lock().unwrap_or_else(PoisonError::into_inner);
-        parts.each(|part| {
-            let block = graph.block_store.block(part.start);
-            for local in 0..block.rows() {
-                if local % (1 << 16) == 0 {
-                    signals::check()?;
-                }
-                let row = block.first_row + local as u32;
-                let v = direction.vertex(row);
-                let enters = direction == Direction::Directed && row == direction.row(v, EdgeDirection::In);
-                let neighbours = block.row(local);
-                for (entry, &w) in neighbours.iter().enumerate() {
-                    neighbours.get(entry + AHEAD).iter().for_each(|&&ahead| checker.fetch(ahead));
-                    checker.edge(if enters { [w, v] } else { [v, w] }, 1);
-                }
-            }
-            graph.block_store.release(part.start);
-            Ok(())
-        })
-    })
-}
-
 /// Checks edges against trees. Each thread has one.
 struct TreeEdgeChecker<'a> {
     columns: &'a TreeColumns<'a>,
     parents: &'a [AtomicU32],
     direction: Direction,
-    wrong: Option<(usize, TreeFault)>,
+    wrong: Option<NumberedFault>,
     edges: Vec<u64>,
 }
 
 impl<'a> TreeEdgeChecker<'a> {
     fn new(columns: &'a TreeColumns<'a>, parents: &'a [AtomicU32], direction: Direction) -> TreeEdgeChecker<'a> {
         TreeEdgeChecker { columns, parents, direction, wrong: None, edges: vec![0; columns.sources.len()] }
+    }
+
+    /// Checks the edges in some rows of a prepared graph.
+    fn rows(&mut self, part: &RowPart<'_>) {
+        for local in part.rows.clone() {
+            let row = part.block.first_row + local as u32;
+            let v = self.direction.vertex(row);
+            let enters = self.direction == Direction::Directed && row == self.direction.row(v, EdgeDirection::In);
+            let neighbours = part.block.row(local);
+            for (entry, &w) in neighbours.iter().enumerate() {
+                neighbours.get(entry + AHEAD).iter().for_each(|&&ahead| self.fetch(ahead));
+                self.edge(if enters { [w, v] } else { [v, w] }, 1);
+            }
+        }
     }
 
     /// Checks an edge, in the direction from `from` to `to`, against all trees.

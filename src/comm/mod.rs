@@ -74,6 +74,9 @@ struct RankPosition {
     nodes: usize,
 }
 
+/// Position of the only rank of a job.
+const ALONE: RankPosition = RankPosition { rank: 0, ranks: 1, local_rank: 0, local_ranks: 1, nodes: 1 };
+
 /// Operation by which [`Comm::all_sum`], [`Comm::all_max`] and [`Comm::all_min`] combine numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Combine {
@@ -96,11 +99,6 @@ impl Comm {
     /// on a network that has buffers of its own.
     pub fn expected_bytes(local_ranks: usize) -> u64 {
         MPI_AT_START + local_ranks as u64 * MPI_PER_PEER
-    }
-
-    /// Returns the communicator of a process that works by itself, whatever started it.
-    pub fn single() -> Comm {
-        Comm::Solo
     }
 
     /// Opens the communicator of the processes that were started together. There are several ranks if `mpirun` or
@@ -138,20 +136,21 @@ impl Comm {
         }
     }
 
+    fn position(&self) -> &RankPosition {
+        match self {
+            Comm::Solo => &ALONE,
+            Comm::Mpi(ranks) => ranks.position(),
+        }
+    }
+
     /// Returns the rank of this process, from 0.
     pub fn rank(&self) -> usize {
-        match self {
-            Comm::Solo => 0,
-            Comm::Mpi(ranks) => ranks.position().rank,
-        }
+        self.position().rank
     }
 
     /// Returns the number of ranks in the job.
     pub fn ranks(&self) -> usize {
-        match self {
-            Comm::Solo => 1,
-            Comm::Mpi(ranks) => ranks.position().ranks,
-        }
+        self.position().ranks
     }
 
     /// Returns true on rank 0, which writes the files that a job has only once.
@@ -161,26 +160,17 @@ impl Comm {
 
     /// Returns this rank's number among the ranks of its machine, from 0.
     pub fn local_rank(&self) -> usize {
-        match self {
-            Comm::Solo => 0,
-            Comm::Mpi(ranks) => ranks.position().local_rank,
-        }
+        self.position().local_rank
     }
 
     /// Returns the number of ranks on this machine.
     pub fn local_ranks(&self) -> usize {
-        match self {
-            Comm::Solo => 1,
-            Comm::Mpi(ranks) => ranks.position().local_ranks,
-        }
+        self.position().local_ranks
     }
 
     /// Returns the number of machines on which the job runs.
     pub fn nodes(&self) -> usize {
-        match self {
-            Comm::Solo => 1,
-            Comm::Mpi(ranks) => ranks.position().nodes,
-        }
+        self.position().nodes
     }
 
     /// Returns the bytes of this process's memory that belong to MPI. They are the bytes that MPI had taken when all

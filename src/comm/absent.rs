@@ -70,7 +70,7 @@ impl Ranks {
         match *self {}
     }
 
-    pub(super) fn gather_shares<T: Number>(&self, _values: &mut [T], _wants: impl Fn(usize) -> bool) {
+    pub(super) fn gather_shares<T: Number>(&self, _values: &mut [T]) {
         match *self {}
     }
 

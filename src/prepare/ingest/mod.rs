@@ -285,7 +285,7 @@ impl Ingest<'_, '_> {
                 comm.barrier();
             } else {
                 counting.fetch(&mut total.degrees)?;
-                comm.reduce_scatter(&mut total.degrees);
+                comm.reduce_scatter(&mut total.degrees, u32::saturating_add);
             }
         }
         Ok(PassOutcome::Whole(total))

@@ -9,7 +9,6 @@ use super::{Counted, DegreeCounting, GRANULE, PURPOSE};
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::memory::{Budget, Buffer, Plain, prefetch};
-use crate::prepare::sample::EdgeSample;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
 
@@ -33,17 +32,12 @@ impl DegreeCounting for CpuCounters<'_> {
     }
 
     fn finish(&mut self) -> Result<Counted> {
-        let mut found = Counted::none(self.expected);
-        for ThreadCounter { missed, loops, first_loop, edges, max, sample, .. } in &mut self.counters {
-            found.merge(Counted {
-                loops: *loops,
-                first_loop: *first_loop,
-                largest: (*edges > 0).then_some(*max),
-                missed: *missed,
-                sample: std::mem::replace(sample, EdgeSample::new(self.expected)),
-            });
+        let mut all = Counted::none(self.expected);
+        for ThreadCounter { edges, max, found, .. } in &mut self.counters {
+            found.largest = (*edges > 0).then_some(*max);
+            all.merge(std::mem::replace(found, Counted::none(self.expected)));
         }
-        Ok(found)
+        Ok(all)
     }
 
     fn degrees(&mut self, largest: u32) -> Result<Buffer<u32>> {
@@ -125,31 +119,17 @@ struct ThreadCounter<'a> {
     bytes: Buffer<u8>,
     /// False once memory for `bytes` has run out. The thread then counts in the shared degrees, which is slower.
     grows: bool,
-    /// True if any edge could not be counted. The degrees of this pass are then useless, and counting ends.
-    missed: bool,
-    loops: u64,
-    /// Smallest id that has a loop.
-    first_loop: u64,
     edges: u64,
+    /// Largest id. `found` gets it at the end.
     max: u64,
-    sample: EdgeSample,
+    /// What the thread has found. Counting ends when an edge is missed.
+    found: Counted,
 }
 
 impl<'a> ThreadCounter<'a> {
     fn new(shared: &'a SharedDegrees<'a>, expected_edges: u64) -> Result<Self> {
         let bytes = shared.budget.zeroed(0, "counting degrees")?;
-        let sample = EdgeSample::new(expected_edges);
-        Ok(ThreadCounter {
-            shared,
-            bytes,
-            grows: true,
-            missed: false,
-            loops: 0,
-            first_loop: u64::MAX,
-            edges: 0,
-            max: 0,
-            sample,
-        })
+        Ok(ThreadCounter { shared, bytes, grows: true, edges: 0, max: 0, found: Counted::none(expected_edges) })
     }
 
     #[inline]
@@ -158,7 +138,7 @@ impl<'a> ThreadCounter<'a> {
             Some(byte) => {
                 *byte = byte.wrapping_add(1);
                 if *byte == 0 {
-                    self.missed |= !self.shared.add(id, 256);
+                    self.found.missed |= !self.shared.add(id, 256);
                 }
             }
             None => self.count_beyond(id),
@@ -174,7 +154,7 @@ impl<'a> ThreadCounter<'a> {
         if self.grows {
             self.count(id);
         } else {
-            self.missed |= !self.shared.add(id, 1);
+            self.found.missed |= !self.shared.add(id, 1);
         }
     }
 
@@ -182,14 +162,14 @@ impl<'a> ThreadCounter<'a> {
     fn edge(&mut self, u: u64, v: u64) {
         self.max = self.max.max(u).max(v);
         if u == v {
-            self.loops += 1;
-            self.first_loop = self.first_loop.min(u);
+            self.found.loops += 1;
+            self.found.first_loop = self.found.first_loop.min(u);
         } else if u.max(v) >= self.shared.end {
-            self.missed = true;
-        } else if !self.missed {
+            self.found.missed = true;
+        } else if !self.found.missed {
             self.count(u as u32);
             self.count(v as u32);
-            self.sample.insert(u, v);
+            self.found.sample.insert(u, v);
         }
     }
 

@@ -38,23 +38,6 @@ impl Dictionary {
         ids / 2 + 64
     }
 
-    /// Returns the bytes of the file's body for `ids` ids.
-    pub fn body_bytes(ids: u64) -> u64 {
-        8 * ids
-    }
-
-    /// Returns the minimum number of bytes with which `threads` threads can build a dictionary, in addition to reading
-    /// the input.
-    pub fn least_bytes(threads: usize) -> u64 {
-        sorted_list::least_bytes(threads)
-    }
-
-    /// Returns the maximum number of bytes that building a dictionary takes, in addition to reading the input. The
-    /// input has `ends` ids, repeats included, and `free` bytes of memory are left.
-    pub fn build_bytes(ends: u64, threads: usize, free: u64) -> u64 {
-        sorted_list::build_bytes(ends, threads, free)
-    }
-
     /// Reads the input once and writes its distinct ids to `path`. Also returns the number of edges that it read.
     ///
     /// # Errors

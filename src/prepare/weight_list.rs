@@ -42,23 +42,6 @@ impl WeightCodes {
     /// Returns the maximum number of bytes of memory that the index takes.
     pub const INDEX_BYTES: u64 = 4 * (2 * RANGES + 2);
 
-    /// Returns the bytes of the file's body for `weights` distinct weights.
-    pub fn body_bytes(weights: u64) -> u64 {
-        8 * weights
-    }
-
-    /// Returns the minimum number of bytes with which `threads` threads can build a list, in addition to reading the
-    /// input.
-    pub fn least_bytes(threads: usize) -> u64 {
-        sorted_list::least_bytes(threads)
-    }
-
-    /// Returns the maximum number of bytes that building a list takes, in addition to reading the input. The input has
-    /// `edges` edges, and `free` bytes of memory are left.
-    pub fn build_bytes(edges: u64, threads: usize, free: u64) -> u64 {
-        sorted_list::build_bytes(edges, threads, free)
-    }
-
     /// Reads the input once, with weights of 64 bits, and writes the list to the graph's folder.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use crate::failpoint;
 use crate::formats::{CacheUse, Share, Signals};
 use crate::graph::ids::DenseId;
 use crate::memory::{Budget, Buffer};
-use crate::prepare::dictionary::{self, DenseIdVisitor, Dictionary};
+use crate::prepare::dictionary::{self, Dictionary, NumberingVisitor};
 use crate::prepare::ingest::joined;
 use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
@@ -75,7 +75,7 @@ impl PairCounts {
                 Ok(())
             },
         };
-        let numbered = |visitor| DenseIdVisitor::new(dictionary.as_ref(), &name, visitor);
+        let numbered = |visitor| NumberingVisitor::new(dictionary.as_ref(), None, &name, visitor);
         let mut counters: Vec<_> = (0..threads.max(1)).map(visitor).map(numbered).collect();
         failpoint::hit("dfs.pairs").map_err(|e| Error::io("read the input once more", &graph.folder, e))?;
         let share = Share::of(comm.rank(), comm.ranks());

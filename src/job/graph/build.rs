@@ -13,7 +13,7 @@ use crate::job::plan::formulas;
 use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::state::order_writer::{OrderWriteHandle, OrderWriter};
 use crate::prepare::blocks::{BlockFiles, Builder};
-use crate::prepare::dictionary;
+use crate::prepare::dictionary::NumberingVisitor;
 use crate::prepare::ingest::joined;
 use crate::prepare::memory_plan::{MemoryPlan, Sizes};
 use crate::prepare::partition::gpu::Placers;
@@ -21,7 +21,6 @@ use crate::prepare::partition::route::{NOBODY, Route};
 use crate::prepare::partition::{EdgePlacing, Partition, changed, scatter};
 use crate::prepare::prepared::{InputInfo, RowFiles, StoreInfo};
 use crate::prepare::sort::{self, gpu::Sorters};
-use crate::prepare::weight_list::Coded;
 use crate::process::progress::{StageProgress, Unit};
 use crate::{failpoint, size};
 use rayon::prelude::*;
@@ -174,10 +173,8 @@ fn place_edges(
         Some(placers) => Box::new(placers),
         None => scatter::placing(route, context.threads, map.0, name),
     };
-    let visitors = placing.visitors().into_iter();
-    let visitors = visitors.map(|visitor| Coded::new(codes.as_ref(), name, visitor));
-    let mut visitors: Vec<_> =
-        visitors.map(|visitor| dictionary::DenseIdVisitor::new(dictionary.as_ref(), name, visitor)).collect();
+    let numbered = |visitor| NumberingVisitor::new(dictionary.as_ref(), codes.as_ref(), name, visitor);
+    let mut visitors: Vec<_> = placing.visitors().into_iter().map(numbered).collect();
     let share = Share::of(context.comm.rank(), context.comm.ranks());
     let seen = input.scan_share(share, cache, &mut visitors, progress)?;
     drop(visitors);

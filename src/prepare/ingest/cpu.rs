@@ -8,6 +8,7 @@
 use super::{Counted, DegreeCounting, GRANULE, PURPOSE};
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
+use crate::gpu::on_threads;
 use crate::memory::{Budget, Buffer, Plain, prefetch};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
@@ -90,17 +91,14 @@ impl<'b> SharedDegrees<'b> {
         array.shorten(len);
         let mut array = array.into_plain();
         let chunk = len.div_ceil(counters.len().max(1));
-        std::thread::scope(|scope| {
-            for (i, part) in array.chunks_mut(chunk).enumerate() {
-                scope.spawn(move || {
-                    for bytes in counters.iter().filter_map(|counter| counter.bytes.get(i * chunk..)) {
-                        for (degree, &byte) in part.iter_mut().zip(bytes) {
-                            *degree = degree.saturating_add(u32::from(byte));
-                        }
-                    }
-                });
+        on_threads(array.chunks_mut(chunk).enumerate(), |(i, part)| {
+            for bytes in counters.iter().filter_map(|counter| counter.bytes.get(i * chunk..)) {
+                for (degree, &byte) in part.iter_mut().zip(bytes) {
+                    *degree = degree.saturating_add(u32::from(byte));
+                }
             }
-        });
+            Ok(())
+        })?;
         Ok(array)
     }
 }

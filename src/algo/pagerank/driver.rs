@@ -43,10 +43,7 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
     let degrees = OutDegrees { of_rows: file.body_as_u32()?, direction: info.direction };
     let mut state = State::new(degrees, (info.connected as usize, info.rows()), run.budget)?;
     let mut checkpoint = run.units.checkpoint();
-    let saved = match comm.is_leader() {
-        true => checkpoint.load()?.map(|saved| load(&saved, &mut state)).transpose()?,
-        false => None,
-    };
+    let saved = round::load(comm, &checkpoint, |saved| load(saved, &mut state))?;
     let (Progress { mut done, mut change, seconds: before }, isolated) =
         on_leader(comm, || Ok((saved.unwrap_or_default(), state.isolated)))?;
     if done > 0 {

@@ -29,7 +29,7 @@ mod spill;
 mod string_set;
 mod table;
 
-use self::gather::{Gathered, Gathering};
+use self::gather::Gathered;
 use self::lines::Lines;
 use self::table::Table;
 use super::partition::changed;
@@ -149,8 +149,7 @@ impl Names {
         watch: &dyn Watch,
     ) -> Result<[Pending; 2]> {
         let (list, input) = (path(folder), &input.clone().with_weights(Weights::Skip));
-        let gathering = Gathering::new(input, &list, threads, budget)?;
-        let Gathered { parts, checksum, room } = gathering.run(input, watch)?;
+        let Gathered { parts, checksum, room } = gather::gather(input, &list, threads, budget, watch)?;
         let ranges = ranges::distribute(parts, &list, room, watch)?;
         let sorted = ranges.sort(&list, key, checksum, &input.name(), watch)?;
         let table = sorted.pairs.write(&table_path(folder), key, watch)?;

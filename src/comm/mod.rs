@@ -135,11 +135,16 @@ impl Comm {
         }
     }
 
-    fn position(&self) -> &RankPosition {
+    /// Returns the way to the other ranks, if there are any.
+    fn several(&self) -> Option<&Arc<mpi::Ranks>> {
         match self {
-            Comm::Solo => &ALONE,
-            Comm::Mpi(ranks) => ranks.position(),
+            Comm::Solo => None,
+            Comm::Mpi(ranks) => Some(ranks),
         }
+    }
+
+    fn position(&self) -> &RankPosition {
+        self.several().map_or(&ALONE, |ranks| ranks.position())
     }
 
     /// Returns the rank of this process, from 0.
@@ -176,19 +181,13 @@ impl Comm {
     /// ranks had started, and the bytes that it may take later for the ranks of the machine. The first number is the
     /// same on every rank.
     pub fn own_bytes(&self) -> u64 {
-        match self {
-            Comm::Solo => 0,
-            Comm::Mpi(_) => self.taken() + self.local_ranks() as u64 * MPI_PER_PEER,
-        }
+        self.several().map_or(0, |ranks| ranks.taken() + self.local_ranks() as u64 * MPI_PER_PEER)
     }
 
     /// Returns the bytes that MPI had taken when all ranks had started, which are a part of [`Self::own_bytes`]. They
     /// include memory of other code that started at the same time.
     pub fn taken(&self) -> u64 {
-        match self {
-            Comm::Solo => 0,
-            Comm::Mpi(ranks) => ranks.taken(),
-        }
+        self.several().map_or(0, |ranks| ranks.taken())
     }
 
     /// Limits the scratch memory of collective operations to `bytes` (at least 64). Every rank must set the same limit.
@@ -221,10 +220,10 @@ impl Comm {
 
     /// Returns the bytes of every rank, indexed by rank. Lengths may differ. Collective.
     pub fn all_gather(&self, mine: &[u8]) -> Vec<Vec<u8>> {
-        match self {
-            Comm::Solo => vec![mine.to_vec()],
-            Comm::Mpi(ranks) => ranks.all_gather(mine),
-        }
+        let Some(ranks) = self.several() else { return vec![mine.to_vec()] };
+        let mut all = vec![Vec::new(); self.ranks()];
+        ranks.gather_pieces(mine, 1, &mut |rank, piece| all[rank].extend_from_slice(piece));
+        all
     }
 
     /// Calls `take` with the numbers of every rank, as slices of any length. Its arguments are a rank and the rank's
@@ -340,29 +339,19 @@ impl Comm {
     /// to another. All ranks pass the same `link`, from 256 to 2^30. Above 2 MiB, rounds of long messages get no
     /// faster. The rounds must be dropped before [`Comm::close`]. Collective.
     pub fn rounds(&self, link: usize) -> Rounds {
-        let ranks = match self {
-            Comm::Solo => None,
-            Comm::Mpi(ranks) => Some(ranks),
-        };
-        Rounds::open(self.rank(), self.ranks(), ranks, link)
+        Rounds::open(self.rank(), self.ranks(), self.several(), link)
     }
 
     /// Makes `numbers` counters for each rank that all other ranks can read. Returns `None` on all ranks if they share no
     /// memory. Collective.
     pub fn shared_counters(&self, numbers: usize) -> Option<SharedCounters> {
-        match self {
-            Comm::Solo => None,
-            Comm::Mpi(ranks) => SharedCounters::open(ranks, numbers),
-        }
+        SharedCounters::open(self.several()?, numbers)
     }
 
     /// Makes `bytes` bytes of memory that all ranks can read and write. Returns `None` on all ranks if they share no
     /// memory. Collective.
     pub fn shared_memory(&self, bytes: u64) -> Option<SharedMemory> {
-        match self {
-            Comm::Solo => None,
-            Comm::Mpi(ranks) => SharedMemory::open(ranks, bytes),
-        }
+        SharedMemory::open(self.several()?, bytes)
     }
 
     /// Sends a small message (a few KiB) to a rank, possibly itself, without waiting for the receiver. Messages between two

@@ -15,7 +15,7 @@ use crate::job::state::order_writer::{OrderWriteHandle, OrderWriter};
 use crate::prepare::blocks::{BlockFiles, Builder};
 use crate::prepare::dictionary::NumberingVisitor;
 use crate::prepare::ingest::joined;
-use crate::prepare::memory_plan::{MemoryPlan, Sizes};
+use crate::prepare::memory_plan::{LayoutShape, Sizes};
 use crate::prepare::partition::gpu::Placers;
 use crate::prepare::partition::route::{NOBODY, Route};
 use crate::prepare::partition::{EdgePlacing, Partition, changed, scatter};
@@ -60,7 +60,8 @@ pub(super) fn partition_and_sort(
     let messages = context.comm_memory.messages();
     cache.make_room(&context.budget, messages);
     let exchanging = context.budget.reserve(messages, "edges in flight to other ranks")?;
-    let (MemoryPlan { bins, mut sizes }, own) = shares(context, edges, assignment)?;
+    let (shape, bins) = LayoutShape::and_bins(assignment.layout);
+    let (mut sizes, own) = shares(context, edges, assignment, shape)?;
     let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| assignment.mine[b]).collect();
     let device_lines = residence::device_lines(context, assignment, &bins, info)?;
     if ranks == 1 {
@@ -287,15 +288,16 @@ fn shares(
     context: &Context,
     InputEdges { input, cache, info }: &InputEdges<'_, '_>,
     assignment: &Assignment<'_>,
-) -> Result<(MemoryPlan, u64)> {
+    shape: LayoutShape,
+) -> Result<(Sizes, u64)> {
     let part = if context.comm.ranks() > 1 { assignment.part } else { 1.0 };
     let needs = formulas::needs(info, input, &context.comm_memory, context.threads, part);
     let own = context.budget.free() + 4 * info.ids + cache.bytes() + needs.messages;
-    let shares = MemoryPlan::new(assignment.layout, needs, own).map_err(|smallest| {
+    let sizes = Sizes::new(shape, needs, own).map_err(|smallest| {
         let limit = (context.budget.limit() + smallest).saturating_sub(own);
         context.budget.too_small(limit, "sorting edges into rows")
     })?;
-    Ok((shares, own))
+    Ok((sizes, own))
 }
 
 /// Returns the path of the file to which this rank spills bins that do not fit in memory. Creates its folder.

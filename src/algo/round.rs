@@ -3,7 +3,17 @@
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::process::signals;
-use crate::store::checkpoint::Checkpoint;
+use crate::store::checkpoint::{Checkpoint, Saved};
+
+/// Returns what `read` reads from the checkpoint of an earlier run, on rank 0. Returns `None` on other ranks, and if there
+/// is no checkpoint.
+///
+/// # Errors
+/// Errors of [`Checkpoint::load`] and of `read`.
+pub fn load<T>(comm: &Comm, checkpoint: &Checkpoint, read: impl FnOnce(&Saved) -> Result<T>) -> Result<Option<T>> {
+    let saved = if comm.is_leader() { checkpoint.load()? } else { None };
+    saved.as_ref().map(read).transpose()
+}
 
 /// What all ranks do after a round.
 #[derive(Debug, Clone, Copy)]

@@ -89,20 +89,17 @@ fn uniform_of(uniform: &Field<'_>, seed: u64, diagnostics: &mut Diagnostics) -> 
     let drawn = match uniform.pair(diagnostics)? {
         [(least, true), (most, true)] => {
             let number = |number: f64| (0.0..=f64::from(u32::MAX)).contains(&number).then_some(number as u32);
-            number(least).zip(number(most)).map(|(least, most)| DrawnWeights::Whole { least, most, seed })
+            let range = number(least).zip(number(most)).filter(|(least, most)| least <= most);
+            range.map(|(least, most)| DrawnWeights::Whole { least, most, seed })
         }
         [(least, _), (most, _)] => {
             let number = |number: f64| (number >= 0.0 && (number as f32).is_finite()).then_some(number as f32 + 0.0);
-            number(least).zip(number(most)).map(|(least, most)| DrawnWeights::Decimal { least, most, seed })
+            let range = number(least).zip(number(most)).filter(|(least, most)| least <= most);
+            range.map(|(least, most)| DrawnWeights::Decimal { least, most, seed })
         }
     };
-    let in_order = match drawn {
-        Some(DrawnWeights::Whole { least, most, .. }) => least <= most,
-        Some(DrawnWeights::Decimal { least, most, .. }) => least <= most,
-        _ => false,
-    };
-    if !in_order {
+    if drawn.is_none() {
         uniform.error(wrong, diagnostics);
     }
-    drawn.filter(|_| in_order)
+    drawn
 }

@@ -50,10 +50,6 @@ impl Ranks {
         match *self {}
     }
 
-    pub(super) fn all_gather(&self, _mine: &[u8]) -> Vec<Vec<u8>> {
-        match *self {}
-    }
-
     pub(super) fn gather_pieces(&self, _mine: &[u8], _size: usize, _take: &mut dyn FnMut(usize, &[u8])) {
         match *self {}
     }
@@ -70,7 +66,7 @@ impl Ranks {
         match *self {}
     }
 
-    pub(super) fn gather_shares<T: Number>(&self, _values: &mut [T], _wants: impl Fn(usize) -> bool) {
+    pub(super) fn gather_shares<T: Number>(&self, _values: &mut [T]) {
         match *self {}
     }
 

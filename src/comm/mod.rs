@@ -34,7 +34,6 @@ pub use agreement::{is_first_of, on_leader, reports_for_node};
 pub use exchange::{ExchangeTraffic, MessageLimits, Outbox};
 pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shorten_start};
 pub use rounds::{Round, Rounds};
-pub use share::Summand;
 pub use shared_number::SharedNumber;
 pub use shm::{SharedCounters, SharedMemory};
 pub use work_stealing::{Pass, WorkStealing};
@@ -74,6 +73,9 @@ struct RankPosition {
     nodes: usize,
 }
 
+/// Position of the only rank of a job.
+const ALONE: RankPosition = RankPosition { rank: 0, ranks: 1, local_rank: 0, local_ranks: 1, nodes: 1 };
+
 /// Operation by which [`Comm::all_sum`], [`Comm::all_max`] and [`Comm::all_min`] combine numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Combine {
@@ -96,11 +98,6 @@ impl Comm {
     /// on a network that has buffers of its own.
     pub fn expected_bytes(local_ranks: usize) -> u64 {
         MPI_AT_START + local_ranks as u64 * MPI_PER_PEER
-    }
-
-    /// Returns the communicator of a process that works by itself, whatever started it.
-    pub fn single() -> Comm {
-        Comm::Solo
     }
 
     /// Opens the communicator of the processes that were started together. There are several ranks if `mpirun` or
@@ -138,20 +135,26 @@ impl Comm {
         }
     }
 
+    /// Returns the way to the other ranks, if there are any.
+    fn several(&self) -> Option<&Arc<mpi::Ranks>> {
+        match self {
+            Comm::Solo => None,
+            Comm::Mpi(ranks) => Some(ranks),
+        }
+    }
+
+    fn position(&self) -> &RankPosition {
+        self.several().map_or(&ALONE, |ranks| ranks.position())
+    }
+
     /// Returns the rank of this process, from 0.
     pub fn rank(&self) -> usize {
-        match self {
-            Comm::Solo => 0,
-            Comm::Mpi(ranks) => ranks.position().rank,
-        }
+        self.position().rank
     }
 
     /// Returns the number of ranks in the job.
     pub fn ranks(&self) -> usize {
-        match self {
-            Comm::Solo => 1,
-            Comm::Mpi(ranks) => ranks.position().ranks,
-        }
+        self.position().ranks
     }
 
     /// Returns true on rank 0, which writes the files that a job has only once.
@@ -161,45 +164,30 @@ impl Comm {
 
     /// Returns this rank's number among the ranks of its machine, from 0.
     pub fn local_rank(&self) -> usize {
-        match self {
-            Comm::Solo => 0,
-            Comm::Mpi(ranks) => ranks.position().local_rank,
-        }
+        self.position().local_rank
     }
 
     /// Returns the number of ranks on this machine.
     pub fn local_ranks(&self) -> usize {
-        match self {
-            Comm::Solo => 1,
-            Comm::Mpi(ranks) => ranks.position().local_ranks,
-        }
+        self.position().local_ranks
     }
 
     /// Returns the number of machines on which the job runs.
     pub fn nodes(&self) -> usize {
-        match self {
-            Comm::Solo => 1,
-            Comm::Mpi(ranks) => ranks.position().nodes,
-        }
+        self.position().nodes
     }
 
     /// Returns the bytes of this process's memory that belong to MPI. They are the bytes that MPI had taken when all
     /// ranks had started, and the bytes that it may take later for the ranks of the machine. The first number is the
     /// same on every rank.
     pub fn own_bytes(&self) -> u64 {
-        match self {
-            Comm::Solo => 0,
-            Comm::Mpi(_) => self.taken() + self.local_ranks() as u64 * MPI_PER_PEER,
-        }
+        self.several().map_or(0, |ranks| ranks.taken() + self.local_ranks() as u64 * MPI_PER_PEER)
     }
 
     /// Returns the bytes that MPI had taken when all ranks had started, which are a part of [`Self::own_bytes`]. They
     /// include memory of other code that started at the same time.
     pub fn taken(&self) -> u64 {
-        match self {
-            Comm::Solo => 0,
-            Comm::Mpi(ranks) => ranks.taken(),
-        }
+        self.several().map_or(0, |ranks| ranks.taken())
     }
 
     /// Limits the scratch memory of collective operations to `bytes` (at least 64). Every rank must set the same limit.
@@ -232,10 +220,10 @@ impl Comm {
 
     /// Returns the bytes of every rank, indexed by rank. Lengths may differ. Collective.
     pub fn all_gather(&self, mine: &[u8]) -> Vec<Vec<u8>> {
-        match self {
-            Comm::Solo => vec![mine.to_vec()],
-            Comm::Mpi(ranks) => ranks.all_gather(mine),
-        }
+        let Some(ranks) = self.several() else { return vec![mine.to_vec()] };
+        let mut all = vec![Vec::new(); self.ranks()];
+        ranks.gather_pieces(mine, 1, &mut |rank, piece| all[rank].extend_from_slice(piece));
+        all
     }
 
     /// Calls `take` with the numbers of every rank, as slices of any length. Its arguments are a rank and the rank's
@@ -297,16 +285,15 @@ impl Comm {
         share::of(rank, self.ranks(), len)
     }
 
-    /// Sums an array over the ranks (reduce-scatter): `values[share(len)]` gets the sums, which saturate at the largest
-    /// number. Other elements are undefined afterwards. Each rank sends and receives somewhat less than the bytes of the
-    /// array. Collective.
-    pub fn reduce_scatter<T: Summand>(&self, values: &mut [T]) {
+    /// Sums an array over the ranks by `add` (reduce-scatter): `values[share(len)]` gets the sums. Other elements are
+    /// undefined afterwards. Each rank sends and receives somewhat less than the bytes of the array. Collective.
+    pub fn reduce_scatter<T: Number>(&self, values: &mut [T], add: impl Fn(T, T) -> T + Sync) {
         if let Comm::Mpi(ranks) = self {
             // Each rank sends to every other rank that rank's share.
             traffic::count((size_of::<T>() * (values.len() - self.share(values.len()).len())) as u64);
             match SharedSums::open(ranks, size_of_val(values)) {
-                Some(mut shared) => shared.add_shares(values, T::plus),
-                None => ranks.add_shares(values, T::plus),
+                Some(mut shared) => shared.add_shares(values, add),
+                None => ranks.add_shares(values, add),
             }
         }
     }
@@ -317,25 +304,8 @@ impl Comm {
         if let Comm::Mpi(ranks) = self {
             traffic::count((size_of::<T>() * self.share(values.len()).len() * (self.ranks() - 1)) as u64);
             match SharedSums::open(ranks, size_of_val(values)) {
-                Some(mut shared) => shared.gather_shares(values, |_| true),
-                None => ranks.gather_shares(values, |_| true),
-            }
-        }
-    }
-
-    /// Sums an array over the ranks onto rank 0; sums saturate at the largest u64. The other ranks' arrays are undefined
-    /// afterwards. Collective.
-    pub fn reduce_to_root(&self, values: &mut [u64]) {
-        if let Comm::Mpi(ranks) = self {
-            match SharedSums::open(ranks, size_of_val(values)) {
-                Some(mut shared) => {
-                    shared.add_shares(values, u64::saturating_add);
-                    shared.gather_shares(values, |rank| rank == 0);
-                }
-                None => {
-                    ranks.add_shares(values, u64::saturating_add);
-                    ranks.gather_shares(values, |rank| rank == 0);
-                }
+                Some(mut shared) => shared.gather_shares(values),
+                None => ranks.gather_shares(values),
             }
         }
     }
@@ -369,29 +339,19 @@ impl Comm {
     /// to another. All ranks pass the same `link`, from 256 to 2^30. Above 2 MiB, rounds of long messages get no
     /// faster. The rounds must be dropped before [`Comm::close`]. Collective.
     pub fn rounds(&self, link: usize) -> Rounds {
-        let ranks = match self {
-            Comm::Solo => None,
-            Comm::Mpi(ranks) => Some(ranks),
-        };
-        Rounds::open(self.rank(), self.ranks(), ranks, link)
+        Rounds::open(self.rank(), self.ranks(), self.several(), link)
     }
 
     /// Makes `numbers` counters for each rank that all other ranks can read. Returns `None` on all ranks if they share no
     /// memory. Collective.
     pub fn shared_counters(&self, numbers: usize) -> Option<SharedCounters> {
-        match self {
-            Comm::Solo => None,
-            Comm::Mpi(ranks) => SharedCounters::open(ranks, numbers),
-        }
+        SharedCounters::open(self.several()?, numbers)
     }
 
     /// Makes `bytes` bytes of memory that all ranks can read and write. Returns `None` on all ranks if they share no
     /// memory. Collective.
     pub fn shared_memory(&self, bytes: u64) -> Option<SharedMemory> {
-        match self {
-            Comm::Solo => None,
-            Comm::Mpi(ranks) => SharedMemory::open(ranks, bytes),
-        }
+        SharedMemory::open(self.several()?, bytes)
     }
 
     /// Sends a small message (a few KiB) to a rank, possibly itself, without waiting for the receiver. Messages between two

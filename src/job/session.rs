@@ -44,7 +44,7 @@ impl Session {
     /// # Errors
     /// Errors of a run of the job.
     pub(crate) fn open(job: Job, gpu: &mut Option<GpuSession>, observer: Option<Observer>) -> Result<Session> {
-        let comm = Comm::single();
+        let comm = Comm::Solo;
         let mut lock = None;
         let (mut context, mut record) = start::start(job, StartOptions::default(), &comm, Instant::now(), &mut lock)?;
         if let Some(observer) = observer {

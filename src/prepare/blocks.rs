@@ -8,6 +8,7 @@ use super::sort::{SortBin, SortedRows};
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::formats::Watch;
+use crate::gpu::on_threads;
 use crate::graph::weights::stored as stored_weights;
 use crate::graph::{Bins, BlockSize, Degrees, GraphWeights, Half, Layout, WeightsWriter, stored};
 use crate::store::sync::Syncer;
@@ -103,11 +104,8 @@ impl<'p> Builder<'_, 'p> {
         };
         // Nobody waits for a block that is stored already.
         self.advance_front(&shared);
-        std::thread::scope(|scope| {
-            let work =
-                |mut sorter: Box<dyn SortBin + '_>| shared.front.run(|| self.sort_bins(&mut *sorter, &shared, watch));
-            let workers: Vec<_> = sorters.into_iter().map(|sorter| scope.spawn(move || work(sorter))).collect();
-            workers.into_iter().try_for_each(|w| w.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        on_threads(sorters.into_iter(), |mut sorter| {
+            shared.front.run(|| self.sort_bins(&mut *sorter, &shared, watch))
         })?;
         Ok(BuiltBlocks { entries: shared.entries.into_inner(), bytes: shared.bytes.into_inner() })
     }

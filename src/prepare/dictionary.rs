@@ -3,7 +3,9 @@
 
 use super::partition::changed;
 use super::sorted_list::{self, Listed, SortedList};
+use super::weight_list::WeightCodes;
 use crate::error::Result;
+use crate::formats::weights::bits_of;
 use crate::formats::{Edges, Input, Visitor, Watch};
 use crate::graph::{DenseId, RawId};
 use crate::memory::Budget;
@@ -36,23 +38,6 @@ impl Dictionary {
     /// Returns the maximum number of bytes of memory that the index of `ids` ids takes.
     pub fn index_bytes(ids: u64) -> u64 {
         ids / 2 + 64
-    }
-
-    /// Returns the bytes of the file's body for `ids` ids.
-    pub fn body_bytes(ids: u64) -> u64 {
-        8 * ids
-    }
-
-    /// Returns the minimum number of bytes with which `threads` threads can build a dictionary, in addition to reading
-    /// the input.
-    pub fn least_bytes(threads: usize) -> u64 {
-        sorted_list::least_bytes(threads)
-    }
-
-    /// Returns the maximum number of bytes that building a dictionary takes, in addition to reading the input. The
-    /// input has `ends` ids, repeats included, and `free` bytes of memory are left.
-    pub fn build_bytes(ends: u64, threads: usize, free: u64) -> u64 {
-        sorted_list::build_bytes(ends, threads, free)
     }
 
     /// Reads the input once and writes its distinct ids to `path`. Also returns the number of edges that it read.
@@ -104,34 +89,16 @@ impl Dictionary {
     pub fn find(&self, RawId(id): RawId) -> Option<DenseId> {
         self.list.position(id).map(DenseId)
     }
-}
 
-/// Visitor that replaces the ids of edges by dense ids and passes the edges on. Without a dictionary, it passes edges
-/// on unchanged.
-#[derive(Debug)]
-pub struct DenseIdVisitor<'d, V> {
-    dictionary: Option<&'d Dictionary>,
-    source: &'d str,
-    /// Visitor to which the edges are passed on.
-    pub inner: V,
-    batch: Vec<[u32; 2]>,
-}
-
-impl<'d, V> DenseIdVisitor<'d, V> {
-    /// Makes a visitor that looks ids up in `dictionary`, and passes the edges on to `inner`. `source` names the input
-    /// in errors.
-    pub fn new(dictionary: Option<&'d Dictionary>, source: &'d str, inner: V) -> Self {
-        DenseIdVisitor { dictionary, source, inner, batch: Vec::new() }
-    }
-
-    fn look_up<T: Copy + Into<u64>>(&mut self, dictionary: &Dictionary, edges: &[[T; 2]]) -> Result<()> {
-        self.batch.clear();
+    /// Sets `dense` to the edges between dense ids. `source` names the input in errors.
+    fn look_up<T: Copy + Into<u64>>(&self, edges: &[[T; 2]], source: &str, dense: &mut Vec<[u32; 2]>) -> Result<()> {
+        dense.clear();
         for &[u, v] in edges {
-            match [u, v].map(|id| dictionary.find(RawId(id.into())).ok_or(RawId(id.into()))) {
-                [Ok(DenseId(a)), Ok(DenseId(b))] => self.batch.push([a, b]),
+            match [u, v].map(|id| self.find(RawId(id.into())).ok_or(RawId(id.into()))) {
+                [Ok(DenseId(a)), Ok(DenseId(b))] => dense.push([a, b]),
                 [Err(id), _] | [_, Err(id)] => {
-                    let _the_first_stays = dictionary.unlisted.set(id);
-                    return Err(changed(self.source));
+                    let _the_first_stays = self.unlisted.set(id);
+                    return Err(changed(source));
                 }
             }
         }
@@ -139,13 +106,44 @@ impl<'d, V> DenseIdVisitor<'d, V> {
     }
 }
 
-impl<V: Visitor> Visitor for DenseIdVisitor<'_, V> {
+/// Visitor that replaces the ids of edges by dense ids, and weights of 64 bits by their codes, and passes the edges on.
+/// Without a list, ids or weights stay as they are.
+#[derive(Debug)]
+pub struct NumberingVisitor<'d, V> {
+    ids: Option<&'d Dictionary>,
+    weights: Option<&'d WeightCodes>,
+    source: &'d str,
+    /// Visitor to which the edges are passed on.
+    pub inner: V,
+    dense: Vec<[u32; 2]>,
+    codes: Vec<u32>,
+}
+
+impl<'d, V> NumberingVisitor<'d, V> {
+    /// Makes a visitor that looks ids and weights up in these lists, and passes the edges on to `inner`. `source` names
+    /// the input in errors.
+    pub fn new(ids: Option<&'d Dictionary>, weights: Option<&'d WeightCodes>, source: &'d str, inner: V) -> Self {
+        NumberingVisitor { ids, weights, source, inner, dense: Vec::new(), codes: Vec::new() }
+    }
+}
+
+impl<V: Visitor> Visitor for NumberingVisitor<'_, V> {
     fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
-        let Some(dictionary) = self.dictionary else { return self.inner.visit(edges, weights) };
+        let weights = match self.weights {
+            None => weights,
+            Some(WeightCodes(list)) => {
+                self.codes.clear();
+                for bits in bits_of(weights, 2) {
+                    self.codes.push(list.position(bits).ok_or_else(|| changed(self.source))?);
+                }
+                &self.codes
+            }
+        };
+        let Some(dictionary) = self.ids else { return self.inner.visit(edges, weights) };
         match edges {
-            Edges::Narrow(edges) => self.look_up(dictionary, edges)?,
-            Edges::Wide(edges) => self.look_up(dictionary, edges)?,
+            Edges::Narrow(edges) => dictionary.look_up(edges, self.source, &mut self.dense)?,
+            Edges::Wide(edges) => dictionary.look_up(edges, self.source, &mut self.dense)?,
         }
-        self.inner.visit(Edges::Narrow(&self.batch), weights)
+        self.inner.visit(Edges::Narrow(&self.dense), weights)
     }
 }

@@ -95,27 +95,6 @@ impl LayoutShape {
     }
 }
 
-/// Division of memory among the steps of preparation. The contents of blocks do not depend on it.
-#[derive(Debug, Clone)]
-pub struct MemoryPlan {
-    /// Division of the rows into bins.
-    pub bins: Bins,
-    /// Sizes of the parts into which memory is divided.
-    pub sizes: Sizes,
-}
-
-impl MemoryPlan {
-    /// Divides `free` bytes of memory among the steps, for a graph with this layout.
-    ///
-    /// # Errors
-    /// The smallest number of free bytes that is enough.
-    pub fn new(layout: &Layout, needs: MemoryDemand, free: u64) -> Result<Self, u64> {
-        let (shape, bins) = LayoutShape::and_bins(layout);
-        let sizes = Sizes::new(shape, needs, free)?;
-        Ok(MemoryPlan { bins, sizes })
-    }
-}
-
 /// Sizes of the input and of the run from which, together with the layout, the division of memory is computed.
 #[derive(Debug, Clone, Copy)]
 pub struct MemoryDemand {
@@ -137,7 +116,7 @@ pub struct MemoryDemand {
 }
 
 /// Sizes of the parts into which memory is divided. A line is a group of edges of one bin. A chunk is a group of lines,
-/// by which the memory of a bin grows.
+/// by which the memory of a bin grows. The contents of blocks do not depend on these sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sizes {
     /// Number of 32-bit words of a line (group of 64 edges).

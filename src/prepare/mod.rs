@@ -30,6 +30,6 @@ pub mod prepared;
 pub mod relabel;
 mod sample;
 pub mod sort;
-mod sorted_list;
+pub mod sorted_list;
 pub mod transpose;
 pub mod weight_list;

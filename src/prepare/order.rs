@@ -44,11 +44,11 @@ pub fn write(folder: &Path, key: u64, order: &Relabelled, keep_going: &dyn Fn() 
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`], [`Error::Limit`].
 pub fn read(folder: &Path, key: u64, budget: &Budget) -> Result<Relabelled> {
-    let (file, runs, ids) = open(folder, key)?;
-    let map = &file.body_as_u32()?[4 + 2 * runs.len()..];
-    let mut buffer: Buffer<u32> = budget.zeroed(ids, "the map from input ids (4 bytes for each)")?;
-    buffer.copy_from_slice(map);
-    Ok(Relabelled { map: buffer, runs: DegreeRuns::new(runs), whole: true })
+    let order = map(folder, key)?;
+    let ids = order.ids()?;
+    let mut buffer: Buffer<u32> = budget.zeroed(ids.len(), "the map from input ids (4 bytes for each)")?;
+    buffer.copy_from_slice(ids);
+    Ok(Relabelled { map: buffer, runs: DegreeRuns::new(order.runs), whole: true })
 }
 
 /// Checks the whole file of the vertex order, but returns only the runs of vertices of equal degree.
@@ -56,14 +56,15 @@ pub fn read(folder: &Path, key: u64, budget: &Budget) -> Result<Relabelled> {
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].
 pub fn read_runs(folder: &Path, key: u64) -> Result<DegreeRuns> {
-    open(folder, key).map(|(_, runs, _)| DegreeRuns::new(runs))
+    map(folder, key).map(|order| DegreeRuns::new(order.runs))
 }
 
 /// The map from dense ids to vertices, in a file mapped into memory.
 #[derive(Debug)]
 pub struct MappedOrder {
     file: Mapped,
-    start: usize,
+    /// Degree and number of vertices of each run.
+    runs: Vec<(u32, u32)>,
 }
 
 impl MappedOrder {
@@ -72,7 +73,7 @@ impl MappedOrder {
     /// # Errors
     /// None in practice, because [`map`] has checked the body already.
     pub fn ids(&self) -> Result<&[u32]> {
-        Ok(&self.file.body_as_u32()?[self.start..])
+        Ok(&self.file.body_as_u32()?[4 + 2 * self.runs.len()..])
     }
 }
 
@@ -81,13 +82,6 @@ impl MappedOrder {
 /// # Errors
 /// [`Error::Corrupt`], [`Error::Io`].
 pub fn map(folder: &Path, key: u64) -> Result<MappedOrder> {
-    let (file, runs, _) = open(folder, key)?;
-    Ok(MappedOrder { file, start: 4 + 2 * runs.len() })
-}
-
-type OrderParts = (Mapped, Vec<(u32, u32)>, usize);
-
-fn open(folder: &Path, key: u64) -> Result<OrderParts> {
     let path = path(folder);
     let file = Mapped::open(&path, ORDER, key)?;
     file.verify_checksum()?;
@@ -102,5 +96,5 @@ fn open(folder: &Path, key: u64) -> Result<OrderParts> {
     if !runs.is_sorted_by(|a, b| a.0 > b.0) || vertices > u64::from(ids) {
         return Err(wrong());
     }
-    Ok((file, runs, ids as usize))
+    Ok(MappedOrder { file, runs })
 }

@@ -63,14 +63,19 @@ pub(super) struct SortedList {
     _index: Reservation,
 }
 
+/// Returns the bytes of the body of a list's file, for `numbers` distinct numbers.
+pub fn body_bytes(numbers: u64) -> u64 {
+    8 * numbers
+}
+
 /// Returns the minimum number of bytes with which `threads` threads can build a list, in addition to reading the input.
-pub(super) fn least_bytes(threads: usize) -> u64 {
+pub fn least_bytes(threads: usize) -> u64 {
     (threads * MIN_GATHER * 8) as u64
 }
 
 /// Returns the maximum number of bytes that building a list takes, in addition to reading the input. The input has
 /// `numbers` numbers, repeats included, and `free` bytes of memory are left.
-pub(super) fn build_bytes(numbers: u64, threads: usize, free: u64) -> u64 {
+pub fn build_bytes(numbers: u64, threads: usize, free: u64) -> u64 {
     gather_bytes(threads, free).min(numbers.saturating_mul(8)).max(least_bytes(threads))
 }
 

@@ -4,11 +4,9 @@
 //! Codes sort like the weights. So everything between reading the input and computing on the graph treats codes as it
 //! treats weights of 32 bits, and moves half as many bytes as with weights of 64.
 
-use super::partition::changed;
 use super::sorted_list::{self, Listed, SortedList};
 use crate::error::{At, Error, Result};
-use crate::formats::weights::bits_of;
-use crate::formats::{Edges, Input, Visitor, Watch, WeightType};
+use crate::formats::{Input, Watch, WeightType};
 use crate::graph::GraphWeights;
 use crate::memory::Budget;
 use crate::store::file::{Kind, Seal};
@@ -36,28 +34,11 @@ fn path(folder: &Path) -> PathBuf {
 
 /// The list of weights, with an index to find the code of a weight.
 #[derive(Debug)]
-pub struct WeightCodes(SortedList);
+pub struct WeightCodes(pub(super) SortedList);
 
 impl WeightCodes {
     /// Returns the maximum number of bytes of memory that the index takes.
     pub const INDEX_BYTES: u64 = 4 * (2 * RANGES + 2);
-
-    /// Returns the bytes of the file's body for `weights` distinct weights.
-    pub fn body_bytes(weights: u64) -> u64 {
-        8 * weights
-    }
-
-    /// Returns the minimum number of bytes with which `threads` threads can build a list, in addition to reading the
-    /// input.
-    pub fn least_bytes(threads: usize) -> u64 {
-        sorted_list::least_bytes(threads)
-    }
-
-    /// Returns the maximum number of bytes that building a list takes, in addition to reading the input. The input has
-    /// `edges` edges, and `free` bytes of memory are left.
-    pub fn build_bytes(edges: u64, threads: usize, free: u64) -> u64 {
-        sorted_list::build_bytes(edges, threads, free)
-    }
 
     /// Reads the input once, with weights of 64 bits, and writes the list to the graph's folder.
     ///
@@ -92,35 +73,6 @@ impl WeightCodes {
     /// Returns the number of distinct weights.
     pub fn count(&self) -> usize {
         self.0.numbers().len()
-    }
-}
-
-/// Visitor that replaces weights of 64 bits by their codes and passes the edges on. Without a list, it passes edges on
-/// unchanged.
-pub struct Coded<'d, V> {
-    list: Option<&'d WeightCodes>,
-    source: &'d str,
-    /// Visitor to which the edges are passed on.
-    pub inner: V,
-    codes: Vec<u32>,
-}
-
-impl<'d, V> Coded<'d, V> {
-    /// Makes a visitor that looks weights up in `list`, and passes the edges on to `inner`. `source` names the input in
-    /// errors.
-    pub fn new(list: Option<&'d WeightCodes>, source: &'d str, inner: V) -> Self {
-        Coded { list, source, inner, codes: Vec::new() }
-    }
-}
-
-impl<V: Visitor> Visitor for Coded<'_, V> {
-    fn visit(&mut self, edges: Edges<'_>, weights: &[u32]) -> Result<()> {
-        let Some(WeightCodes(list)) = self.list else { return self.inner.visit(edges, weights) };
-        self.codes.clear();
-        for bits in bits_of(weights, 2) {
-            self.codes.push(list.position(bits).ok_or_else(|| changed(self.source))?);
-        }
-        self.inner.visit(edges, &self.codes)
     }
 }
 

@@ -19,7 +19,7 @@ use gpugraph::internals::memory::{Budget, limit_leaving};
 use gpugraph::internals::prepare::blocks::{BlockFiles, Builder};
 use gpugraph::internals::prepare::dictionary::Dictionary;
 use gpugraph::internals::prepare::ingest::{self, Ingest, Ingested};
-use gpugraph::internals::prepare::memory_plan::{MemoryDemand, MemoryPlan};
+use gpugraph::internals::prepare::memory_plan::{LayoutShape, MemoryDemand, Sizes};
 use gpugraph::internals::prepare::order;
 use gpugraph::internals::prepare::partition::route::Route;
 use gpugraph::internals::prepare::partition::{Partition, scatter};
@@ -145,15 +145,16 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Row>, Vec<u32>, bool)
     let How { threads, weighted, .. } = how;
     let needs =
         MemoryDemand { edges: edges - loops, likely: edges - loops, ids, reading: 0, messages: 0, threads, weighted };
-    let smallest = MemoryPlan::new(&layout, needs, 0).expect_err("nothing does not do");
-    assert!(MemoryPlan::new(&layout, needs, smallest - 1).is_err(), "{smallest} should be the smallest");
-    let shares = MemoryPlan::new(&layout, needs, smallest + how.spare).expect("this does");
-    assert!(shares.sizes.partitioning.max(shares.sizes.sorting) <= smallest + how.spare, "{shares:?}");
-    let wanted = vec![true; shares.bins.spans.len()];
-    let mut memory = budget.zeroed(shares.sizes.pool, "chunks").expect("memory");
-    let (chunk, spill) = (shares.sizes.chunk, folder.join("spill"));
-    let partition = Partition::new(&shares.bins, &wanted, weighted, &mut memory, chunk, &spill, None).expect("bins");
-    let owners = vec![0; shares.bins.spans.len()];
+    let (shape, bins) = LayoutShape::and_bins(&layout);
+    let smallest = Sizes::new(shape, needs, 0).expect_err("nothing does not do");
+    assert!(Sizes::new(shape, needs, smallest - 1).is_err(), "{smallest} should be the smallest");
+    let sizes = Sizes::new(shape, needs, smallest + how.spare).expect("this does");
+    assert!(sizes.partitioning.max(sizes.sorting) <= smallest + how.spare, "{sizes:?}");
+    let wanted = vec![true; bins.spans.len()];
+    let mut memory = budget.zeroed(sizes.pool, "chunks").expect("memory");
+    let (chunk, spill) = (sizes.chunk, folder.join("spill"));
+    let partition = Partition::new(&bins, &wanted, weighted, &mut memory, chunk, &spill, None).expect("bins");
+    let owners = vec![0; bins.spans.len()];
     let place = |outbox: &Outbox<'_>| {
         let route = Route::new(&partition, &owners, 0, 1, outbox, how.threads, 0);
         let mut placing = scatter::placing(&route, threads, &map, "edges");
@@ -164,18 +165,18 @@ fn prepare(folder: &Path, input: &Input, how: How) -> (Vec<Row>, Vec<u32>, bool)
     let (met, _): (u64, _) = Comm::Solo.exchange(shape, place, |_, _| Ok(())).expect("scatter");
     assert_eq!(met, loops);
     let spilled = partition.spilled();
-    assert!(spilled <= shares.sizes.spill, "{spilled} bytes spilled where {} were planned", shares.sizes.spill);
+    assert!(spilled <= sizes.spill, "{spilled} bytes spilled where {} were planned", sizes.spill);
 
     let degrees = Degrees::new(runs.vertices(), &budget).expect("degrees");
     let syncer = Syncer::start().expect("a thread");
     let blocks = vec![true; layout.blocks()];
     let builder = Builder {
         partition: &partition,
-        bins: &shares.bins,
+        bins: &bins,
         wanted: &blocks,
         degrees: &degrees,
         files: BlockFiles { folder, key: KEY, layout: &layout, weights: weighted.then_some(WEIGHTS), syncer: &syncer },
-        in_flight: shares.sizes.in_flight,
+        in_flight: sizes.in_flight,
     };
     let built = builder.build(sorters(threads, weighted), &Unwatched).expect("build");
     syncer.wait().expect("synced");

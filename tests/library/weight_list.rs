@@ -7,7 +7,8 @@ use gpugraph::internals::error::Result;
 use gpugraph::internals::formats::{Edges, FileSearch, Input, TextOptions, Unwatched, Visitor, WeightType, Weights};
 use gpugraph::internals::graph::weights::stored::GraphWeights;
 use gpugraph::internals::memory::{Budget, limit_leaving};
-use gpugraph::internals::prepare::weight_list::{Coded, WeightCodes, WeightValues};
+use gpugraph::internals::prepare::dictionary::NumberingVisitor;
+use gpugraph::internals::prepare::weight_list::{WeightCodes, WeightValues};
 
 use crate::support::Dice;
 
@@ -43,7 +44,7 @@ fn check(kind: WeightType, weights: &[(String, u64)], budget: &dyn Fn(&Input) ->
     let list = WeightCodes::open(folder.path(), of, budget).expect("open");
     assert_eq!(list.count(), known.len());
     assert!(WeightValues::open(folder.path(), Some(of)).expect("open").bits() == known);
-    let mut visitors = [(); 2].map(|()| Coded::new(Some(&list), "a test", Codes::default()));
+    let mut visitors = [(); 2].map(|()| NumberingVisitor::new(None, Some(&list), "a test", Codes::default()));
     input.scan(&mut visitors, &Unwatched).expect("scanned");
     let codes = visitors.into_iter().flat_map(|visitor| visitor.inner.0);
     let mut seen = 0;

@@ -48,10 +48,7 @@ pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> R
     let purpose = "scores of vertices (8 bytes each)";
     let mut totals: Buffer<f64> = budget.zeroed(vertices, purpose)?;
     let mut checkpoint = run.units.checkpoint();
-    let saved = match comm.is_leader() {
-        true => checkpoint.load()?.map(|saved| load(&saved, &mut totals)).transpose()?,
-        false => None,
-    };
+    let saved = round::load(comm, &checkpoint, |saved| load(saved, &mut totals))?;
     let mut progress: Progress = on_leader(comm, || Ok(saved.unwrap_or_default()))?;
     if progress.done > 0 {
         comm.broadcast_numbers(&mut totals);

@@ -37,10 +37,7 @@ pub(super) fn find(options: &Cdlp, graph: &Graph, run: &mut Run<'_>) -> Result<T
     let file = graph.degrees()?;
     let mut labels = Labels::new(graph, file.body_as_u32()?, comm, run.budget)?;
     let mut checkpoint = run.units.checkpoint();
-    let saved = match comm.is_leader() {
-        true => checkpoint.load()?.map(|saved| load(&saved, &mut labels)).transpose()?,
-        false => None,
-    };
+    let saved = round::load(comm, &checkpoint, |saved| load(saved, &mut labels))?;
     let Progress { mut done, mut changed, seconds: before } = on_leader(comm, || Ok(saved.unwrap_or_default()))?;
     if done > 0 {
         labels.broadcast(comm);

@@ -62,7 +62,7 @@ impl<'g> Labels<'g> {
         threads as u64 * votes::bytes(self.rows.longest)
     }
 
-    /// Returns the labels alone.
+    /// Returns the labels, and frees the memory of everything else.
     pub(super) fn into_labels(self) -> Buffer<u32> {
         self.of
     }

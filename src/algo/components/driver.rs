@@ -31,8 +31,7 @@ pub(super) fn find(graph: &Graph, on_cpu: bool, run: &mut Run<'_>) -> Result<Tri
     let (comm, total) = (run.comm, graph.block_store.len() as u64);
     let mut forest = Forest::new(graph.info.connected as usize, run.budget)?;
     let mut checkpoint = run.units.checkpoint();
-    let saved =
-        if comm.is_leader() { checkpoint.load()?.map(|saved| load(&saved, &forest)).transpose()? } else { None };
+    let saved = round::load(comm, &checkpoint, |saved| load(saved, &forest))?;
     let is_new = saved.is_none();
     let (mut done, before) = on_leader(comm, || Ok(saved.unwrap_or_default()))?;
     run.progress.resume_at(done);

@@ -8,7 +8,6 @@ use crate::algo::searches::gpu::fetch;
 use crate::error::Result;
 use crate::gpu::{COMMON, CopySource, DeviceSlice, Kernel, PeerMemory, ProgramSource, Queue, slice_bytes};
 use crate::graph::block_store::BlockStore;
-use crate::graph::direction::Direction;
 use crate::graph::placement::BlockSize;
 use crate::memory::bytes_of;
 use crate::process::signals;
@@ -48,11 +47,7 @@ fn state_bytes(vertices: u64) -> u64 {
 /// A forest in GPU memory.
 pub(super) struct GpuForest<'a> {
     gpu: Lease<'a>,
-    kernels: Kernels,
-    parents: DeviceSlice<u32>,
-    /// Number of the first vertices that are known to be in the tree of vertex 0, and a place for the next such number.
-    known: [DeviceSlice<u32>; 2],
-    direction: Direction,
+    trees: Trees,
     /// The blocks of this rank with their rows, in order, if all fit in GPU memory.
     resident: Option<Vec<(usize, RowPart)>>,
     /// The memory of the other ranks' GPUs, if all reach each other's.
@@ -105,8 +100,8 @@ impl<'a> GpuForest<'a> {
         let placed = passes::place(workspace, graph, blocks)?;
         let resident = placed.map(|parts| blocks.iter().copied().zip(parts).collect());
         workspace.queue.finish()?;
-        let direction = graph.layout.direction();
-        Ok(GpuForest { gpu, kernels, parents, known: [known, next], direction, resident, peers: None, shares: false })
+        let trees = Trees { kernels, parents, known: [known, next], shift: graph.layout.direction().shift() };
+        Ok(GpuForest { gpu, trees, resident, peers: None, shares: false })
     }
 
     /// Lets all ranks join each other's forests in `peers`, the memory of their GPUs. Collective.
@@ -127,9 +122,8 @@ impl<'a> GpuForest<'a> {
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].
     pub(super) fn join(&mut self, graph: &BlockStore, of_ranks: &[Vec<usize>], rank: usize) -> Result<()> {
         let blocks = &of_ranks[rank];
-        let mut trees = Trees::of(&self.kernels, (self.parents, self.known), self.direction);
         let places = self.peers.filter(|_| self.shares).map(|memory| (memory.comm, self.places(memory)));
-        let workspace = &mut *self.gpu.workspace;
+        let (workspace, trees) = (&mut *self.gpu.workspace, &mut self.trees);
         match &self.resident {
             Some(parts) => {
                 let wanted = parts.iter().filter(|(b, _)| blocks.binary_search(b).is_ok());
@@ -157,7 +151,6 @@ impl<'a> GpuForest<'a> {
             })?,
         }
         trees.flatten(&workspace.queue, false)?;
-        self.known = trees.known;
         workspace.queue.finish()
     }
 
@@ -165,7 +158,8 @@ impl<'a> GpuForest<'a> {
     /// of vertex 0. Collective.
     fn places(&self, memory: PeerMemory<'_>) -> Vec<(u64, u64)> {
         let arena = self.gpu.workspace.arena.words();
-        let mine = [self.parents.address(), self.known[0].address()].map(|address| address - arena.address());
+        let mine =
+            [self.trees.parents.address(), self.trees.known[0].address()].map(|address| address - arena.address());
         let places = memory.comm.all_gather(bytes_of(&mine));
         let address = |rank, at: &[u8; 8]| memory.span(rank, u64::from_ne_bytes(*at), 0, arena).address();
         let of_rank = |(rank, place): (usize, &Vec<u8>)| match place.as_chunks::<8>().0 {
@@ -183,21 +177,19 @@ impl<'a> GpuForest<'a> {
     pub(super) fn merge(&mut self) -> Result<bool> {
         let Some(memory) = self.peers else { return Ok(false) };
         let (comm, places) = (memory.comm, self.places(memory));
-        let queue = &self.gpu.workspace.queue;
-        let mut trees = Trees::of(&self.kernels, (self.parents, self.known), self.direction);
+        let (queue, trees) = (&self.gpu.workspace.queue, &mut self.trees);
         // What fails on one rank must not leave the others waiting.
         let mut merged = Ok(());
         for turn in turns(comm.rank(), comm.ranks()) {
             if let (Turn::Takes(from), Ok(())) = (turn, &merged) {
                 let (parents, known) = places[from];
                 merged = trees
-                    .merge(queue, parents, Some(known), 0..self.parents.len() as u32)
+                    .merge(queue, parents, Some(known), 0..trees.parents.len() as u32)
                     .and_then(|()| trees.flatten(queue, true))
                     .and_then(|()| queue.finish());
             }
             comm.barrier();
         }
-        self.known = trees.known;
         merged.map(|()| true)
     }
 
@@ -207,7 +199,7 @@ impl<'a> GpuForest<'a> {
     /// [`crate::Error::Lost`].
     pub(super) fn fetch(&mut self, forest: &mut Forest) -> Result<()> {
         let to = forest.parents_mut();
-        fetch(&mut self.gpu.workspace.uploader, self.parents, to, |[parent]| parent.into())
+        fetch(&mut self.gpu.workspace.uploader, self.trees.parents, to, |[parent]| parent.into())
     }
 }
 
@@ -217,23 +209,17 @@ pub(super) fn vertices_of(graph: &BlockStore, b: usize) -> Range<u32> {
     first >> shift..(first + rows).div_ceil(1 << shift)
 }
 
-/// The forest as the kernels are launched on it.
-struct Trees<'k> {
-    kernels: &'k Kernels,
+/// The trees of the forest, and the kernels that are launched on them.
+struct Trees {
+    kernels: Kernels,
     parents: DeviceSlice<u32>,
+    /// Number of the first vertices that are known to be in the tree of vertex 0, and a place for the next such number.
     known: [DeviceSlice<u32>; 2],
+    /// Binary logarithm of the number of rows of a vertex.
     shift: u32,
 }
 
-impl<'k> Trees<'k> {
-    fn of(
-        kernels: &'k Kernels,
-        (parents, known): (DeviceSlice<u32>, [DeviceSlice<u32>; 2]),
-        direction: Direction,
-    ) -> Trees<'k> {
-        Trees { kernels, parents, known, shift: direction.shift() }
-    }
-
+impl Trees {
     /// Joins trees along the first edge of each row of `parts`.
     fn join_first(&self, queue: &Queue, parts: &[RowPart]) -> Result<()> {
         for &part in parts {

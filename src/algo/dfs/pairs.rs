@@ -13,7 +13,7 @@ use crate::failpoint;
 use crate::formats::{CacheUse, Share, Signals};
 use crate::graph::ids::DenseId;
 use crate::memory::{Budget, Buffer};
-use crate::prepare::dictionary::{self, DenseIdVisitor, Dictionary};
+use crate::prepare::dictionary::{self, Dictionary, NumberingVisitor};
 use crate::prepare::ingest::joined;
 use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
@@ -58,10 +58,7 @@ impl PairCounts {
         if comm.is_leader() {
             fill(&mut partners)?;
         }
-        // Sends the partners to all ranks. Rank 0 has the partners and the other ranks have zeros, so a sum over the
-        // ranks has the partners.
-        comm.reduce_scatter(&mut partners);
-        comm.all_gather_shares(&mut partners);
+        comm.broadcast_numbers(&mut partners);
         let marks: Buffer<AtomicU32> = budget.zeroed(ids / OF_WORD as usize + 1, "marks of pairs (4 bits an id)")?;
         for (id, _) in partners.iter().enumerate().filter(|&(_, &partner)| partner > 0) {
             let (word, shift) = place(id as u32);
@@ -78,7 +75,7 @@ impl PairCounts {
                 Ok(())
             },
         };
-        let numbered = |visitor| DenseIdVisitor::new(dictionary.as_ref(), &name, visitor);
+        let numbered = |visitor| NumberingVisitor::new(dictionary.as_ref(), None, &name, visitor);
         let mut counters: Vec<_> = (0..threads.max(1)).map(visitor).map(numbered).collect();
         failpoint::hit("dfs.pairs").map_err(|e| Error::io("read the input once more", &graph.folder, e))?;
         let share = Share::of(comm.rank(), comm.ranks());

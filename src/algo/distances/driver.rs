@@ -47,10 +47,7 @@ pub(super) fn find(options: &Distances, graph: &Graph, run: &mut Run<'_>) -> Res
     let purpose = "sums of distances (16 bytes for each vertex)";
     let mut vertex_sums: Buffer<u64> = budget.zeroed(2 * graph.info.connected as usize, purpose)?;
     let mut checkpoint = run.units.checkpoint();
-    let saved = match comm.is_leader() {
-        true => checkpoint.load()?.map(|saved| load(&saved, &mut vertex_sums, roots.len())).transpose()?,
-        false => None,
-    };
+    let saved = round::load(comm, &checkpoint, |saved| load(saved, &mut vertex_sums, roots.len()))?;
     let mut progress = saved.unwrap_or_else(|| Progress::new(roots.len()));
     progress.done = on_leader(comm, || Ok(progress.done))?;
     run.progress.resume_at(progress.done as u64);

@@ -43,15 +43,12 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
     let degrees = OutDegrees { of_rows: file.body_as_u32()?, direction: info.direction };
     let mut state = State::new(degrees, (info.connected as usize, info.rows()), run.budget)?;
     let mut checkpoint = run.units.checkpoint();
-    let saved = match comm.is_leader() {
-        true => checkpoint.load()?.map(|saved| load(&saved, &mut state)).transpose()?,
-        false => None,
-    };
+    let saved = round::load(comm, &checkpoint, |saved| load(saved, &mut state))?;
     let (Progress { mut done, mut change, seconds: before }, isolated) =
         on_leader(comm, || Ok((saved.unwrap_or_default(), state.isolated)))?;
     if done > 0 {
         state.isolated = isolated;
-        state.broadcast(comm);
+        comm.broadcast_numbers(&mut state.ranks);
     }
     let units = options.most_iterations();
     run.progress.resume_at(done.min(units));
@@ -146,7 +143,7 @@ impl<'g> Engine<'g> {
     /// Gives all ranks of the job the ranks of all vertices. Collective.
     fn gather(&mut self, state: &mut State<'_>, comm: &Comm) -> Result<()> {
         match self {
-            Engine::Cpu(_) => state.gather(comm),
+            Engine::Cpu(_) => comm.all_gather_shares(&mut state.ranks),
             Engine::Gpu(gpu) => gpu.fetch(&mut state.ranks)?,
         }
         Ok(())

@@ -88,16 +88,6 @@ impl<'d> State<'d> {
         Ok(State { ranks, contributions, sums, isolated: [first; 2], sinks: 0, degrees })
     }
 
-    /// Gives all ranks of the job the ranks of vertices that rank 0 has. Collective.
-    pub(super) fn broadcast(&mut self, comm: &Comm) {
-        comm.broadcast_numbers(&mut self.ranks);
-    }
-
-    /// Gives all ranks of the job the ranks of all vertices. Collective.
-    pub(super) fn gather(&mut self, comm: &Comm) {
-        comm.all_gather_shares(&mut self.ranks);
-    }
-
     /// Computes the contributions from the ranks of all vertices, which every rank of the job must have.
     ///
     /// # Errors
@@ -144,8 +134,8 @@ impl<'d> State<'d> {
     /// # Errors
     /// [`crate::Error::Addresses`] if no thread can be started.
     pub(super) fn update(&mut self, teleport: &Teleport, damping: f64, comm: &Comm, threads: usize) -> Result<f64> {
-        comm.reduce_scatter(&mut self.sums);
-        let bases = teleport.bases(self.sinks);
+        comm.reduce_scatter(&mut self.sums, u64::saturating_add);
+        let bases = self.bases(teleport);
         let share = comm.share(self.ranks.len());
         let of_share = self.each_part(share, threads, |mut part, degrees| {
             let mut personalised = teleport.personalised_from(part.first as u32).iter().map(|&v| v as usize);
@@ -171,9 +161,8 @@ impl<'d> State<'d> {
     /// Completes an iteration in which the vertices with edges have got new ranks, with these totals. Returns the sum of
     /// the changes of all ranks.
     pub(super) fn finish(&mut self, teleport: &Teleport, damping: f64, totals: Totals) -> f64 {
-        let bases = self.bases(teleport);
+        let Bases { of_all, personalised } = self.bases(teleport);
         let before = self.isolated;
-        let Bases { of_all, personalised } = bases;
         self.isolated = [of_all, personalised].map(|base| arithmetic::rank(base, damping, 0));
         let after = self.isolated;
         let changes = teleport.isolated_total(|kind| arithmetic::change(before[kind], after[kind]));

@@ -16,14 +16,13 @@ pub(super) struct Teleport {
     damping: f64,
     spreads_sinks: bool,
     /// Number of vertices, isolated ones included.
-    pub vertices: u64,
+    vertices: u64,
     /// The vertices to which jumps lead, ascending. Empty if jumps lead to all.
     pub personalised: Vec<u32>,
     /// Isolated vertices to which jumps lead, by the numbers that stand for them in columns of ids, ascending.
     pub personalised_isolated: Vec<u64>,
     /// Number of isolated vertices that are not in `personalised_isolated`, and number of those that are.
     pub isolated: [u64; 2],
-    is_personalised: bool,
 }
 
 /// Shares of the jumps in an iteration: of a vertex, and of a personalised one.
@@ -63,19 +62,13 @@ impl Teleport {
             personalised,
             personalised_isolated,
             isolated: [info.rows() - info.connected - own, own],
-            is_personalised: !named.is_empty(),
         })
     }
 
     /// Returns the shares of the jumps. `sinks` is the sum of the ranks of vertices without out-edges, in units.
     pub(super) fn bases(&self, sinks: u64) -> Bases {
         let targets = (self.personalised.len() + self.personalised_isolated.len()) as u64;
-        bases(
-            self.damping,
-            if self.spreads_sinks { sinks } else { 0 },
-            self.vertices,
-            self.is_personalised.then_some(targets),
-        )
+        bases(self.damping, if self.spreads_sinks { sinks } else { 0 }, self.vertices, (targets > 0).then_some(targets))
     }
 
     /// Returns whether jumps lead to the isolated vertex for which `number` stands in columns of ids.

@@ -37,12 +37,6 @@ impl Ranks {
         self.wait(request);
     }
 
-    pub(in crate::comm) fn all_gather(&self, mine: &[u8]) -> Vec<Vec<u8>> {
-        let mut all = vec![Vec::new(); self.place.ranks];
-        self.gather_pieces(mine, 1, &mut |rank, piece| all[rank].extend_from_slice(piece));
-        all
-    }
-
     /// Calls `take` with the bytes of all ranks, in pieces. Its arguments are a rank and the rank's next bytes. A piece
     /// has a multiple of `size` bytes. Collective.
     pub(in crate::comm) fn gather_pieces(&self, mine: &[u8], size: usize, take: &mut dyn FnMut(usize, &[u8])) {

@@ -13,15 +13,14 @@ use crate::job::plan::formulas;
 use crate::job::run_record::{IoBytes, RunRecord};
 use crate::job::state::order_writer::{OrderWriteHandle, OrderWriter};
 use crate::prepare::blocks::{BlockFiles, Builder};
-use crate::prepare::dictionary;
+use crate::prepare::dictionary::NumberingVisitor;
 use crate::prepare::ingest::joined;
-use crate::prepare::memory_plan::{MemoryPlan, Sizes};
+use crate::prepare::memory_plan::{LayoutShape, Sizes};
 use crate::prepare::partition::gpu::Placers;
 use crate::prepare::partition::route::{NOBODY, Route};
 use crate::prepare::partition::{EdgePlacing, Partition, changed, scatter};
 use crate::prepare::prepared::{InputInfo, RowFiles, StoreInfo};
 use crate::prepare::sort::{self, gpu::Sorters};
-use crate::prepare::weight_list::Coded;
 use crate::process::progress::{StageProgress, Unit};
 use crate::{failpoint, size};
 use rayon::prelude::*;
@@ -61,7 +60,8 @@ pub(super) fn partition_and_sort(
     let messages = context.comm_memory.messages();
     cache.make_room(&context.budget, messages);
     let exchanging = context.budget.reserve(messages, "edges in flight to other ranks")?;
-    let (MemoryPlan { bins, mut sizes }, own) = shares(context, edges, assignment)?;
+    let (shape, bins) = LayoutShape::and_bins(assignment.layout);
+    let (mut sizes, own) = shares(context, edges, assignment, shape)?;
     let wanted_bins: Vec<bool> = bins.block_of.iter().map(|&b| assignment.mine[b]).collect();
     let device_lines = residence::device_lines(context, assignment, &bins, info)?;
     if ranks == 1 {
@@ -174,10 +174,8 @@ fn place_edges(
         Some(placers) => Box::new(placers),
         None => scatter::placing(route, context.threads, map.0, name),
     };
-    let visitors = placing.visitors().into_iter();
-    let visitors = visitors.map(|visitor| Coded::new(codes.as_ref(), name, visitor));
-    let mut visitors: Vec<_> =
-        visitors.map(|visitor| dictionary::DenseIdVisitor::new(dictionary.as_ref(), name, visitor)).collect();
+    let numbered = |visitor| NumberingVisitor::new(dictionary.as_ref(), codes.as_ref(), name, visitor);
+    let mut visitors: Vec<_> = placing.visitors().into_iter().map(numbered).collect();
     let share = Share::of(context.comm.rank(), context.comm.ranks());
     let seen = input.scan_share(share, cache, &mut visitors, progress)?;
     drop(visitors);
@@ -233,7 +231,7 @@ fn sort_stage(
             };
             let mut degrees = degrees.finish();
             let (summary, ends) = found.unwrap_or_else(|| {
-                context.comm.reduce_scatter(&mut degrees);
+                context.comm.reduce_scatter(&mut degrees, u32::saturating_add);
                 let mine = &degrees[context.comm.share(degrees.len())];
                 (DegreeSummary::of(mine), mine.par_iter().map(|&d| u64::from(d)).sum())
             });
@@ -290,15 +288,16 @@ fn shares(
     context: &Context,
     InputEdges { input, cache, info }: &InputEdges<'_, '_>,
     assignment: &Assignment<'_>,
-) -> Result<(MemoryPlan, u64)> {
+    shape: LayoutShape,
+) -> Result<(Sizes, u64)> {
     let part = if context.comm.ranks() > 1 { assignment.part } else { 1.0 };
     let needs = formulas::needs(info, input, &context.comm_memory, context.threads, part);
     let own = context.budget.free() + 4 * info.ids + cache.bytes() + needs.messages;
-    let shares = MemoryPlan::new(assignment.layout, needs, own).map_err(|smallest| {
+    let sizes = Sizes::new(shape, needs, own).map_err(|smallest| {
         let limit = (context.budget.limit() + smallest).saturating_sub(own);
         context.budget.too_small(limit, "sorting edges into rows")
     })?;
-    Ok((shares, own))
+    Ok((sizes, own))
 }
 
 /// Returns the path of the file to which this rank spills bins that do not fit in memory. Creates its folder.

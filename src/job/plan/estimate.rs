@@ -11,12 +11,10 @@ use crate::job::plan::part_cost::derived_rows;
 use crate::job::plan::resources::Resources;
 use crate::job::plan::speeds::TimeModel;
 use crate::job::plan::stage::{PlannedStage, StageKind, stacked};
-use crate::prepare::dictionary::Dictionary;
 use crate::prepare::memory_plan::{MemoryDemand, Sizes};
 use crate::prepare::names::Names;
 use crate::prepare::partition::{LINE, edge_bytes};
-use crate::prepare::weight_list::WeightCodes;
-use crate::prepare::{ingest, order, relabel};
+use crate::prepare::{ingest, order, relabel, sorted_list};
 use std::sync::Arc;
 
 /// Bytes of manifest, report, log and status (upper bound).
@@ -125,7 +123,7 @@ impl JobSize<'_> {
         let least_ingest = samples + reading + ingest::degrees_bytes(self.graph.ids) + index;
         // The counters of each thread are as large as the limit allows.
         let ingest = own + least_ingest + ingest::counters_bytes(self.graph.ids, threads);
-        let least = if input.has_names() { Names::least_bytes(threads) } else { Dictionary::least_bytes(threads) };
+        let least = if input.has_names() { Names::least_bytes(threads) } else { sorted_list::least_bytes(threads) };
         let dictionary = if self.may_be_sparse { reading + least } else { 0 };
         let least_relabel = 4 * self.graph.ids + relabel::scratch_bytes(threads, self.edges);
         let relabel = own + least_relabel;
@@ -148,10 +146,10 @@ impl JobSize<'_> {
         let text = input.most_text_bytes();
         let ids = match self.graph.sparse {
             true if input.has_names() => Names::stored_bytes(self.graph.ids, text),
-            true => Dictionary::body_bytes(self.graph.ids) + 2 * PAGE,
+            true => sorted_list::body_bytes(self.graph.ids) + 2 * PAGE,
             false => 0,
         } + SMALL_FILES;
-        let weights = if self.lists_weights { WeightCodes::body_bytes(self.edges) + 2 * PAGE } else { 0 };
+        let weights = if self.lists_weights { sorted_list::body_bytes(self.edges) + 2 * PAGE } else { 0 };
         let order = order::body_bytes(self.graph.ids, self.runs) + 2 * PAGE + ids + weights;
         let packing = Packing::of(machine, job, (self.graph.edges, self.graph.vertices, self.graph.direction));
         let blocks = if packing.is_some() { 0 } else { self.block_bytes };
@@ -179,7 +177,7 @@ impl JobSize<'_> {
                 true => ("number", free, text + 20 * self.edges),
                 false => {
                     let ends = (2 * self.edges).max(self.graph.ids);
-                    ("dictionary", Dictionary::build_bytes(ends, threads, free), 8 * ends)
+                    ("dictionary", sorted_list::build_bytes(ends, threads, free), 8 * ends)
                 }
             };
             let seconds = resources.dictionary(self.edges);
@@ -194,8 +192,8 @@ impl JobSize<'_> {
             let taken = own + reading + degrees;
             let free = machine.host_memory.saturating_sub(taken);
             let memory = [
-                taken + WeightCodes::build_bytes(self.edges, threads, free),
-                reading + degrees + WeightCodes::least_bytes(threads),
+                taken + sorted_list::build_bytes(self.edges, threads, free),
+                reading + degrees + sorted_list::least_bytes(threads),
             ];
             let (disk, seconds) = (8 * self.edges + weights + ids, resources.dictionary(self.edges));
             stages.push(stage("weights", StageKind::Order, memory, disk, 0, seconds));

@@ -8,8 +8,8 @@
 use super::{Counted, DegreeCounting, GRANULE, PURPOSE};
 use crate::error::Result;
 use crate::formats::{Edges, Visitor};
+use crate::gpu::on_threads;
 use crate::memory::{Budget, Buffer, Plain, prefetch};
-use crate::prepare::sample::EdgeSample;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{PoisonError, RwLock};
 
@@ -33,17 +33,12 @@ impl DegreeCounting for CpuCounters<'_> {
     }
 
     fn finish(&mut self) -> Result<Counted> {
-        let mut found = Counted::none(self.expected);
-        for ThreadCounter { missed, loops, first_loop, edges, max, sample, .. } in &mut self.counters {
-            found.merge(Counted {
-                loops: *loops,
-                first_loop: *first_loop,
-                largest: (*edges > 0).then_some(*max),
-                missed: *missed,
-                sample: std::mem::replace(sample, EdgeSample::new(self.expected)),
-            });
+        let mut all = Counted::none(self.expected);
+        for ThreadCounter { edges, max, found, .. } in &mut self.counters {
+            found.largest = (*edges > 0).then_some(*max);
+            all.merge(std::mem::replace(found, Counted::none(self.expected)));
         }
-        Ok(found)
+        Ok(all)
     }
 
     fn degrees(&mut self, largest: u32) -> Result<Buffer<u32>> {
@@ -96,17 +91,14 @@ impl<'b> SharedDegrees<'b> {
         array.shorten(len);
         let mut array = array.into_plain();
         let chunk = len.div_ceil(counters.len().max(1));
-        std::thread::scope(|scope| {
-            for (i, part) in array.chunks_mut(chunk).enumerate() {
-                scope.spawn(move || {
-                    for bytes in counters.iter().filter_map(|counter| counter.bytes.get(i * chunk..)) {
-                        for (degree, &byte) in part.iter_mut().zip(bytes) {
-                            *degree = degree.saturating_add(u32::from(byte));
-                        }
-                    }
-                });
+        on_threads(array.chunks_mut(chunk).enumerate(), |(i, part)| {
+            for bytes in counters.iter().filter_map(|counter| counter.bytes.get(i * chunk..)) {
+                for (degree, &byte) in part.iter_mut().zip(bytes) {
+                    *degree = degree.saturating_add(u32::from(byte));
+                }
             }
-        });
+            Ok(())
+        })?;
         Ok(array)
     }
 }
@@ -125,31 +117,17 @@ struct ThreadCounter<'a> {
     bytes: Buffer<u8>,
     /// False once memory for `bytes` has run out. The thread then counts in the shared degrees, which is slower.
     grows: bool,
-    /// True if any edge could not be counted. The degrees of this pass are then useless, and counting ends.
-    missed: bool,
-    loops: u64,
-    /// Smallest id that has a loop.
-    first_loop: u64,
     edges: u64,
+    /// Largest id. `found` gets it at the end.
     max: u64,
-    sample: EdgeSample,
+    /// What the thread has found. Counting ends when an edge is missed.
+    found: Counted,
 }
 
 impl<'a> ThreadCounter<'a> {
     fn new(shared: &'a SharedDegrees<'a>, expected_edges: u64) -> Result<Self> {
         let bytes = shared.budget.zeroed(0, "counting degrees")?;
-        let sample = EdgeSample::new(expected_edges);
-        Ok(ThreadCounter {
-            shared,
-            bytes,
-            grows: true,
-            missed: false,
-            loops: 0,
-            first_loop: u64::MAX,
-            edges: 0,
-            max: 0,
-            sample,
-        })
+        Ok(ThreadCounter { shared, bytes, grows: true, edges: 0, max: 0, found: Counted::none(expected_edges) })
     }
 
     #[inline]
@@ -158,7 +136,7 @@ impl<'a> ThreadCounter<'a> {
             Some(byte) => {
                 *byte = byte.wrapping_add(1);
                 if *byte == 0 {
-                    self.missed |= !self.shared.add(id, 256);
+                    self.found.missed |= !self.shared.add(id, 256);
                 }
             }
             None => self.count_beyond(id),
@@ -174,7 +152,7 @@ impl<'a> ThreadCounter<'a> {
         if self.grows {
             self.count(id);
         } else {
-            self.missed |= !self.shared.add(id, 1);
+            self.found.missed |= !self.shared.add(id, 1);
         }
     }
 
@@ -182,14 +160,14 @@ impl<'a> ThreadCounter<'a> {
     fn edge(&mut self, u: u64, v: u64) {
         self.max = self.max.max(u).max(v);
         if u == v {
-            self.loops += 1;
-            self.first_loop = self.first_loop.min(u);
+            self.found.loops += 1;
+            self.found.first_loop = self.found.first_loop.min(u);
         } else if u.max(v) >= self.shared.end {
-            self.missed = true;
-        } else if !self.missed {
+            self.found.missed = true;
+        } else if !self.found.missed {
             self.count(u as u32);
             self.count(v as u32);
-            self.sample.insert(u, v);
+            self.found.sample.insert(u, v);
         }
     }
 

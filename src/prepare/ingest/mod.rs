@@ -4,7 +4,7 @@
 mod cpu;
 pub mod gpu;
 
-use super::dictionary::{DenseIdVisitor, Dictionary};
+use super::dictionary::{Dictionary, NumberingVisitor};
 use super::gpu::PrepareGpu;
 use super::partition::changed;
 use super::sample::EdgeSample;
@@ -232,7 +232,8 @@ impl Ingest<'_, '_> {
         };
         let name = input.name();
         let counters = counting.visitors().into_iter();
-        let mut counters: Vec<_> = counters.map(|counter| DenseIdVisitor::new(dictionary, &name, counter)).collect();
+        let mut counters: Vec<_> =
+            counters.map(|counter| NumberingVisitor::new(dictionary, None, &name, counter)).collect();
         let share = Share { rank: comm.rank(), ranks: comm.ranks(), helping: stealing };
         let scanned = input.scan_share(share, cache, &mut counters, watch);
         drop(counters);
@@ -285,7 +286,7 @@ impl Ingest<'_, '_> {
                 comm.barrier();
             } else {
                 counting.fetch(&mut total.degrees)?;
-                comm.reduce_scatter(&mut total.degrees);
+                comm.reduce_scatter(&mut total.degrees, u32::saturating_add);
             }
         }
         Ok(PassOutcome::Whole(total))

@@ -66,73 +66,65 @@ pub(super) struct Gathered {
     pub room: Room,
 }
 
-/// The pass, before it begins.
-pub(super) struct Gathering {
-    parts: Parts,
-    room: Room,
-    memory: Buffer<u8>,
-    chunk: usize,
-    _reading: Reservation,
-}
-
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Gathering {
-    pub fn new(input: &Input, path: &Path, threads: usize, budget: &Budget) -> Result<Gathering> {
-        let reading = budget.reserve(input.scratch_bytes(threads), "reading the input")?;
-        // A string and its delimiter take an eighth of the bytes of the file that they take here, at least.
-        let strings = input.most_text_bytes().saturating_mul(8).max(1 << 20);
-        let free = budget.free() / 4 * 3;
-        let bytes = free.min(strings + threads as u64 * *PARTS.end() * CHUNK).max(least_bytes(threads));
-        let purpose = "numbering ids that are strings";
-        let room = Room { bytes, threads, _reserved: budget.reserve(bytes, purpose)? };
-        // Chunks take a quarter of the memory at most, and a part should fit an eighth of what is a thread's.
-        let most = (bytes / 4 / threads as u64 / 512).next_power_of_two() / 2;
-        let parts = (16 * strings / bytes).max(strings / 8 / PART_BYTES).next_power_of_two().min(most);
-        let parts = parts.clamp(*PARTS.start(), *PARTS.end());
-        let chunk = (bytes / 4 / parts / threads as u64).min(CHUNK);
-        let memory = budget.addresses((bytes / 4 / chunk * chunk) as usize, purpose)?;
-        let parts = Parts {
-            parts: (0..parts).map(|_| Mutex::default()).collect(),
-            spill: Spill::to_file(path, parts as usize)?,
-            bits: parts.ilog2(),
-            used: AtomicU64::new(0),
-            most: (bytes - bytes / 4) / 4 * 3,
-        };
-        Ok(Gathering { parts, room, memory, chunk: chunk as usize, _reading: reading })
-    }
-
-    pub fn run(self, input: &Input, watch: &dyn Watch) -> Result<Gathered> {
-        let Gathering { parts, room, mut memory, chunk, .. } = self;
-        let queues = Queues {
-            free: Mutex::new(memory.chunks_exact_mut(chunk).rev().collect()),
-            waiting: parts.parts.iter().map(|_| Mutex::default()).collect(),
-            fewest: WAITING as usize / chunk,
-        };
-        let gatherer = |_| Gatherer {
-            parts: &parts,
-            queues: &queues,
-            chunks: parts.parts.iter().map(|_| Chunk::default()).collect(),
-            set: StringSet::default(),
-        };
-        let mut gatherers: Vec<Gatherer<'_, '_>> = (0..room.threads).map(gatherer).collect();
-        let scan = input.scan(&mut gatherers, watch)?;
-        for gatherer in gatherers {
-            for (chunk, waiting) in gatherer.chunks.into_iter().zip(&queues.waiting) {
-                lock(waiting).chunks.push(chunk);
-            }
+/// Reads the input once, and divides its strings into parts without repeats. Parts that do not fit in memory are spilled
+/// to a file next to `path`.
+pub(super) fn gather(
+    input: &Input,
+    path: &Path,
+    threads: usize,
+    budget: &Budget,
+    watch: &dyn Watch,
+) -> Result<Gathered> {
+    let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input")?;
+    // A string and its delimiter take an eighth of the bytes of the file that they take here, at least.
+    let strings = input.most_text_bytes().saturating_mul(8).max(1 << 20);
+    let free = budget.free() / 4 * 3;
+    let bytes = free.min(strings + threads as u64 * *PARTS.end() * CHUNK).max(least_bytes(threads));
+    let purpose = "numbering ids that are strings";
+    let room = Room { bytes, threads, _reserved: budget.reserve(bytes, purpose)? };
+    // Chunks take a quarter of the memory at most, and a part should fit an eighth of what is a thread's.
+    let most = (bytes / 4 / threads as u64 / 512).next_power_of_two() / 2;
+    let parts = (16 * strings / bytes).max(strings / 8 / PART_BYTES).next_power_of_two().min(most);
+    let parts = parts.clamp(*PARTS.start(), *PARTS.end());
+    let chunk = (bytes / 4 / parts / threads as u64).min(CHUNK) as usize;
+    let mut memory: Buffer<u8> = budget.addresses(bytes as usize / 4 / chunk * chunk, purpose)?;
+    let parts = Parts {
+        parts: (0..parts).map(|_| Mutex::default()).collect(),
+        spill: Spill::to_file(path, parts as usize)?,
+        bits: parts.ilog2(),
+        used: AtomicU64::new(0),
+        most: (bytes - bytes / 4) / 4 * 3,
+    };
+    let queues = Queues {
+        free: Mutex::new(memory.chunks_exact_mut(chunk).rev().collect()),
+        waiting: parts.parts.iter().map(|_| Mutex::default()).collect(),
+        fewest: WAITING as usize / chunk,
+    };
+    let gatherer = |_| Gatherer {
+        parts: &parts,
+        queues: &queues,
+        chunks: parts.parts.iter().map(|_| Chunk::default()).collect(),
+        set: StringSet::default(),
+    };
+    let mut gatherers: Vec<Gatherer<'_, '_>> = (0..threads).map(gatherer).collect();
+    let scan = input.scan(&mut gatherers, watch)?;
+    for gatherer in gatherers {
+        for (chunk, waiting) in gatherer.chunks.into_iter().zip(&queues.waiting) {
+            lock(waiting).chunks.push(chunk);
         }
-        let add_rest = |set: &mut StringSet, number: usize| {
-            let chunks = std::mem::take(&mut lock(&queues.waiting[number]).chunks);
-            parts.add(number, set, chunks.iter().map(Chunk::records)).map(drop)
-        };
-        in_threads(room.threads, parts.parts.len(), StringSet::default, add_rest, |_| Ok(()))?;
-        drop(queues);
-        parts.settle()?;
-        Ok(Gathered { parts, checksum: scan.checksum, room })
     }
+    let add_rest = |set: &mut StringSet, number: usize| {
+        let chunks = std::mem::take(&mut lock(&queues.waiting[number]).chunks);
+        parts.add(number, set, chunks.iter().map(Chunk::records)).map(drop)
+    };
+    in_threads(threads, parts.parts.len(), StringSet::default, add_rest, |_| Ok(()))?;
+    drop(queues);
+    parts.settle()?;
+    Ok(Gathered { parts, checksum: scan.checksum, room })
 }
 
 impl Parts {

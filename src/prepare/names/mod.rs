@@ -29,18 +29,19 @@ mod spill;
 mod string_set;
 mod table;
 
-use self::gather::{Gathered, Gathering};
+use self::gather::Gathered;
 use self::lines::Lines;
 use self::table::Table;
 use super::partition::changed;
 use crate::error::{At, Error, Result};
 use crate::formats::names::hash;
 use crate::formats::{FindNames, Input, NameBatch, Watch, Weights};
+use crate::gpu::on_threads;
 use crate::memory::{Budget, prefetch};
 use crate::store::file::{Kind, Pending};
 use crate::store::map::{Mapped, as_u64};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Number of strings whose entries are fetched before they are looked up, so that memory accesses overlap.
 const AHEAD: usize = 64;
@@ -148,8 +149,7 @@ impl Names {
         watch: &dyn Watch,
     ) -> Result<[Pending; 2]> {
         let (list, input) = (path(folder), &input.clone().with_weights(Weights::Skip));
-        let gathering = Gathering::new(input, &list, threads, budget)?;
-        let Gathered { parts, checksum, room } = gathering.run(input, watch)?;
+        let Gathered { parts, checksum, room } = gather::gather(input, &list, threads, budget, watch)?;
         let ranges = ranges::distribute(parts, &list, room, watch)?;
         let sorted = ranges.sort(&list, key, checksum, &input.name(), watch)?;
         let table = sorted.pairs.write(&table_path(folder), key, watch)?;
@@ -225,7 +225,7 @@ impl FindNames for Names {
 /// Numbers are taken in ascending order.
 ///
 /// # Errors
-/// The first error of any thread; the others then stop.
+/// The error of the first thread that has one. If `work` fails in a thread, the others stop.
 fn in_threads<S>(
     threads: usize,
     count: usize,
@@ -233,27 +233,15 @@ fn in_threads<S>(
     work: impl Fn(&mut S, usize) -> Result<()> + Sync,
     end: impl Fn(S) -> Result<()> + Sync,
 ) -> Result<()> {
-    use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-    let (next, failed) = (AtomicUsize::new(0), Mutex::new(None));
-    let run = || -> Result<()> {
+    let next = AtomicUsize::new(0);
+    on_threads(0..threads.min(count).max(1), |_| {
         let mut state = begin();
         loop {
             let number = next.fetch_add(1, Relaxed);
             if number >= count {
                 return end(state);
             }
-            work(&mut state, number)?;
+            work(&mut state, number).inspect_err(|_| next.store(count, Relaxed))?;
         }
-    };
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(count).max(1) {
-            scope.spawn(|| {
-                if let Err(error) = run() {
-                    next.store(count, Relaxed);
-                    failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert(error);
-                }
-            });
-        }
-    });
-    failed.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner).map_or(Ok(()), Err)
+    })
 }

@@ -10,9 +10,10 @@ use super::{LIST, in_threads};
 use crate::error::{At, Error, Result};
 use crate::formats::Watch;
 use crate::formats::names::HEAD;
+use crate::prepare::gate::Gate;
 use crate::store::file::{NewFile, Pending};
 use std::path::Path;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Strings of the sample for each range.
 const SAMPLES: usize = 64;
@@ -142,11 +143,11 @@ pub(super) fn key(name: &[u8]) -> u64 {
 /// The list that is being written, one range after the other.
 struct ListWriter {
     file: NewFile,
+    /// Number of the range that comes next.
     turn: usize,
     lines: u64,
     /// Start of every 16th line.
     starts: Vec<u64>,
-    failed: bool,
 }
 
 impl Ranges {
@@ -159,33 +160,23 @@ impl Ranges {
         }
         let pairs = Pairs::new(path, count, room)?;
         let (room, file) = (pairs.room(), NewFile::create(path, LIST, key)?);
-        let list = ListWriter { file, turn: 0, lines: 0, starts: Vec::new(), failed: false };
-        let (list, changed) = (Mutex::new(list), Condvar::new());
+        let list = Gate::new(ListWriter { file, turn: 0, lines: 0, starts: Vec::new() });
         let largest = (0..spill.parts()).map(|range| spill.bytes(range)).max().unwrap_or(0);
         let at_once = ((room.bytes / 2 / (TIMES * largest).max(1)) as usize).clamp(1, room.threads);
         let begin = || (pairs.writer(), SortedRange::default());
         let work = |(writer, sorted): &mut (SpillWriter<'_>, SortedRange), range: usize| {
-            let read = watch.advance(0).and_then(|()| sorted.read(&spill, range));
-            // Even a thread that failed waits for its turn, so that the next one does not wait for ever.
-            let mut list = list.lock().unwrap_or_else(PoisonError::into_inner);
-            while list.turn < range && !list.failed {
-                list = changed.wait(list).unwrap_or_else(PoisonError::into_inner);
-            }
-            let first = list.lines;
-            let written = match &read {
-                Ok(()) if list.failed => Err(Error::Stopped("another thread failed")),
-                Ok(()) => list.append(sorted, watch),
-                Err(_) => Ok(()),
-            };
-            list.failed |= read.is_err() || written.is_err();
-            list.turn = range + 1;
-            drop(list);
-            changed.notify_all();
-            read.and(written)?;
-            sorted.hashes.iter().zip(first as u32..).try_for_each(|(&hash, number)| pairs.put(writer, hash, number))
+            list.run(|| {
+                watch.advance(0)?;
+                sorted.read(&spill, range)?;
+                let appended = list.take(|list| list.turn == range, |list| list.append(sorted, watch));
+                // If another thread has failed, its error is the one to report.
+                let Some(first) = appended.transpose()? else { return Ok(()) };
+                let mut numbered = sorted.hashes.iter().zip(first as u32..);
+                numbered.try_for_each(|(&hash, number)| pairs.put(writer, hash, number))
+            })
         };
         in_threads(at_once, spill.parts(), begin, work, |(writer, _)| writer.finish())?;
-        let mut list = list.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut list = list.into_inner();
         let text = list.file.body_bytes();
         list.file.write(&[0; 8][..(text.next_multiple_of(8) - text) as usize])?;
         list.starts.iter().try_for_each(|start| list.file.write(&start.to_le_bytes()))?;
@@ -195,8 +186,9 @@ impl Ranges {
 }
 
 impl ListWriter {
-    fn append(&mut self, sorted: &SortedRange, watch: &dyn Watch) -> Result<()> {
-        let (start, count) = (self.file.body_bytes(), sorted.ends.len());
+    /// Appends the next range. Returns the number of its first line.
+    fn append(&mut self, sorted: &SortedRange, watch: &dyn Watch) -> Result<u64> {
+        let (start, first, count) = (self.file.body_bytes(), self.lines, sorted.ends.len());
         let known = (self.lines.next_multiple_of(STRIDE) - self.lines) as usize;
         let starts = (known..count).step_by(STRIDE as usize).map(|line| sorted.start(line));
         self.starts.extend(starts.map(|place| start + place as u64));
@@ -205,6 +197,7 @@ impl ListWriter {
             watch.advance(0)?;
         }
         self.lines += count as u64;
-        Ok(())
+        self.turn += 1;
+        Ok(first)
     }
 }

@@ -9,10 +9,10 @@ use super::spill::{Spill, SpillWriter};
 use super::{TABLE, in_threads};
 use crate::error::{At, Error, Result};
 use crate::formats::Watch;
+use crate::prepare::gate::Gate;
 use crate::store::file::{NewFile, Pending};
 use crate::store::map::{Mapped, as_u64};
 use std::path::Path;
-use std::sync::{Condvar, Mutex, PoisonError};
 
 /// A free place.
 const FREE: u64 = u64::MAX;
@@ -130,7 +130,7 @@ impl Pairs {
     /// Writes the table.
     pub fn write(self, path: &Path, key: u64, watch: &dyn Watch) -> Result<Pending> {
         let Pairs { spill, bits, count, room, .. } = self;
-        let placing = Placing {
+        let placing = Gate::new(Placing {
             file: NewFile::create(path, TABLE, key)?,
             homes: homes(count),
             next: 0,
@@ -138,29 +138,19 @@ impl Pairs {
             seen: vec![0; 1 << (SEEN - 6)].into(),
             ready: Vec::new(),
             turn: 0,
-            failed: false,
-        };
-        let (placing, changed) = (Mutex::new(placing), Condvar::new());
+        });
         let work = |sorter: &mut Sorter, part: usize| {
-            let read = watch.advance(0).and_then(|()| spill.take(part, &mut sorter.bytes));
-            sorter.sort(bits);
-            let mut placing = placing.lock().unwrap_or_else(PoisonError::into_inner);
-            while placing.turn < part && !placing.failed {
-                placing = changed.wait(placing).unwrap_or_else(PoisonError::into_inner);
-            }
-            let placed = match &read {
-                Ok(()) if placing.failed => Err(Error::Stopped("another thread failed")),
-                Ok(()) => placing.place_all(&sorter.sorted),
-                Err(_) => Ok(()),
-            };
-            placing.failed |= read.is_err() || placed.is_err();
-            placing.turn = part + 1;
-            drop(placing);
-            changed.notify_all();
-            read.and(placed)
+            placing.run(|| {
+                watch.advance(0)?;
+                spill.take(part, &mut sorter.bytes)?;
+                sorter.sort(bits);
+                let placed = placing.take(|placing| placing.turn == part, |placing| placing.place_all(&sorter.sorted));
+                // If another thread has failed, its error is the one to report.
+                placed.unwrap_or(Ok(()))
+            })
         };
         in_threads(room.threads, spill.parts(), Sorter::default, work, |_| Ok(()))?;
-        placing.into_inner().unwrap_or_else(PoisonError::into_inner).finish()
+        placing.into_inner().finish()
     }
 }
 
@@ -223,8 +213,8 @@ struct Placing {
     seen: Box<[u64]>,
     /// Bytes to write.
     ready: Vec<u8>,
+    /// Number of the part that comes next.
     turn: usize,
-    failed: bool,
 }
 
 impl Placing {
@@ -239,6 +229,7 @@ impl Placing {
         }
         self.file.write(&self.ready)?;
         self.ready.clear();
+        self.turn += 1;
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use gpugraph::internals::formats::{
     CacheUse, Input, Share, ShareResult, TextOptions, Unwatched, WeightType, Weights, WeightsOption,
 };
 use gpugraph::internals::memory::Budget;
-use gpugraph::internals::prepare::dictionary::{DenseIdVisitor, Dictionary};
+use gpugraph::internals::prepare::dictionary::{Dictionary, NumberingVisitor};
 
 const NAMES: [&str; 17] = [
     "a.txt",
@@ -252,7 +252,8 @@ fn sparse_ids_are_numbered_with_their_weights() {
     let (path, budget) = (folder.path("ids"), Budget::new(1 << 30, 2).expect("room"));
     Dictionary::build(&input, &path, 7, 2, &budget, &Unwatched).expect("built");
     let dictionary = Dictionary::open(&path, 7, &budget).expect("opened");
-    let visitor = |_| DenseIdVisitor::new(Some(&dictionary), "a test", super::Weighted { edges: vec![], words: 1 });
+    let inner = || super::Weighted { edges: vec![], words: 1 };
+    let visitor = |_| NumberingVisitor::new(Some(&dictionary), None, "a test", inner());
     let mut visitors: Vec<_> = (0..2).map(visitor).collect();
     input.with_weights(F32).with_chunk(5000).scan(&mut visitors, &Unwatched).expect("scanned");
     let mut found: Vec<_> = visitors.into_iter().flat_map(|visitor| visitor.inner.edges).collect();

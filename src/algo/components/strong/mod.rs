@@ -100,10 +100,7 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
     let degrees = file.body_as_u32()?;
     let mut search = Search::new(vertices, (budget, comm), || Neighbours::new(graph, degrees, comm, budget))?;
     let mut checkpoint = run.units.checkpoint();
-    let saved = match comm.is_leader() {
-        true => checkpoint.load()?.map(|saved| load(&saved, plain(&mut search.of))).transpose()?,
-        false => None,
-    };
+    let saved = round::load(comm, &checkpoint, |saved| load(saved, plain(&mut search.of)))?;
     let is_new = saved.is_none();
     let (mut done, mut progress): (u64, Progress) = on_leader(comm, || Ok(saved.unwrap_or_default()))?;
     if comm.any(!is_new) {

@@ -218,7 +218,7 @@ impl<'g> Search<'g> {
         live.len
     }
 
-    /// Returns the components, once no vertex is live.
+    /// Returns the components, once no vertex is live, and frees the memory of everything else.
     pub(super) fn into_components(self) -> Buffer<AtomicU32> {
         self.of
     }

@@ -13,7 +13,7 @@ use std::path::Path;
 /// Returns for each vertex of a model the smallest vertex of its component, and the number of rounds. Every phase begins
 /// with nothing but what a checkpoint has.
 fn components(model: &Model, threads: usize) -> (Vec<u32>, u64) {
-    let (graph, comm, budget) = (model.graph(Path::new("none"), 500), Comm::single(), budget(1 << 26));
+    let (graph, comm, budget) = (model.graph(Path::new("none"), 500), Comm::Solo, budget(1 << 26));
     let rows = model.heads.iter().zip(&model.tails);
     let degrees: Vec<u32> = rows.flat_map(|(heads, tails)| [heads.len() as u32, tails.len() as u32]).collect();
     let vertices = model.vertices() as usize;

@@ -34,6 +34,7 @@ pub use agreement::{is_first_of, on_leader, reports_for_node};
 pub use exchange::{ExchangeTraffic, MessageLimits, Outbox};
 pub use launch::{launched_later, launched_local_rank, launched_local_ranks, shorten_start};
 pub use rounds::{Round, Rounds};
+pub use share::Summand;
 pub use shared_number::SharedNumber;
 pub use shm::{SharedCounters, SharedMemory};
 pub use work_stealing::{Pass, WorkStealing};
@@ -285,15 +286,16 @@ impl Comm {
         share::of(rank, self.ranks(), len)
     }
 
-    /// Sums an array over the ranks by `add` (reduce-scatter): `values[share(len)]` gets the sums. Other elements are
-    /// undefined afterwards. Each rank sends and receives somewhat less than the bytes of the array. Collective.
-    pub fn reduce_scatter<T: Number>(&self, values: &mut [T], add: impl Fn(T, T) -> T + Sync) {
+    /// Sums an array over the ranks (reduce-scatter): `values[share(len)]` gets the sums, which saturate at the largest
+    /// number. Other elements are undefined afterwards. Each rank sends and receives somewhat less than the bytes of the
+    /// array. Collective.
+    pub fn reduce_scatter<T: Summand>(&self, values: &mut [T]) {
         if let Comm::Mpi(ranks) = self {
             // Each rank sends to every other rank that rank's share.
             traffic::count((size_of::<T>() * (values.len() - self.share(values.len()).len())) as u64);
             match SharedSums::open(ranks, size_of_val(values)) {
-                Some(mut shared) => shared.add_shares(values, add),
-                None => ranks.add_shares(values, add),
+                Some(mut shared) => shared.add_shares(values, T::plus),
+                None => ranks.add_shares(values, T::plus),
             }
         }
     }
@@ -304,8 +306,25 @@ impl Comm {
         if let Comm::Mpi(ranks) = self {
             traffic::count((size_of::<T>() * self.share(values.len()).len() * (self.ranks() - 1)) as u64);
             match SharedSums::open(ranks, size_of_val(values)) {
-                Some(mut shared) => shared.gather_shares(values),
-                None => ranks.gather_shares(values),
+                Some(mut shared) => shared.gather_shares(values, |_| true),
+                None => ranks.gather_shares(values, |_| true),
+            }
+        }
+    }
+
+    /// Sums an array over the ranks onto rank 0; sums saturate at the largest u64. The other ranks' arrays are undefined
+    /// afterwards. Collective.
+    pub fn reduce_to_root(&self, values: &mut [u64]) {
+        if let Comm::Mpi(ranks) = self {
+            match SharedSums::open(ranks, size_of_val(values)) {
+                Some(mut shared) => {
+                    shared.add_shares(values, u64::saturating_add);
+                    shared.gather_shares(values, |rank| rank == 0);
+                }
+                None => {
+                    ranks.add_shares(values, u64::saturating_add);
+                    ranks.gather_shares(values, |rank| rank == 0);
+                }
             }
         }
     }

@@ -1,6 +1,27 @@
 //! Divides an array among ranks, into consecutive parts that begin at cache lines.
 
+use crate::memory::Number;
 use std::ops::Range;
+
+/// A number that ranks sum. Sums saturate at the largest number.
+pub trait Summand: Number {
+    /// Returns the sum of two numbers.
+    fn plus(self, other: Self) -> Self;
+}
+
+impl Summand for u32 {
+    #[inline(always)]
+    fn plus(self, other: u32) -> u32 {
+        self.saturating_add(other)
+    }
+}
+
+impl Summand for u64 {
+    #[inline(always)]
+    fn plus(self, other: u64) -> u64 {
+        self.saturating_add(other)
+    }
+}
 
 /// Number of elements in a cache line of 4-byte elements. The length of a share is a multiple of it, except at the end
 /// of the array.

@@ -9,7 +9,7 @@ fn a_process_alone_is_the_case_of_one_rank() {
     let mut values = [3, 4];
     comm.all_sum(&mut values);
     comm.all_min(&mut values);
-    comm.reduce_scatter(&mut values, u64::saturating_add);
+    comm.reduce_to_root(&mut values);
     assert_eq!(values, [3, 4]);
     assert_eq!([comm.any(true), comm.any(false), comm.all(true), comm.all(false)], [true, false, true, false]);
     assert_eq!(comm.all_gather(b"me"), [b"me".to_vec()]);

@@ -179,7 +179,7 @@ pub fn speed(comm: &Comm) -> Result<()> {
     let mut values = vec![1u32; 1 << 27];
     comm.barrier();
     let start = std::time::Instant::now();
-    comm.reduce_scatter(&mut values, u32::saturating_add);
+    comm.reduce_scatter(&mut values);
     let summed = start.elapsed().as_secs_f64();
     comm.all_gather_shares(&mut values);
     let gathered = start.elapsed().as_secs_f64() - summed;

@@ -14,6 +14,7 @@ pub fn all(comm: &Comm) {
         reductions(comm, len);
         shares(comm, len);
         wide_shares(comm, len);
+        to_leader(comm, len);
         if random([len as u64, 0, 1]) % 2 == comm.rank() as u64 % 2 {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -72,7 +73,7 @@ fn sum(ranks: usize, at: usize) -> u32 {
 fn shares(comm: &Comm, len: usize) {
     let expected: Vec<u32> = (0..len).map(|at| sum(comm.ranks(), at)).collect();
     let mut values: Vec<u32> = (0..len).map(|at| degree(comm.rank(), at)).collect();
-    comm.reduce_scatter(&mut values, u32::saturating_add);
+    comm.reduce_scatter(&mut values);
     let mine = comm.share(len);
     assert_eq!(values[mine.clone()], expected[mine.clone()]);
     // What the others' shares hold must come from them alone.
@@ -90,13 +91,27 @@ fn wide_shares(comm: &Comm, len: usize) {
     let value = |rank: usize, at: usize| (rank as u64 + 1) << 40 | at as u64;
     let expected: Vec<u64> = (0..len).map(|at| (0..comm.ranks()).map(|rank| value(rank, at)).sum()).collect();
     let mut values: Vec<u64> = (0..len).map(|at| value(comm.rank(), at)).collect();
-    comm.reduce_scatter(&mut values, u64::saturating_add);
+    comm.reduce_scatter(&mut values);
     let mine = comm.share(len);
     assert_eq!(values[mine.clone()], expected[mine.clone()]);
     values[..mine.start].fill(u64::MAX);
     values[mine.end..].fill(u64::MAX);
     comm.all_gather_shares(&mut values);
     assert_eq!(values, expected);
+}
+
+fn to_leader(comm: &Comm, len: usize) {
+    let mut values = counts(comm.rank(), len);
+    comm.reduce_to_root(&mut values);
+    if comm.is_leader() {
+        let expected = |at| (0..comm.ranks()).map(|rank| counts(rank, len)[at]).sum();
+        // Each of the others' columns anew would take the square of the length.
+        let some: Vec<usize> = (0..len).step_by((len / 50).max(1)).collect();
+        assert_eq!(
+            some.iter().map(|&at| values[at]).collect::<Vec<u64>>(),
+            some.into_iter().map(expected).collect::<Vec<u64>>()
+        );
+    }
 }
 
 /// Whether the process has a segment of shared memory mapped at some time during `work`.
@@ -122,11 +137,12 @@ pub fn large(comm: &Comm) {
     shares(comm, len);
     let mut values = vec![comm.rank() as u64 + 1; len];
     values[len - 1] = u64::MAX - 1;
-    comm.reduce_scatter(&mut values, u64::saturating_add);
-    comm.all_gather_shares(&mut values);
-    let ranks = comm.ranks() as u64;
-    assert!(values[..len - 1].iter().all(|&value| value == ranks * (ranks + 1) / 2));
-    assert_eq!(values[len - 1], if ranks == 1 { u64::MAX - 1 } else { u64::MAX });
+    comm.reduce_to_root(&mut values);
+    if comm.is_leader() {
+        let ranks = comm.ranks() as u64;
+        assert!(values[..len - 1].iter().all(|&value| value == ranks * (ranks + 1) / 2));
+        assert_eq!(values[len - 1], if ranks == 1 { u64::MAX - 1 } else { u64::MAX });
+    }
     assert_eq!(comm.broadcast(bytes(0, if comm.is_leader() { len } else { 0 })), bytes(0, len));
     gather(comm, len);
 }

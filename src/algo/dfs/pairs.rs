@@ -58,7 +58,10 @@ impl PairCounts {
         if comm.is_leader() {
             fill(&mut partners)?;
         }
-        comm.broadcast_numbers(&mut partners);
+        // Sends the partners to all ranks. Rank 0 has the partners and the other ranks have zeros, so a sum over the
+        // ranks has the partners.
+        comm.reduce_scatter(&mut partners);
+        comm.all_gather_shares(&mut partners);
         let marks: Buffer<AtomicU32> = budget.zeroed(ids / OF_WORD as usize + 1, "marks of pairs (4 bits an id)")?;
         for (id, _) in partners.iter().enumerate().filter(|&(_, &partner)| partner > 0) {
             let (word, shift) = place(id as u32);

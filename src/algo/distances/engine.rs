@@ -18,7 +18,7 @@ const CHECKED: u64 = 1 << 10;
 
 /// Searches of a graph. The GPU has the sums of all vertices, too.
 pub(super) enum Engine<'g> {
-    Cpu(Search<'g>),
+    Cpu(Box<Search<'g>>),
     Gpu(Box<GpuSearch<'g>>),
 }
 
@@ -33,7 +33,8 @@ impl<'g> Engine<'g> {
         run: &Run<'r>,
     ) -> Result<Engine<'g>> {
         let rows = || Neighbours::new(graph, degrees, run.comm, run.budget);
-        let cpu = || Search::new(graph.info.connected as usize, run.budget, rows).map(Engine::Cpu);
+        let cpu =
+            || Search::new(graph.info.connected as usize, run.budget, rows).map(|search| Engine::Cpu(Box::new(search)));
         if run.comm.ranks() > 1 {
             return cpu();
         }

@@ -134,7 +134,7 @@ impl<'d> State<'d> {
     /// # Errors
     /// [`crate::Error::Addresses`] if no thread can be started.
     pub(super) fn update(&mut self, teleport: &Teleport, damping: f64, comm: &Comm, threads: usize) -> Result<f64> {
-        comm.reduce_scatter(&mut self.sums, u64::saturating_add);
+        comm.reduce_scatter(&mut self.sums);
         let bases = self.bases(teleport);
         let share = comm.share(self.ranks.len());
         let of_share = self.each_part(share, threads, |mut part, degrees| {

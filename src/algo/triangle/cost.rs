@@ -49,7 +49,7 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResour
         true => (results(graph, resources) + (8 * (graph.vertices + units) + PAGE) * (trials + 1), 0),
         false => (0, Record::bytes(RESULT_BYTES) * units * trials),
     };
-    // Each rank sends about as many bytes as it has counts.
+    // Each rank receives its share of the counts from all ranks, and sends their sum to the leader.
     let gathered =
         if per_vertex && resources.ranks > 1 { trials * 8 * graph.vertices * resources.ranks as u64 } else { 0 };
     let mut work = ExpectedWork::of(graph.degrees);

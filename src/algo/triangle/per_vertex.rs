@@ -186,11 +186,11 @@ fn write(
     Ok(Clustering::of(degrees, counts, each))
 }
 
-/// Adds up the counters of all ranks on rank 0. The other ranks start again at zero. Collective.
+/// Adds up the counters of all ranks on the leader. The other ranks start again at zero. Collective.
 fn gather(comm: &Comm, counts: &[AtomicU64]) {
     for counts in counts.chunks(1 << 17) {
         let mut some: Vec<u64> = counts.iter().map(|count| count.load(Ordering::Relaxed)).collect();
-        comm.all_sum(&mut some);
+        comm.reduce_to_root(&mut some);
         let kept = |sum| if comm.is_leader() { sum } else { 0 };
         counts.iter().zip(some).for_each(|(count, sum)| count.store(kept(sum), Ordering::Relaxed));
     }

@@ -36,11 +36,13 @@ impl Ranks {
         self.flow(values, sends, receives, Some(vec![T::default(); capacity * WINDOW]), add);
     }
 
-    /// Copies every rank's share of an array to all ranks.
-    pub(in crate::comm) fn gather_shares<T: Number>(&self, values: &mut [T]) {
+    /// Copies every rank's share of an array to the ranks for which `wants` is true.
+    pub(in crate::comm) fn gather_shares<T: Number>(&self, values: &mut [T], wants: impl Fn(usize) -> bool) {
         let (rank, len) = (self.place.rank, values.len());
-        let sends = self.turns(true).flat_map(|peer| self.pieces::<T>(peer, self.share(rank, len)));
-        let receives = self.turns(false).flat_map(|peer| self.pieces::<T>(peer, self.share(peer, len)));
+        let sends = self.turns(true).filter(|&peer| wants(peer));
+        let sends = sends.flat_map(|peer| self.pieces::<T>(peer, self.share(rank, len)));
+        let receives = self.turns(false).filter(|_| wants(rank));
+        let receives = receives.flat_map(|peer| self.pieces::<T>(peer, self.share(peer, len)));
         self.flow(values, sends, receives, None, |old, _| old);
     }
 

@@ -79,29 +79,34 @@ impl SharedSums {
         }
     }
 
-    /// Copies every rank's share of the array to all ranks.
-    pub(in crate::comm) fn gather_shares<T: Number>(&mut self, values: &mut [T]) {
+    /// Copies every rank's share of the array to the ranks for which `wants` is true.
+    pub(in crate::comm) fn gather_shares<T: Number>(&mut self, values: &mut [T], wants: impl Fn(usize) -> bool) {
         let (rank, ranks, len) = (self.rank, self.ranks, values.len());
         let slot = self.half / size_of::<T>() / GRAIN * GRAIN;
         for round in 0..self.longest(len).div_ceil(slot) {
             let part = |owner: usize| part_of(share::of(owner, ranks, len), slot, round);
-            let mine = &values[part(rank)];
-            // SAFETY: this rank's own half, which nobody reads between the last barrier and the one below.
-            copy(vec![(unsafe { self.segment.view_mut(rank, self.at(), mine.len()) }, mine)]);
-            self.segment.barrier();
-            let (mut copies, mut rest, mut passed) = (Vec::new(), &mut *values, 0);
-            for owner in 0..ranks {
-                let part = part(owner);
-                let (_, after) = rest.split_at_mut(part.start - passed);
-                let (target, after) = after.split_at_mut(part.len());
-                (rest, passed) = (after, part.end);
-                if owner != rank {
-                    // SAFETY: the owner filled this part before the barrier, and does not write it until the next
-                    // barrier.
-                    copies.push((target, unsafe { self.segment.view(owner, self.at(), part.len()) }));
-                }
+            // A share is copied only if some rank other than its owner wants the array.
+            if (0..ranks).any(|other| other != rank && wants(other)) {
+                let mine = &values[part(rank)];
+                // SAFETY: this rank's own half, which nobody reads between the last barrier and the one below.
+                copy(vec![(unsafe { self.segment.view_mut(rank, self.at(), mine.len()) }, mine)]);
             }
-            copy(copies);
+            self.segment.barrier();
+            if wants(rank) {
+                let (mut copies, mut rest, mut passed) = (Vec::new(), &mut *values, 0);
+                for owner in 0..ranks {
+                    let part = part(owner);
+                    let (_, after) = rest.split_at_mut(part.start - passed);
+                    let (target, after) = after.split_at_mut(part.len());
+                    (rest, passed) = (after, part.end);
+                    if owner != rank {
+                        // SAFETY: the owner filled this part before the barrier, and does not write it until the next
+                        // barrier.
+                        copies.push((target, unsafe { self.segment.view(owner, self.at(), part.len()) }));
+                    }
+                }
+                copy(copies);
+            }
             self.round += 1;
         }
     }

@@ -231,7 +231,7 @@ fn sort_stage(
             };
             let mut degrees = degrees.finish();
             let (summary, ends) = found.unwrap_or_else(|| {
-                context.comm.reduce_scatter(&mut degrees, u32::saturating_add);
+                context.comm.reduce_scatter(&mut degrees);
                 let mine = &degrees[context.comm.share(degrees.len())];
                 (DegreeSummary::of(mine), mine.par_iter().map(|&d| u64::from(d)).sum())
             });

@@ -26,7 +26,7 @@ pub(super) fn ensure(context: &Context, rows: &RowFiles, layout: &Layout) -> Res
 /// Errors of the disk.
 pub(super) fn sum_and_write(context: &Context, degrees: Degrees, rows: &RowFiles) -> Result<u64> {
     let mut degrees = degrees.finish();
-    context.comm.reduce_scatter(&mut degrees, u32::saturating_add);
+    context.comm.reduce_scatter(&mut degrees);
     write(context, &mut degrees, rows)
 }
 

@@ -286,7 +286,7 @@ impl Ingest<'_, '_> {
                 comm.barrier();
             } else {
                 counting.fetch(&mut total.degrees)?;
-                comm.reduce_scatter(&mut total.degrees, u32::saturating_add);
+                comm.reduce_scatter(&mut total.degrees);
             }
         }
         Ok(PassOutcome::Whole(total))

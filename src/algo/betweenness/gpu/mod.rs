@@ -3,11 +3,14 @@
 mod state;
 
 use super::search::Extent;
+use crate::algo::Lease;
 use crate::error::Result;
+use crate::graph::BlockStore;
+use crate::graph::direction::Direction;
 use crate::process::signals;
-use state::{Pull, SHARES, Step};
+use state::{Pull, SHARES, State, Step};
 
-pub(super) use state::{GpuSearch, PROGRAMS, SOURCES, least_bytes};
+pub(super) use state::{PROGRAMS, SOURCES, least_bytes};
 
 /// A source counts from all vertices that it has not reached if the rows of its last level have more than one in this many
 /// of the vertices and of the entries of those that it has not reached, and more than this many entries.
@@ -31,7 +34,28 @@ struct Front {
     unreached: u64,
 }
 
-impl GpuSearch<'_> {
+/// A search from several sources on a GPU, which has the totals, too.
+pub(super) struct GpuSearch<'g> {
+    state: State<'g>,
+    /// Number of entries of all rows in one direction.
+    entries: u64,
+}
+
+impl<'g> GpuSearch<'g> {
+    /// Copies the rows to GPU memory, and the `totals` of earlier searches.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks; [`crate::Error::Stopped`].
+    pub(super) fn new(
+        halves: [&'g BlockStore; 2],
+        (degrees, direction): (&[u32], Direction),
+        totals: &[f64],
+        gpu: Lease<'g>,
+    ) -> Result<GpuSearch<'g>> {
+        let entries = halves.iter().map(|half| half.edges()).sum::<u64>() >> direction.shift();
+        Ok(GpuSearch { state: State::new(halves, (degrees, direction), totals, gpu)?, entries })
+    }
+
     /// Finds the dependencies of all vertices on up to [`SOURCES`] sources. A source without an edge reaches only itself.
     /// Returns `None` if a count of shortest paths is too large for f64.
     ///
@@ -40,7 +64,7 @@ impl GpuSearch<'_> {
     pub(super) fn run(&mut self, sources: &[Option<u32>]) -> Result<Option<Extent>> {
         let roots: [u32; SOURCES] = std::array::from_fn(|s| sources.get(s).copied().flatten().unwrap_or(0));
         let all = mask((0..sources.len()).filter(|&s| sources[s].is_some()));
-        self.begin(roots, all)?;
+        self.state.begin(roots, all)?;
         let Some((steps, fronts)) = self.count(all)? else { return Ok(None) };
         // The step of the level after this one, for each source that has one.
         let mut next: [Option<&Step>; SOURCES] = [None; SOURCES];
@@ -52,11 +76,11 @@ impl GpuSearch<'_> {
             let first = after().map(|next| next.first).min().unwrap_or(0);
             let looks = after().all(|next| next.entering < step.leaving / LOOKED_UP);
             members(step.sources).for_each(|s| next[s] = Some(step));
-            let listed = self.listed(step, step.sources);
-            self.pull(Pull::Shares { leaves, first, looks }, listed)?;
-            self.settle(listed, SHARES)?;
+            let listed = self.state.listed(step, step.sources);
+            self.state.pull(Pull::Shares { leaves, first, looks }, listed)?;
+            self.state.settle(listed, SHARES)?;
         }
-        self.finish()?;
+        self.state.finish()?;
         let alone = sources.iter().filter(|root| root.is_none()).count();
         let reached = fronts.iter().map(|front| front.reached).sum::<u64>() as usize + alone;
         let levels = fronts.iter().map(|front| front.levels).max().unwrap_or(0);
@@ -75,7 +99,7 @@ impl GpuSearch<'_> {
         loop {
             signals::check()?;
             let [longs, shorts] = steps.last().map_or([0, 0], |step| step.places.each_ref().map(|list| list.end));
-            let found = self.collect([longs, shorts])?;
+            let found = self.state.collect([longs, shorts])?;
             let reaching = mask(members(stepping).filter(|&s| found.reached[s] > 0));
             active &= !stepping | reaching;
             for s in members(reaching) {
@@ -93,11 +117,11 @@ impl GpuSearch<'_> {
                 let step = Step {
                     places,
                     sources: reaching,
-                    first: self.vertices() - found.span,
+                    first: self.state.vertices() - found.span,
                     leaving: found.leaving.iter().sum(),
                     entering: found.entering.iter().sum(),
                 };
-                if found.inexact != 0 && !self.recount(self.listed(&step, reaching))? {
+                if found.inexact != 0 && !self.state.recount(self.state.listed(&step, reaching))? {
                     return Ok(None);
                 }
                 steps.push(step);
@@ -106,13 +130,13 @@ impl GpuSearch<'_> {
                 return Ok(Some((steps, fronts)));
             }
             let is_small = |&s: &usize| {
-                let there = fronts[s].unreached + u64::from(self.vertices());
+                let there = fronts[s].unreached + u64::from(self.state.vertices());
                 fronts[s].leaving <= FEW.max(there / SPARSE)
             };
             let small = mask(members(active).filter(is_small));
             if small == 0 {
                 stepping = active;
-                self.count_unreached(active)?;
+                self.state.count_unreached(active)?;
                 continue;
             }
             stepping = small;
@@ -120,10 +144,26 @@ impl GpuSearch<'_> {
             while let Some(first) = members(left).next() {
                 let step = fronts[first].step;
                 let together = mask(members(left).filter(|&s| fronts[s].step == step));
-                self.push(self.listed(&steps[step], together))?;
+                self.state.push(self.state.listed(&steps[step], together))?;
                 left &= !together;
             }
         }
+    }
+
+    /// Adds the dependency of every vertex to its total, source after source.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub(super) fn add(&self) -> Result<()> {
+        self.state.add()
+    }
+
+    /// Copies the totals to `to`.
+    ///
+    /// # Errors
+    /// [`crate::Error::Lost`].
+    pub(super) fn fetch(&mut self, to: &mut [f64]) -> Result<()> {
+        self.state.fetch(to)
     }
 }
 

@@ -150,30 +150,28 @@ pub(super) enum Pull {
     Shares { leaves: u32, first: u32, looks: bool },
 }
 
-/// A search from several sources on a GPU, which has the graph and the totals, too.
-pub(in super::super) struct GpuSearch<'g> {
+/// The graph and a search in GPU memory.
+pub(super) struct State<'g> {
     gpu: Lease<'g>,
     kernels: Kernels,
     search: SearchArguments,
     /// The arrays that are 0 when a search begins.
-    zeros: [[DeviceSlice<u8>; 3]; 2],
+    zeros: [DeviceSlice<u8>; 6],
     step: DeviceSlice<Found>,
     totals: DeviceSlice<f64>,
-    /// Number of entries of all rows in one direction.
-    pub(super) entries: u64,
 }
 
-impl<'g> GpuSearch<'g> {
+impl<'g> State<'g> {
     /// Copies the rows to GPU memory, and the `totals` of earlier searches.
     ///
     /// # Errors
     /// [`Error::Limit`] if the rows do not fit; [`Error::Lost`]; errors of reading blocks; [`Error::Stopped`].
-    pub(in super::super) fn new(
+    pub(super) fn new(
         halves: [&'g BlockStore; 2],
         (degrees, direction): (&[u32], Direction),
         totals: &[f64],
         mut gpu: Lease<'g>,
-    ) -> Result<GpuSearch<'g>> {
+    ) -> Result<State<'g>> {
         let workspace = &mut *gpu.workspace;
         let kernel = |name| workspace.kernel(&PROGRAM, name);
         let kernels = Kernels {
@@ -231,15 +229,20 @@ impl<'g> GpuSearch<'g> {
             vertices: vertices as u32,
             long_end: long_end as u32,
         };
-        let zeros =
-            [[paths, sums, shares].map(DeviceSlice::as_bytes), [small, reached, found].map(DeviceSlice::as_bytes)];
-        let entries = halves.iter().map(|half| half.edges()).sum::<u64>() >> direction.shift();
-        Ok(GpuSearch { gpu, kernels, search, zeros, step, totals: totals_there, entries })
+        let zeros = [
+            paths.as_bytes(),
+            sums.as_bytes(),
+            shares.as_bytes(),
+            small.as_bytes(),
+            reached.as_bytes(),
+            found.as_bytes(),
+        ];
+        Ok(State { gpu, kernels, search, zeros, step, totals: totals_there })
     }
 
     /// Begins a search: the sources in the mask `all`, each with its vertex in `roots`, find themselves.
     pub(super) fn begin(&self, roots: [u32; SOURCES], all: u32) -> Result<()> {
-        self.zeros.as_flattened().iter().try_for_each(|&zeros| self.queue().fill(zeros, 0))?;
+        self.zeros.into_iter().try_for_each(|zeros| self.queue().fill(zeros, 0))?;
         self.queue().fill(self.step, 0)?;
         // SAFETY: the arguments match the kernel's, and name memory that only this search uses.
         unsafe { self.queue().launch(&self.kernels.begin, self.queue().grid(1), (self.search, roots, all)) }
@@ -259,7 +262,7 @@ impl<'g> GpuSearch<'g> {
     ///
     /// # Errors
     /// [`Error::Lost`].
-    pub(in super::super) fn add(&self) -> Result<()> {
+    pub(super) fn add(&self) -> Result<()> {
         let (queue, arguments) = (self.queue(), (self.search, self.totals.address()));
         // SAFETY: the arguments match the kernel's; there is a total for each vertex.
         unsafe { queue.launch(&self.kernels.add, queue.grid(self.search.vertices.into()), arguments)? };
@@ -270,7 +273,7 @@ impl<'g> GpuSearch<'g> {
     ///
     /// # Errors
     /// [`Error::Lost`].
-    pub(in super::super) fn fetch(&mut self, to: &mut [f64]) -> Result<()> {
+    pub(super) fn fetch(&mut self, to: &mut [f64]) -> Result<()> {
         let words = DeviceSlice::at(self.totals.address(), 2 * self.totals.len());
         fetch(&mut self.gpu.workspace.uploader, words, to, |words| f64::from_bits(joined(words)))
     }

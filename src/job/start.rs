@@ -127,8 +127,8 @@ fn adopt(job: &Job, lock: &Lock, fresh: bool) -> Result<(Manifest, Option<Manife
     }
     manifest.input = Some(input);
     manifest.asked = job.tasks.iter().map(|task| task.name().to_owned()).collect();
-    let said = Status::read(workdir).map(|status| (status.run, status.seconds, status.spent));
-    manifest.begin(said);
+    let last_run = Status::read(workdir).map(|status| (status.run, status.seconds, status.spent));
+    manifest.begin(last_run);
     if resumed {
         manifest.resumes += 1;
         tracing::info!(resumes = manifest.resumes, "resuming");
@@ -145,8 +145,8 @@ fn adopt(job: &Job, lock: &Lock, fresh: bool) -> Result<(Manifest, Option<Manife
 /// error if the job would replace the results of another input.
 fn adopt_streams(job: &Job, lock: &Lock, manifest: &mut Manifest, done: Option<&Manifest>) -> Result<InputSpec> {
     let workdir = lock.workdir();
-    let said = streams::is_streamed(&job.input) && done.is_none();
-    if said {
+    let copies_streams = streams::is_streamed(&job.input) && done.is_none();
+    if copies_streams {
         manifest.mark_started(&job.name);
         manifest.save(workdir)?;
     }
@@ -158,11 +158,11 @@ fn adopt_streams(job: &Job, lock: &Lock, manifest: &mut Manifest, done: Option<&
     });
     taken.map_err(|e| {
         let e = streams::name_streams_in_error(e, workdir, manifest);
-        if said {
+        if copies_streams {
             manifest.ended(Some(&e));
         }
         // The error itself matters; whatever can't be saved or removed now is handled by the next run.
-        let _ = if said { manifest.save(workdir) } else { Ok(()) };
+        let _ = if copies_streams { manifest.save(workdir) } else { Ok(()) };
         let _ = spool::remove_unnoted(workdir, done.unwrap_or(manifest));
         e
     })

@@ -78,6 +78,7 @@ impl AlgorithmStage {
     /// Runs the trials that are left.
     fn run_trials(&self, context: &Context, record: &mut RunRecord, input: InputRef<'_>, key: u64) -> Result<()> {
         let (task, name) = (&*self.0, self.0.name());
+        // Only files that the manifest names. Columns of sources that are done are named by their journal, and stay.
         forget_files(context, &mut record.manifest, name)?;
         let of_task = record.manifest.tasks.entry(name.into()).or_default();
         let goes_on = of_task.is_of(key) && !of_task.done;

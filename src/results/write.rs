@@ -128,7 +128,7 @@ impl<'a> Columns<'a> {
     ///
     /// # Errors
     /// The errors of [`Self::put`].
-    pub fn of_source(&mut self, source: InputId) -> Result<BTreeMap<String, Output>> {
+    pub fn finish_source(&mut self, source: InputId) -> Result<BTreeMap<String, Output>> {
         self.end_table()?;
         let folder = self.folder_of(source);
         let (files, table) = (format!("{folder}/"), format!("{folder}.parquet"));

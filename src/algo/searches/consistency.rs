@@ -39,15 +39,15 @@ pub fn check<T: SearchTask>(
 fn is_possible(figures: SourceFigures, Speed { seconds, teps }: Speed, info: &InputInfo) -> Result<()> {
     let SourceFigures { source, reached, edges, .. } = figures;
     let vertices = info.connected.max(1);
-    holds(source, (1..=vertices).contains(&reached), || {
+    require(source, (1..=vertices).contains(&reached), || {
         format!("{reached} vertices reached, of {vertices} that have edges")
     })?;
     let all = info.edges - info.loops;
-    holds(source, (reached - 1..=all).contains(&edges), || {
+    require(source, (reached - 1..=all).contains(&edges), || {
         format!("{edges} edges, but {reached} vertices were reached and the input has {all} edges")
     })?;
     let expected = Speed::of(edges, seconds).teps;
-    holds(source, are_close(teps, expected), || {
+    require(source, are_close(teps, expected), || {
         format!("{teps} edges a second, but {edges} edges in {seconds} s make {expected}")
     })
 }
@@ -146,10 +146,10 @@ pub fn differs(source: InputId, what: &str) -> Error {
     Error::Validation(format!("source {source}: {what}"))
 }
 
-/// Returns an error with the text of `otherwise` if the condition `holds` is false.
+/// Returns an error with the text of `otherwise` if a condition `is_met` is false.
 ///
 /// # Errors
-/// [`crate::Error::Validation`] if `holds` is false.
-pub fn holds(source: InputId, holds: bool, otherwise: impl Fn() -> String) -> Result<()> {
-    if holds { Ok(()) } else { Err(differs(source, &otherwise())) }
+/// [`crate::Error::Validation`] if `is_met` is false.
+pub fn require(source: InputId, is_met: bool, otherwise: impl Fn() -> String) -> Result<()> {
+    if is_met { Ok(()) } else { Err(differs(source, &otherwise())) }
 }

@@ -36,7 +36,7 @@ pub mod sentences;
 mod task;
 pub mod tree;
 
-pub use consistency::{differs, holds};
+pub use consistency::{differs, require};
 pub use driver::drive;
 pub use ledger::{LEVELS, report_bytes};
 pub use options::{Options, Origins};

@@ -8,7 +8,7 @@ use super::{Sssp, figures, validate, verify};
 use crate::algo::searches::graph500::Graph500Kernel;
 use crate::algo::searches::results::{Farthest, SearchDetails, SourceFigures, Speed};
 use crate::algo::searches::tree::put_parents;
-use crate::algo::searches::{ReportedTree, Root, SearchTask, holds};
+use crate::algo::searches::{ReportedTree, Root, SearchTask, require};
 use crate::algo::sources;
 use crate::algo::{EdgeSource, Results, Run};
 use crate::chart::Figure;
@@ -130,7 +130,7 @@ impl SearchTask for Sssp {
             }
         }
         put_parents(columns, root, &tree.parents, &writer.ids)?;
-        columns.of_source(root.id)
+        columns.finish_source(root.id)
     }
 
     fn check(&self, graph: &Graph, claims: &[ReportedTree<'_, SsspStats, Self::Tree>], run: &Run<'_>) -> Result<()> {
@@ -143,7 +143,7 @@ impl SearchTask for Sssp {
         let checked = validate::validate(graph, self.weights, &of, run.threads, run.budget)?;
         for (claim, checked) in claims.iter().zip(checked) {
             let said = (claim.searched.reached, claim.searched.max_distance);
-            holds(claim.source, said == (checked.reached, checked.max_distance), || {
+            require(claim.source, said == (checked.reached, checked.max_distance), || {
                 format!("the search says {said:?}, its tree {checked:?}")
             })?;
         }
@@ -183,7 +183,7 @@ impl SearchTask for Sssp {
     fn check_source(found: &SsspSource, _: &SsspDetails) -> Result<()> {
         let (source, reached) = (found.source, found.reached);
         let is_zero = found.max_distance.number() == 0.0;
-        holds(source, reached > 1 || is_zero, || format!("distance {} of the source alone", found.max_distance))?;
+        require(source, reached > 1 || is_zero, || format!("distance {} of the source alone", found.max_distance))?;
         let Some(path) = &found.path else { return Ok(()) };
         let is_path = match path.length {
             Some(length) => {
@@ -191,7 +191,7 @@ impl SearchTask for Sssp {
             }
             None => path.vertices.is_empty(),
         };
-        holds(source, is_path, || format!("a path to {} that can't be: {path}", path.target))
+        require(source, is_path, || format!("a path to {} that can't be: {path}", path.target))
     }
 
     fn verify_trees(

@@ -4,7 +4,7 @@ use super::verify::{self, SourceChecked, SourceOutput};
 use super::{BATCH, validate, write};
 use crate::algo::searches::graph500::Graph500Kernel;
 use crate::algo::searches::results::{Farthest, SearchDetails, SearchOutput, SourceDetails, SourceFigures, Speed};
-use crate::algo::searches::{NONE, ReportedTree, Root, SearchTable, SearchTask, figures, holds};
+use crate::algo::searches::{NONE, ReportedTree, Root, SearchTable, SearchTask, figures, require};
 use crate::algo::{EdgeSource, Results, Run};
 use crate::chart::Figure;
 use crate::error::Result;
@@ -99,7 +99,7 @@ where
         let checked = validate::validate(graph, &trees, run.threads, run.budget)?;
         for (claim, checked) in claims.iter().zip(checked) {
             let said = claim.searched.reached_and_depth();
-            holds(claim.source, said == (checked.reached, checked.depth), || {
+            require(claim.source, said == (checked.reached, checked.depth), || {
                 format!("the search says {said:?}, its tree {checked:?}")
             })?;
         }
@@ -134,16 +134,16 @@ where
         details: &Self::SourceDetails,
     ) -> Result<()> {
         let frontiers: Vec<u64> = details.levels().iter().map(|level| level.frontier).collect();
-        holds(source, depth < reached, || format!("depth {depth} with {reached} vertices"))?;
+        require(source, depth < reached, || format!("depth {depth} with {reached} vertices"))?;
         let levels = frontiers.len() as u64;
-        holds(source, levels <= depth + 1, || format!("{levels} levels, and depth {depth}"))?;
-        holds(source, frontiers.first().is_none_or(|&first| first == 1) && !frontiers.contains(&0), || {
+        require(source, levels <= depth + 1, || format!("{levels} levels, and depth {depth}"))?;
+        require(source, frontiers.first().is_none_or(|&first| first == 1) && !frontiers.contains(&0), || {
             "a level without vertices, or a first one that is not the source alone".to_owned()
         })?;
         let sum = frontiers.iter().sum::<u64>();
         // A report has only the first levels of a deep tree.
         let is_sum = if levels == depth + 1 { sum == reached } else { sum <= reached };
-        holds(source, is_sum, || format!("{sum} vertices in its levels, {reached} reached"))
+        require(source, is_sum, || format!("{sum} vertices in its levels, {reached} reached"))
     }
 
     fn verify_trees(

@@ -37,7 +37,7 @@ pub(super) fn write(
         Some(level) => level as i32,
     };
     columns.put_of_source(root.id, "level", UNREACHED as i32, root.vertex.is_none().then_some(0), level)?;
-    columns.of_source(root.id)
+    columns.finish_source(root.id)
 }
 
 /// Writes the column `parent` of a source. `ids` maps vertices to ids of the input.

@@ -90,8 +90,8 @@ extern "C" __global__ void __launch_bounds__(256) list_tasks(Pair pair, uint2* t
 
 // Count triangles of front rows with many heads: a block of threads takes a task at a time.
 extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_many(Pair pair) { count_many_body<false>(pair); }
-extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_many_corners(Pair pair) { count_many_body<true>(pair); }
+extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE - 1) count_many_corners(Pair pair) { count_many_body<true>(pair); }
 
 // Count triangles of front rows with few heads: a warp takes a row at a time.
 extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_few(Pair pair) { count_few_body<false>(pair); }
-extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE) count_few_corners(Pair pair) { count_few_body<true>(pair); }
+extern "C" __global__ void __launch_bounds__(256, BLOCKS_AT_ONCE - 1) count_few_corners(Pair pair) { count_few_body<true>(pair); }

@@ -9,6 +9,20 @@ constexpr u32 EXACT_WORDS = EXACT / 32;
 constexpr u32 FILTER_WORDS = 512;
 constexpr u32 MARK_WORDS = EXACT_WORDS + FILTER_WORDS;
 
+// Counters of the first entries of row b, which most triangles are at: they are added to the counts of vertices when the heads of a task are done. An
+// entry is found by the number of entries before a group of words of the bitmap.
+constexpr u32 COUNTED = 1024;
+constexpr u32 GROUP_WORDS = 4;
+
+__device__ inline u32* entry_counters() {
+    __shared__ u32 counters[COUNTED];
+    return counters;
+}
+__device__ inline unsigned short* entries_before() {
+    __shared__ unsigned short groups[EXACT_WORDS / GROUP_WORDS];
+    return groups;
+}
+
 // Row b, which is marked in the bitmap.
 struct Marked {
     u32* marks;
@@ -24,6 +38,28 @@ struct Marked {
     }
     __device__ void clear() const {
         for (u32 i = threadIdx.x; i < length; i += blockDim.x) marks[word(row[i])] = 0;
+    }
+    // Says how many entries are before each group of words that has some. All threads of the block call it.
+    __device__ void count_groups() const {
+        for (u32 i = threadIdx.x; i < length && row[i] < EXACT; i += blockDim.x) {
+            u32 group = row[i] / (32 * GROUP_WORDS);
+            if (i == 0 || row[i - 1] / (32 * GROUP_WORDS) != group) entries_before()[group] = (unsigned short)min(i, 0xffffu);
+        }
+    }
+    // Returns the place of a marked id below EXACT among the entries, or a larger number than COUNTED.
+    __device__ u32 place_of(u32 id) const {
+        u32 last = id / 32, first = last / GROUP_WORDS * GROUP_WORDS, place = entries_before()[last / GROUP_WORDS];
+        for (u32 at = first; at < last; at++) place += __popc(marks[at]);
+        return place + __popc(marks[last] & ((1u << (id & 31)) - 1));
+    }
+    // Adds the counters of entries to the counts of vertices.
+    __device__ void flush_counters(u64* corners) const {
+        for (u32 i = threadIdx.x; i < min(length, COUNTED); i += blockDim.x) {
+            u32 count = entry_counters()[i];
+            if (count == 0) continue;
+            atomicAdd(&corners[row[i]], (u64)count);
+            entry_counters()[i] = 0;
+        }
     }
     // Returns 1 if the id is marked; for an id of EXACT or more, 1 if it may be.
     __device__ u32 bit(u32 id) const { return marks[word(id)] >> (id & 31) & 1; }
@@ -56,8 +92,9 @@ template <bool SMALL, bool CORNERS> struct Closing {
         if (pending == 0) return 0;
         __syncwarp();
         u32 id = lane_id() < pending ? pending_ids()[lane_id()] : ALL_LANES;
-        bool hit = id != ALL_LANES && contains(marked.row, marked.length, id);
-        corner(id, hit);
+        u32 place = id != ALL_LANES ? lower_bound(marked.row, marked.length, id) : marked.length;
+        bool hit = place < marked.length && marked.row[place] == id;
+        if (CORNERS && hit) corner_at(place, id);
         pending = 0;
         __syncwarp();
         return hit;
@@ -83,8 +120,14 @@ template <bool SMALL, bool CORNERS> struct Closing {
         in_block = 0;
         block = to;
     }
+    // Counts a triangle at `id`, which is entry `place` of row b.
+    __device__ void corner_at(u32 place, u32 id) {
+        if (place < COUNTED) atomicAdd(&entry_counters()[place], 1u);
+        else atomicAdd(&pair.corners[id], 1ull);
+    }
+    // The same for an id below EXACT.
     __device__ void corner(u32 id, u32 hit) {
-        if (CORNERS && hit) atomicAdd(&pair.corners[id], 1ull);
+        if (CORNERS && hit) corner_at(marked.place_of(id), id);
     }
 
     // Returns the number of this lane's triangles among up to 32 * AT_ONCE candidates of a head: the first `left`, or all with FILL. Each lane
@@ -147,8 +190,13 @@ template <bool SMALL, bool CORNERS> struct Closing {
         for (u32 k = 0; k < 4; k++) {
             if (ids[k] == ALL_LANES) continue;
             u32 hit = SMALL ? marked.exact(ids[k]) : marked.bit(ids[k]);
-            if (!SMALL && hit && ids[k] >= EXACT) hit = contains(marked.row, marked.length, ids[k]);
-            corner(ids[k], hit);
+            if (!SMALL && hit && ids[k] >= EXACT) {
+                u32 place = lower_bound(marked.row, marked.length, ids[k]);
+                hit = place < marked.length && marked.row[place] == ids[k];
+                if (CORNERS && hit) corner_at(place, ids[k]);
+            } else {
+                corner(ids[k], hit);
+            }
             found += hit;
         }
         if (of == block) {
@@ -220,6 +268,9 @@ template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair)
     Tally tally = {shared + MARK_WORDS};
     tally.clear(pair.partner_block_count);
     for (u32 i = threadIdx.x; i < MARK_WORDS; i += blockDim.x) marks[i] = 0;
+    if (CORNERS) {
+        for (u32 i = threadIdx.x; i < COUNTED; i += blockDim.x) entry_counters()[i] = 0;
+    }
     auto take = [&] { slot = is_stopped(pair, turn++) ? ALL_LANES : atomicAdd(&pair.queue[1], 1u); };
     auto look = [&] { next = slot < pair.queue[0] ? pair.tasks[slot] : make_uint2(ALL_LANES, 0); };
     auto give = [&] {
@@ -244,6 +295,7 @@ template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair)
         if (threadIdx.x == 0) take();
         Marked marked = {marks, pair.front.targets + task.start, task.length, pair.front.first + task.local};
         marked.mark();
+        if (CORNERS) marked.count_groups();
         __syncthreads();
         if (threadIdx.x == 0) look();
         if (marked.b < EXACT) Closing<true, CORNERS>{pair, tally, marked, 0, 0, 0, 0}.close(task.first, task.end);
@@ -251,6 +303,7 @@ template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair)
         __syncthreads();
         if (threadIdx.x == 0) give();
         marked.clear();
+        if (CORNERS) marked.flush_counters(pair.corners);
         __syncthreads();
     }
     tally.flush(pair, block);

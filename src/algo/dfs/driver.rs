@@ -10,7 +10,7 @@ use super::record::{DfsTree, NONE};
 use super::rows::SearchRows;
 use super::saved::{self, DfsCounters, UNITS};
 use super::validate::validate;
-use super::walk::DfsWalk;
+use super::walk::{DfsMemory, DfsWalk};
 use crate::algo::{Algorithm, Run, Trial, TrialOf, sources};
 use crate::comm::on_leader;
 use crate::error::{Error, Result};
@@ -93,10 +93,11 @@ impl<'a> DfsSearch<'a> {
         } else {
             let runs = order::read_runs(&graph.folder, graph.info.content)?;
             let leaves = runs.iter().find(|&(degree, ..)| degree == 1).map_or(vertices, |(_, first, _)| first as u32);
-            rows.copy_last(graph, DfsWalk::bytes(vertices.into()), budget)?;
-            let mut walk = DfsWalk::new(&rows, vertices, leaves, budget)?;
+            let memory = DfsMemory::new(vertices as usize, budget)?;
+            rows.copy_last(graph, budget)?;
+            let mut walk = DfsWalk::new(&rows, memory, leaves);
             let counters = search_all(&mut walk, source, run)?;
-            (walk.tree, counters)
+            (walk.into_tree(), counters)
         };
         rows.drop_copies();
         if table.validate && own.is_none() {

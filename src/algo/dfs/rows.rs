@@ -94,13 +94,12 @@ impl<'a> SearchRows<'a> {
     }
 
     /// If the rows are in files that do not fit the free memory of `budget`, copies as many of the last rows to memory
-    /// as fit. Leaves `needed` bytes of the free memory for the search.
+    /// as fit.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
-    pub fn copy_last(&mut self, graph: &Graph, needed: u64, budget: &Budget) -> Result<()> {
-        let (lower, upper) = (&graph.block_store, graph.upper()?);
-        let free = budget.free().saturating_sub(needed);
+    pub fn copy_last(&mut self, graph: &Graph, budget: &Budget) -> Result<()> {
+        let (lower, upper, free) = (&graph.block_store, graph.upper()?, budget.free());
         let in_files = !lower.is_empty() && matches!(lower.location(0), BlockLocation::InFile(_));
         if !in_files || lower.bytes() + upper.bytes() <= free {
             return Ok(());

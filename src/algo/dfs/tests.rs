@@ -4,7 +4,7 @@ use super::record::{DfsTree, NONE};
 use super::rows::SearchRows;
 use super::saved::{self, DfsCounters};
 use super::validate::validate;
-use super::walk::DfsWalk;
+use super::walk::{DfsMemory, DfsWalk};
 use crate::algo::model_tests::{Model, budget};
 use crate::graph::direction::Direction;
 use crate::store::checkpoint::Checkpoint;
@@ -54,7 +54,7 @@ fn walked<'r>(
         Direction::Directed => heads.len() + tails.len() == 1,
     });
     let leaves = leaves.unwrap_or(model.heads.len()) as u32;
-    let new = || DfsWalk::new(rows, model.vertices(), leaves, &budget(1 << 22)).unwrap();
+    let new = || DfsWalk::new(rows, DfsMemory::new(model.heads.len(), &budget(1 << 22)).unwrap(), leaves);
     let mut walk = new();
     for &root in roots {
         if walk.is_seen(root) {
@@ -96,7 +96,7 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let graph = model.graph(folder.path(), target);
         let mut rows = SearchRows::new(&graph).unwrap();
-        rows.copy_last(&graph, 0, &budget(memory)).unwrap();
+        rows.copy_last(&graph, &budget(memory)).unwrap();
         let source = source.map(|source| source % model.vertices());
         let roots = source.map_or((0..model.vertices()).collect(), |source| vec![source]);
         let walk = walked(&model, &rows, &roots, steps, saves.then_some(folder.path()));
@@ -140,7 +140,7 @@ fn backtracking_is_done_in_steps() {
     let folder = tempfile::tempdir().unwrap();
     let graph = model.graph(folder.path(), 100);
     let rows = SearchRows::new(&graph).unwrap();
-    let mut walk = DfsWalk::new(&rows, 1001, model.vertices(), &budget(1 << 20)).unwrap();
+    let mut walk = DfsWalk::new(&rows, DfsMemory::new(1001, &budget(1 << 20)).unwrap(), model.vertices());
     walk.begin(model.map[0]);
     let mut before = 0;
     while !walk.advance(50) {

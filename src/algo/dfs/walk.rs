@@ -26,14 +26,35 @@ const BELOW: usize = 6;
 /// neighbours) of its row in the upper half. The second is the mask of the unreached neighbours in that chunk.
 const WORDS: usize = 2;
 
+/// The memory of a depth-first search, allocated before it starts.
+pub(super) struct DfsMemory {
+    tree: DfsTree,
+    /// Bitmap of the reached vertices.
+    seen: Buffer<AtomicU64>,
+    /// Stack entries of the vertices on the tree path from the root to the current vertex, which is last.
+    stack: Buffer<u64>,
+}
+
+impl DfsMemory {
+    /// Reserves the memory to search a graph of `vertices` vertices.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub fn new(vertices: usize, budget: &Budget) -> Result<DfsMemory> {
+        Ok(DfsMemory {
+            tree: DfsTree::new(vertices, budget)?,
+            seen: budget.zeroed(vertices / 64 + 1, "bits of vertices")?,
+            stack: budget.zeroed(WORDS * vertices, "the vertices on the way (16 bytes each)")?,
+        })
+    }
+}
+
 /// State of a depth-first search between two calls of [`DfsWalk::advance`].
 pub(super) struct DfsWalk<'a> {
     pub tree: DfsTree,
     rows: &'a SearchRows<'a>,
-    /// Bitmap of the reached vertices.
     seen: Buffer<AtomicU64>,
     lookup: Lookup,
-    /// Stack entries of the vertices on the tree path from the root to the current vertex, which is last.
     stack: Buffer<u64>,
     /// Number of vertices on the stack.
     height: usize,
@@ -49,15 +70,14 @@ impl<'a> DfsWalk<'a> {
         DfsTree::bytes(vertices) + 8 * WORDS as u64 * vertices + vertices / 8 + 8
     }
 
-    /// Creates a search of `vertices` vertices that has not started. Vertices from `leaves` on have one edge.
-    ///
-    /// # Errors
-    /// [`crate::Error::Limit`].
-    pub fn new(rows: &'a SearchRows<'a>, vertices: u32, leaves: u32, budget: &Budget) -> Result<DfsWalk<'a>> {
-        let tree = DfsTree::new(vertices as usize, budget)?;
-        let seen = budget.zeroed(vertices as usize / 64 + 1, "bits of vertices")?;
-        let stack = budget.zeroed(WORDS * vertices as usize, "the vertices on the way (16 bytes each)")?;
-        Ok(DfsWalk { tree, rows, seen, lookup: Lookup::detect(), stack, height: 0, leaves, whole: 0 })
+    /// Creates a search that has not started. Vertices from `leaves` on have one edge.
+    pub fn new(rows: &'a SearchRows<'a>, DfsMemory { tree, seen, stack }: DfsMemory, leaves: u32) -> DfsWalk<'a> {
+        DfsWalk { tree, rows, seen, lookup: Lookup::detect(), stack, height: 0, leaves, whole: 0 }
+    }
+
+    /// Returns the tree, and frees the other memory of the search.
+    pub fn into_tree(self) -> DfsTree {
+        self.tree
     }
 
     /// Returns true if vertex `v` was reached.

@@ -6,16 +6,16 @@
 //! them.
 
 use crate::error::Result;
-use crate::graph::adjacency::Adjacency;
 use crate::graph::block_store::BlockLocation;
 use crate::graph::block_store::BlockStore;
 use crate::graph::csr::Block;
 use crate::graph::direction::{Direction, EdgeDirection};
-use crate::memory::{Budget, Buffer, prefetch, will_need};
+use crate::memory::{Budget, Buffer, prefetch, random_access, will_need};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
-use std::ops::Range;
 
+/// Base-2 logarithm of the number of consecutive rows for which a table has one block number.
+const SHIFT: u32 = 12;
 /// Maximum number of neighbours in a row that are read ahead from a disk at once.
 const ASKED: usize = 1 << 11;
 /// Number of rows that are copied between two checks for signals.
@@ -23,41 +23,125 @@ const STRIDE: u32 = 1 << 16;
 /// The copies of rows leave free one part in this many of the free memory.
 const SPARE: u64 = 16;
 
-/// The adjacency rows of a graph that a depth-first search follows.
-pub(super) struct SearchRows<'a> {
-    rows: Adjacency<'a>,
+/// One half of all rows. The lower half of a row has the neighbours with smaller numbers, the upper half those with
+/// larger numbers.
+struct RowHalf<'a> {
+    blocks: Vec<Block<'a>>,
+    /// Index in `blocks` of the block that contains every 2^[`SHIFT`]th row.
+    of_rows: Vec<u32>,
     /// The first row that is copied to memory; `u32::MAX` if none is.
     copied: u32,
-    /// The copied rows: their lower halves, which have the neighbours with smaller numbers, and their upper halves.
-    copies: Option<[Copies; 2]>,
-    direction: Direction,
-    is_on_disk: bool,
+    copies: Option<Copies>,
 }
 
-/// One half of consecutive rows, copied to memory one after another.
+/// Rows copied to memory, one after another.
 struct Copies {
     /// Start of each row in `entries`, and the end of the last row.
     starts: Buffer<u32>,
     entries: Buffer<u32>,
 }
 
-impl Copies {
-    /// Copies the rows `rows` of `half`, which have `entries` entries (neighbours).
-    fn new(half: &BlockStore, rows: Range<u32>, entries: u64, budget: &Budget) -> Result<Copies> {
+impl<'a> RowHalf<'a> {
+    fn new(half: &'a BlockStore, rows: u64) -> RowHalf<'a> {
+        let blocks: Vec<Block<'a>> = (0..half.len()).map(|b| half.block(b)).collect();
+        let mut b = 0;
+        let of_rows = (0..=rows >> SHIFT).map(|part| {
+            while blocks.get(b + 1).is_some_and(|next| u64::from(next.first_row) <= part << SHIFT) {
+                b += 1;
+            }
+            b as u32
+        });
+        RowHalf { of_rows: of_rows.collect(), blocks, copied: u32::MAX, copies: None }
+    }
+
+    /// Returns the block that contains a row, and the index of the row in the block.
+    #[inline]
+    fn locate(&self, row: u32) -> (&Block<'a>, usize) {
+        let mut b = self.of_rows[(row >> SHIFT) as usize] as usize;
+        while row >= self.blocks[b].end_row() {
+            b += 1;
+        }
+        let block = &self.blocks[b];
+        (block, (row - block.first_row) as usize)
+    }
+
+    /// Returns the number of entries (neighbours) in row `row` and all rows after it.
+    fn entries_from(&self, row: u32) -> u64 {
+        let of_block = |block: &Block<'_>| {
+            let local = row.saturating_sub(block.first_row).min(block.rows() as u32);
+            u64::from(block.offsets[block.rows()] - block.offsets[local as usize])
+        };
+        self.blocks.iter().rev().take_while(|block| block.end_row() > row).map(of_block).sum()
+    }
+
+    /// Copies the rows from `first` on to memory. The graph has `rows` rows.
+    fn copy(&mut self, first: u32, rows: u32, budget: &Budget) -> Result<()> {
         let purpose = "the last rows of a graph that is larger than memory";
-        let mut starts: Buffer<u32> = budget.zeroed(rows.len() + 1, purpose)?;
-        let mut copied: Buffer<u32> = budget.zeroed(entries as usize, purpose)?;
+        let mut starts: Buffer<u32> = budget.zeroed((rows - first) as usize + 1, purpose)?;
+        let mut entries: Buffer<u32> = budget.zeroed(self.entries_from(first) as usize, purpose)?;
         let mut at = 0;
-        for ((row, of_row), end) in half.rows(rows).zip(&mut starts[1..]) {
+        for row in first..rows {
             if row % STRIDE == 0 {
                 signals::check()?;
             }
-            copied[at..at + of_row.len()].copy_from_slice(of_row);
+            let of_row = self.row(row);
+            entries[at..at + of_row.len()].copy_from_slice(of_row);
             at += of_row.len();
-            *end = at as u32;
+            starts[(row - first) as usize + 1] = at as u32;
         }
-        Ok(Copies { starts, entries: copied })
+        (self.copied, self.copies) = (first, Some(Copies { starts, entries }));
+        Ok(())
     }
+
+    /// Starts to read the beginning of a row from the disk, unless the row was copied to memory.
+    fn read_ahead(&self, row: u32) {
+        let of_row = self.row(row);
+        if row < self.copied {
+            will_need(&of_row[..of_row.len().min(ASKED)]);
+        }
+    }
+
+    /// Returns the copied rows and the index of the row among them; `None` if the row was not copied to memory.
+    #[inline]
+    fn copy_of(&self, row: u32) -> Option<(&Copies, usize)> {
+        Some((self.copies.as_ref()?, row.checked_sub(self.copied)? as usize))
+    }
+
+    #[inline]
+    fn row(&self, row: u32) -> &[u32] {
+        if let Some((copies, local)) = self.copy_of(row) {
+            let [first, end] = [copies.starts[local], copies.starts[local + 1]];
+            return &copies.entries[first as usize..end as usize];
+        }
+        let (block, local) = self.locate(row);
+        let (first, end) = (block.offsets[local], block.offsets[local + 1]);
+        &block.targets[first as usize..end as usize]
+    }
+
+    /// Prefetches the offset at which a row begins.
+    #[inline]
+    fn prefetch_offset(&self, row: u32) {
+        if let Some((copies, local)) = self.copy_of(row) {
+            return prefetch(&copies.starts, local);
+        }
+        let (block, local) = self.locate(row);
+        prefetch(block.offsets, local);
+    }
+
+    /// Prefetches the first neighbours in a row. The offset of the row should be in a cache already.
+    #[inline]
+    fn fetch(&self, row: u32) {
+        prefetch(self.row(row), 0);
+    }
+}
+
+/// The adjacency rows of a graph that a depth-first search follows.
+pub(super) struct SearchRows<'a> {
+    /// The lower halves of all rows, then the upper halves.
+    halves: [RowHalf<'a>; 2],
+    direction: Direction,
+    rows: u32,
+    is_on_disk: bool,
 }
 
 /// The row of a vertex in two halves: the neighbours with smaller numbers, and the neighbours with larger ones.
@@ -89,8 +173,10 @@ impl<'a> SearchRows<'a> {
     /// # Errors
     /// [`crate::Error::Usage`] if the upper halves are missing.
     pub fn new(graph: &'a Graph) -> Result<SearchRows<'a>> {
-        let rows = Adjacency::new(&graph.block_store, graph.upper()?);
-        Ok(SearchRows { rows, copied: u32::MAX, copies: None, direction: graph.info.direction, is_on_disk: false })
+        let direction = graph.info.direction;
+        let rows = direction.rows(graph.info.connected);
+        let halves = [&graph.block_store, graph.upper()?].map(|half| RowHalf::new(half, rows));
+        Ok(SearchRows { halves, direction, rows: rows as u32, is_on_disk: false })
     }
 
     /// If the rows are in files that do not fit the free memory of `budget`, copies as many of the last rows to memory
@@ -105,81 +191,64 @@ impl<'a> SearchRows<'a> {
             return Ok(());
         }
         self.is_on_disk = true;
-        let (rows, most) = (self.direction.rows(graph.info.connected) as u32, free - free / SPARE);
+        let most = free - free / SPARE;
         let fits = |row: u32| {
-            let halves = [lower, upper].map(|half| entries_from(half, row));
+            let halves = self.halves.each_ref().map(|half| half.entries_from(row));
             // Indices of copied neighbours are u32.
-            let bytes = 4 * halves.iter().sum::<u64>() + 8 * u64::from(rows - row + 1);
+            let bytes = 4 * halves.iter().sum::<u64>() + 8 * u64::from(self.rows - row + 1);
             bytes <= most && halves.iter().all(|&entries| entries <= u32::MAX.into())
         };
-        let (mut first, mut end) = (0, rows);
+        let (mut first, mut end) = (0, self.rows);
         while first < end {
             let middle = first + (end - first) / 2;
             if fits(middle) { end = middle } else { first = middle + 1 }
         }
-        let [lower_copies, upper_copies] =
-            [lower, upper].map(|half| Copies::new(half, first..rows, entries_from(half, first), budget));
-        (self.copied, self.copies) = (first, Some([lower_copies?, upper_copies?]));
+        self.halves.iter_mut().try_for_each(|half| half.copy(first, self.rows, budget))?;
         for half in [lower, upper] {
-            (0..half.len()).for_each(|block| half.release(block));
+            (0..half.len()).for_each(|block| {
+                half.release(block);
+                random_access(half.block(block).targets);
+            });
         }
-        self.rows.expect_random_access();
         Ok(())
     }
 
     /// Frees the copied rows.
     pub fn drop_copies(&mut self) {
-        (self.copied, self.copies) = (u32::MAX, None);
-    }
-
-    /// Starts to read the rows of `vertices` from the disk, if the rows are in files that do not fit memory. Rows that
-    /// were copied to memory are left out.
-    #[inline]
-    pub fn read_ahead(&self, vertices: impl Iterator<Item = u32>) {
-        if self.is_on_disk {
-            let rows = vertices.map(|v| self.direction.row(v, EdgeDirection::Out)).filter(|&row| row < self.copied);
-            let halves = rows.flat_map(|row| self.rows.halves(row));
-            halves.for_each(|half| will_need(&half[..half.len().min(ASKED)]));
+        for half in &mut self.halves {
+            (half.copied, half.copies) = (u32::MAX, None);
         }
     }
 
-    /// Returns the two halves of the row of vertex `v`, each as a view of it alone.
+    /// Starts to read the rows of `vertices` from the disk, if the rows are in files that do not fit memory.
     #[inline]
-    fn views(&self, v: u32) -> [Block<'_>; 2] {
-        let row = self.direction.row(v, EdgeDirection::Out);
-        match (&self.copies, row.checked_sub(self.copied)) {
-            (Some(copies), Some(local)) => copies.each_ref().map(|Copies { starts, entries }| {
-                let offsets = &starts[local as usize..local as usize + 2];
-                Block { first_row: row, offsets, targets: entries }
-            }),
-            _ => self.rows.views(row),
+    pub fn read_ahead(&self, vertices: impl Iterator<Item = u32>) {
+        if self.is_on_disk {
+            vertices.for_each(|v| {
+                let row = self.direction.row(v, EdgeDirection::Out);
+                self.halves.iter().for_each(|half| half.read_ahead(row));
+            });
         }
     }
 
     /// Returns the out-neighbours of vertex `v`.
     #[inline]
     pub fn of(&self, v: u32) -> Neighbours<'_> {
-        Neighbours(self.views(v).map(|half| half.row(0)))
+        let row = self.direction.row(v, EdgeDirection::Out);
+        Neighbours([self.halves[0].row(row), self.halves[1].row(row)])
     }
 
     /// Prefetches the offsets at which the row of vertex `v` begins.
     #[inline]
     pub fn prefetch_offset(&self, v: u32) {
-        self.views(v).iter().for_each(|half| prefetch(half.offsets, 0));
+        let row = self.direction.row(v, EdgeDirection::Out);
+        self.halves.iter().for_each(|half| half.prefetch_offset(row));
     }
 
     /// Prefetches the first neighbours in the row of vertex `v`. The offsets of the row should be in a cache already.
     #[inline]
     pub fn fetch(&self, v: u32) {
-        self.views(v).iter().for_each(|half| prefetch(half.row(0), 0));
+        let row = self.direction.row(v, EdgeDirection::Out);
+        self.halves.iter().for_each(|half| half.fetch(row));
     }
-}
-
-/// Returns the number of entries (neighbours) in row `first` and all rows after it.
-fn entries_from(half: &BlockStore, first: u32) -> u64 {
-    let of_block = |block: Block<'_>| {
-        let local = first.saturating_sub(block.first_row) as usize;
-        u64::from(block.offsets[block.rows()] - block.offsets[local])
-    };
-    half.blocks_of(first..u32::MAX).map(|b| of_block(half.block(b))).sum()
 }

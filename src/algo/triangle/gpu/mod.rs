@@ -10,6 +10,7 @@
 mod arena_plan;
 mod pair;
 mod partners;
+mod vertex_counts;
 
 use crate::algo::Lease;
 use crate::algo::triangle::units::{Backend, PairCount, Part, PartialUnits, ReportParts, Stop, Work};
@@ -24,12 +25,13 @@ use crate::stream::location::SegmentPlace;
 use crate::stream::spread::spread;
 use crate::stream::{Arrival, Cut, Loader, Relay, ResidentRows, RowBatch, Segment, batches};
 use arena_plan::ArenaPlan;
-use pair::{CountingContext, Front, Kernels, LONGEST_HEAD, add_corners};
+use pair::{CountingContext, Front, Kernels, LONGEST_HEAD};
 use partners::{BatchDivision, Partners, entry_in_front, steps};
 use std::sync::MutexGuard;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
+use vertex_counts::VertexCounts;
 
 /// The GPU program of triangle counting.
 static PROGRAM: ProgramSource = ProgramSource {
@@ -56,7 +58,7 @@ const SLOTS: usize = 2;
 pub struct Gpu<'a> {
     gpu: MutexGuard<'a, Workspace>,
     kernels: Kernels,
-    per_vertex: Option<(&'a [AtomicU64], DeviceSlice<u64>)>,
+    per_vertex: Option<VertexCounts<'a>>,
     /// Location of each block in the memory of this GPU or of another rank's GPU.
     placement: Option<Placement>,
     /// Relay through which the ranks share the copying of front batches from the host.
@@ -122,8 +124,7 @@ impl<'a> Gpu<'a> {
         gpu.arena.check_size(least, "[triangle] on this graph")?;
         gpu.stop_flag.set(false);
         let clock = [gpu.queue.record_timed()?, gpu.queue.record_timed()?];
-        let (per_vertex, placement) =
-            (per_vertex.map(|counts| (counts, DeviceSlice::default())), graph.placement().cloned());
+        let (per_vertex, placement) = (per_vertex.map(VertexCounts::new), graph.placement().cloned());
         Ok(Gpu { gpu, kernels, per_vertex, placement, relay: None, stop, cache, begun, busy: Duration::ZERO, clock })
     }
 
@@ -141,9 +142,9 @@ impl<'a> Gpu<'a> {
             self.placement = spread(&mut self.gpu, graph, least, peers)?;
             self.relay = if self.placement.is_none() { Relay::open(peers) } else { None };
         }
-        if let Some((_, span)) = &mut self.per_vertex {
-            *span = self.gpu.arena.take(vertices).ok_or_else(|| too_small(&self.gpu))?;
-            self.gpu.queue.fill(*span, 0)?;
+        if let Some(counts) = &mut self.per_vertex {
+            counts.on_gpu = self.gpu.arena.take(vertices).ok_or_else(|| too_small(&self.gpu))?;
+            self.gpu.queue.fill(counts.on_gpu, 0)?;
         }
         Ok(())
     }
@@ -189,9 +190,9 @@ impl Backend for Gpu<'_> {
             self.gpu.arena.reset(mark);
             done.and(finished)?;
         }
-        // With several ranks, another rank may count the rest of a unit.
+        // Counts of vertices that are still on the GPU; with several ranks, another rank may count the rest of a unit.
         if !open.parts.is_empty() {
-            add_corners(&self.gpu.queue, self.per_vertex)?;
+            self.per_vertex.as_mut().map_or(Ok(()), |counts| counts.move_to_host(&self.gpu.queue))?;
             found(&open.parts)?;
         }
         Ok(())
@@ -225,7 +226,8 @@ impl Gpu<'_> {
 
         let Gpu { gpu, kernels, per_vertex, placement, relay, busy, clock, .. } = self;
         let Workspace { arena, queue, uploader, stop_flag, .. } = &mut **gpu;
-        let counting = CountingContext { queue, stop_flag, kernels, per_vertex: *per_vertex, stop, busy, clock };
+        let counting =
+            CountingContext { queue, stop_flag, kernels, per_vertex: per_vertex.as_mut(), stop, busy, clock };
         let places: Vec<_> = front.resident.segments(batch).collect();
         let steps = steps(&places, &inside);
         let first_row = batch.first_row(graph);
@@ -249,9 +251,9 @@ impl Gpu<'_> {
 
 /// A front batch, and the partner batches as they arrive in GPU memory. Dropping it at the first error ends the loader
 /// thread.
-struct FrontPass<'p> {
+struct FrontPass<'p, 'v> {
     front: Front<'p>,
-    counting: CountingContext<'p>,
+    counting: CountingContext<'p, 'v>,
     open: &'p mut UnreportedParts,
     found: ReportParts<'p>,
     /// Segments (parts of blocks) of the front batch that have not arrived in GPU memory yet.
@@ -259,7 +261,7 @@ struct FrontPass<'p> {
     arrived: Receiver<Result<Arrival>>,
 }
 
-impl FrontPass<'_> {
+impl FrontPass<'_, '_> {
     /// Counts the partner batches that are parts of the front batch, each as soon as it has arrived in GPU memory.
     /// Their rows refer only to rows before them, which have arrived as well.
     fn count_inside(&mut self, partners: &[RowBatch]) -> Result<()> {
@@ -341,10 +343,12 @@ impl FrontPass<'_> {
                 parts.push(part);
             }
         }
-        if !gathering.is_empty() {
-            return Ok(());
+        if let Some(counts) = &mut self.counting.per_vertex {
+            if !gathering.is_empty() || !counts.is_due() {
+                return Ok(());
+            }
+            counts.move_to_host(self.counting.queue)?;
         }
-        add_corners(self.counting.queue, self.counting.per_vertex)?;
         (self.found)(&std::mem::take(parts))
     }
 }

@@ -3,13 +3,13 @@
 #![allow(unsafe_code)] // kernel launches
 
 use super::arena_plan::{LONGEST_HASHED, most_tasks};
+use super::vertex_counts::VertexCounts;
 use super::{MANY, PAIR, TEXT};
 use crate::algo::triangle::units::{Stop, Work};
 use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Event, Grid, Kernel, Queue, Scan, StopFlag, THREADS, Workspace, constant};
 use crate::stream::{ResidentRows, RowBatch, Segment};
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Maximum number of neighbours in a head, the part of a row before an entry.
@@ -160,11 +160,11 @@ impl<'p> Front<'p> {
 }
 
 /// The queue, kernels and memory with which pairs of batches are counted.
-pub struct CountingContext<'c> {
+pub struct CountingContext<'c, 'v> {
     pub queue: &'c Queue,
     pub stop_flag: &'c mut StopFlag,
     pub kernels: &'c Kernels,
-    pub per_vertex: Option<(&'c [AtomicU64], DeviceSlice<u64>)>,
+    pub per_vertex: Option<&'c mut VertexCounts<'v>>,
     pub stop: Stop<'c>,
     /// Total time in which the GPU was not waiting for copies.
     pub busy: &'c mut Duration,
@@ -172,7 +172,7 @@ pub struct CountingContext<'c> {
     pub clock: &'c mut [Event; 2],
 }
 
-impl CountingContext<'_> {
+impl CountingContext<'_, '_> {
     /// Makes the queue wait for the copies before the event `copied`, and marks when they had arrived.
     pub fn arrived(&mut self, copied: &Event) -> Result<()> {
         self.queue.after(copied)?;
@@ -243,7 +243,7 @@ impl CountingContext<'_> {
             front_block_count: blocks.0 as u32,
             partner_block_count: blocks.1 as u32,
             counts: counts.address(),
-            corners: self.per_vertex.map_or(0, |(_, span)| span.address()),
+            corners: self.per_vertex.as_ref().map_or(0, |counts| counts.on_gpu.address()),
             tasks: front.tasks.address(),
             queue: front.words.address(),
             stop: self.stop_flag.address(),
@@ -284,19 +284,4 @@ impl CountingContext<'_> {
         }
         (self.stop)().map_or(Ok(()), |reason| Err(Error::Stopped(reason)))
     }
-}
-
-/// Adds the GPU's counts per vertex to the counters on the host, and sets them to zero on the GPU.
-pub fn add_corners(queue: &Queue, corners: Option<(&[AtomicU64], DeviceSlice<u64>)>) -> Result<()> {
-    const AT_ONCE: usize = 1 << 14;
-    let Some((counts, span)) = corners else { return Ok(()) };
-    let mut some = vec![0; AT_ONCE];
-    for (i, counts) in counts.chunks(AT_ONCE).enumerate() {
-        let some = &mut some[..counts.len()];
-        queue.read(span.part((i * AT_ONCE) as u64..u64::MAX), some)?;
-        counts.iter().zip(some).for_each(|(count, more)| {
-            count.fetch_add(*more, Relaxed);
-        });
-    }
-    queue.fill(span, 0)
 }

@@ -42,10 +42,11 @@ __device__ inline u32 row_at(const u32* starts, u32 rows, u32 at) {
 constexpr u32 SCATTERED = 1024;
 
 // Writes the heads of `rows` rows before every b in low .. high to their places. The rows have `entries` entries together. `starts` has only the
-// starts of these rows, because the end of the last one may not have arrived yet.
+// starts of these rows, because the end of the last one may not have arrived yet. If triangles of vertices are counted, a head has the number of its row
+// in the partner, which counts these from `first_row` on, instead of its start.
 extern "C" __global__ void __launch_bounds__(256)
 scatter_heads(const u32* starts, u32 rows, u32 entries, const u32* targets, u32 low, u32 high, u32 block, u32* cursors,
-              u64* heads) {
+              u64* heads, u32 first_row) {
     u32 base = starts[0], last = base + entries;
     u32 parts = (entries + SCATTERED - 1) / SCATTERED;
     for (u32 part = blockIdx.x * 8 + warp_id(); part < parts; part += gridDim.x * 8) {
@@ -66,7 +67,7 @@ scatter_heads(const u32* starts, u32 rows, u32 entries, const u32* targets, u32 
                     u32 b = targets[place];
                     if (b >= low && b < high) {
                         u32 slot = atomicAdd(&cursors[b - low], 1u);
-                        heads[slot] = (u64)from << 32 | block << LENGTH_BITS | (place - from);
+                        heads[slot] = (u64)(first_row != NO_ROW ? first_row + row + mine : from) << 32 | block << LENGTH_BITS | (place - from);
                     }
                 }
             }

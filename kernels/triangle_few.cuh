@@ -48,6 +48,8 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
         // Eight lanes take a head, as most heads are short.
         for (u32 h = lane / 8; h < 32; h += 4) {
             u64 head = __shfl_sync(ALL_LANES, mine, h);
+            u32 row = head >> 32;
+            if (CORNERS && batch + h < heads) head = with_start(pair, head);
             u32 from = head >> 32, head_length = (u32)head & LENGTH_MASK, found = 0;
             for (u32 i = lane % 8; i < head_length; i += 32) {
                 u32 ids[4];
@@ -65,7 +67,7 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
             at_b += found;
             if (found > 0 && lane % 8 == 0) {
                 Tally::add(&tally.words[4 * ((u32)head >> LENGTH_BITS)], found);
-                if (CORNERS) add_corner_of_head(pair, from, found);
+                if (CORNERS) add_corner_of_row(pair, row, found);
             }
         }
     }

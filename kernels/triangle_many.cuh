@@ -163,7 +163,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
         return found + add_pending(may, head);
     }
     // Probes one head with the whole warp.
-    __device__ void close_long(u32 from, u32 length) {
+    __device__ void close_long(u32 from, u32 length, u32 row) {
         const u32* head = pair.partner.targets + from;
         u32 found = 0;
         // With per-vertex counts, there are no registers for more candidates at once.
@@ -176,7 +176,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
         if (CORNERS) {
             found += search_pending();
             u32 sum = warp_sum(found);
-            if (sum > 0 && lane_id() == 0) add_corner_of_head(pair, from, sum);
+            if (sum > 0 && lane_id() == 0) add_corner_of_row(pair, row, sum);
         }
         in_block += found;
     }
@@ -214,6 +214,8 @@ template <bool SMALL, bool CORNERS> struct Closing {
         u32 each = min(32u, (end - first + 15) / 16), lane = lane_id();
         for (u32 batch = first + warp_id() * each; batch < end; batch += 8 * each) {
             u64 mine = lane < each && batch + lane < end ? pair.heads[batch + lane] : 0;
+            u32 row = mine >> 32;
+            if (CORNERS && mine != 0) mine = with_start(pair, mine);
             u32 from = mine >> 32, length = (u32)mine & LENGTH_MASK, of = (u32)mine >> LENGTH_BITS;
             tally.add_probes(of, length);
             u32 some = __ballot_sync(ALL_LANES, length > 0);
@@ -221,7 +223,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
             switch_to(__shfl_sync(ALL_LANES, of, __ffs(some) - 1));
             if (length > 0 && length <= LANE_HEAD) {
                 u32 found = close_four<1>(from, length, of, 0);
-                if (CORNERS && found > 0) add_corner_of_head(pair, from, found);
+                if (CORNERS && found > 0) add_corner_of_row(pair, row, found);
             }
             __syncwarp();
             for (u32 left = __ballot_sync(ALL_LANES, length > LANE_HEAD && length <= EIGHT_HEAD); left != 0;) {
@@ -235,14 +237,16 @@ template <bool SMALL, bool CORNERS> struct Closing {
                 u32 head_length = h < 32 ? (u32)head & LENGTH_MASK : 0;
                 u32 found = close_four<8>(head >> 32, head_length, (u32)head >> LENGTH_BITS, lane % 8);
                 if (CORNERS) {
+                    u32 row_of_head = __shfl_sync(ALL_LANES, row, h & 31);
                     for (int step = 4; step > 0; step /= 2) found += __shfl_xor_sync(ALL_LANES, found, step);
-                    if (found > 0 && lane % 8 == 0) add_corner_of_head(pair, head >> 32, found);
+                    if (found > 0 && lane % 8 == 0) add_corner_of_row(pair, row_of_head, found);
                 }
             }
             for (u32 left = __ballot_sync(ALL_LANES, length > EIGHT_HEAD); left != 0; left &= left - 1) {
                 u64 head = __shfl_sync(ALL_LANES, mine, __ffs(left) - 1);
+                u32 row_of_head = CORNERS ? __shfl_sync(ALL_LANES, row, __ffs(left) - 1) : 0;
                 switch_to((u32)head >> LENGTH_BITS);
-                close_long(head >> 32, (u32)head & LENGTH_MASK);
+                close_long(head >> 32, (u32)head & LENGTH_MASK, row_of_head);
             }
         }
         in_block += search_pending();

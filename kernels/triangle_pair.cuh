@@ -2,9 +2,12 @@
 #pragma once
 #include "common.cuh"
 
-// A head is packed in 64 bits: its start among the partner's targets (32 bits), its length (22), the partner block (10).
+// A head is packed in 64 bits: its start among the partner's targets, or its row where triangles of vertices are counted (32 bits), its length (22), the
+// partner block (10).
 constexpr u32 LENGTH_BITS = 22;
 constexpr u32 LENGTH_MASK = (1u << LENGTH_BITS) - 1;
+// No row of the partner.
+constexpr u32 NO_ROW = 4294967295;
 
 // A group of consecutive rows; `starts` has one element more than there are rows.
 struct Rows {
@@ -104,9 +107,11 @@ __device__ inline u32 front_block_of(const Pair& pair, u32 row) {
     return last_start_upto(pair.front_blocks, pair.front_block_count, pair.front.first + row);
 }
 
-// Adds triangles to the count of the vertex whose partner row starts at `start`.
-__device__ inline void add_corner_of_head(const Pair& pair, u32 start, u32 triangles) {
-    u32 row = last_start_upto(pair.partner.starts, pair.partner.count, start);
+// Returns a head that begins with the number of a row as one that begins with its start.
+__device__ inline u64 with_start(const Pair& pair, u64 head) { return (u64)__ldg(pair.partner.starts + (head >> 32)) << 32 | (u32)head; }
+
+// Adds triangles to the count of the vertex of a partner row.
+__device__ inline void add_corner_of_row(const Pair& pair, u32 row, u32 triangles) {
     atomicAdd(&pair.corners[pair.partner.first + row], (u64)triangles);
 }
 

@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// Maximum number of neighbours in a head, the part of a row before an entry.
 pub const LONGEST_HEAD: u64 = (1 << constant(PAIR, "LENGTH_BITS")) - 1;
+/// Given as the first row of a segment, it asks for heads with their starts.
+const NO_ROW: u32 = constant(PAIR, "NO_ROW");
 const MARK_BYTES: u32 = 4 * (constant(MANY, "EXACT") / 32 + constant(MANY, "FILTER_WORDS"));
 const TABLE_BYTES: u32 = 8 * 4 * 2 * LONGEST_HASHED as u32;
 const TALLY_BYTES: u32 = 16;
@@ -217,7 +219,8 @@ impl CountingContext<'_, '_> {
             let (starts, entries) = (starts.part(row..row + rows).address(), segment.entries.len() as u32);
             for Range { start: low, end: high } in front.windows(segment.block) {
                 let (targets, heads, cursors) = (targets.address(), front.heads.address(), front.counts_from(low));
-                let arguments = (starts, rows as u32, entries, targets, low, high, i as u32, cursors, heads);
+                let first_row = if self.per_vertex.is_some() { row as u32 } else { NO_ROW };
+                let arguments = (starts, rows as u32, entries, targets, low, high, i as u32, cursors, heads, first_row);
                 // One warp per `SCATTERED` entries.
                 let grid = self.queue.grid((segment.entries.len() as u64).div_ceil(SCATTERED) * 32);
                 // SAFETY: the arguments are as the kernel declares them; there is room for a head for every entry.

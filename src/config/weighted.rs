@@ -22,9 +22,12 @@ const GRID: [&str; 2] = ["rows", "columns"];
 /// Remedy for a missing parameter that has no default.
 const ADD: &str = "add it";
 
+/// Reads the parameters of one kind of graph.
+type ReadShape = fn(&mut InlineTable<'_, '_>) -> Option<Shape>;
+
 /// Reads the parameters of a generated graph; `kind` is one of `KINDS`. Returns `None` after a mistake.
 pub(super) fn read(kind: &str, field: &Field<'_>, diagnostics: &mut Diagnostics) -> Option<WeightedSpec> {
-    let (own, shape): (&[&str], fn(&mut InlineTable<'_, '_>) -> Option<Shape>) = match kind {
+    let (own, shape): (&[&str], ReadShape) = match kind {
         "random" => (&RANDOM, random),
         "rmat" => (&RMAT, rmat),
         "ssca2" => (&SSCA2, ssca2),

@@ -84,26 +84,24 @@ extern "C" __global__ void __launch_bounds__(256) distances_begin(Search p, Sour
     p.last[bit] = v;
 }
 
-// Finds the words of the next level of all vertices with short rows, for the sources in `active`. A group takes a vertex.
+// Finds the words of the next level of all vertices with short rows, for the sources in `active`. A group takes a vertex, and the launch has one for each.
 extern "C" __global__ void __launch_bounds__(256) distances_pull_short(Search p, u64 active) {
     u32 lane = lane_id() % GROUP;
-    for (u32 base = p.long_end + (blockIdx.x * 8 + warp_id()) * (32 / GROUP); base < p.vertices; base += gridDim.x * 8 * (32 / GROUP)) {
-        u32 v = base + lane_id() / GROUP;
-        u64 wanted = v < p.vertices ? active & ~p.seen[v] : 0, found = 0;
-        for (u32 half = 0; half < 2; half++) {
-            Segment row = {};
-            if ((wanted & ~found) != 0) row = half_of(p, v, true, half);
-            // Hubs come first in a row, so that the first few entries often have all sources.
-            u64 word = lane < row.length ? __ldg(p.frontier + __ldg(row.begin + lane)) : 0;
-            found |= combined(word, GROUP);
-            for (u32 from = GROUP;; from += TOGETHER * GROUP) {
-                bool goes_on = from < row.length && (wanted & ~found) != 0;
-                if (!__any_sync(ALL_LANES, goes_on)) break;
-                found |= combined(goes_on ? words_of(p, row, from + lane, GROUP) : 0, GROUP);
-            }
+    u32 base = p.long_end + (blockIdx.x * 8 + warp_id()) * (32 / GROUP), v = base + lane_id() / GROUP;
+    u64 wanted = v < p.vertices ? active & ~p.seen[v] : 0, found = 0;
+    for (u32 half = 0; half < 2; half++) {
+        Segment row = {};
+        if ((wanted & ~found) != 0) row = half_of(p, v, true, half);
+        // Hubs come first in a row, so that the first few entries often have all sources.
+        u64 word = lane < row.length ? __ldg(p.frontier + __ldg(row.begin + lane)) : 0;
+        found |= combined(word, GROUP);
+        for (u32 from = GROUP;; from += TOGETHER * GROUP) {
+            bool goes_on = from < row.length && (wanted & ~found) != 0;
+            if (!__any_sync(ALL_LANES, goes_on)) break;
+            found |= combined(goes_on ? words_of(p, row, from + lane, GROUP) : 0, GROUP);
         }
-        if (lane == 0 && (found & wanted) != 0) p.next[v] = found & wanted;
     }
+    if (lane == 0 && (found & wanted) != 0) p.next[v] = found & wanted;
 }
 
 // As distances_pull_short, for the vertices before. A block takes a vertex.
@@ -157,9 +155,9 @@ extern "C" __global__ void __launch_bounds__(256) distances_add(Search p, u64 ac
     __syncthreads();
     u32 lane = lane_id(), count = listed ? p.found->vertices : p.vertices, low = 0, high = 0;
     u64 leaving = 0, full = 0;
-    for (u32 base = (blockIdx.x * 8 + warp_id()) * 32; base < count; base += gridDim.x * 256) {
+    for (u64 base = (blockIdx.x * 8 + warp_id()) * 32; base < count; base += gridDim.x * 256) {
         u32 v = p.vertices;
-        if (base + lane < count) v = listed ? p.list[base + lane] : base + lane;
+        if (base + lane < count) v = listed ? p.list[base + lane] : u32(base + lane);
         u64 word = v < p.vertices ? p.next[v] : 0;
         u32 nonzero = __ballot_sync(ALL_LANES, word != 0);
         if (nonzero == 0) continue;
@@ -187,7 +185,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_add(Search p, u64 ac
             }
         }
     }
-    for (u32 i = blockIdx.x * 256 + threadIdx.x; i < last; i += gridDim.x * 256) p.frontier[p.last[i]] = 0;
+    for (u64 i = blockIdx.x * 256 + threadIdx.x; i < last; i += gridDim.x * 256) p.frontier[p.last[i]] = 0;
     for (u32 step = 16; step > 0; step /= 2) {
         leaving += __shfl_xor_sync(ALL_LANES, leaving, step);
         full += __shfl_xor_sync(ALL_LANES, full, step);

@@ -4,7 +4,7 @@
 use super::batch::{RowBatch, Segment, largest};
 use super::loader::ResidentRows;
 use super::passes::{self, RowPart};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::gpu::{DeviceSlice, Queue, Workspace, slice_bytes};
 use crate::graph::direction::Direction;
 use crate::graph::{BlockStore, Placement};
@@ -109,6 +109,20 @@ impl<'g> Windows<'g> {
     /// Returns the rows of all vertices; `None` if they do not fit GPU memory.
     pub fn resident(&self) -> Option<VertexRows> {
         self.resident
+    }
+
+    /// Places all rows of a graph in GPU memory, which was planned to have room for them, and returns them.
+    ///
+    /// # Errors
+    /// Those of [`Self::new`].
+    pub fn all_rows(
+        workspace: &mut Workspace,
+        halves: [&'g BlockStore; 2],
+        vertices: u32,
+        purpose: &str,
+    ) -> Result<VertexRows> {
+        let rows = Windows::new(workspace, halves, vertices, purpose)?.resident();
+        rows.ok_or_else(|| Error::internal("place rows on the GPU", "less room than planned"))
     }
 
     /// Calls `visit` for all vertices, window after window, in order. It takes all free GPU memory meanwhile. What `visit`

@@ -139,10 +139,7 @@ impl<'g> GpuPeeling<'g> {
         ];
         workspace.uploader.upload(&copies, &signals::check)?.wait()?;
         workspace.queue.write(&[at], on_gpu)?;
-        let rows = Windows::new(workspace, halves, count as u32, PURPOSE)?;
-        let Some(rows) = rows.resident() else {
-            return Err(Error::internal("place rows on the GPU", "less room than planned"));
-        };
+        let rows = Windows::all_rows(workspace, halves, count as u32, PURPOSE)?;
         let arguments = PeelingArguments {
             rows,
             left: left_there.address(),

@@ -5,7 +5,7 @@ use super::level::Found;
 use super::search::{SOURCES, Step};
 use crate::algo::Lease;
 use crate::algo::searches::gpu::{fetch, joined};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::{COMMON, CopySource, DeviceSlice, Grid, Kernel, ProgramSource, Queue, THREADS, constant, slice_bytes};
 use crate::graph::BlockStore;
 use crate::graph::direction::Direction;
@@ -112,7 +112,7 @@ impl<'g> GpuSearch<'g> {
     /// Copies the rows to GPU memory, and the `sums` of earlier passes.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the rows do not fit; [`Error::Lost`]; errors of reading blocks; [`Error::Stopped`].
+    /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks; [`crate::Error::Stopped`].
     pub(super) fn new(
         halves: [&'g BlockStore; 2],
         (degrees, direction): (&'g [u32], Direction),
@@ -147,10 +147,7 @@ impl<'g> GpuSearch<'g> {
             (CopySource::Memory(bytes_of(sums)), sums_there.as_bytes()),
         ];
         workspace.uploader.upload(&copies, &signals::check)?.wait()?;
-        let rows = Windows::new(workspace, halves, vertices as u32, PURPOSE)?;
-        let Some(rows) = rows.resident() else {
-            return Err(Error::internal("place rows on the GPU", "less room than planned"));
-        };
+        let rows = Windows::all_rows(workspace, halves, vertices as u32, PURPOSE)?;
         let search = SearchArguments {
             rows,
             seen: words[0].address(),
@@ -176,7 +173,7 @@ impl<'g> GpuSearch<'g> {
     /// Begins a pass at its sources.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn begin(&mut self, sources: &[u32]) -> Result<Found> {
         self.words.into_iter().try_for_each(|words| self.queue().fill(words, 0))?;
         let of: [u32; SOURCES] = std::array::from_fn(|bit| sources.get(bit).copied().unwrap_or(0));
@@ -190,7 +187,7 @@ impl<'g> GpuSearch<'g> {
     /// Finds a level, and adds it to words and sums.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn step(&mut self, step: &Step<'_>) -> Result<Found> {
         let (search, last, queue) = (self.search, step.last.vertices as u32, self.queue());
         queue.fill(self.found, 0)?;
@@ -222,7 +219,7 @@ impl<'g> GpuSearch<'g> {
     /// Returns the sources of the last pass that reach each of these vertices.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn reaching(&self, vertices: &[u32]) -> Result<Vec<u64>> {
         let (mut words, queue) = (vec![0; vertices.len()], self.queue());
         for (vertices, words) in vertices.chunks(ASKED).zip(words.chunks_mut(ASKED)) {
@@ -240,7 +237,7 @@ impl<'g> GpuSearch<'g> {
     /// Copies the sums to `to`.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn fetch(&mut self, to: &mut [u64]) -> Result<()> {
         let words = DeviceSlice::at(self.sums.address(), 2 * self.sums.len());
         fetch(&mut self.gpu.workspace.uploader, words, to, joined)

@@ -4,7 +4,7 @@
 use super::super::arithmetic::PIECE;
 use crate::algo::Lease;
 use crate::algo::searches::gpu::{fetch, joined};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::{COMMON, CopySource, DeviceSlice, Grid, Kernel, ProgramSource, Queue, THREADS, constant, slice_bytes};
 use crate::graph::BlockStore;
 use crate::graph::direction::Direction;
@@ -165,7 +165,7 @@ impl<'g> State<'g> {
     /// Copies the rows to GPU memory, and the `totals` of earlier searches.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the rows do not fit; [`Error::Lost`]; errors of reading blocks; [`Error::Stopped`].
+    /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks; [`crate::Error::Stopped`].
     pub(super) fn new(
         halves: [&'g BlockStore; 2],
         (degrees, direction): (&[u32], Direction),
@@ -208,10 +208,7 @@ impl<'g> State<'g> {
             (CopySource::Memory(bytes_of(totals)), totals_there.as_bytes()),
         ];
         workspace.uploader.upload(&copies, &signals::check)?.wait()?;
-        let rows = Windows::new(workspace, halves, vertices as u32, PURPOSE)?;
-        let Some(rows) = rows.resident() else {
-            return Err(Error::internal("place rows on the GPU", "less room than planned"));
-        };
+        let rows = Windows::all_rows(workspace, halves, vertices as u32, PURPOSE)?;
         let search = SearchArguments {
             rows,
             paths: paths.address(),
@@ -261,7 +258,7 @@ impl<'g> State<'g> {
     /// Adds the dependency of every vertex to its total, source after source.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn add(&self) -> Result<()> {
         let (queue, arguments) = (self.queue(), (self.search, self.totals.address()));
         // SAFETY: the arguments match the kernel's; there is a total for each vertex.
@@ -272,7 +269,7 @@ impl<'g> State<'g> {
     /// Copies the totals to `to`.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn fetch(&mut self, to: &mut [f64]) -> Result<()> {
         let words = DeviceSlice::at(self.totals.address(), 2 * self.totals.len());
         fetch(&mut self.gpu.workspace.uploader, words, to, |words| f64::from_bits(joined(words)))
@@ -285,7 +282,7 @@ impl<'g> State<'g> {
     /// Lists the vertices that were found, from these places of the lists on. They are reached now.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn collect(&self, [longs, shorts]: [u32; 2]) -> Result<Found> {
         let grid = self.queue().grid(u64::from(self.search.vertices.div_ceil(8)));
         // SAFETY: the arguments match the kernel's. No vertex is found twice for a source, so the lists have room.

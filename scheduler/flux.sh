@@ -20,8 +20,10 @@ ask() {
     left=$(flux job timeleft 2>/dev/null || flux --parent job timeleft "$job" 2>/dev/null)
     left=$(whole "${left%%.*}" 4294967295)
     if [ "$left" -lt 4294967295 ]; then limit=$((SECONDS + left)); else limit=$(whole "$WALLTIME" 0); fi
-    # The next slice gets what the first was given, not what was left when this one asked.
-    export GPUGRAPH_LIMIT=${GPUGRAPH_LIMIT:-$limit}
+    # The next slice gets what the first was given. A Flux too old to say that says what was left when the first asked.
+    local given
+    given=$(flux --parent jobs -no '{duration}' "$job" 2>/dev/null)
+    export GPUGRAPH_LIMIT=${GPUGRAPH_LIMIT:-$(whole "${given%%.*}" "$limit")}
 }
 
 # `flux resource info` says: 2 Nodes, 16 Cores, 4 GPUs. A rank is a GPU, or a node without any.

@@ -19,22 +19,12 @@ __device__ inline u32 find(const u32* table, u32 mask, u32 id) {
     }
 }
 
-// Returns the counters of the slots of this warp's table, four of them in a word: a row has fewer heads than a byte counts.
-__device__ inline u32* slot_counters() {
-    static_assert(FEW_HEADS <= 256, "counts of a byte");
-    __shared__ u32 counters[8 * SLOTS / 4];
-    return counters + warp_id() * (SLOTS / 4);
-}
-
 // Counts the triangles of all heads of one row, by one warp.
 template <bool CORNERS>
 __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32 b, u32 first, u32 heads) {
     u32 start = pair.front.starts[b], length = pair.front.starts[b + 1] - start, lane = lane_id();
     u32 mask = length <= 16 ? 31 : min(2u << (32 - __clz(length - 1)), SLOTS) - 1;
     for (u32 i = lane; i <= mask; i += 32) table[i] = EMPTY;
-    if (CORNERS) {
-        for (u32 i = lane; i <= mask / 4; i += 32) slot_counters()[i] = 0;
-    }
     __syncwarp();
     for (u32 i = lane; i < length; i += 32) {
         u32 id = pair.front.targets[start + i], slot = slot_of(id, mask);
@@ -59,7 +49,7 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
 #pragma unroll
                 for (u32 k = 0; k < 4; k++) {
                     u32 slot = ids[k] != EMPTY ? find(table, mask, ids[k]) : EMPTY;
-                    if (CORNERS && slot != EMPTY) atomicAdd(&slot_counters()[slot / 4], 1u << 8 * (slot % 4));
+                    if (CORNERS && slot != EMPTY) atomicAdd(&pair.corners[ids[k]], 1ull);
                     found += slot != EMPTY;
                 }
             }
@@ -74,11 +64,6 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
     if (CORNERS) {
         u32 sum = warp_sum(lane % 8 == 0 ? at_b : 0);
         if (sum > 0 && lane == 0) atomicAdd(&pair.corners[pair.front.first + b], (u64)sum);
-        __syncwarp();
-        for (u32 i = lane; i <= mask && sum > 0; i += 32) {
-            u32 count = slot_counters()[i / 4] >> 8 * (i % 4) & 255;
-            if (count > 0) atomicAdd(&pair.corners[table[i]], (u64)count);
-        }
     }
     __syncwarp();
 }

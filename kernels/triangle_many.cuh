@@ -9,18 +9,24 @@ constexpr u32 EXACT_WORDS = EXACT / 32;
 constexpr u32 FILTER_WORDS = 512;
 constexpr u32 MARK_WORDS = EXACT_WORDS + FILTER_WORDS;
 
-// Counters of the first entries of row b, which most triangles are at: they are added to the counts of vertices when the heads of a task are done. An
-// entry is found by the number of entries before a group of words of the bitmap.
-constexpr u32 COUNTED = 1024;
-constexpr u32 GROUP_WORDS = 4;
+// Ids below COUNTED, which nearly all triangles have as their smallest, have counters of 16 bits in shared memory. A word has the counters of ids that
+// are COUNTED / 2 apart, so that lanes with neighbouring ids add to different words.
+constexpr u32 COUNTED = 4096;
+// A head adds at most 1 to a counter.
+constexpr u32 MAX_COUNT = 65535;
 
-__device__ inline u32* entry_counters() {
-    __shared__ u32 counters[COUNTED];
+__device__ inline u32* id_counters() {
+    __shared__ u32 counters[COUNTED / 2];
     return counters;
 }
-__device__ inline unsigned short* entries_before() {
-    __shared__ unsigned short groups[EXACT_WORDS / GROUP_WORDS];
-    return groups;
+// Adds the counters to the counts of vertices, and resets them. All threads of the block call it.
+__device__ inline void flush_counters(u64* corners) {
+    for (u32 i = threadIdx.x; i < COUNTED / 2; i += blockDim.x) {
+        u32 both = id_counters()[i];
+        id_counters()[i] = 0;
+        if ((both & MAX_COUNT) > 0) atomicAdd(&corners[i], (u64)(both & MAX_COUNT));
+        if (both > MAX_COUNT) atomicAdd(&corners[i + COUNTED / 2], (u64)(both >> 16));
+    }
 }
 
 // Row b, which is marked in the bitmap.
@@ -38,28 +44,6 @@ struct Marked {
     }
     __device__ void clear() const {
         for (u32 i = threadIdx.x; i < length; i += blockDim.x) marks[word(row[i])] = 0;
-    }
-    // Says how many entries are before each group of words that has some. All threads of the block call it.
-    __device__ void count_groups() const {
-        for (u32 i = threadIdx.x; i < length && row[i] < EXACT; i += blockDim.x) {
-            u32 group = row[i] / (32 * GROUP_WORDS);
-            if (i == 0 || row[i - 1] / (32 * GROUP_WORDS) != group) entries_before()[group] = (unsigned short)min(i, 0xffffu);
-        }
-    }
-    // Returns the place of a marked id below EXACT among the entries, or a larger number than COUNTED.
-    __device__ u32 place_of(u32 id) const {
-        u32 last = id / 32, first = last / GROUP_WORDS * GROUP_WORDS, place = entries_before()[last / GROUP_WORDS];
-        for (u32 at = first; at < last; at++) place += __popc(marks[at]);
-        return place + __popc(marks[last] & ((1u << (id & 31)) - 1));
-    }
-    // Adds the counters of entries to the counts of vertices.
-    __device__ void flush_counters(u64* corners) const {
-        for (u32 i = threadIdx.x; i < min(length, COUNTED); i += blockDim.x) {
-            u32 count = entry_counters()[i];
-            if (count == 0) continue;
-            atomicAdd(&corners[row[i]], (u64)count);
-            entry_counters()[i] = 0;
-        }
     }
     // Returns 1 if the id is marked; for an id of EXACT or more, 1 if it may be.
     __device__ u32 bit(u32 id) const { return marks[word(id)] >> (id & 31) & 1; }
@@ -94,7 +78,7 @@ template <bool SMALL, bool CORNERS> struct Closing {
         u32 id = lane_id() < pending ? pending_ids()[lane_id()] : ALL_LANES;
         u32 place = id != ALL_LANES ? lower_bound(marked.row, marked.length, id) : marked.length;
         bool hit = place < marked.length && marked.row[place] == id;
-        if (CORNERS && hit) corner_at(place, id);
+        corner(id, hit);
         pending = 0;
         __syncwarp();
         return hit;
@@ -120,14 +104,11 @@ template <bool SMALL, bool CORNERS> struct Closing {
         in_block = 0;
         block = to;
     }
-    // Counts a triangle at `id`, which is entry `place` of row b.
-    __device__ void corner_at(u32 place, u32 id) {
-        if (place < COUNTED) atomicAdd(&entry_counters()[place], 1u);
-        else atomicAdd(&pair.corners[id], 1ull);
-    }
-    // The same for an id below EXACT.
+    // Counts a triangle at `id` if there is one.
     __device__ void corner(u32 id, u32 hit) {
-        if (CORNERS && hit) corner_at(marked.place_of(id), id);
+        if (!CORNERS || !hit) return;
+        if (id < COUNTED) atomicAdd(&id_counters()[id % (COUNTED / 2)], id < COUNTED / 2 ? 1u : 1u << 16);
+        else atomicAdd(&pair.corners[id], 1ull);
     }
 
     // Returns the number of this lane's triangles among up to 32 * AT_ONCE candidates of a head: the first `left`, or all with FILL. Each lane
@@ -193,10 +174,8 @@ template <bool SMALL, bool CORNERS> struct Closing {
             if (!SMALL && hit && ids[k] >= EXACT) {
                 u32 place = lower_bound(marked.row, marked.length, ids[k]);
                 hit = place < marked.length && marked.row[place] == ids[k];
-                if (CORNERS && hit) corner_at(place, ids[k]);
-            } else {
-                corner(ids[k], hit);
             }
+            corner(ids[k], hit);
             found += hit;
         }
         if (of == block) {
@@ -267,13 +246,13 @@ template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair)
     DYNAMIC_SHARED(u32, shared); // the bitmap, then the tally
     __shared__ Task task;
     // The first thread fetches the next task step by step while the block works on this one.
-    u32 *marks = shared, turn = 0, slot = 0, block = 0;
+    u32 *marks = shared, turn = 0, slot = 0, block = 0, counted = 0;
     uint2 next = make_uint2(0, 0);
     Tally tally = {shared + MARK_WORDS};
     tally.clear(pair.partner_block_count);
     for (u32 i = threadIdx.x; i < MARK_WORDS; i += blockDim.x) marks[i] = 0;
     if (CORNERS) {
-        for (u32 i = threadIdx.x; i < COUNTED; i += blockDim.x) entry_counters()[i] = 0;
+        for (u32 i = threadIdx.x; i < COUNTED / 2; i += blockDim.x) id_counters()[i] = 0;
     }
     auto take = [&] { slot = is_stopped(pair, turn++) ? ALL_LANES : atomicAdd(&pair.queue[1], 1u); };
     auto look = [&] { next = slot < pair.queue[0] ? pair.tasks[slot] : make_uint2(ALL_LANES, 0); };
@@ -299,7 +278,9 @@ template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair)
         if (threadIdx.x == 0) take();
         Marked marked = {marks, pair.front.targets + task.start, task.length, pair.front.first + task.local};
         marked.mark();
-        if (CORNERS) marked.count_groups();
+        u32 heads = task.end - task.first;
+        if (CORNERS && counted + heads > MAX_COUNT) flush_counters(pair.corners), counted = 0;
+        counted += heads;
         __syncthreads();
         if (threadIdx.x == 0) look();
         if (marked.b < EXACT) Closing<true, CORNERS>{pair, tally, marked, 0, 0, 0, 0}.close(task.first, task.end);
@@ -307,8 +288,8 @@ template <bool CORNERS> __device__ inline void count_many_body(const Pair& pair)
         __syncthreads();
         if (threadIdx.x == 0) give();
         marked.clear();
-        if (CORNERS) marked.flush_counters(pair.corners);
         __syncthreads();
     }
     tally.flush(pair, block);
+    if (CORNERS) flush_counters(pair.corners);
 }

@@ -21,12 +21,10 @@ use crate::results::read::READING;
 
 /// Bytes that a check takes for each id: two values, two counts, the core number of a layer, and a number of a kept graph.
 const ID_BYTES: u64 = 24;
-/// A check takes at least the memory of one in this many distinct edges. It reads the input so much more often.
-const LEAST_SHARE: u64 = 16;
 
 /// Returns the minimum number of bytes of memory that a check takes.
 pub(super) fn least_bytes(ids: u64, edges: u64, threads: usize) -> u64 {
-    READING + EdgeList::batch_bytes(threads) + ID_BYTES * (ids + 2) + EdgeList::bytes(edges / LEAST_SHARE, threads)
+    READING + EdgeList::batch_bytes(threads) + ID_BYTES * (ids + 2) + EdgeList::least_bytes(edges, threads)
 }
 
 /// Checks figures and columns. Returns a description of what was found.

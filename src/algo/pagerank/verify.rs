@@ -22,15 +22,13 @@ use crate::results::read::READING;
 const ID_BYTES: u64 = 24;
 /// Bytes that a check of all iterations takes for each id: a rank, a contribution, a sum and a degree.
 const EXACT_ID_BYTES: u64 = 28;
-/// A check takes at least the memory of one in this many distinct edges. It reads the input so much more often.
-const LEAST_SHARE: u64 = 16;
 /// Largest sum of rounding errors of one iteration in f64, in which all ranks are at most 1.
 const ROUNDING: f64 = 1e-9;
 const COLUMN: &str = "out/pagerank/rank";
 
 /// Returns the minimum number of bytes of memory that a check takes.
 pub(super) fn least_bytes(ids: u64, edges: u64, threads: usize) -> u64 {
-    READING + EdgeList::batch_bytes(threads) + ID_BYTES * ids + EdgeList::bytes(edges / LEAST_SHARE, threads)
+    READING + EdgeList::batch_bytes(threads) + ID_BYTES * ids + EdgeList::least_bytes(edges, threads)
 }
 
 /// A check of one result.

@@ -16,6 +16,8 @@ const BATCH: usize = 1 << 10;
 const EDGE: u64 = 8;
 /// Minimum number of edges for which there is room.
 const LEAST: u64 = 1 << 10;
+/// A list of a part of the edges has room for at least one in this many. The input is read twice as often.
+const LEAST_SHARE: u64 = 64;
 
 /// Edges as words, ascending and without repeats. What the upper and the lower 32 bits hold is up to the check.
 pub(in crate::algo) struct EdgeList {
@@ -27,6 +29,11 @@ impl EdgeList {
     /// Returns the bytes of a list that has room for `edges` distinct edges, which `threads` threads collect.
     pub(in crate::algo) fn bytes(edges: u64, threads: usize) -> u64 {
         EDGE * (edges + LEAST + (BATCH * threads.max(1)) as u64)
+    }
+
+    /// Returns the minimum number of bytes of a list of a part of `edges` distinct edges.
+    pub(in crate::algo) fn least_bytes(edges: u64, threads: usize) -> u64 {
+        EdgeList::bytes(edges / LEAST_SHARE, threads)
     }
 
     /// Returns the bytes of a list with room for the edges of a graph, each of which has `words` words. There is some more

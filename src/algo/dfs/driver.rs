@@ -94,9 +94,9 @@ impl<'a> DfsSearch<'a> {
             let runs = order::read_runs(&graph.folder, graph.info.content)?;
             let leaves = runs.iter().find(|&(degree, ..)| degree == 1).map_or(vertices, |(_, first, _)| first as u32);
             let memory = DfsMemory::new(vertices as usize, budget)?;
-            rows.copy_last(graph, budget)?;
-            let mut walk = DfsWalk::new(&rows, memory, leaves);
-            let counters = search_all(&mut walk, source, run)?;
+            rows.reserve_copies(budget)?;
+            let mut walk = DfsWalk::new(memory, leaves);
+            let counters = search_all(&mut walk, &mut rows, source, run)?;
             (walk.into_tree(), counters)
         };
         rows.drop_copies();
@@ -227,7 +227,12 @@ impl<'a> DfsSearch<'a> {
 
 /// Searches from `source` or all vertices, or resumes from the checkpoint of an earlier run. Saves checkpoints from
 /// time to time, and when a signal stops the run.
-fn search_all(walk: &mut DfsWalk<'_>, source: Option<u32>, run: &Run<'_>) -> Result<DfsCounters> {
+fn search_all(
+    walk: &mut DfsWalk,
+    rows: &mut SearchRows<'_>,
+    source: Option<u32>,
+    run: &Run<'_>,
+) -> Result<DfsCounters> {
     let mut checkpoint = run.units.checkpoint();
     let (mut counters, is_new) = match checkpoint.load()? {
         Some(saved) => (saved::load(&saved, walk)?, false),
@@ -238,19 +243,20 @@ fn search_all(walk: &mut DfsWalk<'_>, source: Option<u32>, run: &Run<'_>) -> Res
     let started = Instant::now();
     let vertices = walk.tree.vertices();
     if let Some(source) = source.filter(|_| is_new) {
-        walk.begin(source);
+        walk.begin(rows, source);
         counters = DfsCounters { next_root: vertices, trees: 1, ..counters };
     }
     let (mut reported, mut checked_at) = (saved::done(walk), walk.tree.reached);
     loop {
-        if walk.advance(STEPS) {
+        let copied = walk.copy_rows(rows);
+        if copied.is_ok() && walk.advance(rows, STEPS) {
             while counters.next_root < vertices && walk.is_seen(counters.next_root) {
                 counters.next_root += 1;
             }
             if counters.next_root == vertices {
                 break;
             }
-            walk.begin(counters.next_root);
+            walk.begin(rows, counters.next_root);
             counters.trees += 1;
             if walk.tree.reached - checked_at < STEPS {
                 continue;
@@ -262,7 +268,7 @@ fn search_all(walk: &mut DfsWalk<'_>, source: Option<u32>, run: &Run<'_>) -> Res
         run.progress.advance(now - reported);
         reported = now;
         failpoint::hit("dfs.step").map_err(|e| Error::io("search", run.units.folder, e))?;
-        let stop = signals::check();
+        let stop = copied.and(signals::check());
         if stop.is_err() || checkpoint.is_due() {
             saved::save(&mut checkpoint, walk, counters)?;
         }

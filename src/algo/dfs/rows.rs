@@ -1,9 +1,10 @@
 //! The adjacency rows of a graph, which a depth-first search reads one at a time in random order.
 //!
-//! If the rows are in files that do not fit memory, the search keeps copies of as many of the last rows as fit. The
-//! last rows belong to vertices of low degree and are short, so most rows are copied. The search reads the other rows
-//! ahead from the disk: it asks for the rows of the next unreached neighbours together, before it waits for any of
-//! them.
+//! If the rows are in files that do not fit memory, the search keeps copies of as many of the last rows as fit. A copy
+//! has only the neighbours that are not reached yet, so more rows fit when the copies are made again later. A search
+//! reaches hubs first, and most entries lead to them: once it has reached a sixteenth of the vertices, the rest of a
+//! Graph500 graph takes a tenth of its rows. The search reads the other rows ahead from the disk: it asks for the rows of
+//! the next unreached neighbours together, before it waits for any of them.
 
 use crate::error::Result;
 use crate::graph::block_store::BlockLocation;
@@ -16,29 +17,37 @@ use crate::process::signals;
 
 /// Base-2 logarithm of the number of consecutive rows for which a table has one block number.
 const SHIFT: u32 = 12;
-/// Maximum number of neighbours in a row that are read ahead from a disk at once.
+/// Maximum number of neighbours in half a row that are read ahead from a disk at once.
 const ASKED: usize = 1 << 11;
 /// Number of rows that are copied between two checks for signals.
 const STRIDE: u32 = 1 << 16;
 /// The copies of rows leave free one part in this many of the free memory.
 const SPARE: u64 = 16;
+/// Copies are made when one in `FIRST` vertices is reached, and again whenever `MORE` times as many are.
+const FIRST: u32 = 16;
+const MORE: u32 = 4;
+/// Number of entries that are read ahead from a disk at once while rows are copied.
+const WINDOW: usize = 1 << 20;
 
 /// One half of all rows. The lower half of a row has the neighbours with smaller numbers, the upper half those with
 /// larger numbers.
 struct RowHalf<'a> {
+    store: &'a BlockStore,
     blocks: Vec<Block<'a>>,
     /// Index in `blocks` of the block that contains every 2^[`SHIFT`]th row.
     of_rows: Vec<u32>,
-    /// The first row that is copied to memory; `u32::MAX` if none is.
-    copied: u32,
-    copies: Option<Copies>,
 }
 
-/// Rows copied to memory, one after another.
+/// Copies of the last rows, without the neighbours that were reached when they were made.
 struct Copies {
-    /// Start of each row in `entries`, and the end of the last row.
+    /// The first vertex whose row is copied; the number of vertices if none is.
+    first: u32,
+    /// Start of the row of each vertex from `first` on in `entries`, and the end of the last row.
     starts: Buffer<u32>,
+    /// The rows, at the end.
     entries: Buffer<u32>,
+    /// Number of reached vertices from which on the copies are to be made again.
+    due: u32,
 }
 
 impl<'a> RowHalf<'a> {
@@ -51,68 +60,48 @@ impl<'a> RowHalf<'a> {
             }
             b as u32
         });
-        RowHalf { of_rows: of_rows.collect(), blocks, copied: u32::MAX, copies: None }
+        RowHalf { store: half, of_rows: of_rows.collect(), blocks }
+    }
+
+    /// Returns the index of the block that contains a row.
+    #[inline]
+    fn block_of(&self, row: u32) -> usize {
+        let mut b = self.of_rows[(row >> SHIFT) as usize] as usize;
+        while row >= self.blocks[b].end_row() {
+            b += 1;
+        }
+        b
     }
 
     /// Returns the block that contains a row, and the index of the row in the block.
     #[inline]
     fn locate(&self, row: u32) -> (&Block<'a>, usize) {
-        let mut b = self.of_rows[(row >> SHIFT) as usize] as usize;
-        while row >= self.blocks[b].end_row() {
-            b += 1;
-        }
-        let block = &self.blocks[b];
+        let block = &self.blocks[self.block_of(row)];
         (block, (row - block.first_row) as usize)
     }
 
-    /// Returns the number of entries (neighbours) in row `row` and all rows after it.
-    fn entries_from(&self, row: u32) -> u64 {
-        let of_block = |block: &Block<'_>| {
-            let local = row.saturating_sub(block.first_row).min(block.rows() as u32);
-            u64::from(block.offsets[block.rows()] - block.offsets[local as usize])
-        };
-        self.blocks.iter().rev().take_while(|block| block.end_row() > row).map(of_block).sum()
-    }
-
-    /// Copies the rows from `first` on to memory. The graph has `rows` rows.
-    fn copy(&mut self, first: u32, rows: u32, budget: &Budget) -> Result<()> {
-        let purpose = "the last rows of a graph that is larger than memory";
-        let mut starts: Buffer<u32> = budget.zeroed((rows - first) as usize + 1, purpose)?;
-        let mut entries: Buffer<u32> = budget.zeroed(self.entries_from(first) as usize, purpose)?;
-        let mut at = 0;
-        for row in first..rows {
-            if row % STRIDE == 0 {
-                signals::check()?;
+    /// Reads ahead from the disk for a pass over all rows that begins with the last. Before row `row` is read, it asks for
+    /// the entries before it. `asked` is the block that was read last, and the first entry of it that was asked for. Frees
+    /// the pages of blocks that the pass has left.
+    fn read_ahead_of_pass(&self, row: u32, asked: &mut Option<(usize, usize)>) {
+        let b = self.block_of(row);
+        let block = &self.blocks[b];
+        if asked.is_none_or(|(before, _)| before != b) {
+            asked.iter().for_each(|&(before, _)| self.store.release(before));
+            *asked = Some((b, block.targets.len()));
+        }
+        if let Some((_, from)) = asked {
+            let wanted = (block.offsets[(row - block.first_row) as usize] as usize).saturating_sub(WINDOW);
+            while *from > wanted {
+                let next = from.saturating_sub(WINDOW);
+                will_need(&block.targets[next..*from]);
+                *from = next;
             }
-            let of_row = self.row(row);
-            entries[at..at + of_row.len()].copy_from_slice(of_row);
-            at += of_row.len();
-            starts[(row - first) as usize + 1] = at as u32;
         }
-        (self.copied, self.copies) = (first, Some(Copies { starts, entries }));
-        Ok(())
-    }
-
-    /// Starts to read the beginning of a row from the disk, unless the row was copied to memory.
-    fn read_ahead(&self, row: u32) {
-        let of_row = self.row(row);
-        if row < self.copied {
-            will_need(&of_row[..of_row.len().min(ASKED)]);
-        }
-    }
-
-    /// Returns the copied rows and the index of the row among them; `None` if the row was not copied to memory.
-    #[inline]
-    fn copy_of(&self, row: u32) -> Option<(&Copies, usize)> {
-        Some((self.copies.as_ref()?, row.checked_sub(self.copied)? as usize))
     }
 
     #[inline]
-    fn row(&self, row: u32) -> &[u32] {
-        if let Some((copies, local)) = self.copy_of(row) {
-            let [first, end] = [copies.starts[local], copies.starts[local + 1]];
-            return &copies.entries[first as usize..end as usize];
-        }
+    fn row(&self, row: u32) -> &'a [u32] {
         let (block, local) = self.locate(row);
         let (first, end) = (block.offsets[local], block.offsets[local + 1]);
         &block.targets[first as usize..end as usize]
@@ -121,17 +110,16 @@ impl<'a> RowHalf<'a> {
     /// Prefetches the offset at which a row begins.
     #[inline]
     fn prefetch_offset(&self, row: u32) {
-        if let Some((copies, local)) = self.copy_of(row) {
-            return prefetch(&copies.starts, local);
-        }
         let (block, local) = self.locate(row);
         prefetch(block.offsets, local);
     }
+}
 
-    /// Prefetches the first neighbours in a row. The offset of the row should be in a cache already.
+impl Copies {
     #[inline]
-    fn fetch(&self, row: u32) {
-        prefetch(self.row(row), 0);
+    fn row(&self, v: u32) -> &[u32] {
+        let [first, end] = [self.starts[v as usize], self.starts[v as usize + 1]];
+        &self.entries[first as usize..end as usize]
     }
 }
 
@@ -140,8 +128,10 @@ pub(super) struct SearchRows<'a> {
     /// The lower halves of all rows, then the upper halves.
     halves: [RowHalf<'a>; 2],
     direction: Direction,
-    rows: u32,
-    is_on_disk: bool,
+    /// Number of vertices that have edges.
+    vertices: u32,
+    /// If the rows are in files that do not fit memory.
+    copies: Option<Copies>,
 }
 
 /// The row of a vertex in two halves: the neighbours with smaller numbers, and the neighbours with larger ones.
@@ -176,64 +166,108 @@ impl<'a> SearchRows<'a> {
         let direction = graph.info.direction;
         let rows = direction.rows(graph.info.connected);
         let halves = [&graph.block_store, graph.upper()?].map(|half| RowHalf::new(half, rows));
-        Ok(SearchRows { halves, direction, rows: rows as u32, is_on_disk: false })
+        Ok(SearchRows { halves, direction, vertices: graph.info.connected as u32, copies: None })
     }
 
-    /// If the rows are in files that do not fit the free memory of `budget`, copies as many of the last rows to memory
-    /// as fit.
+    /// If the rows are in files that do not fit the free memory of `budget`, reserves memory for copies of rows.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`]; [`crate::Error::Stopped`].
-    pub fn copy_last(&mut self, graph: &Graph, budget: &Budget) -> Result<()> {
-        let (lower, upper, free) = (&graph.block_store, graph.upper()?, budget.free());
-        let in_files = !lower.is_empty() && matches!(lower.location(0), BlockLocation::InFile(_));
-        if !in_files || lower.bytes() + upper.bytes() <= free {
+    /// [`crate::Error::Limit`].
+    pub fn reserve_copies(&mut self, budget: &Budget) -> Result<()> {
+        let (stores, free) = (self.halves.each_ref().map(|half| half.store), budget.free());
+        let in_files = !stores[0].is_empty() && matches!(stores[0].location(0), BlockLocation::InFile(_));
+        if !in_files || stores.iter().map(|half| half.bytes()).sum::<u64>() <= free {
             return Ok(());
         }
-        self.is_on_disk = true;
-        let most = free - free / SPARE;
-        let fits = |row: u32| {
-            let halves = self.halves.each_ref().map(|half| half.entries_from(row));
-            // Indices of copied neighbours are u32.
-            let bytes = 4 * halves.iter().sum::<u64>() + 8 * u64::from(self.rows - row + 1);
-            bytes <= most && halves.iter().all(|&entries| entries <= u32::MAX.into())
-        };
-        let (mut first, mut end) = (0, self.rows);
-        while first < end {
-            let middle = first + (end - first) / 2;
-            if fits(middle) { end = middle } else { first = middle + 1 }
-        }
-        self.halves.iter_mut().try_for_each(|half| half.copy(first, self.rows, budget))?;
-        for half in [lower, upper] {
-            (0..half.len()).for_each(|block| {
-                half.release(block);
-                random_access(half.block(block).targets);
+        let purpose = "the last rows of a graph that is larger than memory";
+        let starts = 4 * (u64::from(self.vertices) + 1);
+        let entries = stores.iter().map(|half| half.edges()).sum::<u64>() >> self.direction.shift();
+        let entries = entries.min((free - free / SPARE).saturating_sub(starts) / 4).min(u32::MAX.into());
+        if entries > 0 {
+            self.copies = Some(Copies {
+                first: self.vertices,
+                starts: budget.zeroed(self.vertices as usize + 1, purpose)?,
+                entries: budget.zeroed(entries as usize, purpose)?,
+                due: self.vertices / FIRST,
             });
         }
+        self.halves.iter().flat_map(|half| &half.blocks).for_each(|block| random_access(block.targets));
+        Ok(())
+    }
+
+    /// Returns true if rows should be copied, or copied again, now that `reached` vertices are reached.
+    pub fn copies_are_due(&self, reached: u32) -> bool {
+        self.copies.as_ref().is_some_and(|copies| copies.first > 0 && reached >= copies.due)
+    }
+
+    /// Copies as many of the last rows as fit, without the neighbours that are `reached`. Vertices that are `finished` get
+    /// an empty row. This changes the chunks of rows.
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`].
+    pub fn copy_last(&mut self, reached: impl Fn(u32) -> bool, finished: impl Fn(u32) -> bool) -> Result<()> {
+        let Some(Copies { first, starts, entries, due }) = &mut self.copies else { return Ok(()) };
+        let (mut at, mut asked) = (entries.len(), [None; 2]);
+        *first = self.vertices;
+        starts[self.vertices as usize] = at as u32;
+        for v in (0..self.vertices).rev() {
+            if v % STRIDE == 0 {
+                signals::check()?;
+            }
+            if !finished(v) {
+                let row = self.direction.row(v, EdgeDirection::Out);
+                self.halves.iter().zip(&mut asked).for_each(|(half, asked)| half.read_ahead_of_pass(row, asked));
+                let [lower, upper] = self.halves.each_ref().map(|half| half.row(row));
+                if lower.len() + upper.len() > at {
+                    break;
+                }
+                for &w in lower.iter().chain(upper).rev() {
+                    entries[at - 1] = w;
+                    at -= usize::from(!reached(w));
+                }
+            }
+            starts[v as usize] = at as u32;
+            *first = v;
+        }
+        self.halves
+            .iter()
+            .zip(asked)
+            .for_each(|(half, asked)| asked.into_iter().for_each(|(b, _)| half.store.release(b)));
+        *due = due.saturating_mul(MORE).max(1);
         Ok(())
     }
 
     /// Frees the copied rows.
     pub fn drop_copies(&mut self) {
-        for half in &mut self.halves {
-            (half.copied, half.copies) = (u32::MAX, None);
-        }
+        self.copies = None;
     }
 
-    /// Starts to read the rows of `vertices` from the disk, if the rows are in files that do not fit memory.
+    /// Returns the copies if they have the row of vertex `v`.
+    #[inline]
+    fn copies_with(&self, v: u32) -> Option<&Copies> {
+        self.copies.as_ref().filter(|copies| v >= copies.first)
+    }
+
+    /// Starts to read the beginnings of the rows of `vertices` from the disk, if the rows are in files that do not fit
+    /// memory.
     #[inline]
     pub fn read_ahead(&self, vertices: impl Iterator<Item = u32>) {
-        if self.is_on_disk {
-            vertices.for_each(|v| {
+        if let Some(copies) = &self.copies {
+            for v in vertices.filter(|&v| v < copies.first) {
                 let row = self.direction.row(v, EdgeDirection::Out);
-                self.halves.iter().for_each(|half| half.read_ahead(row));
-            });
+                for of_row in self.halves.each_ref().map(|half| half.row(row)) {
+                    will_need(&of_row[..of_row.len().min(ASKED)]);
+                }
+            }
         }
     }
 
     /// Returns the out-neighbours of vertex `v`.
     #[inline]
     pub fn of(&self, v: u32) -> Neighbours<'_> {
+        if let Some(copies) = self.copies_with(v) {
+            return Neighbours([&[], copies.row(v)]);
+        }
         let row = self.direction.row(v, EdgeDirection::Out);
         Neighbours([self.halves[0].row(row), self.halves[1].row(row)])
     }
@@ -241,6 +275,9 @@ impl<'a> SearchRows<'a> {
     /// Prefetches the offsets at which the row of vertex `v` begins.
     #[inline]
     pub fn prefetch_offset(&self, v: u32) {
+        if let Some(copies) = self.copies_with(v) {
+            return prefetch(&copies.starts, v as usize);
+        }
         let row = self.direction.row(v, EdgeDirection::Out);
         self.halves.iter().for_each(|half| half.prefetch_offset(row));
     }
@@ -248,7 +285,10 @@ impl<'a> SearchRows<'a> {
     /// Prefetches the first neighbours in the row of vertex `v`. The offsets of the row should be in a cache already.
     #[inline]
     pub fn fetch(&self, v: u32) {
+        if let Some(copies) = self.copies_with(v) {
+            return prefetch(copies.row(v), 0);
+        }
         let row = self.direction.row(v, EdgeDirection::Out);
-        self.halves.iter().for_each(|half| half.fetch(row));
+        self.halves.iter().for_each(|half| prefetch(half.row(row), 0));
     }
 }

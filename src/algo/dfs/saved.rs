@@ -23,7 +23,7 @@ pub(super) struct DfsCounters {
 ///
 /// # Errors
 /// [`crate::Error::DiskFull`], [`crate::Error::Io`].
-pub(super) fn save(checkpoint: &mut Checkpoint, walk: &DfsWalk<'_>, counters: DfsCounters) -> Result<()> {
+pub(super) fn save(checkpoint: &mut Checkpoint, walk: &DfsWalk, counters: DfsCounters) -> Result<()> {
     let DfsCounters { next_root, trees, seconds } = counters;
     let head = [walk.tree.reached, walk.tree.left, next_root, trees].map(u64::from);
     let head = [&head[..], &[seconds.to_bits()]].concat();
@@ -32,7 +32,7 @@ pub(super) fn save(checkpoint: &mut Checkpoint, walk: &DfsWalk<'_>, counters: Df
 }
 
 /// Returns how many of the [`UNITS`] units of progress a search has completed.
-pub(super) fn done(walk: &DfsWalk<'_>) -> u64 {
+pub(super) fn done(walk: &DfsWalk) -> u64 {
     u64::from(walk.tree.left) * UNITS / u64::from(walk.tree.vertices()).max(1)
 }
 
@@ -40,7 +40,7 @@ pub(super) fn done(walk: &DfsWalk<'_>) -> u64 {
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`] if the checkpoint is not of a depth-first search of this graph.
-pub(super) fn load(saved: &Saved, walk: &mut DfsWalk<'_>) -> Result<DfsCounters> {
+pub(super) fn load(saved: &Saved, walk: &mut DfsWalk) -> Result<DfsCounters> {
     let wrong = || saved.other("not a depth-first search of this graph");
     let &[reached, left, next_root, trees, seconds] = saved.words(0)? else { return Err(wrong()) };
     let (records, stack) = (saved.words_u32(1)?, saved.words(2)?);

@@ -42,26 +42,27 @@ fn numbers(tree: &DfsTree) -> Numbers {
 
 /// Searches `model` from each of `roots`, about `steps` vertices at a time. If a folder is given, saves and loads a
 /// checkpoint after each step.
-fn walked<'r>(
+fn walked(
     model: &Model,
-    rows: &'r SearchRows<'r>,
+    rows: &mut SearchRows<'_>,
     roots: &[u32],
     steps: u32,
     folder: Option<&std::path::Path>,
-) -> DfsWalk<'r> {
+) -> DfsWalk {
     let leaves = model.heads.iter().zip(&model.tails).position(|(heads, tails)| match model.direction {
         Direction::Undirected => heads.len() == 1,
         Direction::Directed => heads.len() + tails.len() == 1,
     });
     let leaves = leaves.unwrap_or(model.heads.len()) as u32;
-    let new = || DfsWalk::new(rows, DfsMemory::new(model.heads.len(), &budget(1 << 22)).unwrap(), leaves);
+    let new = || DfsWalk::new(DfsMemory::new(model.heads.len(), &budget(1 << 22)).unwrap(), leaves);
     let mut walk = new();
     for &root in roots {
         if walk.is_seen(root) {
             continue;
         }
-        walk.begin(root);
-        while !walk.advance(steps) {
+        walk.begin(rows, root);
+        while !walk.advance(rows, steps) {
+            walk.copy_rows(rows).unwrap();
             let Some(folder) = folder else { continue };
             let mut checkpoint = Checkpoint::new(folder.join("dfs"), 7);
             let counters = DfsCounters { next_root: root, trees: 3, seconds: 0.5 };
@@ -96,10 +97,11 @@ proptest! {
         let folder = tempfile::tempdir().unwrap();
         let graph = model.graph(folder.path(), target);
         let mut rows = SearchRows::new(&graph).unwrap();
-        rows.copy_last(&graph, &budget(memory)).unwrap();
+        rows.reserve_copies(&budget(memory)).unwrap();
         let source = source.map(|source| source % model.vertices());
         let roots = source.map_or((0..model.vertices()).collect(), |source| vec![source]);
-        let walk = walked(&model, &rows, &roots, steps, saves.then_some(folder.path()));
+        let walk = walked(&model, &mut rows, &roots, steps, saves.then_some(folder.path()));
+        rows.drop_copies();
         let known = plain(&model, &roots);
         prop_assert_eq!(numbers(&walk.tree), known.clone());
         let trees = known.iter().zip(0..).filter(|(numbers, v)| numbers[0] == *v).count() as u32;
@@ -119,10 +121,10 @@ proptest! {
         prop_assume!(model.vertices() > 0);
         let folder = tempfile::tempdir().unwrap();
         let graph = model.graph(folder.path(), 50);
-        let rows = SearchRows::new(&graph).unwrap();
+        let mut rows = SearchRows::new(&graph).unwrap();
         let source = source.map(|source| source % model.vertices());
         let roots = source.map_or((0..model.vertices()).collect(), |source| vec![source]);
-        let mut walk = walked(&model, &rows, &roots, u32::MAX, None);
+        let mut walk = walked(&model, &mut rows, &roots, u32::MAX, None);
         let at = place.index(walk.tree.numbers().len());
         prop_assume!(walk.tree.numbers()[at] != other);
         // Numbers of unreached vertices are not part of the result.
@@ -140,10 +142,10 @@ fn backtracking_is_done_in_steps() {
     let folder = tempfile::tempdir().unwrap();
     let graph = model.graph(folder.path(), 100);
     let rows = SearchRows::new(&graph).unwrap();
-    let mut walk = DfsWalk::new(&rows, DfsMemory::new(1001, &budget(1 << 20)).unwrap(), model.vertices());
-    walk.begin(model.map[0]);
+    let mut walk = DfsWalk::new(DfsMemory::new(1001, &budget(1 << 20)).unwrap(), model.vertices());
+    walk.begin(&rows, model.map[0]);
     let mut before = 0;
-    while !walk.advance(50) {
+    while !walk.advance(&rows, 50) {
         let now = walk.tree.reached + walk.tree.left;
         assert!((1..=100).contains(&(now - before)), "{now} after {before}");
         before = now;
@@ -205,9 +207,9 @@ proptest! {
         prop_assume!(model.vertices() > 0);
         let folder = tempfile::tempdir().unwrap();
         let graph = model.graph(folder.path(), 50);
-        let rows = SearchRows::new(&graph).unwrap();
+        let mut rows = SearchRows::new(&graph).unwrap();
         let roots = source.map_or((0..model.vertices()).collect(), |source| vec![source % model.vertices()]);
-        let walk = walked(&model, &rows, &roots, u32::MAX, None);
+        let walk = walked(&model, &mut rows, &roots, u32::MAX, None);
         let found = Articulation::new(&walk.tree, &rows, 2, &budget(1 << 20)).unwrap();
         let is_reached = |v: &u32| walk.tree.parent(*v) != NONE;
         let (mut points, mut bridges) = (0, 0);
@@ -238,9 +240,9 @@ proptest! {
         prop_assume!(model.vertices() > 0);
         let folder = tempfile::tempdir().unwrap();
         let graph = model.graph(folder.path(), 50);
-        let rows = SearchRows::new(&graph).unwrap();
+        let mut rows = SearchRows::new(&graph).unwrap();
         let roots = source.map_or((0..model.vertices()).collect(), |source| vec![source % model.vertices()]);
-        let walk = walked(&model, &rows, &roots, u32::MAX, None);
+        let walk = walked(&model, &mut rows, &roots, u32::MAX, None);
         let (tree, found) = (&walk.tree, Strong::new(&walk.tree, &rows, &budget(1 << 20)).unwrap());
         let leads: Vec<Vec<bool>> = (0..model.vertices()).map(|v| reachable(&model, v, None, None)).collect();
         let reached: Vec<u32> = (0..model.vertices()).filter(|&v| tree.parent(v) != NONE).collect();

@@ -25,6 +25,8 @@ const BELOW: usize = 6;
 /// Number of 64-bit words of a stack entry. The first has the vertex in its lower half, and the number of a chunk (64
 /// neighbours) of its row in the upper half. The second is the mask of the unreached neighbours in that chunk.
 const WORDS: usize = 2;
+/// In place of the number of a chunk: the row is not searched yet. The number after it wraps to 0.
+const BEFORE_FIRST: usize = u32::MAX as usize;
 
 /// The memory of a depth-first search, allocated before it starts.
 pub(super) struct DfsMemory {
@@ -50,9 +52,8 @@ impl DfsMemory {
 }
 
 /// State of a depth-first search between two calls of [`DfsWalk::advance`].
-pub(super) struct DfsWalk<'a> {
+pub(super) struct DfsWalk {
     pub tree: DfsTree,
-    rows: &'a SearchRows<'a>,
     seen: Buffer<AtomicU64>,
     lookup: Lookup,
     stack: Buffer<u64>,
@@ -64,15 +65,15 @@ pub(super) struct DfsWalk<'a> {
     whole: u32,
 }
 
-impl<'a> DfsWalk<'a> {
+impl DfsWalk {
     /// Returns the bytes of memory that a search of a graph with `vertices` vertices takes.
     pub fn bytes(vertices: u64) -> u64 {
         DfsTree::bytes(vertices) + 8 * WORDS as u64 * vertices + vertices / 8 + 8
     }
 
     /// Creates a search that has not started. Vertices from `leaves` on have one edge.
-    pub fn new(rows: &'a SearchRows<'a>, DfsMemory { tree, seen, stack }: DfsMemory, leaves: u32) -> DfsWalk<'a> {
-        DfsWalk { tree, rows, seen, lookup: Lookup::detect(), stack, height: 0, leaves, whole: 0 }
+    pub fn new(DfsMemory { tree, seen, stack }: DfsMemory, leaves: u32) -> DfsWalk {
+        DfsWalk { tree, seen, lookup: Lookup::detect(), stack, height: 0, leaves, whole: 0 }
     }
 
     /// Returns the tree, and frees the other memory of the search.
@@ -91,7 +92,8 @@ impl<'a> DfsWalk<'a> {
         &self.stack[..WORDS * self.height]
     }
 
-    /// Resumes a search from the records in `tree` and the stack entries `stack`. Returns false if `stack` is invalid.
+    /// Resumes a search from the records in `tree` and the stack entries `stack`, of which only the vertices count. Returns
+    /// false if `stack` is invalid.
     pub fn resume(&mut self, stack: &[u64]) -> bool {
         let vertices = self.tree.vertices();
         let (places, rest) = stack.as_chunks::<WORDS>();
@@ -101,6 +103,7 @@ impl<'a> DfsWalk<'a> {
         }
         self.stack[..stack.len()].copy_from_slice(stack);
         self.height = places.len();
+        self.forget_chunks();
         for v in 0..vertices {
             if self.tree.parent(v) != NONE {
                 self.mark_reached(v);
@@ -109,28 +112,47 @@ impl<'a> DfsWalk<'a> {
         true
     }
 
+    /// Copies rows to memory if that is due.
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`].
+    pub fn copy_rows(&mut self, rows: &mut SearchRows<'_>) -> Result<()> {
+        if rows.copies_are_due(self.tree.reached) {
+            rows.copy_last(|v| self.is_seen(v), |v| self.tree.post(v) != NONE)?;
+            self.forget_chunks();
+        }
+        Ok(())
+    }
+
+    /// Forgets which chunks of the rows of vertices on the stack were searched.
+    fn forget_chunks(&mut self) {
+        for place in self.stack[..WORDS * self.height].as_chunks_mut::<WORDS>().0 {
+            *place = entry(place[0] as u32, BEFORE_FIRST, 0);
+        }
+    }
+
     /// Starts a tree at `root`, which was not reached before.
-    pub fn begin(&mut self, root: u32) {
+    pub fn begin(&mut self, rows: &SearchRows<'_>, root: u32) {
         self.mark_reached(root);
         self.tree.reach(root, root, 0);
-        let first = self.next_new(self.rows.of(root), 0);
+        let first = self.next_new(rows, rows.of(root), 0);
         let Some((chunk, new)) = first else { return self.tree.leave(root) };
         self.height = 1;
-        self.put((root, chunk, new));
+        self.put(root, chunk, new);
     }
 
     /// Continues the search until about `steps` more vertices were reached or finished, or the tree is complete.
     /// Returns true if the tree is complete.
-    pub fn advance(&mut self, steps: u32) -> bool {
+    pub fn advance(&mut self, rows: &SearchRows<'_>, steps: u32) -> bool {
         // Finishing a vertex counts as a step, because backtracking scans rows to their ends and so takes as long.
         let until = self.steps() + u64::from(steps);
         if self.height == 0 {
             return true;
         }
         let (mut u, mut number, mut new) = self.top();
-        let mut row = self.rows.of(u);
+        let mut row = rows.of(u);
         loop {
-            let chunk = row.chunk(number);
+            let chunk = if new != 0 { row.chunk(number) } else { &[] };
             while new != 0 {
                 let v = chunk[new.trailing_zeros() as usize];
                 new &= new - 1;
@@ -139,25 +161,25 @@ impl<'a> DfsWalk<'a> {
                 }
                 self.mark_reached(v);
                 self.tree.reach(v, u, self.height as u32);
-                self.prefetch_next(chunk, new);
-                let of_v = if v < self.leaves { self.rows.of(v) } else { Neighbours::default() };
-                let Some((first, of_first)) = self.next_new(of_v, 0) else {
+                self.prefetch_next(rows, chunk, new);
+                let of_v = if v < self.leaves { rows.of(v) } else { Neighbours::default() };
+                let Some((first, of_first)) = self.next_new(rows, of_v, 0) else {
                     self.tree.leave(v);
                     continue;
                 };
-                self.put((u, number, new));
+                self.put(u, number, new);
                 self.height += 1;
                 (u, number, new, row) = (v, first, of_first, of_v);
                 break;
             }
             if self.steps() >= until {
-                self.put((u, number, new));
+                self.put(u, number, new);
                 return false;
             }
             if new != 0 {
                 continue;
             }
-            if let Some((next, of_next)) = self.next_new(row, number + 1) {
+            if let Some((next, of_next)) = self.next_new(rows, row, (number as u32).wrapping_add(1) as usize) {
                 (number, new) = (next, of_next);
                 continue;
             }
@@ -166,9 +188,9 @@ impl<'a> DfsWalk<'a> {
             if self.height == 0 {
                 return true;
             }
-            self.prefetch_below();
+            self.prefetch_below(rows);
             (u, number, new) = self.top();
-            row = self.rows.of(u);
+            row = rows.of(u);
         }
     }
 
@@ -181,14 +203,14 @@ impl<'a> DfsWalk<'a> {
     /// Prefetches data for backtracking: the record and the row offset of a vertex some entries below the top of the
     /// stack, and the next chunk of neighbours of a vertex nearer to the top.
     #[inline]
-    fn prefetch_below(&self) {
+    fn prefetch_below(&self, rows: &SearchRows<'_>) {
         let place = |below: usize| self.stack[..WORDS * self.height].as_chunks::<WORDS>().0.iter().nth_back(below);
         if let Some(&[place, _]) = place(BELOW) {
             self.tree.fetch(place as u32);
-            self.rows.prefetch_offset(place as u32);
+            rows.prefetch_offset(place as u32);
         }
         if let Some(&[place, _]) = place(BELOW / 2) {
-            let (row, next) = (self.rows.of(place as u32), (place >> 32) as usize + 1);
+            let (row, next) = (rows.of(place as u32), (place >> 32) as usize + 1);
             if next < row.chunks() {
                 let chunk = row.chunk(next);
                 prefetch(chunk, 0);
@@ -207,15 +229,14 @@ impl<'a> DfsWalk<'a> {
 
     /// Replaces the top entry of the stack with another vertex, chunk number and mask.
     #[inline]
-    fn put(&mut self, (v, chunk, new): (u32, usize, u64)) {
-        let place = &mut self.stack[WORDS * (self.height - 1)..][..WORDS];
-        (place[0], place[1]) = (u64::from(v) | (chunk as u64) << 32, new);
+    fn put(&mut self, v: u32, chunk: usize, new: u64) {
+        self.stack[WORDS * (self.height - 1)..][..WORDS].copy_from_slice(&entry(v, chunk, new));
     }
 
     /// Returns the number of the first chunk of `row`, from chunk `from` on, that has unreached neighbours, and their
     /// mask.
     #[inline]
-    fn next_new(&self, row: Neighbours<'_>, from: usize) -> Option<(usize, u64)> {
+    fn next_new(&self, rows: &SearchRows<'_>, row: Neighbours<'_>, from: usize) -> Option<(usize, u64)> {
         let found = (from..row.chunks()).find_map(|number| {
             let chunk = row.chunk(number);
             // Vertices of high degree come first in rows, and are reached early.
@@ -226,7 +247,7 @@ impl<'a> DfsWalk<'a> {
             (new != 0).then_some((number, new))
         });
         if let Some((number, new)) = found {
-            self.rows.read_ahead(each_new(row.chunk(number), new).take(ASKED).filter(|&v| v < self.leaves));
+            rows.read_ahead(each_new(row.chunk(number), new).take(ASKED).filter(|&v| v < self.leaves));
         }
         found
     }
@@ -234,7 +255,7 @@ impl<'a> DfsWalk<'a> {
     /// Prefetches data of the next unreached neighbours in a chunk: the row of the first neighbour, and the record and
     /// row offset of a later one.
     #[inline]
-    fn prefetch_next(&self, chunk: &[u32], mut new: u64) {
+    fn prefetch_next(&self, rows: &SearchRows<'_>, chunk: &[u32], mut new: u64) {
         for ahead in 0..PREFETCHED {
             if new == 0 {
                 return;
@@ -242,12 +263,12 @@ impl<'a> DfsWalk<'a> {
             let v = chunk[new.trailing_zeros() as usize];
             new &= new - 1;
             if ahead == 0 && v < self.leaves {
-                self.rows.fetch(v);
+                rows.fetch(v);
             }
             if ahead + 1 == PREFETCHED {
                 self.tree.fetch(v);
                 if v < self.leaves {
-                    self.rows.prefetch_offset(v);
+                    rows.prefetch_offset(v);
                 }
             }
         }
@@ -265,6 +286,12 @@ impl<'a> DfsWalk<'a> {
             }
         }
     }
+}
+
+/// Returns the stack entry of vertex `v`, with the number of a chunk of its row and the mask of the unreached neighbours there.
+#[inline]
+fn entry(v: u32, chunk: usize, new: u64) -> [u64; WORDS] {
+    [u64::from(v) | (chunk as u64) << 32, new]
 }
 
 /// Returns the neighbours in a chunk whose bits are set in the mask `new`.

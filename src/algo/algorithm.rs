@@ -95,14 +95,12 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
 
     /// Computes one trial, or finishes the trial that an earlier run began. Collective: all ranks must call it.
     ///
-    /// # Errors
-    /// Errors of the algorithm and of reading its input; a stop.
+    /// # Errors Errors of the algorithm and of reading its input; an error if the run was asked to stop.
     fn run(&self, input: <Self::Input as Input>::Of<&Graph, &List>, run: &mut Run<'_>) -> Result<TrialOf<Self>>;
 
     /// Checks a result by an independent method. Mistakes go to `verdict`.
     ///
-    /// # Errors
-    /// Errors of `verdict`, and a stop.
+    /// # Errors Errors of `verdict`; an error if the run was asked to stop.
     fn verify(
         &self,
         results: ResultsOf<'_, '_, Self::Input>,
@@ -110,8 +108,8 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         verdict: &mut Verdict<'_>,
     ) -> Result<()>;
 
-    /// Checks a journal or a checkpoint against itself, and against the result if there is one. Returns a description
-    /// of its content.
+    /// Checks that a journal or a checkpoint is consistent, and that it matches the result if there is one. Returns a
+    /// description of its content.
     ///
     /// # Errors
     /// [`Error::Validation`](crate::Error::Validation) and [`Error::Corrupt`](crate::Error::Corrupt), which say what is

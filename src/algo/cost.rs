@@ -4,7 +4,7 @@ use crate::graph::direction::Direction;
 use crate::graph::order::DegreeRuns;
 use crate::results::OutputFormat;
 
-/// File sizes on disk are multiples of a page.
+/// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;
 
 /// Size of a graph. Each number is exact or an upper bound, depending on what is known.
@@ -59,9 +59,9 @@ impl GraphSize<'_> {
         if self.direction == Direction::Directed { self.edges } else { 2 * self.edges }
     }
 
-    /// Returns the bytes of disk of one column of numbers, with the list of sparse ids, and of checkpoints: one of
-    /// `checkpoint` bytes for each trial, and one that is being written. A number has `width` bytes, and at most `digits`
-    /// as text.
+    /// Returns the bytes on disk of one column of numbers with the list of sparse ids, and of the checkpoints: one for
+    /// each trial, and one that is being written. A checkpoint has `checkpoint` bytes. A number has `width` bytes, and
+    /// at most `digits` digits as text.
     pub fn column_and_checkpoints(
         &self,
         resources: &RankResources,

@@ -48,8 +48,8 @@ pub fn is_whole(work: Result<()>) -> Result<bool> {
     }
 }
 
-/// Returns an error if a stop was requested of this process and it is the only rank. Several ranks stop together, by
-/// [`agree`] or [`RoundEnd::agree`].
+/// Returns an error if this process was asked to stop and is the only rank. Several ranks stop together, by [`agree`]
+/// or [`RoundEnd::agree`].
 ///
 /// # Errors
 /// [`Error::Stopped`].

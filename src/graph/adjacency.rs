@@ -43,7 +43,7 @@ impl<'a> Adjacency<'a> {
         [self.lower.row(row), self.upper.row(row)]
     }
 
-    /// Returns views of the two halves of `row` alone. Their targets are those of whole blocks.
+    /// Returns a view of each half of `row` that has only this row. The targets are those of the whole block.
     #[inline]
     pub fn views(&self, row: u32) -> [Block<'a>; 2] {
         [&self.lower, &self.upper].map(|half| {
@@ -52,7 +52,7 @@ impl<'a> Adjacency<'a> {
         })
     }
 
-    /// Prefetches where the two halves of `row` begin.
+    /// Prefetches the offsets at which the two halves of `row` begin.
     #[inline]
     pub fn prefetch_starts(&self, row: u32) {
         for half in [&self.lower, &self.upper] {

@@ -1,4 +1,4 @@
-//! The stages of a job, and the results that they hand on to each other.
+//! The stages of a job, and the results that they pass to each other.
 
 use crate::algo::{ByInput, InputRef};
 use crate::config::Job;

@@ -14,7 +14,7 @@ pub(super) const COLUMNS: &[About] = &[About::new(
     "0: no vertex",
 )];
 
-/// The sources, and which vertices have high scores.
+/// The sources, and the vertices with the highest scores.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BetweennessOutput {
     /// The sources, by their ids in the input.
@@ -40,7 +40,7 @@ pub struct CentralVertex {
     pub centrality: f64,
 }
 
-/// Figures that follow from the scores of all vertices.
+/// Figures that are computed from the scores of all vertices.
 #[derive(Debug, Default)]
 pub(super) struct ScoreFigures {
     counts: RankCounts,
@@ -48,14 +48,14 @@ pub(super) struct ScoreFigures {
 }
 
 impl ScoreFigures {
-    /// Takes in the score of the vertex in row `row`. Rows must ascend.
+    /// Adds the score of the vertex in row `row`. Rows must ascend.
     #[inline]
     pub(super) fn add(&mut self, score: f64, row: u64) {
         self.counts.add(score, 1);
         self.largest.offer(score, row);
     }
 
-    /// Takes in rows of vertices without an edge, which are behind all others.
+    /// Adds the rows of vertices without an edge, which come after all other rows.
     pub(super) fn add_isolated(&mut self, rows: Range<u64>) {
         self.counts.add(0.0, rows.end - rows.start);
         rows.take(LARGEST).for_each(|row| self.largest.offer(0.0, row));

@@ -1,5 +1,5 @@
-//! Checks the result against labels that are found once more: from the distinct edges of the input, by the ids of the
-//! input, with the neighbours' labels sorted.
+//! Checks the result by computing the labels again. The check reads the distinct edges of the input, identifies
+//! vertices by input ids, and sorts the labels of neighbours.
 
 use super::options::Cdlp;
 use super::output::CdlpOutput;
@@ -16,7 +16,7 @@ use crate::results::read::READING;
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
 
-/// Returns an error that says how much memory the check takes, if there is less.
+/// Returns an error if free memory is too small for the check. The error says how much memory the check takes.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
     let ids = 12 * results.info.ids + 4 * results.info.connected;
     EdgeList::check_room(edges, results, (2, 1, ids))

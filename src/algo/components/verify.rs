@@ -1,5 +1,5 @@
-//! Checks the result against components that are found once more: from the edges of the input in its own order, by the
-//! ids of the input, with a forest that is joined by one thread.
+//! Checks the result by computing the components again. The check reads the edges in the order of the input, identifies
+//! vertices by input ids, and joins them in a forest of its own.
 
 use super::output::ComponentsOutput;
 use crate::algo::verify::reread::Ids;
@@ -9,10 +9,10 @@ use crate::memory::Buffer;
 use crate::results::read::READING;
 use std::sync::{Mutex, PoisonError};
 
-/// Number of edges that a thread collects before it waits for the forest.
+/// Number of edges that a thread collects before it locks the forest.
 const BATCH: usize = 1 << 10;
 
-/// Returns the bytes of memory that a check by the blocks of a kept graph takes.
+/// Returns the bytes of memory for a check that reads the blocks of a kept graph.
 pub(super) fn bytes(ids: u64, threads: usize) -> u64 {
     8 * ids + scratch_bytes(threads)
 }

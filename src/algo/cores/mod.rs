@@ -9,13 +9,13 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `task` | the table, and what a plan and a check need of it |
-//! | `driver` | a trial: layers, checkpoints, and the figures and columns in the end |
+//! | `task` | the table, its cost, and its checks |
+//! | `driver` | a trial: layers, checkpoints, figures and columns |
 //! | `peeling` | the vertices of a rank, and the removal of a layer by all ranks |
 //! | `queue` | the vertices that threads remove, in order |
 //! | `gpu` | layers on a GPU |
 //! | `output` | the result |
-//! | `verify` | whether layers and core numbers fit each other, by the edges of the input |
+//! | `verify` | checks layers and core numbers against the edges of the input |
 
 mod driver;
 mod gpu;

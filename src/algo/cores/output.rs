@@ -9,7 +9,7 @@ pub(super) const COLUMNS: &[About] = &[
     About::new("layer", "number of the layer in which peeling removes the vertex, from 1", "-1: no vertex"),
 ];
 
-/// The core numbers in short.
+/// Summary of the core numbers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CoresOutput {
     /// Largest core number.

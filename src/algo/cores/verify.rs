@@ -1,13 +1,15 @@
-//! Checks layers and core numbers by the edges of the input, by the ids of the input, without finding them again.
+//! Checks layers and core numbers against the edges of the input, without computing them again. Vertices are identified
+//! by input ids.
 //!
 //! Layers are right if the core number of a layer is never smaller than that of the layer before, and if for every
 //! vertex with the core number k in layer l:
 //!
-//! - the neighbours in layer l or later are at most k, so it can be removed then, and exactly k if its layer is the first
-//!   with k, so there is no smaller level;
-//! - the neighbours in layer l - 1 or later are more than the core number of layer l - 1, so it can't be removed earlier.
+//! - there are at most k neighbours in layer l or later, so the vertex can be removed then, and exactly k if its layer
+//!   is the first with k, so there is no smaller level;
+//! - there are more neighbours in layer l - 1 or later than the core number of layer l - 1, so the vertex can't be
+//!   removed earlier.
 //!
-//! It takes two counts for each vertex, so the edges can be read in parts.
+//! The check needs only two counts for each vertex, so the edges can be read in parts.
 
 use super::output::CoresOutput;
 use crate::algo::verify::edge_list::EdgeList;
@@ -21,7 +23,8 @@ use crate::results::read::READING;
 
 /// Bytes that a check takes for each id: two values, two counts, the core number of a layer, and a number of a kept graph.
 const ID_BYTES: u64 = 24;
-/// A check takes at least the memory of one in this many distinct edges. It reads the input so much more often.
+/// A check has memory for at least one in this many distinct edges. So it reads the input at most about this many
+/// times.
 const LEAST_SHARE: u64 = 16;
 
 /// Returns the minimum number of bytes of memory that a check takes.

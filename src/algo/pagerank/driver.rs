@@ -1,4 +1,4 @@
-//! One trial: iterations of all ranks, and the figures and the column by rank 0.
+//! Runs one trial of PageRank: all ranks compute the iterations, and rank 0 computes the figures and writes the column.
 
 use super::gpu::GpuRanks;
 use super::options::Pagerank;
@@ -31,7 +31,7 @@ struct Progress {
     seconds: f64,
 }
 
-/// Finds the ranks, or finishes what an earlier run began. Collective.
+/// Finds the ranks, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; [`Error::Input`] for a personalised vertex that the graph does not have; errors of reading rows; disk
@@ -103,8 +103,8 @@ enum Engine<'g> {
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device, and computes the contributions to the first iteration there. Several ranks use their CPUs.
-    /// Collective.
+    /// Chooses the device, and computes the contributions to the first iteration there. CPUs are used if there are
+    /// several ranks. Collective.
     fn open<'r: 'g>(graph: &'g Graph, run: &Run<'r>, state: &mut State<'_>, teleport: &Teleport) -> Result<Engine<'g>> {
         let (comm, budget) = (run.comm, run.budget);
         let rows = || PullRows::new(graph, (comm.rank(), comm.ranks()), budget);
@@ -121,7 +121,7 @@ impl<'g> Engine<'g> {
         rows().map(Engine::Cpu)
     }
 
-    /// Sums contributions. If it fails, the state stays that of the iteration before.
+    /// Sums contributions. If it fails, the state of the previous iteration remains.
     fn pull(&mut self, state: &mut State<'_>, threads: usize) -> Result<()> {
         match self {
             Engine::Cpu(rows) => state.pull(rows, threads),
@@ -140,7 +140,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Gives all ranks of the job the ranks of all vertices. Collective.
+    /// Sends the ranks of all vertices to all ranks of the job. Collective.
     fn gather(&mut self, state: &mut State<'_>, comm: &Comm) -> Result<()> {
         match self {
             Engine::Cpu(_) => comm.all_gather_shares(&mut state.ranks),

@@ -20,7 +20,7 @@ const VARIANTS: [(&str, Variant); 2] = [("gap", Variant::Gap), ("graphalytics", 
 
 /// Largest allowed number of iterations.
 const MOST: u64 = 1_000_000;
-/// Default number of iterations: the most of `gap`, and all of `graphalytics`.
+/// Default number of iterations: the maximum for `gap`, and the fixed number for `graphalytics`.
 const ITERATIONS: [u64; 2] = [1000, 10];
 /// Default tolerance.
 const TOLERANCE: f64 = 1e-4;
@@ -36,7 +36,7 @@ pub struct Pagerank {
     pub variant: Variant,
     /// Sum of the changes of all ranks below which iterations end; `None` if their number is fixed.
     pub tolerance: Option<f64>,
-    /// Number of iterations, or the most if there is a tolerance.
+    /// Number of iterations; the maximum number if there is a tolerance.
     pub iterations: u64,
     /// Vertices to which the reader jumps, by their ids in the input. If there are none, the reader jumps to any vertex.
     pub personalised: Vec<InputId>,
@@ -118,7 +118,7 @@ impl Pagerank {
         done >= self.iterations || done > 0 && self.is_converged(change)
     }
 
-    /// Returns whether a change of all ranks is below the tolerance. It never is if there is none.
+    /// Returns whether a change of all ranks is below the tolerance. Returns false if there is no tolerance.
     pub(super) fn is_converged(&self, change: f64) -> bool {
         self.tolerance.is_some_and(|tolerance| change < tolerance)
     }

@@ -12,14 +12,14 @@ pub(super) const COLUMNS: &[About] =
 /// Maximum number of vertices that are listed.
 pub(in crate::algo) const LARGEST: usize = 10;
 
-/// The iterations, and which vertices have high ranks.
+/// The iterations, and the vertices with the highest ranks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PagerankOutput {
     /// Number of iterations.
     pub iterations: u64,
     /// Sum of the changes of all ranks in the last iteration.
     pub change: f64,
-    /// Whether the last change is below the tolerance; `None` if there is none.
+    /// Whether the last change is below the tolerance; `None` if there is no tolerance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<bool>,
     /// Sum of all ranks.
@@ -42,7 +42,7 @@ pub struct RankedVertex {
 /// Vertices of similar ranks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankBin {
-    /// The smallest rank of the bin: a power of two, or 0. The bin ends before the double.
+    /// The smallest rank of the bin: a power of two, or 0. The bin ends before twice this rank.
     pub from: f64,
     /// Number of vertices.
     pub vertices: u64,
@@ -73,7 +73,7 @@ impl RankCounts {
 pub(in crate::algo) struct LargestRanks(Vec<(f64, u64)>);
 
 impl LargestRanks {
-    /// Takes in the vertex in row `row`. Rows must ascend.
+    /// Adds the vertex in row `row`, if its rank is one of the highest. Rows must ascend.
     #[inline]
     pub(in crate::algo) fn offer(&mut self, rank: f64, row: u64) {
         if self.0.len() == LARGEST && self.0[LARGEST - 1].0 >= rank {

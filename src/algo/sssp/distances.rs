@@ -127,7 +127,7 @@ impl Distances {
 
 /// The distance of one vertex. The report has it as a number, with a decimal point if it is a sum of decimals.
 ///
-/// Numbers of the report that equal an f32 are read back as such. They are equal to the same f64.
+/// A number in the report that equals an f32 is read back as an f32. It also compares equal to the same f64.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(into = "Number", try_from = "Number")]
 pub enum Distance {

@@ -88,7 +88,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Returns an error that says how much memory a check takes, if less than `needed` bytes are free.
+    /// Returns an error if less than `needed` bytes are free. The error says how much memory a check takes.
     pub fn check_room(&self, needed: u64) -> std::result::Result<(), String> {
         match needed > self.budget.free() {
             true => Err(format!("a check takes {} of host memory: raise limits.host_memory", size::show(needed))),
@@ -152,8 +152,8 @@ impl<'a> Results<'a> {
         Ok(())
     }
 
-    /// Calls `edge` with the rows of the ends of every edge that is no loop, the tail first if edges have direction. Several threads do so, each with a copy of
-    /// `state`. Returns the states.
+    /// Calls `edge` for every edge except loops, with the rows of its ends, the tail first if edges have direction.
+    /// Several threads call it, each with a copy of `state`. Returns the states.
     ///
     /// # Errors
     /// [`Error::Validation`] if the input has other statistics than the job recorded; errors of reading and of `edge`;

@@ -152,7 +152,8 @@ impl Ids {
         self.raw(row).0.wrapping_add(self.first_id.0)
     }
 
-    /// Returns what a column in text has before the value of a row. It is also how messages name the vertex in a row.
+    /// Returns the label that a text column has before the value of a row. Messages use it as the name of the vertex in
+    /// the row.
     pub fn label(&self, row: u64) -> RowId<'_> {
         let name = self.names.as_ref().and_then(|names| names.lines().get(row));
         name.map_or_else(|| RowId::Number(self.number(row)), RowId::Name)

@@ -27,8 +27,8 @@ pub(crate) trait DerivedRows {
     /// Returns true if a task of `job` needs these rows, on a graph with this direction.
     fn is_needed(job: &Job, direction: Direction) -> bool;
 
-    /// Returns true if the rows are a part of `graph` already, with weights if tasks of `job` read those that it has.
-    /// That is so if an earlier task of a session needed them.
+    /// Returns true if the rows are already a part of `graph`, because an earlier task of a session needed them. If
+    /// tasks of `job` read the weights of `graph`, the rows must have weights, too.
     fn is_open(job: &Job, graph: &Graph) -> bool;
 
     /// Returns where these rows of `graph` are stored below `folder`, a graph's folder, and which weights `job` needs

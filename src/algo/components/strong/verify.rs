@@ -1,5 +1,6 @@
-//! Checks the result against components that are found once more: from the distinct edges of the input, by the ids of
-//! the input, in one depth-first search (Tarjan: Depth-first search and linear graph algorithms, 1972).
+//! Checks the result by computing the components again. The check reads the distinct edges of the input, identifies
+//! vertices by input ids, and runs one depth-first search (Tarjan: Depth-first search and linear graph algorithms,
+//! 1972).
 
 use crate::algo::components::output::ComponentsOutput;
 use crate::algo::components::verify::compare_rows;
@@ -20,7 +21,7 @@ const DONE: u32 = u32::MAX;
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
 
-/// Returns an error that says how much memory the check takes, if there is less.
+/// Returns an error if free memory is too small for the check. The error says how much memory the check takes.
 pub(in crate::algo::components) fn check_room(
     edges: &EdgeSource<'_>,
     results: &Results<'_>,

@@ -13,8 +13,8 @@ const THRESHOLD: f64 = 1.0 / 1024.0;
 const CORE: f64 = 64.0;
 /// Width of a bucket while few edges are queued, in graphs with a core, in multiples of the mean weight.
 const COARSE: f64 = 1.0 / 16.0;
-/// Width of a bucket otherwise, in graphs with a core, in multiples of the mean weight. With whole numbers from 1 to
-/// 255, a bucket is a single distance.
+/// Width of a bucket while many edges are queued, in graphs with a core, in multiples of the mean weight. With whole
+/// numbers from 1 to 255, a bucket is a single distance.
 const FINE: f64 = 1.0 / 128.0;
 /// Width of the range of distances that is still pushed once a cap is set, in graphs with a core, in multiples of the
 /// mean weight. With whole numbers from 1 to 255, the range has six distances. With four distances, a root took 2.2 ms.

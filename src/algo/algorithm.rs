@@ -95,12 +95,14 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
 
     /// Computes one trial, or finishes the trial that an earlier run began. Collective: all ranks must call it.
     ///
-    /// # Errors Errors of the algorithm and of reading its input; an error if the run was asked to stop.
+    /// # Errors
+    /// Errors of the algorithm and of reading its input; an error if the run was asked to stop.
     fn run(&self, input: <Self::Input as Input>::Of<&Graph, &List>, run: &mut Run<'_>) -> Result<TrialOf<Self>>;
 
     /// Checks a result by an independent method. Mistakes go to `verdict`.
     ///
-    /// # Errors Errors of `verdict`; an error if the run was asked to stop.
+    /// # Errors
+    /// Errors of `verdict`; an error if the run was asked to stop.
     fn verify(
         &self,
         results: ResultsOf<'_, '_, Self::Input>,

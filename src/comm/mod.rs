@@ -136,7 +136,7 @@ impl Comm {
         }
     }
 
-    /// Returns the way to the other ranks, if there are any.
+    /// Returns the handle to the other ranks, if there are any.
     fn several(&self) -> Option<&Arc<mpi::Ranks>> {
         match self {
             Comm::Solo => None,

@@ -79,7 +79,7 @@ impl<'v> Sink<'v> {
         Ok(self.push(u, v)?)
     }
 
-    /// Takes the weight of the edge that is added next. `refused` makes the error for an invalid weight.
+    /// Sets the weight of the edge that will be added next. `refused` makes the error for an invalid weight.
     ///
     /// # Errors
     /// The error for the weight.
@@ -117,8 +117,8 @@ impl<'v> Sink<'v> {
         Ok(self.push(u, v)?)
     }
 
-    /// Takes the weight of the line at `line` in `data`, for the edge that is added next. `weight` is its range, empty if
-    /// the line has none.
+    /// Sets the weight of the edge that will be added next to the weight of the line at `line` in `data`. `weight` is
+    /// the range of the weight; it is empty if the line has none.
     #[inline]
     pub fn weigh_line(&mut self, data: &[u8], line: usize, weight: Range<usize>) -> Result<(), Stop> {
         if weight.is_empty() {

@@ -74,8 +74,8 @@ impl Session {
 
     /// Runs a task, or finds its results from before, and returns its record. `gpu` is as in [`Self::open`].
     ///
-    /// # Errors Errors of the task, of the rows that it needs, and of limits; [`crate::Error::Stopped`]. The session
-    /// stays open.
+    /// # Errors
+    /// Errors of the task, of the rows that it needs, and of limits; [`crate::Error::Stopped`]. The session stays open.
     pub(crate) fn compute(&mut self, task: Arc<dyn Task>, gpu: &mut Option<GpuSession>) -> Result<&TaskRecord> {
         let name = task.name();
         self.context.job.tasks = vec![Arc::clone(&task)];

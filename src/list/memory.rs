@@ -34,7 +34,7 @@ pub struct MemoryList {
 const CHUNK: u64 = 1 << 15;
 
 impl MemoryList {
-    /// Looks at all successors once.
+    /// Checks all successors once.
     ///
     /// # Errors
     /// [`Error::Usage`] if a successor is neither an element nor -1.

@@ -85,7 +85,7 @@ pub fn column<'p, T: Value + 'p>(
 struct ColumnReader<T, F> {
     path: PathBuf,
     file: BufReader<File>,
-    /// The file at the next id of a table.
+    /// Reader of the file at the next id of a table.
     ids: Option<BufReader<File>>,
     format: OutputFormat,
     line: Vec<u8>,

@@ -152,7 +152,7 @@ impl<'a> Columns<'a> {
         Ok(true)
     }
 
-    /// Returns the folder of a source, which is named by its number: a string may be no name of a file.
+    /// Returns the folder of a source. It is named by a number, because a string may not be a valid file name.
     fn folder_of(&self, source: InputId) -> String {
         format!("out/{}/{}", self.algorithm, self.number_of(source).unwrap_or_default())
     }
@@ -165,7 +165,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Writes the list of the input's ids, if they are strings. Results without a column have it, too.
+    /// Writes the list of the input's ids, if they are strings. The list is written even if there is no column.
     ///
     /// # Errors
     /// The errors of [`Self::put`].

@@ -125,8 +125,9 @@ pub fn place(workspace: &mut Workspace, graph: &BlockStore, blocks: &[usize]) ->
 /// Calls `visit` for the rows of `blocks`, part after part, while the next part is copied. It uses all free GPU memory
 /// meanwhile. Work that `visit` queues ends before the part's memory is used again.
 ///
-/// # Errors [`Error::Limit`], which names `purpose`, if a part does not fit GPU memory; [`Error::Lost`];
-/// [`Error::Stopped`]; errors of reading blocks and of `visit`.
+/// # Errors
+/// [`Error::Limit`], which names `purpose`, if a part does not fit GPU memory; [`Error::Lost`]; [`Error::Stopped`];
+/// errors of reading blocks and of `visit`.
 pub fn stream(
     workspace: &mut Workspace,
     graph: &BlockStore,

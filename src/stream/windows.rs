@@ -68,7 +68,8 @@ pub fn most_resident_bytes(rows: u64, edges: u64, blocks: u64) -> u64 {
 impl<'g> Windows<'g> {
     /// Places all rows of a graph of `vertices` vertices in GPU memory, if they fit.
     ///
-    /// # Errors [`crate::Error::Limit`], which names the purpose, if they do not fit and are not on this host;
+    /// # Errors
+    /// [`crate::Error::Limit`], which names the purpose, if they do not fit and are not on this host;
     /// [`crate::Error::Lost`], [`crate::Error::Stopped`]; errors of reading blocks.
     pub fn new(
         workspace: &mut Workspace,
@@ -127,7 +128,8 @@ impl<'g> Windows<'g> {
     /// Calls `visit` for all vertices, window after window, in order. It uses all free GPU memory meanwhile. Work that
     /// `visit` queues ends before the window's memory is used again.
     ///
-    /// # Errors [`crate::Error::Limit`], which names `purpose`, if the rows of a vertex do not fit GPU memory;
+    /// # Errors
+    /// [`crate::Error::Limit`], which names `purpose`, if the rows of a vertex do not fit GPU memory;
     /// [`crate::Error::Lost`], [`crate::Error::Stopped`]; errors of reading blocks and of `visit`.
     pub fn each(&self, workspace: &mut Workspace, purpose: &str, visit: Visit<'_>) -> Result<()> {
         if let Some(rows) = self.resident {

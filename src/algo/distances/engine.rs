@@ -52,8 +52,9 @@ impl<'g> Engine<'g> {
     /// sums on the GPU. Calls `level` for each level, with its distance and the number of vertices that each source
     /// reaches in it. Collective.
     ///
-    /// # Errors [`Error::Stopped`], on all ranks; [`Error::Lost`]; [`Error::Addresses`] if no thread can be started.
-    /// After an error, the sums may include some levels of the pass.
+    /// # Errors
+    /// [`Error::Stopped`], on all ranks; [`Error::Lost`]; [`Error::Addresses`] if no thread can be started. After an
+    /// error, the sums may include some levels of the pass.
     pub(super) fn run(
         &mut self,
         sources: &[u32],

@@ -17,7 +17,7 @@ const DESCRIBED: usize = 5;
 /// Number of lines between two checks for signals.
 const STRIDE: u64 = 1 << 16;
 
-/// What differs between results and their reference.
+/// Differences between results and their reference.
 #[derive(Debug, Default)]
 pub struct Mismatches {
     /// Number of mismatches.
@@ -144,7 +144,7 @@ impl Components {
     }
 
     /// Records that a vertex of the component `found` has the label `label`. Returns the label of an earlier vertex, if
-    /// it is another.
+    /// it differs.
     fn label(&mut self, found: VertexResult, label: i64) -> Option<i64> {
         let VertexResult::Whole(found) = found else { return None };
         let at = self.smallest.binary_search(&found.cast_unsigned()).ok()?;
@@ -156,7 +156,7 @@ impl Components {
         None
     }
 
-    /// Adds a mismatch for each label of several components.
+    /// Adds a mismatch for each label that several components have.
     fn compare_labels(mut self, mismatches: &mut Mismatches) {
         self.labels.sort_unstable();
         for two in self.labels.windows(2).filter(|two| two[0] == two[1] && two[0] != Components::NONE) {

@@ -86,7 +86,8 @@ fn read_weights(list: &dyn EdgeList, first: u64, out: &mut [u32]) {
 const CHUNK: usize = 1 << 14;
 
 impl MemoryEdges {
-    /// Looks at all edges once. `vertices` is the number of vertices, if the caller knows it: ids are then below it.
+    /// Checks all edges once. `vertices` is the number of vertices, if the caller knows it. All ids must then be below
+    /// it.
     ///
     /// # Errors
     /// [`Error::Usage`] if an id is negative, not below `vertices` or 2^64 - 1, or if a weight is negative or not a finite
@@ -219,7 +220,7 @@ impl EdgeGenerator for MemoryEdges {
         self.list.as_ref()?.weights()
     }
 
-    /// Weights are read in the type that they have.
+    /// Writes the weights in their own type, regardless of the requested one.
     fn fill_weights(&self, first_edge: u64, _: WeightType, out: &mut [u32]) {
         if let Some(list) = &self.list {
             read_weights(&**list, first_edge, out);

@@ -292,7 +292,7 @@ impl Input {
         !self.parts().is_empty() && self.parts().iter().all(|part| part.format.counts_from_one())
     }
 
-    /// Returns true if the format of some file can declare the number of vertices, and for a generator.
+    /// Returns true for a generator, and if the format of some file can declare the number of vertices.
     pub fn declares_vertices(&self) -> bool {
         match &self.source {
             EdgeSource::Files(parts) => parts.iter().any(|part| part.format.declares_vertices()),

@@ -94,8 +94,8 @@ fn is_blank_or_comment(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start().first(), None | Some(b'#' | b'%'))
 }
 
-/// Returns the delimiter of the columns. A file that ends in `.csv` or `.tsv` says it; elsewhere a line that can be
-/// divided in two ways is refused, because each way would be another graph.
+/// Returns the delimiter of the columns. The extension `.csv` or `.tsv` decides it. In other files, a line that can be
+/// divided in two ways is refused, because each way would give another graph.
 fn delimiter_of(line: &[u8], part: &Part) -> Result<Delimiter, &'static str> {
     let has = |byte: u8| {
         let mut quoted = false;
@@ -173,7 +173,7 @@ fn lines<const D: u8>(data: &[u8], table: &TableGrammar, sink: &mut Sink<'_>) ->
     Ok(())
 }
 
-/// Parses the line at `line`, which may be anything.
+/// Parses the line at `line`, which may have any form.
 #[inline(never)]
 fn line<'d, const D: u8>(data: &'d [u8], line: usize, table: &TableGrammar) -> Result<Found<'d>, Fault> {
     let next = next_line(data, line);

@@ -73,8 +73,7 @@ impl WeightType {
     }
 }
 
-/// Returns the bits of the weights in `words`, each of which has `size` words: 1, or 2 of which the first is the lower
-/// half.
+/// Returns the bits of the weights in `words`. Each weight has `size` words: 1, or 2 with the lower half first.
 pub(crate) fn bits_of(words: &[u32], size: usize) -> impl Iterator<Item = u64> {
     words.chunks_exact(size.max(1)).map(bits_of_one)
 }
@@ -118,8 +117,8 @@ impl Weights {
         matches!(self, Weights::Read(_))
     }
 
-    /// Checks a weight. Returns its bits, and what it implies for the type of all weights. The bits are meaningful only
-    /// if visitors get weights.
+    /// Checks a weight. Returns its bits, and its class, which decides the type of all weights. The bits are meaningful
+    /// only if visitors get weights.
     #[inline]
     pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u64, WeightClass), Mistake> {
         let whole = match weight {

@@ -67,7 +67,7 @@ pub struct TaskRecord {
 pub struct GraphRecord {
     /// Statistics of the input.
     pub info: InputInfo,
-    /// Statistics of its rows; of a task, those that it reads.
+    /// Statistics of the graph's rows. In the record of a task, statistics of the rows that the task reads.
     pub stored: StoreInfo,
 }
 

@@ -32,7 +32,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns four drawn sources, and scores that are divided by nothing.
+    /// Returns options with four random sources, and without division of the scores.
     fn default() -> Options {
         Options { sources: Sources::Drawn { roots: 4, seed: 1 }, normalise: Normalise::None }
     }
@@ -83,12 +83,12 @@ impl Scores {
         &self.sources
     }
 
-    /// Returns the ten vertices of the highest scores by their ids, with their scores, descending.
+    /// Returns the ids of the sources.
     pub fn largest(&self) -> &[(u64, f64)] {
         &self.largest
     }
 
-    /// Returns the number of pairs of a source and another vertex that it reaches.
+    /// Returns the ten vertices with the highest scores, as pairs of id and score, in descending order of scores.
     pub fn pairs(&self) -> u64 {
         self.output.pairs
     }

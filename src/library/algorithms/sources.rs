@@ -11,10 +11,10 @@ pub enum Sources {
     Drawn {
         /// Their number, from 1 to 65536. A graph with fewer such vertices has all of them.
         roots: u32,
-        /// The seed.
+        /// Number of sources, from 1 to 65536. If a graph has fewer such vertices, all of them are sources.
         seed: u64,
     },
-    /// These vertices, each once.
+    /// The given vertices, which must be distinct.
     Vertices(Vec<Vertex>),
 }
 

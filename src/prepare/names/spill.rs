@@ -130,7 +130,7 @@ impl Block {
     }
 }
 
-/// Gathers what one thread appends to each part, and appends it in blocks.
+/// Buffers the records that one thread adds to each part, and appends them in blocks.
 pub(super) struct SpillWriter<'a> {
     spill: &'a Spill,
     buffers: Vec<Vec<u8>>,
@@ -156,7 +156,7 @@ impl<'a> SpillWriter<'a> {
         Ok(())
     }
 
-    /// Appends what is left.
+    /// Appends the remaining records.
     pub fn finish(self) -> Result<()> {
         let left = self.buffers.into_iter().enumerate().filter(|(_, buffer)| !buffer.is_empty());
         left.into_iter().try_for_each(|(part, mut buffer)| {

@@ -26,8 +26,9 @@ fn label(v: u32) -> u32 {
 /// Makes the largest label that reaches a live vertex within its class the new class of the vertex. In the first round
 /// only the pivot has a label, and vertices that it does not reach get the class 0. Collective.
 ///
-/// # Errors [`crate::Error::Stopped`], on all ranks, with classes unchanged; [`crate::Error::Addresses`] if no thread
-/// can be started.
+/// # Errors
+/// [`crate::Error::Stopped`], on all ranks, with classes unchanged; [`crate::Error::Addresses`] if no thread can be
+/// started.
 pub(super) fn colour(search: &mut Search<'_>, is_first: bool, workers: Workers<'_>) -> Result<()> {
     let pivot = if is_first { search.pivot() } else { None };
     match pivot {
@@ -84,8 +85,9 @@ fn push_colour(view: &View<'_>, v: u32, unpacked: &mut Unpacked, batch: &mut Bat
 
 /// Makes a component of the root of each class and the vertices of the class that reach the root. Collective.
 ///
-/// # Errors [`crate::Error::Stopped`], on all ranks, with classes unchanged; [`crate::Error::Addresses`] if no thread
-/// can be started.
+/// # Errors
+/// [`crate::Error::Stopped`], on all ranks, with classes unchanged; [`crate::Error::Addresses`] if no thread can be
+/// started.
 pub(super) fn assign(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
     for at in 0..search.live.vertices().len() {
         let v = search.live.vertices()[at];

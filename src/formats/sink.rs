@@ -30,8 +30,9 @@ pub(crate) struct Sink<'v> {
     /// The error for the first integer weight that f32 can't represent exactly. Whether the weights are f32 is known
     /// only after all were seen.
     rounded: Option<Stop>,
-    /// The gathered ids that are strings, and the numbers of a batch of them.
+    /// Gathered ids that are strings.
     names: NameBatch,
+    /// Numbers of the strings of a batch.
     numbers: Vec<u32>,
     /// The numbering of strings; `None` in a pass that hands the strings themselves over.
     numbering: Option<Arc<dyn FindNames>>,

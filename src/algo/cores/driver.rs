@@ -18,9 +18,9 @@ use std::time::Instant;
 /// Number of units of a trial: thousandths of the vertices.
 pub(super) const UNITS: u64 = 1000;
 
-/// CPUs check whether to save or to stop after a layer of at least this many vertices, and after every [`LAYERS`]
-/// layers.
+/// CPUs check whether to save or to stop after a layer of at least this many vertices.
 const WIDE: u64 = 1 << 12;
+/// CPUs also check whether to save or to stop after every this many layers.
 const LAYERS: u32 = 64;
 
 /// Progress of a trial.

@@ -54,8 +54,9 @@ pub(super) struct Parts {
     spill: Spill,
     /// Number of the upper bits of a hash that are a part's number.
     bits: u32,
-    /// Bytes of all parts together. `most` is their upper bound.
+    /// Bytes of all parts together.
     used: AtomicU64,
+    /// Upper bound of `used`.
     most: u64,
 }
 

@@ -17,8 +17,9 @@ use std::sync::{Mutex, PoisonError};
 
 /// Number of sampled strings for each range.
 const SAMPLES: usize = 64;
-/// Target number of bytes of a range, so that it fits the second-level cache. `MOST` is the maximum number of ranges.
+/// Target number of bytes of a range, so that it fits the second-level cache.
 const SMALL: u64 = 384 << 10;
+/// Maximum number of ranges.
 const MOST: u64 = 1024;
 /// Maximum bytes of memory for each byte of a record: for the record, its line, and 32 bytes for the shortest record.
 const TIMES: u64 = 5;
@@ -72,8 +73,9 @@ pub(super) fn distribute(parts: Parts, path: &Path, room: Room, watch: &dyn Watc
 /// The smallest strings of all ranges but the first.
 struct Splitters {
     names: Vec<Vec<u8>>,
-    /// Number of leading bytes that all of them share. `keys` has the next eight bytes of each.
+    /// Number of leading bytes that all splitters share.
     common: usize,
+    /// For each splitter, the eight bytes that follow the shared ones.
     keys: Vec<u64>,
 }
 

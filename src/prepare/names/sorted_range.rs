@@ -18,8 +18,9 @@ pub(super) struct SortedRange {
     order: Vec<u128>,
     /// Hash of each string, in order.
     pub hashes: Vec<u64>,
-    /// The strings, a line each, and the end of each line.
+    /// The strings, one per line.
     pub text: Vec<u8>,
+    /// End of each line in `text`.
     pub ends: Vec<usize>,
 }
 

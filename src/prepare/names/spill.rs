@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Maximum number of bytes of a block that a [`SpillWriter`] gathers for memory, and for the file. Blocks in memory are
-/// small, because the last block of each part is not full.
+/// Maximum number of bytes of a block that a [`SpillWriter`] gathers for memory. These blocks are small, because the
+/// last block of each part is not full.
 const IN_MEMORY: u64 = 16 << 10;
+/// Maximum number of bytes of a block that a [`SpillWriter`] gathers for the file.
 const IN_FILE: u64 = 256 << 10;
 
 /// The blocks. The file is unlinked, so a killed job leaves nothing behind.

@@ -41,8 +41,9 @@ pub struct Progress {
 
 struct SharedProgress {
     log_interval: Duration,
-    /// `peak` is the peak of host memory in bytes, and `limit` its limit, or 0 if there is none.
+    /// Peak of host memory in bytes.
     peak: AtomicU64,
+    /// Limit of host memory in bytes; 0 if there is none.
     limit: AtomicU64,
     metrics: Recorder,
     observer: OnceLock<Observer>,

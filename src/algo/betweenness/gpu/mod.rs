@@ -12,10 +12,11 @@ use state::{Pull, SHARES, State, Step};
 
 pub(super) use state::{PROGRAMS, SOURCES, least_bytes};
 
-/// A source pulls, along the rows of all its unreached vertices, if the rows of its last level have more than [`FEW`]
-/// entries and more than one in this many. The latter counts the vertices, and the entries of the rows of unreached
-/// vertices.
+/// With a pull, a GPU adds to each unreached vertex along the vertex's row. A source pulls if the rows of its last
+/// level have more than [`FEW`] entries, and more than one entry for this many vertices and entries of the rows of
+/// unreached vertices.
 const SPARSE: u64 = 32;
+/// Number of entries of the rows of a level up to which a source never pulls.
 const FEW: u64 = 1 << 12;
 
 /// A pull of shares first checks which neighbours have a share, if fewer than one in this many entries leads to such a

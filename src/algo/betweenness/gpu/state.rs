@@ -135,8 +135,9 @@ pub(super) struct Step {
     pub sources: u32,
     /// The first of the vertices.
     pub first: u32,
-    /// Number of entries of the rows that leave the vertices, and of those that enter them, for all sources.
+    /// Number of entries in the rows of out-neighbours of the vertices, for all sources.
     pub leaving: u64,
+    /// Number of entries in the rows of in-neighbours of the vertices, for all sources.
     pub entering: u64,
 }
 

@@ -181,8 +181,9 @@ pub fn rank_cells<I: Index>(
 struct Pack<'a, I: Index> {
     list: &'a [I::Cell],
     links: Links<'a, I>,
-    /// First number under which a long sublist is continued, and how many such numbers are in use.
+    /// First number under which a long sublist is continued.
     first_fresh: usize,
+    /// Number of sublists that were continued under a new number.
     fresh: &'a AtomicU64,
     shift: u32,
 }

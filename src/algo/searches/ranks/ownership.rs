@@ -36,8 +36,9 @@ impl OwnerRule {
     }
 }
 
-/// Number of 64-bit bitmap words in a block, and number of vertices in a word.
+/// Number of 64-bit bitmap words in a block.
 const WORDS: usize = 8;
+/// Number of vertices in a word.
 const WORD: usize = 64;
 
 /// Which vertices a rank owns, and which rank owns the others.

@@ -89,8 +89,9 @@ pub trait Arithmetic: Send + Sync + 'static {
 pub struct Width {
     /// Base-2 logarithm of the width, for whole numbers.
     pub shift: u32,
-    /// Reciprocal of the width, for decimals. The first is for f32, and the second for f64.
+    /// Reciprocal of the width, for decimal weights in f32.
     pub reciprocal: f32,
+    /// Reciprocal of the width, for decimal weights in f64.
     pub reciprocal_f64: f64,
 }
 

@@ -29,8 +29,9 @@ pub(super) struct SsspBufferSizes {
     pub vertices: u64,
     /// Number of rows.
     pub rows: u64,
-    /// Capacity of a queue and of a pile, in entries.
+    /// Capacity of a queue, in entries.
     pub queued: u64,
+    /// Capacity of a pile, in entries.
     pub piled: u64,
 }
 

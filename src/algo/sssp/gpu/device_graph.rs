@@ -24,8 +24,9 @@ pub(super) struct SsspDeviceGraph {
     pub graph: SsspGraph,
     /// Number of entries in all rows.
     pub entries: u64,
-    /// Bits of the smallest and of the largest weight.
+    /// Bits of the smallest weight.
     pub lightest: u64,
+    /// Bits of the largest weight.
     pub heaviest: u64,
     /// Mean weight.
     pub mean: f64,

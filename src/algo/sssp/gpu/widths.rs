@@ -25,10 +25,10 @@ const REACH_OF_DECIMALS: f64 = 1.0 / 50.0;
 /// Width of the range that is still pushed once a cap is set, if rows are read over the bus. It is smaller: scale 26 in
 /// 2 GiB took 145 ms with four distances and 180 ms with six.
 const REACH_OVER_BUS: f64 = 1.0 / 32.0;
-/// Width of a bucket in graphs without a core, in multiples of the mean weight divided by the mean row length. The
-/// second value is for deep graphs, where a step follows several edges. A grid of 4096 x 4096 took 27 ms on an H100
-/// with this value, 33 ms with half, and 25 ms with twice the value, which relaxes twice as many edges.
+/// Width of a bucket in graphs without a core, in multiples of the mean weight divided by the mean row length.
 const NEAR: f64 = 4.0;
+/// The same width for deep graphs, where a step follows several edges. A grid of 4096 x 4096 took 27 ms on an H100 with
+/// this value, 33 ms with half, and 25 ms with twice the value, which relaxes twice as many edges.
 const NEAR_IF_DEEP: f64 = 64.0;
 /// In Moore's algorithm, a task (a vertex to push from) waits if its distance exceeds the smallest one by more than
 /// this many mean weights. Cliques of 16,384 vertices (SSCA#2) took 0.92 ms on an H100 with three, and 0.94 ms with

@@ -1,8 +1,8 @@
 //! Exact algorithms on graphs larger than the GPU and than memory.
 //!
-//! gpugraph counts triangles, searches, finds shortest paths, components, communities and cores, measures centrality, and ranks
-//! vertices and lists. It streams tens of gigabytes of edges through fixed memory, on CPUs and GPUs, and gives the same
-//! answer on all of them. It is a command with job files (`gpugraph run job.toml`), and this library.
+//! gpugraph counts triangles, searches, finds shortest paths, components, communities and cores, measures centrality,
+//! and ranks vertices and lists. It streams tens of gigabytes of edges through fixed memory, on CPUs and GPUs, and
+//! gives the same answer on all of them. It is a command with job files (`gpugraph run job.toml`), and this library.
 //!
 //! # A tour
 //!

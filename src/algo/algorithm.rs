@@ -129,8 +129,8 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         Vec::new()
     }
 
-    /// Returns charts of an unfinished task. `units` are the records in its journal so far, one for each finished unit of
-    /// `total`.
+    /// Returns charts of an unfinished task. `units` are the records in its journal so far, one for each finished unit
+    /// of `total`.
     fn figures_so_far(&self, _units: &[Record], _total: u64) -> Vec<Figure> {
         Vec::new()
     }
@@ -173,7 +173,8 @@ pub struct Needs {
 pub struct Answer {
     /// The requested result, such as `triangles 45`.
     pub main: String,
-    /// The rest of the line after `main`. It ends in the verb that precedes the time, such as `transitivity 0.25  counted`.
+    /// The rest of the line after `main`. It ends in the verb that precedes the time, such as `transitivity 0.25
+    /// counted`.
     pub more: String,
     /// Lines in a format that other programs expect. They are printed after the lines of all tasks.
     pub block: Option<String>,

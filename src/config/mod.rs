@@ -58,7 +58,7 @@ pub fn of_text(name: &str, text: String, overrides: &[String], input: Option<Inp
     parse(Path::new(name), text, overrides, input)
 }
 
-/// Reads and validates the table of one algorithm, as it stands in a job file.
+/// Reads and validates the table of one algorithmof a job file.
 ///
 /// # Errors
 /// Errors of [`load`].

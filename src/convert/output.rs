@@ -31,7 +31,7 @@ pub(super) struct OutputFile {
     changed: Condvar,
 }
 
-/// What was appended to a file so far.
+/// Offset and next chunk of a file to which threads append chunks.
 struct Appended {
     /// Offset at which the next bytes are written.
     end: u64,

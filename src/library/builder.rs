@@ -69,7 +69,7 @@ impl GraphBuilder {
         self
     }
 
-    /// Names the format of the files: one of those that `gpugraph help input` lists, such as `text`, `mtx` or `u32`.
+    /// Names the format of the files, such as `text`, `mtx` or `u32`. `gpugraph help input` lists all formats.
     pub fn format(self, format: &str) -> GraphBuilder {
         self.option("format", TomlValue::String(format.into()))
     }
@@ -107,8 +107,8 @@ impl GraphBuilder {
         self.option("ids", TomlValue::String("string".into()))
     }
 
-    /// Sets how weights are read. The default is [`Weights::Auto`]. Weights in memory keep their type; if another one is
-    /// named, [`Self::build`] refuses them.
+    /// Sets how weights are read. The default is [`Weights::Auto`]. Weights in memory keep their type; if another one
+    /// is named, [`Self::build`] refuses them.
     pub fn weights(mut self, weights: Weights) -> GraphBuilder {
         self.weights = weights;
         self

@@ -373,8 +373,8 @@ fn generate(
     })
 }
 
-/// Returns the bytes per element of an array that could store a list of `length` elements: 4, or 8 if it is too long for
-/// that.
+/// Returns the bytes per element of an array that could store a list of `length` elements: 4, or 8 if it is too long
+/// for that.
 fn width(length: u64) -> u64 {
     if length <= MAX_NARROW { 4 } else { 8 }
 }

@@ -155,8 +155,8 @@ impl Layout {
         Some(footer)
     }
 
-    /// Reads the layout from the end of a file; `None` if it is not one that [`Self::footer`] makes for a table of `rows`
-    /// rows.
+    /// Reads the layout from the end of a file; `None` if it is not one that [`Self::footer`] makes for a table of
+    /// `rows` rows.
     pub fn of_footer(footer: &[u8], rows: u64) -> Option<Layout> {
         // The key, the mark of a string field, and its length come before the layout.
         let key = footer.windows(KEY.len()).position(|bytes| bytes == KEY.as_bytes())?;

@@ -371,8 +371,8 @@ fn is_zero<T: Value>(value: T) -> bool {
     bytes.iter().all(|&byte| byte == 0)
 }
 
-/// Writes a NumPy array of `rows` numbers by up to `threads` threads: the values of the first `stored` rows, followed by
-/// zeros.
+/// Writes a NumPy array of `rows` numbers by up to `threads` threads: the values of the first `stored` rows, followed
+/// by zeros.
 fn npy<T: Value>(to: &Path, rows: u64, stored: u64, threads: usize, of: impl Fn(u64) -> T + Sync) -> Result<Output> {
     let mut file = ResultFile::create(to)?;
     file.write(&npy_header::<T>(rows))?;

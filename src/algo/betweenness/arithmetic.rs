@@ -19,7 +19,7 @@ pub(super) trait Count: Number + PartialEq {
     /// Returns the dependency of a vertex with this count. `sum` is the sum of the shares of its successors.
     fn dependency(self, sum: Self) -> f64;
 
-    /// Returns the share of a vertex with this count and dependency: what it adds to the sum of each predecessor.
+    /// Returns the share of a vertex with this count and dependency. The share is added to the sum of each predecessor.
     fn share(self, dependency: f64) -> Self;
 }
 

@@ -69,8 +69,8 @@ impl ScoreFigures {
     }
 }
 
-/// Returns the number by which scores are divided, in a graph of `vertices` vertices where the largest sum of dependencies
-/// is `largest`. It is 1 if all scores are 0.
+/// Returns the number by which scores are divided, in a graph of `vertices` vertices where the largest sum of
+/// dependencies is `largest`. It is 1 if all scores are 0.
 pub(super) fn divisor(normalise: Normalise, vertices: u64, largest: f64) -> f64 {
     match normalise {
         Normalise::Largest if largest > 0.0 => largest,

@@ -14,8 +14,8 @@ use crate::results::read::READING;
 
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
-/// Bytes that a check takes for each id: where its edges are, a distance, a place in the queue, a count, a dependency, a
-/// sum.
+/// Bytes that a check takes for each id: where its edges are, a distance, a place in the queue, a count, a dependency,
+/// a sum.
 const ID_BYTES: u64 = 40;
 /// Largest accepted relative difference between two scores, which are summed in different orders.
 const TOLERANCE: f64 = 1e-9;
@@ -31,7 +31,7 @@ pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::
     EdgeList::check_room(edges, results, (1, 1, ids))
 }
 
-/// Finds the scores again, and compares figures and the column. Returns a description of what was found.
+/// Finds the scores again, and compares figures and the column. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].

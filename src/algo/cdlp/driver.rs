@@ -116,7 +116,8 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Completes an iteration after [`Self::vote`]. Returns the number of vertices whose labels have changed. Collective.
+    /// Completes an iteration after [`Self::vote`]. Returns the number of vertices whose labels have changed.
+    /// Collective.
     fn exchange(&mut self, labels: &mut Labels<'_>, comm: &Comm, threads: usize) -> Result<u64> {
         match self {
             Engine::Cpu { .. } => labels.exchange(comm, threads),

@@ -204,7 +204,7 @@ impl<'a> GpuLabels<'a> {
 }
 
 impl LongRows {
-    /// Returns the part of this list that lies in the range `vertices`.
+    /// Returns the part of this list in the range `vertices`.
     fn within(&self, vertices: &Range<u32>) -> DeviceSlice<u32> {
         let before = |end: u32| self.vertices.partition_point(|&v| v < end) as u64;
         self.on_gpu.part(before(vertices.start)..before(vertices.end))

@@ -22,7 +22,7 @@ pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::
     EdgeList::check_room(edges, results, (2, 1, ids))
 }
 
-/// Finds the labels again, and compares figures and the column. Returns a description of what was found.
+/// Finds the labels again, and compares figures and the column. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].

@@ -243,7 +243,7 @@ impl Trees {
 
     /// Joins each of `vertices` to its parent in the forest of another GPU, whose parents are at address `others`.
     /// `others_known` is the address of that GPU's number of vertices that are known to be in the tree of vertex 0. If
-    /// it is given, vertices that both GPUs know to be there are skipped.
+    /// it is given, vertices that both GPUs know to be in it are skipped.
     fn merge(&self, queue: &Queue, others: u64, others_known: Option<u64>, vertices: Range<u32>) -> Result<()> {
         let (parents, known) = (self.parents.address(), self.known[0].address());
         let arguments = (parents, others, vertices.start, vertices.end, known, others_known.unwrap_or(0));

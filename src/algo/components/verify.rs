@@ -42,7 +42,7 @@ impl RowForest {
     }
 }
 
-/// Finds the components again, and compares sizes and the column. Returns a description of what was found.
+/// Finds the components again, and compares sizes and the column. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -68,8 +68,8 @@ pub(super) fn compare(output: &ComponentsOutput, edges: &EdgeSource<'_>, results
     compare_rows(output, &forest.0, &ids, (edges, results))
 }
 
-/// Compares sizes and the column with `smallest`, the smallest row in the component of each row. Returns a description of
-/// what was found.
+/// Compares sizes and the column with `smallest`, the smallest row in the component of each row. Returns a sentence
+/// about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].

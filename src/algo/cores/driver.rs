@@ -136,7 +136,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Calls [`Peeling::gather`], or does the same on the GPU.
+    /// Returns the arrays of [`Peeling::gather`], also if the GPU computes them.
     fn gather(&mut self) -> Result<[&[u32]; 2]> {
         match self {
             Engine::Cpu { peeling, exchange } => peeling.gather(exchange),
@@ -153,7 +153,7 @@ impl<'g> Engine<'g> {
     }
 }
 
-/// Saves what [`Engine::gather`] returns, and the progress of the trial.
+/// Saves the arrays that [`Engine::gather`] returns and the progress of the trial.
 fn save(
     checkpoint: &mut Checkpoint,
     (level, layer, done, seconds): (u32, u32, u64, f64),

@@ -18,8 +18,8 @@ pub struct CoresOutput {
     pub innermost: u64,
     /// Number of layers.
     pub layers: u64,
-    /// Number of vertices with the core number 0, and then with core numbers from 2^i to 2^(i+1) - 1 for each i, up to that
-    /// of the largest core number.
+    /// Number of vertices with the core number 0, and then with core numbers from 2^i to 2^(i+1) - 1 for each i, up to
+    /// that of the largest core number.
     pub by_core: Vec<u64>,
 }
 

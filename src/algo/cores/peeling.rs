@@ -74,7 +74,7 @@ pub(super) struct Begin<'s> {
     pub level: u32,
     /// Number of layers that were removed.
     pub layer: u32,
-    /// What [`Peeling::gather`] returned; empty on ranks other than 0.
+    /// Arrays that [`Peeling::gather`] returned; empty on ranks other than 0.
     pub saved: [&'s [u32]; 2],
 }
 
@@ -295,8 +295,8 @@ impl<'g> Peeling<'g> {
         })
     }
 
-    /// Returns the rows of an own vertex: for each half, those of out-neighbours and of in-neighbours. Without direction,
-    /// the first has all neighbours.
+    /// Returns the rows of an own vertex: for each half, those of out-neighbours and of in-neighbours. Without
+    /// direction, the first has all neighbours.
     #[inline]
     fn rows_of(&self, place: usize) -> [[&'g [u32]; 2]; 2] {
         let v = self.own.vertex(place as u32);
@@ -308,8 +308,8 @@ impl<'g> Peeling<'g> {
         [[lower, more], [upper, above]]
     }
 
-    /// Records the layer of some own vertices, and calls `each` with all of their neighbours. `fetch` prefetches what
-    /// `each` needs of a neighbour.
+    /// Records the layer of some own vertices, and calls `each` with all of their neighbours. `fetch` prefetches the
+    /// data of a neighbour that `each` needs.
     #[inline]
     fn each_neighbour(&self, places: &[AtomicU32], fetch: impl Fn(u32), mut each: impl FnMut(u32)) {
         let rows = |place: &AtomicU32| self.rows_of(place.load(Relaxed) as usize).into_iter().flatten();

@@ -21,7 +21,8 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Bytes that a check takes for each id: two values, two counts, the core number of a layer, and a number of a kept graph.
+/// Bytes that a check takes for each id: two values, two counts, the core number of a layer, and a number of a kept
+/// graph.
 const ID_BYTES: u64 = 24;
 /// A check has memory for at least one in this many distinct edges. So it reads the input at most about this many
 /// times.
@@ -32,7 +33,7 @@ pub(super) fn least_bytes(ids: u64, edges: u64, threads: usize) -> u64 {
     READING + EdgeList::batch_bytes(threads) + ID_BYTES * (ids + 2) + EdgeList::bytes(edges / LEAST_SHARE, threads)
 }
 
-/// Checks figures and columns. Returns a description of what was found.
+/// Checks figures and columns. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything is wrong; [`Error::Limit`]; read errors; [`Error::Stopped`].

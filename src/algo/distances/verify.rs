@@ -33,7 +33,7 @@ pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::
     EdgeList::check_room(edges, results, (1, 3, ids))
 }
 
-/// Finds the distances again, and compares figures and columns. Returns a description of what was found.
+/// Finds the distances again, and compares figures and columns. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -84,8 +84,8 @@ pub(super) fn compare(
     Ok(format!("{} distances, those from {searched} of {} sources along the edges of {name}", sums.0, rows.len()))
 }
 
-/// Compares the columns with the sums that were found, which are those of all sources or lower bounds. Returns the number
-/// of distances in the columns, their sum, and the largest.
+/// Compares the columns with the sums that the check computed. These are sums over all sources, or lower bounds.
+/// Returns the number of distances in the columns, their sum, and the largest.
 fn compare_columns(
     search: &PlainSearch<'_>,
     ids: &Ids,

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// The ranks of sinks are lost. Iterations end when ranks change by less than the tolerance, as in the GAP Benchmark
-    /// Suite.
+    /// The ranks of sinks are lost. Iterations end when ranks change by less than the tolerance, as in the GAP
+    /// Benchmark Suite.
     Gap,
     /// The ranks of sinks are spread evenly. The number of iterations is fixed, as in LDBC Graphalytics.
     Graphalytics,
@@ -38,7 +38,8 @@ pub struct Pagerank {
     pub tolerance: Option<f64>,
     /// Number of iterations; the maximum number if there is a tolerance.
     pub iterations: u64,
-    /// Vertices to which the reader jumps, by their ids in the input. If there are none, the reader jumps to any vertex.
+    /// Vertices to which the reader jumps, by their ids in the input. If there are none, the reader jumps to any
+    /// vertex.
     pub personalised: Vec<InputId>,
 }
 
@@ -123,8 +124,8 @@ impl Pagerank {
         self.tolerance.is_some_and(|tolerance| change < tolerance)
     }
 
-    /// Returns an upper bound of the number of iterations. Each change is at most `damping` times the one before, and the
-    /// first is at most 2.
+    /// Returns an upper bound of the number of iterations. Each change is at most `damping` times the one before, and
+    /// the first is at most 2.
     pub(super) fn most_iterations(&self) -> u64 {
         let Some(tolerance) = self.tolerance else { return self.iterations };
         // Without damping the second iteration changes nothing.

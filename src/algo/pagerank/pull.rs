@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Number of row entries in a part, unless a single row has more.
 const PART: u64 = 1 << 15;
-/// Number of entries between a prefetch and its use. The sums of short rows end in mispredicted branches, behind which a
-/// processor can't look ahead by itself.
+/// Number of entries between a prefetch and its use. The sums of short rows end in mispredicted branches, behind which
+/// a processor can't look ahead by itself.
 const AHEAD: usize = 48;
 
 /// Consecutive rows of a block.

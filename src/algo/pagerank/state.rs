@@ -1,7 +1,7 @@
 //! The ranks of all vertices, and one iteration, which all ranks of the job compute together.
 //!
-//! Each rank of the job pulls along some of the rows. Then sums are added over the ranks, and each rank computes the new
-//! ranks and contributions of its share of the vertices. All ranks get all contributions.
+//! Each rank of the job pulls along some of the rows. Then sums are added over the ranks, and each rank computes the
+//! new ranks and contributions of its share of the vertices. All ranks get all contributions.
 
 use super::arithmetic;
 use super::pull::PullRows;
@@ -20,7 +20,7 @@ const PART: usize = 1 << 12;
 pub(super) struct State<'d> {
     /// Rank of each vertex that has an edge. A rank of the job keeps only its share up to date.
     pub ranks: Buffer<f64>,
-    /// What each vertex contributes to its out-neighbours, in units.
+    /// Contribution of each vertex to each of its out-neighbours, in units.
     contributions: Buffer<u64>,
     sums: Buffer<u64>,
     /// Rank of an isolated vertex that is not personalised, and of one that is.
@@ -129,8 +129,8 @@ impl<'d> State<'d> {
         rows.sum(&self.contributions, &mut self.sums, threads)
     }
 
-    /// Completes an iteration after [`Self::pull`]: computes new ranks and contributions. Returns the sum of the changes
-    /// of all ranks. Collective.
+    /// Completes an iteration after [`Self::pull`]: computes new ranks and contributions. Returns the sum of the
+    /// changes of all ranks. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Addresses`] if no thread can be started.

@@ -53,7 +53,7 @@ struct RankVector {
     later: [f64; 2],
 }
 
-/// Checks the figures and the column. Returns a description of what was found.
+/// Checks the figures and the column. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].

@@ -51,8 +51,8 @@ pub(in crate::algo) struct Neighbours<'g> {
 }
 
 impl<'g> Neighbours<'g> {
-    /// Divides the vertices into parts, and among the ranks. Blocks in files are freed after use if they do not all fit in
-    /// the memory that `budget` has left.
+    /// Divides the vertices into parts, and among the ranks. Blocks in files are freed after use if they do not all fit
+    /// in the memory that `budget` has left.
     ///
     /// # Errors
     /// [`crate::Error::Internal`] if the graph was opened without the upper half.
@@ -154,8 +154,8 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Returns true if the rows of the vertices in `list` are likely to be far from each other in memory, by its first and
-    /// last vertex.
+    /// Returns true if the rows of the vertices in `list` are likely to be far from each other in memory, by its first
+    /// and last vertex.
     pub(in crate::algo) fn are_scattered(&self, list: &[u32]) -> bool {
         let span = list.first().zip(list.last()).map_or(0, |(&first, &last)| first.abs_diff(last) as usize);
         self.index.is_some() && span > SCATTERED * list.len()
@@ -293,9 +293,9 @@ pub(in crate::algo) fn any_value<'r, T: Copy>(
     })
 }
 
-/// Calls `is_last` with the values of the neighbours in places `row` of `targets`, until it returns true. Returns whether
-/// it did. Values are prefetched beyond the end of a row, because rows are short, and the next one is likely to be read
-/// next.
+/// Calls `is_last` with the values of the neighbours in places `row` of `targets`, until it returns true. Returns
+/// whether it did. Values are prefetched beyond the end of a row, because rows are short, and the next one is likely to
+/// be read next.
 #[inline(always)]
 pub(in crate::algo) fn any_value_of<T: Copy>(
     targets: &[u32],

@@ -21,7 +21,8 @@ pub struct Ids {
     first_id: FirstId,
     /// Number of rows of a column: one for each vertex, including isolated ones.
     rows: u64,
-    /// Bitmap over the rows of [`List::Read`] or of strings. A bit is set once an edge of the input has the id of the row.
+    /// Bitmap over the rows of [`List::Read`] or of strings. A bit is set once an edge of the input has the id of the
+    /// row.
     seen: Buffer<AtomicU32>,
 }
 

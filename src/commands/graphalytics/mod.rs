@@ -225,7 +225,7 @@ struct AlgorithmFigures {
     output: Option<PathBuf>,
 }
 
-/// Whether results are those of the reference.
+/// Whether results agree with the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Validated {

@@ -128,7 +128,7 @@ struct Components {
 }
 
 impl Components {
-    /// Stands for no label; labels of references are below.
+    /// Stands for no label; labels in references are smaller.
     const NONE: u64 = u64::MAX;
 
     /// Lists the components. `found` has the smallest vertex in the component of each vertex of `ids`.

@@ -41,12 +41,12 @@ pub trait EdgeList: Send + Sync {
         None
     }
 
-    /// Writes the weights of the edges from number `first` on to `out`: integers, or the bits of numbers. A weight of 64
-    /// bits takes two elements, of which the first is the lower half. The weight -0 is read as 0.
+    /// Writes the weights of the edges from number `first` on to `out`: integers, or the bits of numbers. A weight of
+    /// 64 bits takes two elements, of which the first is the lower half. The weight -0 is read as 0.
     fn read_weights(&self, _first: u64, _out: &mut [u32]) {}
 }
 
-/// Edges in memory, with what must be known about them before they are read as an input.
+/// Edges in memory, with the properties that must be known before they are read as an input.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MemoryEdges {
     edges: u64,

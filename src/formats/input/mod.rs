@@ -60,7 +60,8 @@ impl Input {
     /// one edge list, in this order. Every file is in `format`; if that is `None`, its extension says the format.
     ///
     /// # Errors
-    /// Bad input if a path has no files, a file can't be read or has no known extension, or subfolders should not be read.
+    /// Bad input if a path has no files, a file can't be read or has no known extension, or subfolders should not be
+    /// read.
     pub fn find(paths: &[PathBuf], format: Option<Format>, look: FileSearch<'_>) -> Result<Input> {
         let mut parts = Vec::new();
         for path in paths {
@@ -141,7 +142,8 @@ impl Input {
     /// Sets the file that lists all vertices, one id a line. No other ids may occur.
     ///
     /// # Errors
-    /// Bad input if the file can't be read; [`Error::Usage`] if the format of the edges has a header, or if ids are strings.
+    /// Bad input if the file can't be read; [`Error::Usage`] if the format of the edges has a header, or if ids are
+    /// strings.
     pub fn with_vertices(mut self, path: &Path) -> Result<Input> {
         self.vertices = Some(Box::new(open::vertices(path, &self)?));
         Ok(self)
@@ -158,19 +160,22 @@ impl Input {
         self
     }
 
-    /// Sets the chunk size to `bytes`. Checksums depend on it, so it is only for tests and for writers that keep a chunk per thread.
+    /// Sets the chunk size to `bytes`. Checksums depend on it, so it is only for tests and for writers that keep a
+    /// chunk per thread.
     pub fn with_chunk(mut self, bytes: usize) -> Input {
         self.chunk = bytes.max(1);
         self
     }
 
-    /// Sets how scans treat weights (default: skip). If weights are in separate files, checksum and identity depend on it.
+    /// Sets how scans treat weights (default: skip). If weights are in separate files, checksum and identity depend on
+    /// it.
     pub fn with_weights(mut self, weights: Weights) -> Input {
         self.weights = weights;
         self
     }
 
-    /// Declares that the direction of edges is kept. Scans then refuse files that store both directions of each undirected edge.
+    /// Declares that the direction of edges is kept. Scans then refuse files that store both directions of each
+    /// undirected edge.
     pub fn with_direction(mut self) -> Input {
         self.keeps_direction = true;
         self.with_use_of_direction(UseOfDirection::Followed)
@@ -184,7 +189,8 @@ impl Input {
         self
     }
 
-    /// Returns true if the files list each edge from both ends, as their formats require, and false if they list it once.
+    /// Returns true if the files list each edge from both ends, as their formats require, and false if they list it
+    /// once.
     ///
     /// # Errors
     /// [`Error::Usage`] if some files do and some do not; bad input if a file can't be read.
@@ -236,8 +242,8 @@ impl Input {
         }
     }
 
-    /// Returns the size on disk in bytes; for a generator, the size of the pairs it makes. The bytes passed to [`Watch::advance`] in a
-    /// whole scan sum to this number.
+    /// Returns the size on disk in bytes; for a generator, the size of the pairs it makes. The bytes passed to
+    /// [`Watch::advance`] in a whole scan sum to this number.
     pub fn bytes(&self) -> u64 {
         match &self.source {
             EdgeSource::Files(parts) => parts.iter().map(|part| part.bytes).sum(),
@@ -276,7 +282,8 @@ impl Input {
         }
     }
 
-    /// Returns a hash of size, times, inode and samples of every file, or of the parameters of the generator. It changes when the input does.
+    /// Returns a hash of size, times, inode and samples of every file, or of the parameters of the generator. It
+    /// changes when the input does.
     ///
     /// # Errors
     /// Bad input if a file is gone or can't be read.
@@ -312,8 +319,8 @@ impl Input {
         }
     }
 
-    /// Returns the number of edges: exact for plain binary files and generators, as declared for formats with a header, and otherwise
-    /// estimated from a sample.
+    /// Returns the number of edges: exact for plain binary files and generators, as declared for formats with a header,
+    /// and otherwise estimated from a sample.
     ///
     /// # Errors
     /// Bad input if a file can't be read or unpacked.
@@ -324,7 +331,8 @@ impl Input {
         }
     }
 
-    /// Returns an upper bound of the number of edges, computed from the sizes of all files; `u64::MAX` if the sizes give no bound.
+    /// Returns an upper bound of the number of edges, computed from the sizes of all files; `u64::MAX` if the sizes
+    /// give no bound.
     pub fn most_edges(&self) -> u64 {
         match &self.source {
             EdgeSource::Files(parts) => parts.iter().map(Part::most_edges).fold(0, u64::saturating_add),
@@ -332,8 +340,8 @@ impl Input {
         }
     }
 
-    /// Hands all edges to `visitors`, with one thread per visitor. If there are fewer packed files than threads, one more thread per packed
-    /// file unpacks it.
+    /// Hands all edges to `visitors`, with one thread per visitor. If there are fewer packed files than threads, one
+    /// more thread per packed file unpacks it.
     ///
     /// # Errors
     /// Bad input, with the file and the line or offset of the first mistake in the input; and any error that a visitor
@@ -342,7 +350,8 @@ impl Input {
         self.scan_as(Share::ALL, false, CacheUse::Nothing, &mut erased(visitors), watch)?.finish()
     }
 
-    /// Like [`Self::scan`], but numbers chunks for [`Visitor::chunk_done`] in input order: plain files first, then packed ones.
+    /// Like [`Self::scan`], but numbers chunks for [`Visitor::chunk_done`] in input order: plain files first, then
+    /// packed ones.
     ///
     /// # Errors
     /// The errors of [`Self::scan`].
@@ -379,12 +388,14 @@ impl Input {
         InputCache::new(memory, self.chunk, budget)
     }
 
-    /// Returns an upper bound in bytes of what one of `ranks` ranks may cache, including memory that is allocated ahead of its use.
+    /// Returns an upper bound in bytes of the memory that one of `ranks` ranks may use for cached data, including
+    /// memory that is allocated ahead of its use.
     pub fn most_cached_bytes(&self, ranks: usize) -> u64 {
         (input_cache::slabs(self.chunks_to_keep().div_ceil(ranks)) * self.chunk) as u64
     }
 
-    /// Returns the number of chunks worth caching: chunks of files that store an edge in at least as many bytes as preparation does.
+    /// Returns the number of chunks worth caching: chunks of files that store an edge in at least as many bytes as
+    /// preparation does.
     fn chunks_to_keep(&self) -> usize {
         let keeps = |part: &&Part| {
             part.records.is_some_and(|(body, record)| {
@@ -419,8 +430,8 @@ impl Input {
         }
     }
 
-    /// Returns an upper bound in bytes of what a scan by `threads` threads allocates. Mapped files are not counted: they are clean pages,
-    /// of which one chunk per thread is populated at a time. Cached chunks come on top.
+    /// Returns an upper bound in bytes of the memory that a scan by `threads` threads allocates. Mapped files are not
+    /// counted: they are clean pages, of which one chunk per thread is populated at a time. Cached chunks come on top.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         let weights = if self.weights.is_read() { sink::WEIGHT_BYTES } else { 0 };
         let strings = if self.has_names() { names::BATCH_MEMORY } else { 0 };

@@ -60,8 +60,8 @@ pub struct ShareResult {
     /// The number of hashes of weights.
     weights_hashes: usize,
     /// Three numbers: the largest number of vertices that a header declares, plus one; the type of weights as
-    /// [`word_of`] encodes it; and as [`word_of_place`] encodes it, the place of the first integer weight that f32 would
-    /// round.
+    /// [`word_of`] encodes it; and as [`word_of_place`] encodes it, the place of the first integer weight that f32
+    /// would round.
     most: [u64; 3],
     weights: Weights,
     /// The error for the first integer weight in this share that f32 would round.

@@ -1,7 +1,7 @@
 //! Parses lines whose ids are strings: an edge per line, in any two columns, with or without quotes (RFC 4180).
 //!
-//! Eight bytes are searched at a time for the end of an id. Lines with quotes, blanks around ids, more columns, comments
-//! and mistakes are off the fast path.
+//! Eight bytes are searched at a time for the end of an id. Lines with quotes, blanks around ids, more columns,
+//! comments and mistakes are off the fast path.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -74,8 +74,8 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
     Ok(Head { weighted: weight.is_some(), ..Head::of(BodyLayout::Strings(table), body) })
 }
 
-/// Returns start and end of the first line from `at` on that is neither blank nor a comment; `None` if there is none, or
-/// if it is cut off by the end of the window.
+/// Returns start and end of the first line from `at` on that is neither blank nor a comment; `None` if there is none,
+/// or if it is cut off by the end of the window.
 fn first_line(window: &TextWindow<'_>, mut at: usize) -> Option<(usize, usize)> {
     while at < window.bytes.len() {
         let end = next_line(window.bytes, at);

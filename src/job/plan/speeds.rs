@@ -33,8 +33,8 @@ const MOST_STAGES: usize = 3;
 const TOO_LARGE: u64 = 1 << 20;
 /// Shortest measured time, in seconds, from which a speed is derived. Starting threads dominates shorter runs.
 const TOO_SHORT: f64 = 0.03;
-/// Shortest predicted time, in seconds, from which a speed is derived. Syncing a file takes as long for ten edges as for
-/// many, so a stage with a tiny predicted time would look immensely slow.
+/// Shortest predicted time, in seconds, from which a speed is derived. Syncing a file takes as long for ten edges as
+/// for many, so a stage with a tiny predicted time would look immensely slow.
 const TOO_LITTLE: f64 = 0.003;
 
 /// Measured speed of one stage in one run.

@@ -64,8 +64,8 @@ pub struct Distances {
     farthest: Column<u32>,
 }
 
-/// Finds the distances from all sources by breadth-first search, 64 sources at once, and sums them up for each source and
-/// for each vertex. Results are the same bits for any number of threads.
+/// Finds the distances from all sources by breadth-first search, 64 sources at once, and sums them up for each source
+/// and for each vertex. Results are the same bits for any number of threads.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for no source or more than 65536;

@@ -267,8 +267,9 @@ impl Calls {
 pub struct Canceller(pub(super) Arc<Calls>);
 
 impl Canceller {
-    /// Stops the call in progress, which then returns an error of kind [`ErrorKind::Stopped`](crate::ErrorKind::Stopped)
-    /// within a second or so. Its graph stays usable. Does nothing if no call is in progress.
+    /// Stops the call in progress, which then returns an error of kind
+    /// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) within a second or so. Its graph stays usable. Does nothing if
+    /// no call is in progress.
     pub fn cancel(&self) {
         let runs = self.0.runs();
         if *runs {

@@ -40,7 +40,7 @@ pub(super) struct Room {
     _reserved: Reservation,
 }
 
-/// A part of the strings: those with the same upper bits of their hashes.
+/// A part of the strings: all strings whose hashes have the same upper bits.
 #[derive(Default)]
 pub(super) struct Part {
     distinct: Distinct,
@@ -71,8 +71,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads the input once, and divides its strings into parts without repeats. Parts that do not fit in memory are spilled
-/// to a file next to `path`.
+/// Reads the input once, and divides its strings into parts without repeats. Parts that do not fit in memory are
+/// spilled to a file next to `path`.
 pub(super) fn gather(
     input: &Input,
     path: &Path,

@@ -221,8 +221,8 @@ impl FindNames for Names {
     }
 }
 
-/// Calls `work` with each number below `count` in `threads` threads. Each thread has its own state, which `begin` makes.
-/// Numbers are taken in ascending order.
+/// Calls `work` with each number below `count` in `threads` threads. Each thread has its own state, which `begin`
+/// makes. Numbers are taken in ascending order.
 ///
 /// # Errors
 /// The error of the first thread that has one. If `work` fails in a thread, the others stop.

@@ -1,5 +1,5 @@
-//! A hash table from strings to their numbers, as a file. It holds no strings: an entry has 31 bits of the hash, so that
-//! the strings themselves are compared only where these bits are not enough.
+//! A hash table from strings to their numbers, as a file. It holds no strings: an entry has 31 bits of the hash, so
+//! that the strings themselves are compared only where these bits are not enough.
 //!
 //! An entry is at the place that its hash selects, or at a later one if that place is taken. Entries are in the order
 //! of their hashes, so the file is written from front to back.

@@ -160,8 +160,8 @@ impl Progress {
         StageProgress { stage, shared: Arc::clone(&self.shared), finished: false }
     }
 
-    /// Returns the peak of host memory so far, in bytes (see [`host::process_memory`]). It is sampled every 50 ms and at the ends of
-    /// stages.
+    /// Returns the peak of host memory so far, in bytes (see [`host::process_memory`]). It is sampled every 50 ms and
+    /// at the ends of stages.
     pub fn peak_memory(&self) -> u64 {
         self.shared.sample();
         self.shared.peak.load(Relaxed)

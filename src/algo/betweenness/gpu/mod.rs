@@ -59,8 +59,8 @@ impl<'g> GpuSearch<'g> {
         Ok(GpuSearch { state: State::new(halves, (degrees, direction), totals, gpu)?, entries })
     }
 
-    /// Finds the dependencies of all vertices on up to [`SOURCES`] sources. A source without an edge reaches only itself.
-    /// Returns `None` if a count of shortest paths is too large for f64.
+    /// Finds the dependencies of all vertices on up to [`SOURCES`] sources. A source without an edge reaches only
+    /// itself. Returns `None` if a count of shortest paths is too large for f64.
     ///
     /// # Errors
     /// [`crate::Error::Lost`], [`crate::Error::Stopped`].

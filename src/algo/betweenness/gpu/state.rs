@@ -361,7 +361,7 @@ impl<'g> State<'g> {
         Ok(())
     }
 
-    /// Computes what `makes` names from the sums of a step: counts, shares or nothing.
+    /// Computes counts, shares or nothing (as `makes` says) from the sums of a step.
     pub(super) fn settle(&self, step: [Visited; 2], makes: u32) -> Result<()> {
         for visited in step {
             let arguments = (self.search, visited, makes);

@@ -9,10 +9,10 @@
 //! | colour | divides the other vertices into classes, each with a root that reaches all of the class |
 //! | assign | makes components of the vertices that reach the root of their class |
 //!
-//! In the first round there is one root, a vertex with many neighbours in both directions. It finds the largest component
-//! of most graphs (forward and backward reach: Fleischer, Hendrickson and Pinar, 2000). In later rounds every vertex may
-//! become a root (colouring: Orzan, 2004; both together: Slota, Rajamanickam and Madduri, 2014). Components do not depend
-//! on the order in which threads and ranks work.
+//! In the first round there is one root, a vertex with many neighbours in both directions. It finds the largest
+//! component of most graphs (forward and backward reach: Fleischer, Hendrickson and Pinar, 2000). In later rounds every
+//! vertex may become a root (colouring: Orzan, 2004; both together: Slota, Rajamanickam and Madduri, 2014). Components
+//! do not depend on the order in which threads and ranks work.
 //!
 //! | file | holds |
 //! |---|---|

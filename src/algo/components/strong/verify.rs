@@ -13,8 +13,8 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Bytes that a check takes for each id: the place of its next edge, a number, a low point, and places on the path and on
-/// the stack.
+/// Bytes that a check takes for each id: the place of its next edge, a number, a low point, and places on the path and
+/// on the stack.
 const ID_BYTES: u64 = 24;
 /// Number of a vertex whose component is known.
 const DONE: u32 = u32::MAX;
@@ -30,7 +30,7 @@ pub(in crate::algo::components) fn check_room(
     EdgeList::check_room(edges, results, (1, 1, ids))
 }
 
-/// Finds the components again, and compares sizes and the column. Returns a description of what was found.
+/// Finds the components again, and compares sizes and the column. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if anything differs; [`crate::Error::Limit`]; read errors; [`crate::Error::Stopped`].

@@ -19,8 +19,8 @@ use crate::store::disk_array::DiskArray;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of steps into which excesses are divided. An excess is a weight minus the bound of a vertex, so it lies
-/// between minus and plus the largest weight.
+/// Number of steps into which excesses are divided. An excess is a weight minus the bound of a vertex, so it is between
+/// minus and plus the largest weight.
 const STEPS: usize = 1 << 10;
 /// Number of rows whose entries a thread counts at a time.
 const PART: usize = 1 << 12;

@@ -102,8 +102,8 @@ impl HostGraph<'_> {
         Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, mean, longest, on_host, _values })
     }
 
-    /// Copies the list of weights of 64 bits to the GPU if it fits in addition to `rest` bytes for other uses. Otherwise
-    /// copies it to pinned host memory. Returns the address at which kernels read it, and the pinned memory.
+    /// Copies the list of weights of 64 bits to the GPU if it fits in addition to `rest` bytes for other uses.
+    /// Otherwise copies it to pinned host memory. Returns the address at which kernels read it, and the pinned memory.
     fn place_values(&self, workspace: &mut Workspace, rest: u64) -> Result<(u64, Option<Pinned>)> {
         let values = self.weights.scale().values;
         let (count, bytes) = (values.len() as u64, bytes_of(values));

@@ -26,8 +26,7 @@ pub enum InputId {
     Name(VertexName),
 }
 
-/// A string that a user or a result names. All equal strings are one, and they stay in memory to the end of the
-/// process; there are few.
+/// A string that a user or a result names. Equal strings share one copy, which stays in memory until the process ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VertexName(&'static str);
 

@@ -198,7 +198,7 @@ impl Bins {
         self.spans.iter().map(|s| s.bound).max().unwrap_or(0)
     }
 
-    /// Returns the number of rows of the bin that has most rows.
+    /// Returns the number of rows of the bin with the most rows.
     pub fn most_rows(&self) -> u64 {
         self.spans.iter().map(|s| s.len() as u64).max().unwrap_or(0)
     }

@@ -38,8 +38,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Opens `job`, which has no tasks, and prepares its graph or opens its list. The session uses `gpu` while a call
-    /// lasts; `None` at first, and the GPU that was opened afterwards.
+    /// Opens `job`, which has no tasks, and prepares its graph or opens its list. `gpu` is the GPU that the session
+    /// uses during a call. It is `None` at first, and later the GPU that an earlier call opened.
     ///
     /// # Errors
     /// Errors of a run of the job.

@@ -17,8 +17,8 @@ use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The next level is found from all unreached vertices if the rows of the last level have more than one in this many of
-/// the entries of their rows.
+/// The next level is found from all unreached vertices if the rows of the last level have more than 1/`SPARSE` as many
+/// entries as the rows of unreached vertices.
 const SPARSE: u64 = 8;
 /// Number of small levels between two checks for signals, if there are several ranks.
 const CHECKED: u64 = 1 << 10;

@@ -20,13 +20,14 @@ pub struct CdlpOutput {
     pub communities: u64,
     /// Numbers of vertices of the largest communities, descending.
     pub largest: Vec<u64>,
-    /// Number of communities of 2^i to 2^(i+1) - 1 vertices, for each i up to that of the largest community.
+    /// Element `i` is the number of communities of 2^i to 2^(i+1) - 1 vertices. The last element counts the largest
+    /// community.
     pub by_size: Vec<u64>,
 }
 
 impl CdlpOutput {
-    /// Returns the result. `sizes` are the sizes of communities, in which zeros do not count. `isolated` is the number
-    /// of isolated vertices.
+    /// Returns the result. `sizes` are the sizes of communities; zeros are ignored. `isolated` is the number of
+    /// isolated vertices.
     pub(super) fn new((iterations, changed): (u64, u64), sizes: &[u32], isolated: u64) -> CdlpOutput {
         let mut groups = ComponentsOutput::default();
         sizes.iter().filter(|&&size| size > 0).for_each(|&size| groups.add(size.into(), 1));

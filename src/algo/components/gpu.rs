@@ -52,7 +52,8 @@ pub(super) struct GpuForest<'a> {
     resident: Option<Vec<(usize, RowPart)>>,
     /// Access to the memory of the other ranks' GPUs, if all GPUs can access each other's memory.
     peers: Option<PeerMemory<'a>>,
-    /// Whether ranks exchange what their first edges have joined. They do if the blocks of every rank stay on its GPU.
+    /// Whether ranks exchange the trees that they joined along first edges. They do if the blocks of every rank stay on
+    /// its GPU.
     shares: bool,
 }
 

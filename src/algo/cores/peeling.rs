@@ -1,8 +1,8 @@
 //! The vertices of a rank, and the removal of a layer by all ranks together.
 //!
 //! A rank counts the remaining neighbours of each vertex that it owns, and removes vertices with few of them. It reads
-//! the row of every removed vertex once. It decrements the counts of its own neighbours at once, and sends messages to
-//! the owners of the others.
+//! the row of every removed vertex once. It decrements the counts of neighbours that it owns at once, and sends
+//! messages to the owners of the other neighbours.
 
 use super::queue::{Batch, Queue};
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership, misplaced};
@@ -295,8 +295,8 @@ impl<'g> Peeling<'g> {
         })
     }
 
-    /// Returns the rows of an own vertex: for each half, those of out-neighbours and of in-neighbours. Without
-    /// direction, the first has all neighbours.
+    /// Returns the rows of an own vertex: for each half, the row of out-neighbours and the row of in-neighbours. In an
+    /// undirected graph, the first row has all neighbours, and the second is empty.
     #[inline]
     fn rows_of(&self, place: usize) -> [[&'g [u32]; 2]; 2] {
         let v = self.own.vertex(place as u32);

@@ -22,7 +22,7 @@ const UNKNOWN: u32 = u32::MAX;
 /// Number of words of a source in a checkpoint.
 pub(super) const SOURCE_WORDS: usize = 4;
 
-/// Progress of a trial. Only rank 0 keeps more than the number of sources.
+/// Progress of a trial. Ranks other than 0 keep only the number of sources.
 struct Progress {
     /// Number of sources that are done.
     done: usize,

@@ -29,7 +29,8 @@ const _: () = assert!(constant(TEXT, "SOURCES") as usize == SOURCES, "the bits o
 const LONG: u32 = constant(TEXT, "LONG");
 /// Number of threads that process any other vertex.
 const GROUP: u32 = constant(TEXT, "GROUP");
-/// In a push, each long row is shared by this many blocks divided by the number of vertices of the level.
+/// In a push, the number of blocks that share a long row is this number divided by the number of vertices of the level,
+/// but at most 64.
 const SHARING: u32 = 4096;
 /// Maximum number of vertices whose words are copied to the host at once.
 const ASKED: usize = 1 << 16;

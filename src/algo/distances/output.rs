@@ -12,7 +12,7 @@ pub(super) const COLUMNS: &[About] = &[
     About::new("farthest", "largest distance from one of these sources", "0: no vertex"),
 ];
 
-/// Bytes of memory for the figures of a source: its own, and those in the manifest and the report.
+/// Bytes of memory for the figures of a source, including their copies in the manifest and the report.
 const SOURCE_BYTES: u64 = 5 << 10;
 
 /// Returns an upper bound of the bytes of memory that the figures of `sources` sources take.

@@ -29,8 +29,8 @@ pub(super) struct VertexSums {
 }
 
 impl VertexSums {
-    /// Returns the sums of vertex `v`. `words` has two words for each vertex: the sum of distances, and the largest
-    /// distance above the number of sources.
+    /// Returns the sums of vertex `v`. `words` has two words for each vertex. The first is the sum of distances. The
+    /// second has the largest distance in its upper half, and the number of sources in its lower half.
     #[inline]
     pub(super) fn of(words: &[u64], v: usize) -> VertexSums {
         let others = words[2 * v + 1];

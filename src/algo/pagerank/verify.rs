@@ -49,7 +49,7 @@ struct Check<'a> {
 /// Ranks by the row of the column.
 struct RankVector {
     of_rows: Buffer<f64>,
-    /// Rank of the vertices in later rows: of those that are not personalised, and of those that are.
+    /// Rank of the vertices in later rows: first of vertices that are not personalised, then of personalised vertices.
     later: [f64; 2],
 }
 
@@ -233,7 +233,8 @@ impl Check<'_> {
         bases(self.options.damping, sinks, self.results.info.rows(), (personalised > 0).then_some(personalised))
     }
 
-    /// Returns the figures that are computed from ranks alone.
+    /// Returns the number of vertices in later rows: first of vertices that are not personalised, then of personalised
+    /// vertices.
     fn later_rows(&self) -> [u64; 2] {
         let later = self.results.info.rows() - self.rows as u64;
         let own = self.personalised.iter().filter(|&&row| row >= self.rows as u64).count() as u64;

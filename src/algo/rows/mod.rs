@@ -42,7 +42,7 @@ pub(in crate::algo) struct Neighbours<'g> {
     pub parts: Vec<Range<usize>>,
     /// The first vertex of each rank, and one past the last vertex.
     pub firsts: Vec<usize>,
-    /// Number of entries of the vertex with most of them.
+    /// Number of entries of the vertex with the most entries.
     pub longest: u64,
     /// Whether blocks are freed when they have been read, because they do not all fit in memory.
     pub releases: bool,

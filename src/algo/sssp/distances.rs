@@ -69,7 +69,7 @@ impl Distances {
         }
     }
 
-    /// Returns the distance that a search has as `word`: a whole number, or the bits of a decimal.
+    /// Converts a distance of a search, given as `word`: a whole number, or the bits of a decimal.
     pub fn of_word(&self, word: u64) -> Distance {
         match self {
             Distances::Whole(_) => Distance::Whole(word),

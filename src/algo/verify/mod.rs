@@ -126,8 +126,8 @@ impl<'a> Results<'a> {
         Ok(values)
     }
 
-    /// Checks that every value of a column is what `expected` returns for its row. Rows before the first vertex must
-    /// have the value `missing`. `what` says in a message what the expected values are.
+    /// Checks that every value of a column equals the value that `expected` returns for its row. Rows before the first
+    /// vertex must have the value `missing`. `what` says in a message what the expected values are.
     ///
     /// # Errors
     /// [`Error::Validation`] for the first value that differs; errors of [`Self::column`]; [`Error::Stopped`].

@@ -12,11 +12,11 @@ use state::{Pull, SHARES, State, Step};
 
 pub(super) use state::{PROGRAMS, SOURCES, least_bytes};
 
-/// With a pull, a GPU adds to each unreached vertex along the vertex's row. A source pulls if the rows of its last
-/// level have more than [`FEW`] entries, and more than one entry for this many vertices and entries of the rows of
+/// With a pull, a GPU adds to each unreached vertex along the vertex's row. A source pulls if its last level has more
+/// than [`FEW`] row entries, and more than 1/`SPARSE` of this sum: the number of vertices, plus the row entries of
 /// unreached vertices.
 const SPARSE: u64 = 32;
-/// Number of entries of the rows of a level up to which a source never pulls.
+/// A source never pulls if the rows of its last level have at most this many entries.
 const FEW: u64 = 1 << 12;
 
 /// A pull of shares first checks which neighbours have a share, if fewer than one in this many entries leads to such a
@@ -31,9 +31,9 @@ struct Front {
     levels: u64,
     /// Number of vertices that the source has reached.
     reached: u64,
-    /// Number of entries of the rows that leave the last level.
+    /// Number of row entries of the last level, in the direction of its out-edges.
     leaving: u64,
-    /// Number of entries of the rows that enter vertices that the source has not reached.
+    /// Number of row entries of the unreached vertices, in the direction of their in-edges.
     unreached: u64,
 }
 

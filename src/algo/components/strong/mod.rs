@@ -56,7 +56,7 @@ pub(super) fn sent(vertices: u64, ranks: usize) -> u64 {
     4 * 8 * (ranks as u64 - 1) * vertices
 }
 
-/// A part of the work after which it can be saved.
+/// A part of the work, after which the state can be saved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Phase {
     #[default]

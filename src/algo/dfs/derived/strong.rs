@@ -14,9 +14,9 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 
-/// Number of vertices by which rows are prefetched ahead.
+/// Prefetch distance of rows, in vertices.
 const ROWS_AHEAD: usize = 4;
-/// Number of vertices by which the offsets at which rows begin are prefetched ahead.
+/// Prefetch distance of the offsets at which rows begin, in vertices.
 const LOCATIONS_AHEAD: usize = 8;
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;

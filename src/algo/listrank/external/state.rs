@@ -34,7 +34,7 @@ pub struct RankingState {
 
 /// Number of the journal record for a finished scan. The record for an eliminated bin has the bin's number plus 1.
 const SCANNED: u64 = 0;
-/// The journal record for a ranked bin has the bin's number plus this.
+/// The number of the journal record for a ranked bin is the bin's number plus this.
 const RANKED: u64 = 1 << 32;
 
 /// A ranking with its state, and the journal that stores the state.

@@ -42,10 +42,7 @@ impl RankExchange {
         Ok(RankExchange { ownership, rounds: comm.rounds(link(comm.ranks())), _reserved: reserved })
     }
 
-    /// Waits until all ranks have called it: a barrier.
-    ///
-    /// # Errors
-    /// Communication errors.
+    /// A barrier: waits until all ranks have called it.
     pub fn barrier(&mut self) -> Result<()> {
         self.rounds.any(false).map(drop)
     }

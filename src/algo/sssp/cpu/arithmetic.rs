@@ -1,8 +1,8 @@
 //! Arithmetic of distances in a search. A distance is a whole number of 32 bits if all sums fit, otherwise of 64 bits.
 //! Distances with decimals are the bits of an `f32` or `f64`, because these have the same order as the numbers.
 //!
-//! An entry of a row has a weight of 32 bits, or the code of one of 64 bits. The slice `values` has the latter by their
-//! codes.
+//! An entry of a row has a weight of 32 bits, or the code of one of 64 bits. The slice `values` has the weights of 64
+//! bits, indexed by their codes.
 
 use crate::algo::sssp::Distances;
 use crate::algo::sssp::search::NONE;
@@ -95,8 +95,8 @@ pub struct Width {
     pub reciprocal_f64: f64,
 }
 
-/// Implements what [`Arithmetic`] has about cells and candidate paths, for cells without parents. A candidate path is
-/// then just its length.
+/// Implements the functions of [`Arithmetic`] for cells and candidate paths, if cells have no parents. A candidate path
+/// is then just its length.
 macro_rules! sums_alone {
     ($sum:ty, $cell:ty) => {
         type Sum = $sum;

@@ -195,8 +195,7 @@ impl<S: Copy> DistanceBins<S> {
         self.memory.reserve(bytes)
     }
 
-    /// Returns the number of entries that were added to a bucket after it was taken. It is the bucket that was taken
-    /// last.
+    /// Returns the number of entries that were added to the bucket that was taken last, after it was taken.
     #[inline]
     pub fn refilled(&self) -> usize {
         self.ring[(self.base % RING) as usize].len()

@@ -74,7 +74,7 @@ pub fn bytes(vertices: u64) -> (u64, u64) {
 }
 
 impl<'a> Bounds<'a> {
-    /// Creates bounds for `vertices` vertices, with weights up to `largest`. `scale` is their meaning.
+    /// Creates bounds for `vertices` vertices, with weights up to `largest`. `scale` is the meaning of the weights.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].

@@ -20,9 +20,10 @@ const TASKS: u32 = THREADS / of_kernels("MOORE_LANES");
 /// A launch of one block with distances in shared memory ends when there are more tasks (vertices to push from) than
 /// this.
 const MOST_IN_SHARED: u32 = 1024;
-/// The same limit for one block without distances in shared memory.
+/// A launch of one block without distances in shared memory ends when there are more tasks (vertices to push from) than
+/// this.
 const MOST_OF_ONE: u32 = 512;
-/// The same limit for several blocks.
+/// A launch of several blocks ends when there are more tasks (vertices to push from) than this.
 const MOST_OF_SEVERAL: u32 = 1 << 20;
 const _: () = {
     let of_block = of_kernels("MOORE_OF_BLOCK");

@@ -211,7 +211,8 @@ impl Comm {
         }
     }
 
-    /// Copies the numbers of rank 0 to all ranks, [`Self::PIECE`] at a time. All ranks pass as many. Collective.
+    /// Copies the numbers of rank 0 to all ranks, [`Self::PIECE`] at a time. All ranks pass arrays of the same length.
+    /// Collective.
     pub fn broadcast_numbers<T: Number>(&self, values: &mut [T]) {
         for piece in values.chunks_mut(Comm::PIECE).filter(|_| self.ranks() > 1) {
             let mine = if self.is_leader() { bytes_of(piece).to_vec() } else { Vec::new() };

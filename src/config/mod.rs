@@ -58,9 +58,10 @@ pub fn of_text(name: &str, text: String, overrides: &[String], input: Option<Inp
     parse(Path::new(name), text, overrides, input)
 }
 
-/// Reads and validates the table of one algorithmof a job file.
+/// Reads and validates the table of one algorithm of a job file.
 ///
 /// # Errors
+///
 /// Errors of [`load`].
 pub fn task(algorithm: &str, text: String) -> Result<Arc<dyn Task>> {
     let (parsed, syntax_errors) = DeTable::parse_recoverable(&text);

@@ -18,7 +18,7 @@ pub trait SuccessorList: Send + Sync {
     fn read(&self, first: u64, out: &mut [i64]);
 }
 
-/// A list in memory, with what must be known about it before it is read as an input.
+/// A list in memory, with the properties that must be known before it is read as an input.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MemoryList {
     length: u64,

@@ -76,8 +76,8 @@ impl WeightCodes {
     }
 }
 
-/// The weights of 64 bits whose codes are in the rows of a graph, by code. Empty if weights have 32 bits, which need no
-/// codes.
+/// The weights of 64 bits whose codes are in the rows of a graph, indexed by code. Empty if weights have 32 bits, which
+/// need no codes.
 #[derive(Debug, Clone, Default)]
 pub struct WeightValues(Option<Arc<Mapped>>);
 
@@ -92,7 +92,7 @@ impl WeightValues {
         wide.map(open).transpose().map(WeightValues)
     }
 
-    /// Returns the bits of all weights, by their codes.
+    /// Returns the bits of all weights, indexed by their codes.
     pub fn bits(&self) -> &[u64] {
         self.0.as_ref().and_then(|file| as_u64(file.body())).unwrap_or_default()
     }

@@ -21,7 +21,7 @@ const GROUP: u64 = 1 << 20;
 const PAGE: u64 = 1 << 17;
 /// Number of strings in a page. A string has up to 64 KiB, and a page is made in memory.
 pub const PAGE_OF_NAMES: u64 = 1 << 10;
-/// Parquet's number for the encoding of values that are stored as they are.
+/// Parquet's number for the encoding of values that are stored unchanged.
 const PLAIN: i32 = 0;
 /// Key of the [`Layout`] in the footer.
 const KEY: &str = "gpugraph";

@@ -358,7 +358,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Returns the id in each row, or the number of the string there. `ids` are those of a graph whose ids are sparse.
+/// Returns the id in each row, or the number of the string there. `ids` has the ids of a graph with sparse ids.
 fn numbers<'i>(ids: Option<&'i Mapped>, graph: &Graph) -> impl Fn(u64) -> u64 + Sync + use<'i> {
     let sparse = ids.map(|file| as_u64(file.body()).unwrap_or_default());
     let first_id = graph.info.first_id.0;

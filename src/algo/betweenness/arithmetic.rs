@@ -58,7 +58,7 @@ impl Count for f64 {
 const BITS: u32 = 40;
 /// Exponent of a wide number whose value is its mantissa.
 const BIAS: i64 = 1 << 23;
-/// Largest exponent of a count. Exponents of shares are above [`BIAS`] or below it by at most the same difference.
+/// Largest exponent of a count: [`BIAS`] plus 2^22. Exponents of shares are at least [`BIAS`] minus 2^22.
 const LARGEST_EXPONENT: i64 = BIAS + (1 << 22);
 /// Number of stored bits of the mantissa of f64, without the implied one. It is also the exponent of an f64 that equals
 /// its mantissa, read as a whole number.

@@ -27,7 +27,7 @@ pub enum Comparison {
     Exact,
     /// Labels divide the vertices into the same sets.
     Equivalence,
-    /// Numbers differ by at most 0.0001 of the reference.
+    /// Numbers differ from the reference by at most 0.0001 times the reference.
     Epsilon,
 }
 

@@ -109,7 +109,7 @@ pub fn compare(
     Ok(mismatches)
 }
 
-/// Returns true if a result is that of the reference: the same, or within [`EPSILON`] for numbers.
+/// Returns true if a result agrees with the reference: it is equal, or within [`EPSILON`] for numbers.
 fn is_match(found: VertexResult, expected: VertexResult) -> bool {
     match (found, expected) {
         (VertexResult::Number(found), VertexResult::Number(expected)) => {

@@ -31,7 +31,7 @@ pub trait EdgeList: Send + Sync {
         }
     }
 
-    /// Returns true if ids are signed numbers in memory. Those from 2^63 on are then negative, and refused.
+    /// Returns true if ids are signed numbers in memory. Ids from 2^63 on are then negative, and refused.
     fn is_signed(&self) -> bool {
         false
     }

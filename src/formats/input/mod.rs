@@ -86,8 +86,8 @@ impl Input {
         Ok(Input::of(EdgeSource::Files(vec![part]), name, vec![path.to_owned()]))
     }
 
-    /// Returns the path, among those of this input, through which the input reads `file` or would read it if it
-    /// existed. It is the path of the same file, or a folder or pattern that includes it.
+    /// Returns the path of this input through which the input reads `file`, or would read it if the file existed. It is
+    /// the path of the file itself, or of a folder or pattern that includes the file.
     pub fn naming(&self, file: &Path) -> Option<&Path> {
         let there = file.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
         let is_same = |part: &&Part| there.is_some() && part.path.metadata().ok().map(|m| (m.dev(), m.ino())) == there;

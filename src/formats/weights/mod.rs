@@ -1,7 +1,7 @@
 //! Weights of edges: their types, and how a scan treats them.
 //!
-//! A weight is an integer of 32 or 64 bits, or a finite f32 or f64 from 0 on. Each is handed over as 32 or 64 bits that
-//! sort like the weights.
+//! A weight is an integer of 32 or 64 bits, or a finite f32 or f64 from 0 on. A visitor gets each weight as 32 or 64
+//! bits that sort like the weights.
 
 mod class;
 #[cfg(test)]

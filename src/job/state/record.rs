@@ -62,7 +62,7 @@ pub struct TaskRecord {
     pub files: Option<usize>,
 }
 
-/// Statistics of a graph. `verify` checks a result against those of the graph that it was computed on.
+/// Statistics of a graph. `verify` checks a result against the statistics of the graph on which it was computed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraphRecord {
     /// Statistics of the input.
@@ -193,7 +193,7 @@ impl TaskRecord {
         self.is_of(key) && self.found.is_some() && enough && written
     }
 
-    /// Returns true if every result file in `workdir` is as it was written.
+    /// Returns true if every result file in `workdir` is unchanged since it was written.
     pub fn is_whole(&self, workdir: &Path) -> bool {
         let has_all = self.files.is_none_or(|files| files == self.outputs.len());
         has_all && self.outputs.iter().all(|(name, output)| output.is_of(&workdir.join(name)))

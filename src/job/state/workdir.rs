@@ -121,7 +121,7 @@ pub(crate) fn check(job: &Job) -> Result<()> {
 
 /// System folders. A job may not use them, nor any folder below them.
 const SYSTEM: [&str; 9] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"];
-/// System folders that a job may not use themselves. It may use folders below them.
+/// System folders that a job may not use as its workdir. It may use folders below them.
 const SHARED: [&str; 14] = [
     "/", "/dev", "/dev/shm", "/home", "/media", "/mnt", "/opt", "/root", "/run", "/srv", "/tmp", "/var", "/var/lib",
     "/var/tmp",

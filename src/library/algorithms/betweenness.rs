@@ -78,17 +78,17 @@ impl Scores {
         &self.centrality
     }
 
-    /// Returns the sources by their ids.
+    /// Returns the ids of the sources.
     pub fn sources(&self) -> &[u64] {
         &self.sources
     }
 
-    /// Returns the ids of the sources.
+    /// Returns the ten vertices with the highest scores, as pairs of id and score, in descending order of scores.
     pub fn largest(&self) -> &[(u64, f64)] {
         &self.largest
     }
 
-    /// Returns the ten vertices with the highest scores, as pairs of id and score, in descending order of scores.
+    /// Returns the number of pairs of a source and another vertex that it reaches.
     pub fn pairs(&self) -> u64 {
         self.output.pairs
     }

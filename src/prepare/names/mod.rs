@@ -156,7 +156,7 @@ impl Names {
         Ok([sorted.list, table])
     }
 
-    /// Opens what [`Self::build`] wrote. `source` names the input in errors.
+    /// Opens the list and the table that [`Self::build`] wrote. `source` names the input in errors.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].

@@ -15,7 +15,7 @@ const IN_MEMORY: u64 = 16 << 10;
 /// Maximum number of bytes of a block that a [`SpillWriter`] gathers for the file.
 const IN_FILE: u64 = 256 << 10;
 
-/// The blocks. The file is unlinked, so a killed job leaves nothing behind.
+/// The blocks of all parts, in memory or in a file. The file is unlinked, so a killed job leaves nothing behind.
 pub(super) struct Spill {
     /// `None` if the blocks are in memory.
     file: Option<File>,

@@ -78,7 +78,7 @@ impl PartialEq for dyn Task {
 /// Outcome of a trial, as the manifest stores it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The [`Algorithm::Output`] as JSON. Every trial must find the same.
+    /// The [`Algorithm::Output`] as JSON. Every trial must find the same result.
     pub found: Value,
     /// The [`Algorithm::Details`] as JSON. The report merges its fields with the fields of the output, also in lists of
     /// objects.

@@ -37,7 +37,7 @@ struct OpenTable {
     /// Path relative to the workdir.
     path: String,
     file: ResultFile,
-    /// Names and types.
+    /// Name and type of each column.
     columns: Vec<(String, String)>,
 }
 

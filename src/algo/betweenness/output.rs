@@ -1,4 +1,4 @@
-//! The result.
+//! The result of betweenness centrality.
 
 use super::options::Normalise;
 use crate::algo::pagerank::{LARGEST, LargestRanks, RankBin, RankCounts};
@@ -36,7 +36,7 @@ pub struct BetweennessOutput {
 pub struct CentralVertex {
     /// The vertex, by its id in the input.
     pub vertex: InputId,
-    /// Its score.
+    /// Score of the vertex.
     pub centrality: f64,
 }
 

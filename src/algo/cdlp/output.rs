@@ -1,4 +1,4 @@
-//! The result.
+//! The result of label propagation.
 
 use crate::algo::components::ComponentsOutput;
 use crate::results::about::About;

@@ -1,4 +1,4 @@
-//! The result.
+//! The result of connected components.
 
 use crate::chart::Figure;
 use crate::results::about::About;

@@ -1,4 +1,4 @@
-//! The result.
+//! The result of core numbers.
 
 use crate::results::about::About;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! The result.
+//! The result of distances from many sources.
 
 use crate::graph::ids::InputId;
 use crate::results::about::About;
@@ -68,9 +68,9 @@ pub struct Diameter {
 pub(super) struct Sums {
     /// Number of vertices.
     pub vertices: u64,
-    /// Sum of the distances of these vertices.
+    /// Sum of the distances of the reached vertices.
     pub total: u64,
-    /// Largest distance.
+    /// Largest distance of a reached vertex.
     pub farthest: u64,
     /// Sum of the reciprocals of distances.
     pub harmonic: f64,

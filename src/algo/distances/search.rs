@@ -22,9 +22,9 @@ pub(super) fn bytes(vertices: u64) -> u64 {
 pub(super) struct VertexSums {
     /// Number of sources.
     pub sources: u32,
-    /// Sum of the distances from them.
+    /// Sum of the distances from the sources that reach the vertex.
     pub total: u64,
-    /// Largest of these distances.
+    /// Largest distance from a source that reaches the vertex.
     pub farthest: u32,
 }
 

@@ -45,7 +45,7 @@ pub(super) fn base(damping: f64, sinks: u64, vertices: u64) -> f64 {
     ((1.0 - damping) + damping * number(sinks)) / vertices as f64
 }
 
-/// Returns the units between two ranks.
+/// Returns the difference of two ranks in units, as a positive number.
 #[inline(always)]
 pub(super) fn change(before: f64, after: f64) -> u64 {
     units((after - before).abs())

@@ -1,4 +1,4 @@
-//! The result.
+//! The result of PageRank.
 
 use crate::graph::ids::InputId;
 use crate::results::about::About;
@@ -35,7 +35,7 @@ pub struct PagerankOutput {
 pub struct RankedVertex {
     /// The vertex, by its id in the input.
     pub vertex: InputId,
-    /// Its rank.
+    /// Rank of the vertex.
     pub rank: f64,
 }
 

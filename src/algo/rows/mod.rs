@@ -26,8 +26,8 @@ const AHEAD: usize = 32;
 const STEP: usize = 8;
 /// Number of neighbours of a row in each half whose values are fetched ahead.
 const FIRST: usize = 4;
-/// The vertices of a list count as scattered if the list has fewer than one in this many of the vertices between its
-/// first and its last.
+/// The vertices of a list count as scattered if they are fewer than 1/`SCATTERED` of the vertices from the first to the
+/// last of them.
 const SCATTERED: usize = 16;
 
 /// The rows of all vertices, in parts.

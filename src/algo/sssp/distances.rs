@@ -142,7 +142,8 @@ pub enum Distance {
 /// 2^103: half of the unit in the last place of the largest f32. Adding less than that to a finite f32 never gives
 /// infinity.
 const OVERFLOWS: f32 = f32::from_bits((127 + 103) << 23);
-/// 2^970, which is the same for f64.
+/// 2^970: half of the unit in the last place of the largest f64. Adding less than that to a finite f64 never gives
+/// infinity.
 const OVERFLOWS_F64: f64 = f64::from_bits((1023 + 970) << 52);
 
 impl PartialEq for Distance {

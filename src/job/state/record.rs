@@ -143,7 +143,7 @@ impl TaskRecord {
     /// Returns the result that every trial found.
     ///
     /// # Errors
-    /// [`Error::Internal`] if there is none, or one of another algorithm.
+    /// [`Error::Internal`] if there is no result, or if it belongs to another algorithm.
     pub(crate) fn output<O: DeserializeOwned>(&self) -> Result<O> {
         let output = serde_json::from_value(self.found.clone().unwrap_or_default());
         output.map_err(|e| Error::internal("read a result", e))

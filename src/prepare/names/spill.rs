@@ -17,7 +17,7 @@ const IN_FILE: u64 = 256 << 10;
 
 /// The blocks of all parts, in memory or in a file. The file is unlinked, so a killed job leaves nothing behind.
 pub(super) struct Spill {
-    /// `None` if the blocks are in memory.
+    /// The file with the blocks; `None` if the blocks are in memory.
     file: Option<File>,
     path: PathBuf,
     end: AtomicU64,

@@ -133,7 +133,7 @@ pub(super) struct Step {
     pub places: [Range<u32>; 2],
     /// The mask of the sources.
     pub sources: u32,
-    /// The first of the vertices.
+    /// Index of the first vertex.
     pub first: u32,
     /// Number of entries in the rows of out-neighbours of the vertices, for all sources.
     pub leaving: u64,

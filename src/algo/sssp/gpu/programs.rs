@@ -48,7 +48,7 @@ pub(super) static MOORE: ProgramSource = ProgramSource {
     headers: MOORE_HEADERS,
 };
 
-/// The same for weights of 64 bits.
+/// CUDA program of Moore's algorithm and its baseline, for weights of 64 bits.
 pub(super) static MOORE_CODED: ProgramSource = ProgramSource {
     name: "sssp_moore_coded.cu",
     text: include_str!("../../../../kernels/sssp_moore_coded.cu"),

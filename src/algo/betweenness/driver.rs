@@ -62,7 +62,7 @@ pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> R
     let (started, before, units) = (Instant::now(), progress.seconds, options.origins.count());
     while let Some(left) = roots.get(progress.done as usize..).filter(|left| !left.is_empty()) {
         let batch = &left[..left.len().min(engine.batch())];
-        // Sources that a stop cuts short are searched from once more by the next run.
+        // If a stop cuts the searches from some sources short, the next run repeats them.
         let searched = engine.run(batch, workers);
         if let Ok(None) = searched {
             engine = engine.wider((graph, degrees), &mut totals, run)?.ok_or_else(|| too_many(batch[0].id, graph))?;
@@ -234,7 +234,7 @@ fn report(graph: &Graph, run: &mut Run<'_>, totals: &[f64], output: BetweennessO
     figures.add_isolated(map.len() as u64..info.rows());
     let id = |row: u64| match u32::try_from(row).ok().filter(|&row| (row as usize) < map.len()) {
         Some(row) => ids.of(DenseId(row)),
-        // Vertices that the input declares may have larger ids than those of all edges.
+        // Vertices that the input declares may have larger ids than any vertex of an edge.
         None => InputId::Number(row + info.first_id.0),
     };
     let output = figures.into_output(output, id);

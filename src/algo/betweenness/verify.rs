@@ -55,7 +55,7 @@ pub(super) fn compare(
     for &source in &output.sources {
         let row = ids.row_of(source);
         let row = row.ok_or_else(|| Error::Validation(format!("the input has no vertex {source}")))?;
-        // Vertices that the input declares may have larger ids than those of all edges.
+        // Vertices that the input declares may have larger ids than any vertex of an edge.
         if row < info.ids {
             let (reached, of_source) = search.run(row as u32)?;
             (pairs, depth) = (pairs + reached - 1, depth.max(of_source.into()));

@@ -49,7 +49,7 @@ pub(super) fn find(options: &Cdlp, graph: &Graph, run: &mut Run<'_>) -> Result<T
     let seconds = || before + started.elapsed().as_secs_f64();
     // Labels that did not change once never do again.
     while done < options.iterations && (done == 0 || changed > 0) {
-        // An iteration that a stop cuts short is computed once more by the next run.
+        // An iteration that a stop cuts short is computed again by the next run.
         let is_whole = round::is_whole(engine.vote(&mut labels, run.threads))?;
         failpoint::hit("cdlp.unit").map_err(|e| Error::io("count labels", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);

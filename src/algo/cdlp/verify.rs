@@ -67,7 +67,7 @@ pub(super) fn compare(
     }
     next.fill(0);
     labels.iter().for_each(|&label| next[label as usize] += 1);
-    // Vertices that the input declares may have larger ids than those of all edges.
+    // Vertices that the input declares may have larger ids than any vertex of an edge.
     let found = CdlpOutput::new((done, changed), &next, info.rows() - info.ids);
     let name = edges.name();
     if *output != found {

@@ -44,7 +44,7 @@ pub(super) fn find(graph: &Graph, on_cpu: bool, run: &mut Run<'_>) -> Result<Tri
     let (mut joined, mut on_gpu) = (0.0, false);
     while done < total {
         let end = total.min(at_once.saturating_mul(comm.ranks() as u64).saturating_add(done));
-        // Blocks that a stop cuts short are joined once more by the next run.
+        // Blocks that a stop cuts short are joined again by the next run.
         let of_ranks: Vec<Vec<usize>> =
             (0..comm.ranks()).map(|rank| blocks_of(comm.ranks(), rank, done..end)).collect();
         let is_whole = round::is_whole(engine.join(graph, &forest, (&of_ranks, comm.rank()), run.threads))?;

@@ -131,7 +131,7 @@ impl<'a> GpuForest<'a> {
                 let parts: Vec<RowPart> = wanted.map(|&(_, part)| part).collect();
                 trees.join_first(&workspace.queue, &parts)?;
                 trees.flatten(&workspace.queue, true)?;
-                // Once all ranks know what the first edges join, most other edges join nothing.
+                // Once all ranks know the trees that first edges join, most other edges join nothing.
                 if let Some((comm, places)) = places {
                     workspace.queue.finish()?;
                     comm.barrier();

@@ -84,7 +84,7 @@ pub(super) fn compare_rows(
     smallest.iter().for_each(|&row| sizes[row as usize] += 1);
     let mut found = ComponentsOutput { strong: output.strong, ..ComponentsOutput::default() };
     sizes.iter().filter(|&&size| size > 0).for_each(|&size| found.add(size.into(), 1));
-    // Vertices that the input declares may have larger ids than those of all edges.
+    // Vertices that the input declares may have larger ids than any vertex of an edge.
     found.add(1, info.rows() - info.ids);
     if *output != found {
         return Err(Error::Validation(format!("{found:?} by the edges of {}, the job has {output:?}", edges.name())));

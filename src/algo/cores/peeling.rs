@@ -317,7 +317,7 @@ impl<'g> Peeling<'g> {
             places.iter().flat_map(rows).for_each(will_need);
         }
         for (at, place) in places.iter().enumerate() {
-            // Most rows are short, so what the next ones need is fetched before their turn.
+            // Most rows are short, so the data of the next rows is fetched before their turn.
             if let Some(later) = places.get(at + 2 * ROWS_AHEAD) {
                 rows(later).for_each(|row| prefetch_near(row, 0));
             }

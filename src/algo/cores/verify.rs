@@ -52,7 +52,7 @@ pub(super) fn compare(output: &CoresOutput, edges: &EdgeSource<'_>, results: &Re
     for row in 0u64.. {
         let values = (core_values.next().transpose()?, layer_values.next().transpose()?);
         let (Some(core), Some(layer)) = values else { break };
-        // Vertices that the input declares may have larger ids than those of all edges. They have no edge.
+        // Vertices that the input declares may have larger ids than any vertex of an edge. They have no edge.
         let most = if row < info.ids { info.ids as i64 } else { 0 };
         if !(0..=most).contains(&core) || !(1..=most + 1).contains(&layer) {
             return Err(wrong(row, format!("core number {core} in layer {layer}")));

@@ -62,7 +62,7 @@ pub(super) fn find(options: &Distances, graph: &Graph, run: &mut Run<'_>) -> Res
         let add = |distance, counts: &[u64]| {
             sums.iter_mut().zip(counts).for_each(|(sums, &vertices)| sums.add(distance, vertices));
         };
-        // A pass that a stop cuts short is computed once more by the next run.
+        // A pass that a stop cuts short is computed again by the next run.
         let is_whole = round::is_whole(engine.run(&sources, &mut vertex_sums, (comm, run.threads), add))?;
         failpoint::hit("distances.unit").map_err(|e| Error::io("sum distances", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);

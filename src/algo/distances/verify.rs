@@ -60,7 +60,7 @@ pub(super) fn compare(
     let most = (VISITED / (list.edges().len() as u64 + info.ids).max(1)).max(FEWEST) as usize;
     let step = rows.len().div_ceil(most).max(1);
     for (of, &row) in output.sources.iter().zip(&rows).step_by(step) {
-        // Vertices that the input declares may have larger ids than those of all edges.
+        // Vertices that the input declares may have larger ids than any vertex of an edge.
         let sums = if row < info.ids { search.run(row as u32)? } else { Sums::default() };
         let right = sums.of_source(of.source, info.rows());
         if *of != right {

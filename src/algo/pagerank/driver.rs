@@ -56,7 +56,7 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
     let started = Instant::now();
     let seconds = || before + started.elapsed().as_secs_f64();
     while info.rows() > 0 && !options.ends(done, change) {
-        // An iteration that a stop cuts short is computed once more by the next run.
+        // An iteration that a stop cuts short is computed again by the next run.
         let is_whole = round::is_whole(engine.pull(&mut state, run.threads))?;
         failpoint::hit("pagerank.unit").map_err(|e| Error::io("sum contributions", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
@@ -183,7 +183,7 @@ fn report(graph: &Graph, run: &mut Run<'_>, state: &State<'_>, teleport: &Telepo
     let isolated = |number: u64| state.isolated[usize::from(teleport.is_personalised_isolated(number))];
     let id = |row: u64| match u32::try_from(row).ok().filter(|&row| (row as usize) < map.len()) {
         Some(row) => ids.of(DenseId(row)),
-        // Vertices that the input declares may have larger ids than those of all edges.
+        // Vertices that the input declares may have larger ids than any vertex of an edge.
         None => InputId::Number(row + info.first_id.0),
     };
     let mut largest = LargestRanks::default();

@@ -87,7 +87,7 @@ pub(super) fn gather(
     let bytes = free.min(strings + threads as u64 * *PARTS.end() * CHUNK).max(least_bytes(threads));
     let purpose = "numbering ids that are strings";
     let room = Room { bytes, threads, _reserved: budget.reserve(bytes, purpose)? };
-    // Chunks take a quarter of the memory at most, and a part should fit an eighth of what is a thread's.
+    // Chunks take a quarter of the memory at most, and a part should fit an eighth of a thread's memory.
     let most = (bytes / 4 / threads as u64 / 512).next_power_of_two() / 2;
     let parts = (16 * strings / bytes).max(strings / 8 / PART_BYTES).next_power_of_two().min(most);
     let parts = parts.clamp(*PARTS.start(), *PARTS.end());

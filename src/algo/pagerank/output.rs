@@ -84,7 +84,7 @@ impl LargestRanks {
         self.0.truncate(LARGEST);
     }
 
-    /// Returns the vertices. `id` returns the id of the vertex in a row.
+    /// Returns the vertices with the highest ranks. `id` returns the id of the vertex in a row.
     pub(in crate::algo) fn named(self, id: impl Fn(u64) -> InputId) -> Vec<RankedVertex> {
         self.0.into_iter().map(|(rank, row)| RankedVertex { vertex: id(row), rank }).collect()
     }

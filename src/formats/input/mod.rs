@@ -60,8 +60,7 @@ impl Input {
     /// one edge list, in this order. Every file is in `format`; if that is `None`, its extension says the format.
     ///
     /// # Errors
-    /// Bad input if a path has no files, a file can't be read or has no known extension, or subfolders should not be
-    /// read.
+    /// Bad input if a path has no files or forbidden subfolders, or a file can't be read or has no known extension.
     pub fn find(paths: &[PathBuf], format: Option<Format>, look: FileSearch<'_>) -> Result<Input> {
         let mut parts = Vec::new();
         for path in paths {
@@ -142,8 +141,7 @@ impl Input {
     /// Sets the file that lists all vertices, one id a line. No other ids may occur.
     ///
     /// # Errors
-    /// Bad input if the file can't be read; [`Error::Usage`] if the format of the edges has a header, or if ids are
-    /// strings.
+    /// Bad input if the file can't be read; [`Error::Usage`] if the edge format has a header, or if ids are strings.
     pub fn with_vertices(mut self, path: &Path) -> Result<Input> {
         self.vertices = Some(Box::new(open::vertices(path, &self)?));
         Ok(self)
@@ -160,22 +158,19 @@ impl Input {
         self
     }
 
-    /// Sets the chunk size to `bytes`. Checksums depend on it, so it is only for tests and for writers that keep a
-    /// chunk per thread.
+    /// Sets the chunk size, on which checksums depend. It is for tests, and for writers that keep a chunk per thread.
     pub fn with_chunk(mut self, bytes: usize) -> Input {
         self.chunk = bytes.max(1);
         self
     }
 
-    /// Sets how scans treat weights (default: skip). If weights are in separate files, checksum and identity depend on
-    /// it.
+    /// Sets how scans treat weights (default: skip). With separate weights files, checksum and identity depend on it.
     pub fn with_weights(mut self, weights: Weights) -> Input {
         self.weights = weights;
         self
     }
 
-    /// Declares that the direction of edges is kept. Scans then refuse files that store both directions of each
-    /// undirected edge.
+    /// Keeps the direction of edges. Scans then refuse files that store both directions of each undirected edge.
     pub fn with_direction(mut self) -> Input {
         self.keeps_direction = true;
         self.with_use_of_direction(UseOfDirection::Followed)
@@ -189,8 +184,7 @@ impl Input {
         self
     }
 
-    /// Returns true if the files list each edge from both ends, as their formats require, and false if they list it
-    /// once.
+    /// Returns true if the formats of the files list each edge from both ends, and false if they list it once.
     ///
     /// # Errors
     /// [`Error::Usage`] if some files do and some do not; bad input if a file can't be read.
@@ -282,8 +276,7 @@ impl Input {
         }
     }
 
-    /// Returns a hash of size, times, inode and samples of every file, or of the parameters of the generator. It
-    /// changes when the input does.
+    /// Returns a hash of size, times, inode and samples of every file, or of the parameters of the generator.
     ///
     /// # Errors
     /// Bad input if a file is gone or can't be read.
@@ -331,8 +324,7 @@ impl Input {
         }
     }
 
-    /// Returns an upper bound of the number of edges, computed from the sizes of all files; `u64::MAX` if the sizes
-    /// give no bound.
+    /// Returns an upper bound of the number of edges from the sizes of all files; `u64::MAX` if they give no bound.
     pub fn most_edges(&self) -> u64 {
         match &self.source {
             EdgeSource::Files(parts) => parts.iter().map(Part::most_edges).fold(0, u64::saturating_add),
@@ -350,8 +342,7 @@ impl Input {
         self.scan_as(Share::ALL, false, CacheUse::Nothing, &mut erased(visitors), watch)?.finish()
     }
 
-    /// Like [`Self::scan`], but numbers chunks for [`Visitor::chunk_done`] in input order: plain files first, then
-    /// packed ones.
+    /// Like [`Self::scan`], but numbers chunks for [`Visitor::chunk_done`] in input order: plain files come first.
     ///
     /// # Errors
     /// The errors of [`Self::scan`].
@@ -388,14 +379,12 @@ impl Input {
         InputCache::new(memory, self.chunk, budget)
     }
 
-    /// Returns an upper bound in bytes of the memory that one of `ranks` ranks may use for cached data, including
-    /// memory that is allocated ahead of its use.
+    /// Returns an upper bound in bytes of the memory that one of `ranks` ranks takes for the cache, spare included.
     pub fn most_cached_bytes(&self, ranks: usize) -> u64 {
         (input_cache::slabs(self.chunks_to_keep().div_ceil(ranks)) * self.chunk) as u64
     }
 
-    /// Returns the number of chunks worth caching: chunks of files that store an edge in at least as many bytes as
-    /// preparation does.
+    /// Returns the number of chunks worth caching. Preparation must not take more bytes for an edge than their files.
     fn chunks_to_keep(&self) -> usize {
         let keeps = |part: &&Part| {
             part.records.is_some_and(|(body, record)| {

@@ -63,7 +63,7 @@ impl Granules {
 pub struct RowRange {
     /// First row, and one past the last row.
     pub rows: Range<u64>,
-    /// Upper bound of the entries of these rows: the sum of the upper bounds of their lengths.
+    /// Upper bound of the entries of `rows`: the sum of the upper bounds of their lengths.
     pub bound: u64,
 }
 

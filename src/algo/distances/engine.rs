@@ -93,7 +93,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Returns the sources of the last pass that reach each of these vertices.
+    /// Returns, for each of `vertices`, the sources of the last pass that reach it.
     ///
     /// # Errors
     /// [`Error::Lost`].

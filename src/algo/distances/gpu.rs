@@ -217,7 +217,7 @@ impl<'g> GpuSearch<'g> {
         Ok(Found { vertices: vertices as usize, leaving, full, counts: counts.to_vec() })
     }
 
-    /// Returns the sources of the last pass that reach each of these vertices.
+    /// Returns, for each of `vertices`, the sources of the last pass that reach it.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

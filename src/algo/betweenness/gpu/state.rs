@@ -129,7 +129,8 @@ struct Kernels {
 
 /// The vertices that some sources reached in the same step.
 pub(super) struct Step {
-    /// Ranges of these vertices in the list of vertices with long rows, and in the list of vertices with short rows.
+    /// Ranges of the step's vertices in the list of vertices with long rows, and in the list of vertices with short
+    /// rows.
     pub places: [Range<u32>; 2],
     /// The mask of the sources.
     pub sources: u32,
@@ -280,7 +281,7 @@ impl<'g> State<'g> {
         &self.gpu.workspace.queue
     }
 
-    /// Appends the vertices that were found to the lists, at these places, and marks them as reached.
+    /// Appends the vertices that were found to the two lists, at places `longs` and `shorts`. Marks them as reached.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -21,7 +21,7 @@ const SAMPLES: usize = 64;
 const SMALL: u64 = 384 << 10;
 /// Maximum number of ranges.
 const MOST: u64 = 1024;
-/// Maximum bytes of memory for each byte of a record: for the record, its line, and 32 bytes for the shortest record.
+/// Memory for sorting a record, as a multiple of its bytes: for the record, its line, and 32 bytes of other data.
 const TIMES: u64 = 5;
 /// Number of bytes of lines that are written between two checks for signals.
 const LOOK: usize = 16 << 20;

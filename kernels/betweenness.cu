@@ -1,16 +1,16 @@
 // Betweenness: Brandes' algorithm from up to four sources at once. src/algo/betweenness/level.rs adds up in the same order, so scores are the same
 // bytes as on CPUs.
 //
-// What a vertex has for each source stands side by side, in the 32 bytes that the GPU reads at once. Four lanes take a vertex, each for one source, and
-// read these bytes of every neighbour. A mask of four bits says for which sources something holds, such as that the vertex is reached. Eight masks are a
-// word.
+// The values of a vertex for the four sources are adjacent, in the 32 bytes that the GPU reads at once. Four lanes process a vertex, one for each
+// source, and read these bytes of every neighbour. A mask has a bit for each source, such as whether the source has reached the vertex. A word has
+// eight masks.
 #include "row_parts.cuh"
 
-// The number of sources of a batch, and so of the lanes of a group, which takes a vertex.
+// The number of sources of a batch. A group, which processes a vertex, has as many lanes.
 constexpr u32 SOURCES = 4;
-// The number of entries from which on a block adds up the row of a vertex.
+// A whole block adds up a row of at least this many entries.
 constexpr u32 LONG = 4096;
-// The number of entries that are added up before their sum is added to the sum of the row.
+// The number of entries in a piece. The sum of each piece is added to the sum of the row.
 constexpr u32 PIECE = 128;
 // Groups of a warp and of a block.
 constexpr u32 GROUPS = 32 / SOURCES, GROUPS_OF_BLOCK = 256 / SOURCES;
@@ -19,20 +19,20 @@ constexpr double EXACT = 9007199254740992.0;
 constexpr double LARGEST = 1.0715086071862673e301;
 constexpr u32 NONE = 0xffffffffu;
 
-// What betweenness_settle makes of sums.
+// The values that betweenness_settle computes from sums.
 constexpr u32 COUNTS = 0;
 constexpr u32 SHARES = 1;
 constexpr u32 NOTHING = 2;
 
-// What a step adds up. src/algo/betweenness/gpu/state.rs declares the same struct.
+// Totals of a step. src/algo/betweenness/gpu/state.rs declares the same struct.
 struct Found {
     // The number of vertices with long and with short rows.
     u32 longs, shorts;
     // Whether a count is not exact, and whether one is too large for f64.
     u32 inexact, too_large;
-    // The number of vertices of the graph from the first of these on.
+    // The number of vertices of the graph from the first found vertex on.
     u32 span, unused;
-    // For each source the number of vertices, of entries of the rows that leave them, and of those that enter them.
+    // For each source: the number of vertices, of entries in their rows of out-neighbours, and of entries in their rows of in-neighbours.
     u64 reached[SOURCES], leaving[SOURCES], entering[SOURCES];
 };
 static_assert(sizeof(Found) == 120, "as its twin");
@@ -40,14 +40,14 @@ static_assert(sizeof(Found) == 120, "as its twin");
 // A search. src/algo/betweenness/gpu/state.rs declares the same struct.
 struct Search {
     VertexRows rows;
-    // For each vertex and source: the number of shortest paths; what is added up in this step, and in the end the sum of the shares of successors; and
-    // the share.
+    // For each vertex and source: the number of shortest paths; the sum of this step, and in the end the sum of the shares of successors; and the
+    // share.
     double* paths;
     double* sums;
     double* shares;
-    // The counts of each vertex as bytes, of which 255 says that the count is larger.
+    // The counts of each vertex as bytes. 255 stands for a count of 255 or more.
     u8* small;
-    // The masks of vertices that are reached, and of those found in this step, or, backward, of those that have shares.
+    // The masks of the vertices that are reached; and the masks of the vertices that this step found or, on the way back, that have shares.
     u32* reached;
     u32* found;
     // The vertices of all steps with long rows, and those with short rows, each with its mask.
@@ -58,7 +58,7 @@ struct Search {
     const u32* degrees;
     Found* step;
     u32 vertices;
-    // All vertices with long rows are before this one, which is a multiple of 256 or the number of vertices.
+    // All vertices with long rows are before this vertex. It is a multiple of 256 or the number of vertices.
     u32 long_end;
 };
 static_assert(sizeof(Search) == 128, "as its twin");
@@ -68,20 +68,20 @@ struct Visited {
     const u32* list;
     const u8* masks;
     u32 first, count;
-    // The mask of the sources for which they are visited.
+    // The mask of the sources for which the vertices are visited.
     u32 sources, unused;
 };
 static_assert(sizeof(Visited) == 32, "as its twin");
 
-// What is added up: counts of in-neighbours, or, backward, shares of out-neighbours. Neighbours before vertex `first` have none. For the sources in the
-// mask `leaves`, these vertices are the deepest level, so their sums are 0. If `looks`, masks say which neighbours have shares, so that others are not
-// read: masks fit the cache.
+// The values to add up: counts of in-neighbours or, on the way back, shares of out-neighbours. Neighbours before vertex `first` have no value. For
+// the sources in the mask `leaves`, the visited vertices are the deepest level, so their sums are 0. If `looks` is true, masks show which neighbours
+// have shares, and the shares of other neighbours are not read: masks fit the cache.
 struct Pull {
     u32 backward, leaves, first, looks;
 };
 static_assert(sizeof(Pull) == 16, "as its twin");
 
-// Returns half a row of a vertex: of the edges that leave it, or of those that enter it.
+// Returns half a row of a vertex: its out-neighbours or its in-neighbours.
 __device__ inline Segment half_of(const VertexRows& rows, u32 v, bool enters, u32 half) {
     return segment_of(rows, v, (enters && rows.shift > 0 ? 1 : 0) + (half << rows.shift));
 }
@@ -98,13 +98,13 @@ __device__ inline u32 vertex_at(const Visited& visited, u32 i) { return visited.
 // Returns the mask of the sources for which a launch visits vertex number `i`.
 __device__ inline u32 wanted(const Visited& visited, u32 i) { return visited.sources & visited.masks[visited.first + i]; }
 
-// Adds the counts of the neighbours in places `lane`, `lane + lanes` and so on of a row, for the sources in `mask`. The order does not matter, because
-// sums that are not exact are made again. Several loads are under way at once.
+// Adds the counts of the neighbours in places `lane`, `lane + lanes` and so on of a row, for the sources in `mask`. The order does not matter,
+// because sums that are not exact are computed again. Several loads are in flight at once.
 __device__ inline void add_counts(const Search& p, const Segment& row, u32 mask, u32 lane, u32 lanes, double (&sums)[SOURCES]) {
     constexpr u32 TOGETHER = 4, ROUNDS = 64;
     u32 at = lane, bytes = ((mask & 1) | (mask & 2) << 7 | (mask & 4) << 14 | (mask & 8) << 21) * 255;
     while (at < row.length) {
-        // Each 16 bits have the sum of bytes below 255, of which so many are fewer than 65,536.
+        // Each 16 bits have the sum of bytes below 255. There are so few bytes that the sum is below 65,536.
         u32 even = 0, odd = 0;
         for (u32 round = 0; round < ROUNDS && at < row.length; round++, at += TOGETHER * lanes) {
             u32 near[TOGETHER], small[TOGETHER];
@@ -143,7 +143,8 @@ __device__ inline void add_over(u32 lanes, double (&sums)[SOURCES]) {
     }
 }
 
-// Finds the next level of the sources in a mask, with its counts, from all vertices with short rows that they have not reached. A group takes a vertex.
+// Finds the next level of the sources in a mask, with its counts, from all vertices with short rows that they have not reached. A group processes a
+// vertex.
 extern "C" __global__ void __launch_bounds__(256, 6) betweenness_count_short(Search p, u32 sources) {
     for (u32 base = p.long_end + (blockIdx.x * 8 + warp_id()) * GROUPS; base < p.vertices; base += gridDim.x * 8 * GROUPS) {
         u32 v = base + lane_id() / SOURCES, lane = lane_id() % SOURCES, found = 0;
@@ -164,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(256, 6) betweenness_count_short(Sea
     }
 }
 
-// As betweenness_count_short, from those with long rows. A block takes a vertex.
+// Like betweenness_count_short, for vertices with long rows. A block processes a vertex.
 extern "C" __global__ void __launch_bounds__(256, 6) betweenness_count_long(Search p, u32 sources) {
     __shared__ double of_warps[8][SOURCES];
     u32 v = blockIdx.x, mask = sources & ~mask_of(p.reached, v), s = threadIdx.x;
@@ -186,8 +187,9 @@ extern "C" __global__ void __launch_bounds__(256, 6) betweenness_count_long(Sear
     set_mask(p.found, v, 1u << s);
 }
 
-// Returns the sum of the values of the neighbours in places `from` to `to` of a row, which may end before, added in order: to each lane of a group that of
-// its source. `mask` has the sources of the group. All lanes of a warp call this with the same number of places, and several loads are under way at once.
+// Returns the sum of the values of the neighbours in places `from` to `to` of a row, added in order. The row may end before `to`. Each lane of a
+// group gets the sum for its source. `mask` has the sources of the group. All lanes of a warp call this with the same number of places, and several
+// loads are in flight at once.
 __device__ inline double sum_of_piece(const Search& p, const Pull& pull, const Segment& row, u32 mask, u32 from, u32 to) {
     const double* values = pull.backward ? p.shares : p.paths;
     constexpr u32 TOGETHER = 8;
@@ -219,14 +221,14 @@ __device__ inline double sum_of_piece(const Search& p, const Pull& pull, const S
     return sum;
 }
 
-// Returns half a row of a vertex for a pull, or an empty row if nothing is added up for the sources in `mask`.
+// Returns half a row of a vertex for a pull, or an empty row if there is nothing to add up for the sources in `mask`.
 __device__ inline Segment pulled(const Search& p, u32 v, u32 mask, const Pull& pull, u32 half) {
     // The lower half has neighbours before the vertex.
     if ((mask & ~pull.leaves) == 0 || (half == 0 && v <= pull.first)) return {};
     return half_of(p.rows, v, !pull.backward, half);
 }
 
-// Adds up the rows of vertices with short rows. A group takes a vertex.
+// Adds up the rows of vertices with short rows. A group processes a vertex.
 extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_short(Search p, Visited visited, Pull pull) {
     for (u32 base = (blockIdx.x * 8 + warp_id()) * GROUPS; base < visited.count; base += gridDim.x * 8 * GROUPS) {
         u32 i = base + lane_id() / SOURCES, v = 0, mask = 0;
@@ -249,7 +251,7 @@ extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_short(Sear
     }
 }
 
-// Adds up the rows of vertices with long rows. A block takes a vertex, and its groups the pieces.
+// Adds up the rows of vertices with long rows. A block processes a vertex, and its groups process the pieces.
 extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_long(Search p, Visited visited, Pull pull) {
     __shared__ double pieces[GROUPS_OF_BLOCK][SOURCES];
     u32 group = threadIdx.x / SOURCES, source = threadIdx.x % SOURCES;
@@ -272,7 +274,7 @@ extern "C" __global__ void __launch_bounds__(256, 5) betweenness_pull_long(Searc
     if (group == 0 && mask >> source & 1) p.sums[u64(v) * SOURCES + source] = total;
 }
 
-// Adds the counts of a vertex to those of an out-neighbour that is not reached yet.
+// Adds the counts of a vertex to the counts of an out-neighbour that is not reached yet.
 __device__ inline void push_to(const Search& p, u32 w, u32 mask, const double* paths) {
     mask &= ~mask_of(p.reached, w);
     if (mask == 0) return;
@@ -283,7 +285,7 @@ __device__ inline void push_to(const Search& p, u32 w, u32 mask, const double* p
     if ((mask_of(p.found, w) & mask) != mask) set_mask(p.found, w, mask);
 }
 
-// Adds counts along the rows of some vertices to those of the next level. `threads` threads take a vertex: a group, or a block.
+// Adds the counts of some vertices to the counts of the next level, along their rows. `threads` threads process a vertex: a group, or a block.
 extern "C" __global__ void __launch_bounds__(256) betweenness_push(Search p, Visited visited, u32 threads) {
     u32 lane = threadIdx.x % threads, group = threadIdx.x / threads, groups = 256 / threads;
     for (u32 i = blockIdx.x * groups + group; i < visited.count; i += gridDim.x * groups) {
@@ -299,14 +301,14 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_push(Search p, Vis
     }
 }
 
-// Adds the sums over the lanes of each source to `to`.
+// Adds the sum over the lanes of each source to the element of `to` for this source.
 __device__ inline void add_lanes(u64* to, u64 x) {
     for (u32 step = SOURCES; step < 32; step *= 2) x += __shfl_xor_sync(ALL_LANES, x, step);
     if (lane_id() < SOURCES && x > 0) atomicAdd(to + lane_id(), x);
 }
 
-// Appends the vertices that were found to the lists, whose next free places are `long_at` and `short_at`. They are reached now, and their sums are
-// counts.
+// Appends the vertices that were found to the lists, whose next free places are `long_at` and `short_at`. Marks the vertices as reached, and stores
+// their sums as counts.
 extern "C" __global__ void __launch_bounds__(256) betweenness_collect(Search p, u32 long_at, u32 short_at) {
     u32 words = (p.vertices + 7) / 8, span = 0, source = lane_id() % SOURCES;
     u64 reached = 0, leaving = 0, entering = 0;
@@ -314,7 +316,7 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_collect(Search p, 
     for (u32 base = (blockIdx.x * 8 + warp_id()) * 32; base < words; base += gridDim.x * 256) {
         u32 word = base + lane_id() < words ? p.found[base + lane_id()] : 0;
         if (!__any_sync(ALL_LANES, word != 0)) continue;
-        // Consecutive vertices stand in consecutive places.
+        // Consecutive vertices are in consecutive places.
         bool is_long = base * 8 < p.long_end;
         u32 count = __popc((word | word >> 1 | word >> 2 | word >> 3) & 0x11111111), upto = warp_scan(count), place = 0;
         if (lane_id() == 31) place = atomicAdd(is_long ? &p.step->longs : &p.step->shorts, upto);
@@ -352,7 +354,7 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_collect(Search p, 
     if (inexact) p.step->inexact = 1;
 }
 
-// Begins a search: the sources in the mask find themselves. All masks and values must be zero.
+// Begins a search: each source in the mask reaches itself. All masks and values must be zero.
 extern "C" __global__ void __launch_bounds__(256) betweenness_begin(Search p, uint4 roots, u32 sources) {
     u32 of[SOURCES] = {roots.x, roots.y, roots.z, roots.w}, s = threadIdx.x;
     if (blockIdx.x > 0 || s >= SOURCES || (sources >> s & 1) == 0) return;
@@ -360,7 +362,8 @@ extern "C" __global__ void __launch_bounds__(256) betweenness_begin(Search p, ui
     set_mask(p.found, of[s], 1u << s);
 }
 
-// Makes the sums of a step counts or shares, or makes its counts 0, so that it can be pulled once more. A thread takes a vertex and a source.
+// Converts the sums of a step to counts or shares, or sets its counts to 0, so that they can be pulled again. A thread processes a vertex and a
+// source.
 extern "C" __global__ void __launch_bounds__(256) betweenness_settle(Search p, Visited visited, u32 makes) {
     for (u64 at = blockIdx.x * 256 + threadIdx.x; at < u64(visited.count) * SOURCES; at += gridDim.x * 256) {
         u32 i = u32(at / SOURCES), s = u32(at % SOURCES), v = vertex_at(visited, i);

@@ -1,17 +1,18 @@
-// Label propagation: every vertex takes the label that most of its neighbours have, and the smallest of several.
+// Label propagation: every vertex takes the most frequent label of its neighbours, or the smallest one of several equally frequent labels.
 //
-// A vote is a u64, the number of neighbours above the complement of the label, so the largest vote wins. How labels are counted depends on
-// the number of entries in the rows of a vertex. Up to 2 need no counting. Up to 32 are compared by a warp, each lane with all others. Up to
-// WARP_MOST are counted by a warp, and up to BLOCK_MOST by a block, in a hash table in shared memory that has room for all.
+// A vote is a u64: the number of neighbours in the upper half, the complement of the label in the lower half. So the largest vote wins. The
+// way of counting depends on the number of entries of a vertex. Up to 2 need no counting. Up to 32 are compared by a warp, each lane with
+// all others. Up to WARP_MOST are counted by a warp, and up to BLOCK_MOST by a block, in a hash table in shared memory that has room for
+// all.
 //
-// The labels of longer rows do not fit. There every entry is first counted in the bin of its label's hash. A label has at most as many votes
-// as its bin, so labels of the fullest bins are counted one by one, and then those of emptier bins, down to bins with fewer votes than a label
-// is known to have. If the table overflows, its labels are counted again, a part of all hashes at a time.
+// The labels of longer rows do not fit. Their entries are first counted in bins by the hash of the label. A label has at most as many votes
+// as its bin, so labels of the fullest bins are counted one by one, and then those of emptier bins, down to bins with fewer votes than a
+// label is known to have. If the table overflows, its labels are counted again, a part of all hashes at a time.
 #include "row_parts.cuh"
 
 // Stands for no label.
 constexpr u32 NONE = 0xffffffff;
-// The number of entries that a warp and a block count at most.
+// The maximum number of entries of a vertex that a warp counts, and that a block counts.
 constexpr u32 WARP_MOST = 256;
 constexpr u32 BLOCK_MOST = 2048;
 // The number of threads of a block that counts the labels of one vertex, and of one whose rows are longer than BLOCK_MOST.
@@ -29,7 +30,7 @@ struct Labels {
     u32* after;
     // Whether a neighbour of each vertex has changed its label. Null if that is not known.
     const u8* marked;
-    // The number of vertices whose labels changed, and of their entries.
+    // The number of vertices whose labels changed, and the number of their entries.
     u64* changed;
     // Whether all labels are different.
     u32 differ;
@@ -51,7 +52,8 @@ __device__ inline u32 label_of(u64 vote) { return ~u32(vote); }
 // Different labels have different hashes.
 __device__ inline u32 hash(u32 label) { return label * 0x9e3779b9; }
 
-// Returns the number of votes for a label that no other vertex has: of the vertex `u`, an entry of segment `s` of the `count` segments `of`.
+// Returns the number of votes for a label that no other vertex has: of the vertex `u`, an entry of segment `s` of the `count` segments
+// `of`.
 __device__ inline u32 votes_of_entry(const Segment* of, u32 count, u32 s, u32 u) {
     // A neighbour in both directions is in both rows of a half.
     return count == 4 && contains(of[s ^ 1].begin, of[s ^ 1].length, u) ? 2 : 1;
@@ -74,7 +76,7 @@ __device__ inline u64 most_of_block(u64 value, u64* scratch) {
     return most;
 }
 
-// Adds a vote for a label. Returns the number of its votes then; 0 if `tries` slots have other labels.
+// Adds a vote for a label. Returns the new number of its votes; 0 if `tries` slots have other labels.
 __device__ inline u32 add_vote(const Table& table, u32 label, u32 tries) {
     u32 slot = hash(label);
     slot = (slot ^ slot >> 15) & table.mask;
@@ -94,9 +96,9 @@ __device__ inline void clear(const Table& table, u32 thread, u32 threads) {
     }
 }
 
-// Counts the labels of all entries of a vertex in a table that has room for them. Whole warps call this; `thread` is one of `threads` threads.
-// Returns the largest vote that this thread knows, and adds to `same` the number of its entries that have the label `own`, which are not in the
-// table.
+// Counts the labels of all entries of a vertex in a table that has room for them. Whole warps call this; `thread` is one of `threads`
+// threads. Returns the largest vote that this thread knows, and adds to `same` the number of its entries that have the label `own`, which
+// are not in the table.
 __device__ inline u64
 count(const Segment* of, u32 segments, const Labels& labels, u32 own, const Table& table, u32 thread, u32 threads, u32& same) {
     u64 most = 0;
@@ -114,7 +116,7 @@ count(const Segment* of, u32 segments, const Labels& labels, u32 own, const Tabl
 // Returns a number of slots with which a table is at most half full.
 __device__ inline u32 slots_for(u32 entries) { return max(64u, 1u << (33 - __clz(entries - 1))); }
 
-// Gives the vertices `first` to `end`, less those with more than WARP_MOST entries, their next label.
+// Computes the next labels of the vertices `first` to `end`, except vertices with more than WARP_MOST entries.
 extern "C" __global__ void __launch_bounds__(256) cdlp_few(VertexRows rows, u32 first, u32 end, Labels labels) {
     constexpr u32 SLOTS = 2 * WARP_MOST;
     __shared__ u32 tables[8][2 * SLOTS];
@@ -180,7 +182,7 @@ extern "C" __global__ void __launch_bounds__(256) cdlp_few(VertexRows rows, u32 
     }
 }
 
-// Finds the segments of a vertex for all threads of a block. Returns the number of their entries; 0 if the vertex is not due.
+// Finds the segments of a vertex for all threads of a block. Returns the number of their entries; 0 if the vertex need not be computed.
 __device__ inline u32 find_segments(const VertexRows& rows, u32 v, const u8* marked, Segment* found) {
     if (marked != nullptr && marked[v] == 0) return 0;
     u32 all = segments(rows), entries = 0;
@@ -199,7 +201,7 @@ __device__ inline void store(const Labels& labels, u32 v, u32 own, u32 entries, 
     atomicAdd(labels.changed + 1, u64(entries));
 }
 
-// Gives each vertex of a list its next label. Each has at most BLOCK_MOST entries. A block works on one.
+// Computes the next label of each vertex of a list. Each has at most BLOCK_MOST entries. A block processes one vertex at a time.
 extern "C" __global__ void __launch_bounds__(MANY_THREADS) cdlp_many(VertexRows rows, const u32* list, Labels labels) {
     constexpr u32 SLOTS = 2 * BLOCK_MOST;
     __shared__ u32 slots[2 * SLOTS];
@@ -221,7 +223,7 @@ extern "C" __global__ void __launch_bounds__(MANY_THREADS) cdlp_many(VertexRows 
     store(labels, v, own, all, max(most, vote(own_votes, own)));
 }
 
-// Gives each vertex of a list its next label. A block works on one.
+// Computes the next label of each vertex of a list. A block processes one vertex at a time.
 extern "C" __global__ void __launch_bounds__(HUB_THREADS) cdlp_hubs(VertexRows rows, const u32* list, Labels labels) {
     __shared__ u32 bins[1 << BIN_BITS];
     __shared__ u32 slots[2 * HUB_SLOTS];
@@ -292,7 +294,7 @@ __device__ inline void mark(const Segment& segment, u32 thread, u32 threads, u8*
     for (u32 i = thread; i < segment.length; i += threads) marked[segment.begin[i]] = 1;
 }
 
-// Marks all neighbours of the vertices `first` to `end` whose labels changed, less vertices with more than WARP_MOST entries.
+// Marks all neighbours of the vertices `first` to `end` whose labels changed, except vertices with more than WARP_MOST entries.
 extern "C" __global__ void __launch_bounds__(256)
 cdlp_mark_few(VertexRows rows, u32 first, u32 end, const u32* before, const u32* after, u8* marked) {
     for (u64 base = first + u64(blockIdx.x * 8 + warp_id()) * 32; base < end; base += u64(gridDim.x) * 256) {
@@ -306,7 +308,7 @@ cdlp_mark_few(VertexRows rows, u32 first, u32 end, const u32* before, const u32*
     }
 }
 
-// Marks all neighbours of the vertices of a list whose labels changed. A block works on one.
+// Marks all neighbours of the vertices of a list whose labels changed. A block processes one vertex at a time.
 extern "C" __global__ void __launch_bounds__(256)
 cdlp_mark_many(VertexRows rows, const u32* list, const u32* before, const u32* after, u8* marked) {
     u32 v = list[blockIdx.x];

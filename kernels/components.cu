@@ -5,15 +5,15 @@
 // Sutton, Ben-Nun and Barak, IPDPS 2018, join the first edges of all vertices before the others, most of which then join nothing.)
 //
 // Rows have the smaller neighbours of a vertex in ascending order, and vertices are numbered by descending degree. Once the first edges are
-// joined, nearly all vertices of high degree are in the tree of vertex 0. `known` is the number of the first vertices that are in this tree,
-// without a gap. Of a vertex in this tree, neighbours below `known` join nothing, so they are not read.
+// joined, nearly all vertices of high degree are in the tree of vertex 0. `known` is the number of consecutive vertices, beginning at 0,
+// that are in this tree. For a vertex in this tree, neighbours below `known` join nothing, so they are not read.
 #include "row_parts.cuh"
 
 // Stands for no vertex.
 constexpr u32 NONE = 0xffffffff;
 
-// Returns the root of a vertex, and halves the path to it. Vertex 0 is always a root. Its parent is not read, because nearly all vertices have
-// it as root, and reads of one place wait for each other.
+// Returns the root of a vertex, and halves the path to it. Vertex 0 is always a root. Its parent is not read, because nearly all vertices
+// have it as root, and reads of one place wait for each other.
 __device__ inline u32 root_of(u32* parents, u32 v) {
     while (v != 0) {
         u32 parent = __ldcg(parents + v);
@@ -53,8 +53,8 @@ extern "C" __global__ void __launch_bounds__(256) components_first(RowPart part,
     }
 }
 
-// Makes the root of each vertex its parent. `next` becomes the number of the first vertices in the tree of vertex 0, of which `known` are
-// known. It must be NONE before.
+// Makes the root of each vertex its parent. `next` becomes the number of consecutive vertices, beginning at 0, in the tree of vertex 0;
+// `known` of them are known to be there. It must be NONE before.
 extern "C" __global__ void __launch_bounds__(256)
 components_flatten(u32* parents, u32 vertices, const u32* known, u32* next) {
     u32 least = NONE;
@@ -67,8 +67,8 @@ components_flatten(u32* parents, u32 vertices, const u32* known, u32* next) {
     if (lane_id() == 0 && least != NONE) atomicMin(next, least);
 }
 
-// Joins each of the vertices `first` to `end` to its parent in another forest, whose parents may be in the memory of another GPU. Vertices that
-// are known to be in the tree of vertex 0 in both, if `known` and `others_known` say so, are left out.
+// Joins each of the vertices `first` to `end` to its parent in another forest, whose parents may be in the memory of another GPU. Vertices
+// that are known to be in the tree of vertex 0 in both, if `known` and `others_known` say so, are left out.
 extern "C" __global__ void __launch_bounds__(256)
 components_merge(u32* parents, const u32* others, u32 first, u32 end, const u32* known, const u32* others_known) {
     u64 begin = others_known == nullptr ? first : max(first, min(*known, *others_known));

@@ -1,34 +1,35 @@
 // Core numbers: layers of vertices are removed until none is left. (Kabir and Madduri, 2017, peel on CPUs in this way.)
 //
-// Every vertex has the number of neighbours that it has left. A removed vertex lets each neighbour lose one. The thread that brings a vertex
-// down to the level appends it to the queue, so each vertex is there once, and is removed in the next layer. A number at or below the level
-// does not count any more: it belongs to a vertex that is removed or in the queue, and is its core number in the end. For a moment it may
-// be less, even negative, because several threads may subtract before the first of them adds again. So numbers are compared with their sign.
+// Each vertex has a count of its remaining neighbours. Removing a vertex decrements the counts of its neighbours. The thread whose
+// decrement makes a count equal to the level appends the vertex to the queue, so each vertex is there once, and is removed in the next
+// layer. A count at or below the level belongs to a vertex that is removed or in the queue, and is its core number in the end. For a moment
+// it may be less, even negative, because several threads may subtract before the first of them adds again. So counts are compared as signed
+// numbers.
 //
-// All blocks of the grid go through the layers together, with barriers between them. What they add up in a step stands in one of three
-// slots in turn. A slot is read in the step after, and cleared in the step after that.
+// All blocks of the grid process the layers together, with barriers between layers. The totals of a step are in one of three slots, which
+// take turns. A slot is read in the step after, and cleared in the step after that.
 #include "grid_barrier.cuh"
 #include "row_parts.cuh"
 
 // Stands for no vertex, and for more neighbours than any vertex has.
 constexpr u32 NONE = 0xffffffff;
-// The number of entries from which on whole blocks remove a vertex.
+// Whole blocks remove a vertex with at least this many entries.
 constexpr u32 LONG = 256;
 
-// What blocks add up in a step.
+// Totals of all blocks in a step.
 struct Slot {
     // The number of vertices that were appended to the queue, and to the list of vertices with long rows.
     u32 found, longs;
-    // The complement of the least number of neighbours that any vertex has left, and one past the last such vertex.
+    // The complement of the smallest count of remaining neighbours of any vertex, and one past the last vertex with this count.
     u32 least, end;
 };
 
-// Where the peeling is.
+// Progress of the peeling.
 struct Place {
     u32 level, layer;
     // The next layer in the queue.
     u32 first, size;
-    // The vertices from here on are removed.
+    // All vertices from this one on are removed.
     u32 end;
     // The number of steps.
     u32 step;
@@ -54,13 +55,13 @@ struct Peeling {
     u32* queue;
     u32* longs;
     PeelingState* state;
-    // The kernel ends after so many layers.
+    // The number of layers after which the kernel ends.
     u32 most_layers;
     u32 unused;
 };
 static_assert(sizeof(Peeling) == 72, "as its twin");
 
-// What the threads of a block share.
+// Shared memory of a block.
 struct Scratch {
     u64 target;
     Place at;
@@ -72,8 +73,8 @@ struct Scratch {
 
 __device__ inline Slot* slot_of(const Peeling& p, const Scratch& scratch) { return p.state->slots + scratch.at.step % 3; }
 
-// Appends the vertices of those lanes of a warp that have one to a list, whose first free place is `end` and of which `*count` were appended
-// in this step. All lanes call this.
+// Appends the vertices of those lanes of a warp that have one to a list, whose first free place is `end` and of which `*count` were
+// appended in this step. All lanes call this.
 __device__ inline void append(u32* list, u32 end, u32* count, bool has, u32 v) {
     u32 lanes = __ballot_sync(ALL_LANES, has), first = 0;
     if (lanes == 0) return;
@@ -82,13 +83,13 @@ __device__ inline void append(u32* list, u32 end, u32* count, bool has, u32 v) {
     if (has) list[first + __popc(lanes & ((1u << lane_id()) - 1))] = v;
 }
 
-// Returns whether `u`, an entry of segment `s` of a vertex whose segments are `of`, is in another segment, too: a neighbour in both directions
-// counts once.
+// Returns whether `u`, an entry of segment `s` of a vertex whose segments are `of`, is in another segment, too: a neighbour in both
+// directions counts once.
 __device__ inline bool is_repeat(const VertexRows& rows, const Segment* of, u32 s, u32 u) {
     return rows.shift > 0 && s % 2 > 0 && contains(of[s - 1].begin, of[s - 1].length, u);
 }
 
-// Lets vertex `u` lose a neighbour. Returns true if it thereby has as few as the level.
+// Decrements the count of vertex `u`. Returns true if this makes the count equal to the level.
 __device__ inline bool lose(const Peeling& p, int level, u32 u) {
     int* left = reinterpret_cast<int*>(p.left + u);
     if (__ldcg(left) <= level) return false;
@@ -98,7 +99,7 @@ __device__ inline bool lose(const Peeling& p, int level, u32 u) {
     return before == level + 1;
 }
 
-// Ends a step: after it, `scratch.sums` has what all blocks added up. Returns false if the block has to leave.
+// Ends a step. Afterwards `scratch.sums` has the totals of all blocks. Returns false if the block must end.
 __device__ inline bool end_step(const Peeling& p, Scratch& scratch) {
     // Blocks read this slot two steps ago.
     if (blockIdx.x == 0 && threadIdx.x == 0) p.state->slots[(scratch.at.step + 1) % 3] = Slot{};
@@ -112,7 +113,7 @@ __device__ inline bool end_step(const Peeling& p, Scratch& scratch) {
     return true;
 }
 
-// Appends the vertices that have `next` neighbours left, and finds the least number.
+// Appends the vertices that have `next` neighbours left, and finds the smallest count.
 __device__ inline void find(const Peeling& p, const Scratch& scratch, u32 next) {
     Slot* slot = slot_of(p, scratch);
     u32 least = NONE, end = 0, last = scratch.at.first + scratch.at.size;
@@ -134,7 +135,7 @@ __device__ inline void find(const Peeling& p, const Scratch& scratch, u32 next) 
     }
 }
 
-// Removes the vertices of a layer, except those with long rows. A warp takes up to 32 of them, whose entries it divides among its lanes.
+// Removes the vertices of a layer, except those with long rows. A warp takes up to 32 vertices, and divides their entries among its lanes.
 __device__ inline void remove_short(const Peeling& p, Scratch& scratch) {
     Slot* slot = slot_of(p, scratch);
     u32 first = scratch.at.first, size = scratch.at.size, end = first + size;
@@ -173,8 +174,8 @@ __device__ inline void remove_short(const Peeling& p, Scratch& scratch) {
     }
 }
 
-// Removes the vertices of a layer that have long rows. `count` are listed, and `end` is the end of the queue. Several blocks share a vertex if
-// there are more blocks than vertices.
+// Removes the vertices of a layer that have long rows. `count` are listed, and `end` is the end of the queue. Several blocks share a vertex
+// if there are more blocks than vertices.
 __device__ inline void remove_long(const Peeling& p, const Scratch& scratch, u32 count, u32 end) {
     Slot* slot = slot_of(p, scratch);
     u32 blocks = max(1u, gridDim.x / count);

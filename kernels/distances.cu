@@ -7,18 +7,18 @@
 
 // The number of sources of a pass: the bits of a word.
 constexpr u32 SOURCES = 64;
-// The number of entries of a vertex, in both halves of its row, from which on a block takes it.
+// A whole block processes a vertex with at least this many entries in both halves of its row.
 constexpr u32 LONG = 4096;
-// The number of lanes that take any other vertex.
+// The number of lanes that process any other vertex.
 constexpr u32 GROUP = 8;
-// Loads of a lane that are under way at once.
+// The number of loads of a lane that are in flight at once.
 constexpr u32 TOGETHER = 4;
 
-// What a level found. src/algo/distances/gpu.rs declares the same struct.
+// Totals of a level. src/algo/distances/gpu.rs declares the same struct.
 struct Found {
-    // The number of its vertices.
+    // The number of vertices of the level.
     u32 vertices, unused;
-    // The number of entries of the rows that leave them, and of those that enter the ones that no source will reach any more.
+    // The number of entries of these vertices in the direction of paths; and, against it, of those vertices that no further source can reach.
     u64 leaving, full;
     // The number of vertices that each source has reached.
     u64 counts[SOURCES];
@@ -28,19 +28,19 @@ static_assert(sizeof(Found) == 536, "as its twin");
 // A pass. src/algo/distances/gpu.rs declares the same struct.
 struct Search {
     VertexRows rows;
-    // The sources that have reached each vertex, that reached it in the last level, and that reach it in this one.
+    // For each vertex: the sources that have reached it, that reached it in the last level, and that reach it in this level.
     u64* seen;
     u64* frontier;
     u64* next;
-    // For each vertex the sum of distances, and the largest distance above the number of sources.
+    // Two words for each vertex: the sum of distances; and the largest distance (upper half) with the number of sources (lower half).
     u64* sums;
-    // The vertices of the last level and of this one, in any order.
+    // The vertices of the last level and of this level, in any order.
     u32* last;
     u32* list;
     const u32* degrees;
     Found* found;
     u32 vertices;
-    // All vertices that a block takes are before this one.
+    // All vertices that whole blocks process are before this vertex.
     u32 long_end;
 };
 static_assert(sizeof(Search) == 96, "as its twin");
@@ -49,7 +49,7 @@ struct Sources {
     u32 of[SOURCES];
 };
 
-// Returns half a row of a vertex: of the edges that leave it, or of those that enter it.
+// Returns half a row of a vertex: its out-neighbours or its in-neighbours.
 __device__ inline Segment half_of(const Search& p, u32 v, bool enters, u32 half) {
     return segment_of(p.rows, v, (enters && p.rows.shift > 0 ? 1 : 0) + (half << p.rows.shift));
 }
@@ -58,7 +58,7 @@ __device__ inline u32 degree_of(const Search& p, u32 v, bool enters) {
     return p.degrees[(v << p.rows.shift) + (enters && p.rows.shift > 0 ? 1 : 0)];
 }
 
-// Returns the words of up to TOGETHER neighbours, combined: those in places `at`, `at + lanes` and so on of a row.
+// Returns the combined words (OR) of up to TOGETHER neighbours, in places `at`, `at + lanes` and so on of a row.
 __device__ inline u64 words_of(const Search& p, const Segment& row, u32 at, u32 lanes) {
     u32 near[TOGETHER];
     u64 word = 0;
@@ -84,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_begin(Search p, Sour
     p.last[bit] = v;
 }
 
-// Finds the words of the next level of all vertices with short rows, for the sources in `active`. A group takes a vertex, and the launch has one for each.
+// Finds the words of the next level of all vertices with short rows, for the sources in `active`. The launch has a group for each vertex.
 extern "C" __global__ void __launch_bounds__(256) distances_pull_short(Search p, u64 active) {
     u32 lane = lane_id() % GROUP;
     u32 base = p.long_end + (blockIdx.x * 8 + warp_id()) * (32 / GROUP), v = base + lane_id() / GROUP;
@@ -104,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_pull_short(Search p,
     if (lane == 0 && (found & wanted) != 0) p.next[v] = found & wanted;
 }
 
-// As distances_pull_short, for the vertices before. A block takes a vertex.
+// Like distances_pull_short, for the vertices with long rows. A block processes a vertex.
 extern "C" __global__ void __launch_bounds__(256) distances_pull_long(Search p, u64 active) {
     __shared__ u64 all;
     u32 v = blockIdx.x;
@@ -114,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_pull_long(Search p, 
     __syncthreads();
     for (u32 half = 0; half < 2; half++) {
         Segment row = half_of(p, v, true, half);
-        // Warps need not go on together, and see sooner or later what the others have found.
+        // Warps need not run in step. Each sees the words that other warps have found sooner or later.
         for (u32 from = warp_id() * 32 * TOGETHER; from < row.length; from += 256 * TOGETHER) {
             u64 before = *reinterpret_cast<volatile u64*>(&all);
             if (!__any_sync(ALL_LANES, (wanted & ~before) != 0)) break;
@@ -127,8 +127,8 @@ extern "C" __global__ void __launch_bounds__(256) distances_pull_long(Search p, 
     if (threadIdx.x == 0 && all != 0) p.next[v] = all;
 }
 
-// Adds the words of the `count` vertices of the last level to those of their out-neighbours that the sources have not reached, and lists these. `threads`
-// threads take a vertex: a group, or a block if the vertex is one that blocks take. Then `pieces` blocks share its row.
+// Adds the words of the `count` vertices of the last level to the words of their out-neighbours, without the sources that have reached these. Lists
+// the out-neighbours that get a source. `threads` threads process a vertex: a group, or a block for a long row. Then `pieces` blocks share the row.
 extern "C" __global__ void __launch_bounds__(256) distances_push(Search p, u32 count, u32 threads, u32 pieces) {
     u32 takers = 256 / threads, lane = threadIdx.x % threads;
     for (u64 at = u64(blockIdx.x) * takers + threadIdx.x / threads; at < u64(count) * pieces; at += u64(gridDim.x) * takers) {
@@ -140,7 +140,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_push(Search p, u32 c
             for (u32 place = piece * threads + lane; place < row.length; place += pieces * threads) {
                 u32 w = __ldg(row.begin + place);
                 u64 reached = word & ~p.seen[w];
-                // Neighbours that have all these sources already are many.
+                // Many neighbours already have all these sources.
                 if ((reached & ~*reinterpret_cast<volatile u64*>(p.next + w)) == 0) continue;
                 if (atomicOr(p.next + w, reached) == 0) p.list[atomicAdd(&p.found->vertices, 1u)] = w;
             }
@@ -148,7 +148,8 @@ extern "C" __global__ void __launch_bounds__(256) distances_push(Search p, u32 c
     }
 }
 
-// Adds the level to the words and the sums of its vertices, and clears the words of the `last` level. If the level is not `listed`, it is listed.
+// Adds the level to the words and the sums of its vertices, and clears the words of the `last` level. If the vertices of the level are not listed
+// (`listed`), lists them.
 extern "C" __global__ void __launch_bounds__(256) distances_add(Search p, u64 active, u64 distance, u32 last, u32 listed) {
     __shared__ u64 counts[SOURCES];
     for (u32 bit = threadIdx.x; bit < SOURCES; bit += 256) counts[bit] = 0;
@@ -200,7 +201,7 @@ extern "C" __global__ void __launch_bounds__(256) distances_add(Search p, u64 ac
     }
 }
 
-// Gets the words of some vertices.
+// Copies the words of some vertices.
 extern "C" __global__ void __launch_bounds__(256) distances_reaching(Search p, const u32* vertices, u64* words, u32 count) {
     for (u32 i = blockIdx.x * 256 + threadIdx.x; i < count; i += gridDim.x * 256) words[i] = p.seen[vertices[i]];
 }

@@ -1,8 +1,8 @@
-// PageRank: sums of contributions, and new ranks. src/algo/pagerank/arithmetic.rs has the same operations, one by one, so ranks are the same
-// bytes as on CPUs.
+// PageRank: sums of contributions, and new ranks. src/algo/pagerank/arithmetic.rs has the same operations, one by one, so ranks are the
+// same bytes as on CPUs.
 #include "row_parts.cuh"
 
-// Number of entries and ends of rows that a warp takes at a time, of any rows. Ends count, because a million rows may be empty.
+// Number of entries and ends of rows that a warp takes at a time. Ends count too, because a million rows may be empty.
 constexpr u32 CHUNK = 2048;
 
 // Sums over vertices, in units.
@@ -88,7 +88,7 @@ pagerank_pull(RowPart part, u32 shift, const u64* contributions, u64* sums) {
         Place from = place_at(part, chunk), last = place_at(part, min(chunk + CHUNK, places));
         u32 at = from.entry;
         for (u32 row = from.row; row <= last.row; row += 32) {
-            // Each lane has a row. Its sum is what the entries up to its end add up to, less those up to the end of the row before.
+            // Each lane has a row. Its sum is the sum of the entries up to its end, minus the sum up to the end of the row before.
             u32 mine = row + lane_id();
             u32 row_end = mine < last.row ? __ldg(part.starts + mine + 1) : last.entry;
             u32 upto = __shfl_sync(ALL_LANES, row_end, 31);

@@ -1,5 +1,5 @@
-//! The single error type of the library. Each variant has an exit code (`docs/reference/exit-codes.md`), and each message is one
-//! line: the place, what was expected, what was found, and a remedy.
+//! The single error type of the library. Each variant has an exit code (`docs/reference/exit-codes.md`), and each
+//! message is one line: the place, what was expected, what was found, and a remedy.
 
 use std::path::{Path, PathBuf};
 

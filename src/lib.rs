@@ -1,12 +1,12 @@
 //! Exact algorithms on graphs larger than the GPU and than memory.
 //!
-//! gpugraph counts triangles, searches, finds shortest paths, components, communities and cores, measures centrality, and ranks
-//! vertices and lists. It streams tens of gigabytes of edges through fixed memory, on CPUs and GPUs, and gives the same
-//! answer on all of them. It is a command with job files (`gpugraph run job.toml`), and this library.
+//! gpugraph counts triangles, searches, finds shortest paths, components, communities and cores, measures centrality,
+//! and ranks vertices and lists. It streams tens of gigabytes of edges through fixed memory, on CPUs and GPUs, and
+//! gives the same answer on all of them. It is a command with job files (`gpugraph run job.toml`), and this library.
 //!
 //! # A tour
 //!
-//! A [`Context`] says what calls may use. A [`Graph`] is built once, from files or from memory.
+//! A [`Context`] defines the resources that calls may use. A [`Graph`] is built once, from files or from memory.
 //!
 //! ```
 //! use gpugraph::{Context, Graph, Size, bfs, sssp, triangles};
@@ -40,7 +40,7 @@
 //!   the graph there for later programs ([`Graph::open`]).
 //! - [`ContextBuilder::on_progress`] reports the progress of a call, and [`Canceller`] stops it.
 //! - Errors have a message of one line, with place and remedy, and a stable [`ErrorKind`].
-//! - [`Job`] runs job files, as the command does. Jobs that are killed carry on.
+//! - [`Job`] runs job files, as the command does. A later run resumes a job that was killed.
 //! - Logs go to the crate `tracing`; a program that installs no subscriber sees none.
 //!
 //! # How it is built

@@ -96,13 +96,13 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     /// Computes one trial, or finishes the trial that an earlier run began. Collective: all ranks must call it.
     ///
     /// # Errors
-    /// Errors of the algorithm and of reading its input; a stop.
+    /// Errors of the algorithm and of reading its input; an error if the run was asked to stop.
     fn run(&self, input: <Self::Input as Input>::Of<&Graph, &List>, run: &mut Run<'_>) -> Result<TrialOf<Self>>;
 
     /// Checks a result by an independent method. Mistakes go to `verdict`.
     ///
     /// # Errors
-    /// Errors of `verdict`, and a stop.
+    /// Errors of `verdict`; an error if the run was asked to stop.
     fn verify(
         &self,
         results: ResultsOf<'_, '_, Self::Input>,
@@ -110,8 +110,8 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         verdict: &mut Verdict<'_>,
     ) -> Result<()>;
 
-    /// Checks a journal or a checkpoint against itself, and against the result if there is one. Returns a description
-    /// of its content.
+    /// Checks that a journal or a checkpoint is consistent, and that it matches the result if there is one. Returns a
+    /// description of its content.
     ///
     /// # Errors
     /// [`Error::Validation`](crate::Error::Validation) and [`Error::Corrupt`](crate::Error::Corrupt), which say what is
@@ -129,8 +129,8 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         Vec::new()
     }
 
-    /// Returns charts of an unfinished task. `units` are the records in its journal so far, one for each finished unit of
-    /// `total`.
+    /// Returns charts of an unfinished task. `units` are the records in its journal so far, one for each finished unit
+    /// of `total`.
     fn figures_so_far(&self, _units: &[Record], _total: u64) -> Vec<Figure> {
         Vec::new()
     }
@@ -173,7 +173,8 @@ pub struct Needs {
 pub struct Answer {
     /// The requested result, such as `triangles 45`.
     pub main: String,
-    /// The rest of the line after `main`. It ends in the verb that precedes the time, such as `transitivity 0.25  counted`.
+    /// The rest of the line after `main`. It ends in the verb that precedes the time, such as `transitivity 0.25
+    /// counted`.
     pub more: String,
     /// Lines in a format that other programs expect. They are printed after the lines of all tasks.
     pub block: Option<String>,

@@ -63,7 +63,7 @@ pub fn is_set(bits: &[AtomicU64], v: u32) -> bool {
 #[target_feature(enable = "avx2")]
 #[inline]
 unsafe fn eight(bits: &[AtomicU64], vertices: __m256i) -> u8 {
-    // SAFETY: the word of 32 bits of each vertex lies within `bits`.
+    // SAFETY: the word of 32 bits of each vertex is within `bits`.
     let words = unsafe { _mm256_i32gather_epi32::<4>(bits.as_ptr().cast(), _mm256_srli_epi32::<5>(vertices)) };
     // Shift the bit of each vertex into the sign of its word.
     let words = _mm256_sllv_epi32(words, _mm256_andnot_si256(vertices, _mm256_set1_epi32(31)));

@@ -4,7 +4,7 @@ use crate::graph::direction::Direction;
 use crate::graph::order::DegreeRuns;
 use crate::results::OutputFormat;
 
-/// File sizes on disk are multiples of a page.
+/// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;
 
 /// Size of a graph. Each number is exact or an upper bound, depending on what is known.
@@ -30,7 +30,7 @@ pub struct GraphSize<'a> {
     pub blocks: u64,
     /// Number of entries of the longest row that is copied to a GPU; `None` until it is known.
     pub gpu_row: Option<u64>,
-    /// Bytes of host memory for reading the input once more, including the list of sparse ids; 0 if there is no input.
+    /// Bytes of host memory for reading the input again, including the list of sparse ids; 0 if there is no input.
     pub reading: u64,
     /// Degrees of the graph, or of a graph that is probably similar.
     pub degrees: &'a DegreeRuns,
@@ -59,9 +59,9 @@ impl GraphSize<'_> {
         if self.direction == Direction::Directed { self.edges } else { 2 * self.edges }
     }
 
-    /// Returns the bytes of disk of one column of numbers, with the list of sparse ids, and of checkpoints: one of
-    /// `checkpoint` bytes for each trial, and one that is being written. A number has `width` bytes, and at most `digits`
-    /// as text.
+    /// Returns the bytes on disk of one column of numbers with the list of sparse ids, and of the checkpoints: one for
+    /// each trial, and one that is being written. A checkpoint has `checkpoint` bytes. A number has `width` bytes, and
+    /// at most `digits` digits as text.
     pub fn column_and_checkpoints(
         &self,
         resources: &RankResources,
@@ -89,8 +89,8 @@ impl GraphSize<'_> {
     }
 }
 
-/// The ranks that compute a task, and the resources of each. Every node has the same number of ranks, and every rank the
-/// same number of threads.
+/// The ranks that compute a task, and the resources of each. Every node has the same number of ranks, and every rank
+/// the same number of threads.
 #[derive(Debug, Clone, Copy)]
 pub struct RankResources {
     /// Number of ranks that share the work.
@@ -135,8 +135,8 @@ pub struct Cost {
     pub cached: u64,
     /// Seconds of all trials, estimated from rates that were measured on one machine.
     pub seconds: f64,
-    /// Kind of work: the name of the task, and the options that change its speed. Times of earlier runs are stored under
-    /// this label.
+    /// Kind of work: the name of the task, and the options that change its speed. Times of earlier runs are stored
+    /// under this label.
     pub label: String,
 }
 

@@ -87,7 +87,7 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     ALGORITHMS.iter().find(|algorithm| algorithm.name == name)
 }
 
-/// Returns the description of the column of results in `file`, which lies below `out/`.
+/// Returns the description of the column of results in `file`, a path below `out/`.
 pub fn about_column(file: &Path) -> Option<&'static About> {
     let stem = file.file_stem()?;
     // The algorithm in whose folder the file is comes first, because others may have a column of the same name.

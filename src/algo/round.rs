@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::process::signals;
 use crate::store::checkpoint::{Checkpoint, Saved};
 
-/// Returns what `read` reads from the checkpoint of an earlier run, on rank 0. Returns `None` on other ranks, and if there
-/// is no checkpoint.
+/// Calls `read` with the checkpoint of an earlier run on rank 0, and returns its result. Returns `None` on other ranks,
+/// and if there is no checkpoint.
 ///
 /// # Errors
 /// Errors of [`Checkpoint::load`] and of `read`.
@@ -15,7 +15,7 @@ pub fn load<T>(comm: &Comm, checkpoint: &Checkpoint, read: impl FnOnce(&Saved) -
     saved.as_ref().map(read).transpose()
 }
 
-/// What all ranks do after a round.
+/// Decision of all ranks at the end of a round.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundEnd {
     /// Whether a stop cut the round short on some rank, so that it does not count.
@@ -27,7 +27,8 @@ pub struct RoundEnd {
 }
 
 impl RoundEnd {
-    /// Agrees on what to do after a round, which is whole on this rank or was cut short. Collective.
+    /// Decides together with all ranks whether the round counts, whether to stop and whether to save. `is_whole` is
+    /// false if a stop cut the round short on this rank. Collective.
     pub fn agree(comm: &Comm, is_whole: bool, checkpoint: &Checkpoint) -> RoundEnd {
         let wants = [!is_whole, signals::stop_requested().is_some(), comm.is_leader() && checkpoint.is_due()];
         let mut wants = wants.map(u64::from);
@@ -37,9 +38,10 @@ impl RoundEnd {
     }
 }
 
-/// Returns whether the work of a round is whole. A stop cuts it short.
+/// Returns true if the work of a round was completed, and false if a stop cut it short.
 ///
 /// # Errors
+///
 /// The error of the work, unless it is a stop.
 pub fn is_whole(work: Result<()>) -> Result<bool> {
     match work {
@@ -48,8 +50,8 @@ pub fn is_whole(work: Result<()>) -> Result<bool> {
     }
 }
 
-/// Returns an error if a stop was requested of this process and it is the only rank. Several ranks stop together, by
-/// [`agree`] or [`RoundEnd::agree`].
+/// Returns an error if this process was asked to stop and is the only rank. Several ranks stop together, by [`agree`]
+/// or [`RoundEnd::agree`].
 ///
 /// # Errors
 /// [`Error::Stopped`].

@@ -78,7 +78,7 @@ impl PartialEq for dyn Task {
 /// Outcome of a trial, as the manifest stores it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The [`Algorithm::Output`] as JSON. Every trial must find the same.
+    /// The [`Algorithm::Output`] as JSON. Every trial must find the same result.
     pub found: Value,
     /// The [`Algorithm::Details`] as JSON. The report merges its fields with the fields of the output, also in lists of
     /// objects.
@@ -220,9 +220,11 @@ pub struct Entry {
     pub parse: fn(&Section<'_>, &mut Diagnostics) -> Option<Arc<dyn Task>>,
     /// Restores a task from a table that [`Task::table`] returned. Returns `None` if another version wrote the table.
     pub recall: fn(&Value) -> Option<Arc<dyn Task>>,
-    /// Calls [`Algorithm::sentences`] with a result from the report. Returns no sentences if another version wrote the result.
+    /// Calls [`Algorithm::sentences`] with a result from the report. Returns no sentences if another version wrote the
+    /// result.
     pub sentences: fn(&Value) -> Vec<String>,
-    /// Calls [`Algorithm::figures`] with a result from the report. Returns no figures if another version wrote the result.
+    /// Calls [`Algorithm::figures`] with a result from the report. Returns no figures if another version wrote the
+    /// result.
     pub figures: fn(&Value) -> Vec<Figure>,
 }
 

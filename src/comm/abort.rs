@@ -165,7 +165,7 @@ fn print(what: &str) {
     wait_for_launcher();
 }
 
-/// Waits until the launcher has read what this process printed. A busy launcher may see the exit code first and drop
+/// Waits until the launcher has read the output of this process. A busy launcher may see the exit code first and drop
 /// the output.
 fn wait_for_launcher() {
     if !launch::is_launched(&|name| std::env::var(name).ok()) {

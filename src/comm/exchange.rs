@@ -16,8 +16,8 @@ use std::time::Instant;
 /// buffers in shared memory with a part of `outgoing + incoming`. A send waits until the ring to its receiver has room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageLimits {
-    /// Maximum number of 32-bit words in a message. From about 10,000 words on, messages keep a network busy; 65,536 words
-    /// are 256 KiB.
+    /// Maximum number of 32-bit words in a message. From about 10,000 words on, messages keep a network busy; 65,536
+    /// words are 256 KiB.
     pub words: usize,
     /// Maximum number of outgoing messages in flight. If there are more, [`Outbox::send`] waits until one has left.
     pub outgoing: usize,
@@ -29,8 +29,8 @@ pub struct MessageLimits {
 }
 
 impl MessageLimits {
-    /// Returns the maximum number of bytes that an exchange takes on one of `ranks` ranks on `nodes` machines. Buffers that
-    /// `work` has taken and not yet sent are not included.
+    /// Returns the maximum number of bytes that an exchange takes on one of `ranks` ranks on `nodes` machines. Buffers
+    /// that `work` has taken and not yet sent are not included.
     pub fn bytes(&self, ranks: usize, nodes: usize) -> u64 {
         match nodes {
             _ if ranks == 1 => 0,
@@ -112,8 +112,8 @@ impl<'a> Outbox<'a> {
     /// flight. An empty message is not sent.
     ///
     /// # Errors
-    /// An error once the exchange has failed; the error of `take` for a message to this rank itself; [`Error::Internal`]
-    /// for an invalid rank or a message that is too long.
+    /// An error once the exchange has failed; the error of `take` for a message to this rank itself;
+    /// [`Error::Internal`] for an invalid rank or a message that is too long.
     pub fn send(&self, to: usize, mut message: Vec<u32>) -> Result<()> {
         if to >= self.ranks || message.len() > self.limits.words {
             let (words, ranks) = (message.len(), self.ranks);

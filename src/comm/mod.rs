@@ -87,8 +87,8 @@ pub(crate) enum Combine {
 
 impl Comm {
     /// Maximum number of bytes that one collective operation allocates in addition to its arguments and results.
-    /// [`Comm::set_scratch`] can lower it. If ranks share memory, it is the limit for all ranks of the machine together.
-    /// [`Comm::exchange`] has its own limit: [`MessageLimits::bytes`].
+    /// [`Comm::set_scratch`] can lower it. If ranks share memory, it is the limit for all ranks of the machine
+    /// together. [`Comm::exchange`] has its own limit: [`MessageLimits::bytes`].
     pub const SCRATCH: usize = 16 << 20;
 
     /// Number of numbers of a long array that ranks exchange at a time.
@@ -136,7 +136,7 @@ impl Comm {
         }
     }
 
-    /// Returns the way to the other ranks, if there are any.
+    /// Returns the handle to the other ranks, if there are any.
     fn several(&self) -> Option<&Arc<mpi::Ranks>> {
         match self {
             Comm::Solo => None,
@@ -211,7 +211,8 @@ impl Comm {
         }
     }
 
-    /// Copies the numbers of rank 0 to all ranks, [`Self::PIECE`] at a time. All ranks pass as many. Collective.
+    /// Copies the numbers of rank 0 to all ranks, [`Self::PIECE`] at a time. All ranks pass arrays of the same length.
+    /// Collective.
     pub fn broadcast_numbers<T: Number>(&self, values: &mut [T]) {
         for piece in values.chunks_mut(Comm::PIECE).filter(|_| self.ranks() > 1) {
             let mine = if self.is_leader() { bytes_of(piece).to_vec() } else { Vec::new() };
@@ -287,8 +288,8 @@ impl Comm {
     }
 
     /// Sums an array over the ranks (reduce-scatter): `values[share(len)]` gets the sums, which saturate at the largest
-    /// number. Other elements are undefined afterwards. Each rank sends and receives somewhat less than the bytes of the
-    /// array. Collective.
+    /// number. Other elements are undefined afterwards. Each rank sends and receives somewhat less than the bytes of
+    /// the array. Collective.
     pub fn reduce_scatter<T: Summand>(&self, values: &mut [T]) {
         if let Comm::Mpi(ranks) = self {
             // Each rank sends to every other rank that rank's share.
@@ -312,8 +313,8 @@ impl Comm {
         }
     }
 
-    /// Sums an array over the ranks onto rank 0; sums saturate at the largest u64. The other ranks' arrays are undefined
-    /// afterwards. Collective.
+    /// Sums an array over the ranks onto rank 0; sums saturate at the largest u64. The other ranks' arrays are
+    /// undefined afterwards. Collective.
     pub fn reduce_to_root(&self, values: &mut [u64]) {
         if let Comm::Mpi(ranks) = self {
             match SharedSums::open(ranks, size_of_val(values)) {
@@ -361,8 +362,8 @@ impl Comm {
         Rounds::open(self.rank(), self.ranks(), self.several(), link)
     }
 
-    /// Makes `numbers` counters for each rank that all other ranks can read. Returns `None` on all ranks if they share no
-    /// memory. Collective.
+    /// Makes `numbers` counters for each rank that all other ranks can read. Returns `None` on all ranks if they share
+    /// no memory. Collective.
     pub fn shared_counters(&self, numbers: usize) -> Option<SharedCounters> {
         SharedCounters::open(self.several()?, numbers)
     }
@@ -373,8 +374,8 @@ impl Comm {
         SharedMemory::open(self.several()?, bytes)
     }
 
-    /// Sends a small message (a few KiB) to a rank, possibly itself, without waiting for the receiver. Messages between two
-    /// ranks arrive in order.
+    /// Sends a small message (a few KiB) to a rank, possibly itself, without waiting for the receiver. Messages between
+    /// two ranks arrive in order.
     pub fn send(&self, to: usize, message: &[u8]) {
         match self {
             Comm::Solo => MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).push_back(message.to_vec()),

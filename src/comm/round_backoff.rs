@@ -6,7 +6,8 @@
 use crate::process::backoff::{Backoff, cores_are_shared};
 use crate::process::host::cores_at_hand;
 
-/// Number of polls of memory before a waiting rank yields its core, if every rank of the machine has a core: some 50 µs.
+/// Number of polls of memory before a waiting rank yields its core, if every rank of the machine has a core: some 50
+/// µs.
 const SPINS: u32 = 1000;
 /// Number of polls of MPI before a waiting rank yields its core. Each poll runs all of MPI's progress, so more polls
 /// would keep the core from ranks and threads that share it.

@@ -159,7 +159,8 @@ impl Rounds {
     /// [`Round::send`]. Collective.
     ///
     /// # Errors
-    /// Errors of [`Self::begin`] and [`Round::send`]; [`Error::Internal`] if `to` does not have one slice for each rank.
+    /// Errors of [`Self::begin`] and [`Round::send`]; [`Error::Internal`] if `to` does not have one slice for each
+    /// rank.
     pub fn exchange<T: Number>(&mut self, to: &[&[T]], mut take: impl FnMut(usize, &[T]) -> Result<()>) -> Result<()> {
         if to.len() != self.ranks {
             let why = format!("{} slices for {} ranks", to.len(), self.ranks);
@@ -252,8 +253,8 @@ impl<T: Number> Round<'_, T> {
     /// latest.
     ///
     /// # Errors
-    /// The error of `take`; [`Error::Internal`] for an invalid rank. The round has then failed, and the job must be ended
-    /// on all ranks.
+    /// The error of `take`; [`Error::Internal`] for an invalid rank. The round has then failed, and the job must be
+    /// ended on all ranks.
     pub fn send(&mut self, to: usize, mut words: &[T], mut take: impl FnMut(usize, &[T]) -> Result<()>) -> Result<()> {
         if to == self.rounds.rank {
             return self.rounds.take_own(&mut take, words);

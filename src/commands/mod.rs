@@ -40,7 +40,8 @@ pub fn main() -> ExitCode {
     main_of(std::env::args_os())
 }
 
-/// Does what [`main`] does with this command line, whose first word is the name of the command. The Python package calls it.
+/// Does the same as [`main`] for the command line `words`, whose first word is the name of the command. The Python
+/// package calls it.
 #[doc(hidden)]
 pub fn main_of(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     comm::report_panics();

@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The numbers of the strings of an input, in a folder that is removed with them.
+/// The numbers of the strings of an input, in a temporary folder.
 pub(super) struct Numbered {
     names: Arc<Names>,
     folder: Folder,
@@ -57,7 +57,7 @@ impl Numbered {
         input.with_numbering(self.names.clone())
     }
 
-    /// Writes the list of strings to `output` with `.ids.txt` behind its name.
+    /// Writes the list of strings next to `output`, to a file with `.ids.txt` appended to its name.
     ///
     /// # Errors
     /// Errors of the disk.

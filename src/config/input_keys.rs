@@ -13,7 +13,8 @@ pub(super) const SOURCES: [&str; 9] =
 pub(super) const OF_FILES: [&str; 7] = ["columns", "skip_lines", "ids", "vertices", "format", "weights", "recursive"];
 
 /// Keys whose effect shows in the opened input, so that their text does not matter: format and columns of each file,
-/// the list of vertices, weights, direction and first id. For example, `format = "u32"` adds nothing for a file that ends in `.u32`.
+/// the list of vertices, weights, direction and first id. For example, `format = "u32"` adds nothing for a file that
+/// ends in `.u32`.
 const KNOWN_FROM_INPUT: [&str; 9] =
     ["format", "weights", "columns", "skip_lines", "ids", "vertices", "recursive", "directed", "first_id"];
 

@@ -53,15 +53,16 @@ pub fn load(path: &Path, overrides: &[String]) -> Result<Job> {
 /// `[input]`. Messages call the text `name`.
 ///
 /// # Errors
-/// Those of [`load`].
+/// Errors of [`load`].
 pub fn of_text(name: &str, text: String, overrides: &[String], input: Option<InputSpec>) -> Result<Job> {
     parse(Path::new(name), text, overrides, input)
 }
 
-/// Reads and validates the table of one algorithm, as it stands in a job file.
+/// Reads and validates the table of one algorithm of a job file.
 ///
 /// # Errors
-/// Those of [`load`].
+///
+/// Errors of [`load`].
 pub fn task(algorithm: &str, text: String) -> Result<Arc<dyn Task>> {
     let (parsed, syntax_errors) = DeTable::parse_recoverable(&text);
     let root = TomlTable::new(parsed.get_ref(), 0, 0);

@@ -13,8 +13,9 @@ use crate::error::Result;
 use crate::formats::Packing;
 use crate::store::replace::{TemporaryFile, target};
 
-/// Compression levels at which packing is about as fast as reading and encoding.
+/// Compression level of gzip at which packing is about as fast as reading and encoding.
 const GZIP_LEVEL: u32 = 4;
+/// Compression level of Zstandard at which packing is about as fast as reading and encoding.
 const ZSTD_LEVEL: i32 = 3;
 /// Compression level of xz, at which it needs 9 MiB of memory per thread.
 const XZ_LEVEL: u32 = 1;
@@ -30,7 +31,7 @@ pub(super) struct OutputFile {
     changed: Condvar,
 }
 
-/// What was appended to a file so far.
+/// Offset and next chunk of a file to which threads append chunks.
 struct Appended {
     /// Offset at which the next bytes are written.
     end: u64,

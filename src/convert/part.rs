@@ -17,7 +17,8 @@ pub(super) fn failed(doing: &'static str, path: &Path, source: std::io::Error) -
     Error::io(doing, path, source).of_output()
 }
 
-/// Creates the temporary file of `target` and locks it. Removes those that killed processes left. On a file system without locks it stays unlocked.
+/// Creates the temporary file of `target` and locks it. Removes temporary files that killed processes left. On a file
+/// system without locks the file stays unlocked.
 ///
 /// # Errors
 /// [`crate::Error::Io`] or [`crate::Error::OutputFull`] if the file can't be created.

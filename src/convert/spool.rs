@@ -12,7 +12,8 @@ use crate::store::replace::{TemporaryFile, target};
 /// A copy of a stream under a temporary name. The copy is locked while it is in use, and is removed when dropped. If
 /// the process is killed, the next process that writes the same output removes the copy.
 pub struct StreamCopy {
-    /// If the copy can't be removed, it is hidden, and the next run of the same command removes it.
+    /// Removes the copy when it is dropped. If that fails, the copy is hidden, and the next run of the same command
+    /// removes it.
     temporary: TemporaryFile,
     _locked: File,
     name: String,

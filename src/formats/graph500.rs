@@ -48,7 +48,8 @@ fn narrow(records: &[[u8; EDGE]], edges: &mut [[u32; 2]]) -> bool {
     high == 0
 }
 
-/// Returns both ids of an edge. If an id is negative, the error is the number that has the upper bits of both ids.
+/// Returns both ids of an edge. If an id is negative, returns as the error the number that has the upper bits of both
+/// ids.
 #[inline]
 fn ends(record: &[u8; EDGE]) -> Result<(u64, u64), u64> {
     let word = |n: usize| u64::from(u32::from_le_bytes([record[n], record[n + 1], record[n + 2], record[n + 3]]));

@@ -36,7 +36,7 @@ const SHORT: usize = 32;
 /// its hash, its length as two bytes, and the id.
 #[derive(Debug, Default)]
 pub struct NameBatch {
-    /// The records, and [`SHORT`] bytes or more behind them.
+    /// The records, followed by at least [`SHORT`] more bytes.
     bytes: Vec<u8>,
     ends: Vec<u32>,
     hashes: Vec<u64>,

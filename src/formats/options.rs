@@ -47,7 +47,7 @@ pub enum Columns {
 }
 
 impl TextOptions {
-    /// Returns true if files are read with these options as with the defaults.
+    /// Returns true if these options read files in the same way as the default options.
     pub fn are_default(&self) -> bool {
         self.columns == Columns::Auto && self.skip_lines.unwrap_or(0) == 0 && self.ids == IdKind::Number
     }

@@ -166,8 +166,8 @@ impl Part {
         self.bytes.div_ceil(fewest)
     }
 
-    /// Returns the number, from 1, of the first line of a text with the id `id`. Returns `None` for other formats, and if
-    /// columns are chosen by name.
+    /// Returns the number, from 1, of the first line of a text with the id `id`. Returns `None` for other formats, and
+    /// if columns are chosen by name.
     pub(crate) fn line_of(&self, id: u64) -> Option<u64> {
         let ends = match &self.text.columns {
             Columns::Auto => [0, 1],
@@ -246,8 +246,8 @@ pub(crate) struct TableSummary {
 }
 
 impl TableSummary {
-    /// Returns an upper bound in bytes of the memory for reading `tables`, with `threads` threads that keep `open` files
-    /// open.
+    /// Returns an upper bound in bytes of the memory for reading `tables`, with `threads` threads that keep `open`
+    /// files open.
     pub fn scratch_bytes(mut tables: Vec<TableSummary>, threads: usize, open: usize) -> u64 {
         let opening = tables.iter().map(|table| table.opening).max().unwrap_or(0);
         tables.sort_unstable_by_key(|table| Reverse(table.open));

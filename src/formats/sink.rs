@@ -30,8 +30,9 @@ pub(crate) struct Sink<'v> {
     /// The error for the first integer weight that f32 can't represent exactly. Whether the weights are f32 is known
     /// only after all were seen.
     rounded: Option<Stop>,
-    /// The gathered ids that are strings, and the numbers of a batch of them.
+    /// Gathered ids that are strings.
     names: NameBatch,
+    /// Numbers of the strings of a batch.
     numbers: Vec<u32>,
     /// The numbering of strings; `None` in a pass that hands the strings themselves over.
     numbering: Option<Arc<dyn FindNames>>,
@@ -79,7 +80,7 @@ impl<'v> Sink<'v> {
         Ok(self.push(u, v)?)
     }
 
-    /// Takes the weight of the edge that is added next. `refused` makes the error for an invalid weight.
+    /// Sets the weight of the edge that will be added next. `refused` makes the error for an invalid weight.
     ///
     /// # Errors
     /// The error for the weight.
@@ -117,8 +118,8 @@ impl<'v> Sink<'v> {
         Ok(self.push(u, v)?)
     }
 
-    /// Takes the weight of the line at `line` in `data`, for the edge that is added next. `weight` is its range, empty if
-    /// the line has none.
+    /// Sets the weight of the edge that will be added next to the weight of the line at `line` in `data`. `weight` is
+    /// the range of the weight; it is empty if the line has none.
     #[inline]
     pub fn weigh_line(&mut self, data: &[u8], line: usize, weight: Range<usize>) -> Result<(), Stop> {
         if weight.is_empty() {

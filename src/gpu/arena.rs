@@ -24,8 +24,8 @@ pub struct Arena {
 }
 
 impl Arena {
-    /// Allocates the arena, from which all memory on this GPU comes. Its size is the memory limit, or the free memory if that
-    /// is less.
+    /// Allocates the arena, from which all memory on this GPU comes. Its size is the memory limit, or the free memory
+    /// if that is less.
     ///
     /// # Errors
     /// [`Error::Limit`] if less than `least` bytes are available, [`Error::Lost`].

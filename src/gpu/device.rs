@@ -49,8 +49,8 @@ struct OpenDevice {
 }
 
 impl Device {
-    /// Opens GPU `index` of the GPUs in `found`, or the first one. The job uses at most `limit` bytes of its memory; the
-    /// default is [`default_limit`] of the free bytes.
+    /// Opens GPU `index` of the GPUs in `found`, or the first one. The job uses at most `limit` bytes of its memory;
+    /// the default is [`default_limit`] of the free bytes.
     ///
     /// # Errors
     /// [`Error::Usage`] if there is no such GPU; the message says what to install or load. [`Error::GpuFull`] if the
@@ -155,8 +155,8 @@ impl Device {
         }
     }
 
-    /// Converts an error of the driver: to [`Error::GpuFull`] if memory is lacking, else to [`Error::Lost`]. After such an
-    /// error the context can't be used any more, but files on the disk can.
+    /// Converts an error of the driver: to [`Error::GpuFull`] if memory is lacking, else to [`Error::Lost`]. After such
+    /// an error the context can't be used any more, but files on the disk can.
     pub(super) fn driver_error(&self, doing: &str, error: DriverError) -> Error {
         failed(&self.0.gpu, Some(self), doing, error)
     }

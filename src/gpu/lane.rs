@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Calls `work` for each item, each on its own thread. An item is, for example, a lane with its share of the work. Waits
-/// for all threads, and then returns the first error.
+/// Calls `work` for each item, each on its own thread. An item is, for example, a lane with its share of the work.
+/// Waits for all threads, and then returns the first error.
 ///
 /// # Errors
 /// Errors of `work`; [`Error::Addresses`] if the system starts no more threads.

@@ -81,7 +81,7 @@ pub struct Cuda {
     pub kernels: Option<PathBuf>,
     /// GPUs that the driver lists.
     pub gpus: Vec<Gpu>,
-    /// Missing parts of CUDA, each with advice how to get it.
+    /// Missing parts of CUDA, each with advice on how to get it.
     pub missing: Vec<String>,
 }
 

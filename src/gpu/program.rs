@@ -84,8 +84,8 @@ impl Kernel {
         &self.name
     }
 
-    /// Allows each thread block of the kernel `bytes` bytes of dynamic shared memory. Returns false if the GPU has less per
-    /// block.
+    /// Allows each thread block of the kernel `bytes` bytes of dynamic shared memory. Returns false if the GPU has less
+    /// per block.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -100,8 +100,8 @@ impl Kernel {
         Ok(is_room)
     }
 
-    /// Returns how many thread blocks run on the GPU at the same time, if each has `threads` threads and `shared` bytes of
-    /// shared memory.
+    /// Returns how many thread blocks run on the GPU at the same time, if each has `threads` threads and `shared` bytes
+    /// of shared memory.
     ///
     /// # Errors
     /// [`Error::Lost`].

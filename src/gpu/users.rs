@@ -16,7 +16,7 @@ pub fn default_limit(free: u64) -> u64 {
     (free / 10 * 9).min(free.saturating_sub(LEFT_FREE).max(free / 2))
 }
 
-/// Describes the processes that use memory of the GPU with this uuid, those with most memory first, as in ", process
+/// Describes the processes that use memory of the GPU with this uuid, in descending order of memory, as in ", process
 /// 4711 (gpugraph) has 70 GiB". The text is empty if the driver does not report them.
 pub(super) fn other_users(uuid: &str) -> String {
     let Ok(library) = nvml_wrapper::Nvml::init() else { return String::new() };

@@ -94,7 +94,7 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Begins to load those of `programs` that this workspace does not have yet.
+    /// Begins to load the programs in `programs` that this workspace does not have yet.
     ///
     /// # Errors
     /// Errors of the compilation; [`Error::Lost`].

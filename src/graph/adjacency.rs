@@ -43,7 +43,8 @@ impl<'a> Adjacency<'a> {
         [self.lower.row(row), self.upper.row(row)]
     }
 
-    /// Returns views of the two halves of `row` alone. Their targets are those of whole blocks.
+    /// Returns the lower and the upper half of `row`, each as a block that has only this row. The targets are those of
+    /// the whole block.
     #[inline]
     pub fn views(&self, row: u32) -> [Block<'a>; 2] {
         [&self.lower, &self.upper].map(|half| {
@@ -52,7 +53,7 @@ impl<'a> Adjacency<'a> {
         })
     }
 
-    /// Prefetches where the two halves of `row` begin.
+    /// Prefetches the offsets at which the two halves of `row` begin.
     #[inline]
     pub fn prefetch_starts(&self, row: u32) {
         for half in [&self.lower, &self.upper] {
@@ -105,7 +106,7 @@ impl<'a> IndexedRows<'a> {
         block.row(local)
     }
 
-    /// Returns the block that has `row`, and the number of the row there.
+    /// Returns the block that has `row`, and the row's index in the block.
     #[inline]
     fn find(&self, row: u32) -> (Block<'a>, usize) {
         let mut b = self.hints[(row >> self.shift) as usize] as usize;

@@ -377,9 +377,9 @@ pub enum BlockLocation<'a> {
 /// Maxima over all blocks, from which a backend plans its scratch memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Extremes {
-    /// Number of entries (neighbours) of the block with most entries.
+    /// Number of entries (neighbours) of the block with the most entries.
     pub entries: u64,
-    /// Number of rows of the block with most rows.
+    /// Number of rows of the block with the most rows.
     pub rows: u64,
     /// Number of entries (neighbours) in the longest row.
     pub row: u64,

@@ -26,8 +26,7 @@ pub enum InputId {
     Name(VertexName),
 }
 
-/// A string that a user or a result names. All equal strings are one, and they stay in memory to the end of the
-/// process; there are few.
+/// A string that a user or a result names. Equal strings share one copy, which stays in memory until the process ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VertexName(&'static str);
 
@@ -81,8 +80,8 @@ impl InputId {
         InputId::Name(VertexName(name))
     }
 
-    /// Returns the id of a vertex whose string has these bytes, and the number `number`. Bytes that are no text can't
-    /// be named, so the number stands for them.
+    /// Returns the id of a vertex whose string has these bytes, and the number `number`. Bytes that are not valid text
+    /// can't be named, so their id is the number.
     pub fn of_bytes(name: &[u8], number: u64) -> InputId {
         std::str::from_utf8(name).map_or(InputId::Number(number), InputId::of_name)
     }

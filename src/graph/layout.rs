@@ -63,7 +63,7 @@ impl Granules {
 pub struct RowRange {
     /// First row, and one past the last row.
     pub rows: Range<u64>,
-    /// Upper bound of the entries of these rows: the sum of the upper bounds of their lengths.
+    /// Upper bound of the entries of `rows`: the sum of the upper bounds of their lengths.
     pub bound: u64,
 }
 
@@ -198,7 +198,7 @@ impl Bins {
         self.spans.iter().map(|s| s.bound).max().unwrap_or(0)
     }
 
-    /// Returns the number of rows of the bin that has most rows.
+    /// Returns the number of rows of the bin with the most rows.
     pub fn most_rows(&self) -> u64 {
         self.spans.iter().map(|s| s.len() as u64).max().unwrap_or(0)
     }

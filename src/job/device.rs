@@ -106,7 +106,8 @@ pub struct GpuSession {
     comm: Comm,
     /// True if the job fails when its GPU can't be used.
     insists: bool,
-    /// The GPU, while it is being opened in the background. Meanwhile the job starts up and its ranks agree on what to do.
+    /// The GPU, while it is being opened in the background. Meanwhile the job starts up and its ranks agree on what to
+    /// do.
     opening: Option<JoinHandle<Result<OpenGpu>>>,
     opened: Option<OpenGpu>,
     /// The reason why this rank has no GPU, if the job might use one.
@@ -267,8 +268,8 @@ impl GpuSession {
         })
     }
 
-    /// Returns three amounts of GPU memory in bytes: the limit, the peak in use, and what the driver took in addition
-    /// to its context. All are 0 without a GPU.
+    /// Returns three amounts of GPU memory in bytes: the limit, the peak in use, and the memory that the driver took in
+    /// addition to its context. All are 0 without a GPU.
     pub fn memory(&self) -> [u64; 3] {
         let memory = |used: &OpenGpu| [used.device.limit(), used.device.peak(), used.device.driver_bytes()];
         self.opened.as_ref().map_or([0; 3], memory)

@@ -1,4 +1,4 @@
-//! Ends a run: decides what its manifest says, and which files stay in the workdir.
+//! Ends a run: decides the content of the manifest, and which files stay in the workdir.
 
 use crate::config::InputSpec;
 use crate::error::{Error, Result};

@@ -38,8 +38,8 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Opens `job`, which has no tasks, and prepares its graph or opens its list. The session uses `gpu` while a call
-    /// lasts; `None` at first, and the GPU that was opened afterwards.
+    /// Opens `job`, which has no tasks, and prepares its graph or opens its list. `gpu` is the GPU that the session
+    /// uses during a call. It is `None` at first, and later the GPU that an earlier call opened.
     ///
     /// # Errors
     /// Errors of a run of the job.
@@ -75,7 +75,7 @@ impl Session {
     /// Runs a task, or finds its results from before, and returns its record. `gpu` is as in [`Self::open`].
     ///
     /// # Errors
-    /// Errors of the task, of the rows that it needs, and of limits; a stop. The session stays open.
+    /// Errors of the task, of the rows that it needs, and of limits; [`crate::Error::Stopped`]. The session stays open.
     pub(crate) fn compute(&mut self, task: Arc<dyn Task>, gpu: &mut Option<GpuSession>) -> Result<&TaskRecord> {
         let name = task.name();
         self.context.job.tasks = vec![Arc::clone(&task)];

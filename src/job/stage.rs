@@ -1,4 +1,4 @@
-//! The stages of a job, and the results that they hand on to each other.
+//! The stages of a job, and the results that they pass to each other.
 
 use crate::algo::{ByInput, InputRef};
 use crate::config::Job;
@@ -21,8 +21,7 @@ pub(crate) trait Stage {
         Vec::new()
     }
 
-    /// Opens the result that an earlier run stored, or makes what is missing of it. Returns true if nothing was
-    /// missing.
+    /// Opens the result that an earlier run stored, or makes its missing parts. Returns true if nothing was missing.
     ///
     /// # Errors
     /// Errors of the input, of limits, of the disk and of the stage; [`Error::Stopped`].

@@ -38,7 +38,7 @@ pub struct GraphBuilder {
 
 impl GraphBuilder {
     /// Adds a file, a folder of files, or a pattern such as `edges/*.txt.gz`. All are read as one list of edges. The
-    /// format of a file follows from its ending, unless [`GraphBuilder::format`] names it.
+    /// extension of a file selects its format, unless [`GraphBuilder::format`] names it.
     pub fn input(mut self, path: impl AsRef<Path>) -> GraphBuilder {
         self.paths.push(path.as_ref().to_string_lossy().into_owned());
         self
@@ -50,12 +50,12 @@ impl GraphBuilder {
         self
     }
 
-    /// Generates a Kronecker (R-MAT) graph of 2^`scale` vertices and `edge_factor` edges a vertex, as Graph500 does.
+    /// Generates a Kronecker (R-MAT) graph of 2^`scale` vertices and `edge_factor` edges per vertex, as Graph500 does.
     pub fn kronecker(self, scale: u32, edge_factor: f64, seed: u64) -> GraphBuilder {
         self.generated("kronecker", scale, edge_factor, seed)
     }
 
-    /// Generates a graph of 2^`scale` vertices and `edge_factor` edges a vertex, with random ends.
+    /// Generates a graph of 2^`scale` vertices and `edge_factor` edges per vertex, with random ends.
     pub fn uniform(self, scale: u32, edge_factor: f64, seed: u64) -> GraphBuilder {
         self.generated("uniform", scale, edge_factor, seed)
     }
@@ -69,7 +69,7 @@ impl GraphBuilder {
         self
     }
 
-    /// Names the format of the files: one of those that `gpugraph help input` lists, such as `text`, `mtx` or `u32`.
+    /// Names the format of the files, such as `text`, `mtx` or `u32`. `gpugraph help input` lists all formats.
     pub fn format(self, format: &str) -> GraphBuilder {
         self.option("format", TomlValue::String(format.into()))
     }
@@ -101,13 +101,14 @@ impl GraphBuilder {
         self.option("first_id", TomlValue::Integer(first.into()))
     }
 
-    /// Takes ids of text, CSV or Parquet for strings, such as names and words ([`Graph::labels`]). Digits are a string, too.
+    /// Reads the ids of text, CSV or Parquet as strings, such as names and words ([`Graph::labels`]). An id of digits
+    /// is a string, too.
     pub fn string_ids(self) -> GraphBuilder {
         self.option("ids", TomlValue::String("string".into()))
     }
 
-    /// Sets how weights are read. The default is [`Weights::Auto`]. Weights in memory keep their type; if another one is
-    /// named, [`Self::build`] refuses them.
+    /// Sets how weights are read. The default is [`Weights::Auto`]. Weights in memory keep their type; if another one
+    /// is named, [`Self::build`] refuses them.
     pub fn weights(mut self, weights: Weights) -> GraphBuilder {
         self.weights = weights;
         self
@@ -119,9 +120,9 @@ impl GraphBuilder {
         self
     }
 
-    /// Keeps the graph in this folder, which is a workdir as jobs have it. The next build with the same input finds it
-    /// there, [`Graph::open`] opens it without the input, and a build that is killed carries on. Without this, the
-    /// graph is in the context's temporary folder, and is removed when the graph is dropped.
+    /// Keeps the graph in this folder, which becomes a workdir like that of a job. The next build with the same input
+    /// finds it there, [`Graph::open`] opens it without the input, and a later build resumes one that was killed.
+    /// Without this setting, the graph is in the context's temporary folder, and is removed when the graph is dropped.
     pub fn spill_to(mut self, folder: impl Into<PathBuf>) -> GraphBuilder {
         self.spill_to = Some(folder.into());
         self
@@ -135,7 +136,7 @@ impl GraphBuilder {
     /// Reads the edges and prepares the graph.
     ///
     /// # Errors
-    /// Those of a job: [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that exclude each other,
+    /// Errors of a job: [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that exclude each other,
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) for edges that can't be read,
     /// [`ErrorKind::Limit`](crate::ErrorKind::Limit) with the limit that is enough, and others.
     pub fn build(self, context: &Context) -> Result<Graph> {
@@ -185,7 +186,7 @@ pub trait Weight: Copy + Send + Sync + private::Sealed + 'static {}
 mod private {
     use crate::formats::WeightType;
 
-    /// What only this crate may know of a weight.
+    /// Methods of weights that only this crate may call.
     pub trait Sealed {
         const KIND: WeightType;
 
@@ -227,7 +228,7 @@ impl EdgeList for Pairs {
     }
 }
 
-/// Edges with weights in two vectors of one length.
+/// Edges with weights in two vectors of the same length.
 pub(super) struct WeightedPairs<W> {
     pub(super) pairs: Pairs,
     pub(super) weights: Vec<W>,

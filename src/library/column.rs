@@ -17,20 +17,20 @@ use toml::Value as TomlValue;
 /// The ids of a column's rows.
 #[derive(Debug, Clone)]
 pub(super) enum RowIds {
-    /// Row `i` is of the vertex with id `i`. Rows before `first` are of no vertex.
+    /// Row `i` belongs to the vertex with id `i`. Rows before `first` belong to no vertex.
     Dense { first: u64 },
-    /// Row `i` is of the vertex with the id in row `i` of this column, which ascends.
+    /// Row `i` belongs to the vertex whose id is in row `i` of this list, which ascends.
     Sparse(Arc<IdList>),
 }
 
 /// The ids of a graph whose ids are sparse, in ascending order.
 #[derive(Debug)]
 pub(super) enum IdList {
-    /// The ids as the graph keeps them.
+    /// The ids in the file of the graph.
     Stored(Mapped),
-    /// The ids as a job wrote them.
+    /// The ids in the column that a job wrote.
     Column(MappedColumn<u64>),
-    /// In memory, because they count from another number than those that are kept.
+    /// The ids in memory, because they count from another first id than the stored ones.
     Owned(Vec<u64>),
 }
 
@@ -72,7 +72,7 @@ impl RowIds {
         if let RowIds::Sparse(ids) = self { Some(Ids(Arc::clone(ids))) } else { None }
     }
 
-    /// Returns the number of rows before that of the first vertex.
+    /// Returns the number of rows before the row of the first vertex.
     pub(super) fn rows_before(&self) -> u64 {
         if let RowIds::Dense { first } = self { *first } else { 0 }
     }
@@ -116,8 +116,8 @@ impl Labels {
 
 /// A value for each vertex, in a file that is mapped to memory. It derefs to a slice.
 ///
-/// If ids are small, the value of the vertex with id `v` is `column[v]`. If ids are sparse (hashes, account numbers), row
-/// `i` is of the `i`-th smallest id; [`Column::get`] and [`Column::iter`] know the ids in both cases.
+/// If ids are small, the value of the vertex with id `v` is `column[v]`. If ids are sparse (hashes, account numbers),
+/// row `i` belongs to the `i`-th smallest id. [`Column::get`] and [`Column::iter`] use ids in both cases.
 #[derive(Debug, Clone)]
 pub struct Column<T> {
     values: Arc<MappedColumn<T>>,
@@ -157,7 +157,7 @@ impl<T: Value> Column<T> {
     /// Writes the column as text with the columns `id` and `name`.
     ///
     /// # Errors
-    /// Those of [`Self::write_npy`].
+    /// Errors of [`Self::write_npy`].
     pub fn write_csv(&self, path: impl AsRef<Path>, name: &str) -> Result<()> {
         self.write(path.as_ref(), |out| {
             writeln!(out, "id,{name}")?;

@@ -42,8 +42,8 @@ impl fmt::Display for Vertex {
 
 /// A graph that is ready for algorithms.
 ///
-/// Loops and repeated edges are dropped. Edges lie in files that are mapped to memory: a graph that fits stays in the
-/// page cache, a larger one is read from the disk.
+/// Loops and repeated edges are dropped. Edges are in files that are mapped to memory. A graph that fits stays in the
+/// page cache, and a larger one is read from the disk.
 ///
 /// ```
 /// use gpugraph::{Context, Graph};
@@ -74,7 +74,7 @@ impl Graph {
     /// Builds an undirected graph from pairs of ids.
     ///
     /// # Errors
-    /// Those of [`GraphBuilder::build`].
+    /// Errors of [`GraphBuilder::build`].
     pub fn from_edges(edges: impl IntoIterator<Item = (u64, u64)>, context: &Context) -> Result<Graph> {
         let pairs = Pairs(edges.into_iter().map(|(u, v)| [u, v]).collect());
         Graph::builder().edges(Arc::new(pairs)).build(context)
@@ -83,7 +83,7 @@ impl Graph {
     /// Builds an undirected graph from pairs of ids with weights: `u32`, `u64`, `f32` or `f64`.
     ///
     /// # Errors
-    /// Those of [`GraphBuilder::build`].
+    /// Errors of [`GraphBuilder::build`].
     pub fn from_weighted_edges<W: Weight>(
         edges: impl IntoIterator<Item = (u64, u64, W)>,
         context: &Context,
@@ -92,8 +92,8 @@ impl Graph {
         Graph::builder().edges(Arc::new(WeightedPairs { pairs: Pairs(pairs), weights })).build(context)
     }
 
-    /// Opens the graph in `workdir`, which a job with `keep = true` or [`GraphBuilder::spill_to`] left there. It stays
-    /// unchanged.
+    /// Opens the graph in `workdir`, which a job with `keep = true` or [`GraphBuilder::spill_to`] left there. The graph
+    /// stays unchanged.
     ///
     /// # Errors
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) if there is no graph, [`ErrorKind::Corrupt`](crate::ErrorKind::Corrupt)
@@ -201,7 +201,7 @@ impl Graph {
         self.labels.clone()
     }
 
-    /// Returns the number of rows at the top of a column that are of no vertex: 1 if ids count from 1, otherwise 0.
+    /// Returns the number of rows at the top of a column that belong to no vertex: 1 if ids count from 1, otherwise 0.
     pub fn rows_before(&self) -> u64 {
         self.ids.rows_before()
     }
@@ -232,7 +232,7 @@ impl Graph {
             .ok_or_else(|| crate::algo::sources::unknown(("vertex", InputId::of_name(label)), "", &self.info))
     }
 
-    /// Returns the id of a vertex in results. It is a number if ids are strings, too.
+    /// Returns the id of a vertex in results. It is a number even if ids are strings.
     pub(super) fn id_of(&self, vertex: InputId) -> Option<u64> {
         match vertex {
             InputId::Number(number) => Some(number),
@@ -250,7 +250,7 @@ impl Graph {
         }
     }
 
-    /// Computes the table of one algorithm with the keys of `options`, and returns its result and how it went.
+    /// Computes the table of one algorithm with the keys of `options`, and returns its result and its details.
     pub(super) fn compute<O: DeserializeOwned>(
         &self,
         context: &Context,
@@ -300,7 +300,7 @@ impl<O> Computed<'_, O> {
         self.record.how["sources"][0]["seconds"].as_f64().unwrap_or(0.0)
     }
 
-    /// Returns how the algorithm went.
+    /// Returns the details of the computation, such as its times.
     pub(super) fn details<D: DeserializeOwned>(&self) -> Result<D> {
         serde_json::from_value(self.record.how.clone()).map_err(|e| Error::internal("read how it went", e))
     }
@@ -312,7 +312,7 @@ impl<O> Computed<'_, O> {
     }
 }
 
-/// Returns the table of an algorithm as it stands in a job file.
+/// Returns the table of an algorithm in the form of a job file.
 pub(super) fn table_text(algorithm: &str, options: &impl Serialize) -> Result<String> {
     let table = Table::try_from(options).map_err(|e| Error::internal("write a table", e))?;
     Ok(Table::from_iter([(algorithm.to_owned(), TomlValue::Table(table))]).to_string())

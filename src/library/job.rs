@@ -54,8 +54,8 @@ pub struct JobBuilder {
 }
 
 impl JobBuilder {
-    /// Sets a key, as `--set KEY=VALUE` does: `set("bfs.roots", 64)`. Text is TOML, or else a string. Keys replace those of
-    /// the file.
+    /// Sets a key, as `--set KEY=VALUE` does: `set("bfs.roots", 64)`. The text of the value is parsed as TOML; if it is
+    /// not TOML, it is a string. A key replaces the same key of the file.
     pub fn set(mut self, key: &str, value: impl fmt::Display) -> JobBuilder {
         self.set.push(format!("{key}={value}"));
         self
@@ -67,7 +67,7 @@ impl JobBuilder {
         self
     }
 
-    /// Waits while another process uses the workdir. Without it, such a run fails with
+    /// Waits while another process uses the workdir. Without this setting, the run fails with
     /// [`ErrorKind::Busy`](crate::ErrorKind::Busy).
     pub fn wait(mut self, wait: bool) -> JobBuilder {
         self.start.wait = wait;
@@ -98,7 +98,7 @@ impl Job {
         JobBuilder { file: Some(path.as_ref().to_owned()), ..JobBuilder::default() }
     }
 
-    /// Returns a builder of the job in a text, which is what a job file holds.
+    /// Returns a builder of the job in a text, which has the form of a job file.
     pub fn from_toml(text: impl Into<String>) -> JobBuilder {
         JobBuilder { text: text.into(), ..JobBuilder::default() }
     }
@@ -113,20 +113,21 @@ impl Job {
         Canceller(Arc::clone(&self.calls))
     }
 
-    /// Runs the job, or carries on where an earlier run stopped. Under `mpirun` or `srun` all ranks must call it. It waits
-    /// for other calls of the process.
+    /// Runs the job, or continues where an earlier run stopped. Under `mpirun` or `srun` all ranks must call it. It
+    /// waits for other calls of the process.
     ///
     /// # Errors
-    /// Of every kind. What was durable stays, and another run carries on from there.
+    /// Errors of every kind. Durable results stay, and another run continues from them.
     pub fn run(&self) -> Result<Report> {
         let comm = Comm::open()?;
         let report = self.calls.call(|| run::run(self.job.clone(), self.start, &comm))?;
         Ok(Report { report, workdir: self.job.workdir.clone() })
     }
 
-    /// Returns what the job will take, without running anything.
+    /// Returns the memory, disk space and time that the job will take, without running it.
     ///
     /// # Errors
+    ///
     /// [`ErrorKind::Input`](crate::ErrorKind::Input) if the input can't be read.
     pub fn plan(&self) -> Result<Plan> {
         Ok(Plan(plan::Plan::of(&self.job, &Resources::here(&self.job, 1, 1)?)?))
@@ -142,7 +143,7 @@ impl Job {
     }
 }
 
-/// What a run did and found. It displays as the answers that `gpugraph run` prints.
+/// Report of a run. Displayed, it is the text that `gpugraph run` prints.
 #[derive(Debug, Clone)]
 pub struct Report {
     report: report::Report,
@@ -194,7 +195,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// What a job will take. It displays as `gpugraph plan` prints it.
+/// The memory, disk space and time that a job will take. Displayed, it is the text that `gpugraph plan` prints.
 #[derive(Debug, Clone)]
 pub struct Plan(plan::Plan);
 
@@ -234,7 +235,7 @@ impl fmt::Display for Plan {
     }
 }
 
-/// Progress of a job. It displays as `gpugraph status` prints it.
+/// Progress of a job. Displayed, it is the text that `gpugraph status` prints.
 #[derive(Debug, Clone)]
 pub struct JobStatus(status::JobStatus);
 

@@ -1,11 +1,11 @@
 //! The library: graphs that a program opens, and algorithms on them as functions.
 //!
-//! A [`Graph`] is a job that stays open (`job/session.rs`). A call adds one task to it, with the same engines, limits and
-//! devices as a job, and maps the columns that the task wrote. What the library adds is typed options and results.
+//! A [`Graph`] is a job that stays open (`job/session.rs`). A call adds one task to it, with the same engines, limits
+//! and devices as a job, and maps the columns that the task wrote. The library adds typed options and results.
 //!
 //! | file | has |
 //! |---|---|
-//! | `context` | limits, device, progress and cancellation; one call at a time; folders that are removed with what uses them |
+//! | `context` | limits, device, progress and cancellation; one call at a time; temporary folders |
 //! | `graph`, `builder` | a graph, and where its edges come from |
 //! | `column` | a value for each vertex, by its id in the input; ids that are sparse or strings |
 //! | `algorithms` | the algorithms as functions |

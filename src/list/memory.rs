@@ -18,7 +18,7 @@ pub trait SuccessorList: Send + Sync {
     fn read(&self, first: u64, out: &mut [i64]);
 }
 
-/// A list in memory, with what must be known about it before it is read as an input.
+/// A list in memory, with the properties that must be known before it is read as an input.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MemoryList {
     length: u64,
@@ -34,7 +34,7 @@ pub struct MemoryList {
 const CHUNK: u64 = 1 << 15;
 
 impl MemoryList {
-    /// Looks at all successors once.
+    /// Checks all successors once.
     ///
     /// # Errors
     /// [`Error::Usage`] if a successor is neither an element nor -1.

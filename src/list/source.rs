@@ -346,11 +346,10 @@ impl ListFile {
     }
 }
 
-/// Function that writes the successors of the elements from one on.
+/// Callback that fills a slice with the successors of consecutive elements, beginning at the given one.
 type Fill<'a> = &'a (dyn Fn(u64, &mut [i64]) + Sync);
 
-/// Hands the successors of `elements` to `visit`. The list has `length` elements, and `fill` writes the successors of
-/// the elements from one on.
+/// Passes the successors of `elements` to `visit`. The list has `length` elements, and `fill` computes successors.
 fn generate(
     (length, fill): (u64, Fill<'_>),
     elements: Range<u64>,
@@ -374,8 +373,8 @@ fn generate(
     })
 }
 
-/// Returns the bytes per element of an array that could store a list of `length` elements: 4, or 8 if it is too long for
-/// that.
+/// Returns the bytes per element of an array that could store a list of `length` elements: 4, or 8 if it is too long
+/// for that.
 fn width(length: u64) -> u64 {
     if length <= MAX_NARROW { 4 } else { 8 }
 }

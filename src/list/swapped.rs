@@ -18,8 +18,8 @@ pub(super) struct Swaps {
 }
 
 impl Swaps {
-    /// Returns the swaps of a list of `length` elements, at most 2^63; `None` if the published program would move even
-    /// elements, too.
+    /// Returns the swaps of a list of `length` elements, at most 2^63; `None` if the published program would also move
+    /// even elements of a list of this length.
     pub fn new(length: u64) -> Option<Swaps> {
         let fifth = length / 5;
         (length.is_multiple_of(2) && fifth.is_multiple_of(2)).then_some(Swaps { half: length / 2, shift: fifth / 2 })

@@ -28,7 +28,7 @@ pub struct LayoutShape {
     pub bins: u64,
     /// Upper bound of the entries (neighbours) of any bin.
     pub largest_bin: u64,
-    /// Number of rows of the bin that has most rows.
+    /// Number of rows of the bin with the most rows.
     pub most_rows: u64,
     /// Number of rows of all bins together.
     pub rows: u64,

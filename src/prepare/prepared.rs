@@ -241,7 +241,7 @@ impl Graph {
         self.info.sparse.then(list).transpose()
     }
 
-    /// Maps the list of weights of 64 bits, of which rows have codes. It is empty for other weights.
+    /// Maps the list of weights of 64 bits, whose codes are in the rows. The list is empty for other weights.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].

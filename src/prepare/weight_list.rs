@@ -24,7 +24,7 @@ const WEIGHTS: Listed = Listed {
 /// Number of ranges in the index of a list. The index stays in a cache, and its size does not depend on the input.
 const RANGES: u64 = 1 << 14;
 
-/// Bits of an infinite f64. Those of NaN and of negative numbers are larger.
+/// Bits of an infinite f64. The bits of NaN and of negative numbers are larger.
 const INFINITE: u64 = f64::INFINITY.to_bits();
 
 /// Returns the path of the list in the graph's folder.
@@ -37,7 +37,7 @@ fn path(folder: &Path) -> PathBuf {
 pub struct WeightCodes(pub(super) SortedList);
 
 impl WeightCodes {
-    /// Returns the maximum number of bytes of memory that the index takes.
+    /// Maximum number of bytes of memory that the index takes.
     pub const INDEX_BYTES: u64 = 4 * (2 * RANGES + 2);
 
     /// Reads the input once, with weights of 64 bits, and writes the list to the graph's folder.
@@ -76,7 +76,8 @@ impl WeightCodes {
     }
 }
 
-/// The weights that rows of a graph have codes of. Empty if the weights have 32 bits, which need no codes.
+/// The weights of 64 bits whose codes are in the rows of a graph, indexed by code. Empty if weights have 32 bits, which
+/// need no codes.
 #[derive(Debug, Clone, Default)]
 pub struct WeightValues(Option<Arc<Mapped>>);
 
@@ -91,7 +92,7 @@ impl WeightValues {
         wide.map(open).transpose().map(WeightValues)
     }
 
-    /// Returns the bits of all weights, by their codes.
+    /// Returns the bits of all weights, indexed by their codes.
     pub fn bits(&self) -> &[u64] {
         self.0.as_ref().and_then(|file| as_u64(file.body())).unwrap_or_default()
     }

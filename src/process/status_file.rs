@@ -40,7 +40,7 @@ pub struct Status {
     pub spent: StageTotals,
     /// Host on which rank 0 runs.
     pub host: String,
-    /// Process id of rank 0 on that host.
+    /// Process id of rank 0 on its host.
     pub pid: u32,
     /// Time of this status, as `2026-11-20T12:00:00Z`.
     pub updated_at: String,

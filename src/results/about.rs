@@ -1,4 +1,5 @@
-//! Descriptions of the columns under `out/`. The report and `docs/reference/results.md` describe each column in the same words.
+//! Descriptions of the columns under `out/`. The report and `docs/reference/results.md` describe each column in the
+//! same words.
 
 use super::OutputFormat;
 use crate::store::regular;

@@ -94,8 +94,8 @@ impl ResultFile {
         self.note(written)
     }
 
-    /// Appends the bytes of `rows` rows in order. `append` adds the bytes of a range of them to a buffer. Up to `threads`
-    /// threads, and at most [`WRITERS`], call it for [`PIECE`] rows each time, while one of them writes.
+    /// Appends the bytes of `rows` rows in order. `append` adds the bytes of a range of them to a buffer. Up to
+    /// `threads` threads, and at most [`WRITERS`], call it for [`PIECE`] rows each time, while one of them writes.
     ///
     /// # Errors
     /// Errors of [`ResultFile::create`] and of `append`.

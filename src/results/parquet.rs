@@ -2,9 +2,9 @@
 //!
 //! The crate `parquet` is not used. It takes longer to build than all of gpugraph's other readers, and it wants all
 //! columns of a row at once, whereas results are made column by column. So the values of a column follow each other in
-//! the file, the ids come last, and the footer says where each group of rows has its part of them. Values are neither
-//! packed nor compressed. The bytes of a table follow from its [`Layout`] and its values, so that whoever reads a
-//! table back can check all of it. Format: <https://github.com/apache/parquet-format>.
+//! the file, and the ids come last. The footer says where each column has the values of each group of rows. Values are
+//! neither packed nor compressed. The bytes of a table follow from its [`Layout`] and its values, so that a reader can
+//! check all of it. Format: <https://github.com/apache/parquet-format>.
 
 use super::Value;
 use super::file::ResultFile;
@@ -21,14 +21,14 @@ const GROUP: u64 = 1 << 20;
 const PAGE: u64 = 1 << 17;
 /// Number of strings in a page. A string has up to 64 KiB, and a page is made in memory.
 pub const PAGE_OF_NAMES: u64 = 1 << 10;
-/// The format's number of values that are stored as they are.
+/// Parquet's number for the encoding of values that are stored unchanged.
 const PLAIN: i32 = 0;
 /// Key of the [`Layout`] in the footer.
 const KEY: &str = "gpugraph";
 /// Length of a footer's end: the footer's length in 4 bytes, and the magic.
 pub const FOOTER_END: u64 = 8;
 
-/// What a table has. Its values come in the order of `columns`, and the ids last.
+/// Layout of a table. Values come in the order of `columns`, and the ids come last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layout {
     /// Number of rows.
@@ -37,7 +37,7 @@ pub struct Layout {
     pub columns: Vec<(String, String)>,
     /// Heading of the ids.
     pub key: String,
-    /// What the ids are.
+    /// The column of ids.
     pub ids: IdColumn,
 }
 
@@ -49,7 +49,7 @@ pub enum IdColumn {
     Numbers(String),
     /// Strings.
     Names {
-        /// Whether all of them are UTF-8.
+        /// Whether all of the strings are UTF-8.
         is_text: bool,
         /// Length in bytes of the pages of each group of rows.
         groups: Vec<u64>,
@@ -75,7 +75,7 @@ impl Layout {
         Some(self.offset(self.columns.len())? + ids)
     }
 
-    /// Returns the end of the file behind the ids; `None` if a type is unknown.
+    /// Returns the footer, which is the end of the file after the ids; `None` if a type is unknown.
     pub fn footer(&self) -> Option<Vec<u8>> {
         let layout = serde_json::to_string(self).ok()?;
         let groups = self.rows.div_ceil(GROUP);
@@ -155,8 +155,8 @@ impl Layout {
         Some(footer)
     }
 
-    /// Reads the layout from the end of a file; `None` if it is not one that [`Self::footer`] makes for a table of `rows`
-    /// rows.
+    /// Reads the layout from the end of a file; `None` if it is not one that [`Self::footer`] makes for a table of
+    /// `rows` rows.
     pub fn of_footer(footer: &[u8], rows: u64) -> Option<Layout> {
         // The key, the mark of a string field, and its length come before the layout.
         let key = footer.windows(KEY.len()).position(|bytes| bytes == KEY.as_bytes())?;
@@ -183,7 +183,7 @@ pub fn write_numbers<T: Value>(
     })
 }
 
-/// Writes a column of strings; returns what it has.
+/// Writes a column of strings. Returns its description.
 ///
 /// # Errors
 /// The errors of writing to the file.
@@ -208,8 +208,8 @@ pub fn write_footer(file: &mut ResultFile, layout: &Layout) -> Result<()> {
     file.write(&footer)
 }
 
-/// Appends the values of rows of a column of `rows` numbers; `first` is the row of the first value. A page begins where
-/// its first row does.
+/// Appends the values of rows of a column of `rows` numbers; `first` is the row of the first value. The header of a
+/// page comes before its first row.
 pub fn append_numbers<T: Value>(bytes: &mut Vec<u8>, first: u64, rows: u64, values: impl Iterator<Item = T>) {
     for (row, value) in (first..).zip(values) {
         if let Some(header) = header_at(row, rows, T::BYTES as u64) {
@@ -255,7 +255,7 @@ impl NamePages {
         (self.in_page == PAGE_OF_NAMES).then(|| self.take())
     }
 
-    /// Returns the bytes of the last page, and what the column has.
+    /// Returns the bytes of the last page, and the description of the column.
     pub fn finish(mut self) -> (Vec<u8>, IdColumn) {
         let last = if self.in_page > 0 { self.take() } else { Vec::new() };
         (last, IdColumn::Names { is_text: self.is_text, groups: self.groups })
@@ -308,11 +308,11 @@ fn numbers_bytes(range: Range<u64>, rows: u64, width: u64) -> u64 {
 /// A type of values.
 #[derive(Clone, Copy)]
 struct Type {
-    /// The format's number of how values are stored.
+    /// Parquet's number of the physical type: how values are stored.
     physical: i32,
-    /// The format's number of what they mean.
+    /// Parquet's number of the converted type: what values mean.
     converted: Option<i32>,
-    /// Bytes of a value; 0 if they differ.
+    /// Bytes of a value; 0 if values have different lengths.
     width: u64,
 }
 

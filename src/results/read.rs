@@ -19,7 +19,7 @@ const BUFFER: usize = 1 << 16;
 /// bytes doubled.
 const LINE: u64 = 2 * LONGEST_NAME as u64 + 64;
 
-/// Number of ids of a table that are compared at a time: a page of strings, or a part of one of numbers.
+/// Number of ids of a table that are compared at a time: a page of strings, or a part of a page of numbers.
 const COMPARED: u64 = parquet::PAGE_OF_NAMES;
 
 /// Memory in bytes that reading one column needs.
@@ -85,7 +85,7 @@ pub fn column<'p, T: Value + 'p>(
 struct ColumnReader<T, F> {
     path: PathBuf,
     file: BufReader<File>,
-    /// The file at the next id of a table.
+    /// Reader of the file at the next id of a table.
     ids: Option<BufReader<File>>,
     format: OutputFormat,
     line: Vec<u8>,

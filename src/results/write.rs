@@ -37,7 +37,7 @@ struct OpenTable {
     /// Path relative to the workdir.
     path: String,
     file: ResultFile,
-    /// Names and types.
+    /// Name and type of each column.
     columns: Vec<(String, String)>,
 }
 
@@ -152,7 +152,7 @@ impl<'a> Columns<'a> {
         Ok(true)
     }
 
-    /// Returns the folder of a source, which is named by its number: a string may be no name of a file.
+    /// Returns the folder of a source. It is named by a number, because a string may not be a valid file name.
     fn folder_of(&self, source: InputId) -> String {
         format!("out/{}/{}", self.algorithm, self.number_of(source).unwrap_or_default())
     }
@@ -165,7 +165,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Writes the list of the input's ids, if they are strings. Results without a column have it, too.
+    /// Writes the list of the input's ids, if they are strings. The list is written even if there is no column.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -358,7 +358,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Returns the id in each row, or the number of the string there. `ids` are those of a graph whose ids are sparse.
+/// Returns the id in each row, or the number of the string there. `ids` has the ids of a graph with sparse ids.
 fn numbers<'i>(ids: Option<&'i Mapped>, graph: &Graph) -> impl Fn(u64) -> u64 + Sync + use<'i> {
     let sparse = ids.map(|file| as_u64(file.body()).unwrap_or_default());
     let first_id = graph.info.first_id.0;
@@ -371,8 +371,8 @@ fn is_zero<T: Value>(value: T) -> bool {
     bytes.iter().all(|&byte| byte == 0)
 }
 
-/// Writes a NumPy array of `rows` numbers by up to `threads` threads: the values of the first `stored` rows, followed by
-/// zeros.
+/// Writes a NumPy array of `rows` numbers by up to `threads` threads: the values of the first `stored` rows, followed
+/// by zeros.
 fn npy<T: Value>(to: &Path, rows: u64, stored: u64, threads: usize, of: impl Fn(u64) -> T + Sync) -> Result<Output> {
     let mut file = ResultFile::create(to)?;
     file.write(&npy_header::<T>(rows))?;

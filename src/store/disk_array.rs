@@ -93,8 +93,8 @@ impl DiskArray {
         self.file.read_exact_at(bytes, at).map_err(|e| Error::io("read", &self.path, e))
     }
 
-    /// Maps the file, which must be completely written, for data that does not fit memory while a task runs. Clean pages
-    /// belong to the page cache, not to the process. The file may be removed afterwards; the bytes stay until the
+    /// Maps the file, which must be completely written, for data that does not fit memory while a task runs. Clean
+    /// pages belong to the page cache, not to the process. The file may be removed afterwards; the bytes stay until the
     /// mapping is dropped.
     ///
     /// # Errors

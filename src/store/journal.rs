@@ -24,9 +24,9 @@ use crate::error::{At, Error, Result};
 use crate::failpoint;
 
 const KIND: Kind = Kind::new(b"JRNL");
-/// Bytes of a record before its result: unit, length and a checksum of both. `TAIL` is the number of bytes after the
-/// result, which are the record's checksum.
+/// Number of bytes of a record before its result: unit, length and a checksum of both.
 const HEAD: usize = 16;
+/// Number of bytes of a record after its result: the record's checksum.
 const TAIL: usize = 8;
 /// Maximum number of bytes of a result. A record with a larger length counts as damaged.
 const LONGEST: usize = 1 << 30;

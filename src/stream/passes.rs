@@ -26,9 +26,9 @@ const LEAST_SLOT: u64 = 64 << 10;
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct RowPart {
-    /// GPU address of the place of each row's first entry in the block, and of the end of the last row.
+    /// GPU address of the start of each row (the index of its first entry in the block) and of the end of the last row.
     starts: u64,
-    /// GPU address of the first entry of the block, or where it would be.
+    /// GPU address of the first entry of the block, or the address where it would be, if the GPU does not have it.
     targets: u64,
     first_entry: u32,
     end_entry: u32,
@@ -74,18 +74,18 @@ impl RowPart {
     }
 }
 
-/// Returns the minimum number of bytes of GPU memory with which rows of blocks stream that may be cut.
+/// Returns the minimum number of bytes of GPU memory for streaming rows, if blocks may be cut.
 pub fn least_bytes() -> u64 {
     SLOTS * LEAST_SLOT
 }
 
-/// Returns the bytes of GPU memory with which rows of blocks stream that may not be cut, because they are on other GPUs
-/// or in other processes. `longest` is the size of the largest block in entries, with one more for each of its rows.
+/// Returns the bytes of GPU memory for streaming rows if blocks may not be cut, because they are on other GPUs or in
+/// other processes. `longest` is the size of the largest block in entries, with one more for each of its rows.
 pub fn uncut_bytes(longest: u64) -> u64 {
     SLOTS * (slice_bytes::<u32>(longest) + slice_bytes::<u32>(1)).max(LEAST_SLOT)
 }
 
-/// Places all rows of `blocks` in GPU memory, except those that are there. Returns `None` if they do not fit.
+/// Places all rows of `blocks` in GPU memory, except those that are already there. Returns `None` if they do not fit.
 ///
 /// # Errors
 /// [`Error::Lost`], [`Error::Stopped`]; errors of reading blocks.
@@ -122,12 +122,12 @@ pub fn place(workspace: &mut Workspace, graph: &BlockStore, blocks: &[usize]) ->
     Ok(Some(parts))
 }
 
-/// Calls `visit` for the rows of `blocks`, part after part, while the next part is copied. It takes all free GPU memory
-/// meanwhile. What `visit` queues ends before the part's memory is used again.
+/// Calls `visit` for the rows of `blocks`, part after part, while the next part is copied. It uses all free GPU memory
+/// meanwhile. Work that `visit` queues ends before the part's memory is used again.
 ///
 /// # Errors
-/// [`Error::Limit`] if a part does not fit GPU memory, with its `purpose`; [`Error::Lost`]; [`Error::Stopped`]; errors
-/// of reading blocks and of `visit`.
+/// [`Error::Limit`], which names `purpose`, if a part does not fit GPU memory; [`Error::Lost`]; [`Error::Stopped`];
+/// errors of reading blocks and of `visit`.
 pub fn stream(
     workspace: &mut Workspace,
     graph: &BlockStore,

@@ -7,9 +7,9 @@ use crate::comm::SharedCounters;
 use crate::error::Result;
 use crate::gpu::{CopySource, DeviceSlice, Event, PeerMemory, Uploader};
 
-/// Indices of the two counters that each rank publishes: steps copied from the host, and steps copied from the other
-/// ranks.
+/// Index of a rank's counter of steps that it copied from the host.
 const FROM_HOST: usize = 0;
+/// Index of a rank's counter of steps that it copied from the other ranks.
 const FROM_RANKS: usize = 1;
 /// Each rank's part of a step is a multiple of this many bytes; the last rank takes the rest.
 const GRAIN: u64 = 256;

@@ -26,10 +26,10 @@ pub struct VertexRows {
 
 const _: () = assert!(size_of::<VertexRows>() == 24, "the kernels have a static_assert of the same size");
 
-/// What is called for the vertices of a window and their rows. It queues work on the rows.
+/// Callback for the vertices of a window and their rows. It queues work on the rows.
 pub type Visit<'v> = &'v mut dyn FnMut(&Queue, Range<u32>, VertexRows) -> Result<()>;
 
-/// The rows of a graph, by windows.
+/// The rows of a graph, divided into windows.
 pub struct Windows<'g> {
     halves: [&'g BlockStore; 2],
     direction: Direction,
@@ -39,19 +39,19 @@ pub struct Windows<'g> {
 }
 
 /// Returns the minimum number of bytes of GPU memory for windows of a graph. `blocks` is an upper bound of the number
-/// of blocks of a half, and `longest` of the entries of a vertex.
+/// of blocks of a half, and `longest` is an upper bound of the number of entries of a vertex.
 pub fn least_bytes(blocks: u64, longest: u64) -> u64 {
     // Each segment of a window has its entries and the starts of its rows, of at least one vertex.
     let segments = 4.min(2 * blocks);
     SLOTS * (part_bytes(2 * blocks) + 2 * segments * slice_bytes::<u32>(2) + slice_bytes::<u32>(longest))
 }
 
-/// Returns the bytes of GPU memory of `parts` parts, without their rows.
+/// Returns the bytes of GPU memory for `parts` [`RowPart`]s, without their rows.
 fn part_bytes(parts: u64) -> u64 {
     slice_bytes::<RowPart>(parts)
 }
 
-/// Returns the bytes of GPU memory that all rows of these halves take, with their parts.
+/// Returns the bytes of GPU memory for all rows of these halves, with their [`RowPart`]s.
 pub fn resident_bytes(halves: [&BlockStore; 2]) -> u64 {
     let sizes = halves.iter().flat_map(|half| (0..half.len()).map(|b| half.size(b)));
     part_bytes(halves.iter().map(|half| half.len() as u64).sum()) + Placement::bytes(sizes)
@@ -69,8 +69,8 @@ impl<'g> Windows<'g> {
     /// Places all rows of a graph of `vertices` vertices in GPU memory, if they fit.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`], with its `purpose`, if they do not fit and are not on this host; [`crate::Error::Lost`],
-    /// [`crate::Error::Stopped`]; errors of reading blocks.
+    /// [`crate::Error::Limit`], which names the purpose, if they do not fit and are not on this host;
+    /// [`crate::Error::Lost`], [`crate::Error::Stopped`]; errors of reading blocks.
     pub fn new(
         workspace: &mut Workspace,
         halves: [&'g BlockStore; 2],
@@ -111,10 +111,10 @@ impl<'g> Windows<'g> {
         self.resident
     }
 
-    /// Places all rows of a graph in GPU memory, which was planned to have room for them, and returns them.
+    /// Places all rows of a graph in GPU memory, and returns them. The plan has made sure that they fit.
     ///
     /// # Errors
-    /// Those of [`Self::new`].
+    /// Errors of [`Windows::new`].
     pub fn all_rows(
         workspace: &mut Workspace,
         halves: [&'g BlockStore; 2],
@@ -125,12 +125,12 @@ impl<'g> Windows<'g> {
         rows.ok_or_else(|| Error::internal("place rows on the GPU", "less room than planned"))
     }
 
-    /// Calls `visit` for all vertices, window after window, in order. It takes all free GPU memory meanwhile. What `visit`
-    /// queues ends before the window's memory is used again.
+    /// Calls `visit` for all vertices, window after window, in order. It uses all free GPU memory meanwhile. Work that
+    /// `visit` queues ends before the window's memory is used again.
     ///
     /// # Errors
-    /// [`crate::Error::Limit`] if the rows of a vertex do not fit GPU memory, with its `purpose`; [`crate::Error::Lost`],
-    /// [`crate::Error::Stopped`]; errors of reading blocks and of `visit`.
+    /// [`crate::Error::Limit`], which names `purpose`, if the rows of a vertex do not fit GPU memory;
+    /// [`crate::Error::Lost`], [`crate::Error::Stopped`]; errors of reading blocks and of `visit`.
     pub fn each(&self, workspace: &mut Workspace, purpose: &str, visit: Visit<'_>) -> Result<()> {
         if let Some(rows) = self.resident {
             signals::check()?;
@@ -183,8 +183,8 @@ impl<'g> Windows<'g> {
         Ok(())
     }
 
-    /// Returns the rows of some vertices, as a batch for each block, with the number of its half. The blocks must be
-    /// on this host.
+    /// Returns the rows of some vertices. Each element is a batch of rows of one block, with the number of its half.
+    /// The blocks must be on this host.
     fn segments(&self, vertices: Range<u32>) -> Vec<(usize, RowBatch)> {
         let shift = self.direction.shift();
         let rows = vertices.start << shift..vertices.end << shift;
@@ -201,7 +201,7 @@ impl<'g> Windows<'g> {
         self.halves.iter().enumerate().flat_map(of_half).collect()
     }
 
-    /// Writes the parts of both halves to `slot`, after all queued work.
+    /// Writes the parts of both halves to `slot`, after all work that is queued.
     fn write(&self, queue: &Queue, slot: DeviceSlice<RowPart>, parts: &[Vec<RowPart>; 2]) -> Result<VertexRows> {
         queue.write(&parts.concat(), slot)?;
         let counts = [0, 1].map(|half| parts[half].len() as u32);
@@ -209,7 +209,7 @@ impl<'g> Windows<'g> {
     }
 }
 
-/// Returns the bytes of a slot that batches take.
+/// Returns the bytes of a slot that `batches` take.
 fn bytes(batches: &[(usize, RowBatch)]) -> u64 {
     batches.iter().map(|(_, batch)| ResidentRows::slot_bytes(batch)).sum()
 }

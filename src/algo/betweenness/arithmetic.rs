@@ -1,7 +1,7 @@
 //! Counts of shortest paths. f64 holds counts up to 10^308, which long grids exceed; wide numbers hold larger ones.
 //!
-//! A wide number is a u64: a mantissa of 40 bits, whose highest bit is set, below an exponent of 24 bits. 0 is the
-//! number 0. The value of another number is `mantissa * 2^(exponent - BIAS)`.
+//! A wide number is a u64. Its upper 24 bits are an exponent, and its lower 40 bits are a mantissa whose highest bit is
+//! set. The word 0 is the number 0. The value of any other word is `mantissa * 2^(exponent - BIAS)`.
 
 use crate::memory::Number;
 
@@ -19,11 +19,12 @@ pub(super) trait Count: Number + PartialEq {
     /// Returns the dependency of a vertex with this count. `sum` is the sum of the shares of its successors.
     fn dependency(self, sum: Self) -> f64;
 
-    /// Returns the share of a vertex with this count and dependency: what it adds to the sum of each predecessor.
+    /// Returns the share of a vertex with this count and dependency. The share is added to the sum of each predecessor.
     fn share(self, dependency: f64) -> Self;
 }
 
-/// Number of entries of half a row that are added up before their sum is added to that of the row.
+/// Number of entries of half a row in a piece. Each piece is summed separately, and its sum is added to the sum of the
+/// row.
 pub(super) const PIECE: usize = 128;
 
 /// Largest count that is kept as f64. Its reciprocal has full precision.
@@ -57,10 +58,10 @@ impl Count for f64 {
 const BITS: u32 = 40;
 /// Exponent of a wide number whose value is its mantissa.
 const BIAS: i64 = 1 << 23;
-/// Largest exponent of a count. The exponents of shares are as far below [`BIAS`].
+/// Largest exponent of a count: [`BIAS`] plus 2^22. Exponents of shares are at least [`BIAS`] minus 2^22.
 const LARGEST_EXPONENT: i64 = BIAS + (1 << 22);
-/// Number of bits of the mantissa of f64, without the implied one, and the exponent of a number whose value is its
-/// mantissa.
+/// Number of stored bits of the mantissa of f64, without the implied one. It is also the exponent of an f64 that equals
+/// its mantissa, read as a whole number.
 const F64_BITS: u32 = f64::MANTISSA_DIGITS - 1;
 const F64_BIAS: i64 = 1023 + F64_BITS as i64;
 

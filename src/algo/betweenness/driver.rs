@@ -1,4 +1,5 @@
-//! One trial: searches from all sources, and the figures and the column by rank 0.
+//! Runs one trial of betweenness centrality: all ranks search from the sources, and rank 0 computes the figures and
+//! writes the column.
 
 use super::gpu::{self, GpuSearch};
 use super::level::Workers;
@@ -36,7 +37,7 @@ struct Progress {
     seconds: f64,
 }
 
-/// Finds the scores, or finishes what an earlier run began. Collective.
+/// Finds the scores, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; [`Error::Input`] for a source that the graph does not have; errors of reading rows; disk errors;
@@ -61,7 +62,7 @@ pub(super) fn find(options: &Betweenness, graph: &Graph, run: &mut Run<'_>) -> R
     let (started, before, units) = (Instant::now(), progress.seconds, options.origins.count());
     while let Some(left) = roots.get(progress.done as usize..).filter(|left| !left.is_empty()) {
         let batch = &left[..left.len().min(engine.batch())];
-        // Sources that a stop cuts short are searched from once more by the next run.
+        // If a stop cuts the searches from some sources short, the next run repeats them.
         let searched = engine.run(batch, workers);
         if let Ok(None) = searched {
             engine = engine.wider((graph, degrees), &mut totals, run)?.ok_or_else(|| too_many(batch[0].id, graph))?;
@@ -117,12 +118,12 @@ enum Engine<'g> {
     Plain(Search<'g, f64>),
     /// Counts of shortest paths may exceed f64.
     Wide(Search<'g, u64>),
-    /// Has the totals, too.
+    /// A search on a GPU, which also stores the totals.
     Gpu(Box<GpuSearch<'g>>),
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device. Several ranks use their CPUs, as do counts that exceed f64. Collective.
+    /// Chooses the device. CPUs are used if there are several ranks, or if counts exceed f64. Collective.
     fn open<'r: 'g>(
         (graph, degrees): (&'g Graph, &'g [u32]),
         is_wide: bool,
@@ -151,8 +152,8 @@ impl<'g> Engine<'g> {
         })
     }
 
-    /// Returns the search for sources of which this one counts too many paths; `None` if none counts more. A GPU leaves
-    /// them to CPUs, which find the source with such counts.
+    /// Returns the search to use after this one found too many paths to count; `None` if this one uses the widest type.
+    /// A GPU search is replaced by a CPU search with the same type, which finds the source with too many paths.
     fn wider(mut self, graph: (&'g Graph, &'g [u32]), totals: &mut [f64], run: &Run<'_>) -> Result<Option<Engine<'g>>> {
         let is_wide = match &mut self {
             Engine::Wide(_) => return Ok(None),
@@ -167,12 +168,13 @@ impl<'g> Engine<'g> {
         Engine::on_cpu(graph, is_wide, run).map(Some)
     }
 
-    /// Returns the number of sources that are searched from at once.
+    /// Returns the number of sources whose searches run together.
     fn batch(&self) -> usize {
         if let Engine::Gpu(_) = self { gpu::SOURCES } else { 1 }
     }
 
-    /// Finds the dependencies on some sources, as [`Search::run`]. A source without an edge reaches only itself.
+    /// Computes the dependencies of all vertices on some sources, like [`Search::run`]. A source without an edge
+    /// reaches only itself.
     fn run(&mut self, sources: &[Root], workers: Workers<'_>) -> Result<Option<Extent>> {
         let alone = Ok(Some(Extent { reached: 1, depth: 0 }));
         match self {
@@ -190,7 +192,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Brings `totals` up to date.
+    /// Copies the totals from the GPU to `totals`, if a GPU has them.
     fn fetch(&mut self, totals: &mut [f64]) -> Result<()> {
         if let Engine::Gpu(search) = self { search.fetch(totals) } else { Ok(()) }
     }
@@ -232,7 +234,7 @@ fn report(graph: &Graph, run: &mut Run<'_>, totals: &[f64], output: BetweennessO
     figures.add_isolated(map.len() as u64..info.rows());
     let id = |row: u64| match u32::try_from(row).ok().filter(|&row| (row as usize) < map.len()) {
         Some(row) => ids.of(DenseId(row)),
-        // Vertices that the input declares may have larger ids than those of all edges.
+        // Vertices that the input declares may have larger ids than any vertex of an edge.
         None => InputId::Number(row + info.first_id.0),
     };
     let output = figures.into_output(output, id);

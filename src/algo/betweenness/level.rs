@@ -1,6 +1,7 @@
-//! Work of threads on the vertices of a level, and what ranks exchange of it.
+//! The work of threads on the vertices of a level, and the exchange of their values between ranks.
 //!
-//! The vertices of a level ascend, so consecutive ones have consecutive parts of every array. Threads take such parts.
+//! The vertices of a level ascend, so a part of a level uses a contiguous part of every array. Each thread takes such
+//! parts.
 
 use super::arithmetic::{Count, PIECE};
 use crate::algo::round;
@@ -16,7 +17,8 @@ use std::ops::Range;
 
 /// Number of vertices that a thread updates at a time.
 const UPDATED: usize = 1 << 13;
-/// Number of row entries of a level below which one thread computes it, on every rank. Threads and messages take longer.
+/// Number of row entries of a level below which one thread of every rank computes the level. Starting threads and
+/// sending messages would take longer.
 pub(super) const FEW: u64 = 1 << 14;
 
 /// The threads and ranks that work on a level.
@@ -27,8 +29,8 @@ pub(super) struct Workers<'c> {
 }
 
 /// Returns the sum of the `values` of the neighbours in `row`. Each half of the row is added up in pieces of [`PIECE`]
-/// entries, from the first to the last, and the sums of the pieces are added in order, as `kernels/betweenness.cu` does.
-/// Values of later rows are prefetched, unless `is_scattered` says that others come next.
+/// entries, from the first to the last, and the sums of the pieces are added in order, as `kernels/betweenness.cu`
+/// does. Values of later rows are prefetched, unless `is_scattered` says that the next rows are elsewhere.
 #[inline(always)]
 fn sum<C: Count>(rows: &Neighbours<'_>, row: u32, values: &[C], unpacked: &mut Unpacked, is_scattered: bool) -> C {
     let mut total = C::default();
@@ -171,7 +173,7 @@ pub(super) fn update<T: Copy + Send>(
     Ok(of_threads.contains(&true))
 }
 
-/// Gives all ranks the `values` of the vertices in `list` that each rank owns. Collective.
+/// Sends the `values` of the vertices in `list` that each rank owns to all ranks. Collective.
 pub(super) fn exchange<C: Count>(rows: &Neighbours<'_>, list: &[u32], values: &mut [C], comm: &Comm) {
     let mut next: Vec<usize> =
         rows.firsts.iter().map(|&first| list.partition_point(|&v| (v as usize) < first)).collect();

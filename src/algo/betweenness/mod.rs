@@ -1,7 +1,7 @@
 //! Betweenness centrality: how many shortest paths from some sources lead through each vertex, by Brandes' algorithm.
 //!
 //! From each source, a search finds the levels and the number of shortest paths to every vertex, level by level. Then
-//! every vertex sums its dependency from the vertices of the next level, from the deepest level back to the source.
+//! every vertex computes its dependency from the vertices of the next level, from the deepest level back to the source.
 //! Both sums are pulled along rows in an order that is fixed, so scores are the same bytes on any number of threads and
 //! ranks, and on a GPU.
 //!
@@ -12,10 +12,10 @@
 //! | `search` | the search from one source: levels, counts, dependencies |
 //! | `level` | work of threads on the vertices of a level, and what ranks exchange |
 //! | `gpu` | searches from several sources at once on a GPU |
-//! | `driver` | a trial: sources, checkpoints, and the figures and the column in the end |
+//! | `driver` | a trial: sources, checkpoints, figures and the column |
 //! | `output` | the result |
-//! | `task` | the table, and what a plan and a check need of it |
-//! | `verify` | the scores once more, from the edges of the input |
+//! | `task` | the table, its cost, and its checks |
+//! | `verify` | computes the scores again from the edges of the input |
 
 mod arithmetic;
 mod driver;

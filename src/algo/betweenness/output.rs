@@ -1,4 +1,4 @@
-//! The result.
+//! The result of betweenness centrality.
 
 use super::options::Normalise;
 use crate::algo::pagerank::{LARGEST, LargestRanks, RankBin, RankCounts};
@@ -14,7 +14,7 @@ pub(super) const COLUMNS: &[About] = &[About::new(
     "0: no vertex",
 )];
 
-/// The sources, and which vertices have high scores.
+/// The sources, and the vertices with the highest scores.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BetweennessOutput {
     /// The sources, by their ids in the input.
@@ -36,11 +36,11 @@ pub struct BetweennessOutput {
 pub struct CentralVertex {
     /// The vertex, by its id in the input.
     pub vertex: InputId,
-    /// Its score.
+    /// Score of the vertex.
     pub centrality: f64,
 }
 
-/// Figures that follow from the scores of all vertices.
+/// Figures that are computed from the scores of all vertices.
 #[derive(Debug, Default)]
 pub(super) struct ScoreFigures {
     counts: RankCounts,
@@ -48,14 +48,14 @@ pub(super) struct ScoreFigures {
 }
 
 impl ScoreFigures {
-    /// Takes in the score of the vertex in row `row`. Rows must ascend.
+    /// Adds the score of the vertex in row `row`. Rows must ascend.
     #[inline]
     pub(super) fn add(&mut self, score: f64, row: u64) {
         self.counts.add(score, 1);
         self.largest.offer(score, row);
     }
 
-    /// Takes in rows of vertices without an edge, which are behind all others.
+    /// Adds the rows of vertices without an edge, which come after all other rows.
     pub(super) fn add_isolated(&mut self, rows: Range<u64>) {
         self.counts.add(0.0, rows.end - rows.start);
         rows.take(LARGEST).for_each(|row| self.largest.offer(0.0, row));
@@ -69,8 +69,8 @@ impl ScoreFigures {
     }
 }
 
-/// Returns the number by which scores are divided, in a graph of `vertices` vertices where the largest sum of dependencies
-/// is `largest`. It is 1 if all scores are 0.
+/// Returns the number by which scores are divided, in a graph of `vertices` vertices where the largest sum of
+/// dependencies is `largest`. It is 1 if all scores are 0.
 pub(super) fn divisor(normalise: Normalise, vertices: u64, largest: f64) -> f64 {
     match normalise {
         Normalise::Largest if largest > 0.0 => largest,

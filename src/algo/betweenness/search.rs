@@ -1,9 +1,8 @@
 //! The search from one source: levels and counts of shortest paths, then dependencies.
 //!
-//! No level is looked up. An unreached vertex has the count 0, and the neighbours of an unreached vertex that are
-//! reached are all in the last level, so a vertex of the next level sums the counts of all its in-neighbours. A vertex
-//! of a level to which dependencies have not come yet has the share 0, so the level before it sums the shares of all its
-//! out-neighbours.
+//! The search stores no level for a vertex. An unreached vertex has the count 0, and its reached neighbours are all in
+//! the last level. So a vertex of the next level sums the counts of all its in-neighbours. On the way back, a vertex
+//! has the share 0 until its dependency is computed. So each vertex sums the shares of all its out-neighbours.
 
 use super::arithmetic::Count;
 use super::level::{self, FEW, Unpacked, Workers};
@@ -18,9 +17,10 @@ use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// All rows are pulled along if the last level has more than one in this many of the entries of unreached vertices.
+/// The next level is found from all unreached vertices if the rows of the last level have more than 1/`SPARSE` as many
+/// entries as the rows of unreached vertices.
 const SPARSE: u64 = 8;
-/// Number of small levels between two checks for signals on several ranks.
+/// Number of small levels between two checks for signals, if there are several ranks.
 const CHECKED: u64 = 1 << 10;
 
 /// Returns the bytes of memory that a search of `vertices` vertices takes.
@@ -33,17 +33,17 @@ pub(super) struct Search<'g, C> {
     rows: Neighbours<'g>,
     /// The reached vertices, level by level, ascending within each level.
     order: Buffer<u32>,
-    /// A bit for each reached vertex.
+    /// Bitmap of the reached vertices.
     reached: Buffer<AtomicU64>,
-    /// A bit for each vertex of the next level while that is found.
+    /// Bitmap of the vertices of the next level while it is being found.
     found: Buffer<AtomicU64>,
-    /// A bit for each place in `order` where a level begins.
+    /// Bitmap of the places in `order` at which a level begins.
     starts: Buffer<AtomicU64>,
     /// Number of shortest paths to each vertex.
     paths: Buffer<C>,
-    /// What each vertex adds to the sums of its predecessors.
+    /// For each vertex, the number that it adds to the sum of each predecessor.
     shares: Buffer<C>,
-    /// Sums of a level that is computed. Then each reached vertex keeps the sum of its successors' shares.
+    /// Sums of the level that is being computed. In the end, the sum of the successors' shares for each reached vertex.
     sums: Buffer<C>,
     extent: Extent,
 }
@@ -58,7 +58,7 @@ pub(super) struct Extent {
 }
 
 impl<'g, C: Count> Search<'g, C> {
-    /// Makes the arrays of a search. `rows` divides the vertices when the arrays are reserved.
+    /// Reserves the arrays of a search, and then calls `rows`, which divides the vertices among ranks.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; the error of `rows`.
@@ -172,7 +172,7 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(true)
     }
 
-    /// Sums the shares of the out-neighbours of every reached vertex, except the source.
+    /// Adds up the shares of the out-neighbours of every reached vertex, except the source.
     fn depend(&mut self, workers: Workers<'_>) -> Result<()> {
         let (mut end, mut number) = (self.extent.reached, self.extent.depth);
         while end > 1 {

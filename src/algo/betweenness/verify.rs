@@ -1,5 +1,5 @@
-//! Checks the result against scores that are found once more: from the distinct edges of the input, by the ids of the
-//! input, with a queue of vertices and one source after another.
+//! Checks the result by computing the scores again. The check reads the distinct edges of the input, identifies
+//! vertices by input ids, and processes one source after another with a queue of vertices.
 
 use super::options::{Betweenness, Normalise};
 use super::output::{BetweennessOutput, ScoreFigures, divisor};
@@ -14,24 +14,24 @@ use crate::results::read::READING;
 
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
-/// Bytes that a check takes for each id: where its edges are, a distance, a place in the queue, a count, a dependency, a
-/// sum.
+/// Bytes that a check takes for each id: where its edges are, a distance, a place in the queue, a count, a dependency,
+/// a sum.
 const ID_BYTES: u64 = 40;
-/// Largest relative difference of two scores whose sums have another order.
+/// Largest accepted relative difference between two scores, which are summed in different orders.
 const TOLERANCE: f64 = 1e-9;
-/// Largest relative difference if a count of shortest paths exceeds f64.
+/// Largest accepted relative difference if a count of shortest paths exceeds f64.
 const WIDE_TOLERANCE: f64 = 1e-6;
 /// Distance of an unreached vertex.
 const UNREACHED: u32 = u32::MAX;
 const COLUMN: &str = "out/betweenness/centrality";
 
-/// Returns an error that says how much memory the check takes, if there is less.
+/// Returns an error if free memory is too small for the check. The error says how much memory the check takes.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
     let ids = ID_BYTES * (results.info.ids + 1) + 4 * results.info.connected;
     EdgeList::check_room(edges, results, (1, 1, ids))
 }
 
-/// Finds the scores again, and compares figures and the column. Returns a description of what was found.
+/// Finds the scores again, and compares figures and the column. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -55,7 +55,7 @@ pub(super) fn compare(
     for &source in &output.sources {
         let row = ids.row_of(source);
         let row = row.ok_or_else(|| Error::Validation(format!("the input has no vertex {source}")))?;
-        // Vertices that the input declares may have larger ids than those of all edges.
+        // Vertices that the input declares may have larger ids than any vertex of an edge.
         if row < info.ids {
             let (reached, of_source) = search.run(row as u32)?;
             (pairs, depth) = (pairs + reached - 1, depth.max(of_source.into()));
@@ -97,15 +97,15 @@ pub(super) fn compare(
     ))
 }
 
-/// Brandes' algorithm in the order of a queue.
+/// Brandes' algorithm with a queue of vertices.
 struct PlainSearch<'e> {
-    /// The edges, as tail above head, ascending.
+    /// The edges in ascending order. An edge is a word: the tail in the upper half, the head in the lower half.
     edges: &'e [u64],
-    /// Where the edges of each vertex begin.
+    /// Index of the first edge of each vertex.
     starts: Buffer<u64>,
     distances: Buffer<u32>,
     queue: Buffer<u32>,
-    /// Binary logarithm of the number of shortest paths if that exceeds f64, and otherwise the number.
+    /// Number of shortest paths to each vertex; its binary logarithm if `is_wide`.
     paths: Buffer<f64>,
     dependencies: Buffer<f64>,
     totals: Buffer<f64>,

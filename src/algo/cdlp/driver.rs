@@ -1,4 +1,5 @@
-//! One trial: iterations of all ranks, and the figures and the column by rank 0.
+//! Runs one trial of label propagation: all ranks compute the iterations, and rank 0 computes the figures and writes
+//! the column.
 
 use super::gpu::GpuLabels;
 use super::labels::Labels;
@@ -28,7 +29,7 @@ struct Progress {
     seconds: f64,
 }
 
-/// Finds the labels, or finishes what an earlier run began. Collective.
+/// Finds the labels, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Stopped`].
@@ -48,7 +49,7 @@ pub(super) fn find(options: &Cdlp, graph: &Graph, run: &mut Run<'_>) -> Result<T
     let seconds = || before + started.elapsed().as_secs_f64();
     // Labels that did not change once never do again.
     while done < options.iterations && (done == 0 || changed > 0) {
-        // An iteration that a stop cuts short is computed once more by the next run.
+        // An iteration that a stop cuts short is computed again by the next run.
         let is_whole = round::is_whole(engine.vote(&mut labels, run.threads))?;
         failpoint::hit("cdlp.unit").map_err(|e| Error::io("count labels", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
@@ -82,7 +83,7 @@ pub(super) fn find(options: &Cdlp, graph: &Graph, run: &mut Run<'_>) -> Result<T
 
 /// The device that computes iterations.
 enum Engine<'g> {
-    /// The memory for counting is reserved.
+    /// The CPUs, with the memory that is reserved for counting labels.
     Cpu {
         _counting: Reservation,
     },
@@ -90,7 +91,7 @@ enum Engine<'g> {
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device. Several ranks use their CPUs. Collective.
+    /// Chooses the device. CPUs are used if there are several ranks. Collective.
     fn open<'r: 'g>(labels: &Labels<'g>, graph: &Graph, run: &Run<'r>) -> Result<Engine<'g>> {
         let cpu = || {
             let counting = run.budget.reserve(labels.counting_bytes(run.threads), "labels of neighbours")?;
@@ -107,7 +108,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Computes the next labels of this rank's vertices. If it fails, the labels stay those of the iteration before.
+    /// Computes the next labels of this rank's vertices. If it fails, the labels of the previous iteration remain.
     fn vote(&mut self, labels: &mut Labels<'_>, threads: usize) -> Result<()> {
         match self {
             Engine::Cpu { .. } => labels.vote(threads),
@@ -115,7 +116,8 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Completes an iteration after [`Self::vote`]. Returns the number of vertices whose labels have changed. Collective.
+    /// Completes an iteration after [`Self::vote`]. Returns the number of vertices whose labels have changed.
+    /// Collective.
     fn exchange(&mut self, labels: &mut Labels<'_>, comm: &Comm, threads: usize) -> Result<u64> {
         match self {
             Engine::Cpu { .. } => labels.exchange(comm, threads),

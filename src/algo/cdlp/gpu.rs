@@ -20,9 +20,9 @@ pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[cdlp] on this graph";
-/// Largest numbers of entries of a vertex that a warp and a block count in a table.
+/// Maximum number of entries of a vertex for which a warp counts labels in a table, and the same maximum for a block.
 const MOST: [u64; 2] = [constant(TEXT, "WARP_MOST") as u64, constant(TEXT, "BLOCK_MOST") as u64];
-/// Number of threads of a block that counts the labels of a vertex with more entries than each of these.
+/// Number of threads of a block that counts the labels of a vertex with more entries than each element of [`MOST`].
 const THREADS: [u32; 2] = [constant(TEXT, "MANY_THREADS"), constant(TEXT, "HUB_THREADS")];
 
 /// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices with `entries` entries in all
@@ -52,19 +52,19 @@ pub(super) struct GpuLabels<'a> {
     kernels: Kernels,
     /// Label of each vertex that has an edge.
     labels: DeviceSlice<u32>,
-    /// Labels before the last iteration. The next one puts its own here.
+    /// Labels before the last iteration. The next iteration writes its labels here.
     other: DeviceSlice<u32>,
-    /// A byte for each vertex that has a changed neighbour.
+    /// A byte for each vertex, which is set if a neighbour has changed its label.
     marked: DeviceSlice<u8>,
-    /// Number of vertices that changed, and of their entries.
+    /// Number of changed vertices, and number of entries of their rows.
     changed: DeviceSlice<u64>,
     /// Number of entries of the vertices that changed in the last iteration; `None` if that is unknown.
     last_changed: Option<u64>,
-    /// Whether every vertex has its own label.
+    /// Whether every vertex still has its own id as label.
     differ: bool,
     /// Number of entries in all rows.
     entries: u64,
-    /// Vertices with more entries than each of [`MOST`], but at most the next.
+    /// For each element of [`MOST`], the vertices with more entries than this element but not more than the next one.
     long: [LongRows; 2],
     windows: Windows<'a>,
 }
@@ -83,7 +83,7 @@ struct Kernels {
 }
 
 impl<'a> GpuLabels<'a> {
-    /// Copies the labels to the GPU, and the rows, if all of them fit.
+    /// Copies the labels to the GPU. Copies the rows, too, if all of them fit.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks.
@@ -133,7 +133,7 @@ impl<'a> GpuLabels<'a> {
         })
     }
 
-    /// Computes the next labels of all vertices. Until [`Self::exchange`] the labels stay those of the iteration before.
+    /// Computes the next labels of all vertices. The labels of the previous iteration remain until [`Self::exchange`].
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].
@@ -204,7 +204,7 @@ impl<'a> GpuLabels<'a> {
 }
 
 impl LongRows {
-    /// Returns those of some consecutive vertices.
+    /// Returns the part of this list in the range `vertices`.
     fn within(&self, vertices: &Range<u32>) -> DeviceSlice<u32> {
         let before = |end: u32| self.vertices.partition_point(|&v| v < end) as u64;
         self.on_gpu.part(before(vertices.start)..before(vertices.end))

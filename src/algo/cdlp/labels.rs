@@ -1,8 +1,8 @@
 //! The labels of all vertices, and one iteration, which all ranks of the job compute together.
 //!
-//! Each rank has consecutive vertices with about the same number of neighbours as those of the others, and a copy of
-//! all labels. A vertex keeps its label if no neighbour has changed its own, so once few labels change, iterations look
-//! only at the neighbours of vertices that have. That takes rows that stay in memory.
+//! Each rank has a range of consecutive vertices, and a copy of all labels. The ranges have about the same number of
+//! neighbours. A vertex keeps its label if no neighbour has changed its label. So once few labels change, an iteration
+//! computes only the neighbours of changed vertices, provided that all rows stay in memory.
 
 use super::votes::{self, Votes, smallest};
 use crate::algo::rows::Neighbours;
@@ -17,34 +17,35 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Only neighbours of changed vertices are looked at if those have less than one in this many entries.
+/// An iteration computes only the neighbours of changed vertices if the rows of the changed vertices have less than one
+/// in this many of all entries.
 pub(super) const FEW: u64 = 8;
-/// Number of vertices whose changes a thread looks for at a time.
+/// Number of vertices that a thread checks for changes at a time.
 const RANGE: usize = 1 << 12;
 
 /// Labels after some iterations.
 pub(super) struct Labels<'g> {
     /// Label of each vertex that has an edge. A label is the dense id of some vertex.
     pub of: Buffer<u32>,
-    /// Labels before the last iteration. The next one puts its own here.
+    /// Labels before the last iteration. The next iteration writes its labels here.
     other: Buffer<u32>,
-    /// A bit for each vertex that has a changed neighbour.
+    /// Bitmap of the vertices that have a changed neighbour.
     marked: Buffer<AtomicU32>,
     /// Number of entries of the vertices that changed in the last iteration; `None` if that is unknown.
     changed: Option<u64>,
-    /// Whether every vertex has its own label.
+    /// Whether every vertex still has its own id as label.
     pub differ: bool,
     pub rows: Neighbours<'g>,
 }
 
-/// Returns the bytes of memory that the labels of `vertices` vertices take, and counting in `threads` threads in rows of up
-/// to `longest` entries.
+/// Returns the bytes of memory for the labels of `vertices` vertices, and for counting labels with `threads` threads in
+/// rows of up to `longest` entries.
 pub(super) fn bytes(vertices: u64, longest: u64, threads: usize) -> u64 {
     8 * vertices + vertices.div_ceil(32) * 4 + threads as u64 * votes::bytes(longest)
 }
 
 impl<'g> Labels<'g> {
-    /// Gives every vertex its own label.
+    /// Gives every vertex its own id as label.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; errors of the vertex order.
@@ -62,19 +63,19 @@ impl<'g> Labels<'g> {
         threads as u64 * votes::bytes(self.rows.longest)
     }
 
-    /// Returns the labels, and frees the memory of everything else.
+    /// Returns the labels, and frees all other memory.
     pub(super) fn into_labels(self) -> Buffer<u32> {
         self.of
     }
 
-    /// Gives all ranks of the job the labels that rank 0 has loaded. Collective.
+    /// Sends the labels that rank 0 has loaded to all ranks of the job. Collective.
     pub(super) fn broadcast(&mut self, comm: &Comm) {
         self.differ = false;
         comm.broadcast_numbers(&mut self.of);
     }
 
-    /// Computes the next labels of this rank's vertices. Until [`Self::exchange`] the labels stay those of the iteration
-    /// before.
+    /// Computes the next labels of this rank's vertices. The labels of the previous iteration remain until
+    /// [`Self::exchange`].
     ///
     /// # Errors
     /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -134,7 +135,7 @@ impl<'g> Labels<'g> {
     }
 }
 
-/// Marks the neighbours of all vertices whose labels differ.
+/// Marks the neighbours of all vertices whose labels differ between `labels` and `before`.
 fn mark(rows: &Neighbours<'_>, labels: &[u32], before: &[u32], marked: &[AtomicU32], threads: usize) -> Result<()> {
     let parts = Parts::new(labels.len(), RANGE);
     team(threads, &|_| {

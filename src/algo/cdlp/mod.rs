@@ -1,20 +1,20 @@
 //! Communities by label propagation (CDLP), as LDBC Graphalytics defines it.
 //!
-//! Every vertex begins with its own id as its label. In each iteration all vertices take, at the same time, the label
-//! that most of their neighbours have, and the smallest of those that are equally frequent. In a directed graph
-//! in-neighbours and out-neighbours count alike, so an edge in both directions counts twice. The labels do not depend on
-//! the number of threads or ranks.
+//! Every vertex begins with its own id as its label. In each iteration, every vertex takes the most frequent label of
+//! its neighbours, or the smallest one of several equally frequent labels. All vertices change their labels at the same
+//! time. In a directed graph in-neighbours and out-neighbours count alike, so an edge in both directions counts twice.
+//! The labels do not depend on the number of threads or ranks.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `options` | the keys of the table |
-//! | `task` | the algorithm, and what a plan and a check need of it |
-//! | `driver` | a trial: iterations, checkpoints, and the figures and the column in the end |
+//! | `task` | the algorithm, its cost, and its checks |
+//! | `driver` | a trial: iterations, checkpoints, figures and the column |
 //! | `labels` | the labels of all vertices, and one iteration by all ranks |
 //! | `gpu` | iterations on a GPU |
 //! | `votes` | the most frequent label of the neighbours of a vertex |
 //! | `output` | the result |
-//! | `verify` | the labels once more, from the edges of the input |
+//! | `verify` | computes the labels again from the edges of the input |
 
 mod driver;
 mod gpu;

@@ -1,4 +1,4 @@
-//! The result.
+//! The result of label propagation.
 
 use crate::algo::components::ComponentsOutput;
 use crate::results::about::About;
@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 pub(super) const COLUMNS: &[About] =
     &[About::new("label", "community of the vertex: the id of a vertex, which need not be in it", "-1: no vertex")];
 
-/// The iterations and the communities, which are the sets of vertices of equal labels. An isolated vertex keeps its own.
+/// The iterations and the communities, which are the sets of vertices of equal labels. An isolated vertex is a
+/// community by itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CdlpOutput {
-    /// Number of iterations that were computed. Later ones would change nothing if `changed` is 0.
+    /// Number of iterations that were computed. If `changed` is 0, later iterations would change nothing.
     pub iterations: u64,
     /// Number of vertices whose label changed in the last iteration.
     pub changed: u64,
@@ -19,13 +20,14 @@ pub struct CdlpOutput {
     pub communities: u64,
     /// Numbers of vertices of the largest communities, descending.
     pub largest: Vec<u64>,
-    /// Number of communities of 2^i to 2^(i+1) - 1 vertices, for each i up to that of the largest community.
+    /// Element `i` is the number of communities of 2^i to 2^(i+1) - 1 vertices. The last element counts the largest
+    /// community.
     pub by_size: Vec<u64>,
 }
 
 impl CdlpOutput {
-    /// Returns the result for communities of the sizes in `sizes`, of which zeros don't count, and `isolated` isolated
-    /// vertices.
+    /// Returns the result. `sizes` are the sizes of communities; zeros are ignored. `isolated` is the number of
+    /// isolated vertices.
     pub(super) fn new((iterations, changed): (u64, u64), sizes: &[u32], isolated: u64) -> CdlpOutput {
         let mut groups = ComponentsOutput::default();
         sizes.iter().filter(|&&size| size > 0).for_each(|&size| groups.add(size.into(), 1));

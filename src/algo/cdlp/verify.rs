@@ -1,5 +1,5 @@
-//! Checks the result against labels that are found once more: from the distinct edges of the input, by the ids of the
-//! input, with the neighbours' labels sorted.
+//! Checks the result by computing the labels again. The check reads the distinct edges of the input, identifies
+//! vertices by input ids, and sorts the labels of neighbours.
 
 use super::options::Cdlp;
 use super::output::CdlpOutput;
@@ -16,13 +16,13 @@ use crate::results::read::READING;
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
 
-/// Returns an error that says how much memory the check takes, if there is less.
+/// Returns an error if free memory is too small for the check. The error says how much memory the check takes.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
     let ids = 12 * results.info.ids + 4 * results.info.connected;
     EdgeList::check_room(edges, results, (2, 1, ids))
 }
 
-/// Finds the labels again, and compares figures and the column. Returns a description of what was found.
+/// Finds the labels again, and compares figures and the column. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -67,7 +67,7 @@ pub(super) fn compare(
     }
     next.fill(0);
     labels.iter().for_each(|&label| next[label as usize] += 1);
-    // Vertices that the input declares may have larger ids than those of all edges.
+    // Vertices that the input declares may have larger ids than any vertex of an edge.
     let found = CdlpOutput::new((done, changed), &next, info.rows() - info.ids);
     let name = edges.name();
     if *output != found {

@@ -5,31 +5,31 @@ use crate::graph::csr::Block;
 
 /// Maximum number of labels that are sorted rather than counted in a table.
 const FEW: usize = 12;
-/// Number of slots of the first table, as a power of two. Most rows have few different labels.
+/// Base-2 logarithm of the number of slots of the first table. Most rows have few different labels.
 const FIRST_BITS: u32 = 6;
-/// Largest number of slots, as a power of two: 1 MiB. Labels that need more are sorted.
+/// Base-2 logarithm of the largest number of slots, which take 1 MiB. Labels that need more slots are sorted.
 const MOST_BITS: u32 = 17;
 
-/// Counts labels, in memory of one thread.
+/// A counter of labels, used by one thread.
 pub(super) struct Votes {
     labels: Vec<u32>,
     table: Vec<u64>,
 }
 
-/// Returns the bytes of memory that counting the labels of rows of up to `longest` entries takes.
+/// Returns the bytes of memory for counting the labels of rows of up to `longest` entries.
 pub(super) fn bytes(longest: u64) -> u64 {
     // A table has at most eight slots for each label. While it grows there is at most one other, of half the size.
     4 * longest + 12 * (8 * longest).clamp(1 << FIRST_BITS, 1 << MOST_BITS)
 }
 
 impl Votes {
-    /// Makes room for the labels of a row of `longest` entries.
+    /// Reserves memory for the labels of a row of `longest` entries.
     pub(super) fn new(longest: u64) -> Votes {
         Votes { labels: Vec::with_capacity(longest as usize), table: Vec::new() }
     }
 
-    /// Returns the most frequent label of the neighbours in `rows`, and the smallest of several; `own` if there is no
-    /// neighbour. `own` is the label of the vertex, which is likely to win.
+    /// Returns the most frequent label of the neighbours in `rows`, or the smallest one of several equally frequent
+    /// labels. Returns `own` if there is no neighbour. `own` is the label of the vertex, which is likely to win.
     #[inline]
     pub(super) fn winner<'r>(&mut self, rows: impl Iterator<Item = Block<'r>>, labels: &[u32], own: u32) -> u32 {
         self.labels.clear();
@@ -45,7 +45,7 @@ impl Votes {
         if all <= FEW { self.of_sorted() } else { self.of_table() }
     }
 
-    /// Sorts the labels, so that equal ones follow each other.
+    /// Returns the most frequent label, found by sorting the labels.
     fn of_sorted(&mut self) -> u32 {
         self.labels.sort_unstable();
         let mut best = (0, 0);
@@ -58,7 +58,8 @@ impl Votes {
         best.1
     }
 
-    /// Counts the labels in a hash table. A slot has a label above its count, which is 0 if the slot is free.
+    /// Returns the most frequent label, found by counting in a hash table. A slot has a label in its upper half and the
+    /// count in its lower half. The count is 0 if the slot is free.
     fn of_table(&mut self) -> u32 {
         let (mut bits, mut distinct, mut best) = (FIRST_BITS, 0, (0, 0));
         self.table.clear();
@@ -92,7 +93,8 @@ impl Votes {
     }
 }
 
-/// Returns the smallest label of the neighbours in `rows`; `own` if there is no neighbour. It wins if all differ.
+/// Returns the smallest label of the neighbours in `rows`; `own` if there is no neighbour. This is the most frequent
+/// label if all labels differ.
 #[inline]
 pub(super) fn smallest<'r>(rows: impl Iterator<Item = Block<'r>>, labels: &[u32], own: u32) -> u32 {
     let mut least = None;

@@ -1,4 +1,5 @@
-//! One trial: ranks join the blocks in rounds, and rank 0 counts sizes and writes the column.
+//! Runs one trial of weakly connected components: ranks join the blocks in rounds, and rank 0 counts sizes and writes
+//! the column.
 
 use super::forest::Forest;
 use super::gpu::{GpuForest, vertices_of};
@@ -23,7 +24,8 @@ use std::time::Instant;
 /// Number of rows or vertices that a thread takes at a time.
 const PART: usize = 1 << 10;
 
-/// Finds weakly connected components, or finishes what an earlier run began. With `on_cpu`, no GPU is used. Collective.
+/// Finds weakly connected components, or resumes the trial of an earlier run. With `on_cpu`, no GPU is used.
+/// Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Lost`]; [`Error::Stopped`].
@@ -42,7 +44,7 @@ pub(super) fn find(graph: &Graph, on_cpu: bool, run: &mut Run<'_>) -> Result<Tri
     let (mut joined, mut on_gpu) = (0.0, false);
     while done < total {
         let end = total.min(at_once.saturating_mul(comm.ranks() as u64).saturating_add(done));
-        // Blocks that a stop cuts short are joined once more by the next run.
+        // Blocks that a stop cuts short are joined again by the next run.
         let of_ranks: Vec<Vec<usize>> =
             (0..comm.ranks()).map(|rank| blocks_of(comm.ranks(), rank, done..end)).collect();
         let is_whole = round::is_whole(engine.join(graph, &forest, (&of_ranks, comm.rank()), run.threads))?;
@@ -96,8 +98,8 @@ enum Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Chooses the device. The blocks before `done` are joined in `forest`, with a flag whether each vertex is still a
-    /// tree. Collective.
+    /// Chooses the device. The blocks before `done` are already joined in `forest`. The flag next to it says whether
+    /// each vertex is still a tree. Collective.
     fn open(graph: &Graph, run: &Run<'a>, (forest, is_new): (&Forest, bool), done: u64) -> Result<Engine<'a>> {
         let store = &graph.block_store;
         let blocks = blocks_of(run.comm.ranks(), run.comm.rank(), done..store.len() as u64);
@@ -121,7 +123,7 @@ impl<'a> Engine<'a> {
         blocks[0]
     }
 
-    /// Joins trees along the edges of those blocks among `of_ranks` that are of this rank.
+    /// Joins trees along the edges of this rank's blocks in `of_ranks`.
     fn join(
         &mut self,
         graph: &Graph,
@@ -135,8 +137,8 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Joins the forests of all ranks in that of rank 0's GPU. Returns false if they are not on GPUs that reach each
-    /// other. Collective.
+    /// Joins the forests of all ranks into the forest of rank 0's GPU. Returns false if the ranks have no GPUs that can
+    /// access each other's memory. Collective.
     fn merge(&mut self, comm: &Comm) -> Result<bool> {
         match self {
             Engine::Cpu => Ok(false),
@@ -145,7 +147,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Brings `forest` up to date.
+    /// Copies the parents from the GPU to `forest`, if a GPU has them.
     fn fetch(&mut self, forest: &mut Forest) -> Result<()> {
         match self {
             Engine::Cpu => Ok(()),
@@ -159,8 +161,9 @@ fn blocks_of(ranks: usize, rank: usize, blocks: Range<u64>) -> Vec<usize> {
     (blocks.start + rank as u64..blocks.end).step_by(ranks).map(|b| b as usize).collect()
 }
 
-/// Lets all ranks know the parents of the vertices of blocks, `of_ranks[r]` of which rank `r` has joined. In all forests,
-/// nearly all vertices of high degree are then in the tree of vertex 0, so most later edges join nothing. Collective.
+/// Sends all ranks the parents of the vertices in blocks. Rank `r` has joined the blocks `of_ranks[r]`. Afterwards
+/// nearly all vertices of high degree are in the tree of vertex 0 in every forest, so most later edges join nothing.
+/// Collective.
 fn share(graph: &Graph, forest: &Forest, (of_ranks, comm): (&[Vec<usize>], &Comm), threads: usize) -> Result<()> {
     // On CPUs, a rank joins one block in a round.
     let vertices = |blocks: &Vec<usize>| blocks.first().map_or(0..0, |&b| vertices_of(&graph.block_store, b));
@@ -192,7 +195,8 @@ fn join_block(graph: &Graph, forest: &Forest, b: usize, threads: usize) -> Resul
     Ok(())
 }
 
-/// Counts the sizes of the components, and writes the column if this is the last trial. Each root of `roots` is its own.
+/// Counts the sizes of the components, and writes the column if this is the last trial. `roots` has the root of each
+/// vertex. A root is its own root.
 pub(super) fn report(graph: &Graph, run: &mut Run<'_>, roots: &[u32]) -> Result<ComponentsOutput> {
     let mut of_roots: Buffer<u32> = run.budget.zeroed(roots.len(), "figures of components (4 bytes each)")?;
     roots.iter().for_each(|&root| of_roots[root as usize] += 1);

@@ -1,4 +1,5 @@
-//! A forest of vertices in which each tree is a component so far. All threads join trees at the same time.
+//! A forest of vertices in which each tree is the part of a component that is known so far. All threads join trees at
+//! the same time.
 
 use crate::error::Result;
 use crate::graph::csr::Block;
@@ -7,13 +8,14 @@ use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// A forest over the parents of vertices. A root is its own parent, and every other parent is smaller than its vertex.
+/// A forest, stored as the parent of each vertex. A root is its own parent, and every other parent is smaller than its
+/// vertex.
 ///
 /// The order of memory accesses does not matter: a parent that another thread has replaced meanwhile is still an
 /// ancestor.
 pub(super) struct Forest {
     parents: Buffer<AtomicU32>,
-    /// Number of the first vertices that are known to be in the tree of vertex 0.
+    /// Number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0.
     with_first: AtomicU32,
 }
 
@@ -39,7 +41,7 @@ impl Forest {
         &self.parents
     }
 
-    /// Returns the parent of each vertex, to be replaced by that in another forest of the graph.
+    /// Returns the parents for writing, so that another forest of the graph can replace them.
     pub(super) fn parents_mut(&mut self) -> &mut [AtomicU32] {
         &mut self.parents
     }
@@ -89,9 +91,9 @@ impl Forest {
     /// Joins trees along the edges of `rows` of a block of the lower half.
     ///
     /// Vertices of high degree come first in the order of vertices, and nearly all of them are in the tree of vertex 0.
-    /// Once a vertex is joined with one of the first vertices that are known to be there, its edges to others of these
-    /// join nothing. The neighbours in a row ascend, so these edges stand at the start of the row and are skipped unread.
-    /// In a graph with hubs they are nearly all edges.
+    /// The first vertices, up to some number, are known to be there. Once a vertex is joined with one of them, its
+    /// edges to the others join nothing. Neighbours in a row ascend, so these edges are at the start of the row and are
+    /// skipped without being read. In a graph with hubs, they are nearly all edges.
     pub(super) fn join_rows(&self, block: Block<'_>, rows: Range<usize>, direction: Direction) {
         let known = self.with_first(direction.vertex(block.first_row + rows.start as u32));
         for local in rows {

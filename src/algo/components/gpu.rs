@@ -25,7 +25,7 @@ pub static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[components] on this graph";
-/// Number of blocks that stream between checkpoints. They have about 4 GiB.
+/// Number of blocks, about 4 GiB, that are streamed to the GPU between two checkpoints.
 const STREAMED: u64 = 64;
 
 /// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices with edges.
@@ -48,11 +48,12 @@ fn state_bytes(vertices: u64) -> u64 {
 pub(super) struct GpuForest<'a> {
     gpu: Lease<'a>,
     trees: Trees,
-    /// The blocks of this rank with their rows, in order, if all fit in GPU memory.
+    /// The blocks of this rank with their rows, in order, if all rows fit in GPU memory.
     resident: Option<Vec<(usize, RowPart)>>,
-    /// The memory of the other ranks' GPUs, if all reach each other's.
+    /// Access to the memory of the other ranks' GPUs, if all GPUs can access each other's memory.
     peers: Option<PeerMemory<'a>>,
-    /// Whether ranks tell each other what first edges join, because all their blocks stay on their GPUs.
+    /// Whether ranks exchange the trees that they joined along first edges. They do if the blocks of every rank stay on
+    /// its GPU.
     shares: bool,
 }
 
@@ -64,8 +65,8 @@ struct Kernels {
 }
 
 impl<'a> GpuForest<'a> {
-    /// Copies `forest` to the GPU, unless `is_new` says that each vertex is still a tree. Copies the rows of `blocks`,
-    /// which will be joined, too, if all of them fit.
+    /// Copies `forest` to the GPU, unless `is_new` says that each vertex is still a tree. Also copies the rows of
+    /// `blocks`, which will be joined, if all of them fit.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks.
@@ -104,7 +105,7 @@ impl<'a> GpuForest<'a> {
         Ok(GpuForest { gpu, trees, resident, peers: None, shares: false })
     }
 
-    /// Lets all ranks join each other's forests in `peers`, the memory of their GPUs. Collective.
+    /// Gives each rank access to the forests of all ranks through `peers`, the memory of their GPUs. Collective.
     pub(super) fn reach(&mut self, peers: Option<PeerMemory<'a>>) {
         self.peers = peers;
         self.shares = peers.is_some_and(|memory| memory.comm.all(self.resident.is_some()));
@@ -115,8 +116,8 @@ impl<'a> GpuForest<'a> {
         if self.resident.is_some() { u64::MAX } else { STREAMED }
     }
 
-    /// Joins trees along the edges of `blocks`, which are in order and some of those that were given to [`Self::new`].
-    /// `of_ranks` are the blocks that each rank joins. Collective if the GPUs of all ranks reach each other.
+    /// Joins trees along the edges of `blocks`, in order. [`Self::new`] must have got these blocks. `of_ranks` are the
+    /// blocks that each rank joins. Collective if the GPUs of all ranks can access each other's memory.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].
@@ -130,7 +131,7 @@ impl<'a> GpuForest<'a> {
                 let parts: Vec<RowPart> = wanted.map(|&(_, part)| part).collect();
                 trees.join_first(&workspace.queue, &parts)?;
                 trees.flatten(&workspace.queue, true)?;
-                // Once all ranks know what the first edges join, most other edges join nothing.
+                // Once all ranks know the trees that first edges join, most other edges join nothing.
                 if let Some((comm, places)) = places {
                     workspace.queue.finish()?;
                     comm.barrier();
@@ -154,8 +155,8 @@ impl<'a> GpuForest<'a> {
         workspace.queue.finish()
     }
 
-    /// Returns the addresses of the parents of all ranks, and of the number of vertices that are known to be in the tree
-    /// of vertex 0. Collective.
+    /// Returns two addresses for each rank: of its parents, and of its number of vertices that are known to be in the
+    /// tree of vertex 0. Collective.
     fn places(&self, memory: PeerMemory<'_>) -> Vec<(u64, u64)> {
         let arena = self.gpu.workspace.arena.words();
         let mine =
@@ -169,8 +170,8 @@ impl<'a> GpuForest<'a> {
         places.iter().enumerate().map(of_rank).collect()
     }
 
-    /// Joins the forests of all ranks in that of rank 0, if their GPUs reach each other's memory. Returns whether they
-    /// do. Collective.
+    /// Joins the forests of all ranks into the forest of rank 0, if their GPUs can access each other's memory. Returns
+    /// whether they can. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -209,11 +210,12 @@ pub(super) fn vertices_of(graph: &BlockStore, b: usize) -> Range<u32> {
     first >> shift..(first + rows).div_ceil(1 << shift)
 }
 
-/// The trees of the forest, and the kernels that are launched on them.
+/// The trees of the forest, and the kernels that join them.
 struct Trees {
     kernels: Kernels,
     parents: DeviceSlice<u32>,
-    /// Number of the first vertices that are known to be in the tree of vertex 0, and a place for the next such number.
+    /// Number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0, and a place for
+    /// its next value.
     known: [DeviceSlice<u32>; 2],
     /// Binary logarithm of the number of rows of a vertex.
     shift: u32,
@@ -240,8 +242,9 @@ impl Trees {
         Ok(())
     }
 
-    /// Joins each of `vertices` to its parent in the forest of another GPU, whose parents are at `others`. Vertices that
-    /// both know to be in the tree of vertex 0 are left out if `others_known` is the address of their number there.
+    /// Joins each of `vertices` to its parent in the forest of another GPU, whose parents are at address `others`.
+    /// `others_known` is the address of that GPU's number of vertices that are known to be in the tree of vertex 0. If
+    /// it is given, vertices that both GPUs know to be in it are skipped.
     fn merge(&self, queue: &Queue, others: u64, others_known: Option<u64>, vertices: Range<u32>) -> Result<()> {
         let (parents, known) = (self.parents.address(), self.known[0].address());
         let arguments = (parents, others, vertices.start, vertices.end, known, others_known.unwrap_or(0));
@@ -249,8 +252,8 @@ impl Trees {
         unsafe { queue.launch(&self.kernels.merge, queue.grid(vertices.len() as u64), arguments) }
     }
 
-    /// Makes the root of each vertex its parent, except of vertices that are known to have vertex 0 as parent if
-    /// `skips_known`.
+    /// Makes the root of each vertex its parent. If `skips_known`, skips the vertices that are known to have vertex 0
+    /// as parent.
     fn flatten(&mut self, queue: &Queue, skips_known: bool) -> Result<()> {
         let [known, next] = self.known;
         if !skips_known {

@@ -1,5 +1,5 @@
-//! Joins the forests of all ranks of a job in that of rank 0, in rounds: in each, half of the ranks that are left give
-//! their forest to the others.
+//! Joins the forests of all ranks of a job into the forest of rank 0, in rounds. In each round, half of the remaining
+//! ranks send their forests to the other half.
 
 use super::forest::Forest;
 use crate::algo::team::{Parts, team};
@@ -17,9 +17,9 @@ const PART: usize = 1 << 12;
 /// What a rank does in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Takes the forest of this rank.
+    /// Receives the forest of the rank with this number.
     Takes(usize),
-    /// Gives its forest to this rank.
+    /// Sends its forest to the rank with this number.
     Gives(usize),
     Waits,
 }
@@ -40,14 +40,14 @@ pub(super) fn bytes(ranks: usize, nodes: usize) -> u64 {
     if ranks > 1 { Rounds::bytes(LINK, ranks, nodes) + 2 * 4 * Comm::PIECE as u64 } else { 0 }
 }
 
-/// Returns the bytes that all ranks send for a forest of `bytes` bytes: each parent to each rank once, and in the end
-/// most forests to another rank.
+/// Returns the bytes that all ranks send for a forest of `bytes` bytes. Each parent is sent once to each rank, and in
+/// the end most forests are sent to another rank.
 pub(super) fn sent(ranks: usize, bytes: u64) -> u64 {
     2 * (ranks as u64 - 1) * bytes
 }
 
-/// Joins the parents of some vertices in the forests of the other ranks: the vertices `of_ranks[r]` in that of rank `r`.
-/// Collective.
+/// Sends the parents of some vertices to all other ranks, which join them into their forests. Rank `r` sends the
+/// parents of the vertices `of_ranks[r]`. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -71,7 +71,7 @@ pub(super) fn share(comm: &Comm, forest: &Forest, of_ranks: &[Range<u32>], threa
     joined
 }
 
-/// Joins the forests of all ranks in that of rank 0, through the host. Collective.
+/// Joins the forests of all ranks into the forest of rank 0, through host memory. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Internal`]; [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -109,7 +109,7 @@ fn parents(of: &[AtomicU32]) -> Vec<u32> {
     of.iter().map(|parent| parent.load(Relaxed)).collect()
 }
 
-/// Joins the vertices from `first` on to these parents.
+/// Joins consecutive vertices, beginning at `first`, to `parents`.
 fn join(forest: &Forest, first: u32, parents: &[u32], threads: usize) -> Result<()> {
     let parts = Parts::new(parents.len(), PART);
     team(threads.clamp(1, parents.len().div_ceil(PART).max(1)), &|_| {

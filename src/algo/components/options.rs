@@ -14,15 +14,16 @@ pub(super) const KEYS: &[&dyn AnyKey] = &[&STRONG];
 /// Options of the components.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Components {
-    /// Whether to find strongly connected components. Without direction they are the weakly connected ones.
+    /// Whether to find strongly connected components. If edges have no direction, they are the weakly connected
+    /// components.
     // Results of weakly connected components have the keys of versions that did not have this option.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strong: bool,
 }
 
 impl Components {
-    /// Returns whether components are found by the direction of edges. Without direction, the strongly connected
-    /// components are the weakly connected ones.
+    /// Returns whether components follow the direction of edges. Without direction, the strongly connected components
+    /// are the weakly connected ones.
     pub(super) fn is_strong(&self, direction: Direction) -> bool {
         self.strong && direction == Direction::Directed
     }

@@ -1,4 +1,4 @@
-//! The result.
+//! The result of connected components.
 
 use crate::chart::Figure;
 use crate::results::about::About;
@@ -21,7 +21,8 @@ pub struct ComponentsOutput {
     pub components: u64,
     /// Sizes of the largest components, descending.
     pub largest: Vec<u64>,
-    /// Number of components of a size from 2^i to 2^(i+1) - 1, for each i up to that of the largest component.
+    /// Element `i` is the number of components of 2^i to 2^(i+1) - 1 vertices. The last element counts the largest
+    /// component.
     pub by_size: Vec<u64>,
 }
 

@@ -1,5 +1,5 @@
-//! Checks the result against components that are found once more: from the edges of the input in its own order, by the
-//! ids of the input, with a forest that is joined by one thread.
+//! Checks the result by computing the components again. The check reads the edges in the order of the input, identifies
+//! vertices by input ids, and joins them in a forest of its own.
 
 use super::output::ComponentsOutput;
 use crate::algo::verify::reread::Ids;
@@ -9,10 +9,10 @@ use crate::memory::Buffer;
 use crate::results::read::READING;
 use std::sync::{Mutex, PoisonError};
 
-/// Number of edges that a thread collects before it waits for the forest.
+/// Number of edges that a thread collects before it locks the forest.
 const BATCH: usize = 1 << 10;
 
-/// Returns the bytes of memory that a check by the blocks of a kept graph takes.
+/// Returns the bytes of memory for a check that reads the blocks of a kept graph.
 pub(super) fn bytes(ids: u64, threads: usize) -> u64 {
     8 * ids + scratch_bytes(threads)
 }
@@ -42,7 +42,7 @@ impl RowForest {
     }
 }
 
-/// Finds the components again, and compares sizes and the column. Returns a description of what was found.
+/// Finds the components again, and compares sizes and the column. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -68,8 +68,8 @@ pub(super) fn compare(output: &ComponentsOutput, edges: &EdgeSource<'_>, results
     compare_rows(output, &forest.0, &ids, (edges, results))
 }
 
-/// Compares sizes and the column with `smallest`, the smallest row in the component of each row. Returns a description of
-/// what was found.
+/// Compares sizes and the column with `smallest`, the smallest row in the component of each row. Returns a sentence
+/// about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -84,7 +84,7 @@ pub(super) fn compare_rows(
     smallest.iter().for_each(|&row| sizes[row as usize] += 1);
     let mut found = ComponentsOutput { strong: output.strong, ..ComponentsOutput::default() };
     sizes.iter().filter(|&&size| size > 0).for_each(|&size| found.add(size.into(), 1));
-    // Vertices that the input declares may have larger ids than those of all edges.
+    // Vertices that the input declares may have larger ids than any vertex of an edge.
     found.add(1, info.rows() - info.ids);
     if *output != found {
         return Err(Error::Validation(format!("{found:?} by the edges of {}, the job has {output:?}", edges.name())));

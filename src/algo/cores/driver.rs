@@ -1,4 +1,4 @@
-//! One trial: all ranks remove layers, and rank 0 counts core numbers and writes the columns.
+//! Runs one trial of core numbers: all ranks remove layers, and rank 0 counts core numbers and writes the columns.
 
 use super::gpu::GpuPeeling;
 use super::output::CoresOutput;
@@ -18,8 +18,9 @@ use std::time::Instant;
 /// Number of units of a trial: thousandths of the vertices.
 pub(super) const UNITS: u64 = 1000;
 
-/// CPUs see after a layer of this many vertices or more, and after this many layers, whether to save or to stop.
+/// CPUs check whether to save or to stop after a layer of at least this many vertices.
 const WIDE: u64 = 1 << 12;
+/// CPUs also check whether to save or to stop after every this many layers.
 const LAYERS: u32 = 64;
 
 /// Progress of a trial.
@@ -33,7 +34,7 @@ struct Progress {
     seconds: f64,
 }
 
-/// Finds the core numbers, or finishes what an earlier run began. Collective.
+/// Finds the core numbers, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; errors of reading rows; disk errors; errors of the exchange; [`Error::Lost`]; [`Error::Stopped`].
@@ -90,7 +91,7 @@ enum Engine<'g> {
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device. Several ranks use their CPUs. Collective.
+    /// Chooses the device. CPUs are used if there are several ranks. Collective.
     fn open<'r: 'g>((graph, degrees): (&'g Graph, &'g [u32]), begin: &Begin<'_>, run: &Run<'r>) -> Result<Engine<'g>> {
         let cpu = || {
             let peeling = Peeling::new((graph, degrees), begin, run.comm, (run.budget, run.threads))?;
@@ -135,7 +136,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Calls [`Peeling::gather`], or does the same on the GPU.
+    /// Returns the arrays of [`Peeling::gather`], also if the GPU computes them.
     fn gather(&mut self) -> Result<[&[u32]; 2]> {
         match self {
             Engine::Cpu { peeling, exchange } => peeling.gather(exchange),
@@ -143,7 +144,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Calls [`Peeling::finish`], or does the same on the GPU. Also returns whether this is a GPU.
+    /// Calls [`Peeling::finish`], or does the same on the GPU. Also returns whether the engine is a GPU.
     fn finish(self) -> Result<(bool, [Buffer<u32>; 2])> {
         match self {
             Engine::Cpu { peeling, mut exchange } => Ok((false, peeling.finish(&mut exchange)?)),
@@ -152,7 +153,7 @@ impl<'g> Engine<'g> {
     }
 }
 
-/// Saves what [`Engine::gather`] returns, and the progress of the trial.
+/// Saves the arrays that [`Engine::gather`] returns and the progress of the trial.
 fn save(
     checkpoint: &mut Checkpoint,
     (level, layer, done, seconds): (u32, u32, u64, f64),

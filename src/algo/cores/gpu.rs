@@ -38,7 +38,7 @@ fn state_bytes(vertices: u64, entries: u64) -> u64 {
     3 * slice_bytes::<u32>(vertices) + slice_bytes::<u32>(entries / LONG) + slice_bytes::<PeelingState>(1)
 }
 
-/// Where the peeling is. The memory layout must match `PeelingState` in the kernel.
+/// Progress of the peeling. The memory layout must match `PeelingState` in the kernel.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 struct PeelingState {
@@ -59,7 +59,7 @@ struct PeelingState {
 // SAFETY: integers without padding between them.
 unsafe impl Plain for PeelingState {}
 
-/// The memory layout must match `Peeling` in the kernel.
+/// Arguments of the kernel. The memory layout must match `Peeling` in the kernel.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct PeelingArguments {
@@ -92,7 +92,7 @@ pub(super) struct GpuPeeling<'g> {
 }
 
 impl<'g> GpuPeeling<'g> {
-    /// Copies rows to GPU memory, and what an earlier run has saved.
+    /// Copies the rows, and the saved state of an earlier run, to GPU memory.
     ///
     /// # Errors
     /// [`Error::Limit`] if the rows do not fit; [`Error::Lost`]; errors of reading blocks; [`Error::Stopped`].

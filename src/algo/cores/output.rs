@@ -1,4 +1,4 @@
-//! The result.
+//! The result of core numbers.
 
 use crate::results::about::About;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ pub(super) const COLUMNS: &[About] = &[
     About::new("layer", "number of the layer in which peeling removes the vertex, from 1", "-1: no vertex"),
 ];
 
-/// The core numbers in short.
+/// Summary of the core numbers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CoresOutput {
     /// Largest core number.
@@ -18,8 +18,8 @@ pub struct CoresOutput {
     pub innermost: u64,
     /// Number of layers.
     pub layers: u64,
-    /// Number of vertices with the core number 0, and then with core numbers from 2^i to 2^(i+1) - 1 for each i, up to that
-    /// of the largest core number.
+    /// Number of vertices with the core number 0, and then with core numbers from 2^i to 2^(i+1) - 1 for each i, up to
+    /// that of the largest core number.
     pub by_core: Vec<u64>,
 }
 

@@ -1,7 +1,8 @@
 //! The vertices of a rank, and the removal of a layer by all ranks together.
 //!
-//! A rank owns vertices, counts the neighbours that each of them has left, and removes those that have few. For every
-//! removed vertex it reads the row once: own neighbours lose one at once, and the owners of the others get a message.
+//! A rank counts the remaining neighbours of each vertex that it owns, and removes vertices with few of them. It reads
+//! the row of every removed vertex once. It decrements the counts of neighbours that it owns at once, and sends
+//! messages to the owners of the other neighbours.
 
 use super::queue::{Batch, Queue};
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership, misplaced};
@@ -17,13 +18,13 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Number of vertices of a layer that a thread takes at a time.
 const PART: usize = 1 << 6;
-/// Number of row entries of a layer for which one more thread is worth starting.
+/// Number of row entries of a layer for each thread. With fewer entries, starting one more thread does not pay.
 const SHARE: u64 = 1 << 15;
-/// Number of counts that a thread looks at at a time.
+/// Number of counts that a thread checks at a time.
 const RANGE: usize = 1 << 13;
 /// Number of entries between a prefetch and its use.
 const AHEAD: usize = 16;
-/// Number of vertices between a prefetch of their neighbours and their turn, and half of that between one of their rows.
+/// Prefetch distance, in vertices, of the counts of a vertex's neighbours. Rows are prefetched twice as far ahead.
 const ROWS_AHEAD: usize = 2;
 /// Number of row entries that a rank reads before it sends messages, unless a single row has more.
 const CHUNK: u64 = 1 << 20;
@@ -37,9 +38,9 @@ pub(super) struct Peeling<'g> {
     /// Whether rows are read from a disk on access.
     on_disk: bool,
     own: VertexOwnership,
-    /// Number of neighbours that each own vertex has left. Once it is removed, its core number.
+    /// Number of remaining neighbours of each own vertex; its core number once it is removed.
     left: Buffer<AtomicU32>,
-    /// Layer in which each own vertex is removed, from 1; 0 while it is there.
+    /// Layer in which each own vertex is removed, from 1; 0 while it is not removed.
     layers: Buffer<AtomicU32>,
     /// Own vertices that were removed, and the ones to be removed next.
     queue: Queue,
@@ -49,7 +50,7 @@ pub(super) struct Peeling<'g> {
     pub level: u32,
     /// Number of layers that were removed.
     pub layer: u32,
-    /// On rank 0 of several, room for `left` and `layers` of all vertices.
+    /// On rank 0 of several ranks, buffers for `left` and `layers` of all vertices.
     all: [Buffer<u32>; 2],
 }
 
@@ -62,7 +63,7 @@ pub(super) fn bytes(vertices: u64, longest: u64, ranks: usize, nodes: usize) -> 
     12 * own + RankExchange::bytes(ranks, nodes) + messages + gathered
 }
 
-/// Returns the bytes of the messages of a chunk. A vector has room for up to twice its elements.
+/// Returns the bytes of the messages of a chunk. A vector may take twice the memory of its elements.
 fn message_bytes(longest: u64) -> u64 {
     2 * 4 * (CHUNK + longest)
 }
@@ -73,12 +74,12 @@ pub(super) struct Begin<'s> {
     pub level: u32,
     /// Number of layers that were removed.
     pub layer: u32,
-    /// What [`Peeling::gather`] returned; empty on ranks other than 0.
+    /// Arrays that [`Peeling::gather`] returned; empty on ranks other than 0.
     pub saved: [&'s [u32]; 2],
 }
 
 impl<'g> Peeling<'g> {
-    /// Begins with the whole graph, or with what rank 0 has loaded. Collective.
+    /// Begins with the whole graph, or with the state that rank 0 has loaded. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -264,7 +265,7 @@ impl<'g> Peeling<'g> {
         round.finish(&mut take)
     }
 
-    /// Returns how many of the first vertices of `layer` are a chunk.
+    /// Returns the number of vertices at the start of `layer` that form a chunk.
     fn chunk(&self, layer: &[AtomicU32]) -> usize {
         let mut entries = 0;
         let fits = |place: &&AtomicU32| {
@@ -294,8 +295,8 @@ impl<'g> Peeling<'g> {
         })
     }
 
-    /// Returns the rows of an own vertex: for each half, those of out-neighbours and of in-neighbours. Without direction,
-    /// the first has all neighbours.
+    /// Returns the rows of an own vertex: for each half, the row of out-neighbours and the row of in-neighbours. In an
+    /// undirected graph, the first row has all neighbours, and the second is empty.
     #[inline]
     fn rows_of(&self, place: usize) -> [[&'g [u32]; 2]; 2] {
         let v = self.own.vertex(place as u32);
@@ -307,8 +308,8 @@ impl<'g> Peeling<'g> {
         [[lower, more], [upper, above]]
     }
 
-    /// Notes the layer of some own vertices, and calls `each` with all of their neighbours. `fetch` prefetches what `each`
-    /// needs of a neighbour.
+    /// Records the layer of some own vertices, and calls `each` with all of their neighbours. `fetch` prefetches the
+    /// data of a neighbour that `each` needs.
     #[inline]
     fn each_neighbour(&self, places: &[AtomicU32], fetch: impl Fn(u32), mut each: impl FnMut(u32)) {
         let rows = |place: &AtomicU32| self.rows_of(place.load(Relaxed) as usize).into_iter().flatten();
@@ -316,7 +317,7 @@ impl<'g> Peeling<'g> {
             places.iter().flat_map(rows).for_each(will_need);
         }
         for (at, place) in places.iter().enumerate() {
-            // Most rows are short, so what the next ones need is fetched before their turn.
+            // Most rows are short, so the data of the next rows is fetched before their turn.
             if let Some(later) = places.get(at + 2 * ROWS_AHEAD) {
                 rows(later).for_each(|row| prefetch_near(row, 0));
             }
@@ -329,7 +330,8 @@ impl<'g> Peeling<'g> {
         }
     }
 
-    /// Lets the own vertex at `place` lose a neighbour. Appends it to the queue if it now has few enough.
+    /// Decrements the number of neighbours of the own vertex at `place`. Appends the vertex to the queue if it now has
+    /// few enough.
     #[inline]
     fn lose(&self, place: usize, batch: &mut Batch<'_>) {
         let (left, level) = (&self.left[place], self.level as i32);
@@ -346,8 +348,8 @@ impl<'g> Peeling<'g> {
         }
     }
 
-    /// Returns the neighbours that all vertices have left, or the core numbers of those that are removed, and the layers
-    /// of all vertices, in which vertices that are there have 0. Empty on ranks other than 0. Collective.
+    /// Returns two arrays for all vertices: the number of remaining neighbours, or the core number if the vertex is
+    /// removed; and the layer, or 0 if it is not removed. The arrays are empty on ranks other than 0. Collective.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -362,8 +364,8 @@ impl<'g> Peeling<'g> {
         Ok(self.all.each_ref().map(|all| &**all))
     }
 
-    /// Returns the core numbers and the layers of all vertices, once no vertex is left. Empty on ranks other than 0.
-    /// Collective.
+    /// Returns the core numbers and the layers of all vertices, once no vertex is left. The arrays are empty on ranks
+    /// other than 0. Collective.
     ///
     /// # Errors
     /// Errors of the exchange.
@@ -373,7 +375,7 @@ impl<'g> Peeling<'g> {
     }
 }
 
-/// Calls `each` with the entries of two ascending rows, once with those that are in both.
+/// Calls `each` with the entries of two ascending rows. An entry that is in both rows is passed once.
 #[inline]
 fn each_distinct([one, other]: [&[u32]; 2], fetch: impl Fn(u32), mut each: impl FnMut(u32)) {
     let (mut i, mut j) = (0, 0);

@@ -5,12 +5,12 @@ use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// Number of vertices that a thread collects before it appends them.
+/// Number of vertices that a thread collects before it appends them to the queue.
 const BATCH: usize = 1 << 9;
 
 /// A queue with room for every vertex of a rank. Threads append to it at the same time.
 pub(super) struct Queue {
-    /// Places of vertices among those of the rank.
+    /// Places of the queued vertices among the vertices of the rank.
     places: Buffer<AtomicU32>,
     len: AtomicUsize,
     /// Number of entries in the rows of the vertices that were appended since [`Self::take`].

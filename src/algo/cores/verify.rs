@@ -1,13 +1,15 @@
-//! Checks layers and core numbers by the edges of the input, by the ids of the input, without finding them again.
+//! Checks layers and core numbers against the edges of the input, without computing them again. Vertices are identified
+//! by input ids.
 //!
 //! Layers are right if the core number of a layer is never smaller than that of the layer before, and if for every
 //! vertex with the core number k in layer l:
 //!
-//! - the neighbours in layer l or later are at most k, so it can be removed then, and exactly k if its layer is the first
-//!   with k, so there is no smaller level;
-//! - the neighbours in layer l - 1 or later are more than the core number of layer l - 1, so it can't be removed earlier.
+//! - there are at most k neighbours in layer l or later, so the vertex can be removed then, and exactly k if its layer
+//!   is the first with k, so there is no smaller level;
+//! - there are more neighbours in layer l - 1 or later than the core number of layer l - 1, so the vertex can't be
+//!   removed earlier.
 //!
-//! It takes two counts for each vertex, so the edges can be read in parts.
+//! The check needs only two counts for each vertex, so the edges can be read in parts.
 
 use super::output::CoresOutput;
 use crate::algo::verify::edge_list::EdgeList;
@@ -19,7 +21,8 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Bytes that a check takes for each id: two values, two counts, the core number of a layer, and a number of a kept graph.
+/// Bytes that a check takes for each id: two values, two counts, the core number of a layer, and a number of a kept
+/// graph.
 const ID_BYTES: u64 = 24;
 
 /// Returns the minimum number of bytes of memory that a check takes.
@@ -27,7 +30,7 @@ pub(super) fn least_bytes(ids: u64, edges: u64, threads: usize) -> u64 {
     READING + EdgeList::batch_bytes(threads) + ID_BYTES * (ids + 2) + EdgeList::least_bytes(edges, threads)
 }
 
-/// Checks figures and columns. Returns a description of what was found.
+/// Checks figures and columns. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything is wrong; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -46,7 +49,7 @@ pub(super) fn compare(output: &CoresOutput, edges: &EdgeSource<'_>, results: &Re
     for row in 0u64.. {
         let values = (core_values.next().transpose()?, layer_values.next().transpose()?);
         let (Some(core), Some(layer)) = values else { break };
-        // Vertices that the input declares may have larger ids than those of all edges. They have no edge.
+        // Vertices that the input declares may have larger ids than any vertex of an edge. They have no edge.
         let most = if row < info.ids { info.ids as i64 } else { 0 };
         if !(0..=most).contains(&core) || !(1..=most + 1).contains(&layer) {
             return Err(wrong(row, format!("core number {core} in layer {layer}")));

@@ -9,14 +9,17 @@ use super::walk::DfsWalk;
 use crate::algo::{Cost, GraphSize, RankResources};
 use crate::prepare::input_ids::InputIds;
 
-/// Nanoseconds per row entry of one thread that searches, and of one thread that checks the tree.
+/// Nanoseconds per row entry of a thread that searches.
 const ENTRY: f64 = 5.0;
+/// Nanoseconds per row entry of a thread that checks the tree.
 const CHECK: f64 = 5.0;
-/// Nanoseconds that a thread takes to read an edge of the input again, and to write a row of a column.
+/// Nanoseconds that a thread takes to read an edge of the input again.
 const PAIR: f64 = 15.0;
+/// Nanoseconds that a thread takes to write a row of a column.
 const COLUMN: f64 = 20.0;
-/// Number of columns that every search writes, and maximum number of digits of their values.
+/// Number of columns that every search writes.
 const COLUMNS: u64 = 4;
+/// Maximum number of digits of the values in the columns.
 const DIGITS: u64 = 20;
 /// Bytes of a page. File sizes on disk are multiples of it.
 const PAGE: u64 = 4096;

@@ -19,14 +19,17 @@ use crate::prepare::partition::changed;
 use crate::prepare::prepared::Graph;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Mark bits of a vertex: the vertex has a partner; the input has the edge to the partner; the input has the edge in
-/// the other direction; the input repeats the edge.
+/// Mark bit of a vertex that has a partner.
 const HAS_PARTNER: u32 = 1;
+/// Mark bit of a vertex: the input has the edge from the vertex to its partner.
 const FORTH: u32 = 2;
+/// Mark bit of a vertex: the input has the edge from the partner to the vertex.
 const BACK: u32 = 4;
+/// Mark bit of a vertex: the input has the edge to its partner more than once.
 const AGAIN: u32 = 8;
-/// Number of mark bits of a vertex, and number of vertices per 32-bit word.
+/// Number of mark bits of a vertex.
 const BITS: u32 = 4;
+/// Number of vertices whose marks share a 32-bit word.
 const OF_WORD: u32 = 8;
 /// The mark bits `FORTH` and `BACK` of all vertices in a word.
 const SEEN: u32 = 0x6666_6666;

@@ -6,7 +6,7 @@ use crate::memory::{Budget, Buffer, prefetch};
 /// Value that stands for a missing vertex or number.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Number of values per record, and their indices.
+/// Number of values per record. The next constants are the indices of the values.
 const NUMBERS: usize = 4;
 const PARENT: usize = 0;
 const PRE: usize = 1;

@@ -21,7 +21,7 @@ const SHIFT: u32 = 12;
 const ASKED: usize = 1 << 11;
 /// Number of rows that are copied between two checks for signals.
 const STRIDE: u32 = 1 << 16;
-/// The copies of rows leave free one part in this many of the free memory.
+/// One part in this many of the free memory stays free when rows are copied.
 const SPARE: u64 = 16;
 /// Copies are made when one in `FIRST` vertices is reached, and again whenever `MORE` times as many are.
 const FIRST: u32 = 16;

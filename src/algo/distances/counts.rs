@@ -5,18 +5,18 @@ const MOST: u32 = u8::MAX as u32;
 /// The lowest bit of every byte.
 const LOWEST: u64 = u64::MAX / 0xff;
 
-/// Counts of the bits in each of the 64 places of words. Bytes count first, eight of them at once, so that a word takes
-/// the same few instructions whatever bits it has.
+/// Counts of the bits in each of the 64 places of words. Counts are first kept in bytes, eight of which are incremented
+/// at once. So every word takes the same few instructions.
 pub(super) struct BitCounts {
     totals: [u64; 64],
-    /// Byte `j` of element `i` counts the bits in place `8 * j + i` that `totals` does not have yet.
+    /// Byte `j` of element `i` counts the bits in place `8 * j + i` that are not added to `totals` yet.
     bytes: [u64; 8],
     /// Number of words that `bytes` has counted.
     words: u32,
 }
 
 impl BitCounts {
-    /// Begins with zeros.
+    /// Creates counts of zero.
     pub(super) fn new() -> BitCounts {
         BitCounts { totals: [0; 64], bytes: [0; 8], words: 0 }
     }

@@ -1,4 +1,5 @@
-//! One trial: passes over all sources, and the figures and the columns by rank 0.
+//! Runs one trial of distances: all ranks search from the sources in passes, and rank 0 computes the figures and writes
+//! the columns.
 
 use super::engine::Engine;
 use super::options::Distances;
@@ -21,19 +22,19 @@ const UNKNOWN: u32 = u32::MAX;
 /// Number of words of a source in a checkpoint.
 pub(super) const SOURCE_WORDS: usize = 4;
 
-/// Progress of a trial. Only rank 0 keeps more than the number of sources.
+/// Progress of a trial. Ranks other than 0 keep only the number of sources.
 struct Progress {
     /// Number of sources that are done.
     done: usize,
-    /// Sums of each of them.
+    /// Sums of each source that is done.
     sources: Vec<Sums>,
-    /// The number of the first source that reaches each source.
+    /// For each source, the number of the first source that reaches it.
     components: Vec<u32>,
     /// Seconds that the trial has taken so far, including earlier runs.
     seconds: f64,
 }
 
-/// Finds the distances, or finishes what an earlier run began. Collective.
+/// Finds the distances, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; [`Error::Input`] for a source that the graph does not have; errors of reading rows; disk errors;
@@ -61,7 +62,7 @@ pub(super) fn find(options: &Distances, graph: &Graph, run: &mut Run<'_>) -> Res
         let add = |distance, counts: &[u64]| {
             sums.iter_mut().zip(counts).for_each(|(sums, &vertices)| sums.add(distance, vertices));
         };
-        // A pass that a stop cuts short is computed once more by the next run.
+        // A pass that a stop cuts short is computed again by the next run.
         let is_whole = round::is_whole(engine.run(&sources, &mut vertex_sums, (comm, run.threads), add))?;
         failpoint::hit("distances.unit").map_err(|e| Error::io("sum distances", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
@@ -102,7 +103,7 @@ impl Progress {
         Progress { done: 0, sources: Vec::new(), components: vec![UNKNOWN; sources], seconds: 0.0 }
     }
 
-    /// Adds a pass. `sums` are those of the sources that have an edge.
+    /// Adds the results of a pass. `sums` are the sums of the sources that have an edge.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -134,7 +135,7 @@ impl Progress {
     }
 }
 
-/// Saves the sums of vertices and the progress of the trial, which has the sums of sources.
+/// Saves the sums of vertices and the progress of the trial, which includes the sums of sources.
 fn save(checkpoint: &mut Checkpoint, vertices: &[u64], progress: &Progress, units: u64) -> Result<()> {
     let words = |of: &Sums| [of.vertices, of.total, of.farthest, of.harmonic.to_bits()];
     let sources: Vec<u64> = progress.sources.iter().flat_map(words).collect();
@@ -143,7 +144,7 @@ fn save(checkpoint: &mut Checkpoint, vertices: &[u64], progress: &Progress, unit
     checkpoint.save(progress.done as u64, units, &sections)
 }
 
-/// Loads the sums of vertices. Returns the saved progress, which has the sums of sources.
+/// Loads the sums of vertices. Returns the saved progress, which includes the sums of sources.
 fn load(saved: &Saved, vertices: &mut [u64], roots: usize) -> Result<Progress> {
     let (head, sources, components, of) = (saved.words(0)?, saved.words(1)?, saved.words_u32(2)?, saved.words(3)?);
     let done = saved.done() as usize;

@@ -11,19 +11,20 @@ use crate::error::{Error, Result};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 
-/// All rows are pulled along if the last level has more than one in this many of the entries and vertices that are left.
+/// A level is found along all rows if the last level has more than one in this many of the remaining entries and
+/// vertices.
 const SPARSE: u64 = 8;
-/// Number of levels between two checks for signals on several ranks.
+/// Number of levels between two checks for signals, if there are several ranks.
 const CHECKED: u64 = 1 << 10;
 
-/// Searches of a graph. The GPU has the sums of all vertices, too.
+/// Searches of a graph on CPUs or on a GPU. The GPU also stores the sums of all vertices.
 pub(super) enum Engine<'g> {
     Cpu(Box<Search<'g>>),
     Gpu(Box<GpuSearch<'g>>),
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device. Several ranks use their CPUs. `sums` are those of earlier passes. Collective.
+    /// Chooses the device. CPUs are used if there are several ranks. `sums` has the sums of earlier passes. Collective.
     ///
     /// # Errors
     /// [`Error::Limit`]; [`Error::Lost`]; errors of reading rows; [`Error::Stopped`].
@@ -47,13 +48,13 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Searches from different vertices, and adds distances to the sums of all vertices: to `sums` on CPUs, or to those of
-    /// the GPU. For each level it calls `level` with the distance and the number of vertices that each source reaches there.
-    /// Collective.
+    /// Searches from distinct vertices, and adds distances to the sums of all vertices: to `sums` on CPUs, or to the
+    /// sums on the GPU. Calls `level` for each level, with its distance and the number of vertices that each source
+    /// reaches in it. Collective.
     ///
     /// # Errors
-    /// [`Error::Stopped`], on all ranks; [`Error::Lost`]; [`Error::Addresses`] if no thread can be started. Then sums have
-    /// some levels of the pass.
+    /// [`Error::Stopped`], on all ranks; [`Error::Lost`]; [`Error::Addresses`] if no thread can be started. After an
+    /// error, the sums may include some levels of the pass.
     pub(super) fn run(
         &mut self,
         sources: &[u32],
@@ -83,7 +84,8 @@ impl<'g> Engine<'g> {
         Ok(())
     }
 
-    /// Begins a pass at its sources. Returns them as a level, and the number of entries that paths may take.
+    /// Begins a pass from `sources`. Returns the sources as a level, and the number of row entries in the direction of
+    /// paths.
     fn begin(&mut self, sources: &[u32]) -> Result<(Found, u64)> {
         match self {
             Engine::Cpu(search) => Ok((search.begin(sources), search.entries())),
@@ -91,7 +93,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Returns the sources of the last pass that reach each of these vertices.
+    /// Returns, for each of `vertices`, the sources of the last pass that reach it.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -102,7 +104,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Brings `sums` up to date.
+    /// Copies the sums from the GPU to `sums`, if a GPU has them.
     ///
     /// # Errors
     /// [`Error::Lost`].

@@ -25,11 +25,12 @@ pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[distances] on this graph, with all its rows";
 const _: () = assert!(constant(TEXT, "SOURCES") as usize == SOURCES, "the bits of a word");
-/// Number of entries of a vertex from which a whole block of threads takes it.
+/// Minimum number of entries of a vertex that a whole block of threads processes.
 const LONG: u32 = constant(TEXT, "LONG");
-/// Number of threads that take any other vertex.
+/// Number of threads that process any other vertex.
 const GROUP: u32 = constant(TEXT, "GROUP");
-/// Number of blocks that share the rows of long vertices in a push: so many, divided by the vertices of the level.
+/// In a push, the number of blocks that share a long row is this number divided by the number of vertices of the level,
+/// but at most 64.
 const SHARING: u32 = 4096;
 /// Maximum number of vertices whose words are copied to the host at once.
 const ASKED: usize = 1 << 16;
@@ -50,7 +51,7 @@ fn state_bytes(vertices: u64, rows: u64) -> u64 {
         + slice_bytes::<u64>(ASKED as u64)
 }
 
-/// What a level found. The memory layout must match `Found` in the kernels.
+/// Totals of a level. The memory layout must match `Found` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct LevelFound {
@@ -64,7 +65,7 @@ struct LevelFound {
 // SAFETY: integers without padding between them.
 unsafe impl Plain for LevelFound {}
 
-/// A pass. The memory layout must match `Search` in the kernels.
+/// Arguments of a pass. The memory layout must match `Search` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct SearchArguments {
@@ -97,7 +98,7 @@ pub(super) struct GpuSearch<'g> {
     gpu: Lease<'g>,
     kernels: Kernels,
     search: SearchArguments,
-    /// The words of all vertices: all that are 0 when a pass begins.
+    /// The arrays with a word for each vertex, which are 0 when a pass begins.
     words: [DeviceSlice<u64>; 3],
     sums: DeviceSlice<u64>,
     found: DeviceSlice<LevelFound>,
@@ -109,7 +110,7 @@ pub(super) struct GpuSearch<'g> {
 }
 
 impl<'g> GpuSearch<'g> {
-    /// Copies the rows to GPU memory, and the `sums` of earlier passes.
+    /// Copies the rows, and the `sums` of earlier passes, to GPU memory.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks; [`crate::Error::Stopped`].
@@ -165,12 +166,12 @@ impl<'g> GpuSearch<'g> {
         Ok(GpuSearch { gpu, kernels, search, words, sums: sums_there, found, asked, degrees, direction, entries })
     }
 
-    /// Returns the number of entries that paths may take.
+    /// Returns the number of row entries in the direction of paths.
     pub(super) fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// Begins a pass at its sources.
+    /// Begins a pass from `sources`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -216,7 +217,7 @@ impl<'g> GpuSearch<'g> {
         Ok(Found { vertices: vertices as usize, leaving, full, counts: counts.to_vec() })
     }
 
-    /// Returns the sources of the last pass that reach each of these vertices.
+    /// Returns, for each of `vertices`, the sources of the last pass that reach it.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -1,4 +1,4 @@
-//! Work of threads on a level. A word has a bit for each source of a pass.
+//! The work of threads on a level. A word has a bit for each source of a pass.
 
 use super::counts::BitCounts;
 use crate::algo::round;
@@ -12,16 +12,17 @@ use crate::process::signals;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Number of row entries of a level below which one thread computes it, on every rank. Threads and messages take longer.
+/// Number of row entries of a level below which one thread of every rank computes the level. Starting threads and
+/// sending messages would take longer.
 pub(super) const FEW: u64 = 1 << 14;
-/// A list has room for one in this many vertices, if they are many.
+/// In a large graph, a list has room for one in this many vertices.
 const LISTED: usize = 8;
-/// Number of found vertices that a thread collects before it waits for the list.
+/// Number of found vertices that a thread collects before it locks the shared list.
 const BATCH: usize = 1 << 10;
 /// Number of vertices that a thread updates at a time.
 const UPDATED: usize = 1 << 12;
 
-/// Distinct vertices in any order. If there is no room for all of them, their number alone is known.
+/// Distinct vertices in any order. If they do not fit, the list has only their number.
 pub(super) struct VertexList {
     vertices: Buffer<u32>,
     pub len: usize,
@@ -53,28 +54,29 @@ impl VertexList {
         self.len += 1;
     }
 
-    /// Replaces the list by the vertices of nonzero words.
+    /// Replaces the list by the vertices whose words are not zero.
     pub(super) fn fill(&mut self, words: &[u64]) {
         self.len = 0;
         (0..).zip(words).filter(|&(_, &word)| word != 0).for_each(|(v, _)| self.push(v));
     }
 }
 
-/// What a level found.
+/// Totals of a level.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
-    /// Number of vertices that some source has reached.
+    /// Number of vertices that some source has reached in the level.
     pub vertices: usize,
     /// Number of entries of their rows in the direction of paths.
     pub leaving: u64,
-    /// Number of entries, against the direction of paths, of the vertices that no source will reach any more.
+    /// Number of entries, against the direction of paths, of the vertices of the level that no further source can
+    /// reach.
     pub full: u64,
     /// Number of vertices that each source has reached.
     pub counts: Vec<u64>,
 }
 
-/// Sets the element of `next` of every own vertex to the sources of the words of its in-neighbours that have not
-/// reached it. Only sources in `active` have words there.
+/// Sets the element of `next` of every own vertex to the sources that are in the word of an in-neighbour and have not
+/// reached the vertex. Only sources in `active` have bits in these words.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -110,7 +112,7 @@ pub(super) fn pull(
 }
 
 /// Adds the words of the vertices in `list` to the elements of `next` of their out-neighbours, without the sources that
-/// have reached these, and puts those into `found`. `next` must be zero.
+/// have reached these neighbours. Puts the out-neighbours that get a source into `found`. `next` must be zero.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -176,9 +178,9 @@ pub(super) fn push_few(
 pub(super) struct Words<'w> {
     /// Sources that have reached each vertex.
     pub seen: &'w [AtomicU64],
-    /// Sources that reach it in this level.
+    /// Sources that reach each vertex in this level.
     pub next: &'w [u64],
-    /// Two words for each vertex, as [`super::search::VertexSums`] has them.
+    /// Two words for each vertex, in the format of [`super::search::VertexSums`].
     pub sums: &'w [AtomicU64],
     /// Sources that reached some vertex in the last level.
     pub active: u64,

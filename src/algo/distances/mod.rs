@@ -3,20 +3,20 @@
 //!
 //! One pass searches from 64 sources at once. Each vertex has a word with a bit for each source that has reached it. In
 //! each level, the words of all vertices that the last level reached are combined by OR, along all rows or along those
-//! of these vertices. OR has no order, so figures and columns are the same bytes on any number of threads and ranks, and
-//! on a GPU.
+//! of these vertices. The order of ORs does not matter, so figures and columns are the same bytes on any number of
+//! threads and ranks, and on a GPU.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `options` | the keys of the table |
 //! | `engine` | a pass: the levels of 64 searches, on CPUs or a GPU |
-//! | `search`, `gpu` | the words of all vertices, and a level, on each of them |
+//! | `search`, `gpu` | the words of all vertices, and a level, on CPUs and on a GPU |
 //! | `level` | work of threads on a level |
 //! | `counts` | counts of the bits in each place of words |
-//! | `driver` | a trial: passes, checkpoints, and the figures and the columns in the end |
+//! | `driver` | a trial: passes, checkpoints, figures and the columns |
 //! | `output` | the result |
-//! | `task` | the table, and what a plan and a check need of it |
-//! | `verify` | the distances once more, from the edges of the input |
+//! | `task` | the table, its cost, and its checks |
+//! | `verify` | computes the distances again from the edges of the input |
 
 mod counts;
 mod driver;

@@ -1,4 +1,4 @@
-//! The result.
+//! The result of distances from many sources.
 
 use crate::graph::ids::InputId;
 use crate::results::about::About;
@@ -12,7 +12,7 @@ pub(super) const COLUMNS: &[About] = &[
     About::new("farthest", "largest distance from one of these sources", "0: no vertex"),
 ];
 
-/// Bytes of memory for the figures of a source: its own, and those in the manifest and the report.
+/// Bytes of memory for the figures of a source, including their copies in the manifest and the report.
 const SOURCE_BYTES: u64 = 5 << 10;
 
 /// Returns an upper bound of the bytes of memory that the figures of `sources` sources take.
@@ -49,7 +49,7 @@ pub struct SourceDistances {
     pub closeness: f64,
 }
 
-/// Bounds of the diameter: the largest distance between vertices of which one leads to the other.
+/// Bounds of the diameter, which is the largest distance between two vertices of which one reaches the other.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Diameter {
     /// Lower bound: the largest distance from a source.
@@ -63,21 +63,22 @@ pub struct Diameter {
     pub vertices: Option<u64>,
 }
 
-/// Sums over the vertices that a source reaches, without itself.
+/// Sums over the vertices that a source reaches, without the source itself.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Sums {
     /// Number of vertices.
     pub vertices: u64,
-    /// Sum of their distances.
+    /// Sum of the distances of the reached vertices.
     pub total: u64,
-    /// Largest distance.
+    /// Largest distance of a reached vertex.
     pub farthest: u64,
     /// Sum of the reciprocals of distances.
     pub harmonic: f64,
 }
 
 impl Sums {
-    /// Adds `vertices` vertices at a distance. Distances must ascend, so that the harmonic sum has an order.
+    /// Adds `vertices` vertices at a distance. Distances must ascend, so that the harmonic sum is always added up in
+    /// the same order.
     #[inline]
     pub(super) fn add(&mut self, distance: u64, vertices: u64) {
         if vertices > 0 {
@@ -101,8 +102,8 @@ impl Sums {
 }
 
 impl DistancesOutput {
-    /// Returns the result of figures of sources. `components` has a number for each source, equal for sources of the
-    /// same component. It is `None` if edges have direction.
+    /// Returns the result for the figures of all sources. `components` has a number for each source, which is equal for
+    /// sources in the same component. It is `None` if edges have direction.
     pub(super) fn new(sources: Vec<SourceDistances>, components: Option<&[u32]>) -> DistancesOutput {
         let pairs = sources.iter().map(|of| of.reached - 1).sum();
         let lower = sources.iter().map(|of| of.eccentricity).max().unwrap_or(0);
@@ -111,7 +112,8 @@ impl DistancesOutput {
     }
 }
 
-/// Returns an upper bound of the diameter of every component that has a source, and the number of vertices in these.
+/// Returns an upper bound of the diameter of every component that has a source, and the number of vertices in these
+/// components.
 fn upper_bound(sources: &[SourceDistances], components: &[u32]) -> (u64, u64) {
     // Number of sources, least and largest eccentricity, number of vertices.
     let mut found: BTreeMap<u32, (u64, u64, u64, u64)> = BTreeMap::new();

@@ -12,25 +12,25 @@ use std::mem::swap;
 /// Number of sources of a pass: the bits of a word.
 pub(super) const SOURCES: usize = 64;
 
-/// Returns the bytes of memory that a search of `vertices` vertices takes, and the sums of all passes.
+/// Returns the bytes of memory for a search of `vertices` vertices, and for the sums of all passes.
 pub(super) fn bytes(vertices: u64) -> u64 {
     (3 * 8 + 2 * 8) * vertices + 2 * 4 * VertexList::room(vertices as usize) as u64
 }
 
-/// Sums over the sources that reach a vertex, without itself.
+/// Sums over the sources that reach a vertex, without the vertex itself.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct VertexSums {
     /// Number of sources.
     pub sources: u32,
-    /// Sum of the distances from them.
+    /// Sum of the distances from the sources that reach the vertex.
     pub total: u64,
-    /// Largest of these distances.
+    /// Largest distance from a source that reaches the vertex.
     pub farthest: u32,
 }
 
 impl VertexSums {
-    /// Returns the sums of vertex `v`. `words` has two words for each vertex: the sum of distances, and the largest
-    /// distance above the number of sources.
+    /// Returns the sums of vertex `v`. `words` has two words for each vertex. The first is the sum of distances. The
+    /// second has the largest distance in its upper half, and the number of sources in its lower half.
     #[inline]
     pub(super) fn of(words: &[u64], v: usize) -> VertexSums {
         let others = words[2 * v + 1];
@@ -38,11 +38,11 @@ impl VertexSums {
     }
 }
 
-/// A level that is searched for.
+/// Input of the search for one level.
 pub(super) struct Step<'l> {
-    /// The level before.
+    /// The previous level.
     pub last: &'l Found,
-    /// Sources that reached some vertex in it.
+    /// Sources that reached some vertex in the previous level.
     pub active: u64,
     /// Distance of the vertices of the level.
     pub distance: u64,
@@ -59,16 +59,16 @@ pub(super) struct Search<'g> {
     frontier: Buffer<u64>,
     /// The sources that reach each vertex in the level that is computed.
     next: Buffer<u64>,
-    /// The vertices with a word in `frontier`.
+    /// The vertices whose words in `frontier` are not zero.
     list: VertexList,
-    /// The vertices with a word in `next`.
+    /// The vertices whose words in `next` are not zero.
     found: VertexList,
-    /// Whether `next` may have words of a level before.
+    /// Whether `next` may have words of an earlier level.
     is_stale: bool,
 }
 
 impl<'g> Search<'g> {
-    /// Makes the arrays. `rows` divides the vertices when the arrays are reserved.
+    /// Reserves the arrays, and then calls `rows`, which divides the vertices among ranks.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; the error of `rows`.
@@ -90,7 +90,7 @@ impl<'g> Search<'g> {
         })
     }
 
-    /// Returns the number of entries that paths may take.
+    /// Returns the number of row entries in the direction of paths.
     pub(super) fn entries(&self) -> u64 {
         self.rows.all_entries() >> self.rows.direction.shift()
     }
@@ -111,7 +111,7 @@ impl<'g> Search<'g> {
         self.seen[v as usize]
     }
 
-    /// Begins a pass at its sources.
+    /// Begins a pass from `sources`.
     pub(super) fn begin(&mut self, sources: &[u32]) -> Found {
         [&mut self.seen, &mut self.frontier, &mut self.next].into_iter().for_each(|words| words.fill(0));
         (self.list.len, self.found.len, self.is_stale) = (0, 0, false);
@@ -134,8 +134,8 @@ impl<'g> Search<'g> {
         Ok(())
     }
 
-    /// Finds the next level along the rows of the `last` one. Every rank does the same. Returns false if the last level
-    /// has too many vertices.
+    /// Finds the next level along the rows of the `last` level. Every rank does the same. Returns false if the last
+    /// level has too many vertices.
     fn push(&mut self, last: &Found, (comm, threads): (&Comm, usize)) -> Result<bool> {
         let Search { rows, seen, frontier, next, list, found, .. } = self;
         if list.known().is_none() {

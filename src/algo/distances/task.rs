@@ -27,7 +27,7 @@ const ENTRY_ON_GPU: f64 = 0.02;
 const VERTEX: f64 = 60.0;
 /// Nanoseconds that one thread takes to write a row of all result columns.
 const COLUMNS_ROW: f64 = 40.0;
-/// Number of levels of a pass whose words all ranks exchange, in most graphs.
+/// Number of levels of a pass in which all ranks exchange the words of vertices, in most graphs.
 const EXCHANGED: u64 = 6;
 
 impl Algorithm for Distances {

@@ -1,6 +1,6 @@
-//! Checks the result against distances that are found once more: from the distinct edges of the input, by the ids of the
-//! input, with a queue of vertices and one source after another. If there are very many sources, some of them are
-//! searched from, and the others are checked by sums.
+//! Checks the result by computing the distances again. The check reads the distinct edges of the input, identifies
+//! vertices by input ids, and searches from one source after another with a queue of vertices. If there are very many
+//! sources, it searches from some of them, and checks the others by sums.
 
 use super::options::Distances;
 use super::output::{DistancesOutput, Sums};
@@ -22,18 +22,18 @@ const STRIDE: usize = 1 << 16;
 const ID_BYTES: u64 = 36;
 /// Maximum number of edges and vertices that searches visit, unless the minimum number of sources visits more.
 const VISITED: u64 = 1 << 36;
-/// Minimum number of sources that are searched from.
+/// Minimum number of sources from which the check searches.
 const FEWEST: u64 = 64;
 /// Distance of an unreached vertex.
 const UNREACHED: u32 = u32::MAX;
 
-/// Returns an error that says how much memory the check takes, if there is less.
+/// Returns an error if free memory is too small for the check. The error says how much memory the check takes.
 pub(super) fn check_room(edges: &EdgeSource<'_>, results: &Results<'_>) -> std::result::Result<(), String> {
     let ids = ID_BYTES * (results.info.ids + 1) + 4 * results.info.connected;
     EdgeList::check_room(edges, results, (1, 3, ids))
 }
 
-/// Finds the distances again, and compares figures and columns. Returns a description of what was found.
+/// Finds the distances again, and compares figures and columns. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -60,7 +60,7 @@ pub(super) fn compare(
     let most = (VISITED / (list.edges().len() as u64 + info.ids).max(1)).max(FEWEST) as usize;
     let step = rows.len().div_ceil(most).max(1);
     for (of, &row) in output.sources.iter().zip(&rows).step_by(step) {
-        // Vertices that the input declares may have larger ids than those of all edges.
+        // Vertices that the input declares may have larger ids than any vertex of an edge.
         let sums = if row < info.ids { search.run(row as u32)? } else { Sums::default() };
         let right = sums.of_source(of.source, info.rows());
         if *of != right {
@@ -84,8 +84,8 @@ pub(super) fn compare(
     Ok(format!("{} distances, those from {searched} of {} sources along the edges of {name}", sums.0, rows.len()))
 }
 
-/// Compares the columns with the sums that were found, which are those of all sources or lower bounds. Returns the number
-/// of distances in the columns, their sum, and the largest.
+/// Compares the columns with the sums that the check computed. These are sums over all sources, or lower bounds.
+/// Returns the number of distances in the columns, their sum, and the largest.
 fn compare_columns(
     search: &PlainSearch<'_>,
     ids: &Ids,
@@ -117,7 +117,7 @@ fn compare_columns(
     Ok(sums)
 }
 
-/// Returns for each row in `rows` the number of the first one of its component.
+/// Returns for each element of `rows` the index of the first element that is in the same component.
 fn components(rows: &[u64], edges: &[u64], ids: u64, results: &Results<'_>) -> Result<Vec<u32>> {
     let mut parents: Buffer<u32> = results.budget.zeroed(ids as usize, "components to verify by (4 bytes an id)")?;
     parents.iter_mut().zip(0..).for_each(|(parent, row)| *parent = row);
@@ -147,9 +147,9 @@ fn root(parents: &mut [u32], mut row: u32) -> u32 {
 
 /// Breadth-first search with a queue.
 struct PlainSearch<'e> {
-    /// The edges, as tail above head, ascending.
+    /// The edges in ascending order. An edge is a word: the tail in the upper half, the head in the lower half.
     edges: &'e [u64],
-    /// Where the edges of each vertex begin.
+    /// Index of the first edge of each vertex.
     starts: Buffer<u64>,
     distances: Buffer<u32>,
     queue: Buffer<u32>,

@@ -48,8 +48,9 @@ pub struct Ranks {
     column: Option<Column<i64>>,
     order: RankOrder,
     length: u64,
-    /// Number of elements whose ranks were appended, and their checksum.
+    /// Number of elements whose ranks were appended.
     pushed: u64,
+    /// Checksum of the ranks that were appended.
     sum: u64,
 }
 

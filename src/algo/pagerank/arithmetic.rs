@@ -5,7 +5,8 @@
 //! most 1, so no sum exceeds 2^62 by more than rounding errors, and it fits i64.
 //!
 //! A contribution is too small by less than 2^-62, in addition to the rounding of the division in f64. So the rank of a
-//! vertex of in-degree d is off by less than d · 2^-62 in each iteration, which is 2·10^-13 with a million in-neighbours.
+//! vertex of in-degree d is off by less than d · 2^-62 in each iteration, which is 2·10^-13 with a million
+//! in-neighbours.
 //!
 //! Each operation is rounded once. A product and a sum must not be fused.
 
@@ -37,14 +38,14 @@ pub(super) fn rank(base: f64, damping: f64, sum: u64) -> f64 {
     base + damping * number(sum)
 }
 
-/// Returns the share of the jumps that each of `vertices` vertices gets. `sinks` is the sum, in units, of the ranks that
-/// are spread in addition, because their vertices have no out-edge.
+/// Returns the share of the jumps that each of `vertices` vertices gets. `sinks` is the sum, in units, of the ranks
+/// that are spread in addition, because their vertices have no out-edge.
 #[inline]
 pub(super) fn base(damping: f64, sinks: u64, vertices: u64) -> f64 {
     ((1.0 - damping) + damping * number(sinks)) / vertices as f64
 }
 
-/// Returns the units between two ranks.
+/// Returns the difference of two ranks in units, as a positive number.
 #[inline(always)]
 pub(super) fn change(before: f64, after: f64) -> u64 {
     units((after - before).abs())

@@ -1,4 +1,4 @@
-//! One trial: iterations of all ranks, and the figures and the column by rank 0.
+//! Runs one trial of PageRank: all ranks compute the iterations, and rank 0 computes the figures and writes the column.
 
 use super::gpu::GpuRanks;
 use super::options::Pagerank;
@@ -31,7 +31,7 @@ struct Progress {
     seconds: f64,
 }
 
-/// Finds the ranks, or finishes what an earlier run began. Collective.
+/// Finds the ranks, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; [`Error::Input`] for a personalised vertex that the graph does not have; errors of reading rows; disk
@@ -56,7 +56,7 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
     let started = Instant::now();
     let seconds = || before + started.elapsed().as_secs_f64();
     while info.rows() > 0 && !options.ends(done, change) {
-        // An iteration that a stop cuts short is computed once more by the next run.
+        // An iteration that a stop cuts short is computed again by the next run.
         let is_whole = round::is_whole(engine.pull(&mut state, run.threads))?;
         failpoint::hit("pagerank.unit").map_err(|e| Error::io("sum contributions", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
@@ -103,8 +103,8 @@ enum Engine<'g> {
 }
 
 impl<'g> Engine<'g> {
-    /// Chooses the device, and computes the contributions to the first iteration there. Several ranks use their CPUs.
-    /// Collective.
+    /// Chooses the device, and computes the contributions to the first iteration there. CPUs are used if there are
+    /// several ranks. Collective.
     fn open<'r: 'g>(graph: &'g Graph, run: &Run<'r>, state: &mut State<'_>, teleport: &Teleport) -> Result<Engine<'g>> {
         let (comm, budget) = (run.comm, run.budget);
         let rows = || PullRows::new(graph, (comm.rank(), comm.ranks()), budget);
@@ -121,7 +121,7 @@ impl<'g> Engine<'g> {
         rows().map(Engine::Cpu)
     }
 
-    /// Sums contributions. If it fails, the state stays that of the iteration before.
+    /// Sums contributions. If it fails, the state of the previous iteration remains.
     fn pull(&mut self, state: &mut State<'_>, threads: usize) -> Result<()> {
         match self {
             Engine::Cpu(rows) => state.pull(rows, threads),
@@ -140,7 +140,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Gives all ranks of the job the ranks of all vertices. Collective.
+    /// Sends the ranks of all vertices to all ranks of the job. Collective.
     fn gather(&mut self, state: &mut State<'_>, comm: &Comm) -> Result<()> {
         match self {
             Engine::Cpu(_) => comm.all_gather_shares(&mut state.ranks),
@@ -183,7 +183,7 @@ fn report(graph: &Graph, run: &mut Run<'_>, state: &State<'_>, teleport: &Telepo
     let isolated = |number: u64| state.isolated[usize::from(teleport.is_personalised_isolated(number))];
     let id = |row: u64| match u32::try_from(row).ok().filter(|&row| (row as usize) < map.len()) {
         Some(row) => ids.of(DenseId(row)),
-        // Vertices that the input declares may have larger ids than those of all edges.
+        // Vertices that the input declares may have larger ids than any vertex of an edge.
         None => InputId::Number(row + info.first_id.0),
     };
     let mut largest = LargestRanks::default();

@@ -64,8 +64,8 @@ pub(super) struct GpuRanks<'a> {
 }
 
 impl<'a> GpuRanks<'a> {
-    /// Copies the ranks of `state` to the GPU, and the rows, if all of them fit. Computes contributions. Returns the sum
-    /// of the ranks of vertices without out-edges, too.
+    /// Copies the ranks of `state` to the GPU. Copies the rows, too, if all of them fit. Computes contributions. Also
+    /// returns the sum of the ranks of vertices without out-edges.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks.
@@ -140,7 +140,7 @@ impl<'a> GpuRanks<'a> {
         Ok((ranks, found[1]))
     }
 
-    /// Sums contributions along all rows. If it fails, the ranks stay those of the iteration before.
+    /// Sums contributions along all rows. If it fails, the ranks of the previous iteration remain.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].

@@ -8,14 +8,14 @@
 //! |---|---|
 //! | `options` | the keys of the table |
 //! | `arithmetic` | the numbers of an iteration: fixed point, contributions, new ranks |
-//! | `teleport` | where a jump lands: base ranks, personalised vertices, vertices without edges |
+//! | `teleport` | the targets of jumps: base ranks, personalised vertices, vertices without edges |
 //! | `pull` | sums of contributions, along the rows of both halves |
 //! | `state` | ranks and contributions, and one iteration by all ranks |
 //! | `gpu` | the same on a GPU |
-//! | `driver` | a trial: iterations, checkpoints, and the figures and the column in the end |
+//! | `driver` | a trial: iterations, checkpoints, figures and the column |
 //! | `output` | the result |
-//! | `task` | the table, and what a plan and a check need of it |
-//! | `verify` | the ranks once more, from the edges of the input |
+//! | `task` | the table, its cost, and its checks |
+//! | `verify` | computes the ranks again from the edges of the input |
 
 mod arithmetic;
 mod driver;

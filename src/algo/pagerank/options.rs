@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Variant {
-    /// The ranks of sinks are lost. Iterations end when ranks change by less than the tolerance, as in the GAP Benchmark
-    /// Suite.
+    /// The ranks of sinks are lost. Iterations end when ranks change by less than the tolerance, as in the GAP
+    /// Benchmark Suite.
     Gap,
     /// The ranks of sinks are spread evenly. The number of iterations is fixed, as in LDBC Graphalytics.
     Graphalytics,
@@ -20,7 +20,7 @@ const VARIANTS: [(&str, Variant); 2] = [("gap", Variant::Gap), ("graphalytics", 
 
 /// Largest allowed number of iterations.
 const MOST: u64 = 1_000_000;
-/// Default number of iterations: the most of `gap`, and all of `graphalytics`.
+/// Default number of iterations: the maximum for `gap`, and the fixed number for `graphalytics`.
 const ITERATIONS: [u64; 2] = [1000, 10];
 /// Default tolerance.
 const TOLERANCE: f64 = 1e-4;
@@ -36,9 +36,10 @@ pub struct Pagerank {
     pub variant: Variant,
     /// Sum of the changes of all ranks below which iterations end; `None` if their number is fixed.
     pub tolerance: Option<f64>,
-    /// Number of iterations, or the most if there is a tolerance.
+    /// Number of iterations; the maximum number if there is a tolerance.
     pub iterations: u64,
-    /// Vertices to which the reader jumps, by their ids in the input. If there are none, the reader jumps to any vertex.
+    /// Vertices to which the reader jumps, by their ids in the input. If there are none, the reader jumps to any
+    /// vertex.
     pub personalised: Vec<InputId>,
 }
 
@@ -118,13 +119,13 @@ impl Pagerank {
         done >= self.iterations || done > 0 && self.is_converged(change)
     }
 
-    /// Returns whether a change of all ranks is below the tolerance. It never is if there is none.
+    /// Returns whether a change of all ranks is below the tolerance. Returns false if there is no tolerance.
     pub(super) fn is_converged(&self, change: f64) -> bool {
         self.tolerance.is_some_and(|tolerance| change < tolerance)
     }
 
-    /// Returns an upper bound of the number of iterations. Each change is at most `damping` times the one before, and the
-    /// first is at most 2.
+    /// Returns an upper bound of the number of iterations. Each change is at most `damping` times the one before, and
+    /// the first is at most 2.
     pub(super) fn most_iterations(&self) -> u64 {
         let Some(tolerance) = self.tolerance else { return self.iterations };
         // Without damping the second iteration changes nothing.

@@ -1,4 +1,4 @@
-//! The result.
+//! The result of PageRank.
 
 use crate::graph::ids::InputId;
 use crate::results::about::About;
@@ -12,14 +12,14 @@ pub(super) const COLUMNS: &[About] =
 /// Maximum number of vertices that are listed.
 pub(in crate::algo) const LARGEST: usize = 10;
 
-/// The iterations, and which vertices have high ranks.
+/// The iterations, and the vertices with the highest ranks.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PagerankOutput {
     /// Number of iterations.
     pub iterations: u64,
     /// Sum of the changes of all ranks in the last iteration.
     pub change: f64,
-    /// Whether the last change is below the tolerance; `None` if there is none.
+    /// Whether the last change is below the tolerance; `None` if there is no tolerance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub converged: Option<bool>,
     /// Sum of all ranks.
@@ -35,14 +35,14 @@ pub struct PagerankOutput {
 pub struct RankedVertex {
     /// The vertex, by its id in the input.
     pub vertex: InputId,
-    /// Its rank.
+    /// Rank of the vertex.
     pub rank: f64,
 }
 
 /// Vertices of similar ranks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RankBin {
-    /// The smallest rank of the bin: a power of two, or 0. The bin ends before the double.
+    /// The smallest rank of the bin: a power of two, or 0. The bin ends before twice this rank.
     pub from: f64,
     /// Number of vertices.
     pub vertices: u64,
@@ -73,7 +73,7 @@ impl RankCounts {
 pub(in crate::algo) struct LargestRanks(Vec<(f64, u64)>);
 
 impl LargestRanks {
-    /// Takes in the vertex in row `row`. Rows must ascend.
+    /// Adds the vertex in row `row`, if its rank is one of the highest. Rows must ascend.
     #[inline]
     pub(in crate::algo) fn offer(&mut self, rank: f64, row: u64) {
         if self.0.len() == LARGEST && self.0[LARGEST - 1].0 >= rank {
@@ -84,7 +84,7 @@ impl LargestRanks {
         self.0.truncate(LARGEST);
     }
 
-    /// Returns the vertices. `id` returns the id of the vertex in a row.
+    /// Returns the vertices with the highest ranks. `id` returns the id of the vertex in a row.
     pub(in crate::algo) fn named(self, id: impl Fn(u64) -> InputId) -> Vec<RankedVertex> {
         self.0.into_iter().map(|(rank, row)| RankedVertex { vertex: id(row), rank }).collect()
     }

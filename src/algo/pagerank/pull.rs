@@ -1,4 +1,4 @@
-//! Sums of contributions: every vertex adds up those of its in-neighbours, along its rows in both halves.
+//! Sums of contributions. Every vertex adds up the contributions of its in-neighbours, along its rows in both halves.
 
 use crate::algo::team::{WorkList, team};
 use crate::error::Result;
@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Number of row entries in a part, unless a single row has more.
 const PART: u64 = 1 << 15;
-/// Number of entries between a prefetch and its use. The sums of short rows end in mispredicted branches, behind which a
-/// processor can't look ahead by itself.
+/// Number of entries between a prefetch and its use. The sums of short rows end in mispredicted branches, behind which
+/// a processor can't look ahead by itself.
 const AHEAD: usize = 48;
 
 /// Consecutive rows of a block.
@@ -34,7 +34,7 @@ struct HalfRows<'g> {
 }
 
 impl<'g> HalfRows<'g> {
-    /// Divides the rows of `half` into parts, of which ranks get one each in turn.
+    /// Divides the rows of `half` into parts, which go to the ranks in turn.
     fn new(half: &'g BlockStore, rank: usize, ranks: usize) -> HalfRows<'g> {
         let (mut parts, mut of_blocks, mut number) = (Vec::new(), vec![0; half.len()], 0);
         for (block, of_block) in of_blocks.iter_mut().enumerate() {
@@ -143,7 +143,8 @@ impl<'g> PullRows<'g> {
     }
 }
 
-/// Sets `sums`, or adds to them, along the in-rows in `block`. There is a sum for each.
+/// Sums contributions along the in-rows in `block`. Stores the sums in `sums`, or adds them to it. `sums` has an
+/// element for each in-row.
 fn pull(block: Block<'_>, direction: Direction, contributions: &[u64], sums: &mut [u64], adds: bool) {
     let step = 1 << direction.shift();
     // In a directed graph every second row is an in-row.
@@ -157,7 +158,8 @@ fn pull(block: Block<'_>, direction: Direction, contributions: &[u64], sums: &mu
     }
 }
 
-/// Returns the sum of the contributions of `row`. Prefetches those of `ahead`, which has at most as many entries.
+/// Returns the sum of the contributions of `row`. Prefetches the contributions of `ahead`, which has at most as many
+/// entries.
 #[inline]
 fn sum_of(row: &[u32], ahead: &[u32], contributions: &[u64]) -> u64 {
     let add = |sum: u64, &u: &u32| sum.wrapping_add(contributions[u as usize]);

@@ -1,7 +1,7 @@
 //! The ranks of all vertices, and one iteration, which all ranks of the job compute together.
 //!
-//! Each rank of the job pulls along some of the rows. Then sums are added over the ranks, and each rank computes the new
-//! ranks and contributions of its share of the vertices. All ranks get all contributions.
+//! Each rank of the job pulls along some of the rows. Then sums are added over the ranks, and each rank computes the
+//! new ranks and contributions of its share of the vertices. All ranks get all contributions.
 
 use super::arithmetic;
 use super::pull::PullRows;
@@ -20,10 +20,10 @@ const PART: usize = 1 << 12;
 pub(super) struct State<'d> {
     /// Rank of each vertex that has an edge. A rank of the job keeps only its share up to date.
     pub ranks: Buffer<f64>,
-    /// What each vertex contributes to its out-neighbours, in units.
+    /// Contribution of each vertex to each of its out-neighbours, in units.
     contributions: Buffer<u64>,
     sums: Buffer<u64>,
-    /// Rank of an isolated vertex, and of a personalised one.
+    /// Rank of an isolated vertex that is not personalised, and of one that is.
     pub isolated: [f64; 2],
     /// Sum of the ranks of vertices without out-edges, in units.
     sinks: u64,
@@ -47,12 +47,12 @@ impl OutDegrees<'_> {
     }
 }
 
-/// Sums over vertices, in units.
+/// Totals over vertices, in units.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Totals {
-    /// Changes of the ranks in an iteration.
+    /// Sum of the changes of the ranks in an iteration.
     pub change: u64,
-    /// Ranks of vertices without out-edges.
+    /// Sum of the ranks of vertices without out-edges.
     pub sinks: u64,
 }
 
@@ -109,7 +109,8 @@ impl<'d> State<'d> {
         Ok(())
     }
 
-    /// Sets the sum of the ranks of vertices without out-edges. `connected` is that of vertices with edges, in units.
+    /// Sets the sum of the ranks of vertices without out-edges. `connected` is the part of the sum that belongs to
+    /// vertices with edges, in units.
     pub(super) fn set_sinks(&mut self, connected: u64, teleport: &Teleport) {
         self.sinks = connected.wrapping_add(teleport.isolated_total(|kind| arithmetic::units(self.isolated[kind])));
     }
@@ -119,8 +120,8 @@ impl<'d> State<'d> {
         teleport.bases(self.sinks)
     }
 
-    /// Sums contributions along the rows that this rank of the job has. Until [`Self::update`] the state stays that of
-    /// the iteration before.
+    /// Sums contributions along the rows that this rank of the job has. The state of the previous iteration remains
+    /// until [`Self::update`].
     ///
     /// # Errors
     /// Errors of [`PullRows::sum`].
@@ -128,8 +129,8 @@ impl<'d> State<'d> {
         rows.sum(&self.contributions, &mut self.sums, threads)
     }
 
-    /// Completes an iteration after [`Self::pull`]: computes new ranks and contributions. Returns the sum of the changes
-    /// of all ranks. Collective.
+    /// Completes an iteration after [`Self::pull`]: computes new ranks and contributions. Returns the sum of the
+    /// changes of all ranks. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Addresses`] if no thread can be started.
@@ -158,8 +159,8 @@ impl<'d> State<'d> {
         Ok(self.finish(teleport, damping, Totals { change, sinks }))
     }
 
-    /// Completes an iteration in which the vertices with edges have got new ranks, with these totals. Returns the sum of
-    /// the changes of all ranks.
+    /// Completes an iteration after the vertices with edges have got their new ranks. `totals` are the totals of these
+    /// vertices. Returns the sum of the changes of all ranks.
     pub(super) fn finish(&mut self, teleport: &Teleport, damping: f64, totals: Totals) -> f64 {
         let Bases { of_all, personalised } = self.bases(teleport);
         let before = self.isolated;
@@ -209,7 +210,7 @@ impl Totals {
     }
 }
 
-/// Computes the ranks of some vertices of a part from their sums, and then their contributions. Adds to `totals`.
+/// Computes the ranks of some vertices of a part from their sums, and then their contributions. Adds them to `totals`.
 fn update(
     part: &mut VertexPart<'_>,
     range: Range<usize>,

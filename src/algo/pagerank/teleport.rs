@@ -1,4 +1,4 @@
-//! Where a jump lands, and the ranks of vertices without edges, which follow from that alone.
+//! The targets of jumps, and the ranks of vertices without edges, which depend only on jumps.
 
 use super::arithmetic;
 use super::options::{Pagerank, Variant};
@@ -11,11 +11,11 @@ use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
 use std::ops::Range;
 
-/// The jumps of a table on a graph.
+/// The targets of jumps in a graph, as the table `[pagerank]` defines them.
 pub(super) struct Teleport {
     damping: f64,
     spreads_sinks: bool,
-    /// Number of vertices, isolated ones included.
+    /// Number of vertices, including isolated ones.
     vertices: u64,
     /// The vertices to which jumps lead, ascending. Empty if jumps lead to all.
     pub personalised: Vec<u32>,
@@ -25,7 +25,7 @@ pub(super) struct Teleport {
     pub isolated: [u64; 2],
 }
 
-/// Shares of the jumps in an iteration: of a vertex, and of a personalised one.
+/// Shares of the jumps in an iteration: the share of every vertex, and the share of every personalised vertex.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bases {
     pub of_all: f64,
@@ -76,7 +76,7 @@ impl Teleport {
         self.personalised_isolated.binary_search(&number).is_ok()
     }
 
-    /// Returns some of the rows `rows`, which include the `most` largest ranks. All of `rows` belong to isolated
+    /// Returns some of the rows `rows`, including those with the `most` largest ranks. All of `rows` belong to isolated
     /// vertices. The number of the vertex in a row is the row plus `first_id`.
     pub(super) fn isolated_rows(&self, rows: Range<u64>, first_id: u64, most: usize) -> Vec<u64> {
         let own = self.personalised_isolated.iter().filter_map(|number| number.checked_sub(first_id));
@@ -86,8 +86,8 @@ impl Teleport {
         some
     }
 
-    /// Adds up a number of units over all isolated vertices. `of` returns it for one that is not personalised (0), and for
-    /// one that is (1).
+    /// Adds up a number of units over all isolated vertices. `of(0)` returns the number for a vertex that is not
+    /// personalised, and `of(1)` for one that is.
     pub(super) fn isolated_total(&self, of: impl Fn(usize) -> u64) -> u64 {
         (0..2).map(|kind| self.isolated[kind].wrapping_mul(of(kind))).fold(0, u64::wrapping_add)
     }

@@ -1,6 +1,6 @@
-//! Checks the result against the edges of the input, by the ids of the input.
+//! Checks the result against the edges of the input. Vertices are identified by input ids.
 //!
-//! If the distinct edges fit in memory, all iterations are computed once more: each edge pushes the contribution of its
+//! If the distinct edges fit in memory, all iterations are computed again: each edge pushes the contribution of its
 //! tail to its head, in the order of rows of the column. Every bit must be the same. Otherwise a single iteration in
 //! f64, along edges in the order of the input, must change the column by no more than the damping factor times the last
 //! change: an iteration brings any two vectors closer by that factor.
@@ -22,7 +22,7 @@ use crate::results::read::READING;
 const ID_BYTES: u64 = 24;
 /// Bytes that a check of all iterations takes for each id: a rank, a contribution, a sum and a degree.
 const EXACT_ID_BYTES: u64 = 28;
-/// Largest sum of rounding errors of one iteration in f64, in which all ranks are at most 1.
+/// Upper bound of the sum of all rounding errors in one iteration. Ranks are f64 and add up to at most 1.
 const ROUNDING: f64 = 1e-9;
 const COLUMN: &str = "out/pagerank/rank";
 
@@ -37,7 +37,7 @@ struct Check<'a> {
     edges: &'a EdgeSource<'a>,
     results: &'a Results<'a>,
     ids: Ids,
-    /// Number of rows that may have edges. Vertices in later rows are declared without.
+    /// Number of rows that may have edges. The vertices in later rows are declared but have no edges.
     rows: usize,
     /// The rows to which jumps lead, ascending.
     personalised: Vec<u64>,
@@ -46,11 +46,11 @@ struct Check<'a> {
 /// Ranks by the row of the column.
 struct RankVector {
     of_rows: Buffer<f64>,
-    /// Rank in later rows, and of personalised vertices there.
+    /// Rank of the vertices in later rows: first of vertices that are not personalised, then of personalised vertices.
     later: [f64; 2],
 }
 
-/// Checks the figures and the column. Returns a description of what was found.
+/// Checks the figures and the column. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -74,7 +74,7 @@ pub(super) fn compare(
 }
 
 impl Check<'_> {
-    /// Computes all iterations once more.
+    /// Computes all iterations again.
     fn all_iterations(&self, output: &PagerankOutput, list: u64) -> Result<String> {
         let (options, budget) = (self.options, self.results.budget);
         let mut list = EdgeList::new(list, budget)?;
@@ -201,8 +201,8 @@ impl Check<'_> {
         ))
     }
 
-    /// Reads the distinct edges of one part of `parts` parts of all edges: the head above the tail. The edges of an
-    /// undirected graph lead from the smaller row to the larger one.
+    /// Reads the distinct edges of one part of all edges. An edge is a word: the head in the upper half, the tail in
+    /// the lower half. The edges of an undirected graph lead from the smaller row to the larger one.
     fn read_distinct(&self, part: (u64, u64), list: &mut EdgeList) -> Result<()> {
         list.collect_part((self.edges, &self.ids, self.results), part, self.results.info.direction)
     }
@@ -230,7 +230,8 @@ impl Check<'_> {
         bases(self.options.damping, sinks, self.results.info.rows(), (personalised > 0).then_some(personalised))
     }
 
-    /// Returns the number of later rows, and of personalised vertices there.
+    /// Returns the number of vertices in later rows: first of vertices that are not personalised, then of personalised
+    /// vertices.
     fn later_rows(&self) -> [u64; 2] {
         let later = self.results.info.rows() - self.rows as u64;
         let own = self.personalised.iter().filter(|&&row| row >= self.rows as u64).count() as u64;

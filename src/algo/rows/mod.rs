@@ -1,5 +1,5 @@
-//! The rows of all vertices, for algorithms in which every vertex reads values of its neighbours. Each rank has
-//! consecutive vertices with about the same number of neighbours as those of the others.
+//! The rows of all vertices, for algorithms in which every vertex reads values of its neighbours. Each rank has a range
+//! of consecutive vertices. All ranges have about the same number of neighbours.
 
 use crate::algo::team::WorkList;
 use crate::comm::Comm;
@@ -21,11 +21,13 @@ const VERTEX: u64 = 4;
 const READ: usize = 1 << 10;
 /// Number of entries between a prefetch and its use.
 const AHEAD: usize = 32;
-/// Number of vertices of a list between the steps that fetch a row: its start, its entries, the values of its neighbours.
+/// Prefetch distance, in vertices of a list. A row is fetched in three steps, each this many vertices after the one
+/// before: its start, its entries, the values of its neighbours.
 const STEP: usize = 8;
 /// Number of neighbours of a row in each half whose values are fetched ahead.
 const FIRST: usize = 4;
-/// Vertices of a list are scattered if they are one in more than so many.
+/// The vertices of a list count as scattered if they are fewer than 1/`SCATTERED` of the vertices from the first to the
+/// last of them.
 const SCATTERED: usize = 16;
 
 /// The rows of all vertices, in parts.
@@ -40,7 +42,7 @@ pub(in crate::algo) struct Neighbours<'g> {
     pub parts: Vec<Range<usize>>,
     /// The first vertex of each rank, and one past the last vertex.
     pub firsts: Vec<usize>,
-    /// Number of entries of the vertex with most of them.
+    /// Number of entries of the vertex with the most entries.
     pub longest: u64,
     /// Whether blocks are freed when they have been read, because they do not all fit in memory.
     pub releases: bool,
@@ -49,8 +51,8 @@ pub(in crate::algo) struct Neighbours<'g> {
 }
 
 impl<'g> Neighbours<'g> {
-    /// Divides the vertices into parts, and among the ranks. Blocks in files are freed after use if they do not all fit in
-    /// the memory that `budget` has left.
+    /// Divides the vertices into parts, and among the ranks. Blocks in files are freed after use if they do not all fit
+    /// in the memory that `budget` has left.
     ///
     /// # Errors
     /// [`crate::Error::Internal`] if the graph was opened without the upper half.
@@ -118,7 +120,7 @@ impl<'g> Neighbours<'g> {
         self.halves.iter().map(|half| half.edges()).sum()
     }
 
-    /// Returns the rows of vertex `v`, each as a view of it alone.
+    /// Returns the rows of vertex `v`, each as a block that contains only this row.
     #[inline]
     pub(in crate::algo) fn of<'u>(
         &'u self,
@@ -128,7 +130,7 @@ impl<'g> Neighbours<'g> {
         self.rows(v..v + 1).zip(unpacked).flat_map(|(row, unpacked)| self.row(row, unpacked))
     }
 
-    /// Returns both halves of a row, each as a view of it alone.
+    /// Returns both halves of a row, each as a block that contains only this row.
     #[inline]
     pub(in crate::algo) fn row<'u>(&'u self, row: u32, unpacked: &'u mut [Unpacked; 2]) -> [Block<'u>; 2] {
         let Some(index) = &self.index else {
@@ -152,8 +154,8 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Returns true if the rows of the vertices in `list` are likely to be far from each other in memory, by its first and
-    /// last vertex.
+    /// Returns true if the rows of the vertices in `list` are likely to be far from each other in memory, by its first
+    /// and last vertex.
     pub(in crate::algo) fn are_scattered(&self, list: &[u32]) -> bool {
         let span = list.first().zip(list.last()).map_or(0, |(&first, &last)| first.abs_diff(last) as usize);
         self.index.is_some() && span > SCATTERED * list.len()
@@ -200,7 +202,7 @@ impl<'g> Neighbours<'g> {
         parts
     }
 
-    /// Gives all ranks the values of the vertices of every rank. Collective.
+    /// Sends the values of each rank's vertices to all ranks. Collective.
     pub(in crate::algo) fn share<T: Number>(&self, values: &mut [T], comm: &Comm) {
         let (own, longest) = (self.own(comm.rank()), self.firsts.windows(2).map(|pair| pair[1] - pair[0]).max());
         for at in (0..longest.unwrap_or(0)).step_by(Comm::PIECE).filter(|_| comm.ranks() > 1) {
@@ -234,7 +236,7 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Notes that `rows` rows were read in any order. Frees all blocks after many of them, if not all fit in memory.
+    /// Records that `rows` rows were read in any order. Frees all blocks after many of them, if not all fit in memory.
     pub(in crate::algo) fn have_read(&mut self, rows: usize) {
         self.read += rows;
         if self.read > READ {
@@ -265,7 +267,7 @@ pub(in crate::algo) fn span(part: &[u32]) -> Range<usize> {
     part[0] as usize..part[part.len() - 1] as usize + 1
 }
 
-/// Calls `each` with the value of every neighbour in some rows, each of which is the only one of its block.
+/// Calls `each` with the value of every neighbour in `rows`. Each row is the only one of its block.
 #[inline(always)]
 pub(in crate::algo) fn each_value<'r, T: Copy>(
     rows: impl IntoIterator<Item = Block<'r>>,
@@ -278,7 +280,8 @@ pub(in crate::algo) fn each_value<'r, T: Copy>(
     });
 }
 
-/// Calls `is_last` with the values of neighbours, as [`each_value`], until it returns true. Returns whether it did.
+/// Calls `is_last` with the values of neighbours in the order of [`each_value`], until it returns true. Returns whether
+/// it did.
 #[inline(always)]
 pub(in crate::algo) fn any_value<'r, T: Copy>(
     rows: impl IntoIterator<Item = Block<'r>>,
@@ -290,9 +293,9 @@ pub(in crate::algo) fn any_value<'r, T: Copy>(
     })
 }
 
-/// Calls `is_last` with the values of the neighbours in places `row` of `targets`, until it returns true. Returns whether
-/// it did. Values are prefetched beyond the end of a row, because rows are short, and the next one is likely to be read
-/// next.
+/// Calls `is_last` with the values of the neighbours in places `row` of `targets`, until it returns true. Returns
+/// whether it did. Values are prefetched beyond the end of a row, because rows are short, and the next one is likely to
+/// be read next.
 #[inline(always)]
 pub(in crate::algo) fn any_value_of<T: Copy>(
     targets: &[u32],

@@ -174,9 +174,10 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
 pub const LEVELS: u64 = 1000;
 /// Number of levels that each search may have in the report, even if there are many searches.
 const LEVELS_OF_EACH: u64 = 16;
-/// Estimated host memory in bytes for reporting one level and one source: in the manifest, the report and the HTML
-/// page. A level was measured to take 3 KiB.
+/// Estimated host memory in bytes for reporting one level in the manifest, the report and the HTML page. A level was
+/// measured to take 3 KiB.
 const OF_LEVEL: u64 = 4 << 10;
+/// Estimated host memory in bytes for reporting one source.
 const OF_SOURCE: u64 = 6 << 10;
 
 /// Returns the maximum number of levels per search in the report, if there are `sources` searches.

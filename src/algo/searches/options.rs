@@ -92,7 +92,7 @@ impl Origins {
         u64::from(self.roots) + self.sources.0.len() as u64
     }
 
-    /// Returns whether these sources may be `named`, in this order.
+    /// Returns true if these keys can select exactly the sources `named`, in this order.
     pub fn may_be(&self, named: &[InputId]) -> bool {
         (self.sources.0.is_empty() || self.sources.0 == named) && named.len() as u64 <= self.count()
     }

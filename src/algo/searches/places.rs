@@ -145,10 +145,11 @@ const AT_ONCE: usize = 32;
 
 /// A check of edges between places (positions in the order of vertices). Each thread has one.
 pub trait EdgeCheck: Send {
-    /// Prefetches what the check reads about a vertex, given by its place.
+    /// Prefetches the data of a vertex that the check reads. The vertex is given by its place.
     fn fetch(&self, _place: u32) {}
 
-    /// Returns the bits of the weight of an edge. `stored` are those in the input, or `None` if weights are not read.
+    /// Returns the bits of the weight of an edge. `stored` has the bits in the input, or is `None` if weights are not
+    /// read.
     fn weight(&self, _ids: [u64; 2], stored: Option<u64>) -> u64 {
         stored.unwrap_or(0)
     }

@@ -29,7 +29,7 @@ pub struct FinishedSource<S> {
     pub outputs: BTreeMap<String, Output>,
 }
 
-/// What the journal records about one source.
+/// State of one source according to the journal.
 #[derive(Debug, Clone)]
 pub struct SourceState<S> {
     /// The search, if it is finished.
@@ -76,7 +76,7 @@ pub fn energy(records: &[Record]) -> Option<Energy> {
     serde_json::from_slice(&record.result).ok()
 }
 
-/// Reads what a journal records about each of `sources` sources. If a record can't be read, the search is repeated.
+/// Reads the journal's records of each of `sources` sources. If a record can't be read, the search is repeated.
 pub fn read<S: DeserializeOwned>(records: &[Record], sources: usize) -> Vec<SourceState<S>> {
     let mut states: Vec<_> = (0..sources).map(|_| SourceState::default()).collect();
     for record in records.iter().filter(|record| record.unit != ENERGY) {

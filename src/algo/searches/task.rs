@@ -128,8 +128,8 @@ pub struct SearchCost {
     pub label: String,
 }
 
-/// What the driver of trials needs from a table of searches: how trees are made, checked, kept and reported. Tables of
-/// searches by levels get it from [`super::tree`].
+/// The interface between the driver of trials and a table of searches. It makes, checks, stores and reports trees.
+/// Tables of searches by levels get it from [`super::tree`].
 pub trait SearchTask: SearchTable {
     /// Result of one source, for the manifest and the report.
     type SourceOutput: Debug + Clone + PartialEq + Serialize + DeserializeOwned;
@@ -208,8 +208,8 @@ pub trait SearchTask: SearchTable {
     /// [`crate::Error::Validation`] for a wrong tree.
     fn check(&self, graph: &Graph, claims: &[ReportedTree<'_, Self::Stats, Self::Tree>], run: &Run<'_>) -> Result<()>;
 
-    /// Splits what a search returned into the result of a source and its statistics. `edges` is the number of traversed
-    /// edges, and `levels` the maximum number of levels in the statistics.
+    /// Splits the return value of a search into the result of a source and its statistics. `edges` is the number of
+    /// traversed edges, and `levels` the maximum number of levels in the statistics.
     fn results(
         source: InputId,
         edges: u64,

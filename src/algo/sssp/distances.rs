@@ -69,7 +69,7 @@ impl Distances {
         }
     }
 
-    /// Returns the distance that a search has as `word`: a whole number, or the bits of a decimal.
+    /// Converts a distance of a search, given as `word`: a whole number, or the bits of a decimal.
     pub fn of_word(&self, word: u64) -> Distance {
         match self {
             Distances::Whole(_) => Distance::Whole(word),
@@ -127,7 +127,7 @@ impl Distances {
 
 /// The distance of one vertex. The report has it as a number, with a decimal point if it is a sum of decimals.
 ///
-/// Numbers of the report that equal an f32 are read back as such. They are equal to the same f64.
+/// A number in the report that equals an f32 is read back as an f32. It also compares equal to the same f64.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(into = "Number", try_from = "Number")]
 pub enum Distance {
@@ -142,7 +142,8 @@ pub enum Distance {
 /// 2^103: half of the unit in the last place of the largest f32. Adding less than that to a finite f32 never gives
 /// infinity.
 const OVERFLOWS: f32 = f32::from_bits((127 + 103) << 23);
-/// 2^970, which is the same for f64.
+/// 2^970: half of the unit in the last place of the largest f64. Adding less than that to a finite f64 never gives
+/// infinity.
 const OVERFLOWS_F64: f64 = f64::from_bits((1023 + 970) << 52);
 
 impl PartialEq for Distance {

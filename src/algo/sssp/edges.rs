@@ -46,9 +46,9 @@ impl<'a> WeightedEdges<'a> {
     }
 }
 
-/// Calls `each` with every neighbour in row `row` of both halves, in ascending order, and with the weight of the edge to
-/// it, in the form in which it is stored. `drawn` computes the weight from the neighbour. Without `drawn`, weights are
-/// stored.
+/// Calls `each` with every neighbour in row `row` of both halves, in ascending order, and with the weight of the edge
+/// to it, in the form in which it is stored. `drawn` computes the weight from the neighbour. Without `drawn`, weights
+/// are stored.
 #[inline]
 pub fn each_in_row(
     halves: [&BlockStore; 2],

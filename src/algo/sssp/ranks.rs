@@ -16,7 +16,7 @@ use crate::memory::{Budget, Buffer};
 /// Bytes per vertex whose distance becomes smaller in a round: in the list of a thread, and in a message.
 const NEARER: u64 = 32;
 
-/// What a rank has for searches together with other ranks, in addition to what a single process has.
+/// State of a rank for searches together with other ranks, in addition to the state of a single process.
 pub struct RankState<'a> {
     /// Links to the other ranks.
     pub exchange: NearerExchange,

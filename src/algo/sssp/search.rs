@@ -32,8 +32,8 @@ pub struct SsspStats {
     /// The path to the target, if the table names one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Path>,
-    /// Whether a sum may have been too large for a distance, so that an edge leads from a reached vertex to an unreached
-    /// one. It is not kept.
+    /// Whether a sum may have been too large for a distance, so that an edge leads from a reached vertex to an
+    /// unreached one. It is not stored.
     #[serde(skip)]
     pub may_overflow: bool,
     /// Distribution of the distances. Only the first source has it.

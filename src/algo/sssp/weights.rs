@@ -24,7 +24,7 @@ pub enum EdgeWeights {
 pub struct WeightScale<'a> {
     /// Type of the weights.
     pub kind: WeightType,
-    /// The bits of weights by their codes, if they have 64 bits.
+    /// For weights of 64 bits, the bits of each weight, indexed by its code.
     pub values: &'a [u64],
 }
 

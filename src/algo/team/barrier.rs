@@ -49,8 +49,8 @@ impl Barrier {
         PanicGuard(self)
     }
 
-    /// Waits until all threads have called this function. Afterwards every thread sees what the others wrote before
-    /// their calls.
+    /// Waits until all threads have called this function. Afterwards every thread sees all data that the others wrote
+    /// before their calls.
     pub fn wait(&self) {
         let round = self.round.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.threads {

@@ -16,9 +16,9 @@ const MOST: u64 = 1 << 16;
 /// Number of edges below which a round is not timed, because reading the clock would take a noticeable part of its
 /// time.
 const TIMED: u64 = LEAST / 4;
-/// Number of rounds by all threads whose times are compared together, and the seconds by which their total may exceed
-/// the estimated time of one thread.
+/// Number of rounds by all threads whose times are compared together.
 const WINDOW: u32 = 32;
+/// Seconds by which the total time of [`WINDOW`] rounds by all threads may exceed the estimated time of one thread.
 const SLACK: f64 = 1e-4;
 /// Number of rounds that one thread does alone to measure its time per edge.
 const TRIAL: u32 = 8;

@@ -118,7 +118,7 @@ impl CandidateExchange {
         Ok(())
     }
 
-    /// Adds up what all ranks report after a step. Returns the frontier of all ranks, the largest number of its edges
+    /// Adds up the counts of all ranks after a step. Returns the frontier of all ranks, the largest number of its edges
     /// on one rank, and the traffic of the step. Collective: all ranks must call it.
     ///
     /// # Errors

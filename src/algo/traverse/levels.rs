@@ -13,7 +13,7 @@ pub const BATCH: usize = 1 << 16;
 pub struct Frontier {
     /// Number of vertices in the frontier, or in the part.
     pub vertices: u64,
-    /// Number of entries in the rows of these vertices.
+    /// Number of entries in the rows of the vertices.
     pub edges: u64,
 }
 

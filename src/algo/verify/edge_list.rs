@@ -1,4 +1,4 @@
-//! The distinct edges of an input, by the rows of columns, for a check.
+//! The distinct edges of an input as pairs of column rows, for a check.
 
 use super::reread::Ids;
 use super::{EdgeSource, Results};
@@ -10,16 +10,18 @@ use crate::results::read::READING;
 use rayon::slice::ParallelSliceMut;
 use std::sync::{Mutex, PoisonError};
 
-/// Number of edges that a thread collects before it waits for the list.
+/// Number of edges that a thread collects before it locks the list.
 const BATCH: usize = 1 << 10;
 /// Bytes of an edge in the list.
 const EDGE: u64 = 8;
-/// Minimum number of edges for which there is room.
+/// Minimum number of edges that a list must have room for.
 const LEAST: u64 = 1 << 10;
-/// A list of a part of the edges has room for at least one in this many. The input is read twice as often.
+/// A list of a part of the edges must have room for at least one in this many edges. The input is then read twice as
+/// many times.
 const LEAST_SHARE: u64 = 64;
 
-/// Edges as words, ascending and without repeats. What the upper and the lower 32 bits hold is up to the check.
+/// Edges as words, in ascending order and without repeats. Each check defines what the upper and the lower 32 bits
+/// contain.
 pub(in crate::algo) struct EdgeList {
     words: Buffer<u64>,
     len: usize,
@@ -36,19 +38,19 @@ impl EdgeList {
         EdgeList::bytes(edges / LEAST_SHARE, threads)
     }
 
-    /// Returns the bytes of a list with room for the edges of a graph, each of which has `words` words. There is some more
-    /// room for repeats.
+    /// Returns the bytes of a list for the edges of a graph, with `words` words for each edge, and with some room for
+    /// repeats.
     pub(in crate::algo) fn bytes_of_graph(results: &Results<'_>, words: u64) -> u64 {
         EdgeList::bytes(words * (results.stored.edges + results.stored.edges / 4), results.threads)
     }
 
-    /// Returns the bytes of a list that has both ends of the edges of a graph, each above the other. With direction, it
-    /// has one of them.
+    /// Returns the bytes of a list with a word for each end of every edge of a graph. If edges have direction, each
+    /// edge has only one word.
     pub(in crate::algo) fn bytes_of_rows(results: &Results<'_>) -> u64 {
         EdgeList::bytes_of_graph(results, if results.info.direction == Direction::Undirected { 2 } else { 1 })
     }
 
-    /// Returns the bytes that `threads` threads take before they wait for the list.
+    /// Returns the bytes that `threads` threads take for their batches.
     pub(in crate::algo) fn batch_bytes(threads: usize) -> u64 {
         EDGE * (BATCH * threads.max(1)) as u64
     }
@@ -62,13 +64,14 @@ impl EdgeList {
         Ok(EdgeList { words: budget.zeroed(edges, "edges to verify by (8 bytes each)")?, len: 0 })
     }
 
-    /// Returns into how many parts `edges` distinct edges must be divided, so that a part takes about half of the list.
+    /// Returns the number of parts into which `edges` distinct edges must be divided, so that a part takes about half
+    /// of the list.
     pub(in crate::algo) fn parts(&self, edges: u64) -> u64 {
         (2 * edges).div_ceil(self.words.len() as u64).max(1)
     }
 
-    /// Returns an error that says how much memory a check takes, if there is less: for `lists` lists of rows, for reading
-    /// the edges and `columns` columns, and `others` bytes.
+    /// Returns an error if free memory is too small for a check. The error says how much memory the check takes: for
+    /// `lists` lists of rows, for reading the edges and `columns` columns, and `others` bytes.
     pub(in crate::algo) fn check_room(
         edges: &EdgeSource<'_>,
         results: &Results<'_>,
@@ -78,7 +81,8 @@ impl EdgeList {
         results.check_room(lists * EdgeList::bytes_of_rows(results) + reading + others)
     }
 
-    /// Makes a list of the entries of all rows in direction `way`: each vertex above a neighbour.
+    /// Makes a list of the entries of all rows in direction `way`. A word has the vertex in the upper half, and a
+    /// neighbour in the lower half.
     ///
     /// # Errors
     /// [`Error::Limit`]; errors of [`Self::collect`].
@@ -101,9 +105,10 @@ impl EdgeList {
         Ok(list)
     }
 
-    /// Returns where the entries of each of `rows` rows begin in a list of rows, and where the last row ends.
+    /// Returns the index of the first entry of each of `rows` rows in a list of rows, and the end of the last row.
     ///
     /// # Errors
+    ///
     /// [`Error::Limit`].
     pub(in crate::algo) fn starts(&self, rows: usize, budget: &Budget) -> Result<Buffer<u64>> {
         let mut starts: Buffer<u64> = budget.zeroed(rows + 1, "places of rows to verify by (8 bytes each)")?;
@@ -130,8 +135,8 @@ impl EdgeList {
         Ok(())
     }
 
-    /// Replaces the edges by those that `words` adds to a batch for the rows of the ends of each edge of the input, the
-    /// tail first if edges have direction. It adds two at most.
+    /// Replaces the edges by new ones. Calls `words` for each edge of the input with the rows of its ends, the tail
+    /// first if edges have direction. `words` adds at most two edges to a batch.
     ///
     /// # Errors
     /// [`Error::Validation`] if the input is not that of the job; errors of reading; [`Error::Stopped`].
@@ -158,8 +163,9 @@ impl EdgeList {
         Ok(())
     }
 
-    /// Replaces the edges by those of part `part` of `parts` parts of the input's, which are divided by a hash: the row of
-    /// the head above that of the tail. Without direction, edges lead from the smaller row to the larger one.
+    /// Replaces the edges by part number `part` of `parts` parts of the input's edges, which are divided by a hash. A
+    /// word has the row of the head in the upper half, and the row of the tail in the lower half. Without direction,
+    /// edges lead from the smaller row to the larger one.
     ///
     /// # Errors
     /// Errors of [`Self::collect`].

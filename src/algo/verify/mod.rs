@@ -70,7 +70,7 @@ pub struct Results<'a> {
     pub done: bool,
     /// The edges of the graph. If they are not available, a sentence that says why.
     pub edges: std::result::Result<EdgeSource<'a>, String>,
-    /// The ids of the input, if they are strings, as they stand in `out/ids.txt`.
+    /// The ids of the input, if they are strings. The file is `out/ids.txt`.
     pub names: Option<Arc<NameFile>>,
     /// Host memory for the checks.
     pub budget: &'a Budget,
@@ -88,7 +88,7 @@ impl<'a> Results<'a> {
         }
     }
 
-    /// Returns an error that says how much memory a check takes, if less than `needed` bytes are free.
+    /// Returns an error if less than `needed` bytes are free. The error says how much memory a check takes.
     pub fn check_room(&self, needed: u64) -> std::result::Result<(), String> {
         match needed > self.budget.free() {
             true => Err(format!("a check takes {} of host memory: raise limits.host_memory", size::show(needed))),
@@ -126,8 +126,8 @@ impl<'a> Results<'a> {
         Ok(values)
     }
 
-    /// Checks that every value of a column is what `expected` returns for its row. Rows before the first vertex must have
-    /// the value `missing`. `what` says in a message what the expected values are.
+    /// Checks that every value of a column equals the value that `expected` returns for its row. Rows before the first
+    /// vertex must have the value `missing`. `what` says in a message what the expected values are.
     ///
     /// # Errors
     /// [`Error::Validation`] for the first value that differs; errors of [`Self::column`]; [`Error::Stopped`].
@@ -152,8 +152,8 @@ impl<'a> Results<'a> {
         Ok(())
     }
 
-    /// Calls `edge` with the rows of the ends of every edge that is no loop, the tail first if edges have direction. Several threads do so, each with a copy of
-    /// `state`. Returns the states.
+    /// Calls `edge` for every edge except loops, with the rows of its ends, the tail first if edges have direction.
+    /// Several threads call it, each with a copy of `state`. Returns the states.
     ///
     /// # Errors
     /// [`Error::Validation`] if the input has other statistics than the job recorded; errors of reading and of `edge`;
@@ -311,8 +311,8 @@ impl<'a> Verdict<'a> {
         Verdict { checks: Vec::new(), on_check: Box::new(on_check), first: None }
     }
 
-    /// Records the check `what`. `found` describes the finding, or is the error that says what is wrong. A stop is
-    /// returned and not recorded.
+    /// Records the check `what`. `found` is a sentence about the result, or the error that says what is wrong. A stop
+    /// is returned and not recorded.
     ///
     /// # Errors
     /// Errors of the callback; [`crate::Error::Stopped`].

@@ -21,7 +21,8 @@ pub struct Ids {
     first_id: FirstId,
     /// Number of rows of a column: one for each vertex, including isolated ones.
     rows: u64,
-    /// Bitmap over the rows of [`List::Read`] or of strings. A bit is set once an edge of the input has the id of the row.
+    /// Bitmap over the rows of [`List::Read`] or of strings. A bit is set once an edge of the input has the id of the
+    /// row.
     seen: Buffer<AtomicU32>,
 }
 
@@ -152,7 +153,8 @@ impl Ids {
         self.raw(row).0.wrapping_add(self.first_id.0)
     }
 
-    /// Returns what a column in text has before the value of a row. It is also how messages name the vertex in a row.
+    /// Returns the label that a text column has before the value of a row. Messages use it as the name of the vertex in
+    /// the row.
     pub fn label(&self, row: u64) -> RowId<'_> {
         let name = self.names.as_ref().and_then(|names| names.lines().get(row));
         name.map_or_else(|| RowId::Number(self.number(row)), RowId::Name)

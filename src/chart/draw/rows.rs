@@ -5,8 +5,9 @@ use super::super::{Bars, Figure, SpanMark, Spread};
 use super::{Plot, horizontal, n, series};
 use maud::{Markup, html};
 
-/// Height of a row of a chart, and height of the marks in it.
+/// Height of a row of a chart.
 const ROW: f64 = 26.0;
+/// Height of the marks in a row.
 const MARK: f64 = 16.0;
 /// Room for names on the left of a plot.
 const NAMES: f64 = 150.0;

@@ -1,4 +1,5 @@
-//! Communication between the ranks of a job through MPI. It builds with any MPI 3.1; Open MPI 4.1 and MPICH 4 are tested.
+//! Communication between the ranks of a job through MPI. It builds with any MPI 3.1; Open MPI 4.1 and MPICH 4 are
+//! tested.
 #![allow(unsafe_code)] // calls MPI's C interface
 //!
 //! MPI is initialised with `MPI_THREAD_SERIALIZED`, and every call is made under one mutex. No call blocks: collective
@@ -30,8 +31,8 @@ pub struct Ranks {
     place: RankPosition,
     /// Mutex held during every call to MPI.
     calls: Mutex<()>,
-    /// Communicator of collective operations. Each kind of operation has its own, so that an operation never sees messages
-    /// of another kind.
+    /// Communicator of collective operations. Each kind of operation has its own, so that an operation never sees
+    /// messages of another kind.
     collective: Communicator,
     messages: Communicator,
     point_to_point: Communicator,

@@ -12,7 +12,7 @@ use std::sync::{MutexGuard, PoisonError};
 #[derive(Default)]
 pub(super) struct PointToPoint {
     leaving: Vec<(Request, Box<[u8]>)>,
-    /// The message that is being received, if any. Messages are received one at a time, so that those from the same
+    /// The message that is being received, if any. Messages are received one at a time, so that messages from the same
     /// rank stay in order.
     arriving: Option<(Request, usize, Vec<u8>)>,
 }

@@ -2,8 +2,8 @@
 //!
 //! To gather numbers from all ranks, each rank has two cache lines that all ranks can read. It writes its numbers to
 //! these lines alternately. Before it writes a line again, it has read the numbers of all ranks from the gathering in
-//! between. Each rank wrote those after it had read the earlier numbers. So no number is overwritten before all ranks
-//! have read it.
+//! between. Each rank wrote these numbers after it had read the earlier ones. So no number is overwritten before all
+//! ranks have read it.
 
 use super::rings::{RingSize, RingSlot, Rings};
 use super::store_policy::StorePolicy;

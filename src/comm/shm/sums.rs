@@ -27,8 +27,8 @@ pub(in crate::comm) struct SharedSums {
 }
 
 impl SharedSums {
-    /// Opens memory to sum an array of `bytes` bytes. Returns `None` if ranks share no memory, or if the array is so short
-    /// that messages are faster.
+    /// Opens memory to sum an array of `bytes` bytes. Returns `None` if ranks share no memory, or if the array is so
+    /// short that messages are faster.
     pub(in crate::comm) fn open(ranks: &Ranks, bytes: usize) -> Option<SharedSums> {
         let place = ranks.position();
         if bytes <= ranks.chunk() || place.nodes > 1 {

@@ -27,7 +27,7 @@ pub enum Comparison {
     Exact,
     /// Labels divide the vertices into the same sets.
     Equivalence,
-    /// Numbers differ by at most 0.0001 of the reference.
+    /// Numbers differ from the reference by at most 0.0001 times the reference.
     Epsilon,
 }
 
@@ -132,10 +132,10 @@ impl Algorithm {
         }
     }
 
-    /// Maps the column with the result in `workdir`, of a search from the source in `graph`.
+    /// Maps the column with the result in `workdir`. A search has a column for its source, which `graph` names.
     ///
     /// # Errors
-    /// Those of [`MappedColumn::open`].
+    /// Errors of [`MappedColumn::open`].
     pub fn column(self, workdir: &Path, graph: &GraphProperties) -> Result<ResultColumn> {
         let path = |name: &str| workdir.join("out").join(name).with_extension("npy");
         let of_search = |name: &str| {
@@ -164,7 +164,7 @@ pub enum ResultColumn {
     Numbers(MappedColumn<f64>),
 }
 
-/// The result of a vertex. It displays as Graphalytics writes it.
+/// The result of a vertex. Displayed, it has the format of Graphalytics.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum VertexResult {
     /// A level or a label.
@@ -186,7 +186,7 @@ impl ResultColumn {
         }
     }
 
-    /// Parses a value of a reference; `None` if it is none of this column's type.
+    /// Parses a value of a reference; `None` if it is not of this column's type.
     pub fn parse(&self, text: &str) -> Option<VertexResult> {
         match self {
             ResultColumn::Levels(_) | ResultColumn::Labels(_) => text.parse().ok().map(VertexResult::Whole),

@@ -115,7 +115,7 @@ impl Benchmark {
         }
     }
 
-    /// Returns the error for a source that the graph does not have, if `e` is that error of the job.
+    /// Returns the error for a source that the graph does not have, if the job failed with that error, `e`.
     fn unknown_source(&self, e: &Error) -> Option<Error> {
         let Error::Input { found, .. } = e else { return None };
         let searches = self.algorithms.iter().filter(|algorithm| algorithm.searches());
@@ -225,7 +225,7 @@ struct AlgorithmFigures {
     output: Option<PathBuf>,
 }
 
-/// Whether results are those of the reference.
+/// Whether results agree with the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Validated {

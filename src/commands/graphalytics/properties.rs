@@ -44,8 +44,8 @@ impl GraphProperties {
         }
     }
 
-    /// Returns the value of the key `graph.NAME.KEY`, if the file has it. Of a repeated key the last value counts, as in
-    /// Java.
+    /// Returns the value of the key `graph.NAME.KEY`, if the file has it. If a key is repeated, its last value counts,
+    /// as in Java.
     fn property(&self, key: &str) -> Option<&Property> {
         let full = format!("graph.{}.{key}", self.name);
         self.entries.iter().rev().find(|property| property.key == full)
@@ -54,7 +54,7 @@ impl GraphProperties {
     /// Returns the property `graph.NAME.KEY`.
     ///
     /// # Errors
-    /// [`Error::Input`] without the key.
+    /// [`Error::Input`] if the key is missing.
     pub(super) fn required(&self, key: &str) -> Result<&Property> {
         self.property(key).ok_or_else(|| {
             let expected = format!("the key graph.{}.{key}", self.name);
@@ -70,7 +70,7 @@ impl GraphProperties {
     /// Returns the value of a key as a number or another type. `expected` describes its values.
     ///
     /// # Errors
-    /// [`Error::Input`] without the key, or if its value is something else.
+    /// [`Error::Input`] if the key is missing, or if its value has another form.
     pub fn value<T: FromStr>(&self, key: &str, expected: &str) -> Result<T> {
         let property = self.required(key)?;
         property.value.parse().map_err(|_| self.wrong(property, expected, "correct it"))
@@ -88,7 +88,7 @@ impl GraphProperties {
     /// Returns the path of a file that a key names relative to the properties file.
     ///
     /// # Errors
-    /// [`Error::Input`] without the key or the file.
+    /// [`Error::Input`] if the key or the file is missing.
     pub fn path(&self, key: &str) -> Result<PathBuf> {
         let property = self.required(key)?;
         let path = self.file.parent().unwrap_or(Path::new("")).join(&property.value);
@@ -120,8 +120,8 @@ impl GraphProperties {
     }
 }
 
-/// Parses Java properties: comments begin with `#` or `!`, `=`, `:` or a blank ends a key, and a backslash at the end of
-/// a line joins the next line.
+/// Parses Java properties: comments begin with `#` or `!`, `=`, `:` or a blank ends a key, and a backslash at the end
+/// of a line joins the next line.
 fn parse(text: &str) -> Vec<Property> {
     let mut lines = (1..).zip(text.lines());
     let mut found = Vec::new();

@@ -17,7 +17,7 @@ const DESCRIBED: usize = 5;
 /// Number of lines between two checks for signals.
 const STRIDE: u64 = 1 << 16;
 
-/// What differs between results and their reference.
+/// Differences between results and their reference.
 #[derive(Debug, Default)]
 pub struct Mismatches {
     /// Number of mismatches.
@@ -109,7 +109,7 @@ pub fn compare(
     Ok(mismatches)
 }
 
-/// Returns true if a result is that of the reference: the same, or within [`EPSILON`] for numbers.
+/// Returns true if a result agrees with the reference: it is equal, or within [`EPSILON`] for numbers.
 fn is_match(found: VertexResult, expected: VertexResult) -> bool {
     match (found, expected) {
         (VertexResult::Number(found), VertexResult::Number(expected)) => {
@@ -128,7 +128,7 @@ struct Components {
 }
 
 impl Components {
-    /// Stands for no label; labels of references are below.
+    /// Stands for no label; labels in references are smaller.
     const NONE: u64 = u64::MAX;
 
     /// Lists the components. `found` has the smallest vertex in the component of each vertex of `ids`.
@@ -144,7 +144,7 @@ impl Components {
     }
 
     /// Records that a vertex of the component `found` has the label `label`. Returns the label of an earlier vertex, if
-    /// it is another.
+    /// it differs.
     fn label(&mut self, found: VertexResult, label: i64) -> Option<i64> {
         let VertexResult::Whole(found) = found else { return None };
         let at = self.smallest.binary_search(&found.cast_unsigned()).ok()?;
@@ -156,7 +156,7 @@ impl Components {
         None
     }
 
-    /// Adds a mismatch for each label of several components.
+    /// Adds a mismatch for each label that several components have.
     fn compare_labels(mut self, mismatches: &mut Mismatches) {
         self.labels.sort_unstable();
         for two in self.labels.windows(2).filter(|two| two[0] == two[1] && two[0] != Components::NONE) {

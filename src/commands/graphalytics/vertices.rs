@@ -20,7 +20,7 @@ impl Vertices {
     /// Opens the ids of the graph in `workdir`.
     ///
     /// # Errors
-    /// Those of [`MappedColumn::open`].
+    /// Errors of [`MappedColumn::open`].
     pub fn open(workdir: &Path) -> Result<Vertices> {
         Ok(Vertices { ids: MappedColumn::open(&workdir.join(IDS))?, next: 0 })
     }

@@ -12,8 +12,9 @@ pub(in crate::formats) struct NpzMember {
     /// Range of its compressed bytes in the file: from `from` to before `to`.
     pub from: u64,
     pub to: u64,
-    /// Size in bytes after unpacking, and the checksum of these bytes, both as the zip directory declares them.
+    /// Size in bytes after unpacking, as the zip directory declares it.
     pub size: u64,
+    /// Checksum of the unpacked bytes, as the zip directory declares it.
     pub crc: u32,
 }
 

@@ -21,9 +21,10 @@ pub(in crate::formats) fn rows(part: &Part) -> Option<(u64, Int)> {
     }
 }
 
-/// Returns what the header of a plain `.npy` file of pairs declares.
+/// Reads the number of pairs, their type and their offset from the header of a plain `.npy` file of pairs.
 ///
 /// # Errors
+///
 /// Bad input if the header is malformed or the file has changed.
 pub(in crate::formats) fn head(part: &Part) -> Result<Head> {
     let table = table(part)?;

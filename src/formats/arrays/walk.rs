@@ -19,8 +19,9 @@ pub(super) struct AdjacencyListReader<'a> {
     /// Reader of the offsets. Its next number is the end of the next list.
     pub offsets: ArrayReader<'a>,
     pub neighbours: ArrayReader<'a>,
-    /// The vertex whose list is being read, and the end of that list.
+    /// The vertex whose list is being read.
     pub row: u64,
+    /// End of the list of `row`.
     pub end: u64,
     pub rows: u64,
     /// Number of edges of the whole file.

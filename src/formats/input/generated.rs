@@ -45,7 +45,8 @@ const BATCH: u64 = 16 << 10;
 /// Bytes that a thread allocates for pairs and weights.
 pub(crate) const SCRATCH: u64 = BATCH * (16 + 8);
 
-/// Hands the edges of a rank's share to the visitors, in chunks of pairs. `shared` is the state of a pass over no file.
+/// Hands the edges of a rank's share to the visitors, in chunks of pairs. `shared` is the state of a pass without
+/// files.
 pub(crate) fn scan(
     generator: &dyn EdgeGenerator,
     shared: &ScanState<'_>,

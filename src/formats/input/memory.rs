@@ -31,7 +31,7 @@ pub trait EdgeList: Send + Sync {
         }
     }
 
-    /// Returns true if ids are signed numbers in memory. Those from 2^63 on are then negative, and refused.
+    /// Returns true if ids are signed numbers in memory. Ids from 2^63 on are then negative, and refused.
     fn is_signed(&self) -> bool {
         false
     }
@@ -41,12 +41,12 @@ pub trait EdgeList: Send + Sync {
         None
     }
 
-    /// Writes the weights of the edges from number `first` on to `out`: integers, or the bits of numbers. A weight of 64
-    /// bits takes two elements, of which the first is the lower half. The weight -0 is read as 0.
+    /// Writes the weights of the edges from number `first` on to `out`: integers, or the bits of numbers. A weight of
+    /// 64 bits takes two elements, of which the first is the lower half. The weight -0 is read as 0.
     fn read_weights(&self, _first: u64, _out: &mut [u32]) {}
 }
 
-/// Edges in memory, with what must be known about them before they are read as an input.
+/// Edges in memory, with the properties that must be known before they are read as an input.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MemoryEdges {
     edges: u64,
@@ -86,7 +86,8 @@ fn read_weights(list: &dyn EdgeList, first: u64, out: &mut [u32]) {
 const CHUNK: usize = 1 << 14;
 
 impl MemoryEdges {
-    /// Looks at all edges once. `vertices` is the number of vertices, if the caller knows it: ids are then below it.
+    /// Checks all edges once. `vertices` is the number of vertices, if the caller knows it. All ids must then be below
+    /// it.
     ///
     /// # Errors
     /// [`Error::Usage`] if an id is negative, not below `vertices` or 2^64 - 1, or if a weight is negative or not a finite
@@ -219,7 +220,7 @@ impl EdgeGenerator for MemoryEdges {
         self.list.as_ref()?.weights()
     }
 
-    /// Weights are read in the type that they have.
+    /// Writes the weights in their own type, regardless of the requested one.
     fn fill_weights(&self, first_edge: u64, _: WeightType, out: &mut [u32]) {
         if let Some(list) = &self.list {
             read_weights(&**list, first_edge, out);

@@ -60,7 +60,7 @@ impl Input {
     /// one edge list, in this order. Every file is in `format`; if that is `None`, its extension says the format.
     ///
     /// # Errors
-    /// Bad input if a path has no files, a file can't be read or has no known extension, or subfolders should not be read.
+    /// Bad input if a path has no files or forbidden subfolders, or a file can't be read or has no known extension.
     pub fn find(paths: &[PathBuf], format: Option<Format>, look: FileSearch<'_>) -> Result<Input> {
         let mut parts = Vec::new();
         for path in paths {
@@ -85,8 +85,8 @@ impl Input {
         Ok(Input::of(EdgeSource::Files(vec![part]), name, vec![path.to_owned()]))
     }
 
-    /// Returns the path, among those of this input, through which the input reads `file` or would read it if it
-    /// existed. It is the path of the same file, or a folder or pattern that includes it.
+    /// Returns the path of this input through which the input reads `file`, or would read it if the file existed. It is
+    /// the path of the file itself, or of a folder or pattern that includes the file.
     pub fn naming(&self, file: &Path) -> Option<&Path> {
         let there = file.metadata().ok().map(|meta| (meta.dev(), meta.ino()));
         let is_same = |part: &&Part| there.is_some() && part.path.metadata().ok().map(|m| (m.dev(), m.ino())) == there;
@@ -141,7 +141,7 @@ impl Input {
     /// Sets the file that lists all vertices, one id a line. No other ids may occur.
     ///
     /// # Errors
-    /// Bad input if the file can't be read; [`Error::Usage`] if the format of the edges has a header, or if ids are strings.
+    /// Bad input if the file can't be read; [`Error::Usage`] if the edge format has a header, or if ids are strings.
     pub fn with_vertices(mut self, path: &Path) -> Result<Input> {
         self.vertices = Some(Box::new(open::vertices(path, &self)?));
         Ok(self)
@@ -158,19 +158,19 @@ impl Input {
         self
     }
 
-    /// Sets the chunk size to `bytes`. Checksums depend on it, so it is only for tests and for writers that keep a chunk per thread.
+    /// Sets the chunk size, on which checksums depend. It is for tests, and for writers that keep a chunk per thread.
     pub fn with_chunk(mut self, bytes: usize) -> Input {
         self.chunk = bytes.max(1);
         self
     }
 
-    /// Sets how scans treat weights (default: skip). If weights are in separate files, checksum and identity depend on it.
+    /// Sets how scans treat weights (default: skip). With separate weights files, checksum and identity depend on it.
     pub fn with_weights(mut self, weights: Weights) -> Input {
         self.weights = weights;
         self
     }
 
-    /// Declares that the direction of edges is kept. Scans then refuse files that store both directions of each undirected edge.
+    /// Keeps the direction of edges. Scans then refuse files that store both directions of each undirected edge.
     pub fn with_direction(mut self) -> Input {
         self.keeps_direction = true;
         self.with_use_of_direction(UseOfDirection::Followed)
@@ -184,7 +184,7 @@ impl Input {
         self
     }
 
-    /// Returns true if the files list each edge from both ends, as their formats require, and false if they list it once.
+    /// Returns true if the formats of the files list each edge from both ends, and false if they list it once.
     ///
     /// # Errors
     /// [`Error::Usage`] if some files do and some do not; bad input if a file can't be read.
@@ -236,8 +236,8 @@ impl Input {
         }
     }
 
-    /// Returns the size on disk in bytes; for a generator, the size of the pairs it makes. The bytes passed to [`Watch::advance`] in a
-    /// whole scan sum to this number.
+    /// Returns the size on disk in bytes; for a generator, the size of the pairs it makes. The bytes passed to
+    /// [`Watch::advance`] in a whole scan sum to this number.
     pub fn bytes(&self) -> u64 {
         match &self.source {
             EdgeSource::Files(parts) => parts.iter().map(|part| part.bytes).sum(),
@@ -276,7 +276,7 @@ impl Input {
         }
     }
 
-    /// Returns a hash of size, times, inode and samples of every file, or of the parameters of the generator. It changes when the input does.
+    /// Returns a hash of size, times, inode and samples of every file, or of the parameters of the generator.
     ///
     /// # Errors
     /// Bad input if a file is gone or can't be read.
@@ -292,7 +292,7 @@ impl Input {
         !self.parts().is_empty() && self.parts().iter().all(|part| part.format.counts_from_one())
     }
 
-    /// Returns true if the format of some file can declare the number of vertices, and for a generator.
+    /// Returns true for a generator, and if the format of some file can declare the number of vertices.
     pub fn declares_vertices(&self) -> bool {
         match &self.source {
             EdgeSource::Files(parts) => parts.iter().any(|part| part.format.declares_vertices()),
@@ -312,8 +312,8 @@ impl Input {
         }
     }
 
-    /// Returns the number of edges: exact for plain binary files and generators, as declared for formats with a header, and otherwise
-    /// estimated from a sample.
+    /// Returns the number of edges: exact for plain binary files and generators, as declared for formats with a header,
+    /// and otherwise estimated from a sample.
     ///
     /// # Errors
     /// Bad input if a file can't be read or unpacked.
@@ -324,7 +324,7 @@ impl Input {
         }
     }
 
-    /// Returns an upper bound of the number of edges, computed from the sizes of all files; `u64::MAX` if the sizes give no bound.
+    /// Returns an upper bound of the number of edges from the sizes of all files; `u64::MAX` if they give no bound.
     pub fn most_edges(&self) -> u64 {
         match &self.source {
             EdgeSource::Files(parts) => parts.iter().map(Part::most_edges).fold(0, u64::saturating_add),
@@ -332,8 +332,8 @@ impl Input {
         }
     }
 
-    /// Hands all edges to `visitors`, with one thread per visitor. If there are fewer packed files than threads, one more thread per packed
-    /// file unpacks it.
+    /// Hands all edges to `visitors`, with one thread per visitor. If there are fewer packed files than threads, one
+    /// more thread per packed file unpacks it.
     ///
     /// # Errors
     /// Bad input, with the file and the line or offset of the first mistake in the input; and any error that a visitor
@@ -342,7 +342,7 @@ impl Input {
         self.scan_as(Share::ALL, false, CacheUse::Nothing, &mut erased(visitors), watch)?.finish()
     }
 
-    /// Like [`Self::scan`], but numbers chunks for [`Visitor::chunk_done`] in input order: plain files first, then packed ones.
+    /// Like [`Self::scan`], but numbers chunks for [`Visitor::chunk_done`] in input order: plain files come first.
     ///
     /// # Errors
     /// The errors of [`Self::scan`].
@@ -379,12 +379,12 @@ impl Input {
         InputCache::new(memory, self.chunk, budget)
     }
 
-    /// Returns an upper bound in bytes of what one of `ranks` ranks may cache, including memory that is allocated ahead of its use.
+    /// Returns an upper bound in bytes of the memory that one of `ranks` ranks takes for the cache, spare included.
     pub fn most_cached_bytes(&self, ranks: usize) -> u64 {
         (input_cache::slabs(self.chunks_to_keep().div_ceil(ranks)) * self.chunk) as u64
     }
 
-    /// Returns the number of chunks worth caching: chunks of files that store an edge in at least as many bytes as preparation does.
+    /// Returns the number of chunks worth caching. Preparation must not take more bytes for an edge than their files.
     fn chunks_to_keep(&self) -> usize {
         let keeps = |part: &&Part| {
             part.records.is_some_and(|(body, record)| {
@@ -419,8 +419,8 @@ impl Input {
         }
     }
 
-    /// Returns an upper bound in bytes of what a scan by `threads` threads allocates. Mapped files are not counted: they are clean pages,
-    /// of which one chunk per thread is populated at a time. Cached chunks come on top.
+    /// Returns an upper bound in bytes of the memory that a scan by `threads` threads allocates. Mapped files are not
+    /// counted: they are clean pages, of which one chunk per thread is populated at a time. Cached chunks come on top.
     pub fn scratch_bytes(&self, threads: usize) -> u64 {
         let weights = if self.weights.is_read() { sink::WEIGHT_BYTES } else { 0 };
         let strings = if self.has_names() { names::BATCH_MEMORY } else { 0 };

@@ -1,4 +1,4 @@
-//! Opens a file of an input: finds its format and packing, and refuses what can't be an input.
+//! Opens a file of an input: finds its format and packing, and refuses files that can't be an input.
 
 use std::io::Read;
 use std::path::Path;

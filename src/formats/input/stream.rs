@@ -45,7 +45,7 @@ pub struct Copied {
 
 impl Stream {
     /// Returns the stream at `path`; `None` for a file with a known length. `-` and descriptors of this process are
-    /// recognised by name, other paths by what is there now.
+    /// recognised by name, other paths by the type of the file.
     pub fn of(path: &Path) -> Option<Stream> {
         let stream = Stream { path: path.to_owned() };
         if stream.is_anonymous() {
@@ -59,7 +59,8 @@ impl Stream {
         is_stream.then_some(stream)
     }
 
-    /// Returns a stream for a path that led to a stream in an earlier run, without looking at what is there now.
+    /// Returns a stream for a path that led to a stream in an earlier run. It does not check what the path leads to
+    /// now.
     pub fn known(path: &Path) -> Stream {
         Stream { path: path.to_owned() }
     }

@@ -30,8 +30,8 @@ pub(super) use {footer::unread, largest::largest, limits::summary, units::Units}
 use crate::formats::part::TableSummary;
 use crate::formats::{Format, Part};
 
-/// Returns the summary of a file's footer, which is read once; `None` if the file is not Parquet, or if the footer can't
-/// be read, which the scan reports.
+/// Returns the summary of a file's footer, which is read once; `None` if the file is not Parquet, or if the footer
+/// can't be read, which the scan reports.
 pub(super) fn summary_of(part: &Part) -> Option<TableSummary> {
     if part.format != Format::Parquet {
         return None;

@@ -25,7 +25,8 @@ pub struct Scan {
     /// the hashes are combined in order. It does not depend on the number of threads. For a generator it is a hash of
     /// the parameters.
     pub checksum: u64,
-    /// The same checksum over the bytes of separate weights files, if the caller wants weights; otherwise 0.
+    /// Checksum, like [`Self::checksum`], of the bytes of separate weights files, if the caller wants weights;
+    /// otherwise 0.
     pub weights_checksum: u64,
     /// The type of the weights; `None` if no edge has a weight, or if weights are skipped. A scan that finds the type
     /// gives u32 if all weights are integers below 2^32, and u64 if all are integers. A scan that reads weights gives
@@ -60,8 +61,8 @@ pub struct ShareResult {
     /// The number of hashes of weights.
     weights_hashes: usize,
     /// Three numbers: the largest number of vertices that a header declares, plus one; the type of weights as
-    /// [`word_of`] encodes it; and as [`word_of_place`] encodes it, the place of the first integer weight that f32 would
-    /// round.
+    /// [`word_of`] encodes it; and as [`word_of_place`] encodes it, the place of the first integer weight that f32
+    /// would round.
     most: [u64; 3],
     weights: Weights,
     /// The error for the first integer weight in this share that f32 would round.
@@ -178,8 +179,8 @@ fn word_of_place(first: &Option<(ErrorPlace, Error)>) -> u64 {
     first.as_ref().map_or(0, |((part, chunk), _)| u64::MAX - ((*part as u64) << 40 | chunk))
 }
 
-/// If the weights are f32, warns of the first integer that is rounded. `first` is its place among those of all shares,
-/// and only the share with that place reports it.
+/// If the weights are f32, warns of the first integer that is rounded. `first` is the place of the first such integer
+/// in all shares. Only the share that contains this place reports it.
 fn warn_of_rounded(rounded: Option<(ErrorPlace, Error)>, first: u64, weights: Option<WeightType>) {
     if weights == Some(WeightType::F32) && word_of_place(&rounded) == first {
         rounded.iter().for_each(|(_, error)| tracing::warn!("{error}"));

@@ -178,7 +178,7 @@ pub(super) enum NumberedLines {
     None,
     /// All lines but the first, which is a heading.
     First,
-    /// Lines whose ids are numbers, because it is not known whether there is a heading.
+    /// Lines with numbers as ids. Used if it is not known whether there is a heading.
     Numbers,
 }
 

@@ -5,7 +5,7 @@ use super::window::{NextLine, TextWindow};
 use crate::formats::Fault;
 use crate::formats::bytes::tokens::number;
 
-/// If a file has fewer lines than this, its table must also look like one of pandas in other ways.
+/// If a file has fewer lines than this, its table must also resemble a table of pandas in other ways.
 const FEW: usize = 8;
 /// If a file has fewer lines than this, nothing can be concluded.
 const FEWEST: usize = 3;

@@ -1,7 +1,7 @@
 //! Parses lines whose ids are strings: an edge per line, in any two columns, with or without quotes (RFC 4180).
 //!
-//! Eight bytes are searched at a time for the end of an id. Lines with quotes, blanks around ids, more columns, comments
-//! and mistakes are off the fast path.
+//! Eight bytes are searched at a time for the end of an id. Lines with quotes, blanks around ids, more columns,
+//! comments and mistakes are off the fast path.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -74,8 +74,8 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
     Ok(Head { weighted: weight.is_some(), ..Head::of(BodyLayout::Strings(table), body) })
 }
 
-/// Returns start and end of the first line from `at` on that is neither blank nor a comment; `None` if there is none, or
-/// if it is cut off by the end of the window.
+/// Returns start and end of the first line from `at` on that is neither blank nor a comment; `None` if there is none,
+/// or if it is cut off by the end of the window.
 fn first_line(window: &TextWindow<'_>, mut at: usize) -> Option<(usize, usize)> {
     while at < window.bytes.len() {
         let end = next_line(window.bytes, at);
@@ -94,8 +94,8 @@ fn is_blank_or_comment(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start().first(), None | Some(b'#' | b'%'))
 }
 
-/// Returns the delimiter of the columns. A file that ends in `.csv` or `.tsv` says it; elsewhere a line that can be
-/// divided in two ways is refused, because each way would be another graph.
+/// Returns the delimiter of the columns. The extension `.csv` or `.tsv` decides it. In other files, a line that can be
+/// divided in two ways is refused, because each way would give another graph.
 fn delimiter_of(line: &[u8], part: &Part) -> Result<Delimiter, &'static str> {
     let has = |byte: u8| {
         let mut quoted = false;
@@ -173,7 +173,7 @@ fn lines<const D: u8>(data: &[u8], table: &TableGrammar, sink: &mut Sink<'_>) ->
     Ok(())
 }
 
-/// Parses the line at `line`, which may be anything.
+/// Parses the line at `line`, which may have any form.
 #[inline(never)]
 fn line<'d, const D: u8>(data: &'d [u8], line: usize, table: &TableGrammar) -> Result<Found<'d>, Fault> {
     let next = next_line(data, line);

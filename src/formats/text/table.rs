@@ -29,7 +29,7 @@ pub(crate) struct EdgeRow {
     pub v: u64,
     /// The range of the weight; empty if the edge has none.
     pub weight: Range<usize>,
-    /// The start of the next line.
+    /// Start of the next line.
     pub next: usize,
 }
 

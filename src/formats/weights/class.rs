@@ -1,4 +1,4 @@
-//! What a weight implies for the type of all weights, and why a weight can't be accepted.
+//! Effect of a weight on the type of all weights, and reasons why a weight can't be accepted.
 
 use super::WeightType;
 use crate::formats::Fault;

@@ -1,7 +1,7 @@
 //! Weights of edges: their types, and how a scan treats them.
 //!
-//! A weight is an integer of 32 or 64 bits, or a finite f32 or f64 from 0 on. Each is handed over as 32 or 64 bits that
-//! sort like the weights.
+//! A weight is an integer of 32 or 64 bits, or a finite f32 or f64 from 0 on. A visitor gets each weight as 32 or 64
+//! bits that sort like the weights.
 
 mod class;
 #[cfg(test)]
@@ -73,8 +73,7 @@ impl WeightType {
     }
 }
 
-/// Returns the bits of the weights in `words`, each of which has `size` words: 1, or 2 of which the first is the lower
-/// half.
+/// Returns the bits of the weights in `words`. Each weight has `size` words: 1, or 2 with the lower half first.
 pub(crate) fn bits_of(words: &[u32], size: usize) -> impl Iterator<Item = u64> {
     words.chunks_exact(size.max(1)).map(bits_of_one)
 }
@@ -118,8 +117,8 @@ impl Weights {
         matches!(self, Weights::Read(_))
     }
 
-    /// Checks a weight. Returns its bits, and what it implies for the type of all weights. The bits are meaningful only
-    /// if visitors get weights.
+    /// Checks a weight. Returns its bits, and its class, which decides the type of all weights. The bits are meaningful
+    /// only if visitors get weights.
     #[inline]
     pub(crate) fn take(self, weight: Weight<'_>) -> Result<(u64, WeightClass), Mistake> {
         let whole = match weight {

@@ -1,4 +1,4 @@
-//! Tests of what is a weight, and of the bits in which it is handed over.
+//! Tests which words are weights, and with which bits visitors receive them.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Files of weights. Each belongs to one block of rows, and lies next to the block's file.
+//! Files of weights. Each belongs to one block of rows, and is next to the block's file.
 //!
 //! The body of a file is eight u64 (index of the block, first row, entries, 1 for whole numbers or 2 for f32, zeros)
 //! and a 32-bit weight for each target of the block, in the same order. For weights of 64 bits, which have the types 3

@@ -27,8 +27,8 @@ pub(crate) trait DerivedRows {
     /// Returns true if a task of `job` needs these rows, on a graph with this direction.
     fn is_needed(job: &Job, direction: Direction) -> bool;
 
-    /// Returns true if the rows are a part of `graph` already, with weights if tasks of `job` read those that it has.
-    /// That is so if an earlier task of a session needed them.
+    /// Returns true if the rows are already a part of `graph`, because an earlier task of a session needed them. If
+    /// tasks of `job` read the weights of `graph`, the rows must have weights, too.
     fn is_open(job: &Job, graph: &Graph) -> bool;
 
     /// Returns where these rows of `graph` are stored below `folder`, a graph's folder, and which weights `job` needs
@@ -79,8 +79,8 @@ pub(crate) trait DerivedRows {
     /// Returns the weights that are stored next to these rows, according to `info` in the manifest.
     fn weights_of(info: &Self::Info) -> Option<GraphWeights>;
 
-    /// Removes the files of these rows from `folder`, a graph's folder. `info` is what the run that built them
-    /// recorded.
+    /// Removes the files of these rows from `folder`, a graph's folder. `info` is the record of the run that built
+    /// them.
     ///
     /// # Errors
     /// [`crate::Error::Io`].
@@ -148,7 +148,7 @@ fn runs(context: &Context, graph: &Graph) -> Result<DegreeRuns> {
     context.retry_until_visible(|| order::read_runs(&graph.folder, graph.info.content))
 }
 
-/// Opens the rows `D` of `graph` if they are whole. Otherwise builds what is missing of them in the job's own workdir.
+/// Opens the rows `D` of `graph` if they are whole. Otherwise builds the missing parts in the job's own workdir.
 /// Returns true if nothing was missing. Collective.
 fn open_or_build<D: DerivedRows>(context: &Context, record: &mut RunRecord, graph: &mut Graph) -> Result<bool> {
     let (own, runs) = (context.graph_folder(), runs(context, graph)?);

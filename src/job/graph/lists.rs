@@ -31,8 +31,8 @@ fn on_leader(
     })
 }
 
-/// Runs the stage `dictionary`, which lists the ids that occur in the input, or those of its list of vertices, and opens
-/// the list. Collective.
+/// Runs the stage `dictionary`, which lists the ids that occur in the input, or those of its list of vertices, and
+/// opens the list. Collective.
 ///
 /// # Errors
 /// Errors of the stage.

@@ -63,9 +63,9 @@ impl Stage for FromEdges {
         STAGES.to_vec()
     }
 
-    /// Prepares the graph, or opens it if it is already prepared. Returns true if an earlier run finished the whole job.
-    /// If the job keeps its graph and its input is still there, its stored files are checked all the same. If the input
-    /// only looked changed and all tasks are done, stops after the first pass.
+    /// Prepares the graph, or opens it if it is already prepared. Returns true if an earlier run finished the whole
+    /// job. If the job keeps its graph and its input is still there, its stored files are checked even then. If the
+    /// input only looked changed and all tasks are done, stops after the first pass.
     fn open_or_make(
         &mut self,
         context: &mut Context,

@@ -13,7 +13,7 @@ pub struct Page {
     pub state: String,
     /// How good the state is.
     pub mood: Severity,
-    /// A sentence about what was done.
+    /// A sentence about the work that was done.
     pub lead: String,
     /// Sentences about missing or damaged files, and errors.
     pub notices: Vec<String>,

@@ -19,7 +19,7 @@ pub(super) struct Timeline<'a> {
 }
 
 impl Timeline<'_> {
-    /// Creates the timeline of these runs.
+    /// Creates the timeline of `runs`.
     pub fn of(runs: &[RunMetrics]) -> Timeline<'_> {
         let first = runs.first().map_or(0.0, |run| run.began);
         let mut end = 0.0;

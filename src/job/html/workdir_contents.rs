@@ -19,8 +19,9 @@ use std::collections::BTreeSet;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// Number of bytes that are read from the end of the log; below, the number of log lines that are shown.
+/// Number of bytes that are read from the end of the log.
 const LOG_BYTES: u64 = 256 << 10;
+/// Largest number of log lines that are shown.
 const LOG_LINES: usize = 60;
 /// Largest number of characters that are shown of a log line.
 const LINE: usize = 300;
@@ -46,8 +47,9 @@ pub(super) enum RunState {
 pub(super) struct Unfinished {
     /// Name of the task.
     pub name: String,
-    /// Units per trial; below, the units done in the current trial, if known.
+    /// Units per trial.
     pub total: u64,
+    /// Units done in the current trial, if known.
     pub done: Option<u64>,
     /// Figures of the finished units.
     pub figures: Vec<Figure>,

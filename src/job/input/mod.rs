@@ -53,8 +53,8 @@ pub fn of_job(job: &Job) -> Result<Input> {
     Ok(if job.carries_weights() { input.with_weights(job.input.weights().first()) } else { input })
 }
 
-/// Opens the edges that a job names, from which `graph` was made, if it was made. If their ids are strings, they have the
-/// numbers that they have in the graph.
+/// Opens the edges that a job names. `graph` is the graph made from them, if there is one. If ids are strings, they get
+/// their numbers in that graph.
 ///
 /// # Errors
 /// Errors of [`open`]; [`Error::Corrupt`] and [`Error::Io`] of the list of strings.

@@ -16,8 +16,9 @@ pub(crate) struct CompletedWork {
     order: bool,
     /// True if all blocks are stored or not needed.
     blocks: bool,
-    /// True if the upper half of rows is stored or not needed; below, if the merged rows (all neighbours) are.
+    /// True if the upper half of rows is stored or not needed.
     upper: bool,
+    /// True if the merged rows (all neighbours) are stored or not needed.
     merged: bool,
     /// For each of the job's tasks, true if it is done.
     tasks: Vec<bool>,

@@ -8,9 +8,11 @@
 
 use crate::formats::{Format, Input, Packing};
 
-/// Nanoseconds that a thread takes for an edge in `ingest`, and below in `partition` and `sort`.
+/// Nanoseconds that a thread takes for an edge in `ingest`.
 const INGEST: CacheModel = CacheModel { cached: 8.5, doubling: 1.0, ids: 1 << 19 };
+/// Nanoseconds that a thread takes for an edge in `partition`.
 const PARTITION: CacheModel = CacheModel { cached: 18.0, doubling: 5.0, ids: 1 << 18 };
+/// Nanoseconds that a thread takes for an edge in `sort`.
 const SORT: CacheModel = CacheModel { cached: 18.0, doubling: 1.5, ids: 1 << 20 };
 /// Factor by which partition and sort take longer on the CPU if edges have weights (measured with Graph500's files at
 /// scale 20, 16 edges per vertex).
@@ -19,17 +21,19 @@ pub(crate) const WEIGHTED: f64 = 1.6;
 const TRANSPOSE: CacheModel = CacheModel { cached: 12.0, doubling: 1.0, ids: 1 << 20 };
 /// Edges per second that a thread processes when it lists sparse ids.
 const DICTIONARY: f64 = 5e6;
-/// Edges per second that a GPU reads in `ingest`. Each edge takes a transfer of 8 bytes to the GPU. Below, the same
-/// for `partition` and `sort`.
+/// Edges per second that a GPU processes in `ingest`. Each edge takes a transfer of 8 bytes to the GPU.
 const INGEST_ON_GPU: f64 = 32e9 / 8.0;
+/// Edges per second that a GPU processes in `partition`.
 const PARTITION_ON_GPU: f64 = 5.4e9 / 2.0;
+/// Edges per second that a GPU processes in `sort`.
 const SORT_ON_GPU: f64 = 5.4e9 / 1.35;
 /// Ids per second that a thread orders in `relabel`.
 const RELABEL: f64 = 200e6;
 /// Edges per second that a thread generates.
 const GENERATED: f64 = 40e6;
-/// Bytes of text that a thread reads per second. Below, bytes of compressed files; one thread decompresses each file.
+/// Bytes of text that a thread reads per second.
 const TEXT: f64 = 300e6;
+/// Bytes of compressed files that a thread reads per second. One thread decompresses each file.
 const UNPACKED: f64 = 60e6;
 /// Bytes of spill files that a node writes or reads per second.
 const SPILL: f64 = 1e9;

@@ -12,8 +12,9 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Number of samples of an uncompressed file; below, the bytes of each sample.
+/// Number of samples of an uncompressed file.
 const PLACES: u64 = 64;
+/// Number of bytes of each sample.
 const WINDOW: u64 = 16 << 10;
 /// Number of edges read from the start of a compressed file.
 const ENOUGH: u64 = 1 << 20;

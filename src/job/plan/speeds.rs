@@ -21,8 +21,9 @@ use std::path::PathBuf;
 
 /// Version of the file. It changes when a record changes its meaning, which includes a change of the rates.
 const SCHEMA: u32 = 1;
-/// Largest number of records of one stage on one machine; below, of all records. The oldest are dropped first.
+/// Largest number of records of one stage on one machine. The oldest are dropped first.
 const OF_A_STAGE: usize = 8;
+/// Largest number of records of all stages and machines. The oldest are dropped first.
 const ALL: usize = 512;
 /// Number of records whose median a plan uses. They are the records of the inputs closest in size.
 const NEAREST: usize = 5;
@@ -30,10 +31,10 @@ const NEAREST: usize = 5;
 const MOST_STAGES: usize = 3;
 /// Size in bytes from which the file is ignored.
 const TOO_LARGE: u64 = 1 << 20;
-/// Shortest measured time, in seconds, from which a speed is derived; below, the shortest predicted time. Starting
-/// threads dominates shorter runs. Syncing a file takes as long for ten edges as for many, so a stage with a tiny
-/// predicted time would look immensely slow.
+/// Shortest measured time, in seconds, from which a speed is derived. Starting threads dominates shorter runs.
 const TOO_SHORT: f64 = 0.03;
+/// Shortest predicted time, in seconds, from which a speed is derived. Syncing a file takes as long for ten edges as
+/// for many, so a stage with a tiny predicted time would look immensely slow.
 const TOO_LITTLE: f64 = 0.003;
 
 /// Measured speed of one stage in one run.

@@ -52,7 +52,7 @@ const LONG_AGO: Duration = Duration::from_secs(15 * 60);
 pub struct Owner {
     /// Host name.
     pub host: String,
-    /// Process id on that host.
+    /// Process id on `host`.
     pub pid: u32,
     /// Start time of the process in clock ticks since boot. It distinguishes a reused pid from the original one.
     pub start: u64,

@@ -62,12 +62,12 @@ pub struct TaskRecord {
     pub files: Option<usize>,
 }
 
-/// Statistics of a graph. `verify` checks a result against those of the graph that it was computed on.
+/// Statistics of a graph. `verify` checks a result against the statistics of the graph on which it was computed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GraphRecord {
     /// Statistics of the input.
     pub info: InputInfo,
-    /// Statistics of its rows; of a task, those that it reads.
+    /// Statistics of the graph's rows. In the record of a task, statistics of the rows that the task reads.
     pub stored: StoreInfo,
 }
 
@@ -143,7 +143,7 @@ impl TaskRecord {
     /// Returns the result that every trial found.
     ///
     /// # Errors
-    /// [`Error::Internal`] if there is none, or one of another algorithm.
+    /// [`Error::Internal`] if there is no result, or if it belongs to another algorithm.
     pub(crate) fn output<O: DeserializeOwned>(&self) -> Result<O> {
         let output = serde_json::from_value(self.found.clone().unwrap_or_default());
         output.map_err(|e| Error::internal("read a result", e))
@@ -193,7 +193,7 @@ impl TaskRecord {
         self.is_of(key) && self.found.is_some() && enough && written
     }
 
-    /// Returns true if every result file in `workdir` is as it was written.
+    /// Returns true if every result file in `workdir` is unchanged since it was written.
     pub fn is_whole(&self, workdir: &Path) -> bool {
         let has_all = self.files.is_none_or(|files| files == self.outputs.len());
         has_all && self.outputs.iter().all(|(name, output)| output.is_of(&workdir.join(name)))

@@ -119,9 +119,9 @@ pub(crate) fn check(job: &Job) -> Result<()> {
     Ok(())
 }
 
-/// System folders. A job may not use them, nor any folder below them. The shared folders that follow may not be used
-/// themselves, but folders below them may.
+/// System folders. A job may not use them, nor any folder below them.
 const SYSTEM: [&str; 9] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/proc", "/sbin", "/sys", "/usr"];
+/// System folders that a job may not use as its workdir. It may use folders below them.
 const SHARED: [&str; 14] = [
     "/", "/dev", "/dev/shm", "/home", "/media", "/mnt", "/opt", "/root", "/run", "/srv", "/tmp", "/var", "/var/lib",
     "/var/tmp",

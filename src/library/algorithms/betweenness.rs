@@ -32,7 +32,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns four drawn sources, and scores that are divided by nothing.
+    /// Returns options with four random sources, and without division of the scores.
     fn default() -> Options {
         Options { sources: Sources::Drawn { roots: 4, seed: 1 }, normalise: Normalise::None }
     }
@@ -78,12 +78,12 @@ impl Scores {
         &self.centrality
     }
 
-    /// Returns the sources by their ids.
+    /// Returns the ids of the sources.
     pub fn sources(&self) -> &[u64] {
         &self.sources
     }
 
-    /// Returns the ten vertices of the highest scores by their ids, with their scores, descending.
+    /// Returns the ten vertices with the highest scores, as pairs of id and score, in descending order of scores.
     pub fn largest(&self) -> &[(u64, f64)] {
         &self.largest
     }

@@ -19,8 +19,8 @@ use serde::Serialize;
 /// Options of a search.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Options {
-    /// Bottom-up steps begin when the frontier has more than one in `alpha` of the remaining edges. Unless said, the
-    /// device decides.
+    /// Bottom-up steps begin when the frontier has more than one in `alpha` of the remaining edges. The default depends
+    /// on the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
     /// Top-down steps begin again when the frontier has less than one in `beta` of the vertices.

@@ -39,7 +39,7 @@ pub struct Communities {
 }
 
 /// Finds communities by synchronous label propagation, as LDBC Graphalytics defines it: in each iteration, every vertex
-/// takes the most frequent label of its neighbours, and the smallest of several.
+/// takes the most frequent label of its neighbours, or the smallest of several that are equally frequent.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for 0 iterations, [`ErrorKind::Limit`](crate::ErrorKind::Limit),
@@ -61,7 +61,7 @@ impl Communities {
         self.output.changed
     }
 
-    /// Returns the number of communities. A vertex without edges is one.
+    /// Returns the number of communities. A vertex without edges is a community by itself.
     pub fn number(&self) -> u64 {
         self.output.communities
     }

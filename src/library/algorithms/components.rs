@@ -40,8 +40,8 @@ pub fn weak(graph: &Graph, context: &Context) -> Result<Components> {
     of_kind(graph, &Options { strong: false }, context)
 }
 
-/// Finds the strongly connected components of a graph, on CPUs: two vertices are in the same one if each has a path to
-/// the other in the direction of edges. Without direction they are the weakly connected components.
+/// Finds the strongly connected components of a graph, on CPUs. Two vertices are in the same component if each has a
+/// path to the other along the direction of edges. In an undirected graph, they are the weakly connected components.
 ///
 /// # Errors
 /// Errors of [`weak`].
@@ -56,7 +56,7 @@ fn of_kind(graph: &Graph, options: &Options, context: &Context) -> Result<Compon
 }
 
 impl Components {
-    /// Returns the number of components. A vertex without edges is one.
+    /// Returns the number of components. A vertex without edges is a component by itself.
     pub fn number(&self) -> u64 {
         self.output.components
     }

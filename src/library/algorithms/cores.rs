@@ -54,14 +54,15 @@ impl Cores {
         &self.core
     }
 
-    /// Returns the layer of each vertex: peeling removes, as often as possible, all vertices that have at most k
-    /// neighbours left, where k is the smallest number that removes any or that of the layer before. Layers count from 1.
+    /// Returns the layer of each vertex, counted from 1. Peeling removes one layer after another. At level k, a layer
+    /// is all vertices that have at most k neighbours left. When there are none, k becomes the smallest number of
+    /// neighbours that any vertex has left.
     pub fn layer(&self) -> &Column<i64> {
         &self.layer
     }
 
     /// Returns the ids of all vertices in a degeneracy order: no vertex has more neighbours after it than its core
-    /// number. It is the order of layers, and of ids within a layer.
+    /// number. Vertices are ordered by layer, and by id within a layer.
     pub fn order(&self) -> Vec<u64> {
         let mut order: Vec<(i64, u64)> = self.layer.iter().map(|(id, layer)| (layer, id)).collect();
         order.sort_unstable();

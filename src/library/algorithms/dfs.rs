@@ -57,8 +57,8 @@ pub struct Tree {
     components: Option<Column<i64>>,
 }
 
-/// Searches `graph` from `source`, or all of it if there is none. From each vertex the search goes on with the first
-/// neighbour that it has not visited, by descending degree and then by ascending id. Roots are chosen likewise.
+/// Searches `graph` from `source`, or all of it if there is none. From each vertex, the search continues with the first
+/// unvisited neighbour, in the order of descending degree and then ascending id. Roots are chosen in the same order.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that the graph's direction rules out;
@@ -109,32 +109,35 @@ impl Tree {
         &self.parents
     }
 
-    /// Returns the place of each vertex in the order in which the search reached them, from 0; -1 if it did not.
+    /// Returns the place of each vertex in the order in which the search reached them, from 0; -1 for an unreached
+    /// vertex.
     pub fn preorder(&self) -> &Column<i64> {
         &self.preorder
     }
 
-    /// Returns the place of each vertex in the order in which the search left them, from 0; -1 if it did not.
+    /// Returns the place of each vertex in the order in which the search left them, from 0; -1 for an unreached vertex.
     pub fn postorder(&self) -> &Column<i64> {
         &self.postorder
     }
 
-    /// Returns the edges between each vertex and the root of its tree; -1 for a vertex that is not reached.
+    /// Returns the number of edges between each vertex and the root of its tree; -1 for an unreached vertex.
     pub fn depths(&self) -> &Column<i64> {
         &self.depths
     }
 
-    /// Returns 1 for each articulation point, if the options asked for them.
+    /// Returns a column that is 1 for each articulation point; `None` if the options did not ask for it.
     pub fn articulation_points(&self) -> Option<&Column<i64>> {
         self.articulation.as_ref()
     }
 
-    /// Returns 1 for each vertex whose edge from the parent is a bridge, if the options asked for them.
+    /// Returns a column that is 1 for each vertex whose edge from its parent is a bridge; `None` if the options did not
+    /// ask for it.
     pub fn bridges(&self) -> Option<&Column<i64>> {
         self.bridges.as_ref()
     }
 
-    /// Returns the first vertex of each vertex's strongly connected component, if the options asked for them.
+    /// Returns for each vertex the first vertex of its strongly connected component; `None` if the options did not ask
+    /// for it.
     pub fn strong_components(&self) -> Option<&Column<i64>> {
         self.components.as_ref()
     }

@@ -28,7 +28,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns 64 drawn sources.
+    /// Returns options with 64 random sources.
     fn default() -> Options {
         Options { sources: Sources::Drawn { roots: 64, seed: 1 } }
     }
@@ -37,7 +37,7 @@ impl Default for Options {
 /// Distances from one source along out-edges.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OfSource {
-    /// The source, by its id.
+    /// Id of the source.
     pub source: u64,
     /// Number of reached vertices, including the source.
     pub reached: u64,
@@ -64,8 +64,8 @@ pub struct Distances {
     farthest: Column<u32>,
 }
 
-/// Finds the distances from all sources by breadth-first search, 64 sources at once, and sums them up for each source and
-/// for each vertex. Results are the same bits for any number of threads.
+/// Finds the distances from all sources by breadth-first search, 64 sources at once, and sums them up for each source
+/// and for each vertex. Results are the same bits for any number of threads.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for no source or more than 65536;
@@ -101,17 +101,17 @@ impl Distances {
         &self.of_sources
     }
 
-    /// Returns for each vertex the number of other vertices that are sources and reach it.
+    /// Returns for each vertex the number of sources that reach it, not counting the vertex itself.
     pub fn sources(&self) -> &Column<u32> {
         &self.sources
     }
 
-    /// Returns for each vertex the sum of the distances from these sources.
+    /// Returns for each vertex the sum of the distances from the sources that reach it.
     pub fn total(&self) -> &Column<u64> {
         &self.total
     }
 
-    /// Returns for each vertex the largest distance from one of these sources.
+    /// Returns for each vertex the largest distance from a source that reaches it.
     pub fn farthest(&self) -> &Column<u32> {
         &self.farthest
     }

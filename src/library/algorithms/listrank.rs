@@ -70,8 +70,8 @@ impl Ranks {
 /// Ranks a list in memory: `successors[i]` is the element behind element `i`, or -1 if there is none.
 ///
 /// # Errors
-/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a successor that is no element,
-/// [`ErrorKind::Input`](crate::ErrorKind::Input) if the elements do not form one list, and those of a job.
+/// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a successor that is not an element,
+/// [`ErrorKind::Input`](crate::ErrorKind::Input) if the elements do not form one list, and errors of a job.
 pub fn rank(successors: Vec<i64>, options: &Options, context: &Context) -> Result<Ranks> {
     rank_list(Arc::new(Successors(successors)), options, context)
 }
@@ -79,15 +79,15 @@ pub fn rank(successors: Vec<i64>, options: &Options, context: &Context) -> Resul
 /// Ranks a list in any layout in memory.
 ///
 /// # Errors
-/// Those of [`rank`].
+/// Errors of [`rank`].
 pub fn rank_list(list: Arc<dyn SuccessorList>, options: &Options, context: &Context) -> Result<Ranks> {
     run(InputSpec::MemoryList(MemoryList::new(list)?), options, context)
 }
 
-/// Ranks the list in a file, whose format follows from its ending.
+/// Ranks the list in a file. The extension of the file selects its format.
 ///
 /// # Errors
-/// Those of [`rank`]; [`ErrorKind::Input`](crate::ErrorKind::Input) if the file is no list.
+/// Errors of [`rank`]; [`ErrorKind::Input`](crate::ErrorKind::Input) if the file is not a list.
 pub fn rank_file(path: impl AsRef<Path>, options: &Options, context: &Context) -> Result<Ranks> {
     let path: PathBuf = std::path::absolute(path.as_ref()).unwrap_or_else(|_| path.as_ref().to_owned());
     run(InputSpec::ListFile { path, format: None }, options, context)

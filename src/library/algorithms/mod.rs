@@ -1,4 +1,4 @@
-//! The algorithms as functions. A file has an algorithm's options, its function, and its result.
+//! The algorithms as functions. Each file has the options, the function and the result of one algorithm.
 
 pub mod betweenness;
 pub mod bfs;

@@ -38,14 +38,15 @@ pub struct Options {
     pub damping: f64,
     /// What happens to the ranks of sinks, and when the iterations end.
     pub variant: Variant,
-    /// Number of iterations: the most of [`Variant::Gap`] (1000 if `None`), all of [`Variant::Graphalytics`] (10).
+    /// Number of iterations: the maximum for [`Variant::Gap`] (1000 if `None`), and the exact number for
+    /// [`Variant::Graphalytics`] (10 if `None`).
     pub iterations: Option<u64>,
-    /// The vertices to which jumps lead; all if it is empty.
+    /// The vertices to which jumps lead. If it is empty, jumps lead to all vertices.
     pub personalised: Vec<Vertex>,
 }
 
 impl Default for Options {
-    /// Returns a damping factor of 0.85 and [`Variant::Gap`] with a tolerance of 10^-4.
+    /// Returns options with a damping factor of 0.85 and [`Variant::Gap`] with a tolerance of 10^-4.
     fn default() -> Options {
         Options { damping: 0.85, variant: Variant::Gap { tolerance: 1e-4 }, iterations: None, personalised: Vec::new() }
     }
@@ -97,7 +98,7 @@ impl Ranks {
         &self.ranks
     }
 
-    /// Returns the ten vertices of the highest ranks by their ids, with their ranks, descending.
+    /// Returns the ten vertices with the highest ranks, as pairs of id and rank, in descending order of ranks.
     pub fn largest(&self) -> &[(u64, f64)] {
         &self.largest
     }
@@ -112,7 +113,7 @@ impl Ranks {
         self.output.change
     }
 
-    /// Returns whether the last change is below the tolerance. Without a tolerance it always is.
+    /// Returns whether the last change is below the tolerance. Returns true if there is no tolerance.
     pub fn converged(&self) -> bool {
         self.output.converged != Some(false)
     }

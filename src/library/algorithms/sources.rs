@@ -9,12 +9,12 @@ use serde::Serialize;
 pub enum Sources {
     /// Random vertices that have an edge.
     Drawn {
-        /// Their number, from 1 to 65536. A graph with fewer such vertices has all of them.
+        /// Number of sources, from 1 to 65536. If a graph has fewer such vertices, all of them are sources.
         roots: u32,
-        /// The seed.
+        /// Seed by which the vertices are drawn.
         seed: u64,
     },
-    /// These vertices, each once.
+    /// The given vertices, which must be distinct.
     Vertices(Vec<Vertex>),
 }
 

@@ -26,14 +26,14 @@ use std::path::Path;
 /// Where weights come from.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum EdgeWeights {
-    /// From the graph, which must have some.
+    /// The weights of the graph, which must have some.
     #[default]
     Graph,
     /// Every edge has weight 1.
     Unit,
     /// Whole numbers from `least` to `most`, drawn for each edge with `seed`.
     Uniform {
-        /// The least weight.
+        /// The smallest weight.
         least: u32,
         /// The largest weight.
         most: u32,
@@ -122,7 +122,7 @@ impl Paths {
         self.source
     }
 
-    /// Returns the number of vertices that the search reached, with the source.
+    /// Returns the number of vertices that the search reached, including the source.
     pub fn reached(&self) -> u64 {
         self.reached
     }
@@ -137,8 +137,8 @@ impl Paths {
         &self.distances
     }
 
-    /// Returns the id of the vertex before each on a shortest path. The source is its own parent. An unreached vertex
-    /// has -1.
+    /// Returns for each vertex the id of the vertex before it on a shortest path. The source is its own parent. An
+    /// unreached vertex has -1.
     pub fn parents(&self) -> &Column<i64> {
         &self.parents
     }
@@ -175,7 +175,7 @@ impl Paths {
     /// Writes `distance.csv` and `parent.csv` to a folder.
     ///
     /// # Errors
-    /// Those of [`Self::write_npy`].
+    /// Errors of [`Self::write_npy`].
     pub fn write_csv(&self, folder: impl AsRef<Path>) -> Result<()> {
         let folder = folder.as_ref();
         match &self.distances {
@@ -186,8 +186,8 @@ impl Paths {
         self.parents.write_csv(folder.join("parent.csv"), "parent")
     }
 
-    /// Searches again, checks that result at every edge, and compares this one with it. Of all shortest paths the
-    /// searches find the same, whatever the method and the device.
+    /// Searches again, checks the new result against every edge, and compares this result with it. All methods and
+    /// devices find the same shortest paths.
     ///
     /// # Errors
     /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if these are not the paths of their source in `graph`.

@@ -1,4 +1,4 @@
-//! What results of breadth-first searches have in common: `[bfs]` and `[traverse]` find the same trees.
+//! Code that the results of `[bfs]` and `[traverse]` share, because both find the same trees.
 
 use crate::algo::searches::results::SearchOutput;
 use crate::algo::searches::tree::verify::SourceOutput;
@@ -33,7 +33,10 @@ pub(super) struct FromOne<'o, O> {
 }
 
 impl<'o, O> FromOne<'o, O> {
+    /// Returns the keys of a table that searches from `source` with `options`.
+    ///
     /// # Errors
+    ///
     /// [`Error::Usage`] if the source's id is a string that is not UTF-8.
     pub(super) fn new(graph: &Graph, source: Vertex, options: &'o O) -> Result<FromOne<'o, O>> {
         Ok(FromOne { sources: [graph.key(source)?], write: true, options })
@@ -41,7 +44,7 @@ impl<'o, O> FromOne<'o, O> {
 }
 
 impl Tree {
-    /// Searches by the table `algorithm`.
+    /// Runs the search of the table `algorithm`.
     pub(super) fn search(
         graph: &Graph,
         source: Vertex,
@@ -62,7 +65,7 @@ impl Tree {
         self.source
     }
 
-    /// Returns the number of vertices that the search reached, with the source.
+    /// Returns the number of vertices that the search reached, including the source.
     pub fn reached(&self) -> u64 {
         self.reached
     }
@@ -105,15 +108,15 @@ impl Tree {
     /// Writes `parent.csv` and `level.csv` to a folder.
     ///
     /// # Errors
-    /// Those of [`Self::write_npy`].
+    /// Errors of [`Self::write_npy`].
     pub fn write_csv(&self, folder: impl AsRef<Path>) -> Result<()> {
         let folder = folder.as_ref();
         self.parents.write_csv(folder.join("parent.csv"), "parent")?;
         self.levels.write_csv(folder.join("level.csv"), "level")
     }
 
-    /// Searches again, checks that tree by the rules of Graph500, and compares this one with it. Of all breadth-first
-    /// trees the searches find one, whatever the device and the number of threads.
+    /// Searches again, checks the new tree by the rules of Graph500, and compares this tree with it. The tree is the
+    /// same on every device and with any number of threads.
     ///
     /// # Errors
     /// [`ErrorKind::Validation`](crate::ErrorKind::Validation) if this is not the tree of its source in `graph`.

@@ -37,11 +37,12 @@ pub struct Totals {
 pub struct Clustering {
     /// Numbers of the whole graph.
     pub totals: Totals,
-    /// Triangles that each vertex is in.
+    /// Number of triangles that contain each vertex.
     pub triangles: Column<u64>,
     /// Number of neighbours of each vertex, ignoring the direction of edges.
     pub degree: Column<u32>,
-    /// Share of the pairs of neighbours of each vertex that are joined, from 0 to 1; 0 for less than two neighbours.
+    /// Share of the pairs of neighbours of each vertex that are joined by an edge, from 0 to 1; 0 for fewer than two
+    /// neighbours.
     pub clustering: Column<f64>,
     /// Mean of the clustering of all vertices with an edge.
     pub average: f64,
@@ -57,8 +58,8 @@ pub struct DirectedClustering {
     pub links: Column<u64>,
     /// Number of neighbours of each vertex, ignoring the direction of edges.
     pub degree: Column<u32>,
-    /// Share of the ordered pairs of neighbours of each vertex with an edge from one to the other, from 0 to 1; 0 for less
-    /// than two neighbours.
+    /// For each vertex, the share of the ordered pairs of its neighbours that have an edge from the first to the
+    /// second, from 0 to 1; 0 for fewer than two neighbours.
     pub clustering: Column<f64>,
     /// Mean of the clustering of all vertices with an edge.
     pub average: f64,
@@ -86,16 +87,16 @@ pub fn count(graph: &Graph, context: &Context) -> Result<u128> {
 /// Counts the triangles and wedges of a graph.
 ///
 /// # Errors
-/// Those of [`count`].
+/// Errors of [`count`].
 pub fn totals(graph: &Graph, context: &Context) -> Result<Totals> {
     let found: Computed<'_, TriangleOutput> = graph.compute(context, "triangle", &Options { per_vertex: false })?;
     Ok(Totals::of(&found.output, found.seconds()))
 }
 
-/// Returns the number of triangles that each vertex is in.
+/// Returns the number of triangles that contain each vertex.
 ///
 /// # Errors
-/// Those of [`count`].
+/// Errors of [`count`].
 pub fn per_vertex(graph: &Graph, context: &Context) -> Result<Column<u64>> {
     Ok(clustering(graph, context)?.triangles)
 }
@@ -103,7 +104,7 @@ pub fn per_vertex(graph: &Graph, context: &Context) -> Result<Column<u64>> {
 /// Returns triangles, degrees and clustering of each vertex.
 ///
 /// # Errors
-/// Those of [`count`].
+/// Errors of [`count`].
 pub fn clustering(graph: &Graph, context: &Context) -> Result<Clustering> {
     let found: Computed<'_, TriangleOutput> = graph.compute(context, "triangle", &Options { per_vertex: true })?;
     let details: TriangleDetails = found.details()?;
@@ -116,11 +117,11 @@ pub fn clustering(graph: &Graph, context: &Context) -> Result<Clustering> {
     })
 }
 
-/// Returns links, degrees and clustering of each vertex, by the direction of edges. Without direction, an edge is one in
-/// both directions.
+/// Returns links, degrees and clustering of each vertex, by the direction of edges. In an undirected graph, every edge
+/// counts in both directions.
 ///
 /// # Errors
-/// Those of [`count`].
+/// Errors of [`count`].
 pub fn directed_clustering(graph: &Graph, context: &Context) -> Result<DirectedClustering> {
     let options = DirectedOptions { clustering: "directed" };
     let found: Computed<'_, TriangleOutput> = graph.compute(context, "triangle", &options)?;

@@ -1,4 +1,4 @@
-//! A folder for the files of a graph, which is removed with it.
+//! A folder for the files of a graph, which is removed together with the graph.
 
 use crate::error::{Error, Result};
 use std::fs::DirBuilder;
@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// A new folder that only this user may read. It is removed when this is dropped.
+/// A new folder that only this user may read. It is removed when this value is dropped.
 #[derive(Debug)]
 pub(in crate::library) struct TemporaryFolder(PathBuf);
 

@@ -1,4 +1,4 @@
-//! What calls of the library may use of the machine, and how they are watched and stopped.
+//! The resources that calls of the library may use, and how calls are observed and cancelled.
 
 mod folder;
 
@@ -54,13 +54,13 @@ pub struct ContextBuilder {
 }
 
 impl ContextBuilder {
-    /// Limits host memory. The default is 80 % of what the machine or the cgroup has free.
+    /// Limits host memory. The default is 80 % of the free memory of the machine or the cgroup.
     pub fn host_memory(mut self, limit: impl Into<Size>) -> ContextBuilder {
         self.host_memory = Some(limit.into());
         self
     }
 
-    /// Limits the memory of a GPU. The default is 90 % of what is free.
+    /// Limits the memory of a GPU. The default is 90 % of the free memory.
     pub fn gpu_memory(mut self, limit: impl Into<Size>) -> ContextBuilder {
         self.gpu_memory = Some(limit.into());
         self
@@ -100,7 +100,8 @@ impl ContextBuilder {
     /// Returns the context.
     ///
     /// # Errors
-    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a GPU is picked for the CPU, or if the folder is none.
+    /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) if a GPU is chosen although the device is the CPU, or if the
+    /// temporary folder is not a folder.
     pub fn build(self) -> Result<Context> {
         if self.device == Device::Cpu && self.gpu.is_some() {
             return Err(Error::Usage("a context with Device::Cpu and a GPU: leave one out".into()));
@@ -134,7 +135,7 @@ struct Shared {
     folder: PathBuf,
     /// The process that built the context.
     process: u32,
-    /// The GPU between calls, once one has opened it.
+    /// The GPU between calls, once a call has opened it.
     gpu: Mutex<Option<GpuSession>>,
     calls: Arc<Calls>,
 }
@@ -142,11 +143,11 @@ struct Shared {
 /// The calls of a context or a job.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    /// Whether one of them is in progress.
+    /// Whether a call is in progress.
     runs: Mutex<bool>,
 }
 
-/// Taken by every call of the process.
+/// Lock that every call of the process takes, so that calls run one after another.
 static TURN: Mutex<()> = Mutex::new(());
 
 impl Context {
@@ -158,7 +159,7 @@ impl Context {
     /// Returns a context with default settings.
     ///
     /// # Errors
-    /// Those of [`ContextBuilder::build`].
+    /// Errors of [`ContextBuilder::build`].
     pub fn new() -> Result<Context> {
         Context::builder().build()
     }
@@ -168,7 +169,7 @@ impl Context {
         Canceller(Arc::clone(&self.0.calls))
     }
 
-    /// Does the work of a call, in its turn. `work` gets the GPU that calls share.
+    /// Runs the work of a call, once earlier calls have ended. `work` gets the GPU that calls share.
     ///
     /// # Errors
     /// Errors of `work`; [`Error::Usage`] in a process that was forked from the one that built the context.
@@ -248,7 +249,7 @@ impl Drop for Running<'_> {
 }
 
 impl Calls {
-    /// Does the work of a call, once no other call of the process is in progress.
+    /// Runs the work of a call, once no other call of the process is in progress.
     pub(super) fn call<T>(&self, work: impl FnOnce() -> T) -> T {
         let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         *self.runs() = true;
@@ -266,8 +267,9 @@ impl Calls {
 pub struct Canceller(pub(super) Arc<Calls>);
 
 impl Canceller {
-    /// Stops the call in progress, which then returns an error of kind [`ErrorKind::Stopped`](crate::ErrorKind::Stopped)
-    /// within a second or so. Its graph stays usable. Does nothing if no call is in progress.
+    /// Stops the call in progress, which then returns an error of kind
+    /// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) within a second or so. Its graph stays usable. Does nothing if
+    /// no call is in progress.
     pub fn cancel(&self) {
         let runs = self.0.runs();
         if *runs {

@@ -120,7 +120,7 @@ struct ThreadCounter<'a> {
     edges: u64,
     /// Largest id. `found` gets it at the end.
     max: u64,
-    /// What the thread has found. Counting ends when an edge is missed.
+    /// Results of the thread. Counting ends when an edge can't be counted.
     found: Counted,
 }
 

@@ -328,7 +328,7 @@ impl LaneCounter<'_> {
         self.lane.pass()
     }
 
-    /// Notes an edge with an id that does not fit the GPU's 32 bits.
+    /// Records an edge with an id that does not fit the GPU's 32 bits.
     fn oversized(&mut self, u: u64, v: u64) -> Result<()> {
         self.found.largest = self.found.largest.max(Some(u.max(v)));
         if u == v {

@@ -1,8 +1,8 @@
 //! The pass over the input that gathers the different strings.
 //!
-//! Each thread copies records of strings to a chunk for each part. A part collects full chunks until they have as many
-//! bytes as its different strings, and at least [`WAITING`]. Then a thread looks all of them up, so that the part is in
-//! the cache of its core for many strings at a time.
+//! Each thread has a chunk of memory for each part, to which it copies the records of strings. A full chunk waits until
+//! the chunks of its part have as many bytes as the different strings of the part, and at least [`WAITING`] bytes. Then
+//! one thread looks all of them up, so that the part stays in the cache of a core for many strings.
 
 use super::in_threads;
 use super::spill::Spill;
@@ -40,7 +40,7 @@ pub(super) struct Room {
     _reserved: Reservation,
 }
 
-/// A part of the strings: those with the same upper bits of their hashes.
+/// A part of the strings: all strings whose hashes have the same upper bits.
 #[derive(Default)]
 pub(super) struct Part {
     distinct: Distinct,
@@ -54,12 +54,13 @@ pub(super) struct Parts {
     spill: Spill,
     /// Number of the upper bits of a hash that are a part's number.
     bits: u32,
-    /// Bytes of all parts together, and the most that they may take.
+    /// Bytes of all parts together.
     used: AtomicU64,
+    /// Upper bound of `used`.
     most: u64,
 }
 
-/// What the pass found.
+/// Results of the pass.
 pub(super) struct Gathered {
     pub parts: Parts,
     pub checksum: u64,
@@ -70,8 +71,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads the input once, and divides its strings into parts without repeats. Parts that do not fit in memory are spilled
-/// to a file next to `path`.
+/// Reads the input once, and divides its strings into parts without repeats. Parts that do not fit in memory are
+/// spilled to a file next to `path`.
 pub(super) fn gather(
     input: &Input,
     path: &Path,
@@ -86,7 +87,7 @@ pub(super) fn gather(
     let bytes = free.min(strings + threads as u64 * *PARTS.end() * CHUNK).max(least_bytes(threads));
     let purpose = "numbering ids that are strings";
     let room = Room { bytes, threads, _reserved: budget.reserve(bytes, purpose)? };
-    // Chunks take a quarter of the memory at most, and a part should fit an eighth of what is a thread's.
+    // Chunks take a quarter of the memory at most, and a part should fit an eighth of a thread's memory.
     let most = (bytes / 4 / threads as u64 / 512).next_power_of_two() / 2;
     let parts = (16 * strings / bytes).max(strings / 8 / PART_BYTES).next_power_of_two().min(most);
     let parts = parts.clamp(*PARTS.start(), *PARTS.end());
@@ -164,7 +165,7 @@ impl Parts {
         self.parts.iter().any(|part| lock(part).spilled > 0)
     }
 
-    /// Spills what is left of all parts if some part was spilled, so that one part after the other has all memory.
+    /// If some part was spilled, spills the rest of all parts. Then each part, one after another, can use all memory.
     fn settle(&self) -> Result<()> {
         if !self.is_spilled() {
             return Ok(());
@@ -172,13 +173,13 @@ impl Parts {
         self.parts.iter().enumerate().try_for_each(|(number, part)| self.spill(number, &mut lock(part)))
     }
 
-    /// Returns the number of bytes of the records of a part, at most.
+    /// Returns an upper bound of the number of bytes of the records of a part.
     pub fn bytes(&self, number: usize) -> u64 {
         let part = lock(&self.parts[number]);
         part.spilled + part.distinct.records.len() as u64
     }
 
-    /// Calls `each` with the records of a part, without repeats, and leaves them in it.
+    /// Calls `each` with the records of a part, without repeats, and keeps them in the part.
     pub fn peek(&self, number: usize, set: &mut StringSet, each: impl FnOnce(&[u8])) -> Result<()> {
         let part = lock(&self.parts[number]);
         if part.spilled == 0 {
@@ -216,7 +217,7 @@ impl Chunk<'_> {
     }
 }
 
-/// The chunks of a part that were not looked up.
+/// The chunks of a part that wait to be looked up.
 #[derive(Default)]
 struct Waiting<'m> {
     chunks: Vec<Chunk<'m>>,
@@ -224,7 +225,7 @@ struct Waiting<'m> {
     enough: usize,
 }
 
-/// Chunks that are free or wait.
+/// The free chunks, and the chunks that wait.
 struct Queues<'m> {
     free: Mutex<Vec<&'m mut [u8]>>,
     waiting: Vec<Mutex<Waiting<'m>>>,
@@ -232,11 +233,11 @@ struct Queues<'m> {
     fewest: usize,
 }
 
-/// Visitor of one thread.
+/// Visitor that gathers the strings of the edges that one thread reads.
 struct Gatherer<'p, 'm> {
     parts: &'p Parts,
     queues: &'p Queues<'m>,
-    /// The chunk of each part.
+    /// For each part, the chunk that is being filled.
     chunks: Vec<Chunk<'m>>,
     set: StringSet,
 }

@@ -67,7 +67,7 @@ impl<'a> Lines<'a> {
         lines.zip(block * STRIDE..).find(|(line, _)| *line == name).map(|(_, row)| row)
     }
 
-    /// Returns the lines from a known start on.
+    /// Returns the lines from known start number `block` on.
     fn from(self, block: u64) -> impl Iterator<Item = &'a [u8]> {
         let start = self.starts.get(block as usize).map_or(self.text.len(), |&start| start as usize);
         let text = self.text.get(start..).unwrap_or_default();

@@ -45,7 +45,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Number of strings whose entries are fetched before they are looked up, so that memory accesses overlap.
 const AHEAD: usize = 64;
-/// Distance of most entries from their homes: 3.5 places on average.
+/// Most entries are at most this many places after their home places; on average they are 3.5 places after them.
 const NEAR: usize = 5;
 
 const LIST: Kind = Kind::new(b"NAME");
@@ -83,7 +83,7 @@ pub struct Names {
 const TRAILER: usize = 24;
 
 impl NameList {
-    /// Maps the list in a graph's folder. Its key is that of the input's version.
+    /// Maps the list in a graph's folder. `key` is the key of the input's version.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -130,7 +130,7 @@ impl Names {
         gather::least_bytes(threads)
     }
 
-    /// Returns the bytes of disk that the numbers of `names` strings of `bytes` bytes in all take.
+    /// Returns the bytes on disk of the list and the table of `names` strings, which have `bytes` bytes in total.
     pub fn stored_bytes(names: u64, bytes: u64) -> u64 {
         bytes + names + names / 2 + Table::bytes(names) + 1024
     }
@@ -156,7 +156,7 @@ impl Names {
         Ok([sorted.list, table])
     }
 
-    /// Opens what [`Self::build`] wrote. `source` names the input in errors.
+    /// Opens the list and the table that [`Self::build`] wrote. `source` names the input in errors.
     ///
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
@@ -166,7 +166,7 @@ impl Names {
         Ok(Names { list, table, source })
     }
 
-    /// Checks that the strings ascend and that the table finds each of them. Returns what was found in words.
+    /// Checks that the strings ascend and that the table finds each of them. Returns a description of the result.
     ///
     /// # Errors
     /// [`Error::Corrupt`] with the line of the first string that is wrong.
@@ -204,7 +204,7 @@ impl FindNames for Names {
         numbers.clear();
         let entries = self.table.entries();
         let ahead = |hash: &u64| {
-            // An entry lies up to some places behind its home, often in the next cache line.
+            // An entry is up to some places behind its home, often in the next cache line.
             let home = self.table.home(*hash);
             prefetch(entries, home);
             prefetch(entries, home + NEAR);
@@ -221,8 +221,8 @@ impl FindNames for Names {
     }
 }
 
-/// Calls `work` with each number below `count` in `threads` threads. Each thread has its own state, which `begin` makes.
-/// Numbers are taken in ascending order.
+/// Calls `work` with each number below `count` in `threads` threads. Each thread has its own state, which `begin`
+/// makes. Numbers are taken in ascending order.
 ///
 /// # Errors
 /// The error of the first thread that has one. If `work` fails in a thread, the others stop.

@@ -15,24 +15,26 @@ use crate::store::file::{NewFile, Pending};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-/// Strings of the sample for each range.
+/// Number of sampled strings for each range.
 const SAMPLES: usize = 64;
-/// Bytes of a range, so that it fits the second-level cache, and most ranges.
+/// Target number of bytes of a range, so that it fits the second-level cache.
 const SMALL: u64 = 384 << 10;
+/// Maximum number of ranges.
 const MOST: u64 = 1024;
-/// Bytes of memory for each byte of a record, at most: the record, its line, and 32 bytes for the shortest.
+/// Memory for sorting a record, as a multiple of its bytes: for the record, its line, and 32 bytes of other data.
 const TIMES: u64 = 5;
-/// Bytes of lines that are written between two looks at signals.
+/// Number of bytes of lines that are written between two checks for signals.
 const LOOK: usize = 16 << 20;
 
-/// Strings in ranges: all strings of a range are smaller than those of the next.
+/// Strings in ranges: all strings of a range are smaller than the strings of the next range.
 pub(super) struct Ranges {
     spill: Spill,
     count: u64,
     room: Room,
 }
 
-/// What is left to write once the list of strings is written.
+/// The list of strings, which is written but may not be durable yet, and the pairs for the hash table, which is written
+/// next.
 pub(super) struct Sorted {
     pub list: Pending,
     pub pairs: Pairs,
@@ -71,8 +73,9 @@ pub(super) fn distribute(parts: Parts, path: &Path, room: Room, watch: &dyn Watc
 /// The smallest strings of all ranges but the first.
 struct Splitters {
     names: Vec<Vec<u8>>,
-    /// Number of bytes that all of them begin with, and the eight bytes of each behind those.
+    /// Number of leading bytes that all splitters share.
     common: usize,
+    /// For each splitter, the eight bytes that follow the shared ones.
     keys: Vec<u64>,
 }
 
@@ -130,8 +133,8 @@ pub(super) fn common(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Returns the first eight bytes of a string as a number, with zeros for those that it lacks. If one number is smaller,
-/// so is its string.
+/// Returns the first eight bytes of a string as a number; a shorter string is padded with zeros. A string whose number
+/// is smaller than another string's is smaller itself.
 #[inline]
 pub(super) fn key(name: &[u8]) -> u64 {
     if let Some(bytes) = name.first_chunk() {

@@ -7,19 +7,20 @@ use crate::error::Result;
 
 /// Maximum number of strings with the same eight bytes that are compared whole.
 const FEW: usize = 32;
-/// Number of bytes that strings must share to be compared whole, however many they are.
+/// Strings that share this many leading bytes are compared whole, regardless of their number.
 const DEEP: usize = 1 << 10;
 
 /// A range of strings in order. A thread uses it for one range after the other.
 #[derive(Default)]
 pub(super) struct SortedRange {
     records: Vec<u8>,
-    /// Eight bytes of each string above the place of its record.
+    /// For each string, eight of its bytes in the upper half, and the place of its record in the lower half.
     order: Vec<u128>,
     /// Hash of each string, in order.
     pub hashes: Vec<u64>,
-    /// The strings, a line each, and the end of each line.
+    /// The strings, one per line.
     pub text: Vec<u8>,
+    /// End of each line in `text`.
     pub ends: Vec<usize>,
 }
 

@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Maximum number of bytes of a block that a [`SpillWriter`] gathers for memory, and for the file. Blocks in memory are
-/// small, because the last block of each part is not full.
+/// Maximum number of bytes of a block that a [`SpillWriter`] gathers for memory. These blocks are small, because the
+/// last block of each part is not full.
 const IN_MEMORY: u64 = 16 << 10;
+/// Maximum number of bytes of a block that a [`SpillWriter`] gathers for the file.
 const IN_FILE: u64 = 256 << 10;
 
-/// The blocks. The file is unlinked, so a killed job leaves nothing behind.
+/// The blocks of all parts, in memory or in a file. The file is unlinked, so a killed job leaves nothing behind.
 pub(super) struct Spill {
-    /// `None` if the blocks are in memory.
+    /// The file with the blocks; `None` if the blocks are in memory.
     file: Option<File>,
     path: PathBuf,
     end: AtomicU64,
@@ -130,7 +131,7 @@ impl Block {
     }
 }
 
-/// Gathers what one thread appends to each part, and appends it in blocks.
+/// Buffers the records that one thread adds to each part, and appends them in blocks.
 pub(super) struct SpillWriter<'a> {
     spill: &'a Spill,
     buffers: Vec<Vec<u8>>,
@@ -156,7 +157,7 @@ impl<'a> SpillWriter<'a> {
         Ok(())
     }
 
-    /// Appends what is left.
+    /// Appends the remaining records.
     pub fn finish(self) -> Result<()> {
         let left = self.buffers.into_iter().enumerate().filter(|(_, buffer)| !buffer.is_empty());
         left.into_iter().try_for_each(|(part, mut buffer)| {

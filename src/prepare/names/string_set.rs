@@ -39,7 +39,8 @@ impl Distinct {
 /// Strings are found by the lower bits of their hashes, because all strings of a part share the upper bits.
 #[derive(Default)]
 pub(super) struct StringSet {
-    /// 0 if free, else 32 bits of the hash above the place of the record plus 1.
+    /// A slot is 0 if it is free. Otherwise its upper half has 32 bits of a hash, and its lower half has the place of
+    /// the record plus 1.
     slots: Vec<u64>,
 }
 
@@ -52,7 +53,7 @@ fn is_of(slot: u64, hash: u64) -> bool {
     (slot ^ tag(hash)) >> 32 == 0
 }
 
-/// Returns the bits of a hash that a slot has.
+/// Returns the bits of a hash that a slot stores.
 #[inline]
 fn tag(hash: u64) -> u64 {
     hash << 16 >> 32 << 32
@@ -71,7 +72,7 @@ impl StringSet {
         }
     }
 
-    /// Makes the table anew, with room for `strings` strings and [`TOGETHER`] more.
+    /// Rebuilds the table, with room for `strings` strings and [`TOGETHER`] more.
     fn fill(&mut self, distinct: &Distinct, strings: usize) {
         let slots = ((strings + TOGETHER) * 4).div_ceil(3).next_power_of_two();
         self.slots.clear();

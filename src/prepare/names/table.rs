@@ -1,8 +1,8 @@
-//! A hash table from strings to their numbers, as a file. It holds no strings: an entry has 31 bits of the hash, so that
-//! the strings themselves are compared only where these bits are not enough.
+//! A hash table from strings to their numbers, as a file. It holds no strings: an entry has 31 bits of the hash, so
+//! that the strings themselves are compared only where these bits are not enough.
 //!
-//! An entry lies at the place that its hash says, or behind it if that is taken. Entries are in the order of their
-//! hashes, so the file is written from front to back.
+//! An entry is at the place that its hash selects, or at a later one if that place is taken. Entries are in the order
+//! of their hashes, so the file is written from front to back.
 
 use super::gather::Room;
 use super::spill::{Spill, SpillWriter};
@@ -24,7 +24,7 @@ const SHARED: u64 = 1 << 31;
 const PAIR: usize = 12;
 /// Bytes of the pairs that are sorted at once, so that they stay in the second-level cache.
 const PART_BYTES: u64 = 128 << 10;
-/// Binary logarithm of the number of bits that tell the entries of a cluster apart.
+/// Base-2 logarithm of the number of bits in the bitmap that shows whether hashes in a cluster differ.
 const SEEN: u32 = 16;
 
 /// The table, as a mapped file.
@@ -34,19 +34,19 @@ pub(super) struct Table {
     homes: u64,
 }
 
-/// Returns the number of places that hashes name, for `names` strings: an eighth stays free.
+/// Returns the number of places that hashes can select, for `names` strings. An eighth of them stays free.
 fn homes(names: u64) -> u64 {
     names + names / 7 + 1
 }
 
-/// Returns the place that a hash names.
+/// Returns the place that a hash selects.
 #[inline]
 fn home(homes: u64, hash: u64) -> u64 {
     ((u128::from(hash) * u128::from(homes)) >> 64) as u64
 }
 
 impl Table {
-    /// Returns the bytes of the table of `names` strings, about.
+    /// Returns approximately how many bytes the table of `names` strings takes.
     pub fn bytes(names: u64) -> u64 {
         8 * homes(names)
     }
@@ -68,13 +68,14 @@ impl Table {
         as_u64(self.file.body()).unwrap_or_default()
     }
 
-    /// Returns the place that a hash names.
+    /// Returns the place that a hash selects.
     #[inline]
     pub fn home(&self, hash: u64) -> usize {
         home(self.homes, hash) as usize
     }
 
-    /// Returns the number of the string with this hash. `is_one` compares it with a string by that one's number.
+    /// Returns the number of the string with this hash. `is_one` returns whether the string with a given number is the
+    /// one to find.
     #[inline]
     pub fn find(&self, hash: u64, is_one: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.home(hash);
@@ -158,13 +159,13 @@ impl Pairs {
 #[derive(Default)]
 struct Sorter {
     bytes: Vec<u8>,
-    /// Where the pairs of each bucket go.
+    /// For each bucket, the place of its next pair.
     places: Vec<u32>,
     sorted: Vec<(u64, u32)>,
 }
 
 impl Sorter {
-    /// Sorts `bytes` to `sorted`: by hash, and pairs of one hash by number. The hashes share their upper `bits` bits.
+    /// Sorts the pairs in `bytes` into `sorted`, by hash and then by number. All hashes share their upper `bits` bits.
     fn sort(&mut self, bits: u32) {
         let Sorter { bytes, places, sorted } = self;
         let pairs = bytes.as_chunks::<PAIR>().0;
@@ -209,9 +210,9 @@ struct Placing {
     next: u64,
     /// The entries since the last free place.
     cluster: Vec<u64>,
-    /// Bits of the entries of a cluster: the lower bits of each hash say which.
+    /// Bitmap of the hashes in a cluster. The lower bits of a hash select its bit.
     seen: Box<[u64]>,
-    /// Bytes to write.
+    /// Bytes that are ready to be written to the file.
     ready: Vec<u8>,
     /// Number of the part that comes next.
     turn: usize,

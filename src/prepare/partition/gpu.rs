@@ -52,19 +52,22 @@ struct Placer<'w, 'r, 'p> {
     /// Counts that kernels return, then the start of each bin's lines.
     results: DeviceSlice<u32>,
     unit: KernelGathered,
-    /// Numbers of 32-bit words of an edge, of a line (group of edges) and of a batch.
+    /// Number of 32-bit words of an edge.
     edge: usize,
+    /// Number of 32-bit words of a line (group of edges).
     line: usize,
+    /// Number of 32-bit words of a batch.
     batch: usize,
     /// Number of edges gathered now. `most` is the number that fits.
     gathered: u64,
     most: u64,
     /// Number of loops at ids that do not fit the GPU's 32 bits.
     loops: u64,
-    /// Number of times that lines were made from the gathered edges, the time for making lines, and the time for
-    /// storing them.
+    /// Number of times that lines were made from the gathered edges.
     turns: u32,
+    /// Total time for making lines.
     making: Duration,
+    /// Total time for storing lines.
     storing: Duration,
 }
 

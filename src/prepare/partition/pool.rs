@@ -1,5 +1,5 @@
 //! The memory of the bins, divided into chunks: a bin grows by one chunk at a time. The chunks of the bins of a block
-//! lie together.
+//! are adjacent.
 
 /// Number of words of the largest slab, a piece of memory that has several chunks.
 const SLAB: usize = (4 << 20) / 4;
@@ -9,7 +9,7 @@ const SLAB: usize = (4 << 20) / 4;
 pub(super) struct Pool<'a> {
     /// Slabs of chunks that no block uses yet; a slab is a few huge pages.
     slabs: Vec<&'a mut [u32]>,
-    /// For each block, the free chunks of the slab that it took last. The chunks of a block lie together, so that whole
+    /// For each block, the free chunks of the slab that it took last. The chunks of a block are adjacent, so that whole
     /// huge pages can be given back to the system once the block is sorted.
     open: Vec<Vec<&'a mut [u32]>>,
     /// For each block, the chunks whose edges were read. They can be reused.

@@ -26,8 +26,8 @@ pub fn part(layout: &Layout, runs: &DegreeRuns, builders: &[u32], rank: usize) -
     mine.sum::<f64>() / expected.iter().sum::<f64>().max(f64::MIN_POSITIVE)
 }
 
-/// Returns the estimated fraction of all edges that goes to the rank with most edges, if `ranks` ranks together build
-/// all blocks.
+/// Returns the estimated fraction of all edges that goes to the rank with the most edges, if `ranks` ranks together
+/// build all blocks.
 pub fn largest_part(layout: &Layout, runs: &DegreeRuns, ranks: usize) -> f64 {
     let builders = builders(layout, runs, &vec![true; layout.blocks()], ranks);
     (0..ranks).map(|rank| part(layout, runs, &builders, rank)).fold(0.0, f64::max)

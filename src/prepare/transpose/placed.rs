@@ -12,9 +12,9 @@ use std::sync::{Mutex, PoisonError};
 /// Number of batches that a thread sorts by bins between two checks for a stop.
 const BATCHES: usize = 8;
 
-/// Prefetch distances, in batches, for the start of a bin's entries in a batch and for the entries themselves. Both are
-/// far apart in memory.
+/// Prefetch distance, in batches, of the start of a bin's entries in a batch.
 const STARTS_AHEAD: usize = 16;
+/// Prefetch distance, in batches, of the entries of a bin in a batch.
 const ENTRIES_AHEAD: usize = 6;
 /// Number of entries (4 bytes each) in a cache line.
 const LINE: usize = 16;

@@ -41,8 +41,9 @@ pub struct Progress {
 
 struct SharedProgress {
     log_interval: Duration,
-    /// `peak` is the peak of host memory in bytes, and `limit` its limit, or 0 if there is none.
+    /// Peak of host memory in bytes.
     peak: AtomicU64,
+    /// Limit of host memory in bytes; 0 if there is none.
     limit: AtomicU64,
     metrics: Recorder,
     observer: OnceLock<Observer>,
@@ -159,8 +160,8 @@ impl Progress {
         StageProgress { stage, shared: Arc::clone(&self.shared), finished: false }
     }
 
-    /// Returns the peak of host memory so far, in bytes (see [`host::process_memory`]). It is sampled every 50 ms and at the ends of
-    /// stages.
+    /// Returns the peak of host memory so far, in bytes (see [`host::process_memory`]). It is sampled every 50 ms and
+    /// at the ends of stages.
     pub fn peak_memory(&self) -> u64 {
         self.shared.sample();
         self.shared.peak.load(Relaxed)

@@ -23,8 +23,9 @@ pub(super) struct RunningStage {
     pub(super) before: AtomicU64,
     pub(super) started: Instant,
     pub(super) peak: AtomicU64,
-    /// `reads` is the bytes that the whole stage reads, if its unit is not bytes; `wrote` is the bytes written so far.
+    /// Number of bytes that the whole stage reads, if its unit is not bytes.
     pub(super) reads: AtomicU64,
+    /// Number of bytes written so far.
     pub(super) wrote: AtomicU64,
     pub(super) bar: Option<ProgressBar>,
     /// True once the log has a line about the stage.

@@ -12,29 +12,32 @@ use state::{Pull, SHARES, State, Step};
 
 pub(super) use state::{PROGRAMS, SOURCES, least_bytes};
 
-/// A source counts from all vertices that it has not reached if the rows of its last level have more than one in this many
-/// of the vertices and of the entries of those that it has not reached, and more than this many entries.
+/// With a pull, a GPU adds to each unreached vertex along the vertex's row. A source pulls if its last level has more
+/// than [`FEW`] row entries, and more than 1/`SPARSE` of this sum: the number of vertices, plus the row entries of
+/// unreached vertices.
 const SPARSE: u64 = 32;
+/// A source never pulls if the rows of its last level have at most this many entries.
 const FEW: u64 = 1 << 12;
 
-/// Neighbours are looked up before their shares are read if fewer than one in this many entries leads to one that has some.
+/// A pull of shares first checks which neighbours have a share, if fewer than one in this many entries leads to such a
+/// neighbour.
 const LOOKED_UP: u64 = 4;
 
 /// Progress of the search from a source.
 #[derive(Debug, Clone, Copy, Default)]
 struct Front {
-    /// Number of the step that found its last level.
+    /// Number of the step that found the last level of the source.
     step: usize,
     levels: u64,
-    /// Number of vertices of its levels.
+    /// Number of vertices that the source has reached.
     reached: u64,
-    /// Number of entries of the rows that leave the last level.
+    /// Number of row entries of the last level, in the direction of its out-edges.
     leaving: u64,
-    /// Number of entries of the rows that enter vertices that it has not reached.
+    /// Number of row entries of the unreached vertices, in the direction of their in-edges.
     unreached: u64,
 }
 
-/// A search from several sources on a GPU, which has the totals, too.
+/// A search from several sources on a GPU, which also stores the totals.
 pub(super) struct GpuSearch<'g> {
     state: State<'g>,
     /// Number of entries of all rows in one direction.
@@ -42,7 +45,7 @@ pub(super) struct GpuSearch<'g> {
 }
 
 impl<'g> GpuSearch<'g> {
-    /// Copies the rows to GPU memory, and the `totals` of earlier searches.
+    /// Copies the rows, and the `totals` of earlier searches, to GPU memory.
     ///
     /// # Errors
     /// [`crate::Error::Limit`] if the rows do not fit; [`crate::Error::Lost`]; errors of reading blocks; [`crate::Error::Stopped`].
@@ -56,8 +59,8 @@ impl<'g> GpuSearch<'g> {
         Ok(GpuSearch { state: State::new(halves, (degrees, direction), totals, gpu)?, entries })
     }
 
-    /// Finds the dependencies of all vertices on up to [`SOURCES`] sources. A source without an edge reaches only itself.
-    /// Returns `None` if a count of shortest paths is too large for f64.
+    /// Finds the dependencies of all vertices on up to [`SOURCES`] sources. A source without an edge reaches only
+    /// itself. Returns `None` if a count of shortest paths is too large for f64.
     ///
     /// # Errors
     /// [`crate::Error::Lost`], [`crate::Error::Stopped`].
@@ -87,11 +90,12 @@ impl<'g> GpuSearch<'g> {
         Ok(Some(Extent { reached, depth: levels.saturating_sub(1) }))
     }
 
-    /// Finds the levels of the sources in the mask `all`, and counts the shortest paths to every vertex. Returns the steps
-    /// and where each source has come to, or `None` if a count is too large for f64.
+    /// Finds the levels of the sources in the mask `all`, and counts the shortest paths to every vertex. Returns the
+    /// steps and the progress of each source, or `None` if a count is too large for f64.
     ///
-    /// A source with a small level pushes along its rows. One with a large level must pull along the rows of all vertices
-    /// that it has not reached, so it waits until all sources must: then one step does it for all of them.
+    /// A source with a small level pushes along the rows of the level. A source with a large level pulls along the rows
+    /// of all vertices that it has not reached. It waits until every source has a large level, because one step then
+    /// pulls for all of them.
     fn count(&mut self, all: u32) -> Result<Option<(Vec<Step>, [Front; SOURCES])>> {
         let mut steps: Vec<Step> = Vec::new();
         let mut fronts = [Front { unreached: self.entries, ..Front::default() }; SOURCES];
@@ -167,12 +171,12 @@ impl<'g> GpuSearch<'g> {
     }
 }
 
-/// Returns the mask of some sources.
+/// Returns the bit mask of `sources`.
 fn mask(sources: impl Iterator<Item = usize>) -> u32 {
     sources.fold(0, |mask, s| mask | 1 << s)
 }
 
-/// Returns the sources of a mask.
+/// Returns the sources in a bit mask.
 fn members(mask: u32) -> impl Iterator<Item = usize> {
     (0..SOURCES).filter(move |s| mask >> s & 1 == 1)
 }

@@ -1,4 +1,4 @@
-//! The graph and a search in GPU memory, and what the kernels do with them.
+//! The graph and the state of a search in GPU memory, and the functions that launch kernels on them.
 #![allow(unsafe_code)] // kernel launches
 
 use super::super::arithmetic::PIECE;
@@ -22,18 +22,18 @@ pub(in super::super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[betweenness] on this graph, with all its rows";
-/// Number of sources that are searched from at once.
+/// Number of sources that are searched together.
 pub(in super::super) const SOURCES: usize = GROUP as usize;
 /// Number of threads that add up a short row.
 const GROUP: u32 = constant(TEXT, "SOURCES");
 /// Number of entries of a row that a whole block of threads adds up.
 const LONG: u32 = constant(TEXT, "LONG");
 const _: () = assert!(constant(TEXT, "PIECE") as usize == PIECE, "the order of sums on CPUs");
-/// What the kernel `betweenness_settle` makes of sums.
+/// Values that tell the kernel `betweenness_settle` what to compute from sums: counts, shares or nothing.
 const COUNTS: u32 = constant(TEXT, "COUNTS");
 pub(super) const SHARES: u32 = constant(TEXT, "SHARES");
 const NOTHING: u32 = constant(TEXT, "NOTHING");
-/// The number of vertices of which either all have long rows or none has.
+/// The number of vertices that may have long rows is rounded up to a multiple of this.
 const LONGS: usize = 256;
 
 /// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices, `rows` rows and `edges` edges
@@ -44,7 +44,7 @@ pub(in super::super) fn least_bytes(vertices: u64, rows: u64, edges: u64, blocks
     (state_bytes(vertices, rows, longs) + of_rows).next_multiple_of(1 << 20)
 }
 
-/// Returns the bytes of the state. `longs` vertices may have long rows.
+/// Returns the bytes of the state of a search. `longs` vertices may have long rows.
 fn state_bytes(vertices: u64, rows: u64, longs: u64) -> u64 {
     let of_sources = |count: u64| SOURCES as u64 * count;
     3 * slice_bytes::<f64>(of_sources(vertices))
@@ -59,7 +59,7 @@ fn state_bytes(vertices: u64, rows: u64, longs: u64) -> u64 {
         + slice_bytes::<Found>(1)
 }
 
-/// What a step adds up, as the kernels describe it. The memory layout must match `Found` in the kernels.
+/// Totals that a step adds up; the kernels describe them. The memory layout must match `Found` in the kernels.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct Found {
@@ -77,7 +77,7 @@ pub(super) struct Found {
 // SAFETY: integers without padding between them.
 unsafe impl Plain for Found {}
 
-/// A search. The memory layout must match `Search` in the kernels.
+/// Arguments of the kernels. The memory layout must match `Search` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct SearchArguments {
@@ -98,7 +98,7 @@ struct SearchArguments {
     long_end: u32,
 }
 
-/// Vertices that a launch visits. The memory layout must match `Visited` in the kernels.
+/// The vertices that a launch visits. The memory layout must match `Visited` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(super) struct Visited {
@@ -127,26 +127,28 @@ struct Kernels {
     add: Kernel,
 }
 
-/// The vertices that some sources have reached at the same time.
+/// The vertices that some sources reached in the same step.
 pub(super) struct Step {
-    /// Their places in the lists of those with long rows and of those with short rows.
+    /// Ranges of the step's vertices in the list of vertices with long rows, and in the list of vertices with short
+    /// rows.
     pub places: [Range<u32>; 2],
     /// The mask of the sources.
     pub sources: u32,
-    /// The first of the vertices.
+    /// Index of the first vertex.
     pub first: u32,
-    /// Number of entries of the rows that leave the vertices, and of those that enter them, for all sources.
+    /// Number of entries in the rows of out-neighbours of the vertices, for all sources.
     pub leaving: u64,
+    /// Number of entries in the rows of in-neighbours of the vertices, for all sources.
     pub entering: u64,
 }
 
-/// What a pull adds up.
+/// Values that a pull adds up.
 #[derive(Clone, Copy)]
 pub(super) enum Pull {
     /// Counts of in-neighbours.
     Counts,
-    /// Shares of out-neighbours. Those before vertex `first` have none. For the sources in the mask `leaves` sums are 0. `looks` says
-    /// that few neighbours have shares.
+    /// Shares of out-neighbours. Vertices before `first` have no share. The sums of the sources in the mask `leaves`
+    /// are 0. `looks` is true if few neighbours have shares.
     Shares { leaves: u32, first: u32, looks: bool },
 }
 
@@ -237,7 +239,7 @@ impl<'g> State<'g> {
         Ok(State { gpu, kernels, search, zeros, step, totals: totals_there })
     }
 
-    /// Begins a search: the sources in the mask `all`, each with its vertex in `roots`, find themselves.
+    /// Begins a search from the sources in the mask `all`. `roots` has the vertex of each source.
     pub(super) fn begin(&self, roots: [u32; SOURCES], all: u32) -> Result<()> {
         self.zeros.into_iter().try_for_each(|zeros| self.queue().fill(zeros, 0))?;
         self.queue().fill(self.step, 0)?;
@@ -250,7 +252,7 @@ impl<'g> State<'g> {
         self.search.vertices
     }
 
-    /// Waits for what was launched.
+    /// Waits until all launched kernels have finished.
     pub(super) fn finish(&self) -> Result<()> {
         self.queue().finish()
     }
@@ -279,7 +281,7 @@ impl<'g> State<'g> {
         &self.gpu.workspace.queue
     }
 
-    /// Lists the vertices that were found, from these places of the lists on. They are reached now.
+    /// Appends the vertices that were found to the two lists, at places `longs` and `shorts`. Marks them as reached.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -290,7 +292,7 @@ impl<'g> State<'g> {
         self.found()
     }
 
-    /// Returns what was added up, and clears it.
+    /// Returns the totals of the last step, and clears them.
     fn found(&self) -> Result<Found> {
         let mut found = [Found::default()];
         self.queue().read(self.step, &mut found)?;
@@ -341,8 +343,8 @@ impl<'g> State<'g> {
         Ok(())
     }
 
-    /// Counts the paths to the vertices of a step in the order of CPUs: what is pushed is added in any order, which matters
-    /// if it is rounded. Returns false if a count is too large for f64.
+    /// Counts the paths to the vertices of a step again, in the order in which CPUs add. A push adds in any order,
+    /// which matters if the sum is rounded. Returns false if a count is too large for f64.
     pub(super) fn recount(&self, step: [Visited; 2]) -> Result<bool> {
         self.settle(step, NOTHING)?;
         self.pull(Pull::Counts, step)?;
@@ -360,7 +362,7 @@ impl<'g> State<'g> {
         Ok(())
     }
 
-    /// Makes the sums of a step what `makes` says.
+    /// Computes counts, shares or nothing (as `makes` says) from the sums of a step.
     pub(super) fn settle(&self, step: [Visited; 2], makes: u32) -> Result<()> {
         for visited in step {
             let arguments = (self.search, visited, makes);
@@ -370,7 +372,7 @@ impl<'g> State<'g> {
         Ok(())
     }
 
-    /// Returns a grid of so many blocks, of which the GPU starts one when another ends.
+    /// Returns a grid of `blocks` blocks. The GPU starts a block when another one ends.
     fn blocks(blocks: u32) -> Grid {
         Grid { blocks, threads: THREADS, shared: 0 }
     }

@@ -44,8 +44,8 @@ impl BfsArrays {
         Ok(BfsArrays { bits: [bits()?, bits()?], list, listed: AtomicUsize::new(0), arrived, claims })
     }
 
-    /// Starts a search from `root`: only the root is reached, and it is the frontier. Bits after the last vertex count as
-    /// reached.
+    /// Starts a search from `root`: only the root is reached, and it is the frontier. Bits after the last vertex count
+    /// as reached.
     pub fn begin(&mut self, graph: &CpuGraph<'_>, root: u32) {
         let vertices = graph.own.vertices;
         for bits in &mut self.bits {

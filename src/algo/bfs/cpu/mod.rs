@@ -59,7 +59,8 @@ pub struct CpuSearch<'a> {
     entries: u64,
 }
 
-/// Thresholds for rows in memory. With two and with sixteen cores, bottom-up steps pay off this early on Graph500 graphs.
+/// Thresholds for rows in memory. With two and with sixteen cores, bottom-up steps pay off this early on Graph500
+/// graphs.
 pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
 /// Thresholds for rows on a disk: a top-down step reads whole rows, a bottom-up step hardly any.
 pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };

@@ -46,7 +46,7 @@ fn most_claims(vertices: u64) -> u64 {
     ROUND.min(vertices)
 }
 
-/// Counts of what a step, or a part of it, did.
+/// Counts of the work of a step, or of a part of it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct StepCounts {
     /// Number of newly reached vertices.

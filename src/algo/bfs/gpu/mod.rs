@@ -60,7 +60,7 @@ pub struct Tuning {
     pub blocks: u32,
     /// Maximum number of levels per launch.
     pub records: u32,
-    /// Maximum number of entries of a queue; raised to `room::LEAST_QUEUED` if it is smaller.
+    /// Maximum number of entries of a queue; raised to `buffer_sizes::LEAST_QUEUED` if it is smaller.
     pub queued: u64,
     /// Maximum number of head arrays. A head array stores up to four neighbours, after the first, of each vertex that
     /// has them.
@@ -161,7 +161,7 @@ impl<'a> GpuSearch<'a> {
     }
 
     /// Exchanges memory addresses between the ranks whose GPUs search together, if all of these ranks opened the graph.
-    /// Collective if ranks search `peer_access`.
+    /// Collective if `peer_access` is given.
     fn join(opened: Result<Self>, peer_access: Option<PeerAccess<'a>>) -> Result<Self> {
         let peer_gpus = peer_access.and_then(|peer_access| PeerGpus::join(peer_access.memory, opened.as_ref().ok()));
         let mut search = opened?;

@@ -113,7 +113,8 @@ impl<'a> PeerGpus<'a> {
         if !self.comm.is_leader() {
             let arguments = (self.shared(search), vertices as u32, self.gathered);
             let queue = &workspace.queue;
-            // SAFETY: the arguments match the kernel's; rank 0 has room for all parents, and no other rank writes those of this rank's vertices.
+            // SAFETY: the arguments match the kernel's; rank 0 has room for all parents, and no other rank writes the
+            // parents of this rank's vertices.
             unsafe { queue.launch(&self.gather, queue.grid(vertices), arguments)? };
             queue.finish()?;
         }

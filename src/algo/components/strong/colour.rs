@@ -1,17 +1,19 @@
-//! Classes by colours, and components by classes.
+//! Divides vertices into classes by colour, and finds a component in each class.
 //!
-//! Each vertex takes the largest label that reaches it as its colour. Vertices of one component have the same colour. The
-//! vertex that the label belongs to is the root of the colour: it reaches all vertices of the colour, and those that
-//! reach it back are its component. The others are a smaller class, because on average half of the vertices that reach a
-//! vertex do not have its colour, or have left with the component. So the number of rounds grows with the logarithm of
-//! the number of vertices. Labels are hashes; by descending vertices, a chain of components would take a round for each.
+//! Each vertex takes the largest label that reaches it as its colour. Vertices of one component have the same colour.
+//! The vertex that the label belongs to is the root of the colour: it reaches all vertices of the colour. The vertices
+//! that reach it back are its component. The other vertices of the colour are a smaller class, because on average half
+//! of the vertices that reach a vertex do not have its colour, or have left with the component. So the number of rounds
+//! grows with the logarithm of the number of vertices. Labels are hashes. If they descended with the vertices, a chain
+//! of components would take one round per component.
 
 use super::search::{Batch, Changed, FEW, LIVE, Search, Unpacked, View, Visited, Workers};
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection::{In, Out};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// From a single root, all rows are read if the frontier has more than one in this many of the entries that are left.
+/// A step from a single root reads all rows if the rows of the frontier have more than one in this many of the
+/// remaining entries.
 const SPARSE: u64 = 8;
 
 /// Returns the label of a vertex. Labels are distinct, and greater than 0.
@@ -21,11 +23,11 @@ fn label(v: u32) -> u32 {
     hash ^ hash >> 15
 }
 
-/// Makes the largest label that reaches a live vertex in its class its new class. In the first round, the label of the
-/// pivot is the only one, and vertices that it does not reach have the class 0. Collective.
+/// Makes the largest label that reaches a live vertex within its class the new class of the vertex. In the first round
+/// only the pivot has a label, and vertices that it does not reach get the class 0. Collective.
 ///
 /// # Errors
-/// [`crate::Error::Stopped`], on all ranks, and then classes are as before; [`crate::Error::Addresses`] if no thread can be
+/// [`crate::Error::Stopped`], on all ranks, with classes unchanged; [`crate::Error::Addresses`] if no thread can be
 /// started.
 pub(super) fn colour(search: &mut Search<'_>, is_first: bool, workers: Workers<'_>) -> Result<()> {
     let pivot = if is_first { search.pivot() } else { None };
@@ -66,7 +68,7 @@ pub(super) fn colour(search: &mut Search<'_>, is_first: bool, workers: Workers<'
     Ok(())
 }
 
-/// Gives the out-neighbours of `v` in its class its colour if that is larger than theirs.
+/// Gives the colour of `v` to its out-neighbours in the same class whose colours are smaller.
 fn push_colour(view: &View<'_>, v: u32, unpacked: &mut Unpacked, batch: &mut Batch<'_, '_>) {
     let (own, colour) = (view.of(v), view.marks[0][v as usize].load(Relaxed));
     view.rows.each(v, Out, unpacked, |w| {
@@ -81,10 +83,10 @@ fn push_colour(view: &View<'_>, v: u32, unpacked: &mut Unpacked, batch: &mut Bat
     });
 }
 
-/// Makes components of the roots of all classes and of the vertices that reach them in their class. Collective.
+/// Makes a component of the root of each class and the vertices of the class that reach the root. Collective.
 ///
 /// # Errors
-/// [`crate::Error::Stopped`], on all ranks, and then classes are as before; [`crate::Error::Addresses`] if no thread can be
+/// [`crate::Error::Stopped`], on all ranks, with classes unchanged; [`crate::Error::Addresses`] if no thread can be
 /// started.
 pub(super) fn assign(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
     for at in 0..search.live.vertices().len() {
@@ -105,7 +107,7 @@ pub(super) fn assign(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()
     reached
 }
 
-/// Assigns the vertices that reach the roots in `list`, each in its class.
+/// Assigns to the component of each root in `list` the vertices that reach the root within its class.
 fn reach_back(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
     let root = if let [root] = *search.list.vertices() { Some(root) } else { None };
     let mut left = search.live.entries;

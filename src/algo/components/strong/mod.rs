@@ -5,21 +5,21 @@
 //!
 //! | phase | does |
 //! |---|---|
-//! | trim | makes components of vertices that no edge enters or leaves, over and over |
+//! | trim | repeatedly makes components of single vertices that no edge enters or no edge leaves |
 //! | colour | divides the other vertices into classes, each with a root that reaches all of the class |
 //! | assign | makes components of the vertices that reach the root of their class |
 //!
-//! In the first round there is one root, a vertex with many neighbours in both directions. It finds the largest component
-//! of most graphs (forward and backward reach: Fleischer, Hendrickson and Pinar, 2000). In later rounds every vertex may
-//! become a root (colouring: Orzan, 2004; both together: Slota, Rajamanickam and Madduri, 2014). Components do not depend
-//! on the order in which threads and ranks work.
+//! In the first round there is one root, a vertex with many neighbours in both directions. It finds the largest
+//! component of most graphs (forward and backward reach: Fleischer, Hendrickson and Pinar, 2000). In later rounds every
+//! vertex may become a root (colouring: Orzan, 2004; both together: Slota, Rajamanickam and Madduri, 2014). Components
+//! do not depend on the order in which threads and ranks work.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `search` | the arrays, and the step that all phases take: threads and ranks visit the vertices of a list |
 //! | `trim` | vertices that are components of their own |
 //! | `colour` | classes and components |
-//! | `verify` | the components once more, by Tarjan's algorithm |
+//! | `verify` | computes the components again by Tarjan's algorithm |
 
 mod colour;
 mod search;
@@ -50,13 +50,13 @@ pub(super) fn bytes(vertices: u64, ranks: usize) -> u64 {
     search::bytes(vertices) + pieces
 }
 
-/// Returns an upper bound of the bytes that all ranks send: what each of a trim, a reach in both directions and a round
-/// finds, to the others.
+/// Returns an upper bound of the bytes that all ranks send. Each rank sends the vertices that it finds in a trim, in a
+/// search in each direction and in a round to all others.
 pub(super) fn sent(vertices: u64, ranks: usize) -> u64 {
     4 * 8 * (ranks as u64 - 1) * vertices
 }
 
-/// A part of the work after which it can be saved.
+/// A part of the work, after which the state can be saved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Phase {
     #[default]
@@ -89,7 +89,7 @@ impl Progress {
     }
 }
 
-/// Finds the components, or finishes what an earlier run began. Collective.
+/// Finds the components, or resumes the trial of an earlier run. Collective.
 ///
 /// # Errors
 /// [`Error::Limit`]; errors of reading rows; disk errors; [`Error::Stopped`].
@@ -149,7 +149,7 @@ fn save(
     checkpoint.save(done, units, &[bytes_of(&head), bytes_of(of)])
 }
 
-/// Loads classes and components. Returns the number of finished units, and the saved progress.
+/// Loads classes and components from a checkpoint. Returns the number of finished units, and the saved progress.
 fn load(saved: &Saved, of: &mut [u32]) -> Result<(u64, Progress)> {
     let phase = |number| [Phase::Trim, Phase::Colour, Phase::Assign].into_iter().find(|&phase| phase as u64 == number);
     match (saved.words(0)?, saved.words_u32(1)?) {
@@ -167,7 +167,7 @@ fn is_valid(of: &[u32]) -> bool {
     of.iter().filter(|&&of| of & LIVE == 0).all(|&root| of.get(root as usize) == Some(&root))
 }
 
-/// Checks a checkpoint against itself. Returns the number of components.
+/// Checks that a checkpoint is consistent. Returns the number of components.
 ///
 /// # Errors
 /// [`Error::Corrupt`].

@@ -18,11 +18,12 @@ use std::sync::{Mutex, PoisonError};
 /// Bit of a vertex that is in no component yet. The other bits are its class. A directed graph has less than 2^31
 /// vertices, because each has two rows.
 pub(super) const LIVE: u32 = 1 << 31;
-/// Number of row entries of a frontier below which one thread visits it, on every rank. Threads and messages take longer.
+/// Number of row entries of a frontier below which one thread of every rank visits it. Starting threads and sending
+/// messages would take longer.
 pub(super) const FEW: u64 = 1 << 14;
-/// Number of found vertices that a thread collects before it waits for the list.
+/// Number of found vertices that a thread collects before it locks the shared list.
 const BATCH: usize = 1 << 10;
-/// Number of small steps between two checks for signals on several ranks.
+/// Number of small steps between two checks for signals, if there are several ranks.
 const CHECKED: u64 = 1 << 10;
 
 /// Returns the bytes of memory that a search of `vertices` vertices takes.
@@ -95,7 +96,8 @@ impl Drop for Batch<'_, '_> {
     }
 }
 
-/// What all threads read and change in a step. Values change in one direction only, so their order does not matter.
+/// State that all threads read and change in a step. Values change in one direction only, so the order of changes does
+/// not matter.
 pub(super) struct View<'s> {
     pub rows: &'s Neighbours<'s>,
     pub of: &'s [AtomicU32],
@@ -104,26 +106,27 @@ pub(super) struct View<'s> {
 }
 
 impl View<'_> {
-    /// Returns what [`Search::of`] has of vertex `v`.
+    /// Returns the element of [`Search::of`] for vertex `v`.
     #[inline]
     pub(super) fn of(&self, v: u32) -> u32 {
         self.of[v as usize].load(Relaxed)
     }
 
-    /// Makes a vertex that has `own` one of the component of `root`. Returns false if another thread was faster.
+    /// Moves vertex `v`, whose element is `own`, to the component of `root`. Returns false if another thread was
+    /// faster.
     #[inline]
     pub(super) fn assign(&self, v: u32, own: u32, root: u32) -> bool {
         self.of[v as usize].compare_exchange(own, root, Relaxed, Relaxed).is_ok()
     }
 
-    /// Notes that a vertex is in the next list. Returns true if it was not.
+    /// Marks vertex `v` as a member of the next list. Returns true if it was not marked before.
     #[inline]
     pub(super) fn queue(&self, v: u32) -> bool {
         let (word, bit) = (&self.queued[v as usize / 64], 1 << (v % 64));
         word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
     }
 
-    /// Returns true if a neighbour of `v` in direction `way` `is_wanted`.
+    /// Returns true if `is_wanted` returns true for some neighbour of `v` in direction `way`.
     #[inline]
     pub(super) fn any(
         &self,
@@ -155,21 +158,22 @@ pub(super) enum Changed {
     Colours,
 }
 
-/// The arrays of a search, and the rows that it reads. They are the same on all ranks after each step, except marks while
-/// the search trims.
+/// The arrays of a search, and the rows that it reads. After each step the arrays are the same on all ranks, except
+/// `marks` while the search trims.
 pub(super) struct Search<'g> {
     pub rows: Neighbours<'g>,
-    /// For each vertex in a component, a vertex that stands for it; for others, [`LIVE`] and their class. Vertices of one
-    /// component have the same class, so edges between classes do not count.
+    /// For each vertex in a component, the vertex that represents the component. For other vertices, [`LIVE`] and their
+    /// class. Vertices of one component have the same class, so edges between classes do not count.
     pub of: Buffer<AtomicU32>,
-    /// While the search trims, a neighbour of each vertex against and along edges. Otherwise the first are colours.
+    /// While the search trims, an in-neighbour and an out-neighbour of each vertex. Otherwise the first array has the
+    /// colours.
     pub marks: [Buffer<AtomicU32>; 2],
     /// Vertices that were live when the phase began, ascending.
     pub live: VertexList,
     /// Vertices that the last step found.
     pub list: VertexList,
     next: VertexList,
-    /// A bit for each vertex of `next`, in steps that may find a vertex twice.
+    /// Bitmap of the vertices in `next`, for steps that may find a vertex twice.
     queued: Buffer<AtomicU64>,
     /// Whether large lists are sorted, because blocks do not all fit in the memory of some rank.
     sorts: bool,
@@ -177,7 +181,7 @@ pub(super) struct Search<'g> {
 }
 
 impl<'g> Search<'g> {
-    /// Makes the arrays, in which every vertex is live. `rows` divides the vertices when the arrays are reserved.
+    /// Reserves the arrays, with every vertex live, and then calls `rows`, which divides the vertices among ranks.
     /// Collective.
     ///
     /// # Errors
@@ -201,7 +205,7 @@ impl<'g> Search<'g> {
         Ok(Search { rows, of, marks, live, list, next, queued, sorts, steps: 0 })
     }
 
-    /// Begins a phase: keeps the vertices in `live` that are so. Returns their number.
+    /// Begins a phase: removes vertices that are no longer live from `live`. Returns the number of remaining vertices.
     pub(super) fn begin(&mut self) -> usize {
         let Search { rows, of, live, list, .. } = self;
         let before = live.len;
@@ -218,7 +222,7 @@ impl<'g> Search<'g> {
         live.len
     }
 
-    /// Returns the components, once no vertex is live, and frees the memory of everything else.
+    /// Returns the components, and frees all other memory. No vertex may be live any more.
     pub(super) fn into_components(self) -> Buffer<AtomicU32> {
         self.of
     }
@@ -228,15 +232,16 @@ impl<'g> Search<'g> {
         self.list.append(&[v], self.rows.entries(v as usize));
     }
 
-    /// Returns the live vertex with the most pairs of an in-neighbour and an out-neighbour, which is likely to be in the
+    /// Returns the live vertex with the largest product of in-degree and out-degree, which is likely to be in the
     /// largest component.
     pub(super) fn pivot(&self) -> Option<u32> {
         let pairs = |v: u32| self.rows.degree_of(v, In) * self.rows.degree_of(v, Out);
         self.live.vertices().iter().copied().max_by_key(|&v| (pairs(v), Reverse(v)))
     }
 
-    /// Calls `visit` with each vertex of a list, which reads its row in direction `way` and pushes the vertices that it
-    /// finds. These become `list`. All ranks visit all vertices of a small list, and parts of a large one. Collective.
+    /// Calls `visit` with each vertex of a list. `visit` reads the row of the vertex in direction `way`, and pushes the
+    /// vertices that it finds. These become `list`. All ranks visit all vertices of a small list, and parts of a large
+    /// one. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
@@ -296,7 +301,7 @@ impl<'g> Search<'g> {
         Ok(())
     }
 
-    /// Lets all ranks know the values of the vertices that each has found. Collective.
+    /// Sends the values of the vertices that each rank has found to all ranks. Collective.
     fn exchange(&mut self, changed: Changed, comm: &Comm) {
         let Search { rows, of, marks, list, next, queued, .. } = self;
         for &v in list.vertices() {

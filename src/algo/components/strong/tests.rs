@@ -1,4 +1,4 @@
-//! The phases on graphs in memory, next to the sets of vertices that each vertex reaches.
+//! Tests the phases on graphs in memory, against the sets of vertices that each vertex reaches.
 
 use super::Progress;
 use super::search::{LIVE, Search};
@@ -10,8 +10,8 @@ use crate::memory::plain;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// Returns for each vertex of a model the smallest vertex of its component, and the number of rounds. Every phase begins
-/// with nothing but what a checkpoint has.
+/// Returns for each vertex of a model the smallest vertex of its component, and the number of rounds. Every phase
+/// begins with only the content of a checkpoint.
 fn components(model: &Model, threads: usize) -> (Vec<u32>, u64) {
     let (graph, comm, budget) = (model.graph(Path::new("none"), 500), Comm::Solo, budget(1 << 26));
     let rows = model.heads.iter().zip(&model.tails);
@@ -36,7 +36,8 @@ fn components(model: &Model, threads: usize) -> (Vec<u32>, u64) {
     (of.iter().map(|root| smallest[root]).collect(), progress.rounds)
 }
 
-/// Returns the same by the vertices that each vertex reaches.
+/// Returns the smallest vertex of the component of each vertex, computed from the sets of vertices that each vertex
+/// reaches.
 fn by_reach(model: &Model) -> Vec<u32> {
     let reach = |first: u32| {
         let mut reached = vec![false; model.vertices() as usize];
@@ -98,7 +99,7 @@ fn a_long_cycle_is_a_component_and_a_long_path_is_none() {
     assert!(rounds == 1 && of.iter().all(|&of| of == 0));
 }
 
-/// By descending labels, each round would find one of the components.
+/// If labels descended, each round would find only one component.
 #[test]
 fn a_chain_of_components_takes_few_rounds() {
     let pairs = 20_000;

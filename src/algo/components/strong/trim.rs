@@ -1,16 +1,16 @@
 //! Vertices that are components of their own, because no edge enters or leaves them.
 //!
-//! A vertex without a live neighbour of its class in one direction is on no cycle. Its removal may leave its neighbours
-//! without one. Each vertex keeps a live neighbour in each direction, and looks for the next one in its row only when
-//! that neighbour is removed. So all steps together read each row once.
+//! A vertex without a live neighbour of its class in one direction is on no cycle. Its removal may leave a neighbour
+//! without a live neighbour in that direction. Each vertex keeps a live neighbour in each direction, and looks for the
+//! next one in its row only when that neighbour is removed. So all steps together read each row once.
 
 use super::search::{Changed::Components, LIVE, Search, Unpacked, View, Visited, Workers};
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection::{self, In, Out};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Makes components of the vertices that have no in-neighbour or no out-neighbour left, until all vertices have both.
-/// Collective.
+/// Makes a component of each vertex that has no in-neighbour or no out-neighbour left, until all remaining vertices
+/// have both. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.

@@ -1,5 +1,6 @@
-//! Checks the result against components that are found once more: from the distinct edges of the input, by the ids of
-//! the input, in one depth-first search (Tarjan: Depth-first search and linear graph algorithms, 1972).
+//! Checks the result by computing the components again. The check reads the distinct edges of the input, identifies
+//! vertices by input ids, and runs one depth-first search (Tarjan: Depth-first search and linear graph algorithms,
+//! 1972).
 
 use crate::algo::components::output::ComponentsOutput;
 use crate::algo::components::verify::compare_rows;
@@ -12,15 +13,15 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Bytes that a check takes for each id: the place of its next edge, a number, a low point, and places on the path and on
-/// the stack.
+/// Bytes that a check takes for each id: the place of its next edge, a number, a low point, and places on the path and
+/// on the stack.
 const ID_BYTES: u64 = 24;
 /// Number of a vertex whose component is known.
 const DONE: u32 = u32::MAX;
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
 
-/// Returns an error that says how much memory the check takes, if there is less.
+/// Returns an error if free memory is too small for the check. The error says how much memory the check takes.
 pub(in crate::algo::components) fn check_room(
     edges: &EdgeSource<'_>,
     results: &Results<'_>,
@@ -29,7 +30,7 @@ pub(in crate::algo::components) fn check_room(
     EdgeList::check_room(edges, results, (1, 1, ids))
 }
 
-/// Finds the components again, and compares sizes and the column. Returns a description of what was found.
+/// Finds the components again, and compares sizes and the column. Returns a sentence about the result of the check.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if anything differs; [`crate::Error::Limit`]; read errors; [`crate::Error::Stopped`].

@@ -14,7 +14,7 @@ use crate::prepare::order;
 use crate::prepare::prepared::Graph;
 use crate::prepare::relabel;
 
-/// A cycle among the reached vertices, as far as one is known.
+/// A cycle among the reached vertices, as far as it is known.
 pub(in crate::algo::dfs) enum Cycle {
     /// There is no cycle. A topological order exists.
     No,

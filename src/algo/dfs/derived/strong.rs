@@ -14,8 +14,9 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
 
-/// Prefetch distances in vertices: of their rows, and of the offsets at which rows begin.
+/// Prefetch distance of rows, in vertices.
 const ROWS_AHEAD: usize = 4;
+/// Prefetch distance of the offsets at which rows begin, in vertices.
 const LOCATIONS_AHEAD: usize = 8;
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;

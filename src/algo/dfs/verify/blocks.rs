@@ -14,11 +14,13 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Mark bits of a vertex from the columns: the vertex is an articulation point; the edge to its parent is a bridge.
+/// Mark bit of a vertex that the columns list as an articulation point.
 const POINT: u8 = 1;
+/// Mark bit of a vertex whose edge to its parent is a bridge according to the columns.
 const BRIDGE: u8 = 2;
-/// Mark bits of a vertex that is the top of one block of edges, and of a vertex that is the top of several blocks.
+/// Mark bit of a vertex that is the top of one block of edges.
 const BLOCK: u8 = 4;
+/// Mark bit of a vertex that is the top of several blocks of edges.
 const SECOND: u8 = 8;
 /// Mark of a vertex whose edge to its parent is in the same block as an edge to a child.
 const JOINED: u8 = 16;

@@ -140,9 +140,9 @@ impl<'a, I: Index> SublistWalk<'a, I> {
 }
 
 /// Ranks the list of sublists from sublist `head` on, and then replaces the sublist and the offset in every cell by the
-/// rank of the element. `links` has a pair for each sublist: the number of the next sublist, and the number of elements.
-/// `tag` reads a sublist and an offset of `shift` bits from a cell. Returns false if the list does not have `length`
-/// elements; the cells are undefined then.
+/// rank of the element. `links` has a pair for each sublist: the number of the next sublist, and the number of
+/// elements. `tag` reads a sublist and an offset of `shift` bits from a cell. Returns false if the list does not have
+/// `length` elements; the cells are undefined then.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`]; errors of `check_cancelled`.
@@ -181,8 +181,9 @@ pub fn rank_cells<I: Index>(
 struct Pack<'a, I: Index> {
     list: &'a [I::Cell],
     links: Links<'a, I>,
-    /// First number under which a long sublist is continued, and how many such numbers are in use.
+    /// First number under which a long sublist is continued.
     first_fresh: usize,
+    /// Number of sublists that were continued under a new number.
     fresh: &'a AtomicU64,
     shift: u32,
 }

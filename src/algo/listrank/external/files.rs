@@ -117,8 +117,9 @@ pub struct BinBuffers<'a, I> {
     to: &'a BinFiles,
     work: &'a Contraction<'a>,
     memory: Buffer<I>,
-    /// Capacity of each buffer, and how much of it is in use, in numbers.
+    /// Capacity of each buffer, in numbers.
     each: usize,
+    /// How much of each buffer is in use, in numbers.
     used: Vec<usize>,
 }
 

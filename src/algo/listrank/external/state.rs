@@ -32,9 +32,9 @@ pub struct RankingState {
     pub ranked: u64,
 }
 
-/// Number of the journal record for a finished scan. The record for an eliminated bin has the bin's number plus 1, the
-/// record for a ranked bin has the bin's number plus [`RANKED`].
+/// Number of the journal record for a finished scan. The record for an eliminated bin has the bin's number plus 1.
 const SCANNED: u64 = 0;
+/// The number of the journal record for a ranked bin is the bin's number plus this.
 const RANKED: u64 = 1 << 32;
 
 /// A ranking with its state, and the journal that stores the state.

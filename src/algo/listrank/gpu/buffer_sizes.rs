@@ -12,13 +12,13 @@ pub(super) const FOUND: u64 = 8;
 
 /// Number of successors that one pass of the check covers. The bits for them take 16 MiB and stay in the cache.
 pub(super) const SEEN: u64 = 1 << 27;
-/// Length of a list from which on splitters are farther apart. Shorter lists have more splitters, so that all threads
-/// have sublists (1e7 elements take 1.16 ms, not 1.73).
+/// In lists of at least this length, splitters are farther apart. Shorter lists have more splitters, so that all
+/// threads have sublists (1e7 elements take 1.16 ms, not 1.73).
 const MANY: u64 = 1 << 28;
 /// Base-2 logarithm of the widest spacing of splitters. Spacing is widened for lists whose part numbers would otherwise
 /// not fit a word.
 const WIDEST: u32 = 16;
-/// Maximum number of elements that 32 bits can index, next to the mark for the end of the list.
+/// Maximum number of elements that 32 bits can index, in addition to the mark for the end of the list.
 const MOST_NARROW: u64 = u32::MAX as u64 - 1;
 
 /// A method by which a GPU ranks a list.

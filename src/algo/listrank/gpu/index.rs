@@ -15,8 +15,8 @@ pub(super) const fn words_per_index<I: Index>() -> u64 {
     I::BITS as u64 / 32
 }
 
-/// Returns the maximum number of parts of sublists. A part's number must fit an index together with an offset in the
-/// part, and a 64-bit word together with a length.
+/// Returns the maximum number of parts of sublists. A part's number and an offset in the part must fit an index
+/// together. A part's number and its length must fit a 64-bit word together.
 pub(super) fn most_numbers<I: Index>() -> u64 {
     if I::BITS == 32 { 1 << (32 - PART_BITS) } else { (1 << (64 - LENGTH_BITS)) - 1 }
 }

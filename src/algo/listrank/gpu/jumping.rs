@@ -24,8 +24,8 @@ pub(super) fn jump<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64) -> Result<u6
     Ok(if next == u64::from(u32::MAX) { distance + 1 } else { 0 })
 }
 
-/// Runs rounds of pointer jumping until all pointers reach the end of the list. Pointers on a cycle never do, so the
-/// number of rounds is limited to what a list without cycles needs.
+/// Runs rounds of pointer jumping until all pointers reach the end of the list. Pointers on a cycle never reach it, so
+/// the number of rounds is at most the number that a list without cycles needs.
 pub(super) fn jump_all<I: Index>(gpu: &ListOnGpu<'_, I>, name: &'static str, words: DeviceSlice<u64>) -> Result<()> {
     let step = if name == "jump_sublists" { "jump links" } else { "jump" };
     let kernel = gpu.kernel(name)?;

@@ -15,9 +15,9 @@ use crate::list::List;
 use crate::memory::{Budget, Reservation};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-/// Indices of the shared counters: the number of sublists that were started, and the number of sublists that were
-/// continued under a new number.
+/// Index of the shared counter of sublists that were started.
 const TAKEN: usize = 0;
+/// Index of the shared counter of sublists that were continued under a new number.
 const FRESH: usize = 1;
 
 /// Maximum number of elements. No memory holds a longer list.

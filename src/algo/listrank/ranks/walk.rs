@@ -73,15 +73,17 @@ pub struct RankWalk<'a, I: Index> {
     cells: &'a [I::Cell],
     rulers: Rulers,
     shift: u32,
-    /// The next block of elements whose ruler this process looks for, and the end of its blocks.
+    /// The next block of elements in which this process looks for a ruler.
     next_block: AtomicUsize,
+    /// End of the range of this process's blocks.
     blocks: usize,
     /// Number of sublists that this process has continued under a new number.
     fresh: AtomicU64,
     inbox: Mutex<Vec<Vec<u32>>>,
     sublists: Mutex<Vec<Sublist<I>>>,
-    /// Number of walkers of all processes, and number of walkers that ended on this process.
+    /// Number of walkers of all processes.
     walkers: u64,
+    /// Number of walkers that ended on this process.
     ended: AtomicU64,
     failure: Mutex<Option<RankFault>>,
     over: AtomicBool,
@@ -185,10 +187,11 @@ impl<'a, I: Index> RankWalk<'a, I> {
 struct Walkers<'w, 'a, I: Index> {
     walk: &'w RankWalk<'a, I>,
     outbox: &'w Outbox<'w>,
-    /// Walkers that continue on this process, an empty spare buffer, and the number of words that arrived by messages
-    /// in the last round.
+    /// Walkers that continue on this process.
     here: Vec<u32>,
+    /// An empty spare buffer.
     spare: Vec<u32>,
+    /// Number of words that arrived by messages in the last round.
     came: usize,
     leaving: Vec<Vec<u32>>,
     sublists: Vec<Sublist<I>>,

@@ -159,8 +159,8 @@ pub fn pin(
     Ok(pinned)
 }
 
-/// Returns each block of `graph` that has entries, as three numbers: the number of the block, of the entries before it,
-/// and of its entries.
+/// Returns each block of `graph` that has entries, as three numbers: the block's number, the number of entries before
+/// the block, and the number of its entries.
 pub fn targets(graph: &BlockStore) -> impl Iterator<Item = (usize, u64, u64)> {
     let before = (0..graph.len()).scan(0, |end, b| {
         let before = *end;

@@ -6,8 +6,9 @@ use crate::comm::{Comm, Rounds};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Reservation};
 
-/// Bytes of all links of a rank together, and minimum and maximum bytes of one link.
+/// Bytes of all links of a rank together.
 const LINKS: usize = 4 << 20;
+/// Minimum and maximum number of bytes of one link.
 const LINK: [usize; 2] = [16 << 10, 1 << 20];
 
 /// Open links of a rank to all other ranks of a search.
@@ -41,10 +42,7 @@ impl RankExchange {
         Ok(RankExchange { ownership, rounds: comm.rounds(link(comm.ranks())), _reserved: reserved })
     }
 
-    /// Waits until all ranks have called it: a barrier.
-    ///
-    /// # Errors
-    /// Communication errors.
+    /// A barrier: waits until all ranks have called it.
     pub fn barrier(&mut self) -> Result<()> {
         self.rounds.any(false).map(drop)
     }

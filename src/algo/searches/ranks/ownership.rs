@@ -36,8 +36,9 @@ impl OwnerRule {
     }
 }
 
-/// Number of 64-bit bitmap words in a block, and number of vertices in a word.
+/// Number of 64-bit bitmap words in a block.
 const WORDS: usize = 8;
+/// Number of vertices in a word.
 const WORD: usize = 64;
 
 /// Which vertices a rank owns, and which rank owns the others.
@@ -53,8 +54,8 @@ pub struct VertexOwnership {
     /// Number of ranks.
     pub ranks: usize,
     rule: OwnerRule,
-    /// 2^64 - 1 divided by the number of ranks, rounded down. Multiplying by it replaces a division (Robison 2005), also
-    /// for a single rank, so that no search pays for a branch.
+    /// 2^64 - 1 divided by the number of ranks, rounded down. Multiplying by it replaces a division (Robison 2005),
+    /// also for a single rank, so that no search pays for a branch.
     reciprocal: u64,
     /// Number of keys of each rank. It is the number of vertices of rank 0, which owns the most.
     pub stride: u32,
@@ -91,8 +92,8 @@ impl VertexOwnership {
         u64::from(self.stride) * self.ranks as u64
     }
 
-    /// Returns the numbers with which GPU kernels find owners: 2^64 divided by the number of ranks, rounded up, or 0 for
-    /// a single rank; and the base-2 logarithm of the block size.
+    /// Returns the numbers with which GPU kernels find owners: 2^64 divided by the number of ranks, rounded up, or 0
+    /// for a single rank; and the base-2 logarithm of the block size.
     pub fn division(&self) -> (u64, u32) {
         (if self.ranks <= 1 { 0 } else { self.reciprocal + 1 }, self.rule.shift())
     }

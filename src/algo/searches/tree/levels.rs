@@ -95,7 +95,8 @@ const PART: usize = 256;
 
 /// Writes the levels of up to `W` trees. `lines` has a line for each vertex, and a line has a mark (the level plus 1)
 /// for each tree. All marks must be zero before. If there are fewer trees than marks in a line, the other marks become
-/// unreached. Returns the numbers of the trees whose levels do not fit marks of this size, or what is wrong with a tree.
+/// unreached. Returns the numbers of the trees whose levels do not fit marks of this size, or what is wrong with a
+/// tree.
 ///
 /// # Errors
 /// [`Error::Stopped`]; [`Error::Addresses`] if no thread can be started.

@@ -1,8 +1,8 @@
 //! Arithmetic of distances in a search. A distance is a whole number of 32 bits if all sums fit, otherwise of 64 bits.
 //! Distances with decimals are the bits of an `f32` or `f64`, because these have the same order as the numbers.
 //!
-//! An entry of a row has a weight of 32 bits, or the code of one of 64 bits. The slice `values` has the latter by their
-//! codes.
+//! An entry of a row has a weight of 32 bits, or the code of one of 64 bits. The slice `values` has the weights of 64
+//! bits, indexed by their codes.
 
 use crate::algo::sssp::Distances;
 use crate::algo::sssp::search::NONE;
@@ -89,13 +89,14 @@ pub trait Arithmetic: Send + Sync + 'static {
 pub struct Width {
     /// Base-2 logarithm of the width, for whole numbers.
     pub shift: u32,
-    /// Reciprocal of the width, for decimals. The first is for f32, and the second for f64.
+    /// Reciprocal of the width, for decimal weights in f32.
     pub reciprocal: f32,
+    /// Reciprocal of the width, for decimal weights in f64.
     pub reciprocal_f64: f64,
 }
 
-/// Implements what [`Arithmetic`] has about cells and candidate paths, for cells without parents. A candidate path is
-/// then just its length.
+/// Implements the functions of [`Arithmetic`] for cells and candidate paths, if cells have no parents. A candidate path
+/// is then just its length.
 macro_rules! sums_alone {
     ($sum:ty, $cell:ty) => {
         type Sum = $sum;

@@ -11,9 +11,9 @@ use std::ops::RangeInclusive;
 const RING: u64 = 1 << 10;
 /// Smallest capacity of a list, in entries.
 const LEAST: usize = 32;
-/// Memory is reserved in steps. A step has [`STEP_OF_VERTEX`] bytes per vertex, but at least and at most the bytes of
-/// this range.
+/// Minimum and maximum number of bytes of a step. Memory for bins is reserved in steps.
 const STEP: RangeInclusive<u64> = 16 << 10..=1 << 20;
+/// Number of bytes of a step per vertex, between the limits of [`STEP`].
 const STEP_OF_VERTEX: u64 = 1 << 10;
 
 /// A bucket entry: a vertex whose distance became smaller, and the distance. The entry is outdated once the distance of
@@ -195,8 +195,7 @@ impl<S: Copy> DistanceBins<S> {
         self.memory.reserve(bytes)
     }
 
-    /// Returns the number of entries that were added to a bucket after it was taken. It is the bucket that was taken
-    /// last.
+    /// Returns the number of entries that were added to the bucket that was taken last, after it was taken.
     #[inline]
     pub fn refilled(&self) -> usize {
         self.ring[(self.base % RING) as usize].len()

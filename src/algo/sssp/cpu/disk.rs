@@ -8,8 +8,9 @@ use std::ops::Range;
 
 /// Maximum number of row entries that are requested from the disk at a time. A search rarely reads farther.
 const ASKED: u64 = 1 << 9;
-/// Maximum number of bytes in one request to the disk, and maximum number of rows that it covers.
+/// Maximum number of bytes in one request to the disk.
 const MOST_ASKED: u64 = 2 << 20;
+/// Maximum number of rows that one request to the disk covers.
 const MOST_ROWS: usize = 1 << 10;
 /// Maximum gap in bytes between two ranges of a file that are requested together.
 const GAP: u64 = 1 << 12;

@@ -74,7 +74,7 @@ pub struct CpuSearch<'a> {
     graph: SortedGraph,
     arrays: Box<dyn SearchArrays>,
     method: Method,
-    /// `None` in a single process.
+    /// State for searches together with other ranks; `None` in a single process.
     ranks: Option<RankState<'a>>,
 }
 

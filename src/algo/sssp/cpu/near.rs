@@ -19,8 +19,8 @@ use crate::store::disk_array::DiskArray;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// Number of steps into which excesses are divided. An excess is a weight minus the bound of a vertex, so it lies
-/// between minus and plus the largest weight.
+/// Number of steps into which excesses are divided. An excess is a weight minus the bound of a vertex, so it is between
+/// minus and plus the largest weight.
 const STEPS: usize = 1 << 10;
 /// Number of rows whose entries a thread counts at a time.
 const PART: usize = 1 << 12;
@@ -74,7 +74,7 @@ pub fn bytes(vertices: u64) -> (u64, u64) {
 }
 
 impl<'a> Bounds<'a> {
-    /// Creates bounds for `vertices` vertices, with weights up to `largest`. `scale` is their meaning.
+    /// Creates bounds for `vertices` vertices, with weights up to `largest`. `scale` is the meaning of the weights.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].

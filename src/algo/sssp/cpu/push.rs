@@ -26,9 +26,9 @@ const CHUNK: usize = 128;
 const FUSED: usize = 1 << 12;
 /// Number of bucket entries from which on the number of their edges is estimated instead of counted.
 const COUNTED: usize = 1 << 12;
-/// Maximum length of a row whose paths are collected before they are applied, and number of paths that are collected
-/// before they are applied.
+/// Maximum length of a row whose paths are collected before they are applied.
 const SHORT: usize = 32;
+/// Collected paths are applied once there are at least this many.
 const COLLECTED: usize = 32;
 /// Prefetch distance of rows, in bucket entries.
 const AHEAD: usize = 32;

@@ -18,9 +18,10 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
-/// Number of vertices that a thread takes at a time: for rows in memory, and for rows on a disk. The latter is larger,
-/// because a thread requests the rows of all these vertices before it reads any.
+/// Number of vertices that a thread takes at a time, if rows are in memory.
 const PART: usize = 1 << 10;
+/// Number of vertices that a thread takes at a time, if rows are on a disk. It is larger, because a thread requests the
+/// rows of all these vertices before it reads any.
 const PART_ON_DISK: usize = 1 << 14;
 
 /// A search for shortest paths that is running.

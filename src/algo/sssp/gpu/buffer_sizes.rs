@@ -10,8 +10,8 @@ pub(super) const THREADS: u32 = constant(SSSP.1, "SSSP_THREADS");
 
 /// Minimum capacity of a queue and of a pile, in entries.
 const LEAST_QUEUED: u64 = 1 << 12;
-/// Maximum capacity of a queue, in entries. Blocks that find the queue full at the same time may add this number once
-/// more to the queue's counter, which must not overflow.
+/// Maximum capacity of a queue, in entries. Blocks that find the queue full at the same time may add this number to the
+/// queue's counter again, which must not overflow.
 const MOST_QUEUED: u64 = 1 << 23;
 /// Minimum number of neighbours that are copied to the GPU at a time.
 pub(super) const LEAST_PIECE: u64 = 1 << 12;
@@ -29,8 +29,9 @@ pub(super) struct SsspBufferSizes {
     pub vertices: u64,
     /// Number of rows.
     pub rows: u64,
-    /// Capacity of a queue and of a pile, in entries.
+    /// Capacity of a queue, in entries.
     pub queued: u64,
+    /// Capacity of a pile, in entries.
     pub piled: u64,
 }
 

@@ -24,8 +24,9 @@ pub(super) struct SsspDeviceGraph {
     pub graph: SsspGraph,
     /// Number of entries in all rows.
     pub entries: u64,
-    /// Bits of the smallest and of the largest weight.
+    /// Bits of the smallest weight.
     pub lightest: u64,
+    /// Bits of the largest weight.
     pub heaviest: u64,
     /// Mean weight.
     pub mean: f64,
@@ -101,8 +102,8 @@ impl HostGraph<'_> {
         Ok(SsspDeviceGraph { graph, entries, lightest, heaviest, mean, longest, on_host, _values })
     }
 
-    /// Copies the list of weights of 64 bits to the GPU if it fits in addition to `rest` bytes for other uses. Otherwise
-    /// copies it to pinned host memory. Returns the address at which kernels read it, and the pinned memory.
+    /// Copies the list of weights of 64 bits to the GPU if it fits in addition to `rest` bytes for other uses.
+    /// Otherwise copies it to pinned host memory. Returns the address at which kernels read it, and the pinned memory.
     fn place_values(&self, workspace: &mut Workspace, rest: u64) -> Result<(u64, Option<Pinned>)> {
         let values = self.weights.scale().values;
         let (count, bytes) = (values.len() as u64, bytes_of(values));

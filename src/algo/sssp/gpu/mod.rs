@@ -1,5 +1,5 @@
-//! Searches for shortest paths on a GPU. `kernels/sssp_search.cuh` describes the method. This module lays out the memory,
-//! launches kernels, and copies results to the host.
+//! Searches for shortest paths on a GPU. `kernels/sssp_search.cuh` describes the method. This module lays out the
+//! memory, launches kernels, and copies results to the host.
 //!
 //! GPU memory holds rows of neighbours with their weights, 8 bytes an entry. Each row is sorted by ascending weight. If
 //! rows do not fit, they are in pinned host memory, and GPU memory holds the first four edges of as many vertices as
@@ -90,8 +90,8 @@ pub struct GpuSearch<'a> {
 }
 
 impl<'a> GpuSearch<'a> {
-    /// Copies a graph to the GPU of `lease` and prepares it for the searches of a table. The graph must have both halves
-    /// of its rows.
+    /// Copies a graph to the GPU of `lease` and prepares it for the searches of a table. The graph must have both
+    /// halves of its rows.
     ///
     /// # Errors
     /// [`Error::Limit`] if GPU memory is too small, with the least number of bytes that is enough; [`Error::Usage`] if

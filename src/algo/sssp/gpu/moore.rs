@@ -11,15 +11,19 @@ use crate::gpu::{DeviceSlice, Grid, Kernel, constant};
 use crate::graph::ids::Vertex;
 use crate::process::signals;
 
-/// Number of threads of a block, if several blocks run, and if one block runs alone.
+/// Number of threads of a block, if several blocks run.
 const THREADS: u32 = of_kernels("MOORE_THREADS");
+/// Number of threads of a block that runs alone.
 const ALONE: u32 = of_kernels("MOORE_ALONE");
 /// Number of tasks (vertices to push from) that a block takes at a time, if several blocks run.
 const TASKS: u32 = THREADS / of_kernels("MOORE_LANES");
-/// A launch ends when there are more tasks (vertices to push from) than this: for one block with distances in shared
-/// memory, for one block without, and for several blocks.
+/// A launch of one block with distances in shared memory ends when there are more tasks (vertices to push from) than
+/// this.
 const MOST_IN_SHARED: u32 = 1024;
+/// A launch of one block without distances in shared memory ends when there are more tasks (vertices to push from) than
+/// this.
 const MOST_OF_ONE: u32 = 512;
+/// A launch of several blocks ends when there are more tasks (vertices to push from) than this.
 const MOST_OF_SEVERAL: u32 = 1 << 20;
 const _: () = {
     let of_block = of_kernels("MOORE_OF_BLOCK");

@@ -22,7 +22,8 @@ const SEARCH_HEADERS: &[(&str, &str)] = &[
 pub(super) static PROGRAM: ProgramSource =
     ProgramSource { name: "sssp.cu", text: include_str!("../../../../kernels/sssp.cu"), headers: SEARCH_HEADERS };
 
-/// The same for weights of 64 bits. It is a program of its own, so that jobs that draw weights need not compile it.
+/// CUDA program that searches by buckets and finds parents, for weights of 64 bits. It is a separate program, so that
+/// jobs that draw weights need not compile it.
 pub(super) static CODED: ProgramSource = ProgramSource {
     name: "sssp_coded.cu",
     text: include_str!("../../../../kernels/sssp_coded.cu"),
@@ -47,7 +48,7 @@ pub(super) static MOORE: ProgramSource = ProgramSource {
     headers: MOORE_HEADERS,
 };
 
-/// The same for weights of 64 bits.
+/// CUDA program of Moore's algorithm and its baseline, for weights of 64 bits.
 pub(super) static MOORE_CODED: ProgramSource = ProgramSource {
     name: "sssp_moore_coded.cu",
     text: include_str!("../../../../kernels/sssp_moore_coded.cu"),

@@ -13,22 +13,24 @@ const THRESHOLD: f64 = 1.0 / 1024.0;
 const CORE: f64 = 64.0;
 /// Width of a bucket while few edges are queued, in graphs with a core, in multiples of the mean weight.
 const COARSE: f64 = 1.0 / 16.0;
-/// Width of a bucket otherwise, in graphs with a core, in multiples of the mean weight. With whole numbers from 1 to
-/// 255, a bucket is a single distance.
+/// Width of a bucket while many edges are queued, in graphs with a core, in multiples of the mean weight. With whole
+/// numbers from 1 to 255, a bucket is a single distance.
 const FINE: f64 = 1.0 / 128.0;
 /// Width of the range of distances that is still pushed once a cap is set, in graphs with a core, in multiples of the
 /// mean weight. With whole numbers from 1 to 255, the range has six distances. With four distances, a root took 2.2 ms.
 const REACH: f64 = 1.0 / 20.0;
-/// The same width if weights are decimals: the range is as wide as 2.5 distances are with whole numbers. A root took
+/// Width of the range of distances that is still pushed once a cap is set, if weights are decimals: the range is as
+/// wide as 2.5 distances are with whole numbers. A root took
 /// 2.5 ms with this value, and 2.8 to 3.3 ms with 4.5 distances.
 const REACH_OF_DECIMALS: f64 = 1.0 / 50.0;
 /// Width of the range that is still pushed once a cap is set, if rows are read over the bus. It is smaller: scale 26 in
 /// 2 GiB took 145 ms with four distances and 180 ms with six.
 const REACH_OVER_BUS: f64 = 1.0 / 32.0;
-/// Width of a bucket in graphs without a core, in multiples of the mean weight divided by the mean row length. The
-/// second value is for deep graphs, where a step follows several edges. A grid of 4096 x 4096 took 27 ms on an H100
-/// with this value, 33 ms with half, and 25 ms with twice the value, which relaxes twice as many edges.
+/// Width of a bucket in graphs without a core, in multiples of the mean weight divided by the mean row length.
 const NEAR: f64 = 4.0;
+/// Width of a bucket in deep graphs without a core, where a step follows several edges, in multiples of the mean weight
+/// divided by the mean row length. A grid of 4096 x 4096 took 27 ms on an H100 with this value, 33 ms with half, and 25
+/// ms with twice the value, which relaxes twice as many edges.
 const NEAR_IF_DEEP: f64 = 64.0;
 /// In Moore's algorithm, a task (a vertex to push from) waits if its distance exceeds the smallest one by more than
 /// this many mean weights. Cliques of 16,384 vertices (SSCA#2) took 0.92 ms on an H100 with three, and 0.94 ms with

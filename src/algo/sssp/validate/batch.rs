@@ -53,9 +53,9 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
         prefetch(self.lines, v as usize);
     }
 
-    /// Checks an edge of the graph, from `from` to `to`, against all trees. `weight` has the bits of its weight. Returns
-    /// a bitmap of the trees in which `from` is the parent of `to` and the edge is tight: the distance of `from` plus
-    /// the weight is the distance of `to`.
+    /// Checks an edge of the graph, from `from` to `to`, against all trees. `weight` has the bits of its weight.
+    /// Returns a bitmap of the trees in which `from` is the parent of `to` and the edge is tight: the distance of
+    /// `from` plus the weight is the distance of `to`.
     ///
     /// # Errors
     /// The fault in the first tree in which the edge gives a shorter path, or in which `from` should be the parent of

@@ -65,7 +65,7 @@ impl Launches {
         })
     }
 
-    /// Returns the array in which the pairs of a piece lie after all steps, grouped by rank.
+    /// Returns the array that contains the pairs of a piece after all steps, grouped by rank.
     pub fn outbox_pairs(&self) -> DeviceSlice<u64> {
         match self.strategy {
             Strategy::Atomic => self.sorter.input(),

@@ -80,8 +80,8 @@ impl PairSorter {
         Ok(())
     }
 
-    /// Writes the first pair of each key among the `count` sorted pairs to [`Self::output`], and the number of these pairs
-    /// to the sums.
+    /// Writes the first pair of each key among the `count` sorted pairs to [`Self::output`], and the number of these
+    /// pairs to the sums.
     pub fn unique(&self, queue: &Queue, scan: &Scan, count: u32) -> Result<()> {
         let (tiles, grid) = Self::tiles(queue, count);
         let TraverseMemory { pairs, counts, scratch, sums, .. } = self.memory;

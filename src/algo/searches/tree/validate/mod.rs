@@ -108,8 +108,8 @@ impl TreeChecks<'_> {
         LINES.into_iter().rev().find(|&bytes| bytes <= wanted && fits(bytes)).unwrap_or(LINES[0])
     }
 
-    /// Checks the trees `numbers` in a pass over the rows, and writes their `figures`. Returns the trees whose levels do
-    /// not fit their marks. If there are any, no tree was checked.
+    /// Checks the trees `numbers` in a pass over the rows, and writes their `figures`. Returns the trees whose levels
+    /// do not fit their marks. If there are any, no tree was checked.
     fn pass<M: Mark, const W: usize>(&self, numbers: &[usize], figures: &mut [TreeFigures]) -> Result<Vec<usize>> {
         let trees: Vec<_> = numbers.iter().map(|&number| self.trees[number]).collect();
         let vertices = self.graph.info.connected as usize;

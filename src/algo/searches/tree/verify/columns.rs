@@ -1,4 +1,4 @@
-//! Reads the columns of parents and levels of several sources. The values of a vertex for all sources lie side by side,
+//! Reads the columns of parents and levels of several sources. The values of a vertex for all sources are side by side,
 //! in the order of vertices.
 
 use super::SourceChecked;

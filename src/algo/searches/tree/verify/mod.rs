@@ -32,7 +32,7 @@ pub struct SourceOutput {
     pub edges: u64,
 }
 
-/// What the job reports about one source, for the check of its tree.
+/// Figures that the job reports about one source, for the check of its tree.
 pub(super) struct SourceChecked {
     /// Result that the job reports for the source.
     pub output: SourceOutput,

@@ -370,6 +370,7 @@ fn no_file_names_a_path_of_some_machine() {
         "CHANGELOG.md",
         "Cargo.toml",
         "site.env",
+        "benches/run",
         "tests/run",
         "tests/python",
         ".ci/run",

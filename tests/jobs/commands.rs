@@ -226,7 +226,7 @@ fn plan_of_an_input_that_is_not_there_yet() {
     assert_eq!((plan["stages"][0]["name"].as_str(), plan["ids"].as_u64()), (Some("dictionary"), Some(2000)));
 }
 
-/// The job that README.md shows the plan of: its arithmetic.
+/// The job that docs/guides/ranks-and-gpus.md shows the plan of: its arithmetic.
 #[test]
 fn plan_of_the_web_graph_that_ships() {
     let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/hyperlink2012.toml");

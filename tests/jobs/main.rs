@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod benches;
 mod bitflips;
 mod cold;
 mod commands;

@@ -120,8 +120,8 @@ pub struct NumberingVisitor<'d, V> {
 }
 
 impl<'d, V> NumberingVisitor<'d, V> {
-    /// Makes a visitor that looks ids and weights up in these lists, and passes the edges on to `inner`. `source` names
-    /// the input in errors.
+    /// Makes a visitor that replaces ids by their indices in `ids`, and weights by their codes in `weights`, and passes the
+    /// edges on to `inner`. `None` leaves them as they are. `source` names the input in errors.
     pub fn new(ids: Option<&'d Dictionary>, weights: Option<&'d WeightCodes>, source: &'d str, inner: V) -> Self {
         NumberingVisitor { ids, weights, source, inner, dense: Vec::new(), codes: Vec::new() }
     }

@@ -56,8 +56,8 @@ impl Listed {
 #[derive(Debug)]
 pub(super) struct SortedList {
     file: Mapped,
-    /// For each range of `1 << shift` numbers, the position in the file of its first number. Ranges are counted from
-    /// the smallest number.
+    /// For each range of `1 << shift` values, the index in the list of the first number in the range. The first range begins
+    /// at the smallest number of the list.
     starts: Vec<u32>,
     shift: u32,
     _index: Reservation,

@@ -1,6 +1,6 @@
-//! Copies a batch that every rank of a machine needs from the host only once. Each rank copies one part of the batch
-//! from the host to its GPU, and the other parts from the other ranks' GPUs. Ranks share the link from the host, so the
-//! batch crosses this link once rather than once for each rank.
+//! Brings a batch that all ranks of a machine need to their GPUs, and copies it from the host only once. Each rank copies
+//! one part of the batch from the host to its GPU, and the other parts from the GPUs of the other ranks. Ranks share the
+//! link from the host, so the batch crosses this link once rather than once for each rank.
 
 use super::CancelCheck;
 use crate::comm::SharedCounters;

@@ -44,7 +44,7 @@ pub(super) struct Peeling<'g> {
     layers: Buffer<AtomicU32>,
     /// Own vertices that were removed, and the ones to be removed next.
     queue: Queue,
-    /// All own vertices from this place on are removed or in the queue.
+    /// All own vertices from this index on are removed or in the queue, so only those before it need a look.
     end: usize,
     /// Vertices with at most this many neighbours are removed.
     pub level: u32,

@@ -17,7 +17,7 @@ const SPARSE: u64 = 8;
 /// Number of levels between two checks for signals, if there are several ranks.
 const CHECKED: u64 = 1 << 10;
 
-/// Searches of a graph on CPUs or on a GPU. The GPU also stores the sums of all vertices.
+/// Searches of a graph on CPUs or on a GPU. The GPU also stores, for every vertex, its sums of distances over all passes.
 pub(super) enum Engine<'g> {
     Cpu(Box<Search<'g>>),
     Gpu(Box<GpuSearch<'g>>),
@@ -93,7 +93,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Returns, for each of `vertices`, the sources of the last pass that reach it.
+    /// Returns a bit set for each of `vertices`: bit `i` is set if source `i` of the last pass reaches it.
     ///
     /// # Errors
     /// [`Error::Lost`].

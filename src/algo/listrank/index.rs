@@ -18,7 +18,7 @@ pub trait Index: Plain + Copy + Ord + Default + Debug + Send + Sync {
     /// Atomic integer of the same size: a cell of memory that several threads write.
     type Cell: SharedNumber;
 
-    /// Converts a number that is known to fit the type. Higher bits are cut off.
+    /// Converts a number. The caller makes sure that it fits the type. Otherwise higher bits are lost.
     fn of(number: u64) -> Self;
 
     /// Returns the value as `u64`.

@@ -201,8 +201,8 @@ pub trait SearchTask: SearchTable {
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, Output>>;
 
-    /// Checks several trees together against the graph, and the figures of their searches against the trees. Every root
-    /// has an edge.
+    /// Checks several trees together against the graph, and the figures of their searches against the trees. The caller
+    /// passes only trees whose root has an edge.
     ///
     /// # Errors
     /// [`crate::Error::Validation`] for a wrong tree.

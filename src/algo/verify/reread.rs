@@ -140,7 +140,7 @@ impl Ids {
         (number >= 0 || (number != -1 || reached) && self.row_of(id).is_some()).then_some(id)
     }
 
-    /// Returns the id, as users know it, of the vertex in a row.
+    /// Returns the id in the input of the vertex whose results are in row `row` of a column.
     pub fn id(&self, row: u64) -> InputId {
         match self.names.as_ref().and_then(|names| names.lines().get(row)) {
             Some(name) => InputId::of_bytes(name, row),

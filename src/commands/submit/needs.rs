@@ -43,7 +43,7 @@ pub(super) struct PerNode {
 /// nothing to do.
 ///
 /// # Errors
-/// [`Error::Usage`] for several ranks without MPI, or for GPUs that ranks can't use or lack, and the errors of
+/// [`Error::Usage`] for several ranks without MPI, for GPUs that ranks can't use, or for ranks that lack a GPU; errors of
 /// [`Plan::of`].
 pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Option<PerNode>> {
     let device = if job.run.device == Device::Gpu { Device::Gpu } else { Device::Cpu };

@@ -328,8 +328,7 @@ mod tests {
         }
     }
 
-    /// Checks that a block waits for memory while other blocks are begun, and that it waits no more once they are
-    /// complete.
+    /// Checks that `begin` waits for memory while other blocks are unfinished, and goes on when they are complete.
     #[test]
     fn without_room_a_block_waits_for_those_that_are_begun() {
         let budget = Budget::new(crate::memory::limit_leaving(1 << 20, 1), 1).expect("room");

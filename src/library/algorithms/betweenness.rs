@@ -32,7 +32,7 @@ pub struct Options {
 }
 
 impl Default for Options {
-    /// Returns options with four random sources, and without division of the scores.
+    /// Returns options with four random sources of seed 1, and scores that are not normalised.
     fn default() -> Options {
         Options { sources: Sources::Drawn { roots: 4, seed: 1 }, normalise: Normalise::None }
     }

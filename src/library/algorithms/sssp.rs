@@ -66,7 +66,7 @@ impl Serialize for EdgeWeights {
 /// Options of a search.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Options {
-    /// The method.
+    /// How paths are found. The distances are the same with every method.
     pub method: Method,
     /// Whether to check distances and parents after the search.
     pub validate: bool,

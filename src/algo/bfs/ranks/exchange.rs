@@ -52,7 +52,8 @@ fn message_words(own: VertexOwnership) -> usize {
     HEADER + own.words().max(NARROW as usize / 2)
 }
 
-/// Returns the bytes of a [`ClaimExchange`] on the rank that `own` describes.
+/// Returns the bytes of host memory that a [`ClaimExchange`] takes on the rank that `own` describes, in a job on `nodes`
+/// machines.
 pub fn bytes(own: VertexOwnership, nodes: usize) -> u64 {
     let ranks = own.ranks;
     RankExchange::bytes(ranks, nodes) + claims_bytes(ranks) + 8 * message_words(own) as u64

@@ -12,7 +12,8 @@ pub struct Rulers {
 }
 
 impl Rulers {
-    /// Chooses the rulers among `len` elements, in blocks of 2^`shift` elements; `shift` is at least 1.
+    /// Chooses the rulers of a list of `len` elements, at which its sublists begin, in blocks of 2^`shift` elements. `shift` is
+    /// at least 1.
     pub fn new(len: usize, shift: u32) -> Rulers {
         Rulers { len, shift }
     }

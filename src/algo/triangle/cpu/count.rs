@@ -57,8 +57,9 @@ impl Settings {
         Settings { threads: threads.max(1), isa: Isa::detect(), hubs: HUBS, tile }
     }
 
-    /// Returns the fastest settings whose scratch memory takes at most half of `free` bytes. The other half is for
-    /// resident front blocks. If no settings fit, returns those that need the least memory.
+    /// Returns the fastest settings whose scratch memory takes at most half of `free` bytes. The other half is for front
+    /// blocks, whose rows stay in memory while partner blocks are read. `max_row` is the length of the longest row. If no
+    /// settings fit, returns those that need the least memory.
     pub fn within(threads: usize, entries: u64, vertices: u64, max_row: u64, free: u64) -> Settings {
         Settings::new(threads, entries)
             .within_bytes(free, |settings| Counter::scratch_bytes(settings, vertices, max_row))

@@ -183,8 +183,8 @@ fn merge_codes(mut out: &[u32], mut into: &[u32], to: &mut Vec<u32>) {
     to.extend(out.iter().chain(into).map(|x| 2 * x));
 }
 
-/// Returns the number of directed edges between two vertices, by the lowest two bits of a mark or of a code with its
-/// mark bit: 0 for none, 1 for one direction, 3 for both.
+/// Returns how many directed edges connect two vertices: 0, 1 or 2. The lowest two bits of `mark` are 0 for none, 1 for
+/// one direction and 3 for both. Its other bits are ignored.
 #[inline(always)]
 fn edges_of(mark: u64) -> u64 {
     (mark & 3).div_ceil(2)

@@ -130,7 +130,7 @@ impl<'w> Sorters<'w> {
     }
 
     /// Starts sorting `bins` of a graph of `rows` rows with up to `threads` threads. The largest bin has `most` lines
-    /// (groups of 64 edges); `weighted` says whether edges have weights. Returns `None` if memory is too small.
+    /// (groups of 64 edges); `weighted` says whether edges have weights. Returns `None` if GPU memory is too small.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -3,7 +3,7 @@
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
 use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};
 use crate::algo::triangle::per_vertex::{SavedCounts, VertexTotals};
-use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_vertex, recount, units};
+use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_edge, per_vertex, recount, units};
 use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent,
     Verdict,
@@ -36,7 +36,7 @@ impl Algorithm for Triangle {
 
     fn needs(&self) -> Needs {
         // Clustering coefficients use degrees.
-        let (degrees, order) = (self.has_columns(), self.has_columns());
+        let (degrees, order) = (self.has_columns(), self.has_columns() || self.per_edge);
         Needs { degrees, order, direction: self.counts_links(), ..Needs::default() }
     }
 
@@ -64,9 +64,17 @@ impl Algorithm for Triangle {
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Triangle>> {
+        let mut support = None;
         let (sum, seconds, wedges, details) = match self.has_columns() {
             false => {
-                let (sum, seconds, pairs) = driver::count(graph, run)?;
+                let (sum, seconds, pairs) = match self.per_edge {
+                    false => driver::count(graph, run, None)?,
+                    true => {
+                        let (sum, seconds, pairs, of_edges) = per_edge::count(graph, run)?;
+                        support = Some(of_edges);
+                        (sum, seconds, pairs)
+                    }
+                };
                 let details = TriangleDetails { pairs: Some(pairs), ..TriangleDetails::default() };
                 (sum, seconds, graph.stored.summary.wedges, details)
             }
@@ -86,6 +94,7 @@ impl Algorithm for Triangle {
             wedges,
             transitivity: if wedges == 0 { 0.0 } else { 3.0 * sum.triangles as f64 / wedges as f64 },
             links: self.counts_links().then_some(links),
+            support,
         };
         Ok(Trial { output, details, seconds })
     }

@@ -89,6 +89,26 @@ impl Prober {
             _ => count_marked_plain(marks, head),
         }
     }
+
+    /// Calls `work` so that bits are counted by one instruction, if the CPU has it. That holds for all functions that
+    /// the compiler inlines into `work`.
+    #[inline]
+    pub fn with_popcnt<R>(self, work: impl FnOnce() -> R) -> R {
+        match self.0 {
+            // SAFETY: `Prober::new` found these instructions on this CPU.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 | Isa::Avx2 => unsafe { with_popcnt(work) },
+            _ => work(),
+        }
+    }
+}
+
+/// Sets the bits of `ids`, which must be below [`MARK_IDS`].
+#[inline]
+pub fn mark(marks: &mut Marks, ids: &[u32]) {
+    for &id in ids {
+        marks[(id >> 6) as usize & (MARK_WORDS - 1)] |= 1 << (id & 63);
+    }
 }
 
 /// Prefetches the first cache lines of `head`, the beginning of a row at a random address.
@@ -122,6 +142,12 @@ fn count_marked_plain(marks: &Marks, head: &[u32]) -> u64 {
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 fn count_marked_bmi2(marks: &Marks, head: &[u32]) -> u64 {
     count_marked_plain(marks, head)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt,bmi1,bmi2")]
+fn with_popcnt<R>(work: impl FnOnce() -> R) -> R {
+    work()
 }
 
 /// For each `b` in `middles`, calls `each` with every chunk (512 bits) of row `b` for which `bits` has a chunk of the

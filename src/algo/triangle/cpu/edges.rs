@@ -1,0 +1,219 @@
+//! The tally per edge: adds each triangle `a < b < c` to the counters of its three edges. An edge is an entry of the row
+//! of its larger end, so its counter has the index of that entry in its block.
+//!
+//! A unit changes counters of two blocks only: entries `a` and `b` of row `c` in the partner block, and entry `a` of row
+//! `b` in the front block. The counters of either block may be missing. Its edges are then not counted.
+
+use crate::algo::triangle::cpu::count::Settings;
+use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, HubBits, RowBits};
+use crate::algo::triangle::cpu::probe::{MARK_WORDS, Marks, Prober, is_marked};
+use crate::algo::triangle::cpu::tally::{HubEntries, Places, RowPair, Tally};
+use crate::graph::block_store::BlockStore;
+use crate::graph::csr::Block;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Counters of the edges of consecutive blocks. No edge is in more triangles than there are vertices, so 32 bits suffice.
+#[derive(Debug)]
+pub struct EdgeCounters<'a> {
+    first: usize,
+    /// The counters of each block.
+    blocks: Vec<&'a [AtomicU32]>,
+}
+
+impl<'a> EdgeCounters<'a> {
+    /// Divides `counters` among the blocks `blocks` of `graph`, which have as many edges.
+    pub fn new(graph: &BlockStore, blocks: Range<usize>, mut counters: &'a [AtomicU32]) -> EdgeCounters<'a> {
+        let first = blocks.start;
+        let split = |block| {
+            let (of_block, rest) = counters.split_at(graph.size(block).entries as usize);
+            counters = rest;
+            of_block
+        };
+        EdgeCounters { first, blocks: blocks.map(split).collect() }
+    }
+
+    /// Returns the counters of block `block`, or `None` if its edges are not counted.
+    pub fn of(&self, block: usize) -> Option<&'a [AtomicU32]> {
+        self.blocks.get(block.checked_sub(self.first)?).copied()
+    }
+}
+
+/// Counters of the front blocks and of the partner block of some units.
+#[derive(Debug, Clone, Copy)]
+pub struct UnitCounters<'a> {
+    /// Counters of each front block.
+    pub fronts: &'a [Option<&'a [AtomicU32]>],
+    /// Counters of the partner block.
+    pub partner: Option<&'a [AtomicU32]>,
+}
+
+/// Returns the bytes of memory that counting edges takes in addition to the scratch memory of a count with `settings`.
+pub fn scratch_bytes(settings: &Settings, vertices: u64, max_row: u64) -> u64 {
+    let hubs = u64::from(settings.hubs).min(vertices) as u32;
+    let tally = 4 * (u64::from(hubs) + MARK_WORDS as u64 + max_row);
+    HubBits::places_bytes(hubs) + settings.threads as u64 * tally
+}
+
+/// The tally of one thread. Edges of the row at hand have counters of the thread's own, which are added to the shared
+/// ones at the end of the row.
+#[derive(Debug)]
+pub struct Edges<'a> {
+    fronts: &'a [Block<'a>],
+    counters: UnitCounters<'a>,
+    /// For each hub, the number of triangles of its edge with row `c`.
+    of_c: Vec<u32>,
+    /// For each word of marks, the number of marks before it.
+    before: Vec<u32>,
+    /// For each marked entry of row `b`, the number of triangles of its edge.
+    of_b: Vec<u32>,
+}
+
+impl<'a> Edges<'a> {
+    /// Creates a tally for rows of at most `max_row` entries.
+    pub fn new(fronts: &'a [Block<'a>], counters: UnitCounters<'a>, hubs: u32, max_row: usize) -> Edges<'a> {
+        let zeros = |len| vec![0; len];
+        Edges { fronts, counters, of_c: zeros(hubs as usize), before: zeros(MARK_WORDS), of_b: zeros(max_row) }
+    }
+
+    /// Counts the triangles of the hubs `entries`. Edges of front block and of partner block are counted if `FRONT` and
+    /// `PARTNER` are true.
+    #[inline(always)]
+    fn hubs<const FRONT: bool, const PARTNER: bool>(
+        &mut self,
+        hubs: &HubBits,
+        bits: &RowBits,
+        entries: HubEntries<'_>,
+    ) -> u64 {
+        let front = self.fronts[entries.front];
+        let counters = self.counters.fronts[entries.front].unwrap_or_default();
+        let mut all = 0;
+        for (at, &b) in entries.middles.iter().enumerate() {
+            let (row, before) = (hubs.row(b), hubs.before(b));
+            let of_row = if FRONT { &counters[front.entries((b - front.first_row) as usize)] } else { &[] };
+            let mut closed = 0;
+            for (&place, chunk) in bits.places.iter().zip(&bits.chunks) {
+                let Some(partner) = row.get(usize::from(place)) else { break };
+                let of_chunk = &mut self.of_c[(u32::from(place) * CHUNK_IDS) as usize..];
+                for (word, (x, y)) in partner.0.iter().zip(&chunk.0).enumerate() {
+                    let mut both = x & y;
+                    closed += both.count_ones();
+                    let before = usize::from(before[usize::from(place)][word]);
+                    while both != 0 {
+                        let bit = both.trailing_zeros();
+                        if FRONT {
+                            let in_row = before + (x & ((1 << bit) - 1)).count_ones() as usize;
+                            of_row[in_row].fetch_add(1, Relaxed);
+                        }
+                        if PARTNER {
+                            of_chunk[word * 64 + bit as usize] += 1;
+                        }
+                        both &= both - 1;
+                    }
+                }
+            }
+            if PARTNER && closed > 0 {
+                self.in_partner(entries.start + at, closed);
+            }
+            all += u64::from(closed);
+        }
+        all
+    }
+
+    /// Looks up the ids of `stream` and calls `found` with the place of each marked id in `stream` and among the marks.
+    #[inline(always)]
+    fn lookup(marks: &Marks, before: &[u32], stream: &[u32], mut found: impl FnMut(usize, usize)) -> u64 {
+        let mut closed = 0;
+        for (in_stream, &a) in stream.iter().enumerate() {
+            if is_marked(marks, a) {
+                let word = (a >> 6) as usize & (MARK_WORDS - 1);
+                let below = marks[word] & ((1 << (a & 63)) - 1);
+                found(in_stream, (before[word] + below.count_ones()) as usize);
+                closed += 1;
+            }
+        }
+        closed
+    }
+
+    #[inline(always)]
+    fn in_front(&self, front: usize, entry: usize, triangles: u32) {
+        if let Some(counters) = self.counters.fronts[front] {
+            counters[entry].fetch_add(triangles, Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn in_partner(&self, entry: usize, triangles: u32) {
+        if let Some(counters) = self.counters.partner {
+            counters[entry].fetch_add(triangles, Relaxed);
+        }
+    }
+}
+
+impl Tally for Edges<'_> {
+    fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, entries: HubEntries<'_>) -> u64 {
+        prober.with_popcnt(|| match (self.counters.fronts[entries.front].is_some(), self.counters.partner.is_some()) {
+            (true, true) => self.hubs::<true, true>(hubs, bits, entries),
+            (true, false) => self.hubs::<true, false>(hubs, bits, entries),
+            (false, _) => self.hubs::<false, true>(hubs, bits, entries),
+        })
+    }
+
+    fn end_hub_row(&mut self, row: &[u32], start: usize) {
+        for (entry, &a) in (start..).zip(row) {
+            let triangles = std::mem::take(&mut self.of_c[a as usize]);
+            if triangles > 0 {
+                self.in_partner(entry, triangles);
+            }
+        }
+    }
+
+    fn mark(&mut self, marks: &mut Marks, ids: &[u32]) {
+        for (place, &id) in (0..).zip(ids) {
+            let word = (id >> 6) as usize & (MARK_WORDS - 1);
+            if marks[word] == 0 {
+                self.before[word] = place;
+            }
+            marks[word] |= 1 << (id & 63);
+        }
+    }
+
+    fn marked(&mut self, prober: Prober, marks: &Marks, stream: &[u32], is_row: bool, pair: &RowPair<'_>) -> u64 {
+        let start = pair.entry.start as usize;
+        if is_row {
+            let found = |in_row, in_head| {
+                self.in_front(pair.front, pair.row + in_row, 1);
+                self.in_partner(start + in_head, 1);
+            };
+            return prober.with_popcnt(|| Self::lookup(marks, &self.before, stream, found));
+        }
+        let Edges { before, of_b, counters, .. } = self;
+        let found = |in_head: usize, in_row: usize| {
+            of_b[in_row] += 1;
+            if let Some(counters) = counters.partner {
+                counters[start + in_head].fetch_add(1, Relaxed);
+            }
+        };
+        prober.with_popcnt(|| Self::lookup(marks, before, stream, found))
+    }
+
+    fn triangle(&mut self, _: u32, places: Places, pair: &RowPair<'_>) {
+        self.in_front(pair.front, pair.row + places.in_row, 1);
+        self.in_partner(pair.entry.start as usize + places.in_head, 1);
+    }
+
+    fn closed(&mut self, triangles: u64, pair: &RowPair<'_>) {
+        if triangles > 0 {
+            self.in_partner((pair.entry.start + pair.entry.len) as usize, triangles as u32);
+        }
+    }
+
+    fn end_row(&mut self, front: usize, row: usize, marked: usize) {
+        for in_row in 0..marked {
+            let triangles = std::mem::take(&mut self.of_b[in_row]);
+            if triangles > 0 {
+                self.in_front(front, row + in_row, triangles);
+            }
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Counts triangles per edge: the support of each edge. Edges are counted in groups of blocks whose counters fit memory,
+//! and stored block by block.
+//!
+//! A triangle changes counters of two blocks: of the block that has the row of its largest corner, and of the block that
+//! has the row of its middle corner. A group therefore counts all units (pairs of blocks) in which one of its blocks
+//! occurs, and then has the final counts of its own edges. A unit whose blocks are in different groups is counted twice,
+//! once for each. Nothing is added to a stored count, so no count depends on where a job was killed.
+//!
+//! A group is the work item of a rank. Its units are reported when its files are stored: those whose partner is in the
+//! group, so that each unit is reported once. A block is done if the journal has all units of which it is the partner,
+//! and its file is whole.
+
+use crate::algo::{GraphSize, RankResources, Run};
+use crate::algo::triangle::cpu::Cpu;
+use crate::algo::triangle::cpu::edges::EdgeCounters;
+use crate::algo::triangle::output::{EdgeSupport, PairTimes, SupportBin};
+use crate::algo::triangle::units::{Backend, Part, ReportParts, Stop, Sum, Work, number};
+use crate::algo::triangle::work_queue::WorkQueue;
+use crate::algo::triangle::{PairCount, driver};
+use crate::comm::{Comm, on_leader, reports_for_node};
+use crate::error::{At, Error, Result};
+use crate::graph::bins::{Bin, Bins};
+use crate::graph::block_store::BlockStore;
+use crate::graph::layout::Layout;
+use crate::memory::{Budget, Buffer, bytes_of};
+use crate::prepare::input_ids::InputIds;
+use crate::prepare::prepared::Graph;
+use crate::process::signals;
+use crate::results::edges::EdgeValues;
+use crate::store::file::{Kind, NewFile};
+use crate::store::map::Mapped;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU32;
+
+/// Kind of the files with the counts of a block's edges.
+const SUPPORTS: Kind = Kind::new(b"supp");
+/// Largest number of edges in a group of several blocks. A kill costs the groups in progress.
+const GROUP: u64 = 1 << 28;
+/// Number of groups that each of several ranks should get.
+const GROUPS_PER_RANK: u64 = 4;
+
+/// Counts all units per edge and writes the results. Returns the sum over all units, the seconds of counting, the times
+/// of pairs of blocks, and the figures of the edges.
+///
+/// # Errors
+/// [`Error::Limit`] if the counters of the largest block do not fit the budget; errors of counting; disk errors.
+pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, PairTimes, EdgeSupport)> {
+    if reports_for_node(run.comm, run.devices.workspace.is_some()) {
+        tracing::warn!("counting on the CPU: no GPU counts triangles per edge");
+    }
+    let files = SupportFiles { folder: run.units.files()?, key: run.units.key };
+    let (sum, seconds, pairs) = driver::count(graph, run, Some(&files))?;
+    let support = on_leader(run.comm, || finish(graph, run, &files, sum))?;
+    Ok((sum, seconds, pairs, support))
+}
+
+/// Checks that the counts add up to what `sum` says. In the last trial, also writes the columns.
+fn finish(graph: &Graph, run: &mut Run<'_>, files: &SupportFiles, sum: Sum) -> Result<EdgeSupport> {
+    let blocks = &graph.block_store;
+    let mut support = SupportSums::default();
+    for block in 0..blocks.len() {
+        signals::check()?;
+        let file = files.open(blocks, block)?;
+        file.verify_checksum()?;
+        support.add(file.body_as_u32()?);
+    }
+    let (found, expected) = (support.sum, 3 * sum.triangles);
+    if found != expected {
+        return Err(Error::Validation(format!("the counts of all edges add up to {found}, not {expected}")));
+    }
+    if run.is_last {
+        let ids = InputIds::open(graph, run.budget)?;
+        let block = |block: usize| {
+            block.checked_sub(1).into_iter().for_each(|before| blocks.release(before));
+            Ok((blocks.block(block), files.open(blocks, block)?))
+        };
+        run.columns.put_edges(&EdgeValues { edges: blocks.edges(), blocks: blocks.len(), block: &block, ids: &ids })?;
+    }
+    Ok(support.finish())
+}
+
+/// The files with the counts of finished blocks.
+#[derive(Debug)]
+pub(super) struct SupportFiles {
+    folder: PathBuf,
+    key: u64,
+}
+
+impl SupportFiles {
+    fn place(&self, block: usize) -> (PathBuf, u64) {
+        let salt = self.key ^ (block as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        (self.folder.join(format!("support.{block}")), salt)
+    }
+
+    /// Opens the counts of the edges of block `block`.
+    fn open(&self, graph: &BlockStore, block: usize) -> Result<Mapped> {
+        let (path, salt) = self.place(block);
+        let file = Mapped::open(&path, SUPPORTS, salt)?;
+        if file.body().len() != 4 * graph.size(block).entries as usize {
+            return Err(Error::corrupt(&path, At::File, "another number of edges than the block has"));
+        }
+        Ok(file)
+    }
+
+    fn store(&self, block: usize, counts: &[AtomicU32]) -> Result<()> {
+        let (path, salt) = self.place(block);
+        let mut file = NewFile::create(&path, SUPPORTS, salt)?;
+        file.write(bytes_of(counts))?;
+        file.finish().map(drop)
+    }
+
+    /// Returns the blocks that are done, by the units that the journal has.
+    pub(super) fn done(&self, graph: &BlockStore, units: &HashSet<u64>) -> Vec<bool> {
+        let is_done = |partner: usize| {
+            (0..=partner).all(|front| units.contains(&number(front, partner)))
+                && self.open(graph, partner).and_then(|file| file.verify_checksum()).is_ok()
+        };
+        (0..graph.len()).map(is_done).collect()
+    }
+}
+
+/// The backend of one rank, whose work items are groups of blocks.
+pub(super) struct EdgeGroups<'a> {
+    graph: &'a BlockStore,
+    vertices: u64,
+    threads: usize,
+    budget: &'a Budget,
+    files: &'a SupportFiles,
+    groups: Vec<Range<usize>>,
+    stop: Stop<'a>,
+}
+
+impl<'a> EdgeGroups<'a> {
+    /// Divides the blocks with units that are not `done` into groups. Collective, because all ranks have the same groups.
+    pub(super) fn new(
+        graph: &'a Graph,
+        run: &Run<'a>,
+        files: &'a SupportFiles,
+        done: &HashSet<u64>,
+        stop: Stop<'a>,
+    ) -> EdgeGroups<'a> {
+        let (blocks, vertices, budget) = (&graph.block_store, graph.info.connected, run.budget);
+        let mut room = [edges_at_once(blocks.edges(), blocks.extremes().entries, budget.free())];
+        run.comm.all_min(&mut room);
+        let most = largest_group(blocks.edges(), room[0], run.comm.ranks());
+        let mut groups: Vec<Range<usize>> = Vec::new();
+        let mut edges = 0;
+        for block in (0..blocks.len()).filter(|&partner| !done.contains(&number(partner, partner))) {
+            let of_block = blocks.size(block).entries;
+            match groups.last_mut() {
+                Some(group) if group.end == block && edges + of_block <= most => {
+                    (group.end, edges) = (block + 1, edges + of_block);
+                }
+                _ => {
+                    groups.push(block..block + 1);
+                    edges = of_block;
+                }
+            }
+        }
+        EdgeGroups { graph: blocks, vertices, threads: run.threads, budget, files, groups, stop }
+    }
+
+    /// Counts the edges of a group, stores the counts, and returns the units whose partner is in the group.
+    fn count_group(&self, group: &Range<usize>) -> Result<Vec<Part>> {
+        let EdgeGroups { graph, vertices, threads, budget, .. } = *self;
+        let edges: u64 = group.clone().map(|block| graph.size(block).entries).sum();
+        let counts: Buffer<AtomicU32> = budget.zeroed(edges as usize, "counts of edges (4 bytes each)")?;
+        let counters = EdgeCounters::new(graph, group.clone(), &counts);
+        let mut cpu = Cpu::of_edges(graph, vertices, threads, budget, &counters, self.stop)?;
+        // The units without a block of the group.
+        let others = (0..graph.len()).filter(|block| !group.contains(block)).flat_map(|partner| {
+            (0..=partner).filter(|front| !group.contains(front)).map(move |front| number(front, partner))
+        });
+        let mut found = HashMap::new();
+        let queue = WorkQueue { comm: &Comm::Solo, graph, done: &others.collect() };
+        queue.count(Some(&mut cpu), &mut |units: &[(u64, PairCount)]| Ok(found.extend(units.iter().copied())), None)?;
+        for block in group.clone() {
+            self.files.store(block, counters.of(block).unwrap_or_default())?;
+        }
+        let units = group.clone().flat_map(|partner| (0..=partner).map(move |front| (front, partner)));
+        let rows = |block: usize| graph.layout.block(block).len() as u64;
+        let part = |(front, partner)| {
+            let none = || Error::Validation(format!("blocks {front} and {partner} were not counted"));
+            let count = found.get(&number(front, partner)).copied().ok_or_else(none)?;
+            Ok(Part { front, partner, pairs: rows(front) * rows(partner), count })
+        };
+        units.map(part).collect()
+    }
+}
+
+impl Backend for EdgeGroups<'_> {
+    fn fronts(&self, graph: &BlockStore, _: usize) -> usize {
+        graph.len()
+    }
+
+    fn count(&mut self, work: &Work<'_>, found: ReportParts<'_>) -> Result<()> {
+        while let Some(group) = self.groups.get(work.next(0, 0, 1)?) {
+            found(&self.count_group(group)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns how many edges a group has if `free` bytes of memory are free and the largest block has `block` edges. Their
+/// counters take half of the memory. The rest is for scratch memory and rows.
+fn edges_at_once(edges: u64, block: u64, free: u64) -> u64 {
+    (free / 8).clamp(block, GROUP.max(block)).min(edges)
+}
+
+/// Returns the host memory in bytes for the largest groups, and the least that works, of `threads` threads and `free`
+/// bytes. Also returns how many groups there are.
+pub(super) fn host_memory(graph: &GraphSize<'_>, resources: &RankResources) -> ([u64; 2], u64) {
+    let GraphSize { vertices, edges, longest_row, degrees, .. } = *graph;
+    let ends: u64 = degrees.iter().map(|(degree, first, end)| u64::from(degree) * (end - first)).sum();
+    // A block may be larger than its target if it is one granule, which is a small part of a large graph.
+    let block = Layout::block_target(ends / 2).max(edges / 512).min(edges);
+    let bytes = |free: u64| {
+        let counts = 4 * edges_at_once(edges, block, free);
+        let left = free.saturating_sub(counts);
+        let (_, scratch) = Cpu::edge_settings(resources.threads, edges, vertices, longest_row, left);
+        (counts + scratch).max(InputIds::bytes(vertices))
+    };
+    let most = largest_group(edges, edges_at_once(edges, block, resources.free), resources.ranks);
+    ([resources.free, 0].map(bytes), edges.div_ceil(most.max(block).max(1)).max(1))
+}
+
+/// Returns the largest number of edges of a group of several blocks, so that each of several ranks gets several groups.
+fn largest_group(edges: u64, at_once: u64, ranks: usize) -> u64 {
+    if ranks == 1 { at_once } else { at_once.min(edges.div_ceil(GROUPS_PER_RANK * ranks as u64)) }
+}
+
+/// The figures of the edges of which supports are known.
+#[derive(Default)]
+struct SupportSums {
+    sum: u128,
+    largest: u32,
+    bins: Bins,
+}
+
+impl SupportSums {
+    fn add(&mut self, supports: &[u32]) {
+        for &support in supports {
+            self.sum += u128::from(support);
+            self.largest = self.largest.max(support);
+            self.bins.add(support, 1);
+        }
+    }
+
+    fn finish(&self) -> EdgeSupport {
+        let bin = |&Bin { from, to, vertices: edges }: &Bin| SupportBin { from, to, edges };
+        let bins: Vec<SupportBin> = self.bins.finish().iter().map(bin).collect();
+        let of = |bins: &[SupportBin]| bins.iter().map(|bin| bin.edges).sum();
+        let without = bins.iter().take_while(|bin| bin.to == 0).count();
+        EdgeSupport { edges: of(&bins), in_triangles: of(&bins[without..]), largest: self.largest, bins }
+    }
+}

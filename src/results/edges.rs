@@ -23,7 +23,7 @@ use std::path::Path;
 /// Names of the columns.
 const COLUMNS: [&str; 3] = ["source", "target", "support"];
 /// Name of the file that has all columns.
-const TABLE: &str = "edges";
+pub const TABLE: &str = "edges";
 
 /// Returns the names of the files in a format, without extension.
 pub fn files(format: OutputFormat) -> &'static [&'static str] {
@@ -128,7 +128,6 @@ impl EdgeValues<'_> {
         for path in &paths {
             files.push(ResultFile::create(&workdir.join(path))?);
         }
-        let mut written = 0;
         match (format, &mut *files) {
             (OutputFormat::Npy, [source, target, support]) => {
                 for ends in [&mut *source, target] {
@@ -163,7 +162,7 @@ impl EdgeValues<'_> {
                 file.write(parquet::MAGIC)?;
                 let types = [i64::DESCR, i64::DESCR, u32::DESCR];
                 for number in 0..COLUMNS.len() {
-                    written = 0;
+                    let mut written = 0;
                     self.each_block(|rows, values| {
                         self.numbered(number, (file, format, threads), (rows, values), written)?;
                         written += values.len() as u64;

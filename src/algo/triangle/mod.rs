@@ -60,8 +60,6 @@ mod output;
 mod per_edge;
 mod per_vertex;
 mod recount;
-mod recount_links;
-mod sampled;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -72,5 +70,5 @@ mod work_queue;
 pub use cpu::count::{Counter, Settings};
 pub use cpu::probe::Isa;
 pub use options::Triangle;
-pub use output::{EdgeSupport, SupportBin, TriangleDetails, TriangleOutput};
+pub use output::{TriangleDetails, TriangleOutput};
 pub use units::PairCount;

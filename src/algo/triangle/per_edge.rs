@@ -78,6 +78,7 @@ fn finish(graph: &Graph, run: &mut Run<'_>, files: &SupportFiles, sum: Sum) -> R
         };
         run.columns.put_edges(&EdgeValues { edges: blocks.edges(), blocks: blocks.len(), block: &block, ids: &ids })?;
     }
+    run.units.remove_files()?;
     Ok(support.finish())
 }
 
@@ -233,14 +234,23 @@ fn largest_group(edges: u64, at_once: u64, ranks: usize) -> u64 {
 
 /// The figures of the edges of which supports are known.
 #[derive(Default)]
-struct SupportSums {
-    sum: u128,
+pub(super) struct SupportSums {
+    /// Sum of the supports.
+    pub(super) sum: u128,
+    edges: u64,
     largest: u32,
     bins: Bins,
 }
 
 impl SupportSums {
-    fn add(&mut self, supports: &[u32]) {
+    /// Returns the number of edges.
+    pub(super) fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    /// Adds the supports of some edges.
+    pub(super) fn add(&mut self, supports: &[u32]) {
+        self.edges += supports.len() as u64;
         for &support in supports {
             self.sum += u128::from(support);
             self.largest = self.largest.max(support);
@@ -248,11 +258,11 @@ impl SupportSums {
         }
     }
 
-    fn finish(&self) -> EdgeSupport {
+    /// Returns the figures of all edges.
+    pub(super) fn finish(&self) -> EdgeSupport {
         let bin = |&Bin { from, to, vertices: edges }: &Bin| SupportBin { from, to, edges };
         let bins: Vec<SupportBin> = self.bins.finish().iter().map(bin).collect();
-        let of = |bins: &[SupportBin]| bins.iter().map(|bin| bin.edges).sum();
-        let without = bins.iter().take_while(|bin| bin.to == 0).count();
-        EdgeSupport { edges: of(&bins), in_triangles: of(&bins[without..]), largest: self.largest, bins }
+        let in_triangles = bins.iter().filter(|bin| bin.from > 0).map(|bin| bin.edges).sum();
+        EdgeSupport { edges: self.edges, in_triangles, largest: self.largest, bins }
     }
 }

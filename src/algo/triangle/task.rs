@@ -1,7 +1,7 @@
 //! Implements the algorithm of the table `[triangle]`.
 
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
-use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};
+use crate::algo::triangle::output::{EdgeSupport, TriangleDetails, TriangleOutput};
 use crate::algo::triangle::per_vertex::{SavedCounts, VertexTotals};
 use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_edge, per_vertex, recount, units};
 use crate::algo::{
@@ -144,20 +144,28 @@ impl Algorithm for Triangle {
     fn answer(&self, output: &TriangleOutput, _: Option<&TriangleDetails>) -> Answer {
         let more = format!("transitivity {:.6}  counted", output.transitivity);
         let links = output.links.map_or_else(String::new, |links| format!("links {links}  "));
-        Answer { main: format!("triangles {}", output.triangles), more: links + &more, block: None }
+        let support =
+            output.support.as_ref().map_or_else(String::new, |edges| format!("largest support {}  ", edges.largest));
+        Answer { main: format!("triangles {}", output.triangles), more: links + &support + &more, block: None }
     }
 
     fn sentences(output: &TriangleOutput) -> Vec<String> {
         let triangles = group(&output.triangles.to_string());
         let closed = 100.0 * output.transitivity;
-        vec![
+        let mut sentences = vec![
             format!("The graph has {triangles} triangles."),
             format!("Of all paths of two edges {closed:.2} % are closed by a third."),
-        ]
+        ];
+        if let Some(EdgeSupport { edges, in_triangles, largest, .. }) = &output.support {
+            let [edges, in_triangles] = [edges, in_triangles].map(|number| group(&number.to_string()));
+            let most = group(&largest.to_string());
+            sentences.push(format!("Of {edges} edges, {in_triangles} are in a triangle, and none is in more than {most}."));
+        }
+        sentences
     }
 
-    fn figures(_: &TriangleOutput, details: &TriangleDetails) -> Vec<Figure> {
-        figures::of_details(details)
+    fn figures(output: &TriangleOutput, details: &TriangleDetails) -> Vec<Figure> {
+        figures::of_details(details).into_iter().chain(output.support.as_ref().map(figures::of_edges)).collect()
     }
 
     fn figures_so_far(&self, units: &[Record], total: u64) -> Vec<Figure> {

@@ -146,7 +146,9 @@ impl EdgeValues<'_> {
                         self.each_edge(rows, values, range, |Edge { source, target, support }| {
                             for id in [source, target] {
                                 match names {
-                                    Some(names) => bytes.extend_from_slice(&csv_field(names.get(id).unwrap_or_default())),
+                                    Some(names) => {
+                                        bytes.extend_from_slice(&csv_field(names.get(id).unwrap_or_default()))
+                                    }
                                     // Writing to memory does not fail.
                                     None => _ = write!(bytes, "{id}"),
                                 }
@@ -205,9 +207,9 @@ pub fn read<'p>(
     let wrong = move |row: usize| Error::Validation(format!("{}: row {row} has no vertex", TABLE));
     let of = move |row: usize, number: Result<i64>| end(RowId::Number(number? as u64)).ok_or_else(|| wrong(row));
     let all = ends(0)?.zip(ends(1)?).zip(supports).enumerate();
-    Ok(Box::new(all.map(move |(row, ((source, target), support))| {
-        Ok(([of(row, source)?, of(row, target)?], support?))
-    })))
+    Ok(Box::new(
+        all.map(move |(row, ((source, target), support))| Ok(([of(row, source)?, of(row, target)?], support?))),
+    ))
 }
 
 fn read_text<'p>(

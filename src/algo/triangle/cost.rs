@@ -46,7 +46,7 @@ const PAGE: u64 = 4096;
 /// Returns the cost of triangle counting with the options `table` on a graph of this size.
 pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     if table.per_edge {
-        return of_edges(graph, resources);
+        return of_edges(table, graph, resources);
     }
     let (per_vertex, is_directed) = (table.has_columns(), !table.takes_gpu(graph.direction));
     let [host_memory, least_host_memory] = host_memory(graph, resources, (per_vertex, is_directed));
@@ -83,19 +83,22 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResour
 }
 
 /// Returns the cost of counting per edge.
-fn of_edges(graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
-    let ([host_memory, least_host_memory], groups) = per_edge::host_memory(graph, resources);
+fn of_edges(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+    let ([host_memory, least_host_memory], groups) = per_edge::host_memory(table, graph, resources);
     let trials = u64::from(resources.trials);
     let units = units::total(graph.blocks as usize);
     // The files of one trial at a time.
     let files = 4 * graph.edges + graph.blocks * PAGE;
-    let results = resources.format.row_bytes(20, 31) * graph.edges + if graph.sparse { 8 * graph.rows } else { 0 };
+    let of_vertices =
+        if table.per_vertex { results(graph, resources) } else { 8 * graph.rows * u64::from(graph.sparse) };
+    let results = resources.format.row_bytes(20, 31) * graph.edges + of_vertices;
     let work = ExpectedWork::of(graph.degrees);
+    let rows = work.edges + if table.per_vertex { graph.rows as f64 } else { 0.0 };
     Cost {
         host_memory,
         least_host_memory,
         disk: files + results + 4 * PAGE + Record::bytes(RESULT_BYTES) * units * trials,
-        seconds: f64::from(resources.trials) * supports(&work, groups, resources) + ROW * work.edges / 1e9,
+        seconds: f64::from(resources.trials) * supports(&work, groups, resources) + ROW * rows / 1e9,
         label: "triangle per edge".into(),
         ..Cost::default()
     }

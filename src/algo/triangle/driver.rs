@@ -31,11 +31,7 @@ pub(super) const RESULT_BYTES: u64 = 24;
 ///
 /// # Errors
 /// Errors of counting and of the disk.
-pub(super) fn count(
-    graph: &Graph,
-    run: &Run<'_>,
-    per_edge: Option<&SupportFiles>,
-) -> Result<(Sum, f64, PairTimes)> {
+pub(super) fn count(graph: &Graph, run: &Run<'_>, per_edge: Option<&SupportFiles>) -> Result<(Sum, f64, PairTimes)> {
     let comm = run.comm;
     let (mut book, done) = match comm.is_leader() {
         true => UnitJournal::open(run, &graph.block_store, per_edge).map(|(book, done)| (Some(book), done))?,
@@ -113,11 +109,7 @@ struct UnitJournal<'a> {
 impl<'a> UnitJournal<'a> {
     /// Opens the journal. Returns it with the sums over its units, and the numbers of these units. If `per_edge` is
     /// given, leaves out the units of blocks whose counts per edge are not stored.
-    fn open(
-        run: &Run<'a>,
-        graph: &BlockStore,
-        per_edge: Option<&SupportFiles>,
-    ) -> Result<(Self, Vec<u64>)> {
+    fn open(run: &Run<'a>, graph: &BlockStore, per_edge: Option<&SupportFiles>) -> Result<(Self, Vec<u64>)> {
         let (journal, mut records) = run.units.journal()?;
         let blocks = graph.len();
         if let Some(files) = per_edge {

@@ -30,8 +30,10 @@ const CLUSTERING: Key<Direction> = Key::choice(
 );
 
 /// The key `per_edge` of the table `[triangle]`.
-const PER_EDGE: Key<bool> =
-    Key::flag("per_edge", "also counts triangles of each edge, on CPUs, and writes both ends of each edge and this number");
+const PER_EDGE: Key<bool> = Key::flag(
+    "per_edge",
+    "also counts triangles of each edge, on CPUs, and writes both ends of each edge and this number",
+);
 
 /// All keys of the table `[triangle]`.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&PER_VERTEX, &CLUSTERING, &PER_EDGE];
@@ -48,8 +50,6 @@ impl Triangle {
         let per_edge = PER_EDGE.read(table, diagnostics);
         if let (Some(field), Some(true), Some(Direction::Directed)) = (PER_EDGE.field(table), per_edge, clustering) {
             field.refuse("excludes clustering = \"directed\": leave one of them out", diagnostics);
-        } else if let (Some(field), Some(true), Some(true)) = (PER_EDGE.field(table), per_edge, per_vertex) {
-            field.refuse("excludes per_vertex = true: leave one of them out", diagnostics);
         }
         Some(Triangle { per_vertex: per_vertex?, clustering: clustering?, per_edge: per_edge? })
     }

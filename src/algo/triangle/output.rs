@@ -78,7 +78,7 @@ pub struct SupportBin {
 /// between trials.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TriangleDetails {
-    /// Time of each pair of blocks, unless triangles are counted per vertex.
+    /// Time of each pair of blocks, unless triangles are counted per vertex and not per edge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pairs: Option<PairTimes>,
     /// Clustering by degree, if triangles are counted per vertex.

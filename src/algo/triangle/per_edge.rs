@@ -10,13 +10,14 @@
 //! group, so that each unit is reported once. A block is done if the journal has all units of which it is the partner,
 //! and its file is whole.
 
-use crate::algo::{GraphSize, RankResources, Run};
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::cpu::edges::EdgeCounters;
 use crate::algo::triangle::output::{EdgeSupport, PairTimes, SupportBin};
+use crate::algo::triangle::per_vertex::{self, VERTEX_COUNTS, VertexTotals};
 use crate::algo::triangle::units::{Backend, Part, ReportParts, Stop, Sum, Work, number};
 use crate::algo::triangle::work_queue::WorkQueue;
-use crate::algo::triangle::{PairCount, driver};
+use crate::algo::triangle::{PairCount, Triangle, driver};
+use crate::algo::{GraphSize, RankResources, Run};
 use crate::comm::{Comm, on_leader, reports_for_node};
 use crate::error::{At, Error, Result};
 use crate::graph::bins::{Bin, Bins};
@@ -32,7 +33,7 @@ use crate::store::map::Mapped;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 
 /// Kind of the files with the counts of a block's edges.
 const SUPPORTS: Kind = Kind::new(b"supp");
@@ -41,23 +42,33 @@ const GROUP: u64 = 1 << 28;
 /// Number of groups that each of several ranks should get.
 const GROUPS_PER_RANK: u64 = 4;
 
-/// Counts all units per edge and writes the results. Returns the sum over all units, the seconds of counting, the times
-/// of pairs of blocks, and the figures of the edges.
+/// Counts all units per edge and writes the results, also those of vertices if `table` asks for them. Returns the sum
+/// over all units, the seconds of counting, the times of pairs of blocks, and the figures of edges and vertices.
 ///
 /// # Errors
 /// [`Error::Limit`] if the counters of the largest block do not fit the budget; errors of counting; disk errors.
-pub(super) fn count(graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, PairTimes, EdgeSupport)> {
+pub(super) fn count(
+    table: &Triangle,
+    graph: &Graph,
+    run: &mut Run<'_>,
+) -> Result<(Sum, f64, PairTimes, (EdgeSupport, Option<VertexTotals>))> {
     if reports_for_node(run.comm, run.devices.workspace.is_some()) {
         tracing::warn!("counting on the CPU: no GPU counts triangles per edge");
     }
     let files = SupportFiles { folder: run.units.files()?, key: run.units.key };
     let (sum, seconds, pairs) = driver::count(graph, run, Some(&files))?;
-    let support = on_leader(run.comm, || finish(graph, run, &files, sum))?;
+    let support = on_leader(run.comm, || finish(table, graph, run, &files, sum))?;
     Ok((sum, seconds, pairs, support))
 }
 
 /// Checks that the counts add up to what `sum` says. In the last trial, also writes the columns.
-fn finish(graph: &Graph, run: &mut Run<'_>, files: &SupportFiles, sum: Sum) -> Result<EdgeSupport> {
+fn finish(
+    table: &Triangle,
+    graph: &Graph,
+    run: &mut Run<'_>,
+    files: &SupportFiles,
+    sum: Sum,
+) -> Result<(EdgeSupport, Option<VertexTotals>)> {
     let blocks = &graph.block_store;
     let mut support = SupportSums::default();
     for block in 0..blocks.len() {
@@ -78,8 +89,35 @@ fn finish(graph: &Graph, run: &mut Run<'_>, files: &SupportFiles, sum: Sum) -> R
         };
         run.columns.put_edges(&EdgeValues { edges: blocks.edges(), blocks: blocks.len(), block: &block, ids: &ids })?;
     }
+    let of_vertices = table.per_vertex.then(|| {
+        let counts = per_vertex(graph, run.budget, files)?;
+        per_vertex::finish(table, graph, run, &counts, sum)
+    });
+    let of_vertices = of_vertices.transpose()?;
     run.units.remove_files()?;
-    Ok(support.finish())
+    Ok((support.finish(), of_vertices))
+}
+
+/// Returns the triangles of each vertex: half of those of its edges, because two edges of a triangle meet in a corner.
+fn per_vertex(graph: &Graph, budget: &Budget, files: &SupportFiles) -> Result<Buffer<AtomicU64>> {
+    let (blocks, vertices) = (&graph.block_store, graph.info.connected as usize);
+    let mut counts: Buffer<AtomicU64> = budget.zeroed(vertices, VERTEX_COUNTS)?;
+    for block in 0..blocks.len() {
+        signals::check()?;
+        let (rows, supports) = (blocks.block(block), files.open(blocks, block)?);
+        let supports = supports.body_as_u32()?;
+        for local in 0..rows.rows() {
+            let mut of_row = 0;
+            for (&u, &support) in rows.row(local).iter().zip(&supports[rows.entries(local)]) {
+                *counts[u as usize].get_mut() += u64::from(support);
+                of_row += u64::from(support);
+            }
+            *counts[rows.first_row as usize + local].get_mut() += of_row;
+        }
+        blocks.release(block);
+    }
+    counts.iter_mut().for_each(|count| *count.get_mut() /= 2);
+    Ok(counts)
 }
 
 /// The files with the counts of finished blocks.
@@ -212,7 +250,7 @@ fn edges_at_once(edges: u64, block: u64, free: u64) -> u64 {
 
 /// Returns the host memory in bytes for the largest groups, and the least that works, of `threads` threads and `free`
 /// bytes. Also returns how many groups there are.
-pub(super) fn host_memory(graph: &GraphSize<'_>, resources: &RankResources) -> ([u64; 2], u64) {
+pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> ([u64; 2], u64) {
     let GraphSize { vertices, edges, longest_row, degrees, .. } = *graph;
     let ends: u64 = degrees.iter().map(|(degree, first, end)| u64::from(degree) * (end - first)).sum();
     // A block may be larger than its target if it is one granule, which is a small part of a large graph.
@@ -221,7 +259,7 @@ pub(super) fn host_memory(graph: &GraphSize<'_>, resources: &RankResources) -> (
         let counts = 4 * edges_at_once(edges, block, free);
         let left = free.saturating_sub(counts);
         let (_, scratch) = Cpu::edge_settings(resources.threads, edges, vertices, longest_row, left);
-        (counts + scratch).max(InputIds::bytes(vertices))
+        (counts + scratch).max(InputIds::bytes(vertices)).max(if table.per_vertex { 8 * vertices } else { 0 })
     };
     let most = largest_group(edges, edges_at_once(edges, block, resources.free), resources.ranks);
     ([resources.free, 0].map(bytes), edges.div_ceil(most.max(block).max(1)).max(1))

@@ -2,7 +2,7 @@
 
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
 use crate::algo::triangle::output::{EdgeSupport, TriangleDetails, TriangleOutput};
-use crate::algo::triangle::per_vertex::{SavedCounts, VertexTotals};
+use crate::algo::triangle::per_vertex::SavedCounts;
 use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_edge, per_vertex, recount, units};
 use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent,
@@ -65,24 +65,24 @@ impl Algorithm for Triangle {
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Triangle>> {
         let mut support = None;
-        let (sum, seconds, wedges, details) = match self.has_columns() {
-            false => {
-                let (sum, seconds, pairs) = match self.per_edge {
-                    false => driver::count(graph, run, None)?,
-                    true => {
-                        let (sum, seconds, pairs, of_edges) = per_edge::count(graph, run)?;
-                        support = Some(of_edges);
-                        (sum, seconds, pairs)
-                    }
-                };
-                let details = TriangleDetails { pairs: Some(pairs), ..TriangleDetails::default() };
-                (sum, seconds, graph.stored.summary.wedges, details)
+        let (sum, seconds, pairs, totals) = match (self.per_edge, self.has_columns()) {
+            (true, _) => {
+                let (sum, seconds, pairs, (of_edges, totals)) = per_edge::count(self, graph, run)?;
+                support = Some(of_edges);
+                (sum, seconds, Some(pairs), totals)
             }
-            true => {
-                let (sum, seconds, VertexTotals { wedges, clustering }) = per_vertex::count(self, graph, run)?;
-                (sum, seconds, wedges, TriangleDetails::of_clustering(clustering))
+            (false, true) => {
+                let (sum, seconds, totals) = per_vertex::count(self, graph, run)?;
+                (sum, seconds, None, Some(totals))
+            }
+            (false, false) => {
+                let (sum, seconds, pairs) = driver::count(graph, run, None)?;
+                (sum, seconds, Some(pairs), None)
             }
         };
+        let wedges = totals.as_ref().map_or(graph.stored.summary.wedges, |totals| totals.wedges);
+        let of_vertices = totals.map(|totals| TriangleDetails::of_clustering(totals.clustering));
+        let details = TriangleDetails { pairs, ..of_vertices.unwrap_or_default() };
         let links = match graph.info.direction {
             Direction::Directed => sum.links,
             Direction::Undirected => 6 * sum.triangles,
@@ -159,7 +159,8 @@ impl Algorithm for Triangle {
         if let Some(EdgeSupport { edges, in_triangles, largest, .. }) = &output.support {
             let [edges, in_triangles] = [edges, in_triangles].map(|number| group(&number.to_string()));
             let most = group(&largest.to_string());
-            sentences.push(format!("Of {edges} edges, {in_triangles} are in a triangle, and none is in more than {most}."));
+            sentences
+                .push(format!("Of {edges} edges, {in_triangles} are in a triangle, and none is in more than {most}."));
         }
         sentences
     }

@@ -84,7 +84,8 @@ pub struct EdgeSupports {
 impl EdgeSupports {
     /// Returns the ends of each edge and its number of triangles.
     pub fn iter(&self) -> impl Iterator<Item = ([u64; 2], u32)> + '_ {
-        let ends = self.source.iter().zip(&self.target[..]).map(|((_, source), &target)| [source as u64, target as u64]);
+        let ends =
+            self.source.iter().zip(&self.target[..]).map(|((_, source), &target)| [source as u64, target as u64]);
         ends.zip(self.support[..].iter().copied())
     }
 }

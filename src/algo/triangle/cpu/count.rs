@@ -307,8 +307,7 @@ impl CountWorker {
                 }
                 let high = low + position(&row[low..end], fronts[at].end_row());
                 if wanted[at] {
-                    let entries =
-                        HubEntries { c, middles: &row[low..high], front: at, start: start + low };
+                    let entries = HubEntries { c, middles: &row[low..high], front: at, start: start + low };
                     let triangles = tally.hub_rows(prober, hubs, &self.bits, entries);
                     self.counts[at] += PairCount { triangles, probes: wedges(low, high), links: 0 };
                 }

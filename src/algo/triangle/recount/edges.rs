@@ -70,7 +70,8 @@ pub(super) fn sums_agree(ids: &Ids, results: &Results<'_>, found: &TriangleOutpu
     let (sum, expected, figures) = (sums.sum, 3 * found.triangles, sums.finish());
     if sum != expected || found.support.as_ref() != Some(&figures) {
         let reported = &found.support;
-        let what = format!("edges have {sum} triangles and figures {figures:?}, the job has {expected} and {reported:?}");
+        let what =
+            format!("edges have {sum} triangles and figures {figures:?}, the job has {expected} and {reported:?}");
         return Err(Error::Validation(what));
     }
     Ok(format!("{} edges have {sum} triangles, three times as many as the job counted", figures.edges))

@@ -56,8 +56,7 @@ pub(super) fn verify(
     }
     if let Some(ids) = &ids {
         verdict.note("sum of vertices", columns_agree(results, ids, (found, details)))?;
-        let edges =
-            results.edges_for_columns().and_then(|edges| links::check_room(edges, results).map(|()| edges));
+        let edges = results.edges_for_columns().and_then(|edges| links::check_room(edges, results).map(|()| edges));
         match edges {
             _ if !table.counts_links() => {}
             Err(why) => verdict.skip("links", why)?,

@@ -247,7 +247,7 @@ fn read_text<'p>(
         edge().map(Some).ok_or_else(wrong)
     };
     next()?;
-    Ok(Box::new(std::iter::from_fn(move || next().transpose())))
+    Ok(Box::new(std::iter::from_fn(move || next().transpose()).fuse()))
 }
 
 fn number<T: std::str::FromStr>(text: &[u8]) -> Option<T> {

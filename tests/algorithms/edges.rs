@@ -44,8 +44,8 @@ fn small_graphs() {
         assert_eq!((found.len(), found.into_iter().collect::<BTreeMap<_, _>>()), (right.len(), right.clone()));
         let figures = &report["results"]["triangle"]["support"];
         assert_eq!(number(figures, "edges"), right.len() as u64);
-        assert_eq!(number(figures, "largest"), right.values().copied().max().unwrap_or(0).into());
-        assert_eq!(3 * triangles(&report), right.values().map(|&support| u64::from(support)).sum());
+        assert_eq!(number(figures, "largest"), u64::from(right.values().copied().max().unwrap_or(0)));
+        assert_eq!(3 * triangles(&report), right.values().map(|&support| u64::from(support)).sum::<u64>());
         let of_vertices: Vec<u64> = place.npy("triangles");
         place.job_on(&place.path("edges.u64"), "[triangle]\nper_vertex = true\n");
         crate::report(&place, &[]);
@@ -58,11 +58,11 @@ fn small_graphs() {
 fn groups_of_edges() {
     let place = Place::new();
     place.job("kronecker = { scale = 16, edge_factor = 16, seed = 5 }", SUPPORTS);
-    let lived = report(&place, &["limits.threads=4"]);
-    let files = outputs(&place.workdir());
     let plan = place.gpugraph(&["plan", "job.toml", "--json"]).expect(0);
     let plan: serde_json::Value = serde_json::from_str(&plan.out).expect("JSON");
     let least = format!("limits.host_memory={}", number(&plan, "host_memory_needed").next_multiple_of(1 << 20));
+    let lived = report(&place, &["limits.threads=4"]);
+    let files = outputs(&place.workdir());
     for (set, rule) in [
         (&["limits.threads=1"][..], ""),
         (&["limits.threads=2", &least], ""),

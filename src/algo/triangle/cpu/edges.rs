@@ -5,8 +5,8 @@
 //! `b` in the front block. The counters of either block may be missing. Its edges are then not counted.
 
 use crate::algo::triangle::cpu::count::Settings;
-use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, HubBits, RowBits};
-use crate::algo::triangle::cpu::probe::{MARK_WORDS, Marks, Prober, is_marked};
+use crate::algo::triangle::cpu::hubs::{Chunk, HubBits, RowBits};
+use crate::algo::triangle::cpu::probe::{MARK_WORDS, Marks, Prober, TakeWord, is_marked};
 use crate::algo::triangle::cpu::tally::{HubEntries, Places, RowPair, Tally};
 use crate::graph::block_store::BlockStore;
 use crate::graph::csr::Block;
@@ -61,8 +61,13 @@ pub fn scratch_bytes(settings: &Settings, vertices: u64, max_row: u64) -> u64 {
 pub struct Edges<'a> {
     fronts: &'a [Block<'a>],
     counters: UnitCounters<'a>,
-    /// For each hub, the number of triangles of its edge with row `c`.
-    of_c: Vec<u32>,
+    /// For each hub, the number of triangles of its edge with row `c`. There are fewer hubs than 2^16.
+    of_c: Vec<u16>,
+    /// For each entry of the rows of hubs, its number of triangles modulo 256. Whenever it wraps, 256 are added to the
+    /// shared counter.
+    of_hubs: Vec<u8>,
+    /// Index in `of_hubs` of the first entry of each front block.
+    starts: Vec<usize>,
     /// For each word of marks, the number of marks before it.
     before: Vec<u32>,
     /// For each marked entry of row `b`, the number of triangles of its edge.
@@ -72,48 +77,53 @@ pub struct Edges<'a> {
 impl<'a> Edges<'a> {
     /// Creates a tally for rows of at most `max_row` entries.
     pub fn new(fronts: &'a [Block<'a>], counters: UnitCounters<'a>, hubs: u32, max_row: usize) -> Edges<'a> {
-        let zeros = |len| vec![0; len];
-        Edges { fronts, counters, of_c: zeros(hubs as usize), before: zeros(MARK_WORDS), of_b: zeros(max_row) }
+        let of_front = |front: &Block<'_>| {
+            let rows = hubs.saturating_sub(front.first_row).min(front.rows() as u32);
+            front.offsets[rows as usize] as usize
+        };
+        let (mut entries, mut starts) = (0, Vec::with_capacity(fronts.len()));
+        for front in fronts {
+            starts.push(entries);
+            entries += of_front(front);
+        }
+        Edges {
+            fronts,
+            counters,
+            of_c: vec![0; hubs as usize],
+            of_hubs: vec![0; entries],
+            starts,
+            before: vec![0; MARK_WORDS],
+            of_b: vec![0; max_row],
+        }
     }
 
     /// Counts the triangles of the hubs `entries`. Edges of front block and of partner block are counted if `FRONT` and
     /// `PARTNER` are true.
-    #[inline(always)]
     fn hubs<const FRONT: bool, const PARTNER: bool>(
         &mut self,
+        prober: Prober,
         hubs: &HubBits,
         bits: &RowBits,
         entries: HubEntries<'_>,
     ) -> u64 {
-        let front = self.fronts[entries.front];
-        let counters = self.counters.fronts[entries.front].unwrap_or_default();
-        let mut all = 0;
-        for (at, &b) in entries.middles.iter().enumerate() {
-            let (row, before) = (hubs.row(b), hubs.before(b));
-            let of_row = if FRONT { &counters[front.entries((b - front.first_row) as usize)] } else { &[] };
-            let mut closed = 0;
-            for (&place, chunk) in bits.places.iter().zip(&bits.chunks) {
-                let Some(partner) = row.get(usize::from(place)) else { break };
-                let of_chunk = &mut self.of_c[(u32::from(place) * CHUNK_IDS) as usize..];
-                for (word, (x, y)) in partner.0.iter().zip(&chunk.0).enumerate() {
-                    let mut both = x & y;
-                    closed += both.count_ones();
-                    let before = usize::from(before[usize::from(place)][word]);
-                    while both != 0 {
-                        let bit = both.trailing_zeros();
-                        if FRONT {
-                            let in_row = before + (x & ((1 << bit) - 1)).count_ones() as usize;
-                            of_row[in_row].fetch_add(1, Relaxed);
-                        }
-                        if PARTNER {
-                            of_chunk[word * 64 + bit as usize] += 1;
-                        }
-                        both &= both - 1;
-                    }
-                }
-            }
+        let (Edges { fronts, counters, of_c, of_hubs, starts, .. }, mut all) = (self, 0);
+        let (front, start) = (fronts[entries.front], starts[entries.front]);
+        let partner = counters.partner.unwrap_or_default();
+        let counters = counters.fronts[entries.front].unwrap_or_default();
+        for (entry, &b) in (entries.start..).zip(entries.middles) {
+            let row = front.entries((b - front.first_row) as usize);
+            let mut pair = HubPair::<FRONT, PARTNER> {
+                row: hubs.row(b),
+                before: hubs.before(b).as_flattened(),
+                of_row: if FRONT { &mut of_hubs[start..][row.clone()] } else { &mut [] },
+                shared: if FRONT { &counters[row] } else { &[] },
+                of_c,
+                closed: 0,
+            };
+            prober.hub_words(hubs.row(b), bits, &mut pair);
+            let closed = pair.closed;
             if PARTNER && closed > 0 {
-                self.in_partner(entries.start + at, closed);
+                partner[entry].fetch_add(closed, Relaxed);
             }
             all += u64::from(closed);
         }
@@ -150,20 +160,71 @@ impl<'a> Edges<'a> {
     }
 }
 
+/// A row `b` and a row `c` of hubs, and the counters of their edges.
+struct HubPair<'t, const FRONT: bool, const PARTNER: bool> {
+    /// Row `b`.
+    row: &'t [Chunk],
+    /// Number of bits before each word of row `b`.
+    before: &'t [u16],
+    /// Counters of row `b` of this thread, and of all threads.
+    of_row: &'t mut [u8],
+    shared: &'t [AtomicU32],
+    of_c: &'t mut [u16],
+    /// Number of triangles.
+    closed: u32,
+}
+
+impl<const FRONT: bool, const PARTNER: bool> TakeWord for HubPair<'_, FRONT, PARTNER> {
+    #[inline(always)]
+    fn word(&mut self, word: usize, mut both: u64) {
+        self.closed += both.count_ones();
+        let (x, before) = (self.row[word / 8].0[word % 8], usize::from(self.before[word]));
+        while both != 0 {
+            let bit = both.trailing_zeros();
+            if FRONT {
+                let in_row = before + (x & ((1 << bit) - 1)).count_ones() as usize;
+                let count = &mut self.of_row[in_row];
+                *count = count.wrapping_add(1);
+                if *count == 0 {
+                    self.shared[in_row].fetch_add(256, Relaxed);
+                }
+            }
+            if PARTNER {
+                self.of_c[word * 64 + bit as usize] += 1;
+            }
+            both &= both - 1;
+        }
+    }
+}
+
+impl Drop for Edges<'_> {
+    /// Adds the counts of hubs to the shared counters.
+    fn drop(&mut self) {
+        let ends = self.starts.iter().skip(1).copied().chain([self.of_hubs.len()]);
+        for ((&start, end), counters) in self.starts.iter().zip(ends).zip(self.counters.fronts) {
+            for (&triangles, counter) in self.of_hubs[start..end].iter().zip(counters.unwrap_or_default()) {
+                if triangles > 0 {
+                    counter.fetch_add(triangles.into(), Relaxed);
+                }
+            }
+        }
+    }
+}
+
 impl Tally for Edges<'_> {
     fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, entries: HubEntries<'_>) -> u64 {
-        prober.with_popcnt(|| match (self.counters.fronts[entries.front].is_some(), self.counters.partner.is_some()) {
-            (true, true) => self.hubs::<true, true>(hubs, bits, entries),
-            (true, false) => self.hubs::<true, false>(hubs, bits, entries),
-            (false, _) => self.hubs::<false, true>(hubs, bits, entries),
-        })
+        match (self.counters.fronts[entries.front].is_some(), self.counters.partner.is_some()) {
+            (true, true) => self.hubs::<true, true>(prober, hubs, bits, entries),
+            (true, false) => self.hubs::<true, false>(prober, hubs, bits, entries),
+            (false, _) => self.hubs::<false, true>(prober, hubs, bits, entries),
+        }
     }
 
     fn end_hub_row(&mut self, row: &[u32], start: usize) {
         for (entry, &a) in (start..).zip(row) {
             let triangles = std::mem::take(&mut self.of_c[a as usize]);
             if triangles > 0 {
-                self.in_partner(entry, triangles);
+                self.in_partner(entry, triangles.into());
             }
         }
     }

@@ -32,9 +32,9 @@ const HUB_CORNERS: f64 = 59.0;
 /// Nanoseconds that counts per vertex add for each other edge, on one thread.
 const OTHER_CORNERS: f64 = 37.0;
 /// Nanoseconds that counts per edge add for each triangle, on one thread.
-const SUPPORT: f64 = 4.0;
+const SUPPORT: f64 = 7.0;
 /// Nanoseconds that counts per edge add for each edge, on one thread.
-const EDGE_SUPPORT: f64 = 40.0;
+const EDGE_SUPPORT: f64 = 50.0;
 /// Nanoseconds that one thread takes to write a row of the results: 40 on the Zen 3 server, 120 to 150 on the host of
 /// an H200.
 const ROW: f64 = 80.0;

@@ -4,12 +4,13 @@
 //! A unit changes counters of two blocks only: entries `a` and `b` of row `c` in the partner block, and entry `a` of row
 //! `b` in the front block. The counters of either block may be missing. Its edges are then not counted.
 
-use crate::algo::triangle::cpu::count::Settings;
+use crate::algo::triangle::cpu::count::{HUBS, Settings};
 use crate::algo::triangle::cpu::hubs::{Chunk, HubBits, RowBits};
-use crate::algo::triangle::cpu::probe::{MARK_WORDS, Marks, Prober, TakeWord, is_marked};
+use crate::algo::triangle::cpu::probe::{CountBits, MARK_WORDS, Marks, Prober, TakeWord, is_marked};
 use crate::algo::triangle::cpu::tally::{HubEntries, Places, RowPair, Tally};
 use crate::graph::block_store::BlockStore;
 use crate::graph::csr::Block;
+use crate::memory::prefetch_near;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -48,11 +49,21 @@ pub struct UnitCounters<'a> {
     pub partner: Option<&'a [AtomicU32]>,
 }
 
-/// Returns the bytes of memory that counting edges takes in addition to the scratch memory of a count with `settings`.
-pub fn scratch_bytes(settings: &Settings, vertices: u64, max_row: u64) -> u64 {
-    let hubs = u64::from(settings.hubs).min(vertices) as u32;
-    let tally = 4 * (u64::from(hubs) + MARK_WORDS as u64 + max_row);
-    HubBits::places_bytes(hubs) + settings.threads as u64 * tally
+/// Number of hubs ahead of which the bits of a hub are prefetched.
+const AHEAD: usize = 4;
+/// Number of words of common bits that are collected before their triangles are added, unless a row has more.
+const WORDS: usize = 1 << 10;
+/// Number of words in the longest row of bits.
+const LONGEST: usize = (HUBS / 64) as usize;
+
+/// Returns the bytes of memory that counting `edges` edges takes in addition to the scratch memory of a count with
+/// `settings`.
+pub fn scratch_bytes(settings: &Settings, edges: u64, vertices: u64, max_row: u64) -> u64 {
+    let hubs = u64::from(settings.hubs).min(vertices);
+    let of_hubs = edges.min(hubs * hubs / 2);
+    let waiting = (WORDS + LONGEST) * (size_of::<HubWord>() + 64 * size_of::<u32>());
+    let tally = of_hubs + 2 * hubs + 4 * (MARK_WORDS as u64 + max_row) + waiting as u64;
+    HubBits::places_bytes(hubs as u32) + settings.threads as u64 * tally
 }
 
 /// The tally of one thread. Edges of the row at hand have counters of the thread's own, which are added to the shared
@@ -68,6 +79,9 @@ pub struct Edges<'a> {
     of_hubs: Vec<u8>,
     /// Index in `of_hubs` of the first entry of each front block.
     starts: Vec<usize>,
+    /// Words and entries whose triangles are still to be added.
+    words: Vec<HubWord>,
+    entries: Vec<u32>,
     /// For each word of marks, the number of marks before it.
     before: Vec<u32>,
     /// For each marked entry of row `b`, the number of triangles of its edge.
@@ -92,6 +106,8 @@ impl<'a> Edges<'a> {
             of_c: vec![0; hubs as usize],
             of_hubs: vec![0; entries],
             starts,
+            words: Vec::with_capacity(WORDS + LONGEST),
+            entries: Vec::with_capacity(64 * (WORDS + LONGEST)),
             before: vec![0; MARK_WORDS],
             of_b: vec![0; max_row],
         }
@@ -99,6 +115,8 @@ impl<'a> Edges<'a> {
 
     /// Counts the triangles of the hubs `entries`. Edges of front block and of partner block are counted if `FRONT` and
     /// `PARTNER` are true.
+    ///
+    /// Bits, places and counters are rarely in a near cache. So each is prefetched and used somewhat later.
     fn hubs<const FRONT: bool, const PARTNER: bool>(
         &mut self,
         prober: Prober,
@@ -106,43 +124,36 @@ impl<'a> Edges<'a> {
         bits: &RowBits,
         entries: HubEntries<'_>,
     ) -> u64 {
-        let (Edges { fronts, counters, of_c, of_hubs, starts, .. }, mut all) = (self, 0);
-        let (front, start) = (fronts[entries.front], starts[entries.front]);
-        let partner = counters.partner.unwrap_or_default();
-        let counters = counters.fronts[entries.front].unwrap_or_default();
-        for (entry, &b) in (entries.start..).zip(entries.middles) {
-            let row = front.entries((b - front.first_row) as usize);
-            let mut pair = HubPair::<FRONT, PARTNER> {
-                row: hubs.row(b),
-                before: hubs.before(b).as_flattened(),
-                of_row: if FRONT { &mut of_hubs[start..][row.clone()] } else { &mut [] },
-                shared: if FRONT { &counters[row] } else { &[] },
-                of_c,
+        let front = self.fronts[entries.front];
+        let partner = self.counters.partner.unwrap_or_default();
+        let places = hubs.before();
+        let mut all = 0;
+        for (at, &b) in entries.middles.iter().enumerate() {
+            if let Some(&later) = entries.middles.get(at + AHEAD) {
+                let row = hubs.row(later);
+                bits.places.iter().for_each(|&place| prefetch_near(row, usize::from(place)));
+            }
+            let row = front.offsets[(b - front.first_row) as usize];
+            let bits_of_b = hubs.row(b);
+            let mut pair = HubPair {
+                row,
+                bits: bits_of_b,
+                first_place: hubs.first_word(b),
+                places,
                 closed: 0,
+                words: &mut self.words,
             };
-            prober.hub_words(hubs.row(b), bits, &mut pair);
+            prober.hub_words(bits_of_b, bits, &mut pair);
             let closed = pair.closed;
             if PARTNER && closed > 0 {
-                partner[entry].fetch_add(closed, Relaxed);
+                partner[entries.start + at].fetch_add(closed, Relaxed);
             }
             all += u64::from(closed);
-        }
-        all
-    }
-
-    /// Looks up the ids of `stream` and calls `found` with the place of each marked id in `stream` and among the marks.
-    #[inline(always)]
-    fn lookup(marks: &Marks, before: &[u32], stream: &[u32], mut found: impl FnMut(usize, usize)) -> u64 {
-        let mut closed = 0;
-        for (in_stream, &a) in stream.iter().enumerate() {
-            if is_marked(marks, a) {
-                let word = (a >> 6) as usize & (MARK_WORDS - 1);
-                let below = marks[word] & ((1 << (a & 63)) - 1);
-                found(in_stream, (before[word] + below.count_ones()) as usize);
-                closed += 1;
+            if self.words.len() >= WORDS || at + 1 == entries.middles.len() {
+                prober.count_bits(AddWords::<FRONT, PARTNER> { tally: self, places, front: entries.front });
             }
         }
-        closed
+        all
     }
 
     #[inline(always)]
@@ -160,40 +171,111 @@ impl<'a> Edges<'a> {
     }
 }
 
-/// A row `b` and a row `c` of hubs, and the counters of their edges.
-struct HubPair<'t, const FRONT: bool, const PARTNER: bool> {
-    /// Row `b`.
-    row: &'t [Chunk],
-    /// Number of bits before each word of row `b`.
-    before: &'t [u16],
-    /// Counters of row `b` of this thread, and of all threads.
-    of_row: &'t mut [u8],
-    shared: &'t [AtomicU32],
-    of_c: &'t mut [u16],
-    /// Number of triangles.
-    closed: u32,
+/// A word of the bits that rows `b` and `c` have in common.
+#[derive(Debug, Clone, Copy)]
+struct HubWord {
+    both: u64,
+    /// The word of row `b`.
+    row_bits: u64,
+    /// Index of the first entry of row `b` in the front block.
+    row: u32,
+    /// Index of the word in [`HubBits::before`].
+    place: u32,
+    /// The hub of the lowest bit.
+    first: u32,
 }
 
-impl<const FRONT: bool, const PARTNER: bool> TakeWord for HubPair<'_, FRONT, PARTNER> {
+/// A row `b` and a row `c` of hubs.
+struct HubPair<'t> {
+    /// Index of the first entry of row `b` in the front block.
+    row: u32,
+    /// Row `b`.
+    bits: &'t [Chunk],
+    /// The places of words in their rows, and the index there of the first word of row `b`.
+    places: &'t [u16],
+    first_place: u32,
+    /// Number of triangles so far.
+    closed: u32,
+    words: &'t mut Vec<HubWord>,
+}
+
+impl TakeWord for HubPair<'_> {
     #[inline(always)]
-    fn word(&mut self, word: usize, mut both: u64) {
+    fn word(&mut self, word: usize, both: u64) {
+        let (row_bits, place) = (self.bits[word / 8].0[word % 8], self.first_place + word as u32);
+        prefetch_near(self.places, place as usize);
         self.closed += both.count_ones();
-        let (x, before) = (self.row[word / 8].0[word % 8], usize::from(self.before[word]));
-        while both != 0 {
-            let bit = both.trailing_zeros();
-            if FRONT {
-                let in_row = before + (x & ((1 << bit) - 1)).count_ones() as usize;
-                let count = &mut self.of_row[in_row];
-                *count = count.wrapping_add(1);
-                if *count == 0 {
-                    self.shared[in_row].fetch_add(256, Relaxed);
+        self.words.push(HubWord { both, row_bits, row: self.row, place, first: 64 * word as u32 });
+    }
+}
+
+/// Adds the triangles of all collected words to the counters of edges with hubs.
+struct AddWords<'t, 'a, const FRONT: bool, const PARTNER: bool> {
+    tally: &'t mut Edges<'a>,
+    /// The places of words in their rows.
+    places: &'t [u16],
+    /// Index of the front block.
+    front: usize,
+}
+
+impl<const FRONT: bool, const PARTNER: bool> CountBits for AddWords<'_, '_, FRONT, PARTNER> {
+    type Found = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Edges { counters, of_c, of_hubs, starts, words, entries, .. } = self.tally;
+        let of_hubs = &mut of_hubs[starts[self.front]..];
+        for HubWord { mut both, row_bits, row, place, first } in words.drain(..) {
+            let before = row + u32::from(self.places[place as usize]);
+            while both != 0 {
+                let bit = both.trailing_zeros();
+                if FRONT {
+                    let entry = before + (row_bits & ((1 << bit) - 1)).count_ones();
+                    prefetch_near(of_hubs, entry as usize);
+                    entries.push(entry);
                 }
+                if PARTNER {
+                    of_c[(first + bit) as usize] += 1;
+                }
+                both &= both - 1;
             }
-            if PARTNER {
-                self.of_c[word * 64 + bit as usize] += 1;
-            }
-            both &= both - 1;
         }
+        let shared = counters.fronts[self.front].unwrap_or_default();
+        for entry in entries.drain(..) {
+            let count = &mut of_hubs[entry as usize];
+            *count = count.wrapping_add(1);
+            if *count == 0 {
+                shared[entry as usize].fetch_add(256, Relaxed);
+            }
+        }
+    }
+}
+
+/// Looks up the ids of a stream, and calls `found` with the place of each marked id in the stream and among the marks.
+/// Finds the number of marked ids.
+struct Lookup<'t, F> {
+    marks: &'t Marks,
+    /// For each word of marks, the number of marks before it.
+    before: &'t [u32],
+    stream: &'t [u32],
+    found: F,
+}
+
+impl<F: FnMut(usize, usize)> CountBits for Lookup<'_, F> {
+    type Found = u64;
+
+    #[inline(always)]
+    fn run(mut self) -> u64 {
+        let mut closed = 0;
+        for (in_stream, &a) in self.stream.iter().enumerate() {
+            if is_marked(self.marks, a) {
+                let word = (a >> 6) as usize & (MARK_WORDS - 1);
+                let below = self.marks[word] & ((1 << (a & 63)) - 1);
+                (self.found)(in_stream, (self.before[word] + below.count_ones()) as usize);
+                closed += 1;
+            }
+        }
+        closed
     }
 }
 
@@ -246,7 +328,7 @@ impl Tally for Edges<'_> {
                 self.in_front(pair.front, pair.row + in_row, 1);
                 self.in_partner(start + in_head, 1);
             };
-            return prober.with_popcnt(|| Self::lookup(marks, &self.before, stream, found));
+            return prober.count_bits(Lookup { marks, before: &self.before, stream, found });
         }
         let Edges { before, of_b, counters, .. } = self;
         let found = |in_head: usize, in_row: usize| {
@@ -255,7 +337,7 @@ impl Tally for Edges<'_> {
                 counters[start + in_head].fetch_add(1, Relaxed);
             }
         };
-        prober.with_popcnt(|| Self::lookup(marks, before, stream, found))
+        prober.count_bits(Lookup { marks, before, stream, found })
     }
 
     fn triangle(&mut self, _: u32, places: Places, pair: &RowPair<'_>) {

@@ -90,10 +90,17 @@ impl HubBits {
         }
     }
 
-    /// Returns the number of bits of row `b` before each word of its chunks. [`Self::count_places`] has counted them.
+    /// Returns, for each word of all rows, the number of bits of its row before it. [`Self::count_places`] has counted
+    /// them.
     #[inline]
-    pub fn before(&self, b: u32) -> &[[u16; 8]] {
-        &self.before[self.start(b)..][..(b / CHUNK_IDS) as usize + 1]
+    pub fn before(&self) -> &[u16] {
+        self.before.as_flattened()
+    }
+
+    /// Returns the index in [`Self::before`] of the first word of row `b`.
+    #[inline]
+    pub fn first_word(&self, b: u32) -> u32 {
+        8 * self.start(b) as u32
     }
 
     /// Returns the range of hub rows in the matrix.

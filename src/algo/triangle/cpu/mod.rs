@@ -129,7 +129,8 @@ impl<'a> Cpu<'a> {
     /// Returns the settings of a count per edge with `free` bytes of memory, and the bytes of its scratch memory.
     pub fn edge_settings(threads: usize, entries: u64, vertices: u64, max_row: u64, free: u64) -> (Settings, u64) {
         let bytes = |settings: &Settings| {
-            Counter::scratch_bytes(settings, vertices, max_row) + edges::scratch_bytes(settings, vertices, max_row)
+            Counter::scratch_bytes(settings, vertices, max_row)
+                + edges::scratch_bytes(settings, entries, vertices, max_row)
         };
         let settings = Settings::new(threads, entries).within_bytes(free, bytes);
         (settings, bytes(&settings))

@@ -60,6 +60,15 @@ pub trait TakeWord {
     fn word(&mut self, word: usize, both: u64);
 }
 
+/// Work that counts bits. Implementations are `#[inline(always)]`, so that they use the instructions of the caller.
+pub trait CountBits {
+    /// What the work finds.
+    type Found;
+
+    /// Does the work.
+    fn run(self) -> Self::Found;
+}
+
 /// An [`Isa`] that was checked against the CPU: the proof that the vector loops may be called.
 #[derive(Debug, Clone, Copy)]
 pub struct Prober(Isa);
@@ -111,15 +120,14 @@ impl Prober {
         }
     }
 
-    /// Calls `work` so that bits are counted by one instruction, if the CPU has it. That holds for all functions that
-    /// the compiler inlines into `work`.
+    /// Does `work` with instructions that count bits, if the CPU has them.
     #[inline]
-    pub fn with_popcnt<R>(self, work: impl FnOnce() -> R) -> R {
+    pub fn count_bits<W: CountBits>(self, work: W) -> W::Found {
         match self.0 {
             // SAFETY: `Prober::new` found these instructions on this CPU.
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512 | Isa::Avx2 => unsafe { with_popcnt(work) },
-            _ => work(),
+            Isa::Avx512 | Isa::Avx2 => unsafe { count_bits_bmi2(work) },
+            _ => work.run(),
         }
     }
 }
@@ -204,8 +212,8 @@ fn hub_words_avx512(row: &[Chunk], bits: &RowBits, take: &mut impl TakeWord) {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
-fn with_popcnt<R>(work: impl FnOnce() -> R) -> R {
-    work()
+fn count_bits_bmi2<W: CountBits>(work: W) -> W::Found {
+    work.run()
 }
 
 /// For each `b` in `middles`, calls `each` with every chunk (512 bits) of row `b` for which `bits` has a chunk of the

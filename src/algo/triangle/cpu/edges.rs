@@ -61,7 +61,7 @@ const LONGEST: usize = (HUBS / 64) as usize;
 pub fn scratch_bytes(settings: &Settings, edges: u64, vertices: u64, max_row: u64) -> u64 {
     let hubs = u64::from(settings.hubs).min(vertices);
     let of_hubs = edges.min(hubs * hubs / 2);
-    let waiting = (WORDS + LONGEST) * (size_of::<HubWord>() + 64 * size_of::<u32>());
+    let waiting = (WORDS + LONGEST) * size_of::<HubWord>();
     let tally = of_hubs + 2 * hubs + 4 * (MARK_WORDS as u64 + max_row) + waiting as u64;
     HubBits::places_bytes(hubs as u32) + settings.threads as u64 * tally
 }
@@ -79,9 +79,8 @@ pub struct Edges<'a> {
     of_hubs: Vec<u8>,
     /// Index in `of_hubs` of the first entry of each front block.
     starts: Vec<usize>,
-    /// Words and entries whose triangles are still to be added.
+    /// Words of common bits whose triangles are still to be added.
     words: Vec<HubWord>,
-    entries: Vec<u32>,
     /// For each word of marks, the number of marks before it.
     before: Vec<u32>,
     /// For each marked entry of row `b`, the number of triangles of its edge.
@@ -107,7 +106,6 @@ impl<'a> Edges<'a> {
             of_hubs: vec![0; entries],
             starts,
             words: Vec::with_capacity(WORDS + LONGEST),
-            entries: Vec::with_capacity(64 * (WORDS + LONGEST)),
             before: vec![0; MARK_WORDS],
             of_b: vec![0; max_row],
         }
@@ -116,7 +114,7 @@ impl<'a> Edges<'a> {
     /// Counts the triangles of the hubs `entries`. Edges of front block and of partner block are counted if `FRONT` and
     /// `PARTNER` are true.
     ///
-    /// Bits, places and counters are rarely in a near cache. So each is prefetched and used somewhat later.
+    /// Bits and places are rarely in a near cache. So each is prefetched and used somewhat later.
     fn hubs<const FRONT: bool, const PARTNER: bool>(
         &mut self,
         prober: Prober,
@@ -223,29 +221,25 @@ impl<const FRONT: bool, const PARTNER: bool> CountBits for AddWords<'_, '_, FRON
 
     #[inline(always)]
     fn run(self) {
-        let Edges { counters, of_c, of_hubs, starts, words, entries, .. } = self.tally;
+        let Edges { counters, of_c, of_hubs, starts, words, .. } = self.tally;
         let of_hubs = &mut of_hubs[starts[self.front]..];
+        let shared = counters.fronts[self.front].unwrap_or_default();
         for HubWord { mut both, row_bits, row, place, first } in words.drain(..) {
             let before = row + u32::from(self.places[place as usize]);
             while both != 0 {
                 let bit = both.trailing_zeros();
                 if FRONT {
                     let entry = before + (row_bits & ((1 << bit) - 1)).count_ones();
-                    prefetch_near(of_hubs, entry as usize);
-                    entries.push(entry);
+                    let count = &mut of_hubs[entry as usize];
+                    *count = count.wrapping_add(1);
+                    if *count == 0 {
+                        shared[entry as usize].fetch_add(256, Relaxed);
+                    }
                 }
                 if PARTNER {
                     of_c[(first + bit) as usize] += 1;
                 }
                 both &= both - 1;
-            }
-        }
-        let shared = counters.fronts[self.front].unwrap_or_default();
-        for entry in entries.drain(..) {
-            let count = &mut of_hubs[entry as usize];
-            *count = count.wrapping_add(1);
-            if *count == 0 {
-                shared[entry as usize].fetch_add(256, Relaxed);
             }
         }
     }

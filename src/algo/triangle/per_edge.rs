@@ -181,7 +181,9 @@ impl<'a> EdgeGroups<'a> {
         stop: Stop<'a>,
     ) -> EdgeGroups<'a> {
         let (blocks, vertices, budget) = (&graph.block_store, graph.info.connected, run.budget);
-        let mut room = [edges_at_once(blocks.edges(), blocks.extremes().entries, budget.free())];
+        let most = blocks.extremes();
+        let (_, scratch) = Cpu::edge_settings(run.threads, blocks.edges(), vertices, most.row, 0);
+        let mut room = [edges_at_once(blocks.edges(), most.entries, scratch, budget.free())];
         run.comm.all_min(&mut room);
         let most = largest_group(blocks.edges(), room[0], run.comm.ranks());
         let mut groups: Vec<Range<usize>> = Vec::new();
@@ -242,10 +244,10 @@ impl Backend for EdgeGroups<'_> {
     }
 }
 
-/// Returns how many edges a group has if `free` bytes of memory are free and the largest block has `block` edges. Their
-/// counters take half of the memory. The rest is for scratch memory and rows.
-fn edges_at_once(edges: u64, block: u64, free: u64) -> u64 {
-    (free / 8).clamp(block, GROUP.max(block)).min(edges)
+/// Returns how many of `edges` edges a group has if `free` bytes of memory are free. The largest block has `block` edges, and
+/// `scratch` is the least scratch memory. Counters take half of the memory at most, because rows need some as well.
+fn edges_at_once(edges: u64, block: u64, scratch: u64, free: u64) -> u64 {
+    (free / 8).min(free.saturating_sub(scratch) / 4).clamp(block, GROUP.max(block)).min(edges)
 }
 
 /// Returns the host memory in bytes for the largest groups, and the least that works, of `threads` threads and `free`
@@ -255,13 +257,17 @@ pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &R
     let ends: u64 = degrees.iter().map(|(degree, first, end)| u64::from(degree) * (end - first)).sum();
     // A block may be larger than its target if it is one granule, which is a small part of a large graph.
     let block = Layout::block_target(ends / 2).max(edges / 512).min(edges);
+    let scratch = |free: u64| Cpu::edge_settings(resources.threads, edges, vertices, longest_row, free).1;
+    let at_once = |free: u64| edges_at_once(edges, block, scratch(0), free);
     let bytes = |free: u64| {
-        let counts = 4 * edges_at_once(edges, block, free);
-        let left = free.saturating_sub(counts);
-        let (_, scratch) = Cpu::edge_settings(resources.threads, edges, vertices, longest_row, left);
-        (counts + scratch).max(InputIds::bytes(vertices)).max(if table.per_vertex { 8 * vertices } else { 0 })
+        let counts = 4 * at_once(free);
+        (counts + scratch(free.saturating_sub(counts))).max(InputIds::bytes(vertices)).max(if table.per_vertex {
+            8 * vertices
+        } else {
+            0
+        })
     };
-    let most = largest_group(edges, edges_at_once(edges, block, resources.free), resources.ranks);
+    let most = largest_group(edges, at_once(resources.free), resources.ranks);
     ([resources.free, 0].map(bytes), edges.div_ceil(most.max(block).max(1)).max(1))
 }
 

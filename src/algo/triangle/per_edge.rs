@@ -42,23 +42,32 @@ const GROUP: u64 = 1 << 28;
 /// Number of groups that each of several ranks should get.
 const GROUPS_PER_RANK: u64 = 4;
 
-/// Counts all units per edge and writes the results, also those of vertices if `table` asks for them. Returns the sum
-/// over all units, the seconds of counting, the times of pairs of blocks, and the figures of edges and vertices.
+/// The result of a count per edge.
+pub(super) struct EdgeTotals {
+    /// Sum over all units.
+    pub(super) sum: Sum,
+    /// Seconds of counting.
+    pub(super) seconds: f64,
+    /// Time of each pair of blocks.
+    pub(super) pairs: PairTimes,
+    /// Figures of the edges.
+    pub(super) support: EdgeSupport,
+    /// Figures of the vertices, if their columns are written as well.
+    pub(super) vertices: Option<VertexTotals>,
+}
+
+/// Counts all units per edge and writes the results, also those of vertices if `table` asks for them.
 ///
 /// # Errors
 /// [`Error::Limit`] if the counters of the largest block do not fit the budget; errors of counting; disk errors.
-pub(super) fn count(
-    table: &Triangle,
-    graph: &Graph,
-    run: &mut Run<'_>,
-) -> Result<(Sum, f64, PairTimes, (EdgeSupport, Option<VertexTotals>))> {
+pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Result<EdgeTotals> {
     if reports_for_node(run.comm, run.devices.workspace.is_some()) {
         tracing::warn!("counting on the CPU: no GPU counts triangles per edge");
     }
     let files = SupportFiles { folder: run.units.files()?, key: run.units.key };
     let (sum, seconds, pairs) = driver::count(graph, run, Some(&files))?;
-    let support = on_leader(run.comm, || finish(table, graph, run, &files, sum))?;
-    Ok((sum, seconds, pairs, support))
+    let (support, vertices) = on_leader(run.comm, || finish(table, graph, run, &files, sum))?;
+    Ok(EdgeTotals { sum, seconds, pairs, support, vertices })
 }
 
 /// Checks that the counts add up to what `sum` says. In the last trial, also writes the columns.
@@ -215,8 +224,12 @@ impl<'a> EdgeGroups<'a> {
             (0..=partner).filter(|front| !group.contains(front)).map(move |front| number(front, partner))
         });
         let mut found = HashMap::new();
+        let keep = &mut |units: &[(u64, PairCount)]| {
+            found.extend(units.iter().copied());
+            Ok(())
+        };
         let queue = WorkQueue { comm: &Comm::Solo, graph, done: &others.collect() };
-        queue.count(Some(&mut cpu), &mut |units: &[(u64, PairCount)]| Ok(found.extend(units.iter().copied())), None)?;
+        queue.count(Some(&mut cpu), keep, None)?;
         for block in group.clone() {
             self.files.store(block, counters.of(block).unwrap_or_default())?;
         }

@@ -67,9 +67,9 @@ impl Algorithm for Triangle {
         let mut support = None;
         let (sum, seconds, pairs, totals) = match (self.per_edge, self.has_columns()) {
             (true, _) => {
-                let (sum, seconds, pairs, (of_edges, totals)) = per_edge::count(self, graph, run)?;
-                support = Some(of_edges);
-                (sum, seconds, Some(pairs), totals)
+                let counted = per_edge::count(self, graph, run)?;
+                support = Some(counted.support);
+                (counted.sum, counted.seconds, Some(counted.pairs), counted.vertices)
             }
             (false, true) => {
                 let (sum, seconds, totals) = per_vertex::count(self, graph, run)?;

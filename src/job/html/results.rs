@@ -28,7 +28,7 @@ pub(super) fn files(seen: &WorkdirContents) -> PageSection {
         let shape = ColumnShape::of(&path);
         let about = about_column(&path);
         // Files of edges have no ids of their own.
-        let is_of_vertices = !about.is_some_and(|about| about.name == edge_files::TABLE);
+        let is_of_vertices = about.is_none_or(|about| about.name != edge_files::TABLE);
         let load = match path.extension().and_then(|ending| ending.to_str()) {
             Some("parquet") if !is_of_vertices => format!("pd.read_parquet(\"{}\")", path.display()),
             Some("csv") if !is_of_vertices => format!("pd.read_csv(\"{}\")", path.display()),

@@ -14,7 +14,7 @@ use crate::graph::csr::Block;
 use crate::graph::ids::Vertex;
 use crate::prepare::input_ids::InputIds;
 use crate::prepare::names::NameList;
-use crate::store::map::Mapped;
+use crate::store::checkpoint::Saved;
 use crate::store::regular;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::ops::Range;
@@ -36,8 +36,8 @@ pub struct EdgeValues<'a> {
     pub edges: u64,
     /// Number of blocks of rows.
     pub blocks: usize,
-    /// Returns the rows of a block, and a file with a value of 32 bits for each of their entries.
-    pub block: &'a (dyn Fn(usize) -> Result<(Block<'a>, Mapped)> + Sync),
+    /// Returns the rows of a block, and a file whose first section has a value of 32 bits for each of their entries.
+    pub block: &'a (dyn Fn(usize) -> Result<(Block<'a>, Saved)> + Sync),
     /// The ids of vertices.
     pub ids: &'a InputIds,
 }
@@ -54,7 +54,7 @@ impl EdgeValues<'_> {
     fn each_block(&self, mut write: impl FnMut(Block<'_>, &[u32]) -> Result<()>) -> Result<()> {
         (0..self.blocks).try_for_each(|block| {
             let (rows, values) = (self.block)(block)?;
-            write(rows, values.body_as_u32()?)
+            write(rows, values.words_u32(0)?)
         })
     }
 

@@ -19,7 +19,7 @@ use crate::algo::triangle::work_queue::WorkQueue;
 use crate::algo::triangle::{PairCount, Triangle, driver};
 use crate::algo::{GraphSize, RankResources, Run};
 use crate::comm::{Comm, on_leader, reports_for_node};
-use crate::error::{At, Error, Result};
+use crate::error::{Error, Result};
 use crate::graph::bins::{Bin, Bins};
 use crate::graph::block_store::BlockStore;
 use crate::graph::layout::Layout;
@@ -28,15 +28,12 @@ use crate::prepare::input_ids::InputIds;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::results::edges::EdgeValues;
-use crate::store::file::{Kind, NewFile};
-use crate::store::map::Mapped;
+use crate::store::checkpoint::{Checkpoint, Saved};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-/// Kind of the files with the counts of a block's edges.
-const SUPPORTS: Kind = Kind::new(b"supp");
 /// Largest number of edges in a group of several blocks. A kill costs the groups in progress.
 const GROUP: u64 = 1 << 28;
 /// Number of groups that each of several ranks should get.
@@ -82,9 +79,7 @@ fn finish(
     let mut support = SupportSums::default();
     for block in 0..blocks.len() {
         signals::check()?;
-        let file = files.open(blocks, block)?;
-        file.verify_checksum()?;
-        support.add(file.body_as_u32()?);
+        support.add(files.open(blocks, block)?.words_u32(0)?);
     }
     let (found, expected) = (support.sum, 3 * sum.triangles);
     if found != expected {
@@ -114,7 +109,7 @@ fn per_vertex(graph: &Graph, budget: &Budget, files: &SupportFiles) -> Result<Bu
     for block in 0..blocks.len() {
         signals::check()?;
         let (rows, supports) = (blocks.block(block), files.open(blocks, block)?);
-        let supports = supports.body_as_u32()?;
+        let supports = supports.words_u32(0)?;
         for local in 0..rows.rows() {
             let mut of_row = 0;
             for (&u, &support) in rows.row(local).iter().zip(&supports[rows.entries(local)]) {
@@ -129,7 +124,7 @@ fn per_vertex(graph: &Graph, budget: &Budget, files: &SupportFiles) -> Result<Bu
     Ok(counts)
 }
 
-/// The files with the counts of finished blocks.
+/// The files with the counts of finished blocks: a checkpoint of one section for each.
 #[derive(Debug)]
 pub(super) struct SupportFiles {
     folder: PathBuf,
@@ -138,32 +133,29 @@ pub(super) struct SupportFiles {
 
 impl SupportFiles {
     fn place(&self, block: usize) -> (PathBuf, u64) {
-        let salt = self.key ^ (block as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
-        (self.folder.join(format!("support.{block}")), salt)
+        let key = self.key ^ (block as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        (self.folder.join(format!("support.{block}")), key)
     }
 
-    /// Opens the counts of the edges of block `block`.
-    fn open(&self, graph: &BlockStore, block: usize) -> Result<Mapped> {
-        let (path, salt) = self.place(block);
-        let file = Mapped::open(&path, SUPPORTS, salt)?;
-        if file.body().len() != 4 * graph.size(block).entries as usize {
-            return Err(Error::corrupt(&path, At::File, "another number of edges than the block has"));
+    /// Opens the counts of the edges of block `block`, and verifies their checksum.
+    fn open(&self, graph: &BlockStore, block: usize) -> Result<Saved> {
+        let (path, key) = self.place(block);
+        let saved = Saved::open(&path, key)?;
+        if saved.words_u32(0)?.len() as u64 != graph.size(block).entries {
+            return Err(saved.other("another number of edges than the block has"));
         }
-        Ok(file)
+        Ok(saved)
     }
 
     fn store(&self, block: usize, counts: &[AtomicU32]) -> Result<()> {
-        let (path, salt) = self.place(block);
-        let mut file = NewFile::create(&path, SUPPORTS, salt)?;
-        file.write(bytes_of(counts))?;
-        file.finish().map(drop)
+        let (path, key) = self.place(block);
+        Checkpoint::new(path, key).save(1, 1, &[bytes_of(counts)])
     }
 
     /// Returns the blocks that are done, by the units that the journal has.
     pub(super) fn done(&self, graph: &BlockStore, units: &HashSet<u64>) -> Vec<bool> {
         let is_done = |partner: usize| {
-            (0..=partner).all(|front| units.contains(&number(front, partner)))
-                && self.open(graph, partner).and_then(|file| file.verify_checksum()).is_ok()
+            (0..=partner).all(|front| units.contains(&number(front, partner))) && self.open(graph, partner).is_ok()
         };
         (0..graph.len()).map(is_done).collect()
     }

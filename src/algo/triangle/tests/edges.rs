@@ -78,7 +78,8 @@ fn closed_forms() {
 fn ids_too_high_to_be_marked() {
     // Rows far apart share entries around the end of the bitmap.
     let ids = MARK_IDS - 70..MARK_IDS + 70;
-    let row = |v: u32| (ids.start..v).filter(|&u| (u * 7 + v * 3) % 5 < 3 || v.is_multiple_of(11)).collect::<Vec<u32>>();
+    let row =
+        |v: u32| (ids.start..v).filter(|&u| (u * 7 + v * 3) % 5 < 3 || v.is_multiple_of(11)).collect::<Vec<u32>>();
     let mut rows = OrientedRows(vec![Vec::new(); ids.start as usize]);
     rows.0.extend(ids.clone().map(row));
     let supports = count(&rows, usize::MAX, 1, settings()).0;

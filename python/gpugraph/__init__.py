@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ._results import DfsTree as DfsTree
     from ._results import DirectedClustering as DirectedClustering
     from ._results import Distances as Distances
+    from ._results import EdgeSupports as EdgeSupports
     from ._results import PageRanks as PageRanks
     from ._results import Paths as Paths
     from ._results import Ranks as Ranks
@@ -59,6 +60,7 @@ _PLACES = {
         "DfsTree",
         "DirectedClustering",
         "Distances",
+        "EdgeSupports",
         "PageRanks",
         "Paths",
         "Ranks",

@@ -61,6 +61,11 @@ class Graph:
     ) -> tuple[
         tuple[int, int, float, float], float, tuple[NDArray[np.uint64], NDArray[np.uint32], NDArray[np.float64]]
     ]: ...
+    def edge_supports(
+        self,
+    ) -> tuple[
+        tuple[int, int, float, float], int, tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32]]
+    ]: ...
     def bfs(
         self, source: int, alpha: Optional[float], beta: Optional[float], validate: bool
     ) -> tuple[tuple[int, int, int, float], tuple[NDArray[np.int64], NDArray[np.int32]]]: ...

@@ -17,6 +17,7 @@ from ._results import (
     DfsTree,
     DirectedClustering,
     Distances,
+    EdgeSupports,
     PageRanks,
     Paths,
     Rows,
@@ -306,6 +307,18 @@ class Graph:
         """
         (total, wedges, transitivity, seconds), average, columns = self._opened().directed_clustering()
         return DirectedClustering(self._rows, total, wedges, transitivity, average, *columns, seconds)
+
+    def edge_supports(self) -> EdgeSupports:
+        """Counts the triangles that each edge is in, on CPUs.
+
+        Returns:
+            Both ends (int64) and the support (uint32) of each edge, all of shape (m,), and totals.
+
+        Raises:
+            gpugraph.errors.LimitError: A limit is too small.
+        """
+        (total, _, _, seconds), largest, columns = self._opened().edge_supports()
+        return EdgeSupports(total, largest, *columns, seconds)
 
     def bfs(
         self,

@@ -179,6 +179,47 @@ class DirectedClustering(_Result):
 
 
 @dataclass(frozen=True)
+class EdgeSupports:
+    """The support of each edge: the number of triangles that it is in."""
+
+    #: Number of triangles of the graph.
+    total: int
+    #: The largest support; 0 without edges.
+    largest: int
+    #: The end of each edge with the smaller id, int64 of shape (m,): its id, or its row if there are labels.
+    source: NDArray[np.int64] = field(repr=False)
+    #: The end of each edge with the larger id, int64 of shape (m,).
+    target: NDArray[np.int64] = field(repr=False)
+    #: Triangles that each edge is in, uint32 of shape (m,).
+    support: NDArray[np.uint32] = field(repr=False)
+    #: Seconds of the count alone.
+    seconds: float
+
+    def _columns(self) -> dict[str, NDArray[Any]]:
+        return {"source": self.source, "target": self.target, "support": self.support}
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Returns a DataFrame with a row for each edge.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self._columns(), copy=False)
+
+    def to_arrow(self) -> pa.Table:
+        """Returns a pyarrow.Table with a row for each edge.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        import pyarrow as pa
+
+        return pa.table(self._columns())
+
+
+@dataclass(frozen=True)
 class BfsTree(_Result):
     """A breadth-first tree."""
 

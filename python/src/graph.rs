@@ -214,6 +214,14 @@ impl Graph {
         (totals, found.average, columns).into_pyobject(py)
     }
 
+    /// The totals, the largest support, and the columns of edges.
+    fn edge_supports<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let found = self.call(py, triangles::per_edge)?;
+        let totals = (found.totals.triangles, found.totals.wedges, found.totals.transitivity, found.totals.seconds);
+        let columns = (of_column(py, &found.source)?, of_column(py, &found.target)?, of_column(py, &found.support)?);
+        (totals, found.largest, columns).into_pyobject(py)
+    }
+
     /// Vertices reached, largest level, edges between them, seconds, and the columns.
     fn bfs<'py>(
         &self,

@@ -22,3 +22,14 @@ def test_links_are_edges_between_neighbours(context: gpugraph.Context, of_networ
     assert clustering.to_dict() == pytest.approx(shares)
     assert clustering.average_clustering == pytest.approx(np.mean(list(shares.values())))
     assert clustering.total == found.triangle_count()
+
+
+def test_supports_are_common_neighbours(context: gpugraph.Context) -> None:
+    of_networkx = nx.karate_club_graph()
+    found = gpugraph.Graph(of_networkx, context=context).edge_supports()
+    assert (found.source.dtype, found.target.dtype, found.support.dtype) == (np.int64, np.int64, np.uint32)
+    ends = zip(found.source.tolist(), found.target.tolist())
+    supports = {ends: support for ends, support in zip(ends, found.support.tolist())}
+    right = {tuple(sorted(edge)): len(list(nx.common_neighbors(of_networkx, *edge))) for edge in of_networkx.edges}
+    assert supports == right
+    assert (found.total, found.largest) == (sum(right.values()) // 3, max(right.values()))

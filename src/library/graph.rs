@@ -310,6 +310,12 @@ impl<O> Computed<'_, O> {
         let path = self.session.workdir().join("out").join(format!("{name}.npy"));
         Column::open(&path, self.ids)
     }
+
+    /// Maps the column in `out/NAME.npy`, whose rows are of no vertices.
+    pub(super) fn column_of_rows<T: Value>(&self, name: &str) -> Result<Column<T>> {
+        let path = self.session.workdir().join("out").join(format!("{name}.npy"));
+        Column::open(&path, &RowIds::Dense { first: 0 })
+    }
 }
 
 /// Returns the table of an algorithm in the form of a job file.

@@ -1,4 +1,4 @@
-//! Results: columns of values of the vertices, in the order of the input's ids, as NumPy arrays, CSV or Parquet
+//! Results: columns of values of the vertices (or of the edges, [`edges`]), in the order of the input's ids, as NumPy arrays, CSV or Parquet
 //! under `out/`.
 //!
 //! An algorithm numbers vertices by degree and knows no input ids. [`Columns`] writes its values ([`mod@write`]), and
@@ -7,6 +7,7 @@
 
 pub mod about;
 mod column;
+pub mod edges;
 mod file;
 pub mod mapped;
 mod parquet;

@@ -45,6 +45,8 @@ pub struct Layout {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IdColumn {
+    /// There is none.
+    Nothing,
     /// Numbers of this type.
     Numbers(String),
     /// Strings.
@@ -69,6 +71,7 @@ impl Layout {
     /// Returns the offset of the end of the ids, where the footer begins; `None` if a type is unknown.
     pub fn end(&self) -> Option<u64> {
         let ids = match &self.ids {
+            IdColumn::Nothing => 0,
             IdColumn::Numbers(descr) => numbers_bytes(0..self.rows, self.rows, Type::of(descr)?.width),
             IdColumn::Names { groups, .. } => groups.iter().sum(),
         };
@@ -81,10 +84,11 @@ impl Layout {
         let groups = self.rows.div_ceil(GROUP);
         let ids_at = self.offset(self.columns.len())?;
         let id_type = match &self.ids {
-            IdColumn::Numbers(descr) => Type::of(descr)?,
-            IdColumn::Names { is_text, .. } => Type { physical: 6, converted: is_text.then_some(0), width: 0 },
+            IdColumn::Nothing => None,
+            IdColumn::Numbers(descr) => Some(Type::of(descr)?),
+            IdColumn::Names { is_text, .. } => Some(Type { physical: 6, converted: is_text.then_some(0), width: 0 }),
         };
-        let mut columns = vec![(&self.key, id_type, ids_at)];
+        let mut columns: Vec<_> = id_type.map(|id_type| (&self.key, id_type, ids_at)).into_iter().collect();
         for (at, (name, descr)) in self.columns.iter().enumerate() {
             columns.push((name, Type::of(descr)?, self.offset(at)?));
         }

@@ -2,7 +2,7 @@
 //! layout or length.
 
 use super::column::npy_header;
-use super::parquet::{self, FOOTER_END, Layout, NamePages};
+use super::parquet::{self, FOOTER_END, IdColumn, Layout, NamePages};
 use super::{OutputFormat, Value, csv_field};
 use crate::error::{Error, Result};
 use crate::formats::names::LONGEST_NAME;
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 const BUFFER: usize = 1 << 16;
 /// Maximum length in bytes of a line of text: an id, a comma and a number. An id that is a string may have each of its
 /// bytes doubled.
-const LINE: u64 = 2 * LONGEST_NAME as u64 + 64;
+pub(super) const LINE: u64 = 2 * LONGEST_NAME as u64 + 64;
 
 /// Number of ids of a table that are compared at a time: a page of strings, or a part of a page of numbers.
 const COMPARED: u64 = parquet::PAGE_OF_NAMES;
@@ -133,20 +133,23 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
         self.check_header(parquet::MAGIC)?;
         let failed = |e| Error::io("read", &self.path, e);
         self.file.seek(SeekFrom::Start(values_at)).map_err(failed)?;
-        let mut ids = BufReader::with_capacity(BUFFER, regular::open(&self.path).map_err(failed)?);
-        ids.seek(SeekFrom::Start(ids_at)).map_err(failed)?;
-        self.ids = Some(ids);
+        if layout.ids != IdColumn::Nothing {
+            let mut ids = BufReader::with_capacity(BUFFER, regular::open(&self.path).map_err(failed)?);
+            ids.seek(SeekFrom::Start(ids_at)).map_err(failed)?;
+            self.ids = Some(ids);
+        }
         Ok(())
     }
 
     /// Checks the next ids of a table, and the header of a page that begins at this row.
     fn check_table(&mut self) -> Result<()> {
         let (row, rows) = (self.row, self.rows);
-        let Some(ids) = &mut self.ids else { return Ok(()) };
         let failed = |e| Error::io("read", &self.path, e);
         let header = parquet::header_at(row, rows, T::BYTES as u64).unwrap_or_default();
         let mut matches = is_next(&mut self.file, &header).map_err(failed)?;
-        if row.is_multiple_of(COMPARED) {
+        if row.is_multiple_of(COMPARED)
+            && let Some(ids) = &mut self.ids
+        {
             self.line.clear();
             let mut names = NamePages::new();
             for row in row..rows.min(row + COMPARED) {

@@ -4,6 +4,7 @@
 //! disk. A graph may have 10^8 ids after the last one with an edge, and the zeros for these ids take no space here.
 
 use super::column::{Column, npy_header};
+use super::edges::EdgeValues;
 use super::file::{Output, ResultFile};
 use super::parquet::{self, IdColumn, Layout};
 use super::{IDS, NAMES, OutputFormat, Value, csv_field};
@@ -197,6 +198,18 @@ impl<'a> Columns<'a> {
         let mut column = self.begin_at(format!("out/{}/{name}", self.algorithm), ["place", name], rows)?;
         column.push(rows, 1, |part| part.map(&of))?;
         self.end(column)
+    }
+
+    /// Writes the files of edges in `out/ALGORITHM`: both ends of each edge, and its value.
+    ///
+    /// # Errors
+    /// The errors of [`Self::put`]; errors of `edges`.
+    pub fn put_edges(&mut self, edges: &EdgeValues<'_>) -> Result<()> {
+        self.open()?;
+        let folder = format!("out/{}", self.algorithm);
+        let files = edges.write((self.workdir, &folder), self.format, self.names.as_ref(), self.threads)?;
+        self.written.extend(files);
+        Ok(())
     }
 
     /// Finishes a column that [`Self::begin`] began.

@@ -155,9 +155,25 @@ fn one_wrong_value_of_links_is_found() {
     every_value_of(&|place| place.u64("edges.u64", &EDGES), "", &["[triangle]\nclustering = 'directed'\n".into()], "");
 }
 
+const SUPPORTS: &str = "[triangle]\nper_edge = true\n";
+
+/// The files of edges, whose rows are of no vertex, also from blocks.
+#[test]
+fn one_wrong_value_of_an_edge_is_found() {
+    for (factor, input, output) in [
+        (1, "", ""),
+        (SPARSE, "", ""),
+        (1, "directed = true", "[output]\nformat = 'csv'\n"),
+        (SPARSE, "", "[output]\nformat = 'csv'\n"),
+    ] {
+        let edges = |place: &Place| place.u64("edges.u64", &EDGES.map(|edge| edge.map(|id| id * factor)));
+        every_value_of(&edges, input, &[SUPPORTS.into()], output);
+    }
+}
+
 #[test]
 fn one_wrong_byte_of_a_table_is_found() {
-    for table in tables(0, false) {
+    for table in tables(0, false).into_iter().chain([SUPPORTS.into()]) {
         let place = Place::new();
         let path = place.u64("edges.u64", &EDGES);
         run(&place, &path, "", &(table + "[output]\nformat = 'parquet'\n"));

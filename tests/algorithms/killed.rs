@@ -24,7 +24,8 @@ fn results(report: &Value) -> Value {
 #[test]
 fn killed_in_each_table_and_between_the_answers_are_those_of_a_job_that_lived() {
     let directed = "# direction = true\n[triangle]\nclustering = 'directed'\n[sums]\n";
-    for tables in ["[triangle]\n[sums]\n", BOTH, directed] {
+    let edges = "[triangle]\nper_edge = true\n[sums]\n";
+    for tables in ["[triangle]\n[sums]\n", BOTH, directed, edges] {
         let graph = large();
         let place = Place::new();
         job(&place, &graph, tables);

@@ -14,6 +14,7 @@ mod cores;
 mod dfs;
 mod dijkstra;
 mod distances;
+mod edges;
 mod forged;
 mod graphalytics;
 mod killed;

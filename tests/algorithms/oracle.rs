@@ -152,6 +152,7 @@ impl Graph {
                 ]
             })
             .chain([false, true].map(|directed| self.links(directed)))
+            .chain([false, true].map(|directed| self.supports(directed)))
             .chain([false, true].map(|directed| self.depth_first(directed)))
             .chain([false, true].map(|directed| self.traversals(directed)))
             .chain([false, true].map(|directed| self.components(directed)))
@@ -237,6 +238,33 @@ impl Graph {
         answer.columns.insert("links".into(), ("<u8", links));
         answer.columns.insert("clustering".into(), ("<f8", clustering));
         answer
+    }
+
+    /// Common neighbours of the ends of each edge, in the order of the rows that edges are entries of: by descending degree, where repeats count.
+    pub fn supports(&self, directed: bool) -> Answer {
+        let mut degrees: BTreeMap<u64, usize> = BTreeMap::new();
+        for &id in self.edges.iter().filter(|[u, v]| u != v).flatten() {
+            *degrees.entry(id).or_default() += 1;
+        }
+        let mut order: Vec<u64> = degrees.keys().copied().collect();
+        order.sort_by_key(|id| (std::cmp::Reverse(degrees[id]), *id));
+        let edges = order.iter().enumerate().flat_map(|(at, &v)| {
+            order[..at].iter().filter(move |u| self.neighbours[&v].contains(u)).map(move |&u| (u.min(v), u.max(v)))
+        });
+        let edges: Vec<(u64, u64)> = edges.collect();
+        let common = |u: u64, v: u64| self.neighbours[&u].intersection(&self.neighbours[&v]).count() as u32;
+        let supports: Vec<u32> = edges.iter().map(|&(u, v)| common(u, v)).collect();
+        let mut found = self.triangle().1;
+        let in_triangles = supports.iter().filter(|&&support| support > 0).count();
+        found["support"] =
+            json!({ "edges": edges.len(), "in_triangles": in_triangles, "largest": supports.iter().max() });
+        let ends = |of: fn(&(u64, u64)) -> u64| edges.iter().flat_map(|edge| of(edge).to_le_bytes()).collect();
+        let columns = [
+            ("source", "<i8", ends(|edge| edge.0)),
+            ("target", "<i8", ends(|edge| edge.1)),
+            ("support", "<u4", supports.iter().flat_map(|support| support.to_le_bytes()).collect()),
+        ];
+        self.of_columns(("triangle", "per_edge = true\n", directed), found, columns)
     }
 
     /// The sums of a graph that keeps direction.

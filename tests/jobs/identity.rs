@@ -38,7 +38,7 @@ const CORNERS: (&str, &str) = ("triangle", "per_vertex = true");
 const ROOTS: &str = "roots = 2\nwrite = true";
 
 /// At least one for each key. Those of a key whose value changes no answer are there as well: they must not be refused for nothing.
-const CASES: [Case; 68] = [
+const CASES: [Case; 69] = [
     case("input", "path", "'a.txt'", "'b.txt'", &[BFS]),
     case("input", "format", "", "'u64'", &[("input", "path = 'a.bin'"), CORNERS]),
     case("input", "format", "", "'text'", &[TEXT, CORNERS]),
@@ -67,6 +67,7 @@ const CASES: [Case; 68] = [
     case("input", "format", "'i32'", "'i64'", &[("input", "path = 'list.i32'"), ("listrank", "")]),
     case("triangle", "per_vertex", "true", "false", &[TEXT]),
     case("triangle", "clustering", "'directed'", "'undirected'", &[TEXT, ("input", "directed = true")]),
+    case("triangle", "per_edge", "true", "false", &[TEXT]),
     case("bfs", "roots", "2", "3", &[TEXT, ("bfs", "write = true")]),
     case("bfs", "seed", "1", "2", &[TEXT, ("bfs", ROOTS)]),
     case("bfs", "sources", "[1]", "[2, 1]", &[TEXT, ("bfs", "write = true")]),

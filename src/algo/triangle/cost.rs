@@ -8,6 +8,7 @@
 use crate::algo::triangle::Triangle;
 use crate::algo::triangle::cpu::links::{self, LinkCounter};
 use crate::algo::triangle::driver::RESULT_BYTES;
+use crate::algo::triangle::per_edge;
 use crate::algo::triangle::work::ExpectedWork;
 use crate::algo::triangle::{Counter, Settings, units};
 use crate::algo::{Cost, GraphSize, RankResources};
@@ -30,6 +31,10 @@ const CORNER_VERTICES: f64 = 65_536.0;
 const HUB_CORNERS: f64 = 59.0;
 /// Nanoseconds that counts per vertex add for each other edge, on one thread.
 const OTHER_CORNERS: f64 = 37.0;
+/// Nanoseconds that counts per edge add for each triangle, on one thread.
+const SUPPORT: f64 = 7.0;
+/// Nanoseconds that counts per edge add for each edge, on one thread.
+const EDGE_SUPPORT: f64 = 50.0;
 /// Nanoseconds that one thread takes to write a row of the results: 40 on the Zen 3 server, 120 to 150 on the host of
 /// an H200.
 const ROW: f64 = 80.0;
@@ -40,6 +45,9 @@ const PAGE: u64 = 4096;
 
 /// Returns the cost of triangle counting with the options `table` on a graph of this size.
 pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+    if table.per_edge {
+        return of_edges(table, graph, resources);
+    }
     let (per_vertex, is_directed) = (table.has_columns(), !table.takes_gpu(graph.direction));
     let [host_memory, least_host_memory] = host_memory(graph, resources, (per_vertex, is_directed));
     let trials = u64::from(resources.trials);
@@ -70,6 +78,28 @@ pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResour
             _ => "triangle directed",
         }
         .into(),
+        ..Cost::default()
+    }
+}
+
+/// Returns the cost of counting per edge.
+fn of_edges(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+    let ([host_memory, least_host_memory], groups) = per_edge::host_memory(table, graph, resources);
+    let trials = u64::from(resources.trials);
+    let units = units::total(graph.blocks as usize);
+    // The files of one trial at a time.
+    let files = 4 * graph.edges + graph.blocks * PAGE;
+    let of_vertices =
+        if table.per_vertex { results(graph, resources) } else { 8 * graph.rows * u64::from(graph.sparse) };
+    let results = resources.format.row_bytes(20, 31) * graph.edges + of_vertices;
+    let work = ExpectedWork::of(graph.degrees);
+    let rows = work.edges + if table.per_vertex { graph.rows as f64 } else { 0.0 };
+    Cost {
+        host_memory,
+        least_host_memory,
+        disk: files + results + 4 * PAGE + Record::bytes(RESULT_BYTES) * units * trials,
+        seconds: f64::from(resources.trials) * supports(&work, groups, resources) + ROW * rows / 1e9,
+        label: "triangle per edge".into(),
         ..Cost::default()
     }
 }
@@ -118,6 +148,12 @@ pub(super) fn corners(work: &ExpectedWork, rows: u64, resources: &RankResources)
     let corner = CORNER + CORNER_DOUBLING * (work.vertices / CORNER_VERTICES).log2().max(0.0);
     let others = HUB_CORNERS * work.hub_edges + OTHER_CORNERS * (work.edges - work.hub_edges);
     results + (work.triangles * corner + others) / 1e9 / resources.all_threads()
+}
+
+/// Returns the estimated seconds of one trial per edge, without writing results. Units of two groups are counted twice.
+fn supports(work: &ExpectedWork, groups: u64, resources: &RankResources) -> f64 {
+    let of_edges = (SUPPORT * work.triangles + EDGE_SUPPORT * work.edges) / 1e9 / resources.all_threads();
+    counting(work, resources) * (2.0 - 1.0 / groups as f64) + of_edges
 }
 
 #[cfg(test)]

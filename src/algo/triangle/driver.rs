@@ -4,12 +4,14 @@ use crate::algo::triangle::PairCount;
 use crate::algo::triangle::cpu::Cpu;
 use crate::algo::triangle::gpu::Gpu;
 use crate::algo::triangle::output::PairTimes;
+use crate::algo::triangle::per_edge::{EdgeGroups, SupportFiles};
 use crate::algo::triangle::units::{self, Backend, Stop, Sum};
 use crate::algo::triangle::work_queue::WorkQueue;
 use crate::algo::{ChosenDevice, Run};
 use crate::comm::{on_leader, reports_for_node};
 use crate::error::{Error, Result};
 use crate::failpoint;
+use crate::graph::block_store::BlockStore;
 use crate::graph::direction::Direction;
 use crate::prepare::prepared::Graph;
 use crate::process::progress::StageProgress;
@@ -24,19 +26,23 @@ use std::time::Instant;
 pub(super) const RESULT_BYTES: u64 = 24;
 
 /// Counts the units (pairs of blocks) that are not in the journal. Returns the sum over all units, the seconds that all
-/// units took (including earlier runs), and the time of each pair of blocks.
+/// units took (including earlier runs), and the time of each pair of blocks. If `per_edge` is given, also counts per edge,
+/// into these files.
 ///
 /// # Errors
 /// Errors of counting and of the disk.
-pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<(Sum, f64, PairTimes)> {
+pub(super) fn count(graph: &Graph, run: &Run<'_>, per_edge: Option<&SupportFiles>) -> Result<(Sum, f64, PairTimes)> {
     let comm = run.comm;
     let (mut book, done) = match comm.is_leader() {
-        true => UnitJournal::open(run, graph.block_store.len()).map(|(book, done)| (Some(book), done))?,
+        true => UnitJournal::open(run, &graph.block_store, per_edge).map(|(book, done)| (Some(book), done))?,
         false => (None, Vec::new()),
     };
     let done: HashSet<u64> = on_leader(comm, || Ok(done))?.into_iter().collect();
     let stop = signals::stop_requested;
-    let mut counter = counter(graph, run, None, &stop)?;
+    let mut counter: Option<Box<dyn Backend + '_>> = match per_edge {
+        Some(files) => Some(Box::new(EdgeGroups::new(graph, run, files, &done, &stop))),
+        None => counter(graph, run, None, &stop)?,
+    };
     let queue = WorkQueue { comm, graph: &graph.block_store, done: &done };
     let keep = &mut |units: &[(u64, PairCount)]| book.as_mut().map_or(Ok(()), |book| book.keep(units));
     let counted = queue.count(counter.as_deref_mut(), keep, None);
@@ -101,9 +107,15 @@ struct UnitJournal<'a> {
 }
 
 impl<'a> UnitJournal<'a> {
-    /// Opens the journal. Returns it with the sums over its units, and the numbers of these units.
-    fn open(run: &Run<'a>, blocks: usize) -> Result<(Self, Vec<u64>)> {
-        let (journal, records) = run.units.journal()?;
+    /// Opens the journal. Returns it with the sums over its units, and the numbers of these units. If `per_edge` is
+    /// given, leaves out the units of blocks whose counts per edge are not stored.
+    fn open(run: &Run<'a>, graph: &BlockStore, per_edge: Option<&SupportFiles>) -> Result<(Self, Vec<u64>)> {
+        let (journal, mut records) = run.units.journal()?;
+        let blocks = graph.len();
+        if let Some(files) = per_edge {
+            let done = files.done(graph, &records.iter().map(|record| record.unit).collect());
+            records.retain(|record| done.get(units::blocks_of(record.unit).1 as usize) == Some(&true));
+        }
         let (mut sum, mut nanos, mut pairs) = (Sum::default(), 0, PairTimes::new(blocks));
         for record in &records {
             let wrong = || Error::internal("read the journal", format!("a result of {} bytes", record.result.len()));

@@ -1,6 +1,6 @@
 //! Figures (charts) of triangle counting: the time of each pair of blocks, and clustering by degree.
 
-use super::output::{ClusteringBin, PairTimes, SIDE, TriangleDetails};
+use super::output::{ClusteringBin, EdgeSupport, PairTimes, SIDE, TriangleDetails};
 use super::units::blocks_of;
 use crate::chart::{Axis, Figure, Heat, Line, Marks, Style, Unit};
 use crate::store::journal::Record;
@@ -64,6 +64,14 @@ fn heat(pairs: &PairTimes) -> Option<Figure> {
             cells: cells.collect(),
         }),
     })
+}
+
+/// Returns the chart of edges by their number of triangles.
+pub(super) fn of_edges(edges: &EdgeSupport) -> Figure {
+    let bins: Vec<_> =
+        edges.bins.iter().map(|bin| (f64::from(bin.from), f64::from(bin.to), bin.edges as f64)).collect();
+    let caption = "Edges by the number of triangles that they are in; both axes by logarithm. From 8 on, dots stand for several numbers.";
+    Figure::distribution("Support of edges", caption, "edges", "triangles", &bins)
 }
 
 fn clustering(bins: &[ClusteringBin]) -> Figure {

@@ -13,6 +13,9 @@ pub struct Triangle {
     /// `out/degree` and `out/clustering`.
     #[serde(default, skip_serializing_if = "Direction::is_undirected")]
     pub clustering: Direction,
+    /// Whether to count triangles per edge as well, and write `out/triangle/source`, `target` and `support`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub per_edge: bool,
 }
 
 /// The key `per_vertex` of the table `[triangle]`.
@@ -26,8 +29,14 @@ const CLUSTERING: Key<Direction> = Key::choice(
     "directed counts the edges between the neighbours of each vertex, in both directions, and writes these, degrees and clustering",
 );
 
+/// The key `per_edge` of the table `[triangle]`.
+const PER_EDGE: Key<bool> = Key::flag(
+    "per_edge",
+    "also counts triangles of each edge, on CPUs, and writes both ends of each edge and this number",
+);
+
 /// All keys of the table `[triangle]`.
-pub(super) const KEYS: &[&dyn AnyKey] = &[&PER_VERTEX, &CLUSTERING];
+pub(super) const KEYS: &[&dyn AnyKey] = &[&PER_VERTEX, &CLUSTERING, &PER_EDGE];
 
 impl Triangle {
     /// Parses the table `[triangle]`, and reports mistakes to `diagnostics`.
@@ -38,7 +47,11 @@ impl Triangle {
         {
             field.refuse("excludes per_vertex = true: leave one of them out", diagnostics);
         }
-        Some(Triangle { per_vertex: per_vertex?, clustering: clustering? })
+        let per_edge = PER_EDGE.read(table, diagnostics);
+        if let (Some(field), Some(true), Some(Direction::Directed)) = (PER_EDGE.field(table), per_edge, clustering) {
+            field.refuse("excludes clustering = \"directed\": leave one of them out", diagnostics);
+        }
+        Some(Triangle { per_vertex: per_vertex?, clustering: clustering?, per_edge: per_edge? })
     }
 
     /// Returns true if directed edges between neighbours are counted.
@@ -48,10 +61,10 @@ impl Triangle {
 
     /// Returns true if a GPU can count on a graph of this direction.
     pub(super) fn takes_gpu(&self, direction: Direction) -> bool {
-        !self.counts_links() || direction == Direction::Undirected
+        !self.per_edge && (!self.counts_links() || direction == Direction::Undirected)
     }
 
-    /// Returns true if the count writes columns.
+    /// Returns true if the count writes columns of vertices.
     pub(super) fn has_columns(&self) -> bool {
         self.per_vertex || self.counts_links()
     }

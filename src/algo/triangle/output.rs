@@ -14,12 +14,19 @@ pub(super) const LINKS: &str = "out/links";
 pub(super) const DEGREE: &str = "out/degree";
 pub(super) const CLUSTERING: &str = "out/clustering";
 
-/// Columns that triangle counting can write if it counts per vertex.
+/// Folder of the columns per edge.
+pub(super) const EDGES: &str = "out/triangle";
+
+/// Columns that triangle counting can write.
 pub(super) const COLUMNS: &[About] = &[
     About::new("triangles", "triangles that the vertex is in", "0"),
     About::new("links", "directed edges between neighbours of the vertex", "0"),
     About::new("clustering", "share of pairs of neighbours that are joined, from 0 to 1", "0"),
     About::new("degree", "neighbours in the simple graph without direction", "0"),
+    About::new("source", "end of the edge with the smaller id", "none"),
+    About::new("target", "end of the edge with the larger id", "none"),
+    About::new("support", "triangles that the edge is in", "none"),
+    About::new("edges", "both ends of each edge, and the triangles that it is in", "none"),
 ];
 
 /// The result of triangle counting.
@@ -38,13 +45,40 @@ pub struct TriangleOutput {
     /// Sum of the links of all vertices (directed edges between neighbours), if they are counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub links: Option<u128>,
+    /// Figures of the edges, if triangles are counted per edge.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub support: Option<EdgeSupport>,
+}
+
+/// How many triangles the edges are in.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EdgeSupport {
+    /// Number of edges.
+    pub edges: u64,
+    /// Number of edges that are in a triangle.
+    pub in_triangles: u64,
+    /// The largest number of triangles of an edge.
+    pub largest: u32,
+    /// Edges by their number of triangles.
+    pub bins: Vec<SupportBin>,
+}
+
+/// Edges in a range of numbers of triangles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SupportBin {
+    /// The smallest number of triangles of the range.
+    pub from: u32,
+    /// The largest number of triangles of the range.
+    pub to: u32,
+    /// Number of edges in so many triangles.
+    pub edges: u64,
 }
 
 /// Details of a count. The clustering coefficients are not part of the result, because rounding errors may differ
 /// between trials.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct TriangleDetails {
-    /// Time of each pair of blocks, unless triangles are counted per vertex.
+    /// Time of each pair of blocks, unless triangles are counted per vertex and not per edge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) pairs: Option<PairTimes>,
     /// Clustering by degree, if triangles are counted per vertex.

@@ -32,6 +32,9 @@ use std::time::{Duration, Instant};
 /// Time that the current unit gets to finish after a signal. The counters can be saved only between units.
 const GRACE: Duration = Duration::from_secs(3);
 
+/// What the memory for counts is for, in messages.
+pub(super) const VERTEX_COUNTS: &str = "counts of all vertices (8 bytes each)";
+
 /// The content of a checkpoint of a count per vertex.
 pub(super) struct SavedCounts<'a> {
     pub(super) sum: Sum,
@@ -87,7 +90,7 @@ pub(super) struct VertexTotals {
 pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Result<(Sum, f64, VertexTotals)> {
     let (comm, progress) = (run.comm, run.progress);
     let vertices = graph.info.connected as usize;
-    let counts: Buffer<AtomicU64> = run.budget.zeroed(vertices, "counts of all vertices (8 bytes each)")?;
+    let counts: Buffer<AtomicU64> = run.budget.zeroed(vertices, VERTEX_COUNTS)?;
     let mut book = VertexCheckpoint {
         checkpoint: run.units.checkpoint(),
         sum: Sum::default(),
@@ -149,7 +152,16 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
 }
 
 /// Checks that the counts add up to what `sum` says. In the last trial, also writes the columns.
-fn finish(table: &Triangle, graph: &Graph, run: &mut Run<'_>, counts: &[AtomicU64], sum: Sum) -> Result<VertexTotals> {
+///
+/// # Errors
+/// [`Error::Validation`] if the counts do not add up; [`Error::Limit`]; disk errors.
+pub(super) fn finish(
+    table: &Triangle,
+    graph: &Graph,
+    run: &mut Run<'_>,
+    counts: &[AtomicU64],
+    sum: Sum,
+) -> Result<VertexTotals> {
     let (found, direction) = (counts.iter().map(|c| u128::from(c.load(Ordering::Relaxed))).sum(), graph.info.direction);
     let expected = sum.of_vertices(direction);
     if expected != found {

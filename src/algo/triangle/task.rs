@@ -1,9 +1,9 @@
 //! Implements the algorithm of the table `[triangle]`.
 
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
-use crate::algo::triangle::output::{TriangleDetails, TriangleOutput};
-use crate::algo::triangle::per_vertex::{SavedCounts, VertexTotals};
-use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_vertex, recount, units};
+use crate::algo::triangle::output::{EdgeSupport, TriangleDetails, TriangleOutput};
+use crate::algo::triangle::per_vertex::SavedCounts;
+use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_edge, per_vertex, recount, units};
 use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent,
     Verdict,
@@ -36,7 +36,7 @@ impl Algorithm for Triangle {
 
     fn needs(&self) -> Needs {
         // Clustering coefficients use degrees.
-        let (degrees, order) = (self.has_columns(), self.has_columns());
+        let (degrees, order) = (self.has_columns(), self.has_columns() || self.per_edge);
         Needs { degrees, order, direction: self.counts_links(), ..Needs::default() }
     }
 
@@ -64,17 +64,25 @@ impl Algorithm for Triangle {
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Triangle>> {
-        let (sum, seconds, wedges, details) = match self.has_columns() {
-            false => {
-                let (sum, seconds, pairs) = driver::count(graph, run)?;
-                let details = TriangleDetails { pairs: Some(pairs), ..TriangleDetails::default() };
-                (sum, seconds, graph.stored.summary.wedges, details)
+        let mut support = None;
+        let (sum, seconds, pairs, totals) = match (self.per_edge, self.has_columns()) {
+            (true, _) => {
+                let counted = per_edge::count(self, graph, run)?;
+                support = Some(counted.support);
+                (counted.sum, counted.seconds, Some(counted.pairs), counted.vertices)
             }
-            true => {
-                let (sum, seconds, VertexTotals { wedges, clustering }) = per_vertex::count(self, graph, run)?;
-                (sum, seconds, wedges, TriangleDetails::of_clustering(clustering))
+            (false, true) => {
+                let (sum, seconds, totals) = per_vertex::count(self, graph, run)?;
+                (sum, seconds, None, Some(totals))
+            }
+            (false, false) => {
+                let (sum, seconds, pairs) = driver::count(graph, run, None)?;
+                (sum, seconds, Some(pairs), None)
             }
         };
+        let wedges = totals.as_ref().map_or(graph.stored.summary.wedges, |totals| totals.wedges);
+        let of_vertices = totals.map(|totals| TriangleDetails::of_clustering(totals.clustering));
+        let details = TriangleDetails { pairs, ..of_vertices.unwrap_or_default() };
         let links = match graph.info.direction {
             Direction::Directed => sum.links,
             Direction::Undirected => 6 * sum.triangles,
@@ -86,6 +94,7 @@ impl Algorithm for Triangle {
             wedges,
             transitivity: if wedges == 0 { 0.0 } else { 3.0 * sum.triangles as f64 / wedges as f64 },
             links: self.counts_links().then_some(links),
+            support,
         };
         Ok(Trial { output, details, seconds })
     }
@@ -135,20 +144,29 @@ impl Algorithm for Triangle {
     fn answer(&self, output: &TriangleOutput, _: Option<&TriangleDetails>) -> Answer {
         let more = format!("transitivity {:.6}  counted", output.transitivity);
         let links = output.links.map_or_else(String::new, |links| format!("links {links}  "));
-        Answer { main: format!("triangles {}", output.triangles), more: links + &more, block: None }
+        let support =
+            output.support.as_ref().map_or_else(String::new, |edges| format!("largest support {}  ", edges.largest));
+        Answer { main: format!("triangles {}", output.triangles), more: links + &support + &more, block: None }
     }
 
     fn sentences(output: &TriangleOutput) -> Vec<String> {
         let triangles = group(&output.triangles.to_string());
         let closed = 100.0 * output.transitivity;
-        vec![
+        let mut sentences = vec![
             format!("The graph has {triangles} triangles."),
             format!("Of all paths of two edges {closed:.2} % are closed by a third."),
-        ]
+        ];
+        if let Some(EdgeSupport { edges, in_triangles, largest, .. }) = &output.support {
+            let [edges, in_triangles] = [edges, in_triangles].map(|number| group(&number.to_string()));
+            let most = group(&largest.to_string());
+            sentences
+                .push(format!("Of {edges} edges, {in_triangles} are in a triangle, and none is in more than {most}."));
+        }
+        sentences
     }
 
-    fn figures(_: &TriangleOutput, details: &TriangleDetails) -> Vec<Figure> {
-        figures::of_details(details)
+    fn figures(output: &TriangleOutput, details: &TriangleDetails) -> Vec<Figure> {
+        figures::of_details(details).into_iter().chain(output.support.as_ref().map(figures::of_edges)).collect()
     }
 
     fn figures_so_far(&self, units: &[Record], total: u64) -> Vec<Figure> {

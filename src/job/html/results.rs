@@ -7,6 +7,7 @@ use crate::algo::{self, about_column};
 use crate::chart::Unit;
 use crate::chart::{Axis, Bars, Cell, Figure, Line, Marks, Style, Table, TableColumn};
 use crate::results::about::ColumnShape;
+use crate::results::edges as edge_files;
 use serde_json::Value;
 
 /// Largest number of rows that are shown of a list in a result.
@@ -26,7 +27,11 @@ pub(super) fn files(seen: &WorkdirContents) -> PageSection {
         let path = seen.workdir.join(file);
         let shape = ColumnShape::of(&path);
         let about = about_column(&path);
+        // Files of edges have no ids of their own.
+        let is_of_vertices = about.is_none_or(|about| about.name != edge_files::TABLE);
         let load = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("parquet") if !is_of_vertices => format!("pd.read_parquet(\"{}\")", path.display()),
+            Some("csv") if !is_of_vertices => format!("pd.read_csv(\"{}\")", path.display()),
             Some("parquet") => format!("pd.read_parquet(\"{}\").set_index(\"id\")", path.display()),
             Some("csv") => format!("pd.read_csv(\"{}\", index_col=\"id\")", path.display()),
             Some("txt") => format!("open(\"{}\").read().split(\"\\n\")[:-1]", path.display()),

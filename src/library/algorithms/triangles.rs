@@ -7,6 +7,7 @@
 //! let graph = Graph::from_edges([(0, 1), (1, 2), (2, 0), (2, 3)], &context)?;
 //! assert_eq!(triangles::count(&graph, &context)?, 1);
 //! assert_eq!(&triangles::per_vertex(&graph, &context)?[..], [1, 1, 1, 0]);
+//! assert_eq!(triangles::per_edge(&graph, &context)?.iter().filter(|&(_, support)| support == 1).count(), 3);
 //! # Ok::<(), gpugraph::Error>(())
 //! ```
 
@@ -65,6 +66,36 @@ pub struct DirectedClustering {
     pub average: f64,
 }
 
+/// Triangles of each edge. An edge has the same index in each column.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct EdgeSupports {
+    /// Numbers of the whole graph.
+    pub totals: Totals,
+    /// The end of each edge with the smaller id. The bits are those of an id, which is unsigned.
+    pub source: Column<i64>,
+    /// The end of each edge with the larger id.
+    pub target: Column<i64>,
+    /// Number of triangles that each edge is in.
+    pub support: Column<u32>,
+    /// The largest of these numbers; 0 without edges.
+    pub largest: u32,
+}
+
+impl EdgeSupports {
+    /// Returns the ends of each edge and its number of triangles.
+    pub fn iter(&self) -> impl Iterator<Item = ([u64; 2], u32)> + '_ {
+        let ends =
+            self.source.iter().zip(&self.target[..]).map(|((_, source), &target)| [source as u64, target as u64]);
+        ends.zip(self.support[..].iter().copied())
+    }
+}
+
+#[derive(Serialize)]
+struct EdgeOptions {
+    per_edge: bool,
+}
+
 #[derive(Serialize)]
 struct Options {
     per_vertex: bool,
@@ -114,6 +145,22 @@ pub fn clustering(graph: &Graph, context: &Context) -> Result<Clustering> {
         degree: found.column("degree")?,
         clustering: found.column("clustering")?,
         average: details.average_clustering.unwrap_or(0.0),
+    })
+}
+
+/// Returns the edges of a graph and the number of triangles that each is in, in an order that depends on the graph alone.
+/// CPUs count them.
+///
+/// # Errors
+/// Errors of [`count`].
+pub fn per_edge(graph: &Graph, context: &Context) -> Result<EdgeSupports> {
+    let found: Computed<'_, TriangleOutput> = graph.compute(context, "triangle", &EdgeOptions { per_edge: true })?;
+    Ok(EdgeSupports {
+        totals: Totals::of(&found.output, found.seconds()),
+        source: found.column_of_rows("triangle/source")?,
+        target: found.column_of_rows("triangle/target")?,
+        support: found.column_of_rows("triangle/support")?,
+        largest: found.output.support.map_or(0, |edges| edges.largest),
     })
 }
 

@@ -2,11 +2,12 @@
 //! corners `b`, and the partner block has the rows of the corners `c`. Each pair of entries `a`, `b` of a row `c` is a
 //! wedge, which is tested for the edge from `a` to `b`.
 
+use crate::algo::triangle::cpu::edges::{Edges, UnitCounters};
 use crate::algo::triangle::cpu::groups::{EntrySorter, Groups};
 use crate::algo::triangle::cpu::hubs::{HubBits, RowBits};
 use crate::algo::triangle::cpu::probe::{Isa, Marks, Prober};
 use crate::algo::triangle::cpu::stop_poller::StopPoller;
-use crate::algo::triangle::cpu::tally::{Corners, Tally, Total};
+use crate::algo::triangle::cpu::tally::{Corners, HubEntries, Tally, Total};
 use crate::algo::triangle::cpu::tile::{Tile, position};
 use crate::algo::triangle::cpu::wedges::{Tester, new_marks};
 use crate::algo::triangle::units::PairCount;
@@ -101,6 +102,7 @@ pub struct Counter {
     hubs: HubBits,
     groups: Groups,
     workers: Vec<CountWorker>,
+    max_row: usize,
 }
 
 #[derive(Debug)]
@@ -137,6 +139,7 @@ impl Counter {
             hubs: HubBits::with_limit(hubs),
             groups: Groups::new(settings.tile + max_row as usize, settings.threads),
             workers: (0..settings.threads).map(|_| worker()).collect(),
+            max_row: max_row as usize,
             settings,
         }
     }
@@ -174,26 +177,44 @@ impl Fronts<'_, '_> {
     ) -> Option<Vec<PairCount>> {
         let hubs = self.counter.settings.hubs;
         match per_vertex {
-            Some(per_vertex) => self.run(partner, wanted, stop, || Corners::new(per_vertex, hubs)),
-            None => self.run(partner, wanted, stop, || Total),
+            Some(per_vertex) => self.run(partner, wanted, stop, |_| Corners::new(per_vertex, hubs)),
+            None => self.run(partner, wanted, stop, |_| Total),
         }
     }
 
-    fn run<T: Tally>(
+    /// Counts as [`Self::partner`] does, and adds each triangle to those counters of its edges that are there. Needs
+    /// [`Self::count_places`].
+    pub fn partner_edges(
         &mut self,
         partner: Tile<'_>,
         wanted: &[bool],
+        counters: UnitCounters<'_>,
         stop: &(dyn Fn() -> bool + Sync),
-        tally: impl Fn() -> T + Sync,
     ) -> Option<Vec<PairCount>> {
-        let Counter { settings, prober, hubs, groups, workers: workers_of } = &mut *self.counter;
+        let (hubs, max_row) = (self.counter.settings.hubs, self.counter.max_row);
+        self.run(partner, wanted, stop, |fronts| Edges::new(fronts, counters, hubs, max_row))
+    }
+
+    /// Prepares to count per edge.
+    pub fn count_places(&mut self) {
+        self.counter.hubs.count_places();
+    }
+
+    fn run<'s, T: Tally>(
+        &'s mut self,
+        partner: Tile<'_>,
+        wanted: &[bool],
+        stop: &(dyn Fn() -> bool + Sync),
+        tally: impl Fn(&'s [Block<'s>]) -> T + Sync,
+    ) -> Option<Vec<PairCount>> {
+        let Counter { settings, prober, hubs, groups, workers: workers_of, .. } = &mut *self.counter;
         let (prober, hubs, fronts) = (*prober, &*hubs, self.fronts.as_slice());
         let stopped = AtomicBool::new(false);
         let mut workers: Vec<(&mut CountWorker, T, StopPoller<'_>)> = Vec::with_capacity(settings.threads);
         for worker in workers_of {
             worker.counts.clear();
             worker.counts.resize(fronts.len(), PairCount::default());
-            workers.push((worker, tally(), StopPoller::new(stop, &stopped)));
+            workers.push((worker, tally(fronts), StopPoller::new(stop, &stopped)));
         }
         let (whole, partner) = (partner, partner.partner);
 
@@ -273,7 +294,7 @@ impl CountWorker {
         poller: &mut StopPoller<'_>,
     ) -> Option<()> {
         for local in tile.first..tile.end {
-            let row = tile.partner.row(local);
+            let (row, start) = (tile.partner.row(local), tile.partner.entries(local).start);
             let [low, end] = [hubs.rows().start, hubs.rows().end].map(|id| position(row, id));
             if low.max(1) >= end {
                 continue;
@@ -287,12 +308,14 @@ impl CountWorker {
                 }
                 let high = low + position(&row[low..end], fronts[at].end_row());
                 if wanted[at] {
-                    let triangles = tally.hub_rows(prober, hubs, &self.bits, &row[low..high], c);
+                    let entries = HubEntries { c, middles: &row[low..high], front: at, start: start + low };
+                    let triangles = tally.hub_rows(prober, hubs, &self.bits, entries);
                     self.counts[at] += PairCount { triangles, probes: wedges(low, high), links: 0 };
                 }
                 poller.advance((high - low) * self.bits.places.len() * 4)?;
                 low = high;
             }
+            tally.end_hub_row(&row[..end], start);
         }
         Some(())
     }

@@ -21,6 +21,8 @@ pub struct HubBits {
     first: u32,
     end: u32,
     chunks: Vec<Chunk>,
+    /// For each word of each chunk, the number of bits of its row before it; empty unless somebody asks for places.
+    before: Vec<[u16; 8]>,
 }
 
 /// Returns the number of chunks (of 512 bits) in all rows before `row`.
@@ -37,7 +39,12 @@ impl HubBits {
 
     /// Creates an empty matrix with room for all rows below `limit`.
     pub fn with_limit(limit: u32) -> HubBits {
-        HubBits { first: 0, end: 0, chunks: Vec::with_capacity(chunks_below(limit)) }
+        HubBits { first: 0, end: 0, chunks: Vec::with_capacity(chunks_below(limit)), before: Vec::new() }
+    }
+
+    /// Returns the bytes of memory that [`Self::count_places`] takes for the rows `0..limit`.
+    pub fn places_bytes(limit: u32) -> u64 {
+        (chunks_below(limit) * size_of::<[u16; 8]>()) as u64
     }
 
     /// Replaces the matrix by the rows below `limit` of the consecutive blocks `fronts`.
@@ -66,6 +73,36 @@ impl HubBits {
         }
     }
 
+    /// Counts the bits before each word of a row, so that the place of a hub in its row can be found.
+    pub fn count_places(&mut self) {
+        self.before.clear();
+        self.before.reserve_exact(self.chunks.len());
+        for b in self.first..self.end {
+            let mut sum = 0;
+            let start = self.start(b);
+            for chunk in &self.chunks[start..start + (b / CHUNK_IDS) as usize + 1] {
+                self.before.push(chunk.0.map(|word| {
+                    let before = sum;
+                    sum += word.count_ones() as u16;
+                    before
+                }));
+            }
+        }
+    }
+
+    /// Returns, for each word of all rows, the number of bits of its row before it. [`Self::count_places`] has counted
+    /// them.
+    #[inline]
+    pub fn before(&self) -> &[u16] {
+        self.before.as_flattened()
+    }
+
+    /// Returns the index in [`Self::before`] of the first word of row `b`.
+    #[inline]
+    pub fn first_word(&self, b: u32) -> u32 {
+        8 * self.start(b) as u32
+    }
+
     /// Returns the range of hub rows in the matrix.
     pub fn rows(&self) -> std::ops::Range<u32> {
         self.first..self.end
@@ -74,8 +111,14 @@ impl HubBits {
     /// Returns the bits of row `b`, which must be in [`rows`](Self::rows).
     #[inline]
     pub fn row(&self, b: u32) -> &[Chunk] {
-        let start = chunks_below(b) - chunks_below(self.first);
+        let start = self.start(b);
         &self.chunks[start..start + (b / CHUNK_IDS) as usize + 1]
+    }
+
+    /// Returns the index of the first chunk of row `b`.
+    #[inline]
+    fn start(&self, b: u32) -> usize {
+        chunks_below(b) - chunks_below(self.first)
     }
 }
 

@@ -10,10 +10,12 @@
 //! | `probe` | the inner loops, for three kinds of CPU |
 //! | `hubs` | the edges between hubs as a matrix of bits |
 //! | `tally` | the sums: a total, or counts per vertex |
+//! | `edges` | counts per edge |
 //! | `links` | the count of directed edges between the neighbours of each vertex |
 //! | `stop_poller` | checks from time to time whether to stop |
 
 pub mod count;
+pub mod edges;
 pub mod groups;
 pub mod hubs;
 pub mod links;
@@ -25,6 +27,7 @@ pub mod wedges;
 
 use crate::algo::triangle::PairCount;
 use crate::algo::triangle::cpu::count::{Counter, MAX_FRONTS, Settings};
+use crate::algo::triangle::cpu::edges::{EdgeCounters, UnitCounters};
 use crate::algo::triangle::cpu::links::LinkCounter;
 use crate::algo::triangle::cpu::tile::Tile;
 use crate::algo::triangle::units::{Backend, Part, ReportParts, Stop, Work};
@@ -56,12 +59,14 @@ pub struct Cpu<'a> {
 enum Method<'a> {
     /// Triangles, in total or per vertex as well.
     Triangles(Counter, Option<&'a [AtomicU64]>),
+    /// Triangles per edge.
+    Edges(Counter, &'a EdgeCounters<'a>),
     /// Links of vertices of a directed graph.
     Links(LinkCounter, &'a [AtomicU64]),
 }
 
-/// Function that counts a tile with all wanted front blocks.
-type CountTile<'a> = Box<dyn FnMut(Tile<'_>, &[bool]) -> Option<Vec<PairCount>> + Send + 'a>;
+/// Function that counts a tile of a partner block, given by its number, with all wanted front blocks.
+type CountTile<'a> = Box<dyn FnMut(usize, Tile<'_>, &[bool]) -> Option<Vec<PairCount>> + Send + 'a>;
 
 impl<'a> Cpu<'a> {
     /// Prepares to count the triangles of `graph`, which has `vertices` vertices. Counts per vertex are added to
@@ -100,6 +105,35 @@ impl<'a> Cpu<'a> {
         let settings = LinkCounter::settings(threads, graph.edges(), most.row, budget.free());
         let scratch = budget.reserve(LinkCounter::scratch_bytes(&settings, most.row), "counting links")?;
         Self::with_method(Method::Links(LinkCounter::new(settings, most.row), links), scratch, threads, budget, stop)
+    }
+
+    /// Prepares to count the triangles of `graph`, which has `vertices` vertices, and to add them to `counters`.
+    ///
+    /// # Errors
+    /// Those of [`Cpu::new`].
+    pub fn of_edges(
+        graph: &BlockStore,
+        vertices: u64,
+        threads: usize,
+        budget: &Budget,
+        counters: &'a EdgeCounters<'a>,
+        stop: Stop<'a>,
+    ) -> Result<Self> {
+        let most = graph.extremes();
+        let (settings, bytes) = Cpu::edge_settings(threads, graph.edges(), vertices, most.row, budget.free());
+        let scratch = budget.reserve(bytes, "counting triangles of edges")?;
+        let method = Method::Edges(Counter::new(settings, vertices, most.row), counters);
+        Self::with_method(method, scratch, threads, budget, stop)
+    }
+
+    /// Returns the settings of a count per edge with `free` bytes of memory, and the bytes of its scratch memory.
+    pub fn edge_settings(threads: usize, entries: u64, vertices: u64, max_row: u64, free: u64) -> (Settings, u64) {
+        let bytes = |settings: &Settings| {
+            Counter::scratch_bytes(settings, vertices, max_row)
+                + edges::scratch_bytes(settings, entries, vertices, max_row)
+        };
+        let settings = Settings::new(threads, entries).within_bytes(free, bytes);
+        (settings, bytes(&settings))
     }
 
     fn with_method(
@@ -157,10 +191,19 @@ impl Backend for Cpu<'_> {
         let mut count: CountTile<'_> = match method {
             Method::Triangles(counter, per_vertex) => {
                 let mut fronts = pool.install(|| counter.fronts(blocks));
-                Box::new(move |tile, wanted| fronts.partner(tile, wanted, *per_vertex, &stopping))
+                Box::new(move |_, tile, wanted| fronts.partner(tile, wanted, *per_vertex, &stopping))
+            }
+            Method::Edges(counter, counters) => {
+                let mut fronts = pool.install(|| counter.fronts(blocks));
+                fronts.count_places();
+                let of_fronts: Vec<_> = work.fronts.clone().map(|front| counters.of(front)).collect();
+                Box::new(move |partner, tile, wanted| {
+                    let counters = UnitCounters { fronts: &of_fronts, partner: counters.of(partner) };
+                    fronts.partner_edges(tile, wanted, counters, &stopping)
+                })
             }
             Method::Links(counter, links) => {
-                Box::new(move |tile, wanted| counter.partner((work.graph, &blocks), tile, wanted, links, &stopping))
+                Box::new(move |_, tile, wanted| counter.partner((work.graph, &blocks), tile, wanted, links, &stopping))
             }
         };
         let (partners, parts) = items(work, *least_item);
@@ -174,7 +217,7 @@ impl Backend for Cpu<'_> {
             if tile.first == tile.end {
                 continue;
             }
-            let counts = pool.install(|| count(tile, &wanted));
+            let counts = pool.install(|| count(partner, tile, &wanted));
             // Release the pages of this partner block to make room for the next.
             if !work.fronts.contains(&partner) {
                 work.graph.release(partner);

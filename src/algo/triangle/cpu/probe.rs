@@ -53,6 +53,22 @@ impl Isa {
     }
 }
 
+/// Receives the words that two rows of bits have in common. Implementations are `#[inline(always)]`, so that they use the
+/// instructions of the caller.
+pub trait TakeWord {
+    /// Takes the common bits, of which there is at least one, of word number `word` of the rows.
+    fn word(&mut self, word: usize, both: u64);
+}
+
+/// Work that counts bits. Implementations are `#[inline(always)]`, so that they use the instructions of the caller.
+pub trait CountBits {
+    /// What the work finds.
+    type Found;
+
+    /// Does the work.
+    fn run(self) -> Self::Found;
+}
+
 /// An [`Isa`] that was checked against the CPU: the proof that the vector loops may be called.
 #[derive(Debug, Clone, Copy)]
 pub struct Prober(Isa);
@@ -89,6 +105,39 @@ impl Prober {
             _ => count_marked_plain(marks, head),
         }
     }
+
+    /// Passes each word of `row` that has a bit in common with `bits` to `take`.
+    #[inline]
+    pub fn hub_words(self, row: &[Chunk], bits: &RowBits, take: &mut impl TakeWord) {
+        match self.0 {
+            // SAFETY: `Prober::new` found these instructions on this CPU.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => unsafe { hub_words_avx512(row, bits, take) },
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => unsafe { hub_words_bmi2(row, bits, take) },
+            _ => hub_words_plain(row, bits, take),
+        }
+    }
+
+    /// Does `work` with instructions that count bits, if the CPU has them.
+    #[inline]
+    pub fn count_bits<W: CountBits>(self, work: W) -> W::Found {
+        match self.0 {
+            // SAFETY: `Prober::new` found these instructions on this CPU.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 | Isa::Avx2 => unsafe { count_bits_bmi2(work) },
+            _ => work.run(),
+        }
+    }
+}
+
+/// Sets the bits of `ids`, which must be below [`MARK_IDS`].
+#[inline]
+pub fn mark(marks: &mut Marks, ids: &[u32]) {
+    for &id in ids {
+        marks[(id >> 6) as usize & (MARK_WORDS - 1)] |= 1 << (id & 63);
+    }
 }
 
 /// Prefetches the first cache lines of `head`, the beginning of a row at a random address.
@@ -122,6 +171,49 @@ fn count_marked_plain(marks: &Marks, head: &[u32]) -> u64 {
 #[target_feature(enable = "popcnt,bmi1,bmi2")]
 fn count_marked_bmi2(marks: &Marks, head: &[u32]) -> u64 {
     count_marked_plain(marks, head)
+}
+
+#[inline(always)]
+fn hub_words_plain(row: &[Chunk], bits: &RowBits, take: &mut impl TakeWord) {
+    for (&place, chunk) in bits.places.iter().zip(&bits.chunks) {
+        let Some(partner) = row.get(usize::from(place)) else { break };
+        for (word, (x, y)) in partner.0.iter().zip(&chunk.0).enumerate() {
+            if x & y != 0 {
+                take.word(usize::from(place) * 8 + word, x & y);
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt,bmi1,bmi2")]
+fn hub_words_bmi2(row: &[Chunk], bits: &RowBits, take: &mut impl TakeWord) {
+    hub_words_plain(row, bits, take);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512vpopcntdq,avx2,popcnt,bmi1,bmi2")]
+fn hub_words_avx512(row: &[Chunk], bits: &RowBits, take: &mut impl TakeWord) {
+    use std::arch::x86_64::*;
+    let load = |chunk: &Chunk| {
+        // SAFETY: a chunk is 64 bytes at an address divisible by 64.
+        unsafe { _mm512_load_si512(chunk.0.as_ptr().cast()) }
+    };
+    for (&place, chunk) in bits.places.iter().zip(&bits.chunks) {
+        let Some(partner) = row.get(usize::from(place)) else { break };
+        let mut words = _mm512_test_epi64_mask(load(partner), load(chunk));
+        while words != 0 {
+            let word = words.trailing_zeros() as usize & 7;
+            take.word(usize::from(place) * 8 + word, partner.0[word] & chunk.0[word]);
+            words &= words - 1;
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "popcnt,bmi1,bmi2")]
+fn count_bits_bmi2<W: CountBits>(work: W) -> W::Found {
+    work.run()
 }
 
 /// For each `b` in `middles`, calls `each` with every chunk (512 bits) of row `b` for which `bits` has a chunk of the

@@ -1,22 +1,87 @@
-//! Adds up the triangles that are found, in total or per vertex. A triangle `a < b < c` is a closed wedge: row `c` has
-//! the entries `a` and `b`, and row `b` has the entry `a`.
+//! Adds up the triangles that are found: in total, or per vertex. A triangle `a < b < c` is a closed wedge: row `c` has
+//! the entries `a` and `b`, and row `b` has the entry `a`. [`super::edges`] has the tally per edge.
 
 use crate::algo::triangle::cpu::hubs::{CHUNK_IDS, HubBits, RowBits};
-use crate::algo::triangle::cpu::probe::{Marks, Prober, is_marked};
+use crate::algo::triangle::cpu::probe::{Marks, Prober, is_marked, mark};
+use crate::algo::triangle::cpu::tile::TileEntry;
+use crate::algo::triangle::cpu::wedges::row_at;
+use crate::graph::csr::Block;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Adds up the triangles (closed wedges) that a thread finds. Every method returns how many it found.
+/// Entries of a row `c` that are hubs of one front block: the middle corners `b` of wedges `a < b < c`.
+#[derive(Debug, Clone, Copy)]
+pub struct HubEntries<'a> {
+    /// The row of the partner block.
+    pub c: u32,
+    /// The hubs, ascending.
+    pub middles: &'a [u32],
+    /// Index of the front block that has their rows.
+    pub front: usize,
+    /// Index of the first hub among the entries of the partner block.
+    pub start: usize,
+}
+
+/// The rows `b` and `c` of wedges `a < b < c`. The head of row `c` is the part before `b`.
+#[derive(Debug, Clone, Copy)]
+pub struct RowPair<'a> {
+    /// The row of the front block.
+    pub b: u32,
+    /// Index of the front block.
+    pub front: usize,
+    /// Index of the first entry of row `b` among the entries of the front block.
+    pub row: usize,
+    /// The entry `b` of row `c`.
+    pub entry: TileEntry,
+    /// The partner block, which has row `c`.
+    pub partner: Block<'a>,
+}
+
+impl RowPair<'_> {
+    /// Returns the id of row `c`. That takes a search.
+    #[inline]
+    fn c(&self) -> u32 {
+        row_at(self.partner, self.entry.start)
+    }
+}
+
+/// The place of an id in row `b` and in the head of row `c`, from 0.
+#[derive(Debug, Clone, Copy)]
+pub struct Places {
+    /// Index in row `b`.
+    pub in_row: usize,
+    /// Index in row `c`.
+    pub in_head: usize,
+}
+
+/// Adds up the triangles (closed wedges) that a thread finds.
 pub trait Tally: Send {
-    /// Counts the triangles `a < b < c` of row `c` whose `a` is in `bits` and whose `b` is in `middles`, an ascending
-    /// list of hubs.
-    fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, middles: &[u32], c: u32) -> u64;
+    /// Counts the triangles `a < b < c` of a row `c` whose `a` is in `bits` and whose `b` is in `entries`. Returns how
+    /// many there are.
+    fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, entries: HubEntries<'_>) -> u64;
 
-    /// Counts the triangles `a < b < c` for each `a` in `head` whose bit is set in `marks`. `c` is a closure, because
-    /// finding the id takes a search that many calls do not need.
-    fn marked(&mut self, prober: Prober, marks: &Marks, head: &[u32], b: u32, c: impl Fn() -> u32) -> u64;
+    /// Ends a row `c` whose hubs, `row`, begin at index `start` among the entries of the partner block.
+    #[inline]
+    fn end_hub_row(&mut self, _row: &[u32], _start: usize) {}
 
-    /// Counts the triangle `a`, `b`, `c`.
-    fn triangle(&mut self, a: u32, b: u32, c: u32) -> u64;
+    /// Sets the bits of `ids`, which are ascending. No bit is set before.
+    #[inline]
+    fn mark(&mut self, marks: &mut Marks, ids: &[u32]) {
+        mark(marks, ids);
+    }
+
+    /// Counts the ids of `stream` that are marked, and returns how many there are. If `is_row` is true, `stream` is row
+    /// `b` and the head of row `c` is marked. Otherwise it is the other way round.
+    fn marked(&mut self, prober: Prober, marks: &Marks, stream: &[u32], is_row: bool, pair: &RowPair<'_>) -> u64;
+
+    /// Counts the triangle of `a` and a pair of rows.
+    fn triangle(&mut self, a: u32, places: Places, pair: &RowPair<'_>);
+
+    /// Ends a pair of rows with `triangles` triangles.
+    fn closed(&mut self, triangles: u64, pair: &RowPair<'_>);
+
+    /// Ends a row `b` of `front` of which the first `marked` entries, from index `row` on, were marked.
+    #[inline]
+    fn end_row(&mut self, _front: usize, _row: usize, _marked: usize) {}
 }
 
 /// The tally that counts only the total number of triangles.
@@ -25,19 +90,20 @@ pub struct Total;
 
 impl Tally for Total {
     #[inline]
-    fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, middles: &[u32], _: u32) -> u64 {
-        prober.hub_rows(hubs, bits, middles)
+    fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, entries: HubEntries<'_>) -> u64 {
+        prober.hub_rows(hubs, bits, entries.middles)
     }
 
     #[inline]
-    fn marked(&mut self, prober: Prober, marks: &Marks, head: &[u32], _: u32, _: impl Fn() -> u32) -> u64 {
-        prober.count_marked(marks, head)
+    fn marked(&mut self, prober: Prober, marks: &Marks, stream: &[u32], _: bool, _: &RowPair<'_>) -> u64 {
+        prober.count_marked(marks, stream)
     }
 
     #[inline]
-    fn triangle(&mut self, _: u32, _: u32, _: u32) -> u64 {
-        1
-    }
+    fn triangle(&mut self, _: u32, _: Places, _: &RowPair<'_>) {}
+
+    #[inline]
+    fn closed(&mut self, _: u64, _: &RowPair<'_>) {}
 }
 
 /// The tally that adds each triangle to the counters of its three corners. Hubs are corners so often that threads would
@@ -77,9 +143,9 @@ impl Drop for Corners<'_> {
 }
 
 impl Tally for Corners<'_> {
-    fn hub_rows(&mut self, _: Prober, hubs: &HubBits, bits: &RowBits, middles: &[u32], c: u32) -> u64 {
+    fn hub_rows(&mut self, _: Prober, hubs: &HubBits, bits: &RowBits, entries: HubEntries<'_>) -> u64 {
         let mut of_c = 0;
-        for &b in middles {
+        for &b in entries.middles {
             let row = hubs.row(b);
             let mut of_b = 0;
             for (&place, chunk) in bits.places.iter().zip(&bits.chunks) {
@@ -99,30 +165,30 @@ impl Tally for Corners<'_> {
             }
         }
         if of_c > 0 {
-            self.add(c, of_c);
+            self.add(entries.c, of_c);
         }
         of_c
     }
 
-    fn marked(&mut self, _: Prober, marks: &Marks, head: &[u32], b: u32, c: impl Fn() -> u32) -> u64 {
+    fn marked(&mut self, _: Prober, marks: &Marks, stream: &[u32], _: bool, _: &RowPair<'_>) -> u64 {
         let mut closed = 0;
-        for &a in head {
+        for &a in stream {
             if is_marked(marks, a) {
                 self.add(a, 1);
                 closed += 1;
             }
         }
-        if closed > 0 {
-            self.add(b, closed);
-            self.add(c(), closed);
-        }
         closed
     }
 
-    fn triangle(&mut self, a: u32, b: u32, c: u32) -> u64 {
+    fn triangle(&mut self, a: u32, _: Places, _: &RowPair<'_>) {
         self.add(a, 1);
-        self.add(b, 1);
-        self.add(c, 1);
-        1
+    }
+
+    fn closed(&mut self, triangles: u64, pair: &RowPair<'_>) {
+        if triangles > 0 {
+            self.add(pair.b, triangles);
+            self.add(pair.c(), triangles);
+        }
     }
 }

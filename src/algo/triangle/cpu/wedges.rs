@@ -5,7 +5,7 @@
 
 use crate::algo::triangle::cpu::probe::{MARK_IDS, MARK_WORDS, Marks, Prober, prefetch};
 use crate::algo::triangle::cpu::stop_poller::StopPoller;
-use crate::algo::triangle::cpu::tally::Tally;
+use crate::algo::triangle::cpu::tally::{Places, RowPair, Tally};
 use crate::algo::triangle::cpu::tile::TileEntry;
 use crate::algo::triangle::units::PairCount;
 use crate::graph::csr::Block;
@@ -81,19 +81,25 @@ impl<T: Tally> Tester<'_, '_, T> {
             let swap = !search && heads == 1 && ids < row.len();
             let marked = if swap { head_of(&entries[start]) } else { row };
             let (low, high) = if search { (&[][..], &[][..]) } else { split(marked, b) };
-            mark(self.marks, low);
-            for (at, entry) in entries[start..start + heads].iter().enumerate() {
+            self.tally.mark(self.marks, low);
+            for (at, &entry) in entries[start..start + heads].iter().enumerate() {
                 ahead(start + at);
-                let (head, c) = (head_of(entry), || row_at(self.partner, entry.start));
-                closed += if search {
-                    searched(head, row, b, c, self.tally)
+                let head = head_of(&entry);
+                let pair = RowPair { b, front: rows.at, row: front.entries(local).start, entry, partner: self.partner };
+                let triangles = if search {
+                    searched(head, row, &pair, self.tally)
                 } else {
                     let stream = if swap { row } else { head };
-                    streamed(stream, high, b, c, self.prober, self.marks, self.tally)
+                    streamed((stream, swap), (low.len(), high), &pair, self.prober, self.marks, self.tally)
                 };
+                self.tally.closed(triangles, &pair);
+                closed += triangles;
                 self.poller.advance(head.len())?;
             }
             unmark(self.marks, low);
+            if !swap {
+                self.tally.end_row(rows.at, front.entries(local).start, low.len());
+            }
             self.poller.advance(row.len())?;
             self.counts[rows.at].triangles += closed;
             self.counts[rows.at].probes += ids as u64;
@@ -137,43 +143,49 @@ pub(super) fn row_at(partner: Block<'_>, start: u32) -> u32 {
 
 /// Looks up each id of `head` in `row` by exponential search, because most ids are low. Returns the number of ids
 /// found, which is the number of triangles.
-fn searched<T: Tally>(head: &[u32], mut row: &[u32], b: u32, c: impl Fn() -> u32, tally: &mut T) -> u64 {
-    let mut closed = 0;
-    for &a in head {
+fn searched<T: Tally>(head: &[u32], row: &[u32], pair: &RowPair<'_>, tally: &mut T) -> u64 {
+    let (mut closed, mut in_row) = (0, 0);
+    for (in_head, &a) in head.iter().enumerate() {
+        let rest = &row[in_row..];
         let mut reach = 1;
-        while row.get(reach).is_some_and(|&id| id < a) {
+        while rest.get(reach).is_some_and(|&id| id < a) {
             reach *= 2;
         }
-        let (from, to) = (reach / 2, row.len().min(reach + 1));
-        row = &row[from + row[from..to].partition_point(|&id| id < a)..];
-        match row.first() {
+        let (from, to) = (reach / 2, rest.len().min(reach + 1));
+        in_row += from + rest[from..to].partition_point(|&id| id < a);
+        match row.get(in_row) {
             None => break,
-            Some(&id) if id == a => closed += tally.triangle(a, b, c()),
+            Some(&id) if id == a => {
+                tally.triangle(a, Places { in_row, in_head }, pair);
+                closed += 1;
+            }
             Some(_) => {}
         }
     }
     closed
 }
 
-/// Counts the ids of `stream` that are in the marked row, and returns the number of triangles. Ids too high for the
-/// bitmap are compared with `high`, the ids of the marked row that are too high.
+/// Counts the ids of `stream` that are in the marked row, and returns the number of triangles. `stream` is row `b` if
+/// `is_row` is true, and otherwise the head of row `c`. Ids too high for the bitmap are compared with `high`, the ids
+/// of the marked row from index `marked` on, which are too high.
 #[inline]
 fn streamed<T: Tally>(
-    stream: &[u32],
-    high: &[u32],
-    b: u32,
-    c: impl Fn() -> u32,
+    (stream, is_row): (&[u32], bool),
+    (marked, high): (usize, &[u32]),
+    pair: &RowPair<'_>,
     prober: Prober,
     marks: &Marks,
     tally: &mut T,
 ) -> u64 {
-    let (low, rest) = split(stream, b);
-    let mut closed = tally.marked(prober, marks, low, b, &c);
-    let mut high = high.iter().peekable();
-    for &a in rest {
-        while high.next_if(|&&id| id < a).is_some() {}
-        if high.next_if(|&&id| id == a).is_some() {
-            closed += tally.triangle(a, b, c());
+    let (low, rest) = split(stream, pair.b);
+    let mut closed = tally.marked(prober, marks, low, is_row, pair);
+    let mut high = (marked..).zip(high).peekable();
+    for (in_stream, &a) in (low.len()..).zip(rest) {
+        while high.next_if(|&(_, &id)| id < a).is_some() {}
+        if let Some((in_marked, _)) = high.next_if(|&(_, &id)| id == a) {
+            let (in_row, in_head) = if is_row { (in_stream, in_marked) } else { (in_marked, in_stream) };
+            tally.triangle(a, Places { in_row, in_head }, pair);
+            closed += 1;
         }
     }
     closed
@@ -186,13 +198,6 @@ pub(super) fn split(row: &[u32], end: u32) -> (&[u32], &[u32]) {
         _ if end <= MARK_IDS => (row, &[]),
         Some(&last) if last >= MARK_IDS => row.split_at(row.partition_point(|&id| id < MARK_IDS)),
         _ => (row, &[]),
-    }
-}
-
-#[inline]
-fn mark(marks: &mut Marks, ids: &[u32]) {
-    for &id in ids {
-        marks[(id >> 6) as usize & (MARK_WORDS - 1)] |= 1 << (id & 63);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tests of triangle counting.
 
+mod edges;
 mod links;
 mod work_source;
 

@@ -1,11 +1,14 @@
 //! Checks the results of triangle counting against each other and against the input, by an independent method.
 
+mod edges;
+mod links;
+mod sampled;
+
 use crate::algo::edges::each_edge;
 use crate::algo::triangle::output::{
     CLUSTERING, DEGREE, LINKS, TRIANGLES, TriangleDetails, TriangleOutput, coefficient, mean,
 };
-use crate::algo::triangle::recount_links;
-use crate::algo::triangle::sampled::{self, EdgeSamples, SampleCounts};
+use crate::algo::triangle::recount::sampled::{EdgeSamples, SampleCounts};
 use crate::algo::triangle::{Triangle, units};
 use crate::algo::verify::reread::{Ids, Tally};
 use crate::algo::{EdgeSource, Results, Verdict};
@@ -48,17 +51,33 @@ pub(super) fn verify(
         Ok(edges) => recount(edges, ids.as_ref().filter(|_| table.per_vertex), results, found, verdict)?,
         Err(why) => verdict.skip("recount", format!("{why}; so the count itself was not checked"))?,
     }
+    if table.per_edge && results.done {
+        verify_edges(results, found, verdict)?;
+    }
     if let Some(ids) = &ids {
         verdict.note("sum of vertices", columns_agree(results, ids, (found, details)))?;
-        let edges =
-            results.edges_for_columns().and_then(|edges| recount_links::check_room(edges, results).map(|()| edges));
+        let edges = results.edges_for_columns().and_then(|edges| links::check_room(edges, results).map(|()| edges));
         match edges {
             _ if !table.counts_links() => {}
             Err(why) => verdict.skip("links", why)?,
-            Ok(edges) => verdict.note("links", recount_links::compare(edges, ids, results))?,
+            Ok(edges) => verdict.note("links", links::compare(edges, ids, results))?,
         }
     }
     Ok(())
+}
+
+/// Checks the files of edges.
+fn verify_edges(results: &Results<'_>, found: &TriangleOutput, verdict: &mut Verdict<'_>) -> Result<()> {
+    let ids = match Ids::open(results) {
+        Ok(ids) => ids,
+        Err(e) => return verdict.note("sum of edges", Err(e)),
+    };
+    verdict.note("sum of edges", edges::sums_agree(&ids, results, found))?;
+    let source = results.edges_for_columns();
+    match source.and_then(|source| edges::check_room(source, results).map(|()| source)) {
+        Err(why) => verdict.skip("support", why),
+        Ok(source) => verdict.note("support", edges::compare(source, &ids, results)),
+    }
 }
 
 /// Returns true if the count is of a graph with direction, whose figures are not those of a graph without.

@@ -1,0 +1,356 @@
+//! The tally per edge: adds each triangle `a < b < c` to the counters of its three edges. An edge is an entry of the row
+//! of its larger end, so its counter has the index of that entry in its block.
+//!
+//! A unit changes counters of two blocks only: entries `a` and `b` of row `c` in the partner block, and entry `a` of row
+//! `b` in the front block. The counters of either block may be missing. Its edges are then not counted.
+
+use crate::algo::triangle::cpu::count::{HUBS, Settings};
+use crate::algo::triangle::cpu::hubs::{Chunk, HubBits, RowBits};
+use crate::algo::triangle::cpu::probe::{CountBits, MARK_WORDS, Marks, Prober, TakeWord, is_marked};
+use crate::algo::triangle::cpu::tally::{HubEntries, Places, RowPair, Tally};
+use crate::graph::block_store::BlockStore;
+use crate::graph::csr::Block;
+use crate::memory::prefetch_near;
+use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+/// Counters of the edges of consecutive blocks. No edge is in more triangles than there are vertices, so 32 bits suffice.
+#[derive(Debug)]
+pub struct EdgeCounters<'a> {
+    first: usize,
+    /// The counters of each block.
+    blocks: Vec<&'a [AtomicU32]>,
+}
+
+impl<'a> EdgeCounters<'a> {
+    /// Divides `counters` among the blocks `blocks` of `graph`, which have as many edges.
+    pub fn new(graph: &BlockStore, blocks: Range<usize>, mut counters: &'a [AtomicU32]) -> EdgeCounters<'a> {
+        let first = blocks.start;
+        let split = |block| {
+            let (of_block, rest) = counters.split_at(graph.size(block).entries as usize);
+            counters = rest;
+            of_block
+        };
+        EdgeCounters { first, blocks: blocks.map(split).collect() }
+    }
+
+    /// Returns the counters of block `block`, or `None` if its edges are not counted.
+    pub fn of(&self, block: usize) -> Option<&'a [AtomicU32]> {
+        self.blocks.get(block.checked_sub(self.first)?).copied()
+    }
+}
+
+/// Counters of the front blocks and of the partner block of some units.
+#[derive(Debug, Clone, Copy)]
+pub struct UnitCounters<'a> {
+    /// Counters of each front block.
+    pub fronts: &'a [Option<&'a [AtomicU32]>],
+    /// Counters of the partner block.
+    pub partner: Option<&'a [AtomicU32]>,
+}
+
+/// Number of hubs ahead of which the bits of a hub are prefetched.
+const AHEAD: usize = 4;
+/// Number of words of common bits that are collected before their triangles are added, unless a row has more.
+const WORDS: usize = 1 << 10;
+/// Number of words in the longest row of bits.
+const LONGEST: usize = (HUBS / 64) as usize;
+
+/// Returns the bytes of memory that counting `edges` edges takes in addition to the scratch memory of a count with
+/// `settings`.
+pub fn scratch_bytes(settings: &Settings, edges: u64, vertices: u64, max_row: u64) -> u64 {
+    let hubs = u64::from(settings.hubs).min(vertices);
+    let of_hubs = edges.min(hubs * hubs / 2);
+    let waiting = (WORDS + LONGEST) * size_of::<HubWord>();
+    let tally = of_hubs + 2 * hubs + 4 * (MARK_WORDS as u64 + max_row) + waiting as u64;
+    HubBits::places_bytes(hubs as u32) + settings.threads as u64 * tally
+}
+
+/// The tally of one thread. Edges of the row at hand have counters of the thread's own, which are added to the shared
+/// ones at the end of the row.
+#[derive(Debug)]
+pub struct Edges<'a> {
+    fronts: &'a [Block<'a>],
+    counters: UnitCounters<'a>,
+    /// For each hub, the number of triangles of its edge with row `c`. There are fewer hubs than 2^16.
+    of_c: Vec<u16>,
+    /// For each entry of the rows of hubs, its number of triangles modulo 256. Whenever it wraps, 256 are added to the
+    /// shared counter.
+    of_hubs: Vec<u8>,
+    /// Index in `of_hubs` of the first entry of each front block.
+    starts: Vec<usize>,
+    /// Words of common bits whose triangles are still to be added.
+    words: Vec<HubWord>,
+    /// For each word of marks, the number of marks before it.
+    before: Vec<u32>,
+    /// For each marked entry of row `b`, the number of triangles of its edge.
+    of_b: Vec<u32>,
+}
+
+impl<'a> Edges<'a> {
+    /// Creates a tally for rows of at most `max_row` entries.
+    pub fn new(fronts: &'a [Block<'a>], counters: UnitCounters<'a>, hubs: u32, max_row: usize) -> Edges<'a> {
+        let of_front = |front: &Block<'_>| {
+            let rows = hubs.saturating_sub(front.first_row).min(front.rows() as u32);
+            front.offsets[rows as usize] as usize
+        };
+        let (mut entries, mut starts) = (0, Vec::with_capacity(fronts.len()));
+        for front in fronts {
+            starts.push(entries);
+            entries += of_front(front);
+        }
+        Edges {
+            fronts,
+            counters,
+            of_c: vec![0; hubs as usize],
+            of_hubs: vec![0; entries],
+            starts,
+            words: Vec::with_capacity(WORDS + LONGEST),
+            before: vec![0; MARK_WORDS],
+            of_b: vec![0; max_row],
+        }
+    }
+
+    /// Counts the triangles of the hubs `entries`. Edges of front block and of partner block are counted if `FRONT` and
+    /// `PARTNER` are true.
+    ///
+    /// Bits and places are rarely in a near cache. So each is prefetched and used somewhat later.
+    fn hubs<const FRONT: bool, const PARTNER: bool>(
+        &mut self,
+        prober: Prober,
+        hubs: &HubBits,
+        bits: &RowBits,
+        entries: HubEntries<'_>,
+    ) -> u64 {
+        let front = self.fronts[entries.front];
+        let partner = self.counters.partner.unwrap_or_default();
+        let places = hubs.before();
+        let mut all = 0;
+        for (at, &b) in entries.middles.iter().enumerate() {
+            if let Some(&later) = entries.middles.get(at + AHEAD) {
+                let row = hubs.row(later);
+                bits.places.iter().for_each(|&place| prefetch_near(row, usize::from(place)));
+            }
+            let row = front.offsets[(b - front.first_row) as usize];
+            let bits_of_b = hubs.row(b);
+            let mut pair = HubPair {
+                row,
+                bits: bits_of_b,
+                first_place: hubs.first_word(b),
+                places,
+                closed: 0,
+                words: &mut self.words,
+            };
+            prober.hub_words(bits_of_b, bits, &mut pair);
+            let closed = pair.closed;
+            if PARTNER && closed > 0 {
+                partner[entries.start + at].fetch_add(closed, Relaxed);
+            }
+            all += u64::from(closed);
+            if self.words.len() >= WORDS || at + 1 == entries.middles.len() {
+                prober.count_bits(AddWords::<FRONT, PARTNER> { tally: self, places, front: entries.front });
+            }
+        }
+        all
+    }
+
+    #[inline(always)]
+    fn in_front(&self, front: usize, entry: usize, triangles: u32) {
+        if let Some(counters) = self.counters.fronts[front] {
+            counters[entry].fetch_add(triangles, Relaxed);
+        }
+    }
+
+    #[inline(always)]
+    fn in_partner(&self, entry: usize, triangles: u32) {
+        if let Some(counters) = self.counters.partner {
+            counters[entry].fetch_add(triangles, Relaxed);
+        }
+    }
+}
+
+/// A word of the bits that rows `b` and `c` have in common.
+#[derive(Debug, Clone, Copy)]
+struct HubWord {
+    both: u64,
+    /// The word of row `b`.
+    row_bits: u64,
+    /// Index of the first entry of row `b` in the front block.
+    row: u32,
+    /// Index of the word in [`HubBits::before`].
+    place: u32,
+    /// The hub of the lowest bit.
+    first: u32,
+}
+
+/// A row `b` and a row `c` of hubs.
+struct HubPair<'t> {
+    /// Index of the first entry of row `b` in the front block.
+    row: u32,
+    /// Row `b`.
+    bits: &'t [Chunk],
+    /// The places of words in their rows, and the index there of the first word of row `b`.
+    places: &'t [u16],
+    first_place: u32,
+    /// Number of triangles so far.
+    closed: u32,
+    words: &'t mut Vec<HubWord>,
+}
+
+impl TakeWord for HubPair<'_> {
+    #[inline(always)]
+    fn word(&mut self, word: usize, both: u64) {
+        let (row_bits, place) = (self.bits[word / 8].0[word % 8], self.first_place + word as u32);
+        prefetch_near(self.places, place as usize);
+        self.closed += both.count_ones();
+        self.words.push(HubWord { both, row_bits, row: self.row, place, first: 64 * word as u32 });
+    }
+}
+
+/// Adds the triangles of all collected words to the counters of edges with hubs.
+struct AddWords<'t, 'a, const FRONT: bool, const PARTNER: bool> {
+    tally: &'t mut Edges<'a>,
+    /// The places of words in their rows.
+    places: &'t [u16],
+    /// Index of the front block.
+    front: usize,
+}
+
+impl<const FRONT: bool, const PARTNER: bool> CountBits for AddWords<'_, '_, FRONT, PARTNER> {
+    type Found = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Edges { counters, of_c, of_hubs, starts, words, .. } = self.tally;
+        let of_hubs = &mut of_hubs[starts[self.front]..];
+        let shared = counters.fronts[self.front].unwrap_or_default();
+        for HubWord { mut both, row_bits, row, place, first } in words.drain(..) {
+            let before = row + u32::from(self.places[place as usize]);
+            while both != 0 {
+                let bit = both.trailing_zeros();
+                if FRONT {
+                    let entry = before + (row_bits & ((1 << bit) - 1)).count_ones();
+                    let count = &mut of_hubs[entry as usize];
+                    *count = count.wrapping_add(1);
+                    if *count == 0 {
+                        shared[entry as usize].fetch_add(256, Relaxed);
+                    }
+                }
+                if PARTNER {
+                    of_c[(first + bit) as usize] += 1;
+                }
+                both &= both - 1;
+            }
+        }
+    }
+}
+
+/// Looks up the ids of a stream, and calls `found` with the place of each marked id in the stream and among the marks.
+/// Finds the number of marked ids.
+struct Lookup<'t, F> {
+    marks: &'t Marks,
+    /// For each word of marks, the number of marks before it.
+    before: &'t [u32],
+    stream: &'t [u32],
+    found: F,
+}
+
+impl<F: FnMut(usize, usize)> CountBits for Lookup<'_, F> {
+    type Found = u64;
+
+    #[inline(always)]
+    fn run(mut self) -> u64 {
+        let mut closed = 0;
+        for (in_stream, &a) in self.stream.iter().enumerate() {
+            if is_marked(self.marks, a) {
+                let word = (a >> 6) as usize & (MARK_WORDS - 1);
+                let below = self.marks[word] & ((1 << (a & 63)) - 1);
+                (self.found)(in_stream, (self.before[word] + below.count_ones()) as usize);
+                closed += 1;
+            }
+        }
+        closed
+    }
+}
+
+impl Drop for Edges<'_> {
+    /// Adds the counts of hubs to the shared counters.
+    fn drop(&mut self) {
+        let ends = self.starts.iter().skip(1).copied().chain([self.of_hubs.len()]);
+        for ((&start, end), counters) in self.starts.iter().zip(ends).zip(self.counters.fronts) {
+            for (&triangles, counter) in self.of_hubs[start..end].iter().zip(counters.unwrap_or_default()) {
+                if triangles > 0 {
+                    counter.fetch_add(triangles.into(), Relaxed);
+                }
+            }
+        }
+    }
+}
+
+impl Tally for Edges<'_> {
+    fn hub_rows(&mut self, prober: Prober, hubs: &HubBits, bits: &RowBits, entries: HubEntries<'_>) -> u64 {
+        match (self.counters.fronts[entries.front].is_some(), self.counters.partner.is_some()) {
+            (true, true) => self.hubs::<true, true>(prober, hubs, bits, entries),
+            (true, false) => self.hubs::<true, false>(prober, hubs, bits, entries),
+            (false, _) => self.hubs::<false, true>(prober, hubs, bits, entries),
+        }
+    }
+
+    fn end_hub_row(&mut self, row: &[u32], start: usize) {
+        for (entry, &a) in (start..).zip(row) {
+            let triangles = std::mem::take(&mut self.of_c[a as usize]);
+            if triangles > 0 {
+                self.in_partner(entry, triangles.into());
+            }
+        }
+    }
+
+    fn mark(&mut self, marks: &mut Marks, ids: &[u32]) {
+        for (place, &id) in (0..).zip(ids) {
+            let word = (id >> 6) as usize & (MARK_WORDS - 1);
+            if marks[word] == 0 {
+                self.before[word] = place;
+            }
+            marks[word] |= 1 << (id & 63);
+        }
+    }
+
+    fn marked(&mut self, prober: Prober, marks: &Marks, stream: &[u32], is_row: bool, pair: &RowPair<'_>) -> u64 {
+        let start = pair.entry.start as usize;
+        if is_row {
+            let found = |in_row, in_head| {
+                self.in_front(pair.front, pair.row + in_row, 1);
+                self.in_partner(start + in_head, 1);
+            };
+            return prober.count_bits(Lookup { marks, before: &self.before, stream, found });
+        }
+        let Edges { before, of_b, counters, .. } = self;
+        let found = |in_head: usize, in_row: usize| {
+            of_b[in_row] += 1;
+            if let Some(counters) = counters.partner {
+                counters[start + in_head].fetch_add(1, Relaxed);
+            }
+        };
+        prober.count_bits(Lookup { marks, before, stream, found })
+    }
+
+    fn triangle(&mut self, _: u32, places: Places, pair: &RowPair<'_>) {
+        self.in_front(pair.front, pair.row + places.in_row, 1);
+        self.in_partner(pair.entry.start as usize + places.in_head, 1);
+    }
+
+    fn closed(&mut self, triangles: u64, pair: &RowPair<'_>) {
+        if triangles > 0 {
+            self.in_partner((pair.entry.start + pair.entry.len) as usize, triangles as u32);
+        }
+    }
+
+    fn end_row(&mut self, front: usize, row: usize, marked: usize) {
+        for in_row in 0..marked {
+            let triangles = std::mem::take(&mut self.of_b[in_row]);
+            if triangles > 0 {
+                self.in_front(front, row + in_row, triangles);
+            }
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! Counts triangles per edge: the support of each edge. Edges are counted in groups of blocks whose counters fit memory,
+//! and stored block by block.
+//!
+//! A triangle changes counters of two blocks: of the block that has the row of its largest corner, and of the block that
+//! has the row of its middle corner. A group therefore counts all units (pairs of blocks) in which one of its blocks
+//! occurs, and then has the final counts of its own edges. A unit whose blocks are in different groups is counted twice,
+//! once for each. Nothing is added to a stored count, so no count depends on where a job was killed.
+//!
+//! A group is the work item of a rank. Its units are reported when its files are stored: those whose partner is in the
+//! group, so that each unit is reported once. A block is done if the journal has all units of which it is the partner,
+//! and its file is whole.
+
+use crate::algo::triangle::cpu::Cpu;
+use crate::algo::triangle::cpu::edges::EdgeCounters;
+use crate::algo::triangle::output::{EdgeSupport, PairTimes, SupportBin};
+use crate::algo::triangle::per_vertex::{self, VERTEX_COUNTS, VertexTotals};
+use crate::algo::triangle::units::{Backend, Part, ReportParts, Stop, Sum, Work, number};
+use crate::algo::triangle::work_queue::WorkQueue;
+use crate::algo::triangle::{PairCount, Triangle, driver};
+use crate::algo::{GraphSize, RankResources, Run};
+use crate::comm::{Comm, on_leader, reports_for_node};
+use crate::error::{Error, Result};
+use crate::graph::bins::{Bin, Bins};
+use crate::graph::block_store::BlockStore;
+use crate::graph::layout::Layout;
+use crate::memory::{Budget, Buffer, bytes_of};
+use crate::prepare::input_ids::InputIds;
+use crate::prepare::prepared::Graph;
+use crate::process::signals;
+use crate::results::edges::EdgeValues;
+use crate::store::checkpoint::{Checkpoint, Saved};
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Largest number of edges in a group of several blocks. A kill costs the groups in progress.
+const GROUP: u64 = 1 << 28;
+/// Number of groups that each of several ranks should get.
+const GROUPS_PER_RANK: u64 = 4;
+
+/// The result of a count per edge.
+pub(super) struct EdgeTotals {
+    /// Sum over all units.
+    pub(super) sum: Sum,
+    /// Seconds of counting.
+    pub(super) seconds: f64,
+    /// Time of each pair of blocks.
+    pub(super) pairs: PairTimes,
+    /// Figures of the edges.
+    pub(super) support: EdgeSupport,
+    /// Figures of the vertices, if their columns are written as well.
+    pub(super) vertices: Option<VertexTotals>,
+}
+
+/// Counts all units per edge and writes the results, also those of vertices if `table` asks for them.
+///
+/// # Errors
+/// [`Error::Limit`] if the counters of the largest block do not fit the budget; errors of counting; disk errors.
+pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Result<EdgeTotals> {
+    if reports_for_node(run.comm, run.devices.workspace.is_some()) {
+        tracing::warn!("counting on the CPU: no GPU counts triangles per edge");
+    }
+    let files = SupportFiles { folder: run.units.files()?, key: run.units.key };
+    let (sum, seconds, pairs) = driver::count(graph, run, Some(&files))?;
+    let (support, vertices) = on_leader(run.comm, || finish(table, graph, run, &files, sum))?;
+    Ok(EdgeTotals { sum, seconds, pairs, support, vertices })
+}
+
+/// Checks that the counts add up to what `sum` says. In the last trial, also writes the columns.
+fn finish(
+    table: &Triangle,
+    graph: &Graph,
+    run: &mut Run<'_>,
+    files: &SupportFiles,
+    sum: Sum,
+) -> Result<(EdgeSupport, Option<VertexTotals>)> {
+    let blocks = &graph.block_store;
+    let mut support = SupportSums::default();
+    for block in 0..blocks.len() {
+        signals::check()?;
+        support.add(files.open(blocks, block)?.words_u32(0)?);
+    }
+    let (found, expected) = (support.sum, 3 * sum.triangles);
+    if found != expected {
+        return Err(Error::Validation(format!("the counts of all edges add up to {found}, not {expected}")));
+    }
+    if run.is_last {
+        let ids = InputIds::open(graph, run.budget)?;
+        let block = |block: usize| {
+            block.checked_sub(1).into_iter().for_each(|before| blocks.release(before));
+            Ok((blocks.block(block), files.open(blocks, block)?))
+        };
+        run.columns.put_edges(&EdgeValues { edges: blocks.edges(), blocks: blocks.len(), block: &block, ids: &ids })?;
+    }
+    let of_vertices = table.per_vertex.then(|| {
+        let counts = per_vertex(graph, run.budget, files)?;
+        per_vertex::finish(table, graph, run, &counts, sum)
+    });
+    let of_vertices = of_vertices.transpose()?;
+    run.units.remove_files()?;
+    Ok((support.finish(), of_vertices))
+}
+
+/// Returns the triangles of each vertex: half of those of its edges, because two edges of a triangle meet in a corner.
+fn per_vertex(graph: &Graph, budget: &Budget, files: &SupportFiles) -> Result<Buffer<AtomicU64>> {
+    let (blocks, vertices) = (&graph.block_store, graph.info.connected as usize);
+    let mut counts: Buffer<AtomicU64> = budget.zeroed(vertices, VERTEX_COUNTS)?;
+    for block in 0..blocks.len() {
+        signals::check()?;
+        let (rows, supports) = (blocks.block(block), files.open(blocks, block)?);
+        let supports = supports.words_u32(0)?;
+        for local in 0..rows.rows() {
+            let mut of_row = 0;
+            for (&u, &support) in rows.row(local).iter().zip(&supports[rows.entries(local)]) {
+                *counts[u as usize].get_mut() += u64::from(support);
+                of_row += u64::from(support);
+            }
+            *counts[rows.first_row as usize + local].get_mut() += of_row;
+        }
+        blocks.release(block);
+    }
+    counts.iter_mut().for_each(|count| *count.get_mut() /= 2);
+    Ok(counts)
+}
+
+/// The files with the counts of finished blocks: a checkpoint of one section for each.
+#[derive(Debug)]
+pub(super) struct SupportFiles {
+    folder: PathBuf,
+    key: u64,
+}
+
+impl SupportFiles {
+    fn place(&self, block: usize) -> (PathBuf, u64) {
+        let key = self.key ^ (block as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
+        (self.folder.join(format!("support.{block}")), key)
+    }
+
+    /// Opens the counts of the edges of block `block`, and verifies their checksum.
+    fn open(&self, graph: &BlockStore, block: usize) -> Result<Saved> {
+        let (path, key) = self.place(block);
+        let saved = Saved::open(&path, key)?;
+        if saved.words_u32(0)?.len() as u64 != graph.size(block).entries {
+            return Err(saved.other("another number of edges than the block has"));
+        }
+        Ok(saved)
+    }
+
+    fn store(&self, block: usize, counts: &[AtomicU32]) -> Result<()> {
+        let (path, key) = self.place(block);
+        Checkpoint::new(path, key).save(1, 1, &[bytes_of(counts)])
+    }
+
+    /// Returns the blocks that are done, by the units that the journal has.
+    pub(super) fn done(&self, graph: &BlockStore, units: &HashSet<u64>) -> Vec<bool> {
+        let is_done = |partner: usize| {
+            (0..=partner).all(|front| units.contains(&number(front, partner))) && self.open(graph, partner).is_ok()
+        };
+        (0..graph.len()).map(is_done).collect()
+    }
+}
+
+/// The backend of one rank, whose work items are groups of blocks.
+pub(super) struct EdgeGroups<'a> {
+    graph: &'a BlockStore,
+    vertices: u64,
+    threads: usize,
+    budget: &'a Budget,
+    files: &'a SupportFiles,
+    groups: Vec<Range<usize>>,
+    stop: Stop<'a>,
+}
+
+impl<'a> EdgeGroups<'a> {
+    /// Divides the blocks with units that are not `done` into groups. Collective, because all ranks have the same groups.
+    pub(super) fn new(
+        graph: &'a Graph,
+        run: &Run<'a>,
+        files: &'a SupportFiles,
+        done: &HashSet<u64>,
+        stop: Stop<'a>,
+    ) -> EdgeGroups<'a> {
+        let (blocks, vertices, budget) = (&graph.block_store, graph.info.connected, run.budget);
+        let most = blocks.extremes();
+        let (_, scratch) = Cpu::edge_settings(run.threads, blocks.edges(), vertices, most.row, 0);
+        let mut room = [edges_at_once(blocks.edges(), most.entries, scratch, budget.free())];
+        run.comm.all_min(&mut room);
+        let most = largest_group(blocks.edges(), room[0], run.comm.ranks());
+        let mut groups: Vec<Range<usize>> = Vec::new();
+        let mut edges = 0;
+        for block in (0..blocks.len()).filter(|&partner| !done.contains(&number(partner, partner))) {
+            let of_block = blocks.size(block).entries;
+            match groups.last_mut() {
+                Some(group) if group.end == block && edges + of_block <= most => {
+                    (group.end, edges) = (block + 1, edges + of_block);
+                }
+                _ => {
+                    groups.push(block..block + 1);
+                    edges = of_block;
+                }
+            }
+        }
+        EdgeGroups { graph: blocks, vertices, threads: run.threads, budget, files, groups, stop }
+    }
+
+    /// Counts the edges of a group, stores the counts, and returns the units whose partner is in the group.
+    fn count_group(&self, group: &Range<usize>) -> Result<Vec<Part>> {
+        let EdgeGroups { graph, vertices, threads, budget, .. } = *self;
+        let edges: u64 = group.clone().map(|block| graph.size(block).entries).sum();
+        let counts: Buffer<AtomicU32> = budget.zeroed(edges as usize, "counts of edges (4 bytes each)")?;
+        let counters = EdgeCounters::new(graph, group.clone(), &counts);
+        let mut cpu = Cpu::of_edges(graph, vertices, threads, budget, &counters, self.stop)?;
+        // The units without a block of the group.
+        let others = (0..graph.len()).filter(|block| !group.contains(block)).flat_map(|partner| {
+            (0..=partner).filter(|front| !group.contains(front)).map(move |front| number(front, partner))
+        });
+        let mut found = HashMap::new();
+        let keep = &mut |units: &[(u64, PairCount)]| {
+            found.extend(units.iter().copied());
+            Ok(())
+        };
+        let queue = WorkQueue { comm: &Comm::Solo, graph, done: &others.collect() };
+        queue.count(Some(&mut cpu), keep, None)?;
+        for block in group.clone() {
+            self.files.store(block, counters.of(block).unwrap_or_default())?;
+        }
+        let units = group.clone().flat_map(|partner| (0..=partner).map(move |front| (front, partner)));
+        let rows = |block: usize| graph.layout.block(block).len() as u64;
+        let part = |(front, partner)| {
+            let none = || Error::Validation(format!("blocks {front} and {partner} were not counted"));
+            let count = found.get(&number(front, partner)).copied().ok_or_else(none)?;
+            Ok(Part { front, partner, pairs: rows(front) * rows(partner), count })
+        };
+        units.map(part).collect()
+    }
+}
+
+impl Backend for EdgeGroups<'_> {
+    fn fronts(&self, graph: &BlockStore, _: usize) -> usize {
+        graph.len()
+    }
+
+    fn count(&mut self, work: &Work<'_>, found: ReportParts<'_>) -> Result<()> {
+        while let Some(group) = self.groups.get(work.next(0, 0, 1)?) {
+            found(&self.count_group(group)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns how many of `edges` edges a group has if `free` bytes of memory are free. The largest block has `block` edges, and
+/// `scratch` is the least scratch memory. Counters take half of the memory at most, because rows need some as well.
+fn edges_at_once(edges: u64, block: u64, scratch: u64, free: u64) -> u64 {
+    (free / 8).min(free.saturating_sub(scratch) / 4).clamp(block, GROUP.max(block)).min(edges)
+}
+
+/// Returns the host memory in bytes for the largest groups, and the least that works, of `threads` threads and `free`
+/// bytes. Also returns how many groups there are.
+pub(super) fn host_memory(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> ([u64; 2], u64) {
+    let GraphSize { vertices, edges, longest_row, degrees, .. } = *graph;
+    let ends: u64 = degrees.iter().map(|(degree, first, end)| u64::from(degree) * (end - first)).sum();
+    // A block may be larger than its target if it is one granule, which is a small part of a large graph.
+    let block = Layout::block_target(ends / 2).max(edges / 512).min(edges);
+    let scratch = |free: u64| Cpu::edge_settings(resources.threads, edges, vertices, longest_row, free).1;
+    let at_once = |free: u64| edges_at_once(edges, block, scratch(0), free);
+    let bytes = |free: u64| {
+        let counts = 4 * at_once(free);
+        (counts + scratch(free.saturating_sub(counts))).max(InputIds::bytes(vertices)).max(if table.per_vertex {
+            8 * vertices
+        } else {
+            0
+        })
+    };
+    let most = largest_group(edges, at_once(resources.free), resources.ranks);
+    ([resources.free, 0].map(bytes), edges.div_ceil(most.max(block).max(1)).max(1))
+}
+
+/// Returns the largest number of edges of a group of several blocks, so that each of several ranks gets several groups.
+fn largest_group(edges: u64, at_once: u64, ranks: usize) -> u64 {
+    if ranks == 1 { at_once } else { at_once.min(edges.div_ceil(GROUPS_PER_RANK * ranks as u64)) }
+}
+
+/// The figures of the edges of which supports are known.
+#[derive(Default)]
+pub(super) struct SupportSums {
+    /// Sum of the supports.
+    pub(super) sum: u128,
+    edges: u64,
+    largest: u32,
+    bins: Bins,
+}
+
+impl SupportSums {
+    /// Returns the number of edges.
+    pub(super) fn edges(&self) -> u64 {
+        self.edges
+    }
+
+    /// Adds the supports of some edges.
+    pub(super) fn add(&mut self, supports: &[u32]) {
+        self.edges += supports.len() as u64;
+        for &support in supports {
+            self.sum += u128::from(support);
+            self.largest = self.largest.max(support);
+            self.bins.add(support, 1);
+        }
+    }
+
+    /// Returns the figures of all edges.
+    pub(super) fn finish(&self) -> EdgeSupport {
+        let bin = |&Bin { from, to, vertices: edges }: &Bin| SupportBin { from, to, edges };
+        let bins: Vec<SupportBin> = self.bins.finish().iter().map(bin).collect();
+        let in_triangles = bins.iter().filter(|bin| bin.from > 0).map(|bin| bin.edges).sum();
+        EdgeSupport { edges: self.edges, in_triangles, largest: self.largest, bins }
+    }
+}

@@ -83,8 +83,13 @@ impl Ran {
         let mut child =
             command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("run");
         let (status, mut most) = (format!("/proc/{}/status", child.id()), 0);
+        // Until it has a name of its own, the child may still have the memory of this process.
+        let own = format!("Name:\t{}", fs::read_to_string("/proc/thread-self/comm").unwrap_or_default());
         while child.try_wait().expect("a child").is_none() {
             let text = fs::read_to_string(&status).unwrap_or_default();
+            if text.starts_with(&own) {
+                continue;
+            }
             let kib = text.lines().filter_map(|line| {
                 let rest = line.strip_prefix("RssAnon:").or(line.strip_prefix("RssShmem:"))?;
                 rest.split_whitespace().next()?.parse::<u64>().ok()

@@ -10,12 +10,11 @@ constexpr u32 FEW_TURNS = 32;
 
 __device__ inline u32 slot_of(u32 id, u32 mask) { return id * 2654435761u >> 16 & mask; }
 
-// Returns the slot of an id, or EMPTY if the table does not have it.
-__device__ inline u32 find(const u32* table, u32 mask, u32 id) {
+__device__ inline bool is_in(const u32* table, u32 mask, u32 id) {
     for (u32 slot = slot_of(id, mask);; slot = (slot + 1) & mask) {
         u32 found = table[slot];
-        if (found == id) return slot;
-        if (found == EMPTY) return EMPTY;
+        if (found == id) return true;
+        if (found == EMPTY) return false;
     }
 }
 
@@ -48,9 +47,9 @@ __device__ inline void close_few(const Pair& pair, Tally& tally, u32* table, u32
                     ids[k] = i + 8 * k < head_length ? __ldg(pair.partner.targets + from + i + 8 * k) : EMPTY;
 #pragma unroll
                 for (u32 k = 0; k < 4; k++) {
-                    u32 slot = ids[k] != EMPTY ? find(table, mask, ids[k]) : EMPTY;
-                    if (CORNERS && slot != EMPTY) atomicAdd(&pair.corners[ids[k]], 1ull);
-                    found += slot != EMPTY;
+                    bool hit = ids[k] != EMPTY && is_in(table, mask, ids[k]);
+                    if (CORNERS && hit) atomicAdd(&pair.corners[ids[k]], 1ull);
+                    found += hit;
                 }
             }
             for (int step = 4; step > 0; step /= 2) found += __shfl_xor_sync(ALL_LANES, found, step);

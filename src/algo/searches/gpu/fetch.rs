@@ -27,6 +27,30 @@ pub fn fetch<T: Send, const W: usize>(
     })
 }
 
+/// Copies the whole slice `from` of GPU memory to the host, `W` words for each element. `take` gets the index of an
+/// element, and the words of this element and of those after it. It is called by several threads.
+///
+/// # Errors
+/// [`crate::Error::Lost`].
+pub fn receive<const W: usize>(
+    uploader: &mut Uploader,
+    from: DeviceSlice<u32>,
+    take: impl Fn(usize, &[[u32; W]]) + Sync,
+) -> Result<()> {
+    let mut lanes = uploader.lanes()?;
+    let elements = from.len() as usize / W;
+    let share = elements.div_ceil(lanes.len()).max(LEAST_SHARE);
+    on_threads(lanes.iter_mut().zip((0..elements).step_by(share)), |(lane, mut first)| {
+        let end = elements.min(first + share);
+        lane.receive(from.part((first * W) as u64..(end * W) as u64), W, |words| {
+            let (words, _) = words.as_chunks::<W>();
+            take(first, words);
+            first += words.len();
+            Ok(())
+        })
+    })
+}
+
 /// Joins two words to a 64-bit number.
 #[inline]
 pub fn joined([low, high]: [u32; 2]) -> u64 {

@@ -4,7 +4,7 @@
 mod fetch;
 mod rows;
 
-pub use fetch::{fetch, joined};
+pub use fetch::{fetch, joined, receive};
 pub use rows::{GpuRows, join_starts, pin, place_starts, targets};
 
 use crate::gpu::{COMMON, ProgramSource};

@@ -192,7 +192,10 @@ impl Backend for Gpu<'_> {
         }
         // Counts of vertices that are still on the GPU; with several ranks, another rank may count the rest of a unit.
         if !open.parts.is_empty() {
-            self.per_vertex.as_mut().map_or(Ok(()), |counts| counts.move_to_host(&self.gpu.queue))?;
+            if let Some(counts) = &mut self.per_vertex {
+                let Workspace { queue, uploader, .. } = &mut *self.gpu;
+                counts.move_to_host_alone(queue, uploader)?;
+            }
             found(&open.parts)?;
         }
         Ok(())

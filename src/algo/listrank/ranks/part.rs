@@ -52,7 +52,7 @@ impl ListShare {
         Ok((part, cells))
     }
 
-    /// Reads the share of this rank into `cells`, and calls `see` with the successors. Collective.
+    /// Reads the share of this rank into `cells`, and calls `see` with each successor. Collective.
     ///
     /// # Errors
     /// Errors of [`Self::load`].

@@ -27,8 +27,8 @@ pub trait Arithmetic: Send + Sync + 'static {
     /// Distance of an unreached vertex; larger than any sum.
     const UNREACHED: Self::Sum;
 
-    /// Returns `sum` plus `weight`, which may be a code in `values`. The result is never smaller than `sum`, and a
-    /// larger `sum` or `weight` never makes it smaller.
+    /// Returns `sum` plus `weight`. If weights have 64 bits, `weight` is a code: the index of the weight in `values`.
+    /// The result is never smaller than `sum`, and a larger `sum` or `weight` never makes it smaller.
     fn add(sum: Self::Sum, weight: u32, values: &[u64]) -> Self::Sum;
     /// Returns the distance in a cell.
     fn load(cell: &Self::Cell) -> Self::Sum;
@@ -178,7 +178,7 @@ whole!(
     Wide,
     u64,
     AtomicU64,
-    // Larger codes stand for no weight. Empty rows have one.
+    // A code beyond `values` stands for no weight. The lightest weight of an empty row is such a code.
     |weight, values| values.get(weight as usize).copied().unwrap_or(u64::MAX),
     "Whole numbers below 2^64, as sums of 64-bit weights."
 );

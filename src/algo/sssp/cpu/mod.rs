@@ -84,7 +84,7 @@ pub struct SortedGraph {
     out: SortedRows,
     /// Rows of in-edges, if the graph is directed.
     into: Option<SortedRows>,
-    /// Weights of 64 bits by their codes.
+    /// Weights of 64 bits, indexed by the codes that rows have in place of weights. Empty for narrower weights.
     values: WeightValues,
     /// Bits of the largest weight.
     heaviest: u64,

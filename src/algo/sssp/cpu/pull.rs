@@ -17,15 +17,16 @@ use super::rows::{RowRequest, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use crate::algo::searches::ranks::RankExchange;
 
-/// A bucket is wide if its vertices have more than one in this many of all edges. With one in 64, Kronecker graphs of
-/// scale 22 took as long and relaxed six times as many edges.
+/// A bucket is wide if its vertices have more than a certain part of all edges: one divided by this number. With 64,
+/// Kronecker graphs of scale 22 took as long and relaxed six times as many edges.
 const WIDE: u64 = 512;
-/// Number of buckets after the wide one that are pushed before vertices pull. With four, pulling gets faster, but
-/// pushing gets slower by more.
+/// Number of buckets after the wide bucket whose vertices still push before other vertices pull. With four, pulling
+/// gets faster, but pushing gets slower by more.
 const CAPPED: u64 = 1;
 /// Prefetch distance, in rows.
 const AHEAD: u32 = 12;
-/// Pulling ends once a round shortens the distances of less than one in this many vertices. These vertices push.
+/// Pulling ends once a round shortens the distances of few vertices: at most all vertices divided by this number. These
+/// vertices push.
 const FEW: usize = 16;
 /// The value of [`FEW`] for rows on a disk. It is larger, because pushing reads whole rows from the disk, and pulling
 /// mostly finds enough entries in memory.

@@ -9,7 +9,7 @@ const MANY: u32 = 256;
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
     /// Edges that are relaxed by pushing before a cap is set (a distance beyond which vertices pull), as a fraction of
-    /// all row entries. `None` computes the value from the graph, here and in the next fields.
+    /// all row entries. If this field or one of the next three is `None`, its value is computed from the graph.
     pub threshold: Option<f64>,
     /// Width of buckets while few edges are queued, in multiples of the mean weight.
     pub coarse: Option<f64>,

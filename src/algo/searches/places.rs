@@ -40,7 +40,7 @@ enum RowPlaces {
 }
 
 impl Places {
-    /// Computes the places of all vertices from an input, or reads them with a prepared graph.
+    /// Computes the places of all vertices from an input, or reads them from the files of a prepared graph.
     ///
     /// # Errors
     /// [`Error::Input`] if the input has changed since the job read it; [`Error::Validation`] if its ids or degrees
@@ -76,7 +76,8 @@ impl Places {
         &self.degrees
     }
 
-    /// Returns the place of every row that may have edges, or [`ISOLATED`].
+    /// Returns the place of the vertex in each row of a column; [`ISOLATED`] for a vertex without edges. Rows at the
+    /// end may be missing if their vertices have no edges.
     ///
     /// # Errors
     /// None in practice: [`Places::new`] has already read the order of vertices.
@@ -113,7 +114,7 @@ impl Places {
         (other, missing): (&str, T),
         mut each: impl FnMut(u64, i64, T) -> Result<()>,
     ) -> Result<()> {
-        // A string may be no name of a folder, so its number is.
+        // Not every string can be the name of a folder, so the folder of a string is named by its number.
         let folder = match source {
             InputId::Number(_) => format!("out/{algorithm}/{source}"),
             InputId::Name(_) => format!("out/{algorithm}/{}", self.ids.row_of(source).unwrap_or_default()),
@@ -166,7 +167,8 @@ struct PlacedEdges<'a, C> {
 }
 
 impl<C: EdgeCheck> PlacedEdges<'_, C> {
-    /// Handles edges. The weight of each has `size` words in `weights`.
+    /// Looks up the places of the ends of each edge, and passes the edges to the check. The weight of an edge has
+    /// `size` words in `weights`.
     fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>, weights: &[u32], size: usize) {
         let (mut found, mut number) = ([([0; 2], 0); AT_ONCE], 0);
         for (entry, ids) in edges.enumerate().filter(|(_, [u, v])| u != v) {
@@ -218,7 +220,7 @@ fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32
     Ok(degrees.into_plain())
 }
 
-/// Sorts vertices by degree. Returns the place of each row, and the degrees in the order of places.
+/// Sorts vertices by degree. Returns the place of the vertex in each row, and the degrees in the order of places.
 fn in_order(mut degrees: Buffer<u32>, results: &Results<'_>) -> Result<(Buffer<u32>, DegreeRuns)> {
     let connected = degrees.par_iter().filter(|&&degree| degree > 0).count();
     let mut rows: Buffer<u32> = results.budget.zeroed(connected, "the order of vertices (4 bytes each)")?;

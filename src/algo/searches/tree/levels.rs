@@ -89,13 +89,13 @@ mark! {
     u32, AtomicU32, cells;
 }
 
-/// Number of vertices that a thread takes at a time. The levels of so many vertices fit the first-level cache, unless
+/// Number of vertices that a thread takes at a time. The levels of this many vertices fit the first-level cache, unless
 /// many trees are deep.
 const PART: usize = 256;
 
 /// Writes the levels of up to `W` trees. `lines` has a line for each vertex, and a line has a mark (the level plus 1)
 /// for each tree. All marks must be zero before. If there are fewer trees than marks in a line, the other marks become
-/// unreached. Returns the numbers of the trees whose levels do not fit marks of this size, or what is wrong with a
+/// unreached. Returns the numbers of the trees whose levels do not fit marks of this size, or the first fault of a
 /// tree.
 ///
 /// # Errors
@@ -134,7 +134,7 @@ struct Marking<'a, M: Mark> {
     deep: Vec<AtomicBool>,
 }
 
-/// Why the levels of some vertices could not be set.
+/// Reason why the levels of some vertices could not be set.
 enum Unmarked {
     Deep,
     Wrong(TreeFault),

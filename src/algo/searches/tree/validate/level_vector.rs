@@ -39,7 +39,8 @@ pub(super) fn widen<M: Mark, const W: usize>(
     }
 }
 
-/// Returns the number of the first tree in which `gap` exceeds 1, so that an edge joins levels that are too far apart.
+/// Returns the number of the first tree in which `gap` exceeds 1, so that an edge joins levels that are too far apart;
+/// `None` if there is no such tree.
 pub(super) fn too_wide<M: Mark, const W: usize>(gap: &LevelVector<M, W>) -> Option<usize> {
     let next = M::of_level(0);
     gap.iter().position(|&gap| gap > next)
@@ -77,7 +78,7 @@ pub(super) fn equal_trees<M: Mark, const W: usize>(line: &LevelVector<M, W>, wan
     rest.iter().enumerate().fold(all, |all, (place, &same)| all | u64::from(same) << place)
 }
 
-/// Returns true if a mark in the line is not 0.
+/// Returns true if any mark in the line is not 0.
 #[inline(always)]
 pub(super) fn any<M: Mark, const W: usize>(line: &LevelVector<M, W>) -> bool {
     line.iter().fold(false, |any, &mark| any | (mark != M::default()))

@@ -172,8 +172,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(())
     }
 
-    /// Handles `w`, the first neighbour that is in the previous level in some trees. In these trees `w` must be the
-    /// parent.
+    /// Checks that `w` is the parent of the vertex in all trees in which `w` is the first neighbour in the previous
+    /// level.
     #[inline]
     fn check_previous_level(
         &self,

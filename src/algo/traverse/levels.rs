@@ -106,7 +106,7 @@ pub fn pair(key: u32, parent: u32) -> u64 {
     u64::from(key) << 32 | u64::from(parent)
 }
 
-/// Adds the seconds since `started` to `step`, and resets `started`.
+/// Adds the seconds since `started` to `step`, and sets `started` to the present time.
 pub fn lap(started: &mut Instant, step: &mut f64) {
     let now = Instant::now();
     *step += (now - *started).as_secs_f64();

@@ -13,7 +13,7 @@ use crate::memory::{Budget, Buffer, populate};
 use crate::process::signals;
 use std::time::Instant;
 
-/// State of one rank in a search by all ranks.
+/// State of one rank in a search level by level, which all ranks do together.
 pub struct Traversal<L> {
     ownership: VertexOwnership,
     exchange: CandidateExchange,

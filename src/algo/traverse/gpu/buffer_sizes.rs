@@ -11,7 +11,7 @@ pub(super) const DIGIT: u32 = constant(TEXT, "TRAVERSE_DIGIT");
 /// Number of values of a digit.
 pub(super) const DIGITS: u64 = 1 << DIGIT;
 
-/// Number of sums per step that kernels compute.
+/// Number of sums that kernels compute in a step, such as the number of reached vertices.
 pub(super) const SUMS: u64 = 6;
 /// Maximum number of entries in the rows of a rank's vertices. Kernels can't index more.
 pub(super) const MOST_ENTRIES: u64 = 1 << 31;
@@ -19,7 +19,7 @@ pub(super) const MOST_ENTRIES: u64 = 1 << 31;
 pub(super) const LEAST_PIECE: u64 = 1 << 14;
 /// Maximum number of row entries of a piece.
 const MOST_PIECE: u64 = 1 << 30;
-/// Bytes per pair: its elements in both arrays of a sort, and its share of the counts.
+/// Bytes per candidate of a piece: a pair in each of the two arrays of a sort, and a share of the counts.
 const SLOT: u64 = 17;
 
 /// Sizes of the GPU arrays of a rank.
@@ -57,7 +57,7 @@ impl TraverseBufferSizes {
         if self.ranks == 1 { 0 } else { BATCH as u64 }
     }
 
-    /// Returns the number of counts that sorting a piece needs.
+    /// Returns the number of counters that sorting a piece needs: one for each digit and tile.
     pub fn counts(&self) -> u64 {
         DIGITS * self.piece.div_ceil(TILE)
     }

@@ -96,15 +96,15 @@ impl Launches {
         self.scan.launch(queue, offsets, self.memory.scratch)
     }
 
-    /// Queues the claims in `pairs`, all of which are for vertices of this rank.
+    /// Queues a kernel that claims the vertices in `pairs`, all of which this rank owns.
     pub fn update(&self, queue: &Queue, pairs: DeviceSlice<u64>) -> Result<()> {
         let arguments = (self.owned, pairs.address(), pairs.len() as u32);
         // SAFETY: the arguments match the kernel's; all keys belong to own vertices.
         unsafe { queue.launch(&self.update, queue.grid(pairs.len()), arguments) }
     }
 
-    /// Queues the claims of this rank's vertices in an outbox of this rank or of another rank. Only the GPU knows the
-    /// number of claims.
+    /// Queues a kernel that claims this rank's vertices in an outbox (an array of pairs) of this rank or of another
+    /// rank. Only the GPU knows the number of these pairs.
     pub fn claim_from(&self, queue: &Queue, outbox: GpuOutbox) -> Result<()> {
         let arguments = (self.owned, outbox.pairs, outbox.ends);
         // SAFETY: the arguments match the kernel's; an outbox stays as it is until all ranks have read it, and ends within its memory.
@@ -136,7 +136,8 @@ impl Launches {
         clock.end(queue, |steps| &mut steps.update)
     }
 
-    /// Queues claims of this rank's vertices, and writes all other candidates to the outbox, grouped by rank.
+    /// Queues kernels that claim this rank's vertices, and that write all other candidates to the outbox, grouped by
+    /// rank.
     fn claim(&self, queue: &Queue, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         let grid = queue.grid((end - first).into());
         let GpuOutbox { pairs, ends } = self.outbox();

@@ -12,7 +12,7 @@ use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, Workspace};
 /// Number of threads per block; the kernels use the same number.
 const THREADS: u32 = 256;
 
-/// Kernels that sort the pairs of a piece, and the memory that has them.
+/// Kernels that sort the pairs of a piece, and the GPU memory of the pairs.
 pub(super) struct PairSorter {
     count: Kernel,
     scatter: Kernel,
@@ -96,7 +96,7 @@ impl PairSorter {
     }
 
     /// Writes the end of each rank's group of pairs in [`Self::output`]. Reads the number of pairs from the sums. Adds
-    /// the number of pairs for this rank's vertices, and the number of pairs to send, to the sums.
+    /// to the sums the number of pairs for this rank's vertices and the number of pairs to send.
     pub fn ends(&self, queue: &Queue, &Owned { rank, ranks, stride, .. }: &Owned) -> Result<()> {
         let TraverseMemory { sums, ends, .. } = self.memory;
         let arguments = (self.output().address(), sums.address(), rank, ranks, stride, ends.address());

@@ -72,7 +72,7 @@ fn sublists(n: usize, shift: u32) -> usize {
     n.div_ceil(1 << shift) + 1 + (n >> shift)
 }
 
-/// Returns true if the number of a sublist and an offset in it fit one cell of the list.
+/// Returns true if the number of a sublist and an offset in it fit one index of the list.
 fn packs<I: Index>(n: usize, shift: u32) -> bool {
     sublists(n, shift) as u64 <= 1 << (I::BITS - shift)
 }
@@ -121,7 +121,7 @@ impl<'a, I: Index> SublistWalk<'a, I> {
         walk_sublists(self.rulers, head, &visit, context.threads, Some(taken), context.check_cancelled)
     }
 
-    /// Returns the number of sublists after the walk.
+    /// Returns how many numbers of sublists the walk has used.
     fn used(&self) -> usize {
         self.rulers.blocks() + 1 + self.fresh.load(Ordering::Relaxed) as usize
     }

@@ -146,8 +146,8 @@ fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &BinFiles, work: &Contrac
     })
 }
 
-/// Walks the chain that begins at `start` twice: first to add up its steps, then to write them. Returns the number of
-/// the chain and its total steps.
+/// Walks the chain (a path of links within the bin) that begins at `start` twice: first to add up its steps, then to
+/// write to each element the steps from there to the end. Returns the number of the chain and its total steps.
 #[inline(always)]
 fn walk_chain<I: Index>(cells: &[I::Cell], len: usize, start: usize, walked: &mut usize) -> (usize, u64) {
     let cell = |i: usize| (I::get(&cells[2 * i]).at(), I::get(&cells[2 * i + 1]).wide());

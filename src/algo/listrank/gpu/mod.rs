@@ -199,7 +199,7 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         transfer::fetch(self, take)
     }
 
-    /// Returns `len` items of the method's memory from byte `at` on, and the byte offset after them.
+    /// Returns a slice of `len` items in the memory of the method, from byte `at` on, and the byte offset after it.
     fn span<T>(&self, at: u64, len: u64) -> (DeviceSlice<T>, u64) {
         (DeviceSlice::at(self.extra.address() + at, len), at + slice_bytes::<T>(len))
     }

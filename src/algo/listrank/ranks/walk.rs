@@ -66,7 +66,7 @@ impl Walker {
     }
 }
 
-/// A walk of all processes over the sublists of a list.
+/// State of one process in the walk of all processes over the sublists of a list.
 pub struct RankWalk<'a, I: Index> {
     comm: &'a Comm,
     part: &'a ListShare,
@@ -89,7 +89,7 @@ pub struct RankWalk<'a, I: Index> {
     over: AtomicBool,
 }
 
-/// Returns the bit that marks a cell as visited.
+/// Returns the bit that marks an element's cell as visited.
 fn visited<I: Index>() -> u64 {
     1 << (I::BITS - 1)
 }

@@ -98,8 +98,8 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
     done.is_some() && walk.end_phase(here, "parents", 1, relaxed)
 }
 
-/// Copies the parents that cells hold to `parents`. Returns false if the search stops early (an error or a signal). All
-/// threads call it together.
+/// Copies the parents that the cells of vertices contain to `parents`. Returns false if the search stops early (an
+/// error or a signal). All threads call it together.
 fn copy_kept<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (sums, root) = (walk.sums, walk.root);
     let mut reached = ReachedVertices::default();
@@ -276,8 +276,9 @@ const STRIDE: usize = 1 << 12;
 /// are joined by edges that add nothing to the distance.
 const PLATEAU_BYTES: u64 = 24;
 
-/// Finds the parents of the vertices `without`, whose tight in-edges all come from vertices at the same distance. Such
-/// vertices form plateaus. Searches the plateaus breadth-first, beginning at vertices that have a parent.
+/// Finds the parents of the vertices `without`, which are reached only by edges that add nothing to the distance.
+/// Vertices at the same distance that such edges join form a plateau. Searches the plateaus breadth-first, beginning at
+/// vertices that have a parent.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Limit`] if memory is too small.

@@ -32,8 +32,8 @@ const FEW: usize = 16;
 /// mostly finds enough entries in memory.
 const FEW_ON_DISK: usize = 1 << 12;
 
-/// Searches by cap and pull (see the module). Returns false if the search stops early (an error or a signal). All
-/// threads call it together.
+/// Searches by cap and pull, which [the module](self) describes. Returns false if the search stops early (an error or a
+/// signal). All threads call it together.
 pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) -> bool {
     let graph = walk.graph;
     let options =
@@ -106,8 +106,8 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
     walk.end_phase(here, "pull", rounds, relaxed) && push(walk, here, "push", PushOptions::whole()).is_some()
 }
 
-/// Returns true if pulling must read the row of vertex `v`. Then the distance of `v` is at least `cap`, and its
-/// lightest edge would shorten the distance if it came from a vertex at distance `nearest`.
+/// Returns true if pulling (relaxing in-edges) must read the row of vertex `v`. It must if the distance of `v` is at
+/// least `cap`, and the lightest edge of `v` would shorten the distance if it came from a vertex at distance `nearest`.
 #[inline(always)]
 fn needs_row<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, cap: A::Sum, nearest: A::Sum) -> bool {
     let own = A::load(&walk.sums[v as usize]);

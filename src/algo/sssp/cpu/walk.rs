@@ -104,7 +104,7 @@ pub struct ThreadState {
     /// Number of rounds over vertices that the thread has begun.
     sweeps: usize,
     barriers: usize,
-    /// Whether the first thread works alone while the others wait. Set on the first thread only.
+    /// Whether the first thread works alone while the others wait. It is true on the first thread only.
     pub is_alone: bool,
     /// First error of the thread.
     pub outcome: Result<()>,
@@ -353,7 +353,8 @@ pub struct ReachedVertices<S> {
     pub vertices: u64,
     /// Largest distance of a reached vertex.
     pub farthest: S,
-    /// Reached vertices that have no parent yet, because all their tight in-edges add nothing to the distance.
+    /// Reached vertices that have no parent yet, because they are reached only by edges that add nothing to the
+    /// distance.
     pub without: Vec<u32>,
 }
 

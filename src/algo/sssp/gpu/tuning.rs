@@ -15,7 +15,8 @@ pub struct Tuning {
     pub coarse: Option<f64>,
     /// Width of buckets while many edges are queued, in multiples of the mean weight.
     pub fine: Option<f64>,
-    /// Range of distances that are still pushed once a cap is set, in multiples of the mean weight.
+    /// Range of distances that are still pushed once a cap is set (a distance beyond which vertices pull), in multiples
+    /// of the mean weight.
     pub reach: Option<f64>,
     /// If a round has more than this many tasks (vertices to push from), Moore's algorithm lets tasks with larger
     /// distances wait.

@@ -16,9 +16,9 @@ const COARSE: f64 = 1.0 / 16.0;
 /// Width of a bucket while many edges are queued, in graphs with a core, in multiples of the mean weight. With whole
 /// numbers from 1 to 255, a bucket is a single distance.
 const FINE: f64 = 1.0 / 128.0;
-/// Width of the range of distances that is still pushed once a cap is set, in graphs with a core, in multiples of the
-/// mean weight. With whole numbers from 1 to 255, the range has six distances. With a range of four distances, a search
-/// took 2.2 ms.
+/// Width of the range of distances that is still pushed once a cap is set (a distance beyond which vertices pull), in
+/// graphs with a core, in multiples of the mean weight. With whole numbers from 1 to 255, the range has six distances.
+/// With a range of four distances, a search took 2.2 ms.
 const REACH: f64 = 1.0 / 20.0;
 /// Width of the range of distances that is still pushed once a cap is set, if weights are decimals, in multiples of the
 /// mean weight. The range is as wide as 2.5 distances of whole numbers from 1 to 255. A search took 2.5 ms with this

@@ -50,7 +50,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     }
 
     /// Returns the numbers of the sources that remain to be searched. They include sources whose trees were not
-    /// checked, because the trees are gone.
+    /// checked, because trees are not saved.
     pub fn todo(&self) -> Vec<usize> {
         let is_open = |state: &SourceState<T::Stats>| {
             state.done.is_none() || self.table.options().validate && state.checked.is_none()

@@ -22,7 +22,7 @@ use crate::results::Value;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of rows that are read between two checks for signals.
+/// Number of rows of columns that are read between two checks for signals.
 const STRIDE: u64 = 1 << 20;
 
 /// The place of every vertex (its position in the order of descending degree), with its id and degree.
@@ -146,7 +146,7 @@ const AT_ONCE: usize = 32;
 
 /// A check of edges between places (positions in the order of vertices). Each thread has one.
 pub trait EdgeCheck: Send {
-    /// Prefetches the data of a vertex that the check reads. The vertex is given by its place.
+    /// Prefetches the data of the vertex at `place` that the check reads.
     fn fetch(&self, _place: u32) {}
 
     /// Returns the bits of the weight of an edge. `stored` has the bits in the input, or is `None` if weights are not
@@ -203,7 +203,7 @@ impl<C: EdgeCheck> Visitor for PlacedEdges<'_, C> {
     }
 }
 
-/// Returns the degree of the vertex in every row. Every edge counts at both ends, except loops.
+/// Returns the degree of the vertex in every row of a column. Every edge counts at both ends, except loops.
 fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32>> {
     let info = results.info;
     let purpose = "degrees to verify by (4 bytes for each id)";

@@ -29,7 +29,7 @@ pub struct Tree<'a> {
 /// The level of a vertex as a small number, called a mark: the level plus 1, or 0 while it is unknown. Every level
 /// differs from [`Mark::UNREACHED`] by more than 1.
 pub(super) trait Mark: Plain + Copy + Ord + Default + Send + Sync {
-    /// Mark of an unreached vertex.
+    /// The mark of an unreached vertex, in place of a level.
     const UNREACHED: Self;
     /// Largest level that fits a mark.
     const DEEPEST: u32;
@@ -186,7 +186,7 @@ impl<M: Mark> Marking<'_, M> {
     }
 
     /// Follows parents from `v` to a vertex with a known level, and sets the levels of all vertices on the way. `v`
-    /// must have a parent. Returns the mark of `v`.
+    /// must have a parent. Returns the mark (level plus 1) of `v`.
     #[cold]
     fn follow(&self, number: usize, tree: &Tree<'_>, v: usize) -> Result<M, Unmarked> {
         let (mut at, mut steps) = (v, 0u64);

@@ -35,7 +35,7 @@ struct RowVertex<'l, M, const W: usize> {
     row: u32,
     edges: EdgeOrientation,
     own: &'l LevelVector<M, W>,
-    /// For each tree, the mark of the vertex's parent. It becomes 0 once the parent is found in the row.
+    /// For each tree, the level of the vertex's parent plus 1. It becomes 0 once the parent is found in the row.
     wanted: LevelVector<M, W>,
     gap: LevelVector<M, W>,
 }

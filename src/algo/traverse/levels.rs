@@ -64,10 +64,10 @@ pub trait Levels {
     /// Errors of the device.
     fn parents(&mut self) -> Result<&[u32]>;
 
-    /// Returns the maximum number of candidates of a piece.
+    /// Returns the maximum number of candidates that can be expanded at once (a piece).
     fn piece_capacity(&self) -> u64;
 
-    /// Returns how many pairs are copied to the host for a piece of `piece` candidates.
+    /// Returns how many pairs are copied to the host if `piece` candidates are expanded at once.
     fn host_pairs(&self, piece: u64) -> u64 {
         piece
     }

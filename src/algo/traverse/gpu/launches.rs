@@ -65,7 +65,8 @@ impl Launches {
         })
     }
 
-    /// Returns the array that contains the pairs of a piece after all steps, grouped by rank.
+    /// Returns the array that contains the pairs of a piece (a range of the frontier's edges) after all steps, grouped
+    /// by rank.
     pub fn outbox_pairs(&self) -> DeviceSlice<u64> {
         match self.strategy {
             Strategy::Atomic => self.sorter.input(),
@@ -112,7 +113,7 @@ impl Launches {
     }
 
     /// Queues the expansion of a piece: the candidates `first..end` of a frontier with `vertices` vertices. Also queues
-    /// the claims of this rank's vertices.
+    /// kernels that claim this rank's vertices.
     pub fn expand(&self, queue: &Queue, clock: &mut StepClock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         match self.strategy {
             Strategy::Atomic => self.claim(queue, vertices, (first, end))?,

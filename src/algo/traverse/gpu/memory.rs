@@ -6,7 +6,8 @@ use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
-/// All GPU arrays of a rank: arrays for the vertices that the rank owns, and arrays for a piece of candidates.
+/// All GPU arrays of a rank: arrays for the vertices that the rank owns, and arrays for the candidates that are
+/// expanded at once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TraverseMemory {
     /// Start of each row in `targets`, and the end of the last row. The rows are those of this rank's vertices.

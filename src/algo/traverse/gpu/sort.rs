@@ -12,7 +12,7 @@ use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, Workspace};
 /// Number of threads per block; the kernels use the same number.
 const THREADS: u32 = 256;
 
-/// Kernels that sort the pairs of a piece, and the GPU memory of the pairs.
+/// Kernels that sort pairs by key and drop repeats, and the GPU memory of the pairs.
 pub(super) struct PairSorter {
     count: Kernel,
     scatter: Kernel,

@@ -81,7 +81,7 @@ impl Launches {
 
     /// Queues the start of a search from `root`, which is vertex number `local_index` of this rank.
     pub fn begin(&self, queue: &Queue, local_index: u32, root: u32) -> Result<()> {
-        // SAFETY: the arguments match the kernel's; the place belongs to an own vertex.
+        // SAFETY: the arguments match the kernel's; `local_index` belongs to a vertex of this rank.
         unsafe { queue.launch(&self.begin, queue.grid(1), (self.owned, local_index, root)) }
     }
 
@@ -100,7 +100,7 @@ impl Launches {
     /// Queues a kernel that claims the vertices in `pairs`, all of which this rank owns.
     pub fn update(&self, queue: &Queue, pairs: DeviceSlice<u64>) -> Result<()> {
         let arguments = (self.owned, pairs.address(), pairs.len() as u32);
-        // SAFETY: the arguments match the kernel's; all keys belong to own vertices.
+        // SAFETY: the arguments match the kernel's; all keys belong to vertices of this rank.
         unsafe { queue.launch(&self.update, queue.grid(pairs.len()), arguments) }
     }
 
@@ -108,7 +108,8 @@ impl Launches {
     /// rank. Only the GPU knows the number of these pairs.
     pub fn claim_from(&self, queue: &Queue, outbox: GpuOutbox) -> Result<()> {
         let arguments = (self.owned, outbox.pairs, outbox.ends);
-        // SAFETY: the arguments match the kernel's; an outbox stays as it is until all ranks have read it, and ends within its memory.
+        // SAFETY: the arguments match the kernel's; an outbox stays as it is until all ranks have read it, and ends
+        // within its memory.
         unsafe { queue.launch(&self.take, queue.grid(self.most_taken), arguments) }
     }
 
@@ -125,7 +126,8 @@ impl Launches {
     fn prune(&self, queue: &Queue, clock: &mut StepClock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         let count = end - first;
         let arguments = (self.owned, vertices, first, end, self.sorter.input().address());
-        // SAFETY: the arguments match the kernel's; a piece has room for its candidates, which are those of the frontier.
+        // SAFETY: the arguments match the kernel's; a piece has room for its candidates, which are those of the
+        // frontier.
         unsafe { queue.launch(&self.search, queue.grid(count.into()), arguments)? };
         clock.end(queue, |steps| &mut steps.search)?;
         self.sorter.sort(queue, &self.scan, count)?;
@@ -144,13 +146,15 @@ impl Launches {
         let GpuOutbox { pairs, ends } = self.outbox();
         queue.fill(self.memory.ends, 0)?;
         if self.owned.ranks > 1 {
-            // SAFETY: the arguments match the kernels'; each rank has a count, which becomes the place of its first pair.
+            // SAFETY: the arguments match the kernels'; each rank has a count, which becomes the place of its first
+            // pair.
             unsafe {
                 queue.launch(&self.atomic_count, grid, (self.owned, vertices, first, end, ends))?;
                 queue.launch(&self.atomic_ends, queue.grid(1), (self.owned, ends))?;
             }
         }
-        // SAFETY: the arguments match the kernel's; what is appended was counted, so that each rank's pairs end where the next one's begin.
+        // SAFETY: the arguments match the kernel's; all appended pairs were counted before, so that each rank's pairs
+        // end where those of the next rank begin.
         unsafe { queue.launch(&self.atomic, grid, (self.owned, vertices, first, end, ends, pairs)) }
     }
 
@@ -161,7 +165,7 @@ impl Launches {
         // SAFETY: the arguments match the kernels'; there is a count for each word of bits.
         unsafe { queue.launch(&self.reached, grid, (self.owned, count, words.address()))? };
         self.scan.launch(queue, words, scratch)?;
-        // SAFETY: as above; the frontier has room for all own vertices.
+        // SAFETY: as above; the frontier has room for all vertices of this rank.
         unsafe { queue.launch(&self.advance, grid, (self.owned, count, words.address())) }
     }
 }

@@ -71,7 +71,8 @@ impl PairSorter {
             let from = pass as usize % 2;
             let (input, output) = (pairs[from].address(), pairs[1 - from].address());
             let (bit, counted) = (pass * DIGIT, counts.address());
-            // SAFETY: the arguments match the kernels'; each tile has a count for each digit, and both arrays have room for all pairs.
+            // SAFETY: the arguments match the kernels'; each tile has a count for each digit, and both arrays have room
+            // for all pairs.
             unsafe { queue.launch(&self.count, grid, (input, count, bit, tiles, counted))? };
             scan.launch(queue, counts, scratch)?;
             // SAFETY: as above.

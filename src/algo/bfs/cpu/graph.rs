@@ -70,8 +70,8 @@ impl CpuGraph<'_> {
         v < self.hubs.end && self.degree(v) > LONG
     }
 
-    /// Returns this rank's part of the row of `v` if ranks share the row. Returns `None` for any other row, because one
-    /// rank processes it alone.
+    /// Returns the positions in the row of `v` that this rank processes if ranks share the row. Returns `None` for any
+    /// other row, because one rank processes it alone.
     #[inline]
     pub fn shared_part(&self, v: u32) -> Option<Range<u64>> {
         self.is_shared(v).then(|| {

@@ -40,14 +40,14 @@ pub(super) fn bytes(ranks: usize, nodes: usize) -> u64 {
     if ranks > 1 { Rounds::bytes(LINK, ranks, nodes) + 2 * 4 * Comm::PIECE as u64 } else { 0 }
 }
 
-/// Returns the bytes that all ranks send for a forest of `bytes` bytes. Each parent is sent once to each rank, and in
-/// the end most forests are sent to another rank.
+/// Returns the bytes that all ranks send for a forest of `bytes` bytes. Each parent is sent once to every other rank.
+/// In the end all ranks but one send their whole forest to another rank.
 pub(super) fn sent(ranks: usize, bytes: u64) -> u64 {
     2 * (ranks as u64 - 1) * bytes
 }
 
-/// Sends the parents of some vertices to all other ranks, which join them into their forests. Rank `r` sends the
-/// parents of the vertices `of_ranks[r]`. Collective.
+/// Sends the parents of some vertices to all other ranks, which join the vertices to these parents in their own
+/// forests. Rank `r` sends the parents of the vertices `of_ranks[r]`. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -79,7 +79,7 @@ pub(super) fn merge(comm: &Comm, forest: &Forest, threads: usize) -> Result<()> 
     if comm.ranks() == 1 {
         return Ok(());
     }
-    // Of the vertices that are in the tree of vertex 0 everywhere, no forest has news.
+    // Vertices that are in the tree of vertex 0 in every forest need not be sent.
     let mut known = [forest.with_first(forest.parents().len() as u32).into()];
     comm.all_min(&mut known);
     let first = known[0] as usize;

@@ -27,10 +27,10 @@ const PURPOSE: &str = "[distances] on this graph, with all its rows";
 const _: () = assert!(constant(TEXT, "SOURCES") as usize == SOURCES, "the bits of a word");
 /// Minimum number of entries of a vertex that a whole block of threads processes.
 const LONG: u32 = constant(TEXT, "LONG");
-/// Number of threads that process any other vertex.
+/// Number of threads that process a vertex with fewer entries.
 const GROUP: u32 = constant(TEXT, "GROUP");
-/// In a push, the number of blocks that share a long row is this number divided by the number of vertices of the level,
-/// but at most 64.
+/// In a push, the number of thread blocks that share a long row is this number divided by the number of vertices of the
+/// last level, but from 1 to 64.
 const SHARING: u32 = 4096;
 /// Maximum number of vertices whose words are copied to the host at once.
 const ASKED: usize = 1 << 16;
@@ -51,7 +51,7 @@ fn state_bytes(vertices: u64, rows: u64) -> u64 {
         + slice_bytes::<u64>(ASKED as u64)
 }
 
-/// Totals of a level. The memory layout must match `Found` in the kernels.
+/// Totals of a level, as kernels store them. The memory layout must match `Found` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct LevelFound {
@@ -98,7 +98,7 @@ pub(super) struct GpuSearch<'g> {
     gpu: Lease<'g>,
     kernels: Kernels,
     search: SearchArguments,
-    /// The arrays with a word for each vertex, which are 0 when a pass begins.
+    /// The arrays that have one word for each vertex. They are 0 before a pass begins.
     words: [DeviceSlice<u64>; 3],
     sums: DeviceSlice<u64>,
     found: DeviceSlice<LevelFound>,
@@ -171,7 +171,7 @@ impl<'g> GpuSearch<'g> {
         self.entries
     }
 
-    /// Begins a pass from `sources`.
+    /// Begins a pass from `sources`. Returns the first level, which has the sources.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -185,7 +185,7 @@ impl<'g> GpuSearch<'g> {
         Ok(Found { vertices: sources.len(), leaving: sources.iter().map(leaving).sum(), ..Found::default() })
     }
 
-    /// Finds a level, and adds it to words and sums.
+    /// Finds the next level, and adds it to the words and the sums of all vertices.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -217,7 +217,7 @@ impl<'g> GpuSearch<'g> {
         Ok(Found { vertices: vertices as usize, leaving, full, counts: counts.to_vec() })
     }
 
-    /// Returns, for each of `vertices`, the sources of the last pass that reach it.
+    /// Returns a word for each of `vertices`. Bit `i` is set if source `i` of the last pass reaches the vertex.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

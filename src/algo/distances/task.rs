@@ -25,9 +25,9 @@ const ENTRY: f64 = 6.0;
 const ENTRY_ON_GPU: f64 = 0.02;
 /// Nanoseconds that one thread takes for each vertex in a pass.
 const VERTEX: f64 = 60.0;
-/// Nanoseconds that one thread takes to write a row of all result columns.
+/// Nanoseconds that one thread takes to write a row of all three result columns.
 const COLUMNS_ROW: f64 = 40.0;
-/// Number of levels of a pass in which all ranks exchange the words of vertices, in most graphs.
+/// Number of levels of a pass, in most graphs, after which all ranks exchange the words of all vertices.
 const EXCHANGED: u64 = 6;
 
 impl Algorithm for Distances {

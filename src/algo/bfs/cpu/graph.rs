@@ -31,7 +31,7 @@ pub struct CpuGraph<'a> {
 /// the owner of the largest hubs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hubs {
-    /// Exclusive upper bound of the vertices with shared rows.
+    /// One past the last vertex with a shared row.
     end: u32,
     /// Number of shared rows.
     pub count: usize,
@@ -87,7 +87,8 @@ impl CpuGraph<'_> {
         self.shared_part(v).map_or_else(|| self.degree(v), |part| part.end - part.start)
     }
 
-    /// Returns the edges of `v`, a vertex of the frontier, that this rank processes.
+    /// Returns the neighbours of `v`, a vertex of the frontier, that this rank processes. They may be in both halves of
+    /// the row.
     #[inline]
     pub fn taken_row(&self, v: u32) -> [&[u32]; 2] {
         let row = self.direction.row(v, EdgeDirection::Out);
@@ -152,7 +153,7 @@ impl CpuGraph<'_> {
 
 /// Result of looking for the parent of a vertex among the neighbours that [`Heads`] stores.
 pub struct ParentLookup {
-    /// The first neighbour that is already reached.
+    /// The first stored neighbour that is already reached, if there is one.
     pub parent: Option<u32>,
     /// Number of neighbours checked.
     pub checked: u64,

@@ -55,7 +55,7 @@ pub struct CpuSearch<'a> {
     switch: Switch,
     threads: usize,
     lookup: Lookup,
-    /// Number of entries of all rows.
+    /// Number of entries of all rows in one direction.
     entries: u64,
 }
 

@@ -111,7 +111,7 @@ pub(super) struct BarrierCounts {
     pub number: u64,
 }
 
-/// Barriers of all GPUs, in the memory of one GPU.
+/// Counts that all GPUs report to one GPU at barriers, in the memory of that GPU.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct GpuBarriers {

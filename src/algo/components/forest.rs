@@ -107,7 +107,8 @@ impl Forest {
         }
     }
 
-    /// Returns how many of the vertices before `end` are known to be in the tree of vertex 0, without a gap.
+    /// Returns the number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0. First
+    /// tries to extend them, up to vertex `end`.
     pub(super) fn with_first(&self, end: u32) -> u32 {
         let mut known = self.with_first.load(Relaxed);
         // Vertex 0 stays a root, because no vertex is smaller.

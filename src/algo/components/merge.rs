@@ -9,12 +9,12 @@ use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Bytes in flight from one rank to another.
+/// Maximum number of bytes in flight from one rank to another.
 const LINK: usize = 1 << 20;
 /// Number of parents that a thread joins at a time.
 const PART: usize = 1 << 12;
 
-/// What a rank does in a round.
+/// Role of a rank in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// Receives the forest of the rank with this number.
@@ -24,7 +24,7 @@ pub(super) enum Turn {
     Waits,
 }
 
-/// Returns what rank `rank` of `ranks` does in each round.
+/// Returns the role of rank `rank` of `ranks` in each round.
 pub(super) fn turns(rank: usize, ranks: usize) -> impl Iterator<Item = Turn> {
     (0..usize::BITS).map(|round| 1 << round).take_while(move |&step| step < ranks).map(move |step| {
         match rank % (2 * step) {
@@ -109,7 +109,7 @@ fn parents(of: &[AtomicU32]) -> Vec<u32> {
     of.iter().map(|parent| parent.load(Relaxed)).collect()
 }
 
-/// Joins consecutive vertices, beginning at `first`, to `parents`.
+/// Joins consecutive vertices, beginning at `first`, each to its element of `parents`.
 fn join(forest: &Forest, first: u32, parents: &[u32], threads: usize) -> Result<()> {
     let parts = Parts::new(parents.len(), PART);
     team(threads.clamp(1, parents.len().div_ceil(PART).max(1)), &|_| {

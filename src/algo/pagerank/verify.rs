@@ -76,7 +76,8 @@ pub(super) fn compare(
 }
 
 impl Check<'_> {
-    /// Computes all iterations again.
+    /// Computes all iterations again, and compares the result and every bit of the column. Returns a sentence for the
+    /// report.
     fn all_iterations(&self, output: &PagerankOutput, list: u64) -> Result<String> {
         let (options, budget) = (self.options, self.results.budget);
         let mut list = EdgeList::new(list, budget)?;
@@ -139,7 +140,8 @@ impl Check<'_> {
         Ok(format!("{done} iterations along the edges of {name} find the same ranks, bit by bit"))
     }
 
-    /// Computes one more iteration from the column.
+    /// Computes one more iteration from the column, and checks that ranks change little. Returns a sentence for the
+    /// report.
     fn one_iteration(&self, output: &PagerankOutput) -> Result<String> {
         let (options, budget, results) = (self.options, self.results.budget, self.results);
         let purpose = "ranks to verify by (20 bytes for each id)";

@@ -17,7 +17,7 @@ use crate::prepare::prepared::Graph;
 use crate::store::checkpoint::{Checkpoint, Saved};
 use std::time::Instant;
 
-/// Component of a source that is not known yet.
+/// Value that stands for a component that is not known yet.
 const UNKNOWN: u32 = u32::MAX;
 /// Number of words of a source in a checkpoint.
 pub(super) const SOURCE_WORDS: usize = 4;

@@ -1,4 +1,5 @@
-//! The words of all vertices on a GPU, and a level of a pass. `kernels/distances.cu` describes the method.
+//! A pass of searches on a GPU. A word of a vertex has a bit for each source. `kernels/distances.cu` describes the
+//! method.
 #![allow(unsafe_code)] // kernel launches
 
 use super::level::Found;

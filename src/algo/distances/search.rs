@@ -1,4 +1,4 @@
-//! The words of all vertices on CPUs, and a level of a pass. All ranks do the same.
+//! A pass of searches on CPUs. A word of a vertex has a bit for each source of the pass.
 
 use super::level::{self, FEW, Found, VertexList, Words};
 use crate::algo::round::agree;

@@ -59,7 +59,7 @@ impl Algorithm for Distances {
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
-        // Several ranks use their CPUs.
+        // If there are several ranks, they use their CPUs.
         let rows = graph.direction.rows(graph.vertices);
         (ranks == 1).then(|| gpu::least_bytes(graph.vertices, rows, graph.edges, graph.blocks))
     }
@@ -113,7 +113,7 @@ impl Algorithm for Distances {
         let (head, vertices) = (saved.words(0)?, saved.words(3)?);
         let sources = saved.words(1)?.as_chunks::<{ driver::SOURCE_WORDS }>();
         let sum = |numbers: &mut dyn Iterator<Item = u64>| numbers.fold(0, u64::wrapping_add);
-        // Every distance counts for a source and for a vertex.
+        // Every distance is in the sum of a source and in the sum of a vertex, so both totals are equal.
         let of_sources = sum(&mut sources.0.iter().map(|of| of[1]));
         let of_vertices = sum(&mut vertices.iter().step_by(2).copied());
         let lengths = (head.len(), sources.0.len() as u64, sources.1.len(), vertices.len() as u64);

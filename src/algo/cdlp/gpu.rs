@@ -33,7 +33,8 @@ pub(super) fn least_bytes(vertices: u64, entries: u64, (blocks, longest): (u64, 
     (state + lists + windows::least_bytes(blocks, longest)).next_multiple_of(1 << 20)
 }
 
-/// The labels before and after an iteration. The memory layout must match `Labels` in the kernels.
+/// Addresses of the labels before and after an iteration, of marks and of counts. The memory layout must match `Labels`
+/// in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct LabelsOnGpu {

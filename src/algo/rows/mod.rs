@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Number of row entries in a part, unless a single vertex has more.
 const PART: u64 = 1 << 15;
-/// Cost of a vertex in addition to its entries, in entries.
+/// Cost of a vertex itself, in row entries, when work is divided.
 const VERTEX: u64 = 4;
 /// Number of rows that may be read in any order before blocks are freed.
 const READ: usize = 1 << 10;
@@ -272,7 +272,7 @@ pub(in crate::algo) fn span(part: &[u32]) -> Range<usize> {
     part[0] as usize..part[part.len() - 1] as usize + 1
 }
 
-/// Calls `each` with the value of every neighbour in `rows`. Each row is the only one of its block.
+/// Calls `each` with the value of every neighbour in `rows`. Each of these blocks has only one row.
 #[inline(always)]
 pub(in crate::algo) fn each_value<'r, T: Copy>(
     rows: impl IntoIterator<Item = Block<'r>>,

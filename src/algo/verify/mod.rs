@@ -311,8 +311,8 @@ impl<'a> Verdict<'a> {
         Verdict { checks: Vec::new(), on_check: Box::new(on_check), first: None }
     }
 
-    /// Records the check `what`. `found` is a sentence about the result, or the error that says what is wrong. A stop
-    /// is returned and not recorded.
+    /// Records the check `what`. `found` is a sentence about the result, or the error that says what is wrong. If the
+    /// error is a stop, it is returned and not recorded.
     ///
     /// # Errors
     /// Errors of the callback; [`crate::Error::Stopped`].

@@ -140,7 +140,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
 /// Trial of the algorithm `A`.
 pub type TrialOf<A> = Trial<<A as Algorithm>::Output, <A as Algorithm>::Details>;
 
-/// One computation of a task: its result, and how it went.
+/// Result and details of one computation of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial<O, D> {
     /// Result of the trial.

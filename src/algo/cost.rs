@@ -1,4 +1,4 @@
-//! Cost of a task: memory, disk space, exchange and time.
+//! Cost of a task: memory, disk space, bytes that ranks exchange, and time.
 
 use crate::graph::direction::Direction;
 use crate::graph::order::DegreeRuns;

@@ -20,7 +20,7 @@ static PROGRAM: ProgramSource = ProgramSource {
     headers: &[COMMON, ROW_PARTS],
 };
 
-/// All GPU programs that components launch.
+/// All GPU programs that `[components]` launches.
 pub static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.

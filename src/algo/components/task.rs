@@ -1,4 +1,4 @@
-//! The table `[components]`.
+//! Implements [`Algorithm`] for the table `[components]`.
 
 use super::forest::Forest;
 use super::merge;

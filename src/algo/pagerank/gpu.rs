@@ -17,7 +17,7 @@ use crate::stream::passes::{self, ROW_PARTS, RowPart};
 static PROGRAM: ProgramSource = ProgramSource { name: "pagerank.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/pagerank.cu");
 
-/// All GPU programs that PageRank launches.
+/// All GPU programs that `[pagerank]` launches.
 pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.

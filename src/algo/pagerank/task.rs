@@ -1,4 +1,4 @@
-//! The table `[pagerank]`.
+//! Implements [`Algorithm`] for the table `[pagerank]`.
 
 use super::options::{KEYS, Pagerank};
 use super::output::{COLUMNS, PagerankOutput, RankBin};

@@ -1,5 +1,5 @@
-//! Runs one trial of distances: all ranks search from the sources in passes, and rank 0 computes the figures and writes
-//! the columns.
+//! Runs one trial of `[distances]`: all ranks search from the sources in passes, and rank 0 computes the figures and
+//! writes the columns.
 
 use super::engine::Engine;
 use super::options::Distances;

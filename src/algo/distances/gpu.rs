@@ -20,7 +20,7 @@ use std::mem::swap;
 static PROGRAM: ProgramSource = ProgramSource { name: "distances.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/distances.cu");
 
-/// All GPU programs that distances launch.
+/// All GPU programs that `[distances]` launches.
 pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.

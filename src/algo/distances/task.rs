@@ -1,4 +1,4 @@
-//! The table `[distances]`.
+//! Implements [`Algorithm`] for the table `[distances]`.
 
 use super::options::{Distances, KEYS};
 use super::output::{COLUMNS, DistancesOutput, figures_bytes};

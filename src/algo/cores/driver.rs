@@ -1,4 +1,4 @@
-//! Runs one trial of core numbers: all ranks remove layers, and rank 0 counts core numbers and writes the columns.
+//! Runs one trial of `[cores]`: all ranks remove layers, and rank 0 counts core numbers and writes the columns.
 
 use super::gpu::GpuPeeling;
 use super::output::CoresOutput;

@@ -1,4 +1,4 @@
-//! The table `[cores]`.
+//! Implements [`Algorithm`] for the table `[cores]`.
 
 use super::output::{COLUMNS, CoresOutput};
 use super::{driver, gpu, peeling, verify};

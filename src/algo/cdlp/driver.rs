@@ -1,5 +1,5 @@
-//! Runs one trial of label propagation: all ranks compute the iterations, and rank 0 computes the figures and writes
-//! the column.
+//! Runs one trial of `[cdlp]` (label propagation): all ranks compute the iterations, and rank 0 computes the figures
+//! and writes the column.
 
 use super::gpu::GpuLabels;
 use super::labels::Labels;

@@ -15,7 +15,7 @@ use std::ops::Range;
 static PROGRAM: ProgramSource = ProgramSource { name: "cdlp.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/cdlp.cu");
 
-/// All GPU programs that label propagation launches.
+/// All GPU programs that `[cdlp]` launches.
 pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.

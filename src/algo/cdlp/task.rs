@@ -1,4 +1,4 @@
-//! The table `[cdlp]`.
+//! Implements [`Algorithm`] for the table `[cdlp]`.
 
 use super::labels;
 use super::options::{Cdlp, ITERATIONS};

@@ -198,7 +198,7 @@ impl Context {
     }
 
     /// Returns a job without tasks in `workdir`, with the limits and the device of this context. `input` is its table
-    /// `[input]`; `input_spec` takes the place of a source there.
+    /// `[input]`. `input_spec`, if given, is the input, and the table then names none.
     ///
     /// # Errors
     /// [`Error::Usage`] for mistakes in `input`.

@@ -154,7 +154,7 @@ impl RunRecord {
         order.store(content, manifest, &workdir)
     }
 
-    /// Adds stage `name` to the report, as completed by an earlier run.
+    /// Adds the stages `names` to the report, as completed by an earlier run.
     pub fn skipped(&mut self, names: &[&'static str]) {
         let Manifest { stages, tasks, .. } = &self.manifest;
         for &name in names {

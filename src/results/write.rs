@@ -66,8 +66,8 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Writes the column `out/NAME.npy` or `.csv`, or the column of `out/ALGORITHM.parquet`. `of` returns the value of
-    /// a vertex, and `isolated` is the value of vertices without an edge.
+    /// Writes the column `out/NAME.npy` or `.csv`, or the column `name` of `out/ALGORITHM.parquet`. `of` returns the
+    /// value of a vertex, and `isolated` is the value of vertices without an edge.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Corrupt`] if the order or the ids are corrupt.
@@ -75,7 +75,7 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{name}"), name, (isolated, None), of)
     }
 
-    /// Writes `out/ALGORITHM/NAME.npy` or `.csv`, or a column of `out/ALGORITHM.parquet`, like [`Self::put`].
+    /// Writes `out/ALGORITHM/NAME.npy` or `.csv`, or the column `name` of `out/ALGORITHM.parquet`, like [`Self::put`].
     /// `isolated` returns the value of a vertex without an edge by its id. Rows before the first vertex have the value
     /// `missing`.
     ///
@@ -106,7 +106,7 @@ impl<'a> Columns<'a> {
         self.column_with_own(&format!("out/{}/{name}", self.algorithm), name, (isolated, own), of)
     }
 
-    /// Writes the column `out/ALGORITHM/SOURCE/NAME.npy` or `.csv` of a search from `source`, or the column of
+    /// Writes the column `out/ALGORITHM/SOURCE/NAME.npy` or `.csv` of a search from `source`, or the column `name` of
     /// `out/ALGORITHM/SOURCE.parquet`. If the source has no edge, it gets the value `own`, if that is given. Other
     /// vertices without an edge get `isolated`.
     ///

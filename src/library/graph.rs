@@ -240,7 +240,7 @@ impl Graph {
         }
     }
 
-    /// Returns a vertex as the table of an algorithm names it.
+    /// Returns a vertex as a value for the table of an algorithm: its id, or its string if ids are strings.
     pub(super) fn key(&self, Vertex(id): Vertex) -> Result<TomlValue> {
         match &self.labels {
             Some(labels) => labels.key(id),

@@ -27,7 +27,7 @@ use serde::Serialize;
 pub struct Options {
     /// The sources of shortest paths.
     pub sources: Sources,
-    /// Divisor of the scores.
+    /// How the scores are normalised.
     pub normalise: Normalise,
 }
 

@@ -140,7 +140,7 @@ struct Shared {
     calls: Arc<Calls>,
 }
 
-/// The calls of a context or a job.
+/// The calls of a context or a job, which a [`Canceller`] can stop.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     /// Whether a call is in progress.

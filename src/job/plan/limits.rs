@@ -190,7 +190,7 @@ pub(crate) struct CertainNeeds {
 pub(crate) struct Addresses {
     /// True if the limit of host memory was derived from the remaining address space.
     are_the_limit: bool,
-    /// A file of the input that is larger than the address space left, and its bytes.
+    /// A file of the input that is larger than the address space left, and its size in bytes.
     unmapped: Option<(PathBuf, u64)>,
 }
 

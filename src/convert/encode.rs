@@ -24,7 +24,7 @@ pub(super) enum Unfit {
     Weight(u64, WeightType),
 }
 
-/// The bytes of edges, and of a separate weights file.
+/// The encoded edges, and the encoded weights if the format has a separate weights file.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     pub edges: Vec<u8>,
@@ -42,7 +42,7 @@ impl Encoder {
         Encoder { format, weights, delimiter }
     }
 
-    /// Returns the maximum number of bits of an id.
+    /// Returns the maximum number of bits that the format allows for an id.
     pub fn bits(&self) -> u32 {
         match self.format {
             Format::U32 => 32,

@@ -89,7 +89,7 @@ impl NameBatch {
         &self.bytes
     }
 
-    /// Returns the place of record number `at` in [`Self::bytes`].
+    /// Returns the range of bytes of record number `at` in [`Self::bytes`].
     #[inline]
     pub(crate) fn record(&self, at: usize) -> Range<usize> {
         let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };

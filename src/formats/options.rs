@@ -18,11 +18,11 @@ pub struct TextOptions {
     /// Number of lines to skip at the top of each file, not counting comments and blank lines. With `None` no line is
     /// skipped, and a first line that looks like counts is refused.
     pub skip_lines: Option<u64>,
-    /// What the ids are.
+    /// The kind of the ids: numbers or strings.
     pub ids: IdKind,
 }
 
-/// What the ids of text and tables are.
+/// The kind of ids in text and tables.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdKind {

@@ -62,7 +62,7 @@ pub struct MemoryEdges {
     list: Option<Arc<dyn EdgeList>>,
 }
 
-/// What is wrong with an edge.
+/// A mistake in an edge: an invalid id or an invalid weight.
 #[derive(Clone, Copy)]
 enum BadEdge {
     Id(i64),

@@ -131,7 +131,7 @@ fn delimiter_of(line: &[u8], part: &Part) -> Result<Delimiter, &'static str> {
     }
 }
 
-/// What was found in a line.
+/// Result of parsing a line.
 enum Found<'d> {
     /// Both ids, the range of the weight (empty if there is none), and the start of the next line.
     Edge([Cow<'d, [u8]>; 2], Range<usize>, usize),

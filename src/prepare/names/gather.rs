@@ -52,7 +52,7 @@ pub(super) struct Part {
 pub(super) struct Parts {
     parts: Vec<Mutex<Part>>,
     spill: Spill,
-    /// Number of the upper bits of a hash that are a part's number.
+    /// Number of upper bits of a hash that select a string's part.
     bits: u32,
     /// Bytes of all parts together.
     used: AtomicU64,
@@ -60,7 +60,7 @@ pub(super) struct Parts {
     most: u64,
 }
 
-/// Results of the pass.
+/// Results of the pass over the input.
 pub(super) struct Gathered {
     pub parts: Parts,
     pub checksum: u64,

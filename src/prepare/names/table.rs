@@ -14,9 +14,9 @@ use crate::store::file::{NewFile, Pending};
 use crate::store::map::{Mapped, as_u64};
 use std::path::Path;
 
-/// A free place.
+/// Entry of a free place in the table.
 const FREE: u64 = u64::MAX;
-/// The bits of the hash in an entry.
+/// Mask of the bits of a hash that an entry stores.
 const TAG: u64 = (1 << 31) - 1;
 /// Set in an entry if another entry before the next free place has the same bits of its hash.
 const SHARED: u64 = 1 << 31;
@@ -63,7 +63,7 @@ impl Table {
         Ok(Table { file, homes })
     }
 
-    /// Returns all places.
+    /// Returns the entries at all places.
     pub fn entries(&self) -> &[u64] {
         as_u64(self.file.body()).unwrap_or_default()
     }
@@ -206,7 +206,7 @@ impl Sorter {
 struct Placing {
     file: NewFile,
     homes: u64,
-    /// The next place.
+    /// The place that is written next.
     next: u64,
     /// The entries since the last free place.
     cluster: Vec<u64>,

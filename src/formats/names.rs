@@ -84,7 +84,7 @@ impl NameBatch {
         &self.hashes
     }
 
-    /// Returns the bytes in which records lie.
+    /// Returns the bytes of all records, followed by at least [`SHORT`] more bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

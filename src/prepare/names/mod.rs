@@ -206,7 +206,7 @@ impl FindNames for Names {
         numbers.clear();
         let entries = self.table.entries();
         let ahead = |hash: &u64| {
-            // An entry is up to some places behind its home, often in the next cache line.
+            // An entry is up to some places behind the place that its hash selects, so often in the next cache line.
             let home = self.table.home(*hash);
             prefetch(entries, home);
             prefetch(entries, home + NEAR);

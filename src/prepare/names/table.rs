@@ -74,8 +74,8 @@ impl Table {
         home(self.homes, hash) as usize
     }
 
-    /// Returns the number of the string with this hash. `is_one` returns whether the string with a given number is the
-    /// one to find.
+    /// Returns the number of the string with this hash; the result may be wrong or `None` if the list lacks the string.
+    /// If several strings have the same bits of the hash, `is_one(number)` says which one it is.
     #[inline]
     pub fn find(&self, hash: u64, is_one: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.home(hash);

@@ -169,8 +169,8 @@ fn as_f32(weight: u64, kind: WeightType) -> Result<f32, Unfit> {
     if is_same { Ok(nearest) } else { Err(Unfit::Weight(weight, kind)) }
 }
 
-/// Appends a weight in decimal. An f32 or f64 gets as few digits as distinguish it from any other f64, because most
-/// readers parse numbers as f64.
+/// Appends a weight in decimal. An f32 or f64 gets the fewest digits that distinguish it from any other f64, because
+/// most readers parse numbers as f64.
 #[inline]
 pub(super) fn append_weight(out: &mut Vec<u8>, weight: u64, kind: WeightType) {
     let value = match kind {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Largest column number that may be chosen; no line of an edge can have more columns.
 const MOST: u64 = 1 << 20;
 
-/// How the lines of text are read. Other options give other edges for the same bytes.
+/// Options with which lines of text are read. The same bytes may give other edges with other options.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TextOptions {

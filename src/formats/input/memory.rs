@@ -41,8 +41,8 @@ pub trait EdgeList: Send + Sync {
         None
     }
 
-    /// Writes the weights of the edges from number `first` on to `out`: integers, or the bits of numbers. A weight of
-    /// 64 bits takes two elements, of which the first is the lower half. The weight -0 is read as 0.
+    /// Writes the weights of the edges from number `first` on to `out`: integers, or the bits of floats. A weight of 64
+    /// bits takes two elements, of which the first is the lower half. The weight -0 is read as 0.
     fn read_weights(&self, _first: u64, _out: &mut [u32]) {}
 }
 

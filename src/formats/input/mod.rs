@@ -213,7 +213,7 @@ impl Input {
         Ok(false)
     }
 
-    /// Returns the numeric columns of the first file that are not read; `None` if its edges have weights.
+    /// Returns the numeric columns that are not read in the first file; `None` if its edges have weights.
     pub fn unread(&self) -> Option<UnreadColumns> {
         self.parts().first().and_then(|part| text::unread(part).or_else(|| parquet::unread(part)))
     }

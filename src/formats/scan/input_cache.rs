@@ -131,7 +131,7 @@ impl<'m> InputCache<'m> {
         std::mem::take(&mut self.lock().touched)
     }
 
-    /// Returns the memory of a slab (memory for one chunk) to the system and to the budget.
+    /// Frees the memory of a slab (memory for one chunk), and its reservation in the budget.
     pub fn release(&self, slab: Slab<'m>) {
         discard(vec![&mut *slab]);
         let mut inner = self.lock();

@@ -35,7 +35,7 @@ pub(super) struct Listed {
     pub kind: Kind,
     /// Whether the numbers are the weights of edges. Otherwise they are the ids of both ends.
     pub are_weights: bool,
-    /// Purpose of the memory in which numbers are sorted, and of the index.
+    /// Two texts for errors about memory: the purpose of memory for sorting, and the purpose of the index.
     pub purposes: [&'static str; 2],
     /// Two texts for the error about more than 2^32 - 2 numbers: what was expected, and the remedy.
     pub limit: [&'static str; 2],

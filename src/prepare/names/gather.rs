@@ -22,7 +22,7 @@ const PARTS: std::ops::RangeInclusive<u64> = 16..=4096;
 const PART_BYTES: u64 = 1 << 20;
 /// Maximum number of bytes of a chunk.
 const CHUNK: u64 = 4096;
-/// Bytes of a cache line.
+/// Number of bytes of a cache line.
 const LINE: usize = 64;
 /// Minimum number of bytes of chunks that a part looks up at once, if there is memory.
 const WAITING: u64 = 32 << 10;

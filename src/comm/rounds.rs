@@ -29,7 +29,7 @@ type TakeWords<'a, T> = &'a mut dyn FnMut(usize, &[T]) -> Result<()>;
 /// Links of this rank to all other ranks. They go through shared memory if all ranks share some, else through MPI.
 struct RoundLinks {
     slots: Box<dyn LinkSlots>,
-    /// For each rank, the number of bytes written so far to the next message to it.
+    /// For each rank, the number of bytes in the unfinished message to that rank.
     filled: Vec<usize>,
     backoff: RoundBackoff,
 }

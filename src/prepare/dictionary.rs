@@ -58,8 +58,8 @@ impl Dictionary {
     /// Opens the dictionary that [`Self::build`] wrote.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] if the file differs from what was written; [`crate::Error::Limit`] if the index, half a
-    /// byte for each id, does not fit memory.
+    /// [`crate::Error::Corrupt`] if the file differs from what was written; [`crate::Error::Limit`] if the index, half
+    /// a byte for each id, does not fit memory.
     pub fn open(path: &Path, key: u64, budget: &Budget) -> Result<Self> {
         // If ids are evenly spread, a range has about eight of them.
         let list = SortedList::open(&IDS, path, key, |ids| ids / 8, budget)?;

@@ -72,7 +72,8 @@ impl SharedSegment {
 
     fn map(file: &File, bytes: usize, part: usize, rank: usize, ranks: usize) -> Option<SharedSegment> {
         let (from, len) = if rank == 0 { (0, HEAD + part) } else { (HEAD + rank * part, part) };
-        // SAFETY: no memory is passed. Without this call a page that can't be allocated would raise SIGBUS on its first use.
+        // SAFETY: no memory is passed. Without this call a page that can't be allocated would raise SIGBUS on its first
+        // use.
         if unsafe { libc::fallocate(file.as_raw_fd(), 0, from as libc::off_t, len as libc::off_t) } != 0 {
             return None;
         }

@@ -90,8 +90,8 @@ impl MemoryEdges {
     /// it.
     ///
     /// # Errors
-    /// [`Error::Usage`] if an id is negative, not below `vertices` or 2^64 - 1, or if a weight is negative or not a finite
-    /// number.
+    /// [`Error::Usage`] if an id is negative, not below `vertices` or 2^64 - 1, or if a weight is negative or not a
+    /// finite number.
     pub fn new(list: Arc<dyn EdgeList>, vertices: Option<u64>) -> Result<MemoryEdges> {
         let edges = list.edges();
         let (kind, is_signed) = (list.weights(), list.is_signed());

@@ -368,8 +368,8 @@ impl Error {
         Error::Corrupt { path: path.as_ref().to_owned(), at, what: what.into(), keeper: None }
     }
 
-    /// If this is an input error about the file `spooled`, to which a stream was copied, names the stream instead of
-    /// the copy.
+    /// Returns the error with `stream` as the name of its file, if it is an input error about `spooled`, the copy of
+    /// that stream on disk.
     pub fn name_stream(self, spooled: &Path, stream: &str) -> Self {
         match self {
             Error::Input { path, at, expected, found, remedy } if path == spooled => {

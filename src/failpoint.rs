@@ -6,9 +6,9 @@
 //! - `GPUGRAPH_FAILPOINTS="store.fsync=3:kill;unit.done=1:enospc"` acts at the third hit of `store.fsync` and at the
 //!   first of `unit.done`. Actions: `kill` (SIGKILL to itself), `stop` (SIGTERM to itself), `enospc` and `eio` (the
 //!   call returns that error), `panic`, `sleep(MS)`, and `short` (the read or write moves only one byte; see [`clip`]).
-//! - `GPUGRAPH_NAME_HASH_BITS=N` leaves N bits of the hashes of strings, so that different strings have one hash.
-//! - `GPUGRAPH_FAILPOINTS_COUNT=FILE` keeps a line `NAME HITS` for each place in FILE, so that a test can enumerate
-//!   them all. The file is rewritten at each hit rather than at exit, so that a killed process leaves its counts, too.
+//! - `GPUGRAPH_NAME_HASH_BITS=N` keeps only N bits of each string's hash, so that different strings get the same hash.
+//! - `GPUGRAPH_FAILPOINTS_COUNT=FILE` keeps a line `NAME HITS` in FILE for each failpoint that was hit, so that a test
+//! can find them all. The file is rewritten at each hit, so that the counts of a killed process are complete, too.
 
 pub use imp::{clip, hit, weakened};
 
@@ -29,7 +29,7 @@ mod imp {
         len
     }
 
-    /// Returns the hash of a string, as it is in this build.
+    /// Returns `hash` unchanged in this build.
     #[inline(always)]
     pub fn weakened(hash: u64) -> u64 {
         hash
@@ -137,7 +137,8 @@ mod imp {
         if count(name) == Some(Action::Short) { len.min(1) } else { len }
     }
 
-    /// Returns the upper bits of the hash of a string: as many as `GPUGRAPH_NAME_HASH_BITS` says, or all.
+    /// Returns `hash` with only its upper `GPUGRAPH_NAME_HASH_BITS` bits kept; with all bits if the variable is not
+    /// set.
     pub fn weakened(hash: u64) -> u64 {
         static KEPT: OnceLock<u64> = OnceLock::new();
         hash & KEPT.get_or_init(|| {

@@ -20,10 +20,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
-/// An algorithm. A value of it holds the options of its table in a job file, with every default filled in.
+/// An algorithm. A value has the options from the algorithm's table in a job file, and defaults for the options that
+/// are left out.
 ///
-/// The options are part of the key of the results, so a job with other options computes anew. Options that are left out
-/// of the serialised form do not count.
+/// The options are part of the key of the results, so results of other options are computed anew. Options that are not
+/// serialised do not count.
 pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized + 'static {
     /// Name of the algorithm's table and stage, of its object in the results, and of its folder in `out/`.
     const NAME: &'static str;
@@ -51,7 +52,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         Needs::default()
     }
 
-    /// Returns the vertices that the table names. If the input lacks one, the job is refused before rows are made.
+    /// Returns the vertices that the table names. If the input lacks one, the job stops before it prepares the graph.
     fn named_vertices(&self) -> Vec<NamedVertex> {
         Vec::new()
     }
@@ -89,8 +90,8 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         false
     }
 
-    /// Returns the memory, disk space, exchange and time that the algorithm takes on an input of size `size`. The
-    /// result is an upper bound if `size` is one.
+    /// Returns the memory, disk space and time that the algorithm takes on an input of size `size`, and the bytes that
+    /// ranks exchange. The result is an upper bound if `size` is one.
     fn cost(&self, size: SizeOf<'_, '_, Self::Input>, resources: &RankResources) -> Cost;
 
     /// Computes one trial, or finishes the trial that an earlier run began. Collective: all ranks must call it.
@@ -99,7 +100,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     /// Errors of the algorithm and of reading its input; an error if the run was asked to stop.
     fn run(&self, input: <Self::Input as Input>::Of<&Graph, &List>, run: &mut Run<'_>) -> Result<TrialOf<Self>>;
 
-    /// Checks a result by an independent method. Mistakes go to `verdict`.
+    /// Checks a result by an independent method. Records each check and its outcome in `verdict`.
     ///
     /// # Errors
     /// Errors of `verdict`; an error if the run was asked to stop.
@@ -118,7 +119,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
     /// wrong.
     fn verify_units(&self, units: &StoredUnits<'_>, output: Option<&Self::Output>) -> Result<String>;
 
-    /// Returns the answer as the log prints it. `details` is `None` if another version wrote them.
+    /// Returns the answer as the log prints it. `details` is `None` if another version of the program wrote them.
     fn answer(&self, output: &Self::Output, details: Option<&Self::Details>) -> Answer;
 
     /// Describes a result in sentences, for readers who know the problem and not the program.
@@ -139,7 +140,7 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
 /// Trial of the algorithm `A`.
 pub type TrialOf<A> = Trial<<A as Algorithm>::Output, <A as Algorithm>::Details>;
 
-/// One computation of a task: its result, and how it went.
+/// Result and details of one computation of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial<O, D> {
     /// Result of the trial.

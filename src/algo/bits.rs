@@ -21,8 +21,8 @@ impl Lookup {
         Lookup { avx2: false }
     }
 
-    /// For each of 64 vertices, looks up the bit of the vertex in `bits`. Returns the bits in the order of the
-    /// vertices. Bits that `wanted` does not select are unspecified.
+    /// Looks up the bits of 64 vertices in `bits`. Bit `i` of the result is the bit of `vertices[i]`. It is unspecified
+    /// if bit `i` of `wanted` is 0.
     #[inline]
     pub fn known(self, bits: &[AtomicU64], vertices: &[u32], wanted: u64) -> u64 {
         debug_assert!(vertices.len() == 64 && vertices.iter().all(|&v| (v as usize) < 64 * bits.len()));
@@ -35,8 +35,8 @@ impl Lookup {
         each(bits, vertices, wanted)
     }
 
-    /// For each of up to 64 vertices, looks up the bit of the vertex in `bits`. Returns the inverted bits in the order
-    /// of the vertices.
+    /// Looks up the bits of up to 64 vertices in `bits`. Bit `i` of the result is the inverted bit of `vertices[i]`,
+    /// and 0 beyond the last vertex.
     #[inline]
     pub fn lacking(self, bits: &[AtomicU64], vertices: &[u32]) -> u64 {
         debug_assert!(vertices.len() <= 64 && vertices.iter().all(|&v| (v as usize) < 64 * bits.len()));
@@ -55,7 +55,7 @@ pub fn is_set(bits: &[AtomicU64], v: u32) -> bool {
     bits[(v >> 6) as usize].load(Relaxed) >> (v & 63) & 1 == 1
 }
 
-/// For each of eight vertices, looks up the bit of the vertex in `bits`. Returns the bits in the order of the vertices.
+/// Looks up the bits of eight vertices in `bits`. Bit `i` of the result is the bit of the vertex in lane `i`.
 ///
 /// # Safety
 /// Each vertex has a bit in `bits`, and no other thread writes the words of these bits meanwhile.

@@ -1,4 +1,4 @@
-//! Cost of a task: memory, disk space, exchange and time.
+//! Cost of a task: memory, disk space, bytes that ranks exchange, and time.
 
 use crate::graph::direction::Direction;
 use crate::graph::order::DegreeRuns;
@@ -18,7 +18,7 @@ pub struct GraphSize<'a> {
     pub edges: u64,
     /// Number of rows of each column of results.
     pub rows: u64,
-    /// Number of ids that the map from ids to vertices has.
+    /// Number of ids that the graph maps to vertices.
     pub ids: u64,
     /// Whether the ids are sparse, so that results are in the order of a list of ids.
     pub sparse: bool,
@@ -59,7 +59,7 @@ impl GraphSize<'_> {
         if self.direction == Direction::Directed { self.edges } else { 2 * self.edges }
     }
 
-    /// Returns the bytes on disk of one column of numbers with the list of sparse ids, and of the checkpoints: one for
+    /// Returns the bytes on disk of one column of numbers, of the list of sparse ids, and of the checkpoints: one for
     /// each trial, and one that is being written. A checkpoint has `checkpoint` bytes. A number has `width` bytes, and
     /// at most `digits` digits as text.
     pub fn column_and_checkpoints(
@@ -73,8 +73,8 @@ impl GraphSize<'_> {
         column + ids + (u64::from(resources.trials) + 1) * (checkpoint + PAGE)
     }
 
-    /// Returns an upper bound of the entries in the rows of one of `ranks` ranks, if blocks of `chunk` vertices go to
-    /// the ranks in turn. Vertices are in the order of descending degree, so the first rank has the most entries.
+    /// Returns an upper bound of the entries in the rows of one of `ranks` ranks. Blocks of `chunk` vertices go to the
+    /// ranks in turn. Vertices are in the order of descending degree, so the first rank has the most entries.
     pub fn entries_of_rank(&self, chunk: u64, ranks: usize) -> u64 {
         let (all, ranks) = (self.entries(), ranks as u64);
         if ranks <= 1 {
@@ -131,7 +131,7 @@ pub struct Cost {
     pub disk: u64,
     /// Bytes that all ranks together send to other ranks.
     pub exchange: u64,
-    /// Bytes of files that all ranks together read in random order. The page cache should hold these files.
+    /// Bytes of files that all ranks together read in random order. A run is fast if the page cache has room for them.
     pub cached: u64,
     /// Seconds of all trials, estimated from rates that were measured on one machine.
     pub seconds: f64,

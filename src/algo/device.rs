@@ -39,7 +39,7 @@ pub enum ChosenDevice<G, C> {
 }
 
 impl<'a> Devices<'a> {
-    /// Makes the devices of a job available to a task.
+    /// Creates the devices of a job. Until a device is chosen, [`Self::name`] returns `cpu`.
     pub fn new(comm: &'a Comm, workspace: Option<&'a Mutex<Workspace>>, peers: &'a Peers, auto: bool) -> Devices<'a> {
         Devices { comm, workspace, peers, auto, on_gpu: Cell::new(false) }
     }

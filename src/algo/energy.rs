@@ -43,7 +43,7 @@ pub struct Energy {
     /// Joules of the processors; `None` if the meter of any machine could not be read.
     #[serde(default)]
     pub cpu_joules: Option<f64>,
-    /// Number of rounds of the algorithm in the measured time.
+    /// Number of rounds: how often the algorithm ran in the measured time.
     #[serde(default)]
     pub rounds: u64,
     /// Joules of one round.

@@ -20,7 +20,7 @@ pub type InputRef<'a> = ByInput<&'a Graph, &'a List>;
 /// Size of a graph or a list.
 pub type SizeRef<'a, 'b> = ByInput<&'a GraphSize<'b>, &'a ListSize>;
 
-/// Results on a graph or a list.
+/// Results of a task on a graph or on a list, for checks.
 pub type ResultsRef<'a, 'b> = ByInput<&'a Results<'b>, &'a ListResults<'b>>;
 
 impl<G, L> ByInput<G, L> {

@@ -1,4 +1,4 @@
-//! The algorithms. Each has a folder with everything from its driver down to the kernels of each backend.
+//! The algorithms. Each has a folder with all of its code except its GPU kernels, which are in `kernels/`.
 //!
 //! [`ALGORITHMS`] is the registry. An algorithm implements [`Algorithm`] with its own types. A job sees the algorithm
 //! as a [`Task`] without these types, and lends it a [`Run`] to compute with. To add an algorithm, add a folder here,

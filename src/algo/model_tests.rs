@@ -21,13 +21,13 @@ pub fn budget(free: u64) -> Budget {
     Budget::new(crate::memory::limit_leaving(free, 4), 4).unwrap()
 }
 
-/// A graph as sets of neighbours. Each vertex, in order, has the heads of its out-edges and the tails of its in-edges.
+/// A graph as sets of neighbours. For each vertex, it has the heads of the out-edges and the tails of the in-edges.
 pub struct Model {
     pub direction: Direction,
     pub heads: Vec<BTreeSet<u32>>,
     pub tails: Vec<BTreeSet<u32>>,
     runs: DegreeRuns,
-    /// The vertex with each id.
+    /// The vertex of each id, or [`ISOLATED`].
     pub map: Vec<u32>,
 }
 
@@ -133,7 +133,7 @@ impl Model {
         graph
     }
 
-    /// Writes the order of vertices to the folder of the graph. Messages need it for the names of vertices.
+    /// Writes the order of vertices to the folder of the graph. Messages that name vertices read it.
     pub fn write_order(&self, folder: &Path) {
         let mut map = budget(1 << 20).zeroed::<u32>(self.map.len(), "a test").unwrap();
         map.copy_from_slice(&self.map);

@@ -5,8 +5,8 @@ use crate::error::{Error, Result};
 use crate::process::signals;
 use crate::store::checkpoint::{Checkpoint, Saved};
 
-/// Calls `read` with the checkpoint of an earlier run on rank 0, and returns its result. Returns `None` on other ranks,
-/// and if there is no checkpoint.
+/// Loads the checkpoint of an earlier run on rank 0, and returns what `read` returns for it. Returns `None` on other
+/// ranks, and if there is no checkpoint.
 ///
 /// # Errors
 /// Errors of [`Checkpoint::load`] and of `read`.
@@ -18,7 +18,7 @@ pub fn load<T>(comm: &Comm, checkpoint: &Checkpoint, read: impl FnOnce(&Saved) -
 /// Decision of all ranks at the end of a round.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundEnd {
-    /// Whether a stop cut the round short on some rank, so that it does not count.
+    /// Whether the round does not count, because a stop interrupted it on some rank.
     pub is_cut: bool,
     /// Whether some rank was asked to stop.
     pub stops: bool,
@@ -27,8 +27,8 @@ pub struct RoundEnd {
 }
 
 impl RoundEnd {
-    /// Decides together with all ranks whether the round counts, whether to stop and whether to save. `is_whole` is
-    /// false if a stop cut the round short on this rank. Collective.
+    /// Decides together with all ranks whether the round counts, whether to stop and whether to save. `is_whole` says
+    /// whether this rank completed its work. Collective.
     pub fn agree(comm: &Comm, is_whole: bool, checkpoint: &Checkpoint) -> RoundEnd {
         let wants = [!is_whole, signals::stop_requested().is_some(), comm.is_leader() && checkpoint.is_due()];
         let mut wants = wants.map(u64::from);
@@ -38,7 +38,7 @@ impl RoundEnd {
     }
 }
 
-/// Returns true if the work of a round was completed, and false if a stop cut it short.
+/// Returns true if the work of a round was completed, and false if a stop interrupted it.
 ///
 /// # Errors
 ///
@@ -60,7 +60,7 @@ pub fn check(comm: &Comm) -> Result<()> {
     if comm.ranks() == 1 { signals::check() } else { Ok(()) }
 }
 
-/// Returns [`Error::Stopped`] on all ranks if `work` was cut short by a stop on any. Collective.
+/// Returns [`Error::Stopped`] on all ranks if a stop interrupted `work` on any rank. Collective.
 ///
 /// # Errors
 /// [`Error::Stopped`], and the error of `work`.
@@ -71,7 +71,7 @@ pub fn agree(comm: &Comm, work: Result<()>) -> Result<()> {
 
 /// Returns the error that ends a trial after a stop, once rank 0 has saved. Collective.
 pub fn stopped(comm: &Comm) -> Error {
-    // The first rank that returns ends the job on all, so it waits for the rank that saves.
+    // The first rank that returns ends the job on all ranks, so it must wait for the rank that saves.
     comm.barrier();
     Error::Stopped(signals::stop_requested().unwrap_or("a signal to another rank"))
 }

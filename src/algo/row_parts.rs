@@ -20,9 +20,9 @@ pub struct RowPart<'a> {
     pub rows: Range<usize>,
 }
 
-/// Calls `work` for parts of all rows, with the state of the calling thread. Frees each block when all its rows are
-/// done. Returns the states of all threads. If `work` fails, returns the failure of the first part that fails, so the
-/// result does not depend on the number of threads.
+/// Calls `work` with parts of all rows, on several threads. `state` makes a state for each thread, which `work` gets.
+/// Frees each block when all of its rows are done. Returns the states of all threads. If `work` fails, returns the
+/// failure of the first part that fails, so the result does not depend on the number of threads.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.

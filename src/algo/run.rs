@@ -50,7 +50,7 @@ pub struct Units<'a> {
     pub algorithm: &'a str,
     /// Number of the trial, from 0.
     pub trial: u32,
-    /// Key of the task's stage.
+    /// Key of the task's stage: a hash of everything that its results depend on.
     pub key: u64,
 }
 

@@ -34,7 +34,7 @@ impl Sources {
         distinct_ids(field, ("a vertex to begin at", "sources"), diagnostics).map(Sources)
     }
 
-    /// Returns the sources as [`NamedVertex`] vertices.
+    /// Returns the sources as [`NamedVertex`] values.
     pub fn named_vertices(&self) -> Vec<NamedVertex> {
         self.0.iter().map(|&id| ("source", id)).collect()
     }
@@ -91,7 +91,7 @@ pub fn vertices(ids: &[InputId], what: &'static str, graph: &Graph) -> Result<Ve
     Ok(dense(&named, folder, info)?.into_iter().map(vertex).collect())
 }
 
-/// Returns the dense id of each named vertex, which may be without edges.
+/// Returns the dense id of each named vertex: its place among the ids that occur. The vertex may have no edges.
 ///
 /// # Errors
 /// [`Error::Input`] for an id that the graph does not have; [`Error::Corrupt`] and [`Error::Io`] from reading the list

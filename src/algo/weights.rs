@@ -6,7 +6,7 @@ use crate::graph::weights::drawn::DrawnWeights;
 use crate::jobfile::{Diagnostics, Field};
 use serde::{Deserialize, Serialize};
 
-/// Keys of `weights` in the form of a table.
+/// Keys that `weights` may have if it is a table.
 const KEYS: [&str; 3] = ["uniform", "seed", "unit"];
 const FORMS: &str =
     "expected \"file\", { uniform = [1, 1000], seed = 1 }, { uniform = [0.0, 1.0], seed = 1 } or { unit = true }";

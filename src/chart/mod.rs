@@ -1,4 +1,4 @@
-//! Figures of numbers: the description of a figure, its drawing as SVG, and the table of the same numbers.
+//! Figures: the description of a figure, its drawing as SVG, and the table of the same numbers.
 //!
 //! Code that has numbers to show describes them as a [`Figure`]. Both the drawing and the table are made from its
 //! marks, so no picture is without its numbers.
@@ -59,13 +59,13 @@ pub enum Scale {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Marks {
-    /// Lines: values against a number.
+    /// Lines of values over a horizontal axis of numbers.
     Lines(Vec<Line>),
     /// Bar chart: values by name, with one bar per name; the parts of a bar are stacked end to end.
     Bars(Bars),
     /// Heat map: a quantity by row and column.
     Heat(Heat),
-    /// Periods in which something was at work, by name.
+    /// Periods of work, such as those of stages, in a row for each name.
     Spans(Vec<SpanMark>),
     /// Box plots of the distribution of values, by name.
     Boxes(Vec<Spread>),
@@ -118,14 +118,14 @@ pub struct Heat {
     pub cells: Vec<Vec<Option<f64>>>,
 }
 
-/// A period in which something was at work.
+/// A period of work, such as a stage of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SpanMark {
-    /// Name of the thing that was at work.
+    /// Name of the worker, such as a stage. All periods of one name are in one row.
     pub name: String,
-    /// Start of the period.
+    /// Start of the period, in the base unit of the horizontal axis.
     pub from: f64,
-    /// End of the period.
+    /// End of the period, in the same unit.
     pub to: f64,
     /// Whether the work was completed.
     pub done: bool,
@@ -136,7 +136,7 @@ pub struct SpanMark {
 /// The distribution of values: minimum, first quartile, median, third quartile and maximum.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Spread {
-    /// Name of the thing that has these values.
+    /// Name of the group to which the values belong.
     pub name: String,
     /// Minimum, first quartile, median, third quartile and maximum.
     pub numbers: [f64; 5],

@@ -108,8 +108,8 @@ impl Unit {
     }
 }
 
-/// Formats a value in the largest unit that is not larger than the rounded value. Units without a name end in a space,
-/// so that the caller can append one.
+/// Formats a value in the largest unit that is not larger than the rounded value. If that unit's name is empty or a
+/// prefix such as `k`, the caller appends the name of the base unit.
 fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     // From this fraction of a unit on, a value in the next smaller unit would be rounded to 1000.
     const ROUNDED: f64 = 0.9995;

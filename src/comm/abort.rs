@@ -22,8 +22,8 @@ const READ_WAIT: Duration = Duration::from_secs(1);
 /// Exit code of a job that lost a rank.
 const LOST: u8 = 9;
 
-/// Whether a launcher has begun to end this process. Open MPI sends CONT at once, then TERM and KILL, each after a
-/// delay. Other launchers begin with TERM.
+/// Whether this process got SIGCONT. Open MPI's launcher sends it before it ends a process by SIGTERM and SIGKILL.
+/// Other launchers begin with SIGTERM.
 static LAUNCHER_ENDING: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// Installs the signal handler that notices when a launcher begins to end this process.

@@ -12,8 +12,9 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
-/// Limits of the messages that an exchange has in flight on one rank. On one machine, each pair of ranks has a ring of
-/// buffers in shared memory with a part of `outgoing + incoming`. A send waits until the ring to its receiver has room.
+/// Limits of the messages that an exchange has in flight on one rank. If all ranks are on one machine, `outgoing +
+/// incoming` buffers are divided among rings in shared memory, one to each other rank. A send waits until the ring to
+/// its receiver has room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageLimits {
     /// Maximum number of 32-bit words in a message. From about 10,000 words on, messages keep a network busy; 65,536

@@ -1,4 +1,4 @@
-//! Trait for sending the messages of rounds, either through shared memory or through MPI.
+//! Trait for links that send and receive the messages of [`super::Rounds`], through shared memory or through MPI.
 
 use super::round_backoff::RoundBackoff;
 
@@ -37,8 +37,8 @@ pub(super) trait LinkSlots: Send {
     /// Frees the slot of the message that [`LinkSlots::arrived`] returned.
     fn release(&mut self, from: usize);
 
-    /// Returns true if all messages of this rank are sent without further calls to MPI. After a round the rank may
-    /// compute for a long time without calling MPI.
+    /// Returns true once all messages of this rank are sent without further calls to MPI. A round ends only then,
+    /// because the rank may compute for a long time afterwards.
     fn all_sent(&mut self) -> bool {
         true
     }

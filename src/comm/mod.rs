@@ -91,7 +91,7 @@ impl Comm {
     /// together. [`Comm::exchange`] has its own limit: [`MessageLimits::bytes`].
     pub const SCRATCH: usize = 16 << 20;
 
-    /// Number of numbers of a long array that ranks exchange at a time.
+    /// Number of elements of a long array that ranks exchange at a time.
     pub const PIECE: usize = 1 << 18;
 
     /// Estimates the bytes of memory that MPI takes in a rank by the time it has started, with `local_ranks` ranks on a
@@ -178,14 +178,13 @@ impl Comm {
         self.position().nodes
     }
 
-    /// Returns the bytes of this process's memory that belong to MPI. They are the bytes that MPI had taken when all
-    /// ranks had started, and the bytes that it may take later for the ranks of the machine. The first number is the
-    /// same on every rank.
+    /// Estimates the bytes of this process's memory that belong to MPI: [`Self::taken`], and the bytes that MPI may
+    /// take later for the ranks of this machine. On machines with equally many ranks the number is the same.
     pub fn own_bytes(&self) -> u64 {
         self.several().map_or(0, |ranks| ranks.taken() + self.local_ranks() as u64 * MPI_PER_PEER)
     }
 
-    /// Returns the bytes that MPI had taken when all ranks had started, which are a part of [`Self::own_bytes`]. They
+    /// Returns the bytes of memory that MPI had taken when all ranks had started, the maximum over the ranks. They
     /// include memory of other code that started at the same time.
     pub fn taken(&self) -> u64 {
         self.several().map_or(0, |ranks| ranks.taken())
@@ -228,9 +227,9 @@ impl Comm {
         all
     }
 
-    /// Calls `take` with the numbers of every rank, as slices of any length. Its arguments are a rank and the rank's
-    /// next numbers. It needs at most [`Comm::SCRATCH`] bytes of memory, while [`Comm::all_gather`] needs memory for
-    /// the bytes of all ranks. Collective.
+    /// Passes the numbers of every rank to `take(rank, numbers)`, in slices of any length. It needs at most
+    /// [`Comm::SCRATCH`] bytes of memory, while [`Comm::all_gather`] needs memory for the bytes of all ranks.
+    /// Collective.
     pub fn gather_each<T: Number>(&self, mine: &[T], mut take: impl FnMut(usize, &[T])) {
         match self {
             Comm::Solo => take(0, mine),
@@ -411,7 +410,7 @@ impl Comm {
     }
 
     /// Sets the number of bytes that collective operations move at once (at least 16). Every rank must set the same
-    /// number. Tests set a small number, so that little data is moved in several steps.
+    /// number. Tests set a small number, so that even little data is moved in several steps.
     pub fn set_chunk(&self, bytes: usize) {
         if let Comm::Mpi(ranks) = self {
             ranks.set_chunk(bytes.clamp(16, Comm::SCRATCH / 4));

@@ -13,7 +13,7 @@ const SPINS: u32 = 1000;
 /// would keep the core from ranks and threads that share it.
 const CALLS: u32 = 8;
 
-/// Factor by which ranks that stay awake poll longer than others. They poll memory for some 3 ms.
+/// Factor by which [`RoundBackoff::poll_longer`] raises the number of polls. A rank then polls memory for some 3 ms.
 const AWAKE: u32 = 64;
 
 /// Back-off for waiting in rounds of messages. It first polls without pause, and then waits like [`Backoff`]. It omits

@@ -29,7 +29,7 @@ type TakeWords<'a, T> = &'a mut dyn FnMut(usize, &[T]) -> Result<()>;
 /// Links of this rank to all other ranks. They go through shared memory if all ranks share some, else through MPI.
 struct RoundLinks {
     slots: Box<dyn LinkSlots>,
-    /// For each rank, the number of bytes written so far to the next message to it.
+    /// For each rank, the number of bytes in the unfinished message to that rank.
     filled: Vec<usize>,
     backoff: RoundBackoff,
 }
@@ -44,7 +44,7 @@ impl RoundLinks {
         RoundLinks { slots, filled: vec![0; place.ranks], backoff }
     }
 
-    /// Writes words to the next message to rank `to`, as many as it has room for, and sends it once it is full.
+    /// Appends words to the next message to rank `to`, as many as fit, and sends the message once it is full.
     /// Returns the number of words written.
     fn push<T: Number>(&mut self, to: usize, words: &[T]) -> usize {
         let (capacity, filled) = (self.slots.capacity(), &mut self.filled[to]);
@@ -83,7 +83,7 @@ impl RoundLinks {
         Ok((true, last))
     }
 
-    /// Takes a step of the back-off, unless there was progress (`moved`).
+    /// Restarts the back-off if there was progress (`moved`), else takes one step of it.
     fn wait_unless(&mut self, moved: bool) {
         if moved {
             self.backoff.reset();

@@ -22,8 +22,8 @@ impl<'a, 'f> InlineTable<'a, 'f> {
         Some(InlineTable { field, section, diagnostics })
     }
 
-    /// Reads the integer of `key`. If the key is absent, returns the default, or reports the key as missing, with a
-    /// remedy, if it has none.
+    /// Reads the integer of `key`. If the key is absent, returns `default`; if `default` is an error, reports that the
+    /// key is missing, with the error's text as the remedy.
     pub fn number<T>(&mut self, key: &str, range: RangeInclusive<T>, default: Result<T, &str>) -> Option<T>
     where
         T: TryFrom<i128> + PartialOrd + Display,

@@ -12,9 +12,9 @@ pub(super) const SOURCES: [&str; 9] =
 /// Keys of `[input]` that say how files are read. They are refused if the edges do not come from files.
 pub(super) const OF_FILES: [&str; 7] = ["columns", "skip_lines", "ids", "vertices", "format", "weights", "recursive"];
 
-/// Keys whose effect shows in the opened input, so that their text does not matter: format and columns of each file,
-/// the list of vertices, weights, direction and first id. For example, `format = "u32"` adds nothing for a file that
-/// ends in `.u32`.
+/// Keys whose text is not part of [`InputKeys::reading_keys`], because the opened input shows their effect: format and
+/// columns of each file, the list of vertices, weights, direction and first id. For example, `format = "u32"` adds
+/// nothing for a file that ends in `.u32`.
 const KNOWN_FROM_INPUT: [&str; 9] =
     ["format", "weights", "columns", "skip_lines", "ids", "vertices", "recursive", "directed", "first_id"];
 
@@ -40,8 +40,8 @@ impl InputKeys {
         self.0.get(key).map(String::as_str)
     }
 
-    /// Returns the keys of `[input]` that change how the input is read without showing in the opened input, each as
-    /// `KEY = VALUE`.
+    /// Returns the keys of `[input]`, each as `KEY = VALUE`, that change how the input is read although the opened
+    /// input does not show their effect.
     pub fn reading_keys(&self) -> impl Iterator<Item = String> {
         let is_known = |key: &str| SOURCES.contains(&key) || KNOWN_FROM_INPUT.contains(&key);
         self.0.iter().filter(move |(key, _)| !is_known(key)).map(|(key, value)| format!("{key} = {value}"))

@@ -49,8 +49,8 @@ pub fn load(path: &Path, overrides: &[String]) -> Result<Job> {
     parse(path, text, overrides, None)
 }
 
-/// Reads and validates the text of a job file, with overrides as in [`load`]. `input` takes the place of a source in
-/// `[input]`. Messages call the text `name`.
+/// Reads and validates the text of a job file, with overrides as in [`load`]. `input`, if given, is the input of the
+/// job, and `[input]` then names none. Messages call the text `name`.
 ///
 /// # Errors
 /// Errors of [`load`].

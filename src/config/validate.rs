@@ -16,8 +16,8 @@ use crate::jobfile::field::{Field, Section};
 use crate::jobfile::tree::TomlTable;
 use crate::list::ListFormat;
 
-/// Converts the tree of a job file, `root`, to a job whose `text` is still empty. Returns `None` after a mistake, which
-/// is then in `diagnostics`.
+/// Converts `root`, the tree of the job file `file`, to a job. `given`, if any, is used as the input instead of the
+/// table `[input]`. Returns `None` after a mistake, which is then in `diagnostics`.
 pub(super) fn job(
     root: &TomlTable,
     file: &Path,

@@ -22,7 +22,7 @@ const GRID: [&str; 2] = ["rows", "columns"];
 /// Remedy for a missing parameter that has no default.
 const ADD: &str = "add it";
 
-/// Reads the parameters of one kind of graph.
+/// Function that reads the parameters of one kind of graph; `None` after a mistake.
 type ReadShape = fn(&mut InlineTable<'_, '_>) -> Option<Shape>;
 
 /// Reads the parameters of a generated graph; `kind` is one of `KINDS`. Returns `None` after a mistake.

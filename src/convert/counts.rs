@@ -8,7 +8,7 @@ use crate::formats::{Halves, Input, LargestId, Watch, WeightType};
 pub(super) struct HeaderCounts {
     pub vertices: u64,
     pub edges: u64,
-    /// The type of the weights, if the pass looked for it.
+    /// Type of the weights; `None` if the edges have none or the pass did not look for it.
     pub weights: Option<WeightType>,
     pub halves: Halves,
 }

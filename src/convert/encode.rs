@@ -24,7 +24,7 @@ pub(super) enum Unfit {
     Weight(u64, WeightType),
 }
 
-/// The bytes of edges, and of a separate weights file.
+/// The encoded edges, and the encoded weights if the format has a separate weights file.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     pub edges: Vec<u8>,
@@ -42,7 +42,7 @@ impl Encoder {
         Encoder { format, weights, delimiter }
     }
 
-    /// Returns the maximum number of bits of an id.
+    /// Returns the maximum number of bits that the format allows for an id.
     pub fn bits(&self) -> u32 {
         match self.format {
             Format::U32 => 32,
@@ -169,8 +169,8 @@ fn as_f32(weight: u64, kind: WeightType) -> Result<f32, Unfit> {
     if is_same { Ok(nearest) } else { Err(Unfit::Weight(weight, kind)) }
 }
 
-/// Appends a weight in decimal. An f32 or f64 gets as few digits as distinguish it from any other f64, because most
-/// readers parse numbers as f64.
+/// Appends a weight in decimal. An f32 or f64 gets the fewest digits that distinguish it from any other f64, because
+/// most readers parse numbers as f64.
 #[inline]
 pub(super) fn append_weight(out: &mut Vec<u8>, weight: u64, kind: WeightType) {
     let value = match kind {

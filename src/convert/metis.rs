@@ -22,7 +22,7 @@ use crate::formats::{Edges, Format, Input, Visitor, WeightType, Weights, each_ed
 /// Number of bytes of lines to pack and write at once.
 const PIECE: usize = 4 << 20;
 
-/// Writes all lists. Returns the number of edges read and written.
+/// Writes the header and the lists of all vertices. Returns the number of edges read and written.
 pub(super) fn write(writing: &Writing<'_>, counts: HeaderCounts, memory: u64) -> Result<(u64, u64)> {
     match writing.weights {
         None => write_as::<u32>(writing, counts, memory),
@@ -94,7 +94,7 @@ impl NeighbourEntry for u32 {
     }
 }
 
-/// A neighbour in the upper half, and a weight of 32 bits in the lower half.
+/// An entry with a weight of 32 bits: the neighbour is in the upper half of the number, the weight in the lower half.
 impl NeighbourEntry for u64 {
     type Slot = AtomicU64;
 
@@ -115,7 +115,7 @@ impl NeighbourEntry for u64 {
     }
 }
 
-/// A neighbour, and a weight of 64 bits.
+/// An entry with a weight of 64 bits: the neighbour comes first, then the weight.
 impl NeighbourEntry for [u64; 2] {
     type Slot = [AtomicU64; 2];
 

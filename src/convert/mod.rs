@@ -48,10 +48,10 @@ use writing::Writing;
 /// Number of bytes of input that a thread encodes at once.
 const CHUNK: usize = 1 << 20;
 
-/// Default memory for adjacency lists, in bytes.
+/// Default number of bytes of memory for the adjacency lists of METIS output.
 pub const MEMORY: u64 = 1 << 30;
 
-/// The size of what was written.
+/// Result of a conversion: the number of edges, and the size of the output file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Converted {
     /// Number of edges in the input, including loops and repeats.
@@ -86,8 +86,8 @@ pub fn room_for(out: &Path, bytes: u64) -> Result<()> {
     }
 }
 
-/// Refuses an output that belongs to the input, before anything is written: a file of the input under any name, or a
-/// file that the input would include the next time.
+/// Refuses an output that belongs to the input, before anything is written. Such an output is a file of the input under
+/// any name, or a file that the input's folder or pattern would include the next time.
 ///
 /// # Errors
 /// [`Error::Usage`], and the errors of [`writable`].
@@ -107,8 +107,7 @@ pub fn refuse_overlap(input: &Input, out: &Path) -> Result<()> {
 pub struct Target {
     /// The format of the file.
     pub format: Format,
-    /// The weights to write, if the format can store weights. With [`WeightsOption::Auto`] they are the weights of the
-    /// input.
+    /// The weights to write, if the format can store weights. [`WeightsOption::Auto`] takes the weights of the input.
     pub weights: WeightsOption,
     /// Memory in bytes for the lists of METIS, see [`MEMORY`].
     pub memory: u64,

@@ -58,7 +58,7 @@ impl OutputFile {
         Ok(OutputFile { path: target, temporary, file, packing, appended, changed })
     }
 
-    /// Appends bytes behind all bytes so far: the header of the file, or the bytes of the only thread that writes it.
+    /// Appends bytes after all bytes so far: the header of the file, or the bytes of the only thread that writes it.
     pub fn push(&self, bytes: &[u8]) -> Result<()> {
         let bytes = self.pack(bytes)?;
         let at = self.lock().reserve(bytes.len());

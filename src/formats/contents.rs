@@ -105,7 +105,7 @@ pub(super) fn prefix_of(part: &Part) -> Result<(Vec<u8>, u64), Error> {
     Ok((prefix, file.stream_position().map_err(unreadable)? - ahead))
 }
 
-/// Returns what a file contains, and the remedy, if its first bytes show that it is not a list of numbers.
+/// Returns a description of a file's contents, and the remedy, if its first bytes show that it is no list of numbers.
 pub(crate) fn of_another_kind(path: &Path, packing: Packing, start: &[u8]) -> Option<(String, String)> {
     if let Some(encoding) = wide_encoding(start) {
         return Some((encoding.into(), in_utf_8(encoding)));

@@ -21,10 +21,10 @@ pub(crate) struct Head {
     pub counts: Option<CountsLine>,
 }
 
-/// Which directions of an edge a file contains.
+/// Directions in which a file lists each edge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Directions {
-    /// The directions that the file lists: edges are directed, or the file does not say.
+    /// The directions that the file lists: either edges are directed, or the file does not say whether they are.
     Listed,
     /// One of the two directions of each undirected edge.
     Half,

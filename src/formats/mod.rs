@@ -167,7 +167,8 @@ impl<V: Visitor + ?Sized> Visitor for &mut V {
     }
 }
 
-/// Drops the types of visitors. They get whole batches, so a scan is compiled once for all types.
+/// Converts visitors to trait objects, so that a scan is compiled once for all types. Calls are few: one for each
+/// batch.
 fn erased<V: Visitor>(visitors: &mut [V]) -> Vec<&mut dyn Visitor> {
     visitors.iter_mut().map(|visitor| visitor as &mut dyn Visitor).collect()
 }

@@ -18,7 +18,7 @@ pub const LONGEST_NAME: usize = u16::MAX as usize;
 /// Bytes of a record before the string: its hash and its length.
 pub(crate) const HEAD: usize = 10;
 
-/// Number of ids in a batch, two for each edge.
+/// Maximum number of ids in a batch, two for each edge.
 pub(crate) const NAMES: usize = 2048;
 /// Number of bytes of ids after which a batch is handed over.
 const BATCH_BYTES: usize = 64 << 10;
@@ -68,7 +68,7 @@ impl NameBatch {
         self.ends.last().map_or(0, |&end| end as usize)
     }
 
-    /// Returns true if the batch should be handed over.
+    /// Returns true if the batch is full, so that it should be handed to the visitor.
     pub(crate) fn is_full(&self) -> bool {
         self.ends.len() >= NAMES || self.filled() >= BATCH_BYTES
     }
@@ -84,12 +84,12 @@ impl NameBatch {
         &self.hashes
     }
 
-    /// Returns the bytes in which records lie.
+    /// Returns the bytes of all records, followed by at least [`SHORT`] more bytes.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Returns the place of record number `at` in [`Self::bytes`].
+    /// Returns the range of bytes of record number `at` in [`Self::bytes`].
     #[inline]
     pub(crate) fn record(&self, at: usize) -> Range<usize> {
         let start = if at == 0 { 0 } else { self.ends[at - 1] as usize };

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// Largest column number that may be chosen; no line of an edge can have more columns.
 const MOST: u64 = 1 << 20;
 
-/// How the lines of text are read. Other options give other edges for the same bytes.
+/// Options with which lines of text are read. The same bytes may give other edges with other options.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TextOptions {
@@ -18,11 +18,11 @@ pub struct TextOptions {
     /// Number of lines to skip at the top of each file, not counting comments and blank lines. With `None` no line is
     /// skipped, and a first line that looks like counts is refused.
     pub skip_lines: Option<u64>,
-    /// What the ids are.
+    /// The kind of the ids: numbers or strings.
     pub ids: IdKind,
 }
 
-/// What the ids of text and tables are.
+/// The kind of ids in text and tables.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IdKind {

@@ -37,7 +37,7 @@ pub struct Part {
     pub(crate) summary: Arc<OnceLock<Option<TableSummary>>>,
 }
 
-/// What happens to the direction of edges.
+/// Treatment of the direction of edges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum UseOfDirection {
     /// Edges are read as undirected.

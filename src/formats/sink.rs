@@ -118,8 +118,8 @@ impl<'v> Sink<'v> {
         Ok(self.push(u, v)?)
     }
 
-    /// Sets the weight of the edge that will be added next to the weight of the line at `line` in `data`. `weight` is
-    /// the range of the weight; it is empty if the line has none.
+    /// Sets the weight of the next edge that will be added, from the line at `line` in `data`. `weight` is the range of
+    /// the weight; it is empty if the line has none.
     #[inline]
     pub fn weigh_line(&mut self, data: &[u8], line: usize, weight: Range<usize>) -> Result<(), Stop> {
         if weight.is_empty() {

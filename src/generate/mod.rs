@@ -70,7 +70,7 @@ pub const SCALES: RangeInclusive<u32> = 1..=MAX_SCALE;
 pub const MAX_EDGE_FACTOR: u32 = 1 << 20;
 /// The default range of weights of generated graphs that have weights.
 pub const WEIGHTS: RangeInclusive<u32> = 1..=1000;
-/// The denominator of the quadrant probabilities of R-MAT, which are stored as integers.
+/// Denominator of the quadrant probabilities of R-MAT, which are stored as integers: 1 means a millionth.
 const PARTS: u32 = 1_000_000;
 
 /// Returns the default number of edges of a random graph with weights: ten per vertex.

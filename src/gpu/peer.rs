@@ -54,7 +54,7 @@ impl Peer {
         Some(Peer { device: device.clone(), start })
     }
 
-    /// Returns a slice of `len` elements that starts at byte `at` of the arena.
+    /// Returns a slice of `len` elements that starts at byte `at` of the other process's arena.
     pub fn span<T>(&self, at: u64, len: u64) -> DeviceSlice<T> {
         DeviceSlice::at(self.start + at, len)
     }

@@ -50,8 +50,7 @@ const MANY_RANKS: usize = 3;
 /// Makes CUDA open fewer connections to the GPU than its default of eight, if this machine has many ranks
 /// (`local_ranks`). A driver opens and closes connections one by one while ranks wait for each other. With fewer
 /// connections, four ranks with an H200 each took 1.2 to 1.4 s rather than 1.6 s to start, and 0.15 to 0.2 s rather
-/// than
-/// 0.3 s to end. Sorting, which queues many small kernels, takes longer: 0.28 s rather than 0.19 s at scale 29.
+/// than 0.3 s to end. Sorting, which queues many small kernels, takes longer: 0.28 s rather than 0.19 s at scale 29.
 ///
 /// # Safety
 /// The same conditions as for [`restrict_to_one`].

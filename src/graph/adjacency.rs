@@ -17,7 +17,7 @@ pub struct Adjacency<'a> {
 /// Index of one half of all rows.
 struct IndexedRows<'a> {
     blocks: Vec<Block<'a>>,
-    /// For each block, one past its last row.
+    /// For each block, the number of its last row plus one.
     ends: Vec<u32>,
     /// For each range of 2^`shift` rows, the block of its first row.
     hints: Vec<u32>,
@@ -43,8 +43,8 @@ impl<'a> Adjacency<'a> {
         [self.lower.row(row), self.upper.row(row)]
     }
 
-    /// Returns the lower and the upper half of `row`, each as a block that has only this row. The targets are those of
-    /// the whole block.
+    /// Returns the lower and the upper half of `row`, each as a block that has only this row. The `targets` of such a
+    /// block are still the targets of all rows of the stored block.
     #[inline]
     pub fn views(&self, row: u32) -> [Block<'a>; 2] {
         [&self.lower, &self.upper].map(|half| {

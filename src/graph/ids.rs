@@ -80,8 +80,8 @@ impl InputId {
         InputId::Name(VertexName(name))
     }
 
-    /// Returns the id of a vertex whose string has these bytes, and the number `number`. Bytes that are not valid text
-    /// can't be named, so their id is the number.
+    /// Returns the id of vertex number `number`, whose string has the bytes `name`. If the bytes are not valid UTF-8,
+    /// the id is the number.
     pub fn of_bytes(name: &[u8], number: u64) -> InputId {
         std::str::from_utf8(name).map_or(InputId::Number(number), InputId::of_name)
     }

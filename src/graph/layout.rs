@@ -279,7 +279,7 @@ fn bounds_of_both(degree: u64, rows: Range<u64>) -> u64 {
 }
 
 /// Groups consecutive granules (ranges of rows) into parts of at most `target` entries and `rows` rows. A granule that
-/// is larger is a part of its own.
+/// exceeds these limits is a part of its own.
 fn group(granules: &[RowRange], range: Range<usize>, target: u64, rows: u64) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     let mut sum = 0;

@@ -39,7 +39,7 @@ pub struct Context {
     pub syncer: Syncer,
 }
 
-/// The progress of a stage observes passes over data. It stops them with an error once the job must stop.
+/// Lets the progress of a stage observe passes over data. A pass ends with an error once the job must stop.
 impl Watch for StageProgress {
     fn advance(&self, amount: u64) -> Result<()> {
         StageProgress::advance(self, amount);

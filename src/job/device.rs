@@ -31,8 +31,8 @@ struct OpenGpu {
 /// Host memory of this process in bytes before CUDA was started.
 static ASLEEP: OnceLock<u64> = OnceLock::new();
 
-/// Loads CUDA in the background if the job may use a GPU. With `start`, also initialises CUDA at once, without waiting
-/// for other ranks of the machine. Both take time, so they overlap with the work before [`GpuSession::begin`].
+/// Loads CUDA in the background if the job may use a GPU. If `start` is true, also initialises CUDA at once, without
+/// waiting for other ranks of the machine. Both take time, so they overlap with the work before [`GpuSession::begin`].
 pub fn wake(job: &Job, start: bool) {
     if job.run.device != Asked::Cpu {
         ASLEEP.get_or_init(host::process_memory);

@@ -37,13 +37,13 @@ pub struct RunRecord {
     pub stages: Vec<StageReport>,
     /// Planned stages, whose predicted times are compared with the measured times after the run.
     pub(crate) planned: Vec<PlannedStage>,
-    /// False as long as everything that earlier runs did is unchanged.
+    /// True once this run has changed anything that earlier runs left.
     pub is_changed: bool,
     /// The manifest of an earlier run that did the whole job.
     pub done: Option<Manifest>,
     /// True while `done` is still on the disk.
     is_unsaved: bool,
-    /// True once the metrics have the GPU's meter.
+    /// True once the GPU's energy meter belongs to the metrics.
     is_metered: bool,
     started: Instant,
 }
@@ -154,7 +154,7 @@ impl RunRecord {
         order.store(content, manifest, &workdir)
     }
 
-    /// Adds stage `name` to the report, as completed by an earlier run.
+    /// Adds the stages `names` to the report, as completed by an earlier run.
     pub fn skipped(&mut self, names: &[&'static str]) {
         let Manifest { stages, tasks, .. } = &self.manifest;
         for &name in names {

@@ -13,7 +13,7 @@ pub fn advice(word: &str, known: &[&str], quote: impl Fn(&str) -> String) -> Str
     }
 }
 
-/// Returns the known word that `word` may be a misspelling of.
+/// Returns the known word that `word` probably misspells; `None` if no known word is similar.
 pub fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
     let word = word.to_lowercase().replace('-', "_");
     // The distance takes time proportional to the product of both lengths, and no misspelt word is that long.

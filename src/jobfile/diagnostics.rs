@@ -106,7 +106,8 @@ impl Diagnostics {
         self.mistakes.push(JobMistake { place: Some(place), message, syntax: true });
     }
 
-    /// Returns how a message about another place refers to `place`: `line 5`, or the text of the `--set`.
+    /// Returns a short text that refers to `place` in a message about another place: `line 5`, or the text of the
+    /// `--set`.
     pub fn describe(&self, place: &TextSpan) -> String {
         if place.is_override() {
             format!("--set {}", clip(self.text(place.source)))
@@ -193,7 +194,7 @@ impl Diagnostics {
     }
 }
 
-/// Returns the part of a long line around the character `column`, and the index of that character in it.
+/// Returns the part of a long line around the character `column`, and the index of that character in this part.
 fn window(line: &str, column: usize) -> (String, usize) {
     let from = if column > WINDOW * 2 / 3 { column - WINDOW / 3 } else { 0 };
     let mut shown: String = line.chars().skip(from).take(WINDOW).map(printable).collect();

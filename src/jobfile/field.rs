@@ -138,7 +138,7 @@ impl<'t> Field<'t> {
         self.expected("two numbers, such as [1, 1000] or [0.0, 1.0]", diagnostics)
     }
 
-    /// Reads a number that `is_allowed`; `what` describes such numbers.
+    /// Reads a number for which `is_allowed` is true; `what` describes the allowed numbers for messages.
     fn number(&self, what: &str, is_allowed: impl Fn(&f64) -> bool, diagnostics: &mut Diagnostics) -> Option<f64> {
         let number = number(&self.entry.node).map(|(number, _)| number);
         number.filter(is_allowed).or_else(|| self.expected(what, diagnostics))
@@ -301,7 +301,7 @@ impl<'t> Field<'t> {
     }
 }
 
-/// Returns the number that a value is, and true if it is an integer.
+/// Returns the number in a node, and true if it is written as an integer; `None` if the value is not a number.
 fn number(node: &TomlNode) -> Option<(f64, bool)> {
     match node.value {
         TomlValue::Integer(integer) => Some((integer as f64, true)),
@@ -310,7 +310,7 @@ fn number(node: &TomlNode) -> Option<(f64, bool)> {
     }
 }
 
-/// Returns the string of a node, if it is one.
+/// Returns the vertex id in a node, which may be a whole number or a string; `None` for any other value.
 fn id(node: &TomlNode) -> Option<InputId> {
     match &node.value {
         TomlValue::Integer(number) => u64::try_from(*number).ok().map(InputId::Number),

@@ -1,5 +1,5 @@
-//! Keys of job files. Each key has one definition, which parsing, suggestions, `gpugraph help` and tests of documents
-//! use.
+//! Keys of job files. Each key has one definition, which parsing, suggestions, `gpugraph help` and the tests of the
+//! documentation use.
 
 use super::diagnostics::Diagnostics;
 use super::field::{Field, Section};
@@ -100,8 +100,8 @@ impl Key<bool> {
 }
 
 impl Key<()> {
-    /// Defines a key whose value [`Self::field`] returns unread. `about` has the values and the default, in words or as
-    /// TOML.
+    /// Defines a key whose value the caller reads, from what [`Self::field`] returns. `about` describes the values and
+    /// the default, in words or as TOML.
     pub const fn of_field(name: &'static str, about: (&'static str, &'static str), meaning: &'static str) -> Key<()> {
         Key::new(name, about, meaning, || (), |_, _| Some(()))
     }

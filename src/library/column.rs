@@ -35,7 +35,7 @@ pub(super) enum IdList {
 }
 
 impl IdList {
-    /// Opens the ids of `graph`.
+    /// Opens the list of ids of `graph`, whose first id is `first`.
     pub(super) fn of(graph: Option<&Graph>, first: FirstId) -> Result<IdList> {
         let list = graph.map(Graph::sparse_ids).transpose()?.flatten();
         let list = list.ok_or_else(|| Error::internal("open the list of ids", "there is none"))?;
@@ -103,7 +103,7 @@ impl Labels {
         self.0.lines().iter()
     }
 
-    /// Returns the string of a vertex as the table of an algorithm names it.
+    /// Returns the string of the vertex `id` as a value for an algorithm's table; an error if it is not UTF-8.
     pub(super) fn key(&self, id: u64) -> Result<TomlValue> {
         let label = self.get(id).unwrap_or_default();
         let text = std::str::from_utf8(label).map_err(|_| {

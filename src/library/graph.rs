@@ -60,7 +60,7 @@ pub struct Graph {
     max_degree: u64,
     ids: RowIds,
     labels: Option<Labels>,
-    // Dropped in this order: the files go after those who use them.
+    // These are dropped in this order, because the session uses the files.
     session: Mutex<Session>,
     _temporary: Option<TemporaryFolder>,
 }
@@ -240,7 +240,7 @@ impl Graph {
         }
     }
 
-    /// Returns a vertex as the table of an algorithm names it.
+    /// Returns a vertex as a value for the table of an algorithm: its id, or its string if ids are strings.
     pub(super) fn key(&self, Vertex(id): Vertex) -> Result<TomlValue> {
         match &self.labels {
             Some(labels) => labels.key(id),
@@ -250,7 +250,8 @@ impl Graph {
         }
     }
 
-    /// Computes the table of one algorithm with the keys of `options`, and returns its result and its details.
+    /// Runs the algorithm whose table is called `algorithm`, with `options` as the keys of the table, and returns the
+    /// result.
     pub(super) fn compute<O: DeserializeOwned>(
         &self,
         context: &Context,
@@ -281,7 +282,7 @@ impl fmt::Debug for Graph {
     }
 }
 
-/// A result, as long as its files are not replaced by those of another call.
+/// The result of a call, with access to its files. It locks the session, so that no other call replaces the files.
 pub(super) struct Computed<'g, O> {
     pub(super) output: O,
     record: TaskRecord,
@@ -290,7 +291,7 @@ pub(super) struct Computed<'g, O> {
 }
 
 impl<O> Computed<'_, O> {
-    /// Returns the median of the seconds of the algorithm alone.
+    /// Returns the median of the seconds that the trials of the algorithm took.
     pub(super) fn seconds(&self) -> f64 {
         crate::job::results::report::median(&self.record.seconds)
     }
@@ -311,7 +312,7 @@ impl<O> Computed<'_, O> {
         Column::open(&path, self.ids)
     }
 
-    /// Maps the column in `out/NAME.npy`, whose rows are of no vertices.
+    /// Maps the column in `out/NAME.npy`, whose rows do not belong to vertices.
     pub(super) fn column_of_rows<T: Value>(&self, name: &str) -> Result<Column<T>> {
         let path = self.session.workdir().join("out").join(format!("{name}.npy"));
         Column::open(&path, &RowIds::Dense { first: 0 })

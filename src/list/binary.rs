@@ -32,7 +32,8 @@ pub(super) fn widen(format: ListFormat, bytes: &[u8], length: u64, out: &mut [i6
     }
 }
 
-/// Returns the index of the first value that is neither -1 nor from 0 to `length - 1`.
+/// Returns the index of the first value that is neither -1 nor from 0 to `length - 1`; `None` if there is no such
+/// value.
 #[inline]
 pub(super) fn first_bad(values: &[i64], length: u64) -> Option<usize> {
     let last = length.wrapping_sub(1) as i64;

@@ -15,7 +15,8 @@ const KINDS: [(ListFormat, bool, char); 4] = [
     (ListFormat::I64, true, 'q'),
 ];
 
-/// Returns the error for a file of `bytes` bytes that can't be read in `format`, if it contains something else.
+/// Returns the error for a file of `bytes` bytes that can't be read in `format`. Returns `None` if the first bytes of
+/// the file do not show another format.
 pub(super) fn wrong_format_error(path: &Path, format: ListFormat, packing: Packing, bytes: u64) -> Option<Error> {
     let start = contents::start_of(path, packing);
     let expected = format!("a list ({format})");
@@ -48,8 +49,8 @@ pub(super) fn wrong_format_error(path: &Path, format: ListFormat, packing: Packi
     }
 }
 
-/// Returns the error for a file whose name says 32-bit numbers but which contains 64-bit numbers. Read as 32-bit
-/// numbers it would also be a list, but of another length.
+/// Returns the error for a file that is to be read as 32-bit numbers but contains 64-bit numbers; `None` for other
+/// files. Without this error, the file would be read as twice as many elements.
 pub(super) fn of_64_bits(path: &Path, packing: Packing, bytes: u64) -> Option<Error> {
     let start = contents::start_of(path, packing);
     // In a list, at most one element has the successor 0. If 64-bit numbers are read as 32-bit numbers, every second
@@ -70,8 +71,8 @@ fn most(packing: Packing, bytes: u64) -> u64 {
     if packing == Packing::Plain { bytes } else { bytes.saturating_mul(1040) }
 }
 
-/// Returns how many of the elements in `start` have a successor, if all numbers may be successors: -1, or another
-/// element of a list of at most `most` bytes. Returns `None` otherwise.
+/// Returns how many of the elements in `start`, the first bytes of a file, have a successor, if all numbers may be
+/// successors: -1, or another element of a list of at most `most` bytes. Returns `None` otherwise.
 fn are_successors(start: &[u8], kind: ListFormat, big: bool, most: u64) -> Option<u64> {
     let width = kind.width()? as usize;
     let mut with = 0;

@@ -32,8 +32,8 @@ impl ListFormat {
         }
     }
 
-    /// Returns the format of an extension that only lists have, ignoring the extension of a packing; `None` for any
-    /// other extension.
+    /// Returns the format that the extension of `path` names, if only lists have that extension; `None` otherwise. The
+    /// extension of a packing, such as `.gz`, is ignored.
     pub fn by_ending(path: &Path) -> Option<ListFormat> {
         match ending(path)?.as_str() {
             "list" | "lst" => Some(ListFormat::List),

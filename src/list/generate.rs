@@ -65,7 +65,7 @@ pub struct Generated {
     pub length: u64,
     /// The order of the elements.
     pub kind: Kind,
-    /// Seed of the random orders; the other kinds ignore it.
+    /// Seed of the kinds with a random order; the other kinds ignore it.
     pub seed: u64,
 }
 
@@ -73,8 +73,8 @@ impl Generated {
     /// Returns the list with these parameters, after a check of the length.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the length exceeds [`MAX_LENGTH`], or if the published program makes another kind of list of
-    /// this length.
+    /// [`Error::Usage`] if the length exceeds [`MAX_LENGTH`], or if a list of kind [`Kind::Swapped`] can't have this
+    /// length.
     pub fn new(length: u64, kind: Kind, seed: u64) -> Result<Generated> {
         if length > MAX_LENGTH {
             return Err(Error::Usage(format!("list: expected a length of at most {MAX_LENGTH}, found {length}")));
@@ -86,8 +86,8 @@ impl Generated {
         Ok(Generated { length, kind, seed })
     }
 
-    /// Writes the successors of the elements from `first` on to `out`, with -1 for the last element of the list. The
-    /// range must be below the length.
+    /// Writes the successors of the elements from `first` on to `out`, with -1 for the last element of the list. `out`
+    /// must not extend beyond the last element.
     pub fn fill(&self, first: u64, out: &mut [i64]) {
         match self.kind {
             Kind::Ordered => self.fill_ordered(first, out),
@@ -164,7 +164,7 @@ mod tests {
         out
     }
 
-    /// Returns the elements in list order, by a walk from the only element that is no successor.
+    /// Returns the elements in list order. The list is followed from the only element that is no successor.
     fn order(successors: &[i64]) -> Vec<u64> {
         let mut heads = vec![true; successors.len()];
         successors.iter().filter(|next| **next >= 0).for_each(|next| heads[*next as usize] = false);

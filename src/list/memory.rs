@@ -9,16 +9,17 @@ use xxhash_rust::xxh3::Xxh3;
 
 /// A linked list in memory, in any layout: the successor of each element, or -1 at the end.
 ///
-/// Threads read pieces of the list at the same time, some more than once. It must not change meanwhile.
+/// Several threads read pieces of the list at the same time, and some pieces more than once. The list must not change
+/// meanwhile.
 pub trait SuccessorList: Send + Sync {
     /// Returns the number of elements.
     fn elements(&self) -> u64;
 
-    /// Writes the successors of the elements from `first` on to `out`. All of them are below [`Self::elements`].
+    /// Writes the successors of the elements from `first` on to `out`. All these elements are below [`Self::elements`].
     fn read(&self, first: u64, out: &mut [i64]);
 }
 
-/// A list in memory, with the properties that must be known before it is read as an input.
+/// A list in memory, with its length and a hash of its successors.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct MemoryList {
     length: u64,
@@ -34,7 +35,7 @@ pub struct MemoryList {
 const CHUNK: u64 = 1 << 15;
 
 impl MemoryList {
-    /// Checks all successors once.
+    /// Checks all successors of `list`, and computes their hash.
     ///
     /// # Errors
     /// [`Error::Usage`] if a successor is neither an element nor -1.

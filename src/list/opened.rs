@@ -4,7 +4,7 @@ use super::ListSource;
 use crate::error::Result;
 use std::fmt;
 
-/// A list with its length and the key of its version.
+/// An open list, with its length and its key.
 pub struct List {
     /// Where to read the successors.
     pub source: ListSource,

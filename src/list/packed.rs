@@ -29,7 +29,7 @@ pub(super) struct PackedFile<'a> {
     path: &'a Path,
     packing: Packing,
     decoder: Decoder<BufReader<File>>,
-    /// Number of packed bytes that were reported to the watch.
+    /// Number of packed bytes that were reported to `watch` as progress.
     reported: u64,
     watch: &'a dyn Watch,
 }

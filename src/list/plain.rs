@@ -27,8 +27,8 @@ pub(super) fn thread_bytes(chunk: usize) -> u64 {
     (READ.max(1 + chunk + LONGEST + PADDING) + 8 * PIECE) as u64
 }
 
-/// Calls `work` for every chunk of a range, in `threads` threads that take chunks in order, each with its own buffer.
-/// Returns the error of the first chunk that failed.
+/// Calls `work` with the number of every chunk in `chunks`. The chunks are taken in order by `threads` threads, each of
+/// which has its own buffer. If chunks fail, returns the error of the one with the smallest number.
 pub(crate) fn each_chunk(
     chunks: Range<u64>,
     threads: usize,
@@ -103,7 +103,7 @@ impl<'a> PlainFile<'a> {
         self.reader.length().div_ceil(self.chunk as u64)
     }
 
-    /// Starts to read a chunk and the next ones ahead of time if they are not in the page cache.
+    /// Asks the system to read the range `bytes` and the next two chunks, if the range is not in the page cache.
     fn will_need(&self, bytes: &Range<u64>) {
         // A chunk that is read in one call needs no hint.
         if bytes.end - bytes.start > READ as u64 && !self.reader.cached(bytes.start, bytes.end) {
@@ -199,7 +199,7 @@ impl<'a> PlainFile<'a> {
         Ok(counts.into_iter().map(AtomicU64::into_inner).collect())
     }
 
-    /// Returns the first number of a text whose `counts` are known.
+    /// Returns the first number of the text; `None` if it has no number. `counts` is the result of [`Self::count`].
     pub fn first_number(&self, counts: &[u64]) -> Result<Option<i64>> {
         let Some(chunk) = counts.windows(2).position(|pair| pair[1] > pair[0]) else { return Ok(None) };
         let mut buffer = Vec::new();
@@ -209,7 +209,7 @@ impl<'a> PlainFile<'a> {
         Ok((filled == 1).then_some(value[0]))
     }
 
-    /// Searches the text from the start for something that is not a number, and reports it.
+    /// Returns an error if the text contains something other than numbers.
     pub fn check_text(&self, threads: usize) -> Result<()> {
         each_chunk(0..self.chunks(), threads, |chunk, buffer| {
             let text = self.text(chunk, buffer)?;

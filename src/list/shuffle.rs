@@ -14,7 +14,7 @@ const ROUNDS: usize = 8;
 /// Number of elements whose successors are computed at the same time by vector instructions; a lane is one of them.
 const LANES: usize = 64;
 
-/// Marks a successor that the vector loop leaves to [`Shuffle::successor`].
+/// Stands for a successor that the vector loop does not compute. [`Shuffle::successor`] computes it.
 const LEFT_OVER: i64 = -2;
 
 /// A random order of the numbers below `n`.

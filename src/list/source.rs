@@ -1,4 +1,4 @@
-//! A list to read: a file, or a generator.
+//! A list to read: a file, a generator, or a list in memory.
 
 use std::fmt;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::list::{Generated, ListFormat, MAX_NARROW, MemoryList, refusals};
 /// Size in bytes of a chunk of a file, which a thread reads at a time.
 const CHUNK: usize = 512 << 10;
 
-/// A list to read: a file, or a generator.
+/// A list to read: a file, a generator, or a list in memory.
 #[derive(Debug, Clone)]
 pub struct ListSource {
     origin: Origin,
@@ -48,7 +48,8 @@ struct ListFile {
 #[derive(Debug, Clone)]
 struct LengthIndex {
     length: u64,
-    /// For plain text: how many numbers come before each chunk, and how many there are in all.
+    /// For plain text, how many numbers come before each chunk, and last how many there are in all. Empty for other
+    /// files.
     counts: Vec<u64>,
 }
 
@@ -101,7 +102,7 @@ impl ListSource {
         self
     }
 
-    /// Returns the path, or the parameters of the generator, for messages.
+    /// Returns the path, the parameters of the generator, or the length of the list in memory, as text for messages.
     pub fn name(&self) -> String {
         match &self.origin {
             Origin::File(file) => file.path.display().to_string(),
@@ -114,12 +115,12 @@ impl ListSource {
         if let Origin::File(file) = &self.origin { Some(file) } else { None }
     }
 
-    /// Returns the path; `None` for a generator.
+    /// Returns the path of a file; `None` for other lists.
     pub fn path(&self) -> Option<&Path> {
         self.file().map(|file| file.path.as_path())
     }
 
-    /// Returns the format; `None` for a generator.
+    /// Returns the format of a file; `None` for other lists.
     pub fn format(&self) -> Option<ListFormat> {
         self.file().map(|file| file.format)
     }
@@ -134,8 +135,8 @@ impl ListSource {
         self.format() != Some(ListFormat::List) && !self.is_packed()
     }
 
-    /// Returns the size of the file in bytes. A generator counts 4 bytes per element, or 8 if its numbers do not fit in
-    /// 4. A whole scan passes this many bytes to [`Watch::advance`].
+    /// Returns the size of the file in bytes. Other lists count 4 bytes per element, or 8 if their numbers do not fit
+    /// in 4. A whole scan passes this many bytes to [`Watch::advance`].
     pub fn bytes(&self) -> u64 {
         match &self.origin {
             Origin::File(file) => file.bytes,
@@ -145,7 +146,7 @@ impl ListSource {
     }
 
     /// Returns a number that changes when the list does: a hash of size, times, inode and sampled contents of the file,
-    /// or of the parameters of the generator.
+    /// of the parameters of the generator, or of the successors in memory.
     ///
     /// # Errors
     /// Bad input if the file is gone or can't be read.

@@ -10,7 +10,7 @@
 //! index in `order`. At most three swaps touch a place, and they follow from its number. So a value can be followed
 //! through its swaps, backwards or forwards in time, without the other values.
 
-/// The swaps of a list of `2 · half` elements.
+/// The swaps that the published program makes in a list of `2 · half` elements.
 #[derive(Debug, Clone)]
 pub(super) struct Swaps {
     half: u64,

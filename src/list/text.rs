@@ -29,7 +29,7 @@ pub(super) fn is_space(byte: u8) -> bool {
     byte == b' ' || matches!(byte, 9..=13)
 }
 
-/// The place of text that should be a number but is not.
+/// The position of text that should be a number but is not.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct NotANumber {
     /// Offset in the bytes that are parsed.
@@ -58,7 +58,7 @@ impl<'a> TextNumbers<'a> {
         }
     }
 
-    /// Returns the offset of the number that comes after `skipped` others.
+    /// Returns the offset of the number that follows the next `skipped` numbers.
     pub fn place(&self, skipped: usize) -> usize {
         let mut numbers = self.clone();
         let passed = (0..skipped).all(|_| numbers.fill(&mut [0]) == Ok(1));

@@ -12,8 +12,8 @@ pub fn addresses_left() -> Option<u64> {
     Some(limit.saturating_sub(pages * PAGE))
 }
 
-/// Bytes of the smallest allocation that gets a mapping of its own. It is also the most freed memory that an arena of
-/// the allocator keeps at its end.
+/// Size in bytes from which the C library's allocator gives an allocation a memory mapping of its own. It is also the
+/// maximum number of freed bytes that the allocator keeps at the end of each of its arenas.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const TRIM_BYTES: libc::c_int = 1 << 20;
 

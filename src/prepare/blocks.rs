@@ -167,7 +167,8 @@ impl<'p> Builder<'_, 'p> {
         };
         let parts: Vec<SortedBin<'p>> = parts.into_iter().flatten().collect();
         if !parts.iter().any(|part| matches!(part, SortedBin::StagedRows(_))) {
-            // The file cache can then reuse pages that were in use a moment ago, and the kernel need not find new ones.
+            // Free the bins' memory before the file is written: the file cache then reuses its pages, which were in use
+            // just now.
             self.partition.release(block, Vec::new());
         }
         let mut slices: Vec<[&[u32]; 3]> = Vec::new();

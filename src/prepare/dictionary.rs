@@ -30,7 +30,7 @@ pub fn path(folder: &Path) -> PathBuf {
 #[derive(Debug)]
 pub struct Dictionary {
     list: SortedList,
-    /// An id of an edge that is missing in the list, once a visitor met one.
+    /// An id that the input has and the list lacks; set when a visitor finds the first one.
     unlisted: OnceLock<RawId>,
 }
 
@@ -58,8 +58,8 @@ impl Dictionary {
     /// Opens the dictionary that [`Self::build`] wrote.
     ///
     /// # Errors
-    /// [`crate::Error::Corrupt`] if the file differs from what was written; [`crate::Error::Limit`] if the index, half a
-    /// byte for each id, does not fit memory.
+    /// [`crate::Error::Corrupt`] if the file differs from what was written; [`crate::Error::Limit`] if the index, half
+    /// a byte for each id, does not fit memory.
     pub fn open(path: &Path, key: u64, budget: &Budget) -> Result<Self> {
         // If ids are evenly spread, a range has about eight of them.
         let list = SortedList::open(&IDS, path, key, |ids| ids / 8, budget)?;
@@ -80,7 +80,7 @@ impl Dictionary {
         self.list.numbers()
     }
 
-    /// Returns an id of an edge that is missing in the list, if a visitor met one.
+    /// Returns an id that the input has and the list lacks, if a visitor has found one.
     pub fn unlisted(&self) -> Option<RawId> {
         self.unlisted.get().copied()
     }
@@ -120,8 +120,8 @@ pub struct NumberingVisitor<'d, V> {
 }
 
 impl<'d, V> NumberingVisitor<'d, V> {
-    /// Makes a visitor that replaces ids by their indices in `ids`, and weights by their codes in `weights`, and passes the
-    /// edges on to `inner`. `None` leaves them as they are. `source` names the input in errors.
+    /// Makes a visitor that replaces ids by their indices in `ids`, and weights by their codes in `weights`, and passes
+    /// the edges on to `inner`. `None` leaves them as they are. `source` names the input in errors.
     pub fn new(ids: Option<&'d Dictionary>, weights: Option<&'d WeightCodes>, source: &'d str, inner: V) -> Self {
         NumberingVisitor { ids, weights, source, inner, dense: Vec::new(), codes: Vec::new() }
     }

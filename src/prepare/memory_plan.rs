@@ -45,9 +45,9 @@ fn rows_bytes(block: BlockSize) -> u64 {
     4 * (block.entries + 2 * block.rows)
 }
 
-/// Returns the maximum number of bytes of a block's sorted rows that do not fit into the memory of its bins. These are
-/// the lengths, because an edge takes more bytes in a bin than in a row. Lists of the pieces of rows may take as much
-/// again.
+/// Returns the maximum number of bytes of a block's sorted rows that do not fit into the memory of its bins. Targets
+/// always fit, because an edge takes more bytes in a bin than in a row. Lengths may not fit, and lists of the pieces of
+/// rows may take as much as they do.
 fn tails_bytes(block: BlockSize) -> u64 {
     8 * block.rows
 }

@@ -9,11 +9,10 @@
 //! merge      out-rows and in-rows → rows of all neighbours    if a task ignores the direction of a directed graph
 //! ```
 //!
-//! Sparse 64-bit ids and ids that are strings take one more pass first (`dictionary`, `names`), and so do weights of
-//! 64 bits (`weight_list`). Preparation takes 4 bytes of memory for each id, in
-//! addition to the memory for bins. Edges that do not fit the bins' memory are spilled to a file. No step depends on
-//! job files or stages, and results do not depend on devices or ranks. A [GPU](gpu::PrepareGpu) does steps in place of
-//! the CPU, if its memory is large enough.
+//! Sparse 64-bit ids and ids that are strings take one more pass first (`dictionary`, `names`), and so do weights of 64
+//! bits (`weight_list`). Preparation takes 4 bytes of memory for each id, in addition to the memory for bins. Edges
+//! that do not fit the bins' memory are spilled to a file. No step depends on job files or stages, and results do not
+//! depend on devices or ranks. A [GPU](gpu::PrepareGpu) does steps in place of the CPU, if its memory is large enough.
 
 pub mod blocks;
 pub mod dictionary;

@@ -29,15 +29,15 @@ const MAX_GATHER: u64 = 1 << 24;
 /// Count of numbers that a thread can gather with the least memory.
 const MIN_GATHER: usize = 1 << 16;
 
-/// What a list contains.
+/// Description of a list: which numbers it has, and texts for errors.
 pub(super) struct Listed {
     /// Kind of the file.
     pub kind: Kind,
     /// Whether the numbers are the weights of edges. Otherwise they are the ids of both ends.
     pub are_weights: bool,
-    /// Purpose of the memory in which numbers are sorted, and of the index.
+    /// Two texts for errors about memory: the purpose of memory for sorting, and the purpose of the index.
     pub purposes: [&'static str; 2],
-    /// The limit of 2^32 - 2 numbers, as a message expects it, and the remedy.
+    /// Two texts for the error about more than 2^32 - 2 numbers: what was expected, and the remedy.
     pub limit: [&'static str; 2],
 }
 
@@ -56,8 +56,8 @@ impl Listed {
 #[derive(Debug)]
 pub(super) struct SortedList {
     file: Mapped,
-    /// For each range of `1 << shift` values, the index in the list of the first number in the range. The first range begins
-    /// at the smallest number of the list.
+    /// For each range of `1 << shift` values, the index in the list of the first number in the range. The first range
+    /// begins at the smallest number of the list.
     starts: Vec<u32>,
     shift: u32,
     _index: Reservation,

@@ -58,7 +58,7 @@ pub fn cores_are_shared() -> bool {
 /// Whether this process's cores count as shared.
 static CORES: Cores = Cores(AtomicU64::new(0));
 
-/// Time until which the cores count as shared, as a number of [`micros`].
+/// Time until which the cores count as shared, in microseconds as [`micros`] counts them.
 struct Cores(AtomicU64);
 
 impl Cores {

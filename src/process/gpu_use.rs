@@ -7,13 +7,13 @@ static TAKEN: AtomicU64 = AtomicU64::new(0);
 static MOST: AtomicU64 = AtomicU64::new(0);
 static BUSY: AtomicU64 = AtomicU64::new(0);
 
-/// Records that this process has now taken `bytes` bytes of GPU memory.
+/// Records that this process holds `bytes` bytes of GPU memory from now on.
 pub fn take(bytes: u64) {
     TAKEN.store(bytes, Relaxed);
     MOST.fetch_max(bytes, Relaxed);
 }
 
-/// Returns the peak of GPU memory taken, in bytes, since the previous call.
+/// Returns the peak, in bytes, of GPU memory that this process held since the previous call.
 pub fn most_taken() -> u64 {
     let now = TAKEN.load(Relaxed);
     MOST.swap(now, Relaxed).max(now)

@@ -67,8 +67,8 @@ pub fn init(format: Format, quiet: bool, leads: bool) {
     }
 }
 
-/// Logs the error that ends a run; `what` is its text. Returns true if the log printed it to stderr, which it does as
-/// JSON only.
+/// Logs the error that ends a run; `what` is its text. Returns true if the line went to stderr, which happens only in
+/// JSON format.
 pub fn last(error: &Error, what: &str) -> bool {
     match error {
         // A requested stop is no error: the user knows about it, and the next run goes on.
@@ -144,7 +144,7 @@ fn print_line(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// A writer of whole lines by a function, which handles errors itself.
+/// A writer that passes each line to a function, which handles errors itself.
 struct LineWriter(fn(&[u8]));
 
 impl Write for LineWriter {

@@ -52,8 +52,8 @@ impl<T: Value> Column<T> {
         Ok(Column { path, file, format, headings, rows, written: 0, values: PhantomData })
     }
 
-    /// Appends `rows` values to the column. `values` returns the values of a range of these rows. Up to `threads`
-    /// threads format the values.
+    /// Appends `rows` values to the column. `values` returns the values of a range of these rows, counted from the
+    /// first of them. Up to `threads` threads format the values.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`].

@@ -1,8 +1,8 @@
-//! Results with a value for each edge: columns `source`, `target` and `support`, written and read block by block, because
-//! they may be larger than memory.
+//! Results with a value for each edge: columns `source`, `target` and `support`, written and read block by block,
+//! because they may be larger than memory.
 //!
-//! Edges come in the order of the rows that they are entries of. Of the two ends, the one with the smaller id is the
-//! source. NumPy arrays have a file for each column, and text and tables have one file for all.
+//! The order is that of blocks, rows and entries. The end of an edge with the smaller id is its source. In NumPy's
+//! format each column is a file; CSV and Parquet have one file with all columns.
 
 use super::column::npy_header;
 use super::file::{Output, ResultFile};
@@ -30,19 +30,20 @@ pub fn files(format: OutputFormat) -> &'static [&'static str] {
     if format == OutputFormat::Npy { &COLUMNS } else { &[TABLE] }
 }
 
-/// The edges of a graph, and where their values are.
+/// The edges of a graph with their values, to be written.
 pub struct EdgeValues<'a> {
     /// Number of edges.
     pub edges: u64,
     /// Number of blocks of rows.
     pub blocks: usize,
-    /// Returns the rows of a block, and a file whose first section has a value of 32 bits for each of their entries.
+    /// Returns the rows of a block, and a file whose first section has a value of 32 bits for each entry (edge) of the
+    /// block.
     pub block: &'a (dyn Fn(usize) -> Result<(Block<'a>, Saved)> + Sync),
     /// The ids of vertices.
     pub ids: &'a InputIds,
 }
 
-/// An edge as it is written.
+/// An edge as it is written: the ids of its ends, and its value.
 struct Edge {
     source: u64,
     target: u64,
@@ -58,7 +59,8 @@ impl EdgeValues<'_> {
         })
     }
 
-    /// Calls `take` with some entries of a block of rows, in order.
+    /// Calls `take` with each edge of a block whose entry number is in `entries`, in order. `values` has the values of
+    /// all entries of the block.
     fn each_edge(&self, rows: Block<'_>, values: &[u32], entries: Range<u64>, mut take: impl FnMut(Edge)) {
         let (mut at, end) = (entries.start as usize, entries.end as usize);
         let mut local = rows.offsets.partition_point(|&start| start as usize <= at) - 1;
@@ -73,7 +75,8 @@ impl EdgeValues<'_> {
         }
     }
 
-    /// Appends one column of a block to `file`, of which `written` rows are written.
+    /// Appends one column of a block to `file`. `written` rows of this column come before it, and `of` returns the
+    /// column's value of an edge.
     fn column<T: Value>(
         &self,
         (file, format, threads): (&mut ResultFile, OutputFormat, usize),
@@ -95,7 +98,7 @@ impl EdgeValues<'_> {
         })
     }
 
-    /// Appends column number `number` of a block to `file`.
+    /// Appends column `number` of a block to `file`: 0 is the source, 1 the target and 2 the support.
     fn numbered(
         &self,
         number: usize,
@@ -110,8 +113,8 @@ impl EdgeValues<'_> {
         }
     }
 
-    /// Writes the columns to files in `folder` of `workdir` by up to `threads` threads. `names` are the ids if they are
-    /// strings. Returns the files with their paths in the workdir.
+    /// Writes the columns to files in `folder` of `workdir` by up to `threads` threads. `names` has the ids of vertices
+    /// if they are strings. Returns the files with their paths relative to the workdir.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; errors of `block`.
@@ -185,8 +188,9 @@ impl EdgeValues<'_> {
 /// Iterator over edges: both ends, and the value.
 pub type EdgeIter<'p> = Box<dyn Iterator<Item = Result<([u64; 2], u32)>> + 'p>;
 
-/// Opens the `edges` edges whose files are in `folder`, and returns them in order. `end` returns what stands for an end,
-/// or `None` if there is no such vertex. In text, ends are strings if `are_names` is true.
+/// Opens the files in `folder` with `edges` edges, and returns the edges in order. `end` converts the id of an end to
+/// the number that the caller wants for it, or returns `None` if there is no such vertex. In CSV, ids are strings if
+/// `are_names` is true.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Validation`] if a file has another header, another number of edges, or no vertex in the place
@@ -254,7 +258,8 @@ fn number<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Takes a field of text and the comma behind it from the start of `rest`; the opposite of [`csv_field`].
+/// Removes a CSV field and the comma after it from the start of `rest`, and returns the field without quotes: the
+/// inverse of [`csv_field`]. Returns `None` if the field is malformed or no comma follows.
 fn field(rest: &mut &[u8]) -> Option<Vec<u8>> {
     let Some(mut quoted) = rest.strip_prefix(b"\"") else {
         let comma = rest.iter().position(|&c| c == b',')?;

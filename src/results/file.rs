@@ -20,7 +20,7 @@ pub(super) const PIECE: u64 = 1 << 15;
 /// Maximum number of threads that format rows; more do not speed up one file.
 const WRITERS: usize = 4;
 
-/// Appends the bytes of a range of rows.
+/// Function that appends the bytes of a range of rows to a buffer.
 type AppendRows<'a> = dyn Fn(Range<u64>, &mut Vec<u8>) -> Result<()> + Sync + 'a;
 
 /// Length and checksum of a result file as it was written.

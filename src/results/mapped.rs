@@ -38,7 +38,7 @@ impl<T: Value> MappedColumn<T> {
         Ok(MappedColumn { map, head, of: PhantomData })
     }
 
-    /// Returns the values, by row.
+    /// Returns the values in the order of rows.
     pub fn values(&self) -> &[T] {
         let bytes = &self.map[self.head..];
         // SAFETY: `open` has checked length and alignment, and `Value` is implemented for numbers alone, of which every
@@ -46,7 +46,7 @@ impl<T: Value> MappedColumn<T> {
         unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len() / T::BYTES) }
     }
 
-    /// Returns the bytes of the file.
+    /// Returns the bytes of the whole file, including the header.
     pub fn file(&self) -> &[u8] {
         &self.map
     }

@@ -1,5 +1,5 @@
-//! Results: columns of values of the vertices (or of the edges, [`edges`]), in the order of the input's ids, as NumPy arrays, CSV or Parquet
-//! under `out/`.
+//! Results: columns with a value for each vertex, in the order of the input's ids, or for each edge ([`edges`]). They
+//! are NumPy arrays, CSV or Parquet under `out/`.
 //!
 //! An algorithm numbers vertices by degree and knows no input ids. [`Columns`] writes its values ([`mod@write`]), and
 //! [`mod@read`] reads them for verification. Every file is complete or absent, and is identified by its length and
@@ -57,7 +57,7 @@ pub enum OutputFormat {
     Npy,
     /// Text with a column of ids.
     Csv,
-    /// Tables with a column of ids, and all columns of a source or an algorithm.
+    /// Parquet tables: one for each algorithm or source, with a column of ids and all result columns.
     Parquet,
 }
 

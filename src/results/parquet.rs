@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// Bytes at both ends of a file.
+/// Bytes with which every Parquet file begins and ends.
 pub const MAGIC: &[u8; 4] = b"PAR1";
-/// Number of rows in a group, of which readers take several at once.
+/// Number of rows in a row group. Readers may read several groups in parallel.
 const GROUP: u64 = 1 << 20;
 /// Number of numbers in a page.
 const PAGE: u64 = 1 << 17;
@@ -41,13 +41,13 @@ pub struct Layout {
     pub ids: IdColumn,
 }
 
-/// The column of ids of a table.
+/// The column of ids of a table, if it has one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IdColumn {
-    /// There is none.
+    /// The table has no column of ids.
     Nothing,
-    /// Numbers of this type.
+    /// Numbers of this type, by NumPy's name.
     Numbers(String),
     /// Strings.
     Names {
@@ -212,8 +212,8 @@ pub fn write_footer(file: &mut ResultFile, layout: &Layout) -> Result<()> {
     file.write(&footer)
 }
 
-/// Appends the values of rows of a column of `rows` numbers; `first` is the row of the first value. The header of a
-/// page comes before its first row.
+/// Appends consecutive values of a column of `rows` numbers to `bytes`; `first` is the row of the first value. Where a
+/// page begins, its header comes first.
 pub fn append_numbers<T: Value>(bytes: &mut Vec<u8>, first: u64, rows: u64, values: impl Iterator<Item = T>) {
     for (row, value) in (first..).zip(values) {
         if let Some(header) = header_at(row, rows, T::BYTES as u64) {
@@ -223,7 +223,7 @@ pub fn append_numbers<T: Value>(bytes: &mut Vec<u8>, first: u64, rows: u64, valu
     }
 }
 
-/// Returns the header that comes before a row of a column of `rows` numbers; `None` if no page begins there.
+/// Returns the header before row `row` of a column of `rows` numbers of `width` bytes; `None` if no page begins there.
 pub fn header_at(row: u64, rows: u64, width: u64) -> Option<Vec<u8>> {
     row.is_multiple_of(PAGE).then(|| {
         let numbers = PAGE.min(rows - row);
@@ -231,7 +231,7 @@ pub fn header_at(row: u64, rows: u64, width: u64) -> Option<Vec<u8>> {
     })
 }
 
-/// The pages of a column of strings.
+/// A column of strings, divided into pages as strings are added.
 #[derive(Default)]
 pub struct NamePages {
     page: Vec<u8>,
@@ -294,7 +294,8 @@ fn page_header(values: u64, bytes: u64) -> Vec<u8> {
     header
 }
 
-/// Returns the bytes of the pages of the rows in `range`, which begins with a page, of a column of `rows` numbers.
+/// Returns the size in bytes of the pages, with headers, of rows `range` in a column of `rows` numbers. `range` begins
+/// with a page.
 fn numbers_bytes(range: Range<u64>, rows: u64, width: u64) -> u64 {
     let headers = |page: u64| header_at(page, rows, width).map_or(0, |header| header.len() as u64);
     let full = (range.end - range.start) / PAGE;
@@ -309,7 +310,7 @@ fn numbers_bytes(range: Range<u64>, rows: u64, width: u64) -> u64 {
     bytes
 }
 
-/// A type of values.
+/// A type of values in a Parquet file.
 #[derive(Clone, Copy)]
 struct Type {
     /// Parquet's number of the physical type: how values are stored.

@@ -25,7 +25,7 @@ const COMPARED: u64 = parquet::PAGE_OF_NAMES;
 /// Memory in bytes that reading one column needs.
 pub const READING: u64 = 2 * BUFFER as u64;
 
-/// The id at the start of a line of text.
+/// The id of a vertex in a file of results.
 pub enum RowId<'a> {
     /// A number.
     Number(u64),
@@ -54,9 +54,9 @@ impl fmt::Display for RowId<'_> {
 /// Iterator over the values of a column, in the order of its rows.
 pub type Values<'p, T> = Box<dyn Iterator<Item = Result<T>> + Send + 'p>;
 
-/// Opens the column `name` of results of exactly `rows` rows and returns its values. The file is an array, text, or a
-/// table with other columns, by its ending. In text and in a table each row has an id, which `id` returns, and `key` is
-/// the heading of the ids.
+/// Opens the column `name` of exactly `rows` rows in the file `path`, and returns its values. By its ending, the file
+/// is a NumPy array, CSV, or a Parquet table with other columns. CSV and tables also have a column `key` with the id of
+/// each row; `id` returns the id that a row must have.
 ///
 /// # Errors
 /// [`Error::Io`]; [`Error::Validation`] if the file has another header, other ids, or more or fewer rows.
@@ -100,7 +100,7 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
         Error::Validation(format!("{}: {what}", self.path.display()))
     }
 
-    /// Checks that the file begins with this header of a column.
+    /// Checks that the file begins with the header `expected`.
     fn check_header(&mut self, expected: &[u8]) -> Result<()> {
         if !is_next(&mut self.file, expected).map_err(|e| Error::io("read", &self.path, e))? {
             return Err(self.no_column());
@@ -141,7 +141,8 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> ColumnReader<T, F> {
         Ok(())
     }
 
-    /// Checks the next ids of a table, and the header of a page that begins at this row.
+    /// Checks the header of a page that begins at the current row of a table, and the next [`COMPARED`] ids where they
+    /// begin.
     fn check_table(&mut self) -> Result<()> {
         let (row, rows) = (self.row, self.rows);
         let failed = |e| Error::io("read", &self.path, e);
@@ -223,7 +224,7 @@ impl<'p, T: Value, F: Fn(u64) -> RowId<'p>> Iterator for ColumnReader<T, F> {
     }
 }
 
-/// Returns true if the next bytes of the file are these.
+/// Reads as many bytes as `expected` has, and returns true if they are equal.
 fn is_next(file: &mut BufReader<File>, expected: &[u8]) -> std::io::Result<bool> {
     let mut found = vec![0; expected.len()];
     match file.read_exact(&mut found) {

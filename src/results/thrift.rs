@@ -1,7 +1,7 @@
 //! A writer of Thrift's compact protocol, in which Parquet describes files and pages.
 //! Source: <https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md>.
 
-/// A structure that is being written.
+/// A writer of the fields of one structure.
 pub(super) struct Record<'b> {
     bytes: &'b mut Vec<u8>,
     last: u8,
@@ -75,13 +75,13 @@ impl<'b> Record<'b> {
         self.list_of(id, STRUCT, items);
     }
 
-    /// Writes a list of one number.
+    /// Writes a field that is a list of one number.
     pub fn list_of_i32(&mut self, id: u8, value: i32) {
         self.list_of(id, I32, 1);
         self.signed(value.into());
     }
 
-    /// Writes a list of one string.
+    /// Writes a field that is a list of one string.
     pub fn list_of_text(&mut self, id: u8, text: &str) {
         self.list_of(id, BINARY, 1);
         self.string(text);

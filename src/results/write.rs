@@ -33,7 +33,7 @@ pub struct Columns<'a> {
     written: BTreeMap<String, Output>,
 }
 
-/// A Parquet table of which some columns are written.
+/// A Parquet table that is being written column by column.
 struct OpenTable {
     /// Path relative to the workdir.
     path: String,
@@ -66,8 +66,8 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Writes the column `out/NAME.npy` or `.csv`, or the column of `out/ALGORITHM.parquet`. `of` returns the value of
-    /// a vertex, and `isolated` is the value of vertices without an edge.
+    /// Writes the column `out/NAME.npy` or `.csv`, or the column `name` of `out/ALGORITHM.parquet`. `of` returns the
+    /// value of a vertex, and `isolated` is the value of vertices without an edge.
     ///
     /// # Errors
     /// [`Error::DiskFull`], [`Error::Io`], [`Error::Stopped`]; [`Error::Corrupt`] if the order or the ids are corrupt.
@@ -75,7 +75,7 @@ impl<'a> Columns<'a> {
         self.column(&format!("out/{name}"), name, (isolated, None), of)
     }
 
-    /// Writes `out/ALGORITHM/NAME.npy` or `.csv`, or a column of `out/ALGORITHM.parquet`, like [`Self::put`].
+    /// Writes `out/ALGORITHM/NAME.npy` or `.csv`, or the column `name` of `out/ALGORITHM.parquet`, like [`Self::put`].
     /// `isolated` returns the value of a vertex without an edge by its id. Rows before the first vertex have the value
     /// `missing`.
     ///
@@ -106,9 +106,9 @@ impl<'a> Columns<'a> {
         self.column_with_own(&format!("out/{}/{name}", self.algorithm), name, (isolated, own), of)
     }
 
-    /// Writes the column `out/ALGORITHM/SOURCE/NAME.npy` or `.csv` of a search from `source`, or the column of
-    /// `out/ALGORITHM/SOURCE.parquet`. If the source has no
-    /// edge, it gets the value `own`, if that is given. Other vertices without an edge get `isolated`.
+    /// Writes the column `out/ALGORITHM/SOURCE/NAME.npy` or `.csv` of a search from `source`, or the column `name` of
+    /// `out/ALGORITHM/SOURCE.parquet`. If the source has no edge, it gets the value `own`, if that is given. Other
+    /// vertices without an edge get `isolated`.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -371,7 +371,8 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// Returns the id in each row, or the number of the string there. `ids` has the ids of a graph with sparse ids.
+/// Returns a function from a row to the id of its vertex, or to the number of its string. `ids` has the ids if they are
+/// sparse.
 fn numbers<'i>(ids: Option<&'i Mapped>, graph: &Graph) -> impl Fn(u64) -> u64 + Sync + use<'i> {
     let sparse = ids.map(|file| as_u64(file.body()).unwrap_or_default());
     let first_id = graph.info.first_id.0;

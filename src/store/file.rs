@@ -54,7 +54,7 @@ impl std::fmt::Display for Kind {
     }
 }
 
-/// Identity of a finished file, which the manifest records and [`super::map::Mapped::seal`] returns.
+/// Length and checksum of the body of a finished file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Seal {
     /// Length of the body in bytes. The file is 128 bytes longer.

@@ -30,8 +30,8 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// Maps `path`, which must be a complete file of this kind and salt. It reads only the header and the footer;
-    /// [`Mapped::verify_checksum`] checks the body.
+    /// Maps the sealed file `path`, which must be complete and have this kind and salt. The salt says to which graph
+    /// and place the file belongs. Only header and footer are read; [`Mapped::verify_checksum`] checks the body.
     ///
     /// # Errors
     /// [`Error::Corrupt`] with the first byte that differs; [`Error::Io`] if the file can't be opened, read or mapped.
@@ -121,8 +121,8 @@ impl Mapped {
         let body = self.body().len();
         let (start, end) = (range.start.min(body), range.end.min(body));
         if start < end {
-            // SAFETY: the mapping is shared and read-only, so a dropped page comes back from the file with the same bytes; borrowed slices
-            // stay valid.
+            // SAFETY: the mapping is shared and read-only, so a dropped page comes back from the file with the same
+            // bytes; borrowed slices stay valid.
             let _ =
                 unsafe { self.map.unchecked_advise_range(UncheckedAdvice::DontNeed, FRAME_BYTES + start, end - start) };
         }

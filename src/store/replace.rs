@@ -84,8 +84,8 @@ pub(crate) fn temp_path(path: &Path) -> PathBuf {
     name.into()
 }
 
-/// The temporary name of a file. If it is dropped before the file got its final name, the file is removed: a partial
-/// file is useless.
+/// The temporary name of a file. If this is dropped before the file has its final name, it removes the file, because a
+/// partial file is useless.
 #[derive(Debug)]
 pub(crate) struct TemporaryFile {
     path: PathBuf,

@@ -1,4 +1,4 @@
-//! Finds out where the rows of a block are, as the source of copies to a GPU.
+//! Finds the rows of a block in a file, in memory or on a GPU, as the source of copies to a GPU.
 
 use super::batch::Segment;
 use crate::gpu::{CopySource, DeviceSlice};

@@ -11,7 +11,7 @@
 //! | `location` | finds a segment of rows: in a file, in this process or another, on a GPU |
 //! | `loader` | copies batches to the GPU on its own thread |
 //! | `passes` | calls an algorithm for all rows, which are placed in GPU memory or stream through it |
-//! | `windows` | the same for all rows of a vertex at a time, in both halves |
+//! | `windows` | the same, but with all rows of each vertex at a time, from both halves of the graph |
 //! | `relay` | lets the ranks of a machine copy a batch that all of them need from the host only once |
 //! | `spread` | spreads the blocks of a graph over the GPUs of all ranks, which then copy them from there |
 

@@ -1,6 +1,6 @@
-//! Brings a batch that all ranks of a machine need to their GPUs, and copies it from the host only once. Each rank copies
-//! one part of the batch from the host to its GPU, and the other parts from the GPUs of the other ranks. Ranks share the
-//! link from the host, so the batch crosses this link once rather than once for each rank.
+//! Brings a batch that all ranks of a machine need to their GPUs, and copies it from the host only once. Each rank
+//! copies one part of the batch from the host to its GPU, and the other parts from the GPUs of the other ranks. Ranks
+//! share the link from the host, so the batch crosses this link once rather than once for each rank.
 
 use super::CancelCheck;
 use crate::comm::SharedCounters;
@@ -39,8 +39,8 @@ impl<'a> Relay<'a> {
     }
 
     /// Copies the parts of one step to their addresses in this rank's `arena` (GPU memory), like [`Uploader::upload`].
-    /// The parts `own` come from the host. The `parts` come from the host or from another rank's GPU, and must stay
-    /// unchanged in the arena until [`Self::end`].
+    /// All of `own` comes from the host. The bytes of `parts` are divided among the ranks: a rank copies its share from
+    /// the host, and the rest from the other ranks' GPUs. They must stay unchanged in the arena until [`Self::end`].
     ///
     /// # Errors
     /// The error of `check_cancelled`, [`crate::Error::Lost`], and errors of reading.

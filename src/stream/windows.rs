@@ -1,4 +1,4 @@
-//! Windows: all rows of consecutive vertices, in both halves, in GPU memory. One window has all vertices if their rows
+//! A window is all rows of consecutive vertices, from both halves, in GPU memory. One window has all vertices if they
 //! fit. Otherwise windows follow each other in two slots (buffers): while kernels work on one, the other is filled.
 
 use super::batch::{RowBatch, Segment, largest};
@@ -26,7 +26,7 @@ pub struct VertexRows {
 
 const _: () = assert!(size_of::<VertexRows>() == 24, "the kernels have a static_assert of the same size");
 
-/// Callback for the vertices of a window and their rows. It queues work on the rows.
+/// Callback that gets the vertices of a window and their rows, and queues work on the rows.
 pub type Visit<'v> = &'v mut dyn FnMut(&Queue, Range<u32>, VertexRows) -> Result<()>;
 
 /// The rows of a graph, divided into windows.

@@ -6,13 +6,13 @@ use crate::algo::searches::SearchCost;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::{GraphSize, RankResources};
 
-/// Time of one thread per vertex of a search, in nanoseconds.
+/// Nanoseconds that one thread takes for each vertex of a search.
 const SEARCH: f64 = 5.0;
-/// Time of a GPU per vertex of a search, in nanoseconds. It includes the copy of the vertex's parent to the host.
+/// Nanoseconds that a GPU takes for each vertex of a search, including the copy of its parent to the host.
 const SEARCH_ON_GPU: f64 = 0.2;
-/// Number of steps per search in which ranks send bitmaps instead of lists, because the steps reach many vertices.
+/// Number of steps of a search in which ranks send bitmaps rather than lists, because the steps reach many vertices.
 const STEPS: u64 = 3;
-/// In top-down steps, ranks claim one in this many vertices.
+/// In the top-down steps of a search, ranks claim one in this many of all vertices.
 const CLAIMED: u64 = 8;
 
 /// Returns the estimated cost of the searches of the table named `label` on a graph of size `graph`.

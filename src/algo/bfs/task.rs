@@ -1,4 +1,4 @@
-//! Connects the table `[bfs]` to the driver of searches.
+//! Implements the table `[bfs]` for the driver of searches: its keys, its cost, and its engine.
 
 use super::options::{ALPHA, BETA, KEYS};
 use super::search::BfsStats;

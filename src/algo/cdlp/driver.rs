@@ -1,5 +1,5 @@
-//! Runs one trial of label propagation: all ranks compute the iterations, and rank 0 computes the figures and writes
-//! the column.
+//! Runs one trial of `[cdlp]` (label propagation): all ranks compute the iterations, and rank 0 computes the figures
+//! and writes the column.
 
 use super::gpu::GpuLabels;
 use super::labels::Labels;
@@ -47,9 +47,9 @@ pub(super) fn find(options: &Cdlp, graph: &Graph, run: &mut Run<'_>) -> Result<T
     let mut engine = Engine::open(&labels, graph, run)?;
     let started = Instant::now();
     let seconds = || before + started.elapsed().as_secs_f64();
-    // Labels that did not change once never do again.
+    // If no label changes in an iteration, none ever changes again.
     while done < options.iterations && (done == 0 || changed > 0) {
-        // An iteration that a stop cuts short is computed again by the next run.
+        // If a stop interrupts an iteration, the next run computes it again.
         let is_whole = round::is_whole(engine.vote(&mut labels, run.threads))?;
         failpoint::hit("cdlp.unit").map_err(|e| Error::io("count labels", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
@@ -68,13 +68,13 @@ pub(super) fn find(options: &Cdlp, graph: &Graph, run: &mut Run<'_>) -> Result<T
     }
     run.progress.advance(options.iterations - done);
     let (output, seconds) = on_leader(comm, || {
-        // A GPU has the labels when they are computed. Results are copied from it and written as by a CPU.
+        // The time of a GPU ends with the last iteration. Copying the labels to the host does not count.
         let seconds = seconds();
         engine.fetch(&mut labels)?;
         if checkpoint.is_worth_it() {
             save(&mut checkpoint, &labels, Progress { done, changed, seconds }, options.iterations)?;
         }
-        // The figures take the place of what counting took.
+        // The figures need the memory that counting labels took.
         drop(engine);
         Ok((report(graph, run, &labels.into_labels(), (done, changed))?, seconds))
     })?;
@@ -108,7 +108,8 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Computes the next labels of this rank's vertices. If it fails, the labels of the previous iteration remain.
+    /// Computes the next labels of this rank's vertices. If this fails, the labels are still those of the previous
+    /// iteration.
     fn vote(&mut self, labels: &mut Labels<'_>, threads: usize) -> Result<()> {
         match self {
             Engine::Cpu { .. } => labels.vote(threads),

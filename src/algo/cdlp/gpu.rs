@@ -15,14 +15,14 @@ use std::ops::Range;
 static PROGRAM: ProgramSource = ProgramSource { name: "cdlp.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/cdlp.cu");
 
-/// All GPU programs that label propagation launches.
+/// All GPU programs that `[cdlp]` launches.
 pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[cdlp] on this graph";
-/// Maximum number of entries of a vertex for which a warp counts labels in a table, and the same maximum for a block.
+/// Maximum numbers of entries of a vertex whose labels are counted in a table: by a warp, and by a block of threads.
 const MOST: [u64; 2] = [constant(TEXT, "WARP_MOST") as u64, constant(TEXT, "BLOCK_MOST") as u64];
-/// Number of threads of a block that counts the labels of a vertex with more entries than each element of [`MOST`].
+/// For each element of [`MOST`], the number of threads of a block that counts the labels of a vertex with more entries.
 const THREADS: [u32; 2] = [constant(TEXT, "MANY_THREADS"), constant(TEXT, "HUB_THREADS")];
 
 /// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices with `entries` entries in all
@@ -33,7 +33,8 @@ pub(super) fn least_bytes(vertices: u64, entries: u64, (blocks, longest): (u64, 
     (state + lists + windows::least_bytes(blocks, longest)).next_multiple_of(1 << 20)
 }
 
-/// The labels before and after an iteration. The memory layout must match `Labels` in the kernels.
+/// Addresses of the labels before and after an iteration, of marks and of counts. The memory layout must match `Labels`
+/// in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct LabelsOnGpu {
@@ -56,7 +57,7 @@ pub(super) struct GpuLabels<'a> {
     other: DeviceSlice<u32>,
     /// A byte for each vertex, which is set if a neighbour has changed its label.
     marked: DeviceSlice<u8>,
-    /// Number of changed vertices, and number of entries of their rows.
+    /// Number of vertices that changed in the last iteration, and number of entries of their rows.
     changed: DeviceSlice<u64>,
     /// Number of entries of the vertices that changed in the last iteration; `None` if that is unknown.
     last_changed: Option<u64>,

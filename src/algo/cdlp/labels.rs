@@ -17,8 +17,8 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// An iteration computes only the neighbours of changed vertices if the rows of the changed vertices have less than one
-/// in this many of all entries.
+/// If the rows of the vertices that changed in an iteration have less than 1/`FEW` of all entries, the next iteration
+/// computes only the neighbours of these vertices.
 pub(super) const FEW: u64 = 8;
 /// Number of vertices that a thread checks for changes at a time.
 const RANGE: usize = 1 << 12;
@@ -58,7 +58,7 @@ impl<'g> Labels<'g> {
         Ok(Labels { of, other, marked, changed: None, differ: true, rows })
     }
 
-    /// Returns the bytes of memory that counting takes in `threads` threads.
+    /// Returns the bytes of memory in which `threads` threads count labels.
     pub(super) fn counting_bytes(&self, threads: usize) -> u64 {
         threads as u64 * votes::bytes(self.rows.longest)
     }

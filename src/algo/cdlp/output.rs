@@ -4,7 +4,7 @@ use crate::algo::components::ComponentsOutput;
 use crate::results::about::About;
 use serde::{Deserialize, Serialize};
 
-/// Columns of the table.
+/// Result columns of `[cdlp]`.
 pub(super) const COLUMNS: &[About] =
     &[About::new("label", "community of the vertex: the id of a vertex, which need not be in it", "-1: no vertex")];
 
@@ -18,7 +18,7 @@ pub struct CdlpOutput {
     pub changed: u64,
     /// Number of communities.
     pub communities: u64,
-    /// Numbers of vertices of the largest communities, descending.
+    /// Sizes of the largest communities, in vertices, descending.
     pub largest: Vec<u64>,
     /// Element `i` is the number of communities of 2^i to 2^(i+1) - 1 vertices. The last element counts the largest
     /// community.
@@ -26,8 +26,8 @@ pub struct CdlpOutput {
 }
 
 impl CdlpOutput {
-    /// Returns the result. `sizes` are the sizes of communities; zeros are ignored. `isolated` is the number of
-    /// isolated vertices.
+    /// Returns the result. `sizes` has the size of each community in vertices; zeros are ignored. Each of the
+    /// `isolated` isolated vertices is another community.
     pub(super) fn new((iterations, changed): (u64, u64), sizes: &[u32], isolated: u64) -> CdlpOutput {
         let mut groups = ComponentsOutput::default();
         sizes.iter().filter(|&&size| size > 0).for_each(|&size| groups.add(size.into(), 1));

@@ -1,4 +1,4 @@
-//! The table `[cdlp]`.
+//! Implements [`Algorithm`] for the table `[cdlp]`.
 
 use super::labels;
 use super::options::{Cdlp, ITERATIONS};
@@ -49,7 +49,7 @@ impl Algorithm for Cdlp {
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
-        // Several ranks use their CPUs.
+        // If there are several ranks, they use their CPUs.
         let longest = longest(graph);
         (ranks == 1).then(|| gpu::least_bytes(graph.vertices, 2 * graph.edges, (graph.blocks, longest)))
     }

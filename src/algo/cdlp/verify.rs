@@ -35,7 +35,8 @@ pub(super) fn compare(
     let (info, budget, threads) = (results.info, results.budget, results.threads);
     let _reserved = budget.reserve(READING + EdgeList::batch_bytes(threads), "edges and a column")?;
     let ids = Ids::open(results)?;
-    // Each word has a vertex above its neighbour. Both directions of an edge count, so they have lists of their own.
+    // A word has a vertex in its upper half and a neighbour in its lower half. If edges have direction, each direction
+    // has a list.
     let ways = if info.direction == Direction::Undirected { &[In][..] } else { &[In, Out] };
     let lists = ways.iter().map(|&way| EdgeList::of_rows(way, edges, &ids, results)).collect::<Result<Vec<_>>>()?;
     let purpose = "labels to verify by (12 bytes for each id)";
@@ -57,7 +58,8 @@ pub(super) fn compare(
                 *words = &words[own..];
             }
             votes.sort_unstable();
-            // Of equally frequent labels, the last of the reversed runs is the smallest.
+            // Of equally frequent labels, the smallest one comes last in the reversed order, and `max_by_key` returns
+            // the last.
             let best = votes.chunk_by(|a, b| a == b).rev().max_by_key(|equal| equal.len());
             next[row] = best.map_or(labels[row], |equal| equal[0]);
         }

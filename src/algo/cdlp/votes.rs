@@ -28,8 +28,8 @@ impl Votes {
         Votes { labels: Vec::with_capacity(longest as usize), table: Vec::new() }
     }
 
-    /// Returns the most frequent label of the neighbours in `rows`, or the smallest one of several equally frequent
-    /// labels. Returns `own` if there is no neighbour. `own` is the label of the vertex, which is likely to win.
+    /// Returns the most frequent label of the neighbours in `rows`, and the smallest one if several labels are equally
+    /// frequent. `own` is the label of the vertex, which is likely to win. It is returned if there is no neighbour.
     #[inline]
     pub(super) fn winner<'r>(&mut self, rows: impl Iterator<Item = Block<'r>>, labels: &[u32], own: u32) -> u32 {
         self.labels.clear();
@@ -59,7 +59,7 @@ impl Votes {
     }
 
     /// Returns the most frequent label, found by counting in a hash table. A slot has a label in its upper half and the
-    /// count in its lower half. The count is 0 if the slot is free.
+    /// count in its lower half. The count of a free slot is 0.
     fn of_table(&mut self) -> u32 {
         let (mut bits, mut distinct, mut best) = (FIRST_BITS, 0, (0, 0));
         self.table.clear();
@@ -102,7 +102,7 @@ pub(super) fn smallest<'r>(rows: impl Iterator<Item = Block<'r>>, labels: &[u32]
     least.unwrap_or(own)
 }
 
-/// Returns the slot of a label in a table of 2^`bits` slots, or the free one where it belongs.
+/// Returns the slot of a label in a table of 2^`bits` slots. If the label is not there, returns the free slot for it.
 #[inline]
 fn slot_of(table: &mut [u64], bits: u32, label: u32) -> &mut u64 {
     let mut at = (label.wrapping_mul(0x9e37_79b9) >> (u32::BITS - bits)) as usize;

@@ -1,5 +1,5 @@
-//! Runs one trial of weakly connected components: ranks join the blocks in rounds, and rank 0 counts sizes and writes
-//! the column.
+//! Runs one trial of weakly connected components. In each round every rank joins trees along the edges of some blocks.
+//! In the end rank 0 counts sizes and writes the column.
 
 use super::forest::Forest;
 use super::gpu::{GpuForest, vertices_of};
@@ -44,7 +44,7 @@ pub(super) fn find(graph: &Graph, on_cpu: bool, run: &mut Run<'_>) -> Result<Tri
     let (mut joined, mut on_gpu) = (0.0, false);
     while done < total {
         let end = total.min(at_once.saturating_mul(comm.ranks() as u64).saturating_add(done));
-        // Blocks that a stop cuts short are joined again by the next run.
+        // If a stop interrupts a round, the next run joins the blocks of the round again.
         let of_ranks: Vec<Vec<usize>> =
             (0..comm.ranks()).map(|rank| blocks_of(comm.ranks(), rank, done..end)).collect();
         let is_whole = round::is_whole(engine.join(graph, &forest, (&of_ranks, comm.rank()), run.threads))?;
@@ -84,7 +84,8 @@ pub(super) fn find(graph: &Graph, on_cpu: bool, run: &mut Run<'_>) -> Result<Tri
             };
             team(run.threads, &|_| vertices.each(flatten))?;
         }
-        // A GPU has the components once all is joined. Results are copied from it and written as by a CPU.
+        // The time of a GPU ends with the last join, when every parent is a root. Copying the parents to the host does
+        // not count.
         let seconds = before + if on_gpu { joined } else { started.elapsed().as_secs_f64() };
         Ok((report(graph, run, &forest.into_parents())?, seconds))
     })?;
@@ -98,8 +99,8 @@ enum Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    /// Chooses the device. The blocks before `done` are already joined in `forest`. The flag next to it says whether
-    /// each vertex is still a tree. Collective.
+    /// Chooses the device. The blocks before `done` are already joined in `forest`. `is_new` says whether every tree of
+    /// `forest` still has only one vertex. Collective.
     fn open(graph: &Graph, run: &Run<'a>, (forest, is_new): (&Forest, bool), done: u64) -> Result<Engine<'a>> {
         let store = &graph.block_store;
         let blocks = blocks_of(run.comm.ranks(), run.comm.rank(), done..store.len() as u64);
@@ -123,7 +124,7 @@ impl<'a> Engine<'a> {
         blocks[0]
     }
 
-    /// Joins trees along the edges of this rank's blocks in `of_ranks`.
+    /// Joins trees along the edges of this rank's blocks. `of_ranks[r]` has the blocks of rank `r`.
     fn join(
         &mut self,
         graph: &Graph,
@@ -161,16 +162,16 @@ fn blocks_of(ranks: usize, rank: usize, blocks: Range<u64>) -> Vec<usize> {
     (blocks.start + rank as u64..blocks.end).step_by(ranks).map(|b| b as usize).collect()
 }
 
-/// Sends all ranks the parents of the vertices in blocks. Rank `r` has joined the blocks `of_ranks[r]`. Afterwards
-/// nearly all vertices of high degree are in the tree of vertex 0 in every forest, so most later edges join nothing.
-/// Collective.
+/// Sends to all ranks the parents of the vertices whose rows are in the blocks that were just joined. `of_ranks[r]` has
+/// the blocks of rank `r`. Afterwards nearly all vertices of high degree are in the tree of vertex 0 in every forest,
+/// so most later edges join nothing. Collective.
 fn share(graph: &Graph, forest: &Forest, (of_ranks, comm): (&[Vec<usize>], &Comm), threads: usize) -> Result<()> {
     // On CPUs, a rank joins one block in a round.
     let vertices = |blocks: &Vec<usize>| blocks.first().map_or(0..0, |&b| vertices_of(&graph.block_store, b));
     merge::share(comm, forest, &of_ranks.iter().map(vertices).collect::<Vec<_>>(), threads)
 }
 
-/// Loads a forest. Returns the number of blocks that are joined in it, and the seconds that it took.
+/// Loads the parents from a checkpoint. Returns the number of blocks that were joined, and the seconds that this took.
 fn load(saved: &Saved, forest: &Forest) -> Result<(u64, f64)> {
     match (saved.words(0)?, saved.words_u32(1)?) {
         (&[seconds], parents) if parents.len() == forest.parents().len() => {
@@ -206,7 +207,7 @@ pub(super) fn report(graph: &Graph, run: &mut Run<'_>, roots: &[u32]) -> Result<
     if !run.is_last {
         return Ok(output);
     }
-    // From here on the smallest dense ids are in place of the sizes.
+    // From here on `of_roots` has the smallest dense id of each component instead of its size.
     of_roots.fill(u32::MAX);
     let order = order::map(&graph.folder, graph.info.content)?;
     for (id, &vertex) in (0..).zip(order.ids()?) {

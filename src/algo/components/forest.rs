@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// A forest, stored as the parent of each vertex. A root is its own parent, and every other parent is smaller than its
 /// vertex.
 ///
-/// The order of memory accesses does not matter: a parent that another thread has replaced meanwhile is still an
-/// ancestor.
+/// Memory accesses need no order. A thread may read a parent that another thread has just replaced, but an old parent
+/// is still an ancestor.
 pub(super) struct Forest {
     parents: Buffer<AtomicU32>,
     /// Number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0.
@@ -46,7 +46,7 @@ impl Forest {
         &mut self.parents
     }
 
-    /// Sets the parents to those of another forest of the graph.
+    /// Replaces all parents by `parents`, which come from another forest of the same graph.
     pub(super) fn set(&self, parents: impl Iterator<Item = u32>) {
         self.parents.iter().zip(parents).for_each(|(slot, parent)| slot.store(parent, Relaxed));
     }
@@ -61,7 +61,8 @@ impl Forest {
         self.parents.into_plain()
     }
 
-    /// Returns the root of a vertex. Halves the path to it, so that long paths get short.
+    /// Returns the root of vertex `v`. Links every second vertex on the way to its grandparent, so that later calls
+    /// take fewer steps.
     #[inline]
     fn root(&self, mut v: u32) -> u32 {
         loop {
@@ -81,7 +82,7 @@ impl Forest {
         loop {
             (u, v) = (self.root(u), self.root(v));
             let (low, high) = (u.min(v), u.max(v));
-            // If another thread has joined `high` to a tree meanwhile, the roots are looked up again.
+            // If another thread has joined `high` to another tree meanwhile, look up the roots again.
             if low == high || self.parents[high as usize].compare_exchange(high, low, Relaxed, Relaxed).is_ok() {
                 return;
             }
@@ -106,10 +107,11 @@ impl Forest {
         }
     }
 
-    /// Returns how many of the vertices before `end` are known to be in the tree of vertex 0, without a gap.
+    /// Returns the number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0. First
+    /// tries to extend them, up to vertex `end`.
     pub(super) fn with_first(&self, end: u32) -> u32 {
         let mut known = self.with_first.load(Relaxed);
-        // Vertex 0 is a root for ever, because no vertex is smaller.
+        // Vertex 0 stays a root, because no vertex is smaller.
         while known < end && self.root(known) == 0 {
             known += 1;
         }

@@ -20,7 +20,7 @@ static PROGRAM: ProgramSource = ProgramSource {
     headers: &[COMMON, ROW_PARTS],
 };
 
-/// All GPU programs that components launch.
+/// All GPU programs that `[components]` launches.
 pub static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
@@ -33,8 +33,8 @@ pub(super) fn least_bytes(vertices: u64) -> u64 {
     (state_bytes(vertices) + passes::least_bytes()).next_multiple_of(1 << 20)
 }
 
-/// Returns true if `bytes` bytes of GPU memory, in addition to the blocks, are enough for blocks of these sizes that
-/// may not be cut.
+/// Returns true if `bytes` bytes of GPU memory suffice for the forest and for streaming blocks of these sizes one after
+/// another, each in one piece. The memory of the blocks themselves is not counted.
 pub(super) fn takes_uncut(vertices: u64, sizes: &[BlockSize], bytes: u64) -> bool {
     let longest = sizes.iter().map(|size| size.entries + size.rows).max().unwrap_or(0);
     state_bytes(vertices) + passes::uncut_bytes(longest) <= bytes
@@ -52,8 +52,8 @@ pub(super) struct GpuForest<'a> {
     resident: Option<Vec<(usize, RowPart)>>,
     /// Access to the memory of the other ranks' GPUs, if all GPUs can access each other's memory.
     peers: Option<PeerMemory<'a>>,
-    /// Whether ranks exchange the trees that they joined along first edges. They do if the blocks of every rank stay on
-    /// its GPU.
+    /// Whether ranks exchange the trees that they joined along the first edges of rows. They do if the blocks of every
+    /// rank fit in its GPU's memory.
     shares: bool,
 }
 
@@ -65,8 +65,8 @@ struct Kernels {
 }
 
 impl<'a> GpuForest<'a> {
-    /// Copies `forest` to the GPU, unless `is_new` says that each vertex is still a tree. Also copies the rows of
-    /// `blocks`, which will be joined, if all of them fit.
+    /// Copies `forest` to the GPU, unless `is_new` says that every tree has only one vertex. Also copies the rows of
+    /// `blocks`, which are all blocks that this rank will join, if all of them fit.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks.
@@ -111,13 +111,15 @@ impl<'a> GpuForest<'a> {
         self.shares = peers.is_some_and(|memory| memory.comm.all(self.resident.is_some()));
     }
 
-    /// Returns the number of blocks of this rank that should be joined between checkpoints.
+    /// Returns the number of blocks that this rank should join between two checkpoints. It is `u64::MAX` if all of its
+    /// rows are in GPU memory.
     pub(super) fn blocks_at_once(&self) -> u64 {
         if self.resident.is_some() { u64::MAX } else { STREAMED }
     }
 
-    /// Joins trees along the edges of `blocks`, in order. [`Self::new`] must have got these blocks. `of_ranks` are the
-    /// blocks that each rank joins. Collective if the GPUs of all ranks can access each other's memory.
+    /// Joins trees along the edges of this rank's blocks `of_ranks[rank]`, in order. They must be among the blocks that
+    /// [`Self::new`] got. `of_ranks[r]` has the blocks of rank `r`. Collective if the GPUs of all ranks can access each
+    /// other's memory.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].
@@ -131,7 +133,8 @@ impl<'a> GpuForest<'a> {
                 let parts: Vec<RowPart> = wanted.map(|&(_, part)| part).collect();
                 trees.join_first(&workspace.queue, &parts)?;
                 trees.flatten(&workspace.queue, true)?;
-                // Once all ranks know the trees that first edges join, most other edges join nothing.
+                // Once every rank knows the trees that all ranks joined along first edges, most other edges join
+                // nothing.
                 if let Some((comm, places)) = places {
                     workspace.queue.finish()?;
                     comm.barrier();
@@ -155,8 +158,8 @@ impl<'a> GpuForest<'a> {
         workspace.queue.finish()
     }
 
-    /// Returns two addresses for each rank: of its parents, and of its number of vertices that are known to be in the
-    /// tree of vertex 0. Collective.
+    /// Returns two GPU addresses for each rank: of its parents, and of its number of vertices that are known to be in
+    /// the tree of vertex 0. Collective.
     fn places(&self, memory: PeerMemory<'_>) -> Vec<(u64, u64)> {
         let arena = self.gpu.workspace.arena.words();
         let mine =
@@ -179,7 +182,7 @@ impl<'a> GpuForest<'a> {
         let Some(memory) = self.peers else { return Ok(false) };
         let (comm, places) = (memory.comm, self.places(memory));
         let (queue, trees) = (&self.gpu.workspace.queue, &mut self.trees);
-        // What fails on one rank must not leave the others waiting.
+        // A rank that fails still waits at all barriers, so that the other ranks do not hang.
         let mut merged = Ok(());
         for turn in turns(comm.rank(), comm.ranks()) {
             if let (Turn::Takes(from), Ok(())) = (turn, &merged) {
@@ -214,10 +217,10 @@ pub(super) fn vertices_of(graph: &BlockStore, b: usize) -> Range<u32> {
 struct Trees {
     kernels: Kernels,
     parents: DeviceSlice<u32>,
-    /// Number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0, and a place for
-    /// its next value.
+    /// Number of consecutive vertices, beginning at 0, that are known to be in the tree of vertex 0. The second element
+    /// is where [`Self::flatten`] writes the next value.
     known: [DeviceSlice<u32>; 2],
-    /// Binary logarithm of the number of rows of a vertex.
+    /// Binary logarithm of the number of rows of a vertex: 0, or 1 if edges have direction.
     shift: u32,
 }
 
@@ -232,7 +235,7 @@ impl Trees {
         Ok(())
     }
 
-    /// Joins trees along the other edges of `parts`.
+    /// Joins trees along all edges of `parts` except the first edge of each row.
     fn join_others(&self, queue: &Queue, parts: &[RowPart]) -> Result<()> {
         for &part in parts {
             let arguments = (part, self.shift, self.parents.address(), self.known[0].address());
@@ -242,9 +245,9 @@ impl Trees {
         Ok(())
     }
 
-    /// Joins each of `vertices` to its parent in the forest of another GPU, whose parents are at address `others`.
-    /// `others_known` is the address of that GPU's number of vertices that are known to be in the tree of vertex 0. If
-    /// it is given, vertices that both GPUs know to be in it are skipped.
+    /// Joins each of `vertices` to its parent in the forest of another GPU. `others` is the address of the parents
+    /// there. `others_known` is the address of that GPU's number of vertices that are known to be in the tree of vertex
+    /// 0. If it is given, vertices that both GPUs know to be in this tree are skipped.
     fn merge(&self, queue: &Queue, others: u64, others_known: Option<u64>, vertices: Range<u32>) -> Result<()> {
         let (parents, known) = (self.parents.address(), self.known[0].address());
         let arguments = (parents, others, vertices.start, vertices.end, known, others_known.unwrap_or(0));
@@ -252,8 +255,8 @@ impl Trees {
         unsafe { queue.launch(&self.kernels.merge, queue.grid(vertices.len() as u64), arguments) }
     }
 
-    /// Makes the root of each vertex its parent. If `skips_known`, skips the vertices that are known to have vertex 0
-    /// as parent.
+    /// Makes the root of each vertex its parent. If `skips_known`, skips the vertices that are known to be in the tree
+    /// of vertex 0 and have it as parent.
     fn flatten(&mut self, queue: &Queue, skips_known: bool) -> Result<()> {
         let [known, next] = self.known;
         if !skips_known {

@@ -9,12 +9,12 @@ use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Bytes in flight from one rank to another.
+/// Maximum number of bytes in flight from one rank to another.
 const LINK: usize = 1 << 20;
 /// Number of parents that a thread joins at a time.
 const PART: usize = 1 << 12;
 
-/// What a rank does in a round.
+/// Role of a rank in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// Receives the forest of the rank with this number.
@@ -24,7 +24,7 @@ pub(super) enum Turn {
     Waits,
 }
 
-/// Returns what rank `rank` of `ranks` does in each round.
+/// Returns the role of rank `rank` of `ranks` in each round.
 pub(super) fn turns(rank: usize, ranks: usize) -> impl Iterator<Item = Turn> {
     (0..usize::BITS).map(|round| 1 << round).take_while(move |&step| step < ranks).map(move |step| {
         match rank % (2 * step) {
@@ -40,14 +40,14 @@ pub(super) fn bytes(ranks: usize, nodes: usize) -> u64 {
     if ranks > 1 { Rounds::bytes(LINK, ranks, nodes) + 2 * 4 * Comm::PIECE as u64 } else { 0 }
 }
 
-/// Returns the bytes that all ranks send for a forest of `bytes` bytes. Each parent is sent once to each rank, and in
-/// the end most forests are sent to another rank.
+/// Returns the bytes that all ranks send for a forest of `bytes` bytes. Each parent is sent once to every other rank.
+/// In the end all ranks but one send their whole forest to another rank.
 pub(super) fn sent(ranks: usize, bytes: u64) -> u64 {
     2 * (ranks as u64 - 1) * bytes
 }
 
-/// Sends the parents of some vertices to all other ranks, which join them into their forests. Rank `r` sends the
-/// parents of the vertices `of_ranks[r]`. Collective.
+/// Sends the parents of some vertices to all other ranks, which join the vertices to these parents in their own
+/// forests. Rank `r` sends the parents of the vertices `of_ranks[r]`. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -79,7 +79,7 @@ pub(super) fn merge(comm: &Comm, forest: &Forest, threads: usize) -> Result<()> 
     if comm.ranks() == 1 {
         return Ok(());
     }
-    // Of the vertices that are in the tree of vertex 0 everywhere, no forest has news.
+    // Vertices that are in the tree of vertex 0 in every forest need not be sent.
     let mut known = [forest.with_first(forest.parents().len() as u32).into()];
     comm.all_min(&mut known);
     let first = known[0] as usize;
@@ -109,7 +109,7 @@ fn parents(of: &[AtomicU32]) -> Vec<u32> {
     of.iter().map(|parent| parent.load(Relaxed)).collect()
 }
 
-/// Joins consecutive vertices, beginning at `first`, to `parents`.
+/// Joins consecutive vertices, beginning at `first`, each to its element of `parents`.
 fn join(forest: &Forest, first: u32, parents: &[u32], threads: usize) -> Result<()> {
     let parts = Parts::new(parents.len(), PART);
     team(threads.clamp(1, parents.len().div_ceil(PART).max(1)), &|_| {

@@ -11,19 +11,19 @@ pub(super) const STRONG: Key<bool> =
 /// All keys of the table `[components]`.
 pub(super) const KEYS: &[&dyn AnyKey] = &[&STRONG];
 
-/// Options of the components.
+/// Options of the table `[components]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Components {
     /// Whether to find strongly connected components. If edges have no direction, they are the weakly connected
     /// components.
-    // Results of weakly connected components have the keys of versions that did not have this option.
+    // The default is not serialised, so results of versions without this option keep their keys.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub strong: bool,
 }
 
 impl Components {
-    /// Returns whether components follow the direction of edges. Without direction, the strongly connected components
-    /// are the weakly connected ones.
+    /// Returns true if the job needs strongly connected components. Without direction they are the weakly connected
+    /// ones.
     pub(super) fn is_strong(&self, direction: Direction) -> bool {
         self.strong && direction == Direction::Directed
     }

@@ -4,7 +4,7 @@ use crate::chart::Figure;
 use crate::results::about::About;
 use serde::{Deserialize, Serialize};
 
-/// Columns of the table.
+/// Result columns of `[components]`.
 pub(super) const COLUMNS: &[About] =
     &[About::new("component", "smallest id of a vertex in the component", "-1: no vertex")];
 

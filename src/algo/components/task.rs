@@ -1,4 +1,4 @@
-//! The table `[components]`.
+//! Implements [`Algorithm`] for the table `[components]`.
 
 use super::forest::Forest;
 use super::merge;
@@ -47,7 +47,8 @@ impl Algorithm for Components {
     }
 
     fn needs(&self) -> Needs {
-        // The lower halves of out-rows and in-rows have each edge once, like those of rows without direction.
+        // The lower halves of out-rows and in-rows together have each edge once, like the lower half of an undirected
+        // graph.
         Needs { order: true, direction: true, upper: self.strong, degrees: self.strong, ..Needs::default() }
     }
 

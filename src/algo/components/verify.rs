@@ -21,7 +21,7 @@ fn scratch_bytes(threads: usize) -> u64 {
     READING + (16 * BATCH * threads) as u64
 }
 
-/// Parents of the rows of a column. A root is the smallest row of its tree.
+/// A forest over the rows of a result column, stored as the parent of each row. A root is the smallest row of its tree.
 struct RowForest(Buffer<u32>);
 
 impl RowForest {
@@ -68,8 +68,8 @@ pub(super) fn compare(output: &ComponentsOutput, edges: &EdgeSource<'_>, results
     compare_rows(output, &forest.0, &ids, (edges, results))
 }
 
-/// Compares sizes and the column with `smallest`, the smallest row in the component of each row. Returns a sentence
-/// about the result of the check.
+/// Compares sizes and the column with `smallest`, which has for each row the smallest row in its component. Returns a
+/// sentence about the result of the check.
 ///
 /// # Errors
 /// [`Error::Validation`] if anything differs; [`Error::Limit`]; read errors; [`Error::Stopped`].
@@ -84,7 +84,7 @@ pub(super) fn compare_rows(
     smallest.iter().for_each(|&row| sizes[row as usize] += 1);
     let mut found = ComponentsOutput { strong: output.strong, ..ComponentsOutput::default() };
     sizes.iter().filter(|&&size| size > 0).for_each(|&size| found.add(size.into(), 1));
-    // Vertices that the input declares may have larger ids than any vertex of an edge.
+    // A header may declare vertices with larger ids than any vertex of an edge. Each is a component by itself.
     found.add(1, info.rows() - info.ids);
     if *output != found {
         return Err(Error::Validation(format!("{found:?} by the edges of {}, the job has {output:?}", edges.name())));

@@ -1,4 +1,4 @@
-//! Runs one trial of core numbers: all ranks remove layers, and rank 0 counts core numbers and writes the columns.
+//! Runs one trial of `[cores]`: all ranks remove layers, and rank 0 counts core numbers and writes the columns.
 
 use super::gpu::GpuPeeling;
 use super::output::CoresOutput;
@@ -71,7 +71,7 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<CoresOutput
     }
     run.progress.advance(UNITS - done);
     let (level, layer, _) = engine.place();
-    // A GPU has the numbers when no vertex is left. Results are copied from it and written as by a CPU.
+    // The time of a GPU ends when no vertex is left. Copying the numbers to the host does not count.
     let on_gpu = seconds();
     let (is_on_gpu, [cores, layers]) = engine.finish()?;
     let (output, seconds) = on_leader(comm, || {
@@ -128,7 +128,8 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Returns the level, the number of layers, and the number of vertices of this rank in them.
+    /// Returns the current level, the number of removed layers, and the number of vertices of this rank in these
+    /// layers.
     fn place(&self) -> (u32, u32, u64) {
         match self {
             Engine::Cpu { peeling, .. } => (peeling.level, peeling.layer, peeling.removed() as u64),
@@ -163,7 +164,7 @@ fn save(
     checkpoint.save(done, UNITS, &[bytes_of(&at), bytes_of(left), bytes_of(layers)])
 }
 
-/// Returns the saved progress, the number of neighbours that each vertex has left, and the layers.
+/// Loads a checkpoint: the progress, the number of neighbours that each vertex has left, and its layer.
 fn load(saved: &Saved, vertices: u64) -> Result<(Progress, [&[u32]; 2])> {
     match (saved.words(0)?, saved.words_u32(1)?, saved.words_u32(2)?) {
         (&[seconds, level, layer], left, layers)

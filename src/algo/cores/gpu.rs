@@ -17,14 +17,14 @@ static PROGRAM: ProgramSource =
     ProgramSource { name: "cores.cu", text: TEXT, headers: &[COMMON, GRID_BARRIER, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/cores.cu");
 
-/// All GPU programs that core numbers launch.
+/// All GPU programs that `[cores]` launches.
 pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
 const PURPOSE: &str = "[cores] on this graph, with all its rows";
-/// Number of entries of a vertex that a whole block of threads removes.
+/// Minimum number of entries of a vertex that a whole block of threads removes.
 const LONG: u64 = constant(TEXT, "LONG") as u64;
-/// Number of layers that a launch of the kernel removes.
+/// Maximum number of layers that one launch of the kernel removes.
 const LAYERS: u32 = 256;
 
 /// Returns the minimum number of bytes of GPU memory for a graph of `vertices` vertices and `edges` edges in up to
@@ -178,12 +178,12 @@ impl<'g> GpuPeeling<'g> {
         Ok(self.at.finished == 0)
     }
 
-    /// Returns the level, the number of layers, and the number of vertices in them.
+    /// Returns the current level, the number of removed layers, and the number of vertices in these layers.
     pub(super) fn place(&self) -> (u32, u32, u64) {
         (self.at.level, self.at.layer, self.at.first.into())
     }
 
-    /// Copies the arrays to the host.
+    /// Copies both numbers of all vertices to the host, and returns them.
     ///
     /// # Errors
     /// [`Error::Lost`].
@@ -194,7 +194,7 @@ impl<'g> GpuPeeling<'g> {
         Ok(self.all.each_ref().map(|all| &**all))
     }
 
-    /// Copies the arrays to the host, and frees the GPU.
+    /// Returns both numbers of all vertices, and frees the GPU.
     ///
     /// # Errors
     /// [`Error::Lost`].

@@ -3,7 +3,7 @@
 use crate::results::about::About;
 use serde::{Deserialize, Serialize};
 
-/// Columns of the table.
+/// Result columns of `[cores]`.
 pub(super) const COLUMNS: &[About] = &[
     About::new("core", "core number of the vertex", "-1: no vertex"),
     About::new("layer", "number of the layer in which peeling removes the vertex, from 1", "-1: no vertex"),
@@ -18,8 +18,8 @@ pub struct CoresOutput {
     pub innermost: u64,
     /// Number of layers.
     pub layers: u64,
-    /// Number of vertices with the core number 0, and then with core numbers from 2^i to 2^(i+1) - 1 for each i, up to
-    /// that of the largest core number.
+    /// Numbers of vertices by core number. Element 0 counts the core number 0. Element `i + 1` counts core numbers from
+    /// 2^i to 2^(i+1) - 1. The last element counts the largest core number.
     pub by_core: Vec<u64>,
 }
 

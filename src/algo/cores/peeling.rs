@@ -18,9 +18,9 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// Number of vertices of a layer that a thread takes at a time.
 const PART: usize = 1 << 6;
-/// Number of row entries of a layer for each thread. With fewer entries, starting one more thread does not pay.
+/// Number of row entries, or of vertices, that make one more thread worth starting.
 const SHARE: u64 = 1 << 15;
-/// Number of counts that a thread checks at a time.
+/// Number of vertices whose counts of neighbours a thread checks at a time.
 const RANGE: usize = 1 << 13;
 /// Number of entries between a prefetch and its use.
 const AHEAD: usize = 16;
@@ -42,9 +42,9 @@ pub(super) struct Peeling<'g> {
     left: Buffer<AtomicU32>,
     /// Layer in which each own vertex is removed, from 1; 0 while it is not removed.
     layers: Buffer<AtomicU32>,
-    /// Own vertices that were removed, and the ones to be removed next.
+    /// Own vertices that were removed, followed by those that will be removed next.
     queue: Queue,
-    /// All own vertices from this index on are removed or in the queue, so only those before it need a look.
+    /// All own vertices from this index on are removed or in the queue, so only earlier ones are checked.
     end: usize,
     /// Vertices with at most this many neighbours are removed.
     pub level: u32,
@@ -63,7 +63,7 @@ pub(super) fn bytes(vertices: u64, longest: u64, ranks: usize, nodes: usize) -> 
     12 * own + RankExchange::bytes(ranks, nodes) + messages + gathered
 }
 
-/// Returns the bytes of the messages of a chunk. A vector may take twice the memory of its elements.
+/// Returns the bytes of the messages about one chunk of rows. A vector may take twice the memory of its elements.
 fn message_bytes(longest: u64) -> u64 {
     2 * 4 * (CHUNK + longest)
 }
@@ -199,7 +199,7 @@ impl<'g> Peeling<'g> {
     }
 
     /// Appends the vertices with `next` neighbours left to the queue. Returns the least number of neighbours that any
-    /// vertex has left, or `u32::MAX` if no vertex is left. Vertices of the current level are all removed.
+    /// vertex has left, or `u32::MAX` if no vertex is left. All vertices of the current level must have been removed.
     fn find_at(&mut self, next: u32, threads: usize) -> Result<u32> {
         while self.end > 0 && *self.left[self.end - 1].get_mut() <= self.level {
             self.end -= 1;
@@ -265,7 +265,7 @@ impl<'g> Peeling<'g> {
         round.finish(&mut take)
     }
 
-    /// Returns the number of vertices at the start of `layer` that form a chunk.
+    /// Returns how many vertices at the start of `layer` are removed before messages are sent.
     fn chunk(&self, layer: &[AtomicU32]) -> usize {
         let mut entries = 0;
         let fits = |place: &&AtomicU32| {
@@ -275,7 +275,8 @@ impl<'g> Peeling<'g> {
         layer.iter().take_while(fits).count().max(1)
     }
 
-    /// Removes a chunk of a layer. Returns, for each thread, the messages to each rank: a place for each neighbour.
+    /// Removes some vertices of a layer. Returns, for each thread, a message to each rank: the places of vertices of
+    /// that rank, each of which loses a neighbour.
     fn remove_chunk(&self, chunk: &[AtomicU32], threads: usize) -> Result<Vec<Vec<Vec<u32>>>> {
         let parts = Parts::new(chunk.len(), PART);
         gathered(threads, &|_| {

@@ -19,7 +19,7 @@ pub(super) struct Queue {
     taken: usize,
 }
 
-/// Vertices that a thread is about to append.
+/// Vertices that one thread will append to the queue together.
 pub(super) struct Batch<'q> {
     queue: &'q Queue,
     places: Vec<u32>,
@@ -46,14 +46,14 @@ impl Queue {
         self.len() - self.taken
     }
 
-    /// Takes the vertices that were appended since the last call. Returns where they are, and the number of entries in
-    /// their rows.
+    /// Takes the vertices that were appended since the last call. Returns their range in the queue, and the number of
+    /// entries in their rows.
     pub(super) fn take(&mut self) -> (Range<usize>, u64) {
         let end = self.len();
         (std::mem::replace(&mut self.taken, end)..end, std::mem::take(self.entries.get_mut()))
     }
 
-    /// Returns the vertices that are at `range`.
+    /// Returns the places of the vertices in a range of the queue.
     pub(super) fn at(&self, range: Range<usize>) -> &[AtomicU32] {
         &self.places[range]
     }

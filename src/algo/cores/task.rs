@@ -1,4 +1,4 @@
-//! The table `[cores]`.
+//! Implements [`Algorithm`] for the table `[cores]`.
 
 use super::output::{COLUMNS, CoresOutput};
 use super::{driver, gpu, peeling, verify};
@@ -52,7 +52,7 @@ impl Algorithm for Cores {
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
-        // Several ranks use their CPUs.
+        // If there are several ranks, they use their CPUs.
         (ranks == 1).then(|| gpu::least_bytes(graph.vertices, graph.edges, graph.blocks))
     }
 
@@ -69,7 +69,7 @@ impl Algorithm for Cores {
         Cost {
             host_memory,
             least_host_memory: host_memory,
-            // Two columns.
+            // There are two columns, and checkpoints of both together.
             disk: graph.column_and_checkpoints(resources, (8, 20), checkpoint)
                 + graph.column_and_checkpoints(&RankResources { trials: 0, ..*resources }, (8, 20), 0),
             exchange: u64::from(resources.trials) * 4 * away,

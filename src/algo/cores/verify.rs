@@ -21,8 +21,8 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Bytes that a check takes for each id: two values, two counts, the core number of a layer, and a number of a kept
-/// graph.
+/// Bytes that a check takes for each id: two values, two counts, the core number of a layer, and the id of a vertex of
+/// a kept graph.
 const ID_BYTES: u64 = 24;
 
 /// Returns the minimum number of bytes of memory that a check takes.
@@ -75,7 +75,7 @@ pub(super) fn compare(output: &CoresOutput, edges: &EdgeSource<'_>, results: &Re
         return Err(Error::Validation("out/cores: a later layer has smaller core numbers".into()));
     }
 
-    // Reading takes memory, too, and the blocks of a kept graph the ids of vertices.
+    // Reading takes memory, too, and reading the blocks of a kept graph takes memory for the ids of vertices.
     let scratch = edges.scratch_bytes(threads) + 4 * info.connected;
     let wanted = EdgeList::bytes_of_graph(results, 1);
     let mut list = EdgeList::new(wanted.min(budget.free().saturating_sub(scratch)), budget)?;
@@ -91,7 +91,7 @@ pub(super) fn compare(output: &CoresOutput, edges: &EdgeSource<'_>, results: &Re
             }
         }
     }
-    // Levels are one more than core numbers.
+    // An element of `levels` is one more than the core number of its layer.
     let core_of = |layer: u32| levels.get((layer as usize).wrapping_sub(1)).map_or(0, |level| level - 1);
     for row in 0..info.ids as usize {
         let (core, layer, with, before) = (cores[row], layers[row], with[row], before[row]);

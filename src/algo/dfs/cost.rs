@@ -1,4 +1,5 @@
-//! Cost of a depth-first search: memory from the functions that size its arrays, time from rates.
+//! Cost of a depth-first search for a plan: memory from the functions that size its arrays, and time from measured
+//! rates.
 
 use super::Dfs;
 use super::derived::articulation::Articulation;
@@ -9,9 +10,9 @@ use super::walk::DfsWalk;
 use crate::algo::{Cost, GraphSize, RankResources};
 use crate::prepare::input_ids::InputIds;
 
-/// Nanoseconds per row entry of a thread that searches.
+/// Nanoseconds that the search takes for each row entry.
 const ENTRY: f64 = 5.0;
-/// Nanoseconds per row entry of a thread that checks the tree.
+/// Nanoseconds that a thread takes to check the tree against each row entry.
 const CHECK: f64 = 5.0;
 /// Nanoseconds that a thread takes to read an edge of the input again.
 const PAIR: f64 = 15.0;
@@ -31,7 +32,7 @@ pub(super) fn of(table: &Dfs, graph: &GraphSize<'_>, resources: &RankResources) 
     let checks = if table.validate { validate::bytes(vertices) } else { 0 };
     let articulation = if table.articulation { Articulation::bytes(vertices) } else { 0 };
     let strong = if table.components.is_some() { Strong::bytes(vertices) } else { 0 };
-    // While the input is read again, memory also holds the marks of bridges, or the components and the cycle.
+    // Reading the input again takes memory for the marks of bridges, or for the components and the cycle.
     let looks = table.multigraph || (table.components.is_some() && table.source.is_some());
     let pairs = if looks { 8 * vertices + PairCounts::bytes(graph, resources.ranks) } else { 0 };
     let after = checks.max(articulation.max(strong).max(pairs) + InputIds::bytes(vertices));

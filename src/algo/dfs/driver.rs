@@ -1,4 +1,4 @@
-//! Runs a trial of a depth-first search: rank 0 searches, checks the result, and writes the columns.
+//! Runs a trial of a depth-first search. Rank 0 searches, checks the result, and writes the columns.
 
 use super::Dfs;
 use super::derived::articulation::Articulation;
@@ -130,8 +130,8 @@ impl<'a> DfsSearch<'a> {
         bridges || (loops && run.input.is_some())
     }
 
-    /// Writes to `partners` which pairs of vertices to look for in the input: `partners[id]` becomes the partner of
-    /// dense id `id`, plus 1. Ids without a partner keep the value 0.
+    /// Writes the pairs of vertices that [`PairCounts::count`] looks for in the input: `partners[id]` becomes the dense
+    /// id of the partner of dense id `id`, plus 1. Ids without a partner keep the value 0.
     fn pairs(&self, partners: &mut [u32]) {
         let DfsSearch { tree, ids, .. } = self;
         match &self.articulation {
@@ -144,7 +144,7 @@ impl<'a> DfsSearch<'a> {
         }
     }
 
-    /// Unmarks the bridges that the input repeats, and sets the cycle to a loop that was found in the input.
+    /// Applies what was found in the input: unmarks bridges that the input repeats, and sets the cycle to a loop.
     fn apply_counts(&mut self, pairs: &PairCounts) {
         if let Some(of) = &mut self.articulation {
             let repeats = |v: &u32| pairs.repeats(self.ids.dense(Vertex(*v)));
@@ -215,8 +215,8 @@ impl<'a> DfsSearch<'a> {
         match cycle.length() {
             None => Ok(()),
             Some(0) => {
-                // An edge leads from a vertex that is finished later to one that is finished earlier, so the reverse
-                // postorder is a topological order.
+                // The search finishes the head of every edge before the tail, so the reverse postorder is a topological
+                // order.
                 let place = |post: u32| if post == NONE { -1 } else { i64::from(tree.left - 1 - post) };
                 put("topological", zero, &|v| place(tree.post(v)))
             }

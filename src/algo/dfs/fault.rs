@@ -16,13 +16,14 @@ pub enum DfsFault {
     Depth { vertex: u32 },
     /// The search did not leave the vertex when its subtree ended.
     Postorder { vertex: u32 },
-    /// A tree wrongly begins, or wrongly does not begin, at the vertex.
+    /// A tree begins at the vertex and should not, or the other way round.
     Root { vertex: u32 },
     /// An edge leads from a vertex that was reached to a vertex that was not reached.
     NotReached { from: u32, to: u32 },
     /// An edge leads to a vertex that was reached later, but not as a descendant.
     Cross { from: u32, to: u32 },
-    /// The search continued with a neighbour although another unvisited neighbour comes first.
+    /// The search went on with a neighbour, although another unvisited neighbour comes before it in the order of
+    /// vertices.
     NotFirst { vertex: u32, to: u32 },
     /// There is no edge from the parent to the vertex.
     NoEdge { vertex: u32, parent: u32 },

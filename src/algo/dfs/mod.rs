@@ -11,10 +11,10 @@
 //! runs on one core of the host, even if there is a GPU.
 //!
 //! **Bytes moved.** The search reads each row entry once (4 bytes), in the order of its row, and checks the bit that
-//! says whether the neighbour was reached. At scale 24 these bits take 1.1 MB and stay in a cache. Each vertex costs
-//! the first cache lines of a row at a random address, and a record of 16 bytes. The 521 M entries of scale 24 take 2.7
-//! s, which is 5 ns each. The search is bound by the chain of checks, not by memory bandwidth. Therefore it tests 64
-//! neighbours at a time, and prefetches the rows of the next neighbours.
+//! says whether the neighbour was reached. At scale 24 of Graph500 these bits take 1.1 MB and stay in a cache. For each
+//! vertex the search also reads the first cache lines of a row at a random address, and a record of 16 bytes. The 521
+//! million entries of scale 24 take 2.7 s, which is 5 ns each. The search is bound by the chain of checks, not by
+//! memory bandwidth. Therefore it tests 64 neighbours at a time, and prefetches the rows of the next neighbours.
 
 mod cost;
 mod derived;

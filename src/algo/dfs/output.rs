@@ -67,7 +67,7 @@ pub struct StrongComponents {
     pub cycle: Vec<InputId>,
 }
 
-/// Details of how a depth-first search went, which are not part of its result.
+/// Facts about the search that are not part of its result.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DfsDetails {
     /// Number of vertices by depth; `None` for a source without edges.

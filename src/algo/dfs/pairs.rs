@@ -40,14 +40,14 @@ pub(super) struct PairCounts {
 }
 
 impl PairCounts {
-    /// Returns the bytes of memory that looking for pairs takes on each rank.
+    /// Returns the bytes of memory that [`Self::count`] takes on each rank.
     pub fn bytes(graph: &GraphSize<'_>, ranks: usize) -> u64 {
         let marks = 4 * (graph.ids / u64::from(OF_WORD) + 1);
         4 * graph.ids + if ranks > 1 { 2 * marks } else { marks } + graph.reading
     }
 
-    /// Looks for pairs of vertices in the input. On rank 0, `fill` writes for each dense id its partner plus 1, or 0 if
-    /// the id has no partner. Collective.
+    /// Looks for pairs of vertices in the input. On rank 0, `fill` writes for each dense id the dense id of its partner
+    /// plus 1, or 0 if the id has no partner. Collective.
     ///
     /// # Errors
     /// Errors of reading the input, including that it has changed since the graph was built; [`Error::Limit`];
@@ -129,7 +129,7 @@ fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
         }
         for (sum, word) in sums[at..at + words.len()].iter_mut().zip(words) {
             let twice = *sum & word & SEEN;
-            // In the bits of a vertex, FORTH is two below AGAIN, and BACK one.
+            // In the bits of a vertex, AGAIN is two places above FORTH, and one above BACK.
             *sum |= word | (twice << 2 | twice << 1) & (AGAIN * 0x1111_1111);
         }
         at += words.len();
@@ -137,7 +137,7 @@ fn all(comm: &Comm, mine: Buffer<u32>, budget: &Budget) -> Result<Buffer<u32>> {
     Ok(sums)
 }
 
-/// Looks for pairs among the edges that one thread reads. The ends of the edges are given as dense ids.
+/// Looks for pairs among the edges that one thread reads. The ends of an edge are dense ids.
 struct PairCounter<'a> {
     partners: &'a [u32],
     marks: &'a [AtomicU32],

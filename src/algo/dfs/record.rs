@@ -19,7 +19,7 @@ pub(super) struct DfsTree {
     records: Buffer<u32>,
     /// Number of vertices that the search has reached so far.
     pub reached: u32,
-    /// Number of vertices that the search has finished so far, and left to return to their parents.
+    /// Number of vertices that the search has finished so far.
     pub left: u32,
 }
 

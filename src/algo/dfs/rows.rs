@@ -2,9 +2,9 @@
 //!
 //! If the rows are in files that do not fit memory, the search keeps copies of as many of the last rows as fit. A copy
 //! has only the neighbours that are not reached yet, so more rows fit when the copies are made again later. A search
-//! reaches hubs first, and most entries lead to them: once it has reached a sixteenth of the vertices, the rest of a
-//! Graph500 graph takes a tenth of its rows. The search reads the other rows ahead from the disk: it asks for the rows of
-//! the next unreached neighbours together, before it waits for any of them.
+//! reaches hubs first, and most entries lead to hubs. Once it has reached a sixteenth of the vertices of a Graph500
+//! graph, the entries that are left take a tenth of the memory of all rows. The search reads rows without a copy ahead
+//! from the disk: it requests the rows of the next unreached neighbours together, before it waits for any of them.
 
 use crate::error::Result;
 use crate::graph::block_store::BlockLocation;
@@ -17,16 +17,16 @@ use crate::process::signals;
 
 /// Base-2 logarithm of the number of consecutive rows for which a table has one block number.
 const SHIFT: u32 = 12;
-/// Maximum number of neighbours in half a row that are read ahead from a disk at once.
+/// Maximum number of neighbours in a half of a row that are requested from a disk at once.
 const ASKED: usize = 1 << 11;
 /// Number of rows that are copied between two checks for signals.
 const STRIDE: u32 = 1 << 16;
-/// One part in this many of the free memory stays free when rows are copied.
+/// One in this many bytes of the free memory stays free when rows are copied.
 const SPARE: u64 = 16;
-/// Copies are made when one in `FIRST` vertices is reached, and again whenever `MORE` times as many are.
+/// Rows are copied when one in `FIRST` vertices is reached, and again whenever `MORE` times as many are reached.
 const FIRST: u32 = 16;
 const MORE: u32 = 4;
-/// Number of entries that are read ahead from a disk at once while rows are copied.
+/// Number of entries that are requested from a disk at once while rows are copied.
 const WINDOW: usize = 1 << 20;
 
 /// One half of all rows. The lower half of a row has the neighbours with smaller numbers, the upper half those with
@@ -38,15 +38,15 @@ struct RowHalf<'a> {
     of_rows: Vec<u32>,
 }
 
-/// Copies of the last rows, without the neighbours that were reached when they were made.
+/// Copies of the last rows. They lack the neighbours that were reached before the copies were made.
 struct Copies {
     /// The first vertex whose row is copied; the number of vertices if none is.
     first: u32,
-    /// Start of the row of each vertex from `first` on in `entries`, and the end of the last row.
+    /// For each vertex from `first` on, the index of its row in `entries`; last, the end of the last row.
     starts: Buffer<u32>,
-    /// The rows, at the end.
+    /// The copied rows, at the end of the buffer.
     entries: Buffer<u32>,
-    /// Number of reached vertices from which on the copies are to be made again.
+    /// The copies are made again once the search has reached this many vertices.
     due: u32,
 }
 
@@ -80,9 +80,9 @@ impl<'a> RowHalf<'a> {
         (block, (row - block.first_row) as usize)
     }
 
-    /// Reads ahead from the disk for a pass over all rows that begins with the last. Before row `row` is read, it asks for
-    /// the entries before it. `asked` is the block that was read last, and the first entry of it that was asked for. Frees
-    /// the pages of blocks that the pass has left.
+    /// Reads ahead from the disk for a pass over all rows from the last to the first. The pass is at row `row`;
+    /// requests the entries before it. `asked` has the block read last, and the index of the first entry requested from
+    /// it. Frees the pages of blocks that the pass has left.
     fn read_ahead_of_pass(&self, row: u32, asked: &mut Option<(usize, usize)>) {
         let b = self.block_of(row);
         let block = &self.blocks[b];
@@ -130,7 +130,7 @@ pub(super) struct SearchRows<'a> {
     direction: Direction,
     /// Number of vertices that have edges.
     vertices: u32,
-    /// If the rows are in files that do not fit memory.
+    /// Copies of rows; `None` unless the rows are in files that do not fit memory.
     copies: Option<Copies>,
 }
 
@@ -200,8 +200,8 @@ impl<'a> SearchRows<'a> {
         self.copies.as_ref().is_some_and(|copies| copies.first > 0 && reached >= copies.due)
     }
 
-    /// Copies as many of the last rows as fit, without the neighbours that are `reached`. Vertices that are `finished` get
-    /// an empty row. This changes the chunks of rows.
+    /// Copies as many of the last rows as fit, without the neighbours that are `reached`. Vertices that are `finished`
+    /// get an empty row. Rows then have other chunks than before.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
@@ -248,8 +248,8 @@ impl<'a> SearchRows<'a> {
         self.copies.as_ref().filter(|copies| v >= copies.first)
     }
 
-    /// Starts to read the beginnings of the rows of `vertices` from the disk, if the rows are in files that do not fit
-    /// memory.
+    /// Requests the beginnings of the rows of `vertices` from the disk, without waiting. Does nothing unless the rows
+    /// are in files that do not fit memory.
     #[inline]
     pub fn read_ahead(&self, vertices: impl Iterator<Item = u32>) {
         if let Some(copies) = &self.copies {

@@ -56,7 +56,7 @@ pub(super) fn load(saved: &Saved, walk: &mut DfsWalk) -> Result<DfsCounters> {
     Ok(DfsCounters { next_root: next_root as u32, trees: trees as u32, seconds: f64::from_bits(seconds) })
 }
 
-/// Describes the progress that a checkpoint contains, for `verify`.
+/// Returns a sentence about the progress that a checkpoint contains, for `verify`.
 ///
 /// # Errors
 /// [`crate::Error::Corrupt`] if the checkpoint is not of a depth-first search.

@@ -1,4 +1,4 @@
-//! Implements the algorithm of the table `[dfs]`.
+//! Implements [`Algorithm`] for the table `[dfs]`.
 
 use super::output::{DfsDetails, DfsOutput};
 use super::{Dfs, cost, driver, options, saved, verify};

@@ -27,7 +27,7 @@ pub(super) fn bytes(vertices: u64) -> u64 {
     12 * vertices
 }
 
-/// The preorder number of every vertex, and where its subtree ends.
+/// The preorder number of every vertex, and the end of its subtree.
 pub(super) struct TreeNumbers {
     /// Preorder number by vertex; [`NONE`] for a vertex that was not reached.
     pub pre: Buffer<u32>,

@@ -22,10 +22,10 @@ const PREFETCHED: usize = 3;
 const ASKED: usize = 16;
 /// Prefetch distance for backtracking, in stack entries below the top.
 const BELOW: usize = 6;
-/// Number of 64-bit words of a stack entry. The first has the vertex in its lower half, and the number of a chunk (64
-/// neighbours) of its row in the upper half. The second is the mask of the unreached neighbours in that chunk.
+/// Number of 64-bit words of a stack entry. The first word has a vertex in its lower half, and the number of a chunk
+/// (64 neighbours) of its row in the upper half. The second word is the mask of the unreached neighbours in this chunk.
 const WORDS: usize = 2;
-/// In place of the number of a chunk: the row is not searched yet. The number after it wraps to 0.
+/// Chunk number in the stack entry of a row that is not searched yet. The next number wraps to 0.
 const BEFORE_FIRST: usize = u32::MAX as usize;
 
 /// The memory of a depth-first search, allocated before it starts.
@@ -33,7 +33,8 @@ pub(super) struct DfsMemory {
     tree: DfsTree,
     /// Bitmap of the reached vertices.
     seen: Buffer<AtomicU64>,
-    /// Stack entries of the vertices on the tree path from the root to the current vertex, which is last.
+    /// Stack entries of the vertices on the tree path from the root to the current vertex. The current vertex is the
+    /// last.
     stack: Buffer<u64>,
 }
 
@@ -92,8 +93,8 @@ impl DfsWalk {
         &self.stack[..WORDS * self.height]
     }
 
-    /// Resumes a search from the records in `tree` and the stack entries `stack`, of which only the vertices count. Returns
-    /// false if `stack` is invalid.
+    /// Resumes a search from the records in `tree` and the vertices in the stack entries `stack`; their chunk numbers
+    /// and masks are ignored. Returns false if `stack` is invalid.
     pub fn resume(&mut self, stack: &[u64]) -> bool {
         let vertices = self.tree.vertices();
         let (places, rest) = stack.as_chunks::<WORDS>();
@@ -112,7 +113,7 @@ impl DfsWalk {
         true
     }
 
-    /// Copies rows to memory if that is due.
+    /// Copies rows to memory, or copies them again, if [`SearchRows::copies_are_due`] says so.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
@@ -288,7 +289,7 @@ impl DfsWalk {
     }
 }
 
-/// Returns the stack entry of vertex `v`, with the number of a chunk of its row and the mask of the unreached neighbours there.
+/// Returns the stack entry of vertex `v`: a chunk number of its row, and the mask of unreached neighbours in the chunk.
 #[inline]
 fn entry(v: u32, chunk: usize, new: u64) -> [u64; WORDS] {
     [u64::from(v) | (chunk as u64) << 32, new]

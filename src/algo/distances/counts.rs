@@ -1,12 +1,12 @@
-//! Counts of the bits in each place of many words.
+//! Counts of the bits that are set in many words, for each of the 64 places of a word.
 
-/// Largest number of words that a byte counts.
+/// Largest count that a byte can have.
 const MOST: u32 = u8::MAX as u32;
 /// The lowest bit of every byte.
 const LOWEST: u64 = u64::MAX / 0xff;
 
-/// Counts of the bits in each of the 64 places of words. Counts are first kept in bytes, eight of which are incremented
-/// at once. So every word takes the same few instructions.
+/// For each of the 64 places of a word, the number of added words in which the bit is set. Counts are first kept in
+/// bytes, eight of which are incremented at once, so adding a word takes few instructions.
 pub(super) struct BitCounts {
     totals: [u64; 64],
     /// Byte `j` of element `i` counts the bits in place `8 * j + i` that are not added to `totals` yet.

@@ -1,5 +1,5 @@
-//! Runs one trial of distances: all ranks search from the sources in passes, and rank 0 computes the figures and writes
-//! the columns.
+//! Runs one trial of `[distances]`: all ranks search from the sources in passes, and rank 0 computes the figures and
+//! writes the columns.
 
 use super::engine::Engine;
 use super::options::Distances;
@@ -17,7 +17,7 @@ use crate::prepare::prepared::Graph;
 use crate::store::checkpoint::{Checkpoint, Saved};
 use std::time::Instant;
 
-/// Component of a source that is not known yet.
+/// Value that stands for a component that is not known yet.
 const UNKNOWN: u32 = u32::MAX;
 /// Number of words of a source in a checkpoint.
 pub(super) const SOURCE_WORDS: usize = 4;
@@ -56,13 +56,13 @@ pub(super) fn find(options: &Distances, graph: &Graph, run: &mut Run<'_>) -> Res
     let (started, before, units) = (Instant::now(), progress.seconds, options.origins.count());
     while progress.done < roots.len() {
         let pass = &roots[progress.done..roots.len().min(progress.done + SOURCES)];
-        // A source without an edge reaches only itself, and takes no bit.
+        // A source without an edge reaches only itself, so no bit is spent on it.
         let sources: Vec<u32> = pass.iter().filter_map(|root| root.vertex).collect();
         let mut sums = [Sums::default(); SOURCES];
         let add = |distance, counts: &[u64]| {
             sums.iter_mut().zip(counts).for_each(|(sums, &vertices)| sums.add(distance, vertices));
         };
-        // A pass that a stop cuts short is computed again by the next run.
+        // If a stop interrupts a pass, the next run computes it again.
         let is_whole = round::is_whole(engine.run(&sources, &mut vertex_sums, (comm, run.threads), add))?;
         failpoint::hit("distances.unit").map_err(|e| Error::io("sum distances", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
@@ -71,7 +71,7 @@ pub(super) fn find(options: &Distances, graph: &Graph, run: &mut Run<'_>) -> Res
             run.progress.advance(pass.len() as u64);
         }
         progress.seconds = before + started.elapsed().as_secs_f64();
-        // The columns already have a part of a pass that was cut short, so the last checkpoint stays.
+        // After an interrupted pass the sums have some of its levels, so they are not saved.
         if comm.is_leader() && !is_cut && (stops || is_due) {
             engine.fetch(&mut vertex_sums)?;
             save(&mut checkpoint, &vertex_sums, &progress, units)?;
@@ -82,7 +82,7 @@ pub(super) fn find(options: &Distances, graph: &Graph, run: &mut Run<'_>) -> Res
     }
     engine.fetch(&mut vertex_sums)?;
     drop(engine);
-    // A small graph may have fewer vertices to draw.
+    // A small graph may have fewer vertices than the number of sources to draw.
     run.progress.advance(units - progress.done as u64);
     let (output, seconds) = on_leader(comm, || {
         if checkpoint.is_worth_it() {
@@ -103,7 +103,7 @@ impl Progress {
         Progress { done: 0, sources: Vec::new(), components: vec![UNKNOWN; sources], seconds: 0.0 }
     }
 
-    /// Adds the results of a pass. `sums` are the sums of the sources that have an edge.
+    /// Adds the results of a pass. `sums` has the sums of those sources of `pass` that have an edge.
     ///
     /// # Errors
     /// [`Error::Lost`].

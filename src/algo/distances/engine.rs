@@ -11,13 +11,13 @@ use crate::error::{Error, Result};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 
-/// A level is found along all rows if the last level has more than one in this many of the remaining entries and
-/// vertices.
+/// A level is found along the rows of all vertices if the rows of the last level have more than 1/`SPARSE` of the
+/// remaining entries and vertices.
 const SPARSE: u64 = 8;
 /// Number of levels between two checks for signals, if there are several ranks.
 const CHECKED: u64 = 1 << 10;
 
-/// Searches of a graph on CPUs or on a GPU. The GPU also stores, for every vertex, its sums of distances over all passes.
+/// Searches of a graph on CPUs or on a GPU. A GPU also stores the sums of distances of every vertex over all passes.
 pub(super) enum Engine<'g> {
     Cpu(Box<Search<'g>>),
     Gpu(Box<GpuSearch<'g>>),
@@ -84,8 +84,8 @@ impl<'g> Engine<'g> {
         Ok(())
     }
 
-    /// Begins a pass from `sources`. Returns the sources as a level, and the number of row entries in the direction of
-    /// paths.
+    /// Begins a pass from `sources`. Returns the first level, which has the sources, and the number of entries of all
+    /// rows in the direction of paths.
     fn begin(&mut self, sources: &[u32]) -> Result<(Found, u64)> {
         match self {
             Engine::Cpu(search) => Ok((search.begin(sources), search.entries())),
@@ -93,7 +93,7 @@ impl<'g> Engine<'g> {
         }
     }
 
-    /// Returns a bit set for each of `vertices`: bit `i` is set if source `i` of the last pass reaches it.
+    /// Returns a word for each of `vertices`. Bit `i` is set if source `i` of the last pass reaches the vertex.
     ///
     /// # Errors
     /// [`Error::Lost`].

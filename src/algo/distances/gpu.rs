@@ -1,4 +1,5 @@
-//! The words of all vertices on a GPU, and a level of a pass. `kernels/distances.cu` describes the method.
+//! A pass of searches on a GPU. A word of a vertex has a bit for each source. `kernels/distances.cu` describes the
+//! method.
 #![allow(unsafe_code)] // kernel launches
 
 use super::level::Found;
@@ -19,7 +20,7 @@ use std::mem::swap;
 static PROGRAM: ProgramSource = ProgramSource { name: "distances.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/distances.cu");
 
-/// All GPU programs that distances launch.
+/// All GPU programs that `[distances]` launches.
 pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
@@ -27,10 +28,10 @@ const PURPOSE: &str = "[distances] on this graph, with all its rows";
 const _: () = assert!(constant(TEXT, "SOURCES") as usize == SOURCES, "the bits of a word");
 /// Minimum number of entries of a vertex that a whole block of threads processes.
 const LONG: u32 = constant(TEXT, "LONG");
-/// Number of threads that process any other vertex.
+/// Number of threads that process a vertex with fewer entries.
 const GROUP: u32 = constant(TEXT, "GROUP");
-/// In a push, the number of blocks that share a long row is this number divided by the number of vertices of the level,
-/// but at most 64.
+/// In a push, the number of thread blocks that share a long row is this number divided by the number of vertices of the
+/// last level, but from 1 to 64.
 const SHARING: u32 = 4096;
 /// Maximum number of vertices whose words are copied to the host at once.
 const ASKED: usize = 1 << 16;
@@ -51,7 +52,7 @@ fn state_bytes(vertices: u64, rows: u64) -> u64 {
         + slice_bytes::<u64>(ASKED as u64)
 }
 
-/// Totals of a level. The memory layout must match `Found` in the kernels.
+/// Totals of a level, as kernels store them. The memory layout must match `Found` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct LevelFound {
@@ -98,7 +99,7 @@ pub(super) struct GpuSearch<'g> {
     gpu: Lease<'g>,
     kernels: Kernels,
     search: SearchArguments,
-    /// The arrays with a word for each vertex, which are 0 when a pass begins.
+    /// The arrays that have one word for each vertex. They are 0 before a pass begins.
     words: [DeviceSlice<u64>; 3],
     sums: DeviceSlice<u64>,
     found: DeviceSlice<LevelFound>,
@@ -171,7 +172,7 @@ impl<'g> GpuSearch<'g> {
         self.entries
     }
 
-    /// Begins a pass from `sources`.
+    /// Begins a pass from `sources`. Returns the first level, which has the sources.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -185,7 +186,7 @@ impl<'g> GpuSearch<'g> {
         Ok(Found { vertices: sources.len(), leaving: sources.iter().map(leaving).sum(), ..Found::default() })
     }
 
-    /// Finds a level, and adds it to words and sums.
+    /// Finds the next level, and adds it to the words and the sums of all vertices.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -217,7 +218,7 @@ impl<'g> GpuSearch<'g> {
         Ok(Found { vertices: vertices as usize, leaving, full, counts: counts.to_vec() })
     }
 
-    /// Returns, for each of `vertices`, the sources of the last pass that reach it.
+    /// Returns a word for each of `vertices`. Bit `i` is set if source `i` of the last pass reaches the vertex.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -12,26 +12,26 @@ use crate::process::signals;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Number of row entries of a level below which one thread of every rank computes the level. Starting threads and
+/// One thread of every rank computes a level that starts from at most this many row entries. Starting threads and
 /// sending messages would take longer.
 pub(super) const FEW: u64 = 1 << 14;
-/// In a large graph, a list has room for one in this many vertices.
+/// In a large graph, a list has room for 1/`LISTED` of all vertices.
 const LISTED: usize = 8;
 /// Number of found vertices that a thread collects before it locks the shared list.
 const BATCH: usize = 1 << 10;
 /// Number of vertices that a thread updates at a time.
 const UPDATED: usize = 1 << 12;
 
-/// Distinct vertices in any order. If they do not fit, the list has only their number.
+/// A list of distinct vertices in any order. If they do not fit, only their number is known.
 pub(super) struct VertexList {
     vertices: Buffer<u32>,
     pub len: usize,
 }
 
 impl VertexList {
-    /// Returns the number of vertices that a list has room for in a graph of `vertices` vertices.
+    /// Returns the number of vertices for which a list has room in a graph of `vertices` vertices.
     pub(super) fn room(vertices: usize) -> usize {
-        // What one thread finds always has room.
+        // A level that one thread finds always fits.
         (vertices / LISTED).max(FEW as usize).min(vertices)
     }
 
@@ -66,17 +66,17 @@ impl VertexList {
 pub(super) struct Found {
     /// Number of vertices that some source has reached in the level.
     pub vertices: usize,
-    /// Number of entries of their rows in the direction of paths.
+    /// Number of row entries of these vertices in the direction of paths.
     pub leaving: u64,
-    /// Number of entries, against the direction of paths, of the vertices of the level that no further source can
+    /// Number of row entries, against the direction of paths, of those of these vertices that no further source can
     /// reach.
     pub full: u64,
     /// Number of vertices that each source has reached.
     pub counts: Vec<u64>,
 }
 
-/// Sets the element of `next` of every own vertex to the sources that are in the word of an in-neighbour and have not
-/// reached the vertex. Only sources in `active` have bits in these words.
+/// For each own vertex, sets its element of `next` to the sources that have reached an in-neighbour in the last level
+/// but not the vertex. Only sources in `active` are considered.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -111,8 +111,8 @@ pub(super) fn pull(
     })
 }
 
-/// Adds the words of the vertices in `list` to the elements of `next` of their out-neighbours, without the sources that
-/// have reached these neighbours. Puts the out-neighbours that get a source into `found`. `next` must be zero.
+/// For each vertex in `list`, adds the sources in its `frontier` word to the `next` words of those out-neighbours that
+/// they have not reached. Puts the out-neighbours that get a source into `found`. `next` must be zero at first.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -151,7 +151,7 @@ pub(super) fn push(
     })
 }
 
-/// Does the same as [`push`] by this thread alone.
+/// Does the same as [`push`], on the calling thread alone.
 pub(super) fn push_few(
     rows: &Neighbours<'_>,
     list: &[u32],
@@ -188,7 +188,8 @@ pub(super) struct Words<'w> {
 }
 
 impl Words<'_> {
-    /// Adds the level to the words and the sums of the vertices in `list`, or of all vertices.
+    /// Adds the level to the words and the sums of the vertices in `list`, or of all vertices. Returns the totals of
+    /// the level.
     ///
     /// # Errors
     /// [`crate::Error::Addresses`] if no thread can be started.
@@ -222,7 +223,7 @@ impl Words<'_> {
         if new == 0 {
             return;
         }
-        // One thread has the vertex.
+        // Only this thread writes the elements of the vertex.
         let seen = self.seen[v as usize].load(Relaxed) | new;
         self.seen[v as usize].store(seen, Relaxed);
         let [total, others] = [2 * v as usize, 2 * v as usize + 1].map(|place| &self.sums[place]);

@@ -2,9 +2,9 @@
 //! every vertex, and bounds of the diameter.
 //!
 //! One pass searches from 64 sources at once. Each vertex has a word with a bit for each source that has reached it. In
-//! each level, the words of all vertices that the last level reached are combined by OR, along all rows or along those
-//! of these vertices. The order of ORs does not matter, so figures and columns are the same bytes on any number of
-//! threads and ranks, and on a GPU.
+//! each level, a vertex gets the bits of those of its in-neighbours that the last level reached. Either the rows of all
+//! vertices are read, or only the rows of the vertices in the last level. The order in which bits are combined does not
+//! matter, so figures and columns are the same bytes on any number of threads and ranks, and on a GPU.
 //!
 //! | file | holds |
 //! |---|---|

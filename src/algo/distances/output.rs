@@ -5,7 +5,7 @@ use crate::results::about::About;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Columns of the table.
+/// Result columns of `[distances]`.
 pub(super) const COLUMNS: &[About] = &[
     About::new("sources", "number of other vertices that are sources and reach the vertex", "0: no vertex"),
     About::new("total", "sum of the distances from these sources", "0: no vertex"),
@@ -89,10 +89,10 @@ impl Sums {
         }
     }
 
-    /// Returns the figures of a source in a graph of `rows` vertices.
+    /// Returns the result for a source. The graph has `rows` vertices.
     pub(super) fn of_source(&self, source: InputId, rows: u64) -> SourceDistances {
         let &Sums { vertices, total, farthest, harmonic } = self;
-        // In the order of networkx, so that the values have the same bits.
+        // The operations are in the same order as in networkx, so that the values have the same bits.
         let closeness = match total {
             0 => 0.0,
             _ => vertices as f64 / total as f64 * (vertices as f64 / (rows - 1) as f64),
@@ -102,7 +102,7 @@ impl Sums {
 }
 
 impl DistancesOutput {
-    /// Returns the result for the figures of all sources. `components` has a number for each source, which is equal for
+    /// Makes the result from the figures of all sources. `components` has a number for each source, which is equal for
     /// sources in the same component. It is `None` if edges have direction.
     pub(super) fn new(sources: Vec<SourceDistances>, components: Option<&[u32]>) -> DistancesOutput {
         let pairs = sources.iter().map(|of| of.reached - 1).sum();
@@ -122,7 +122,8 @@ fn upper_bound(sources: &[SourceDistances], components: &[u32]) -> (u64, u64) {
         (*number, *least, *largest) = (*number + 1, of.eccentricity.min(*least), of.eccentricity.max(*largest));
         *vertices = of.reached;
     }
-    // A path between any two vertices leads through each vertex by at most twice its eccentricity.
+    // Two vertices are at most as far apart as the sum of their distances from a source, so at most twice its
+    // eccentricity.
     let bound = |&(number, least, largest, vertices): &(u64, u64, u64, u64)| {
         if number == vertices { largest } else { 2 * least }
     };

@@ -1,4 +1,4 @@
-//! The words of all vertices on CPUs, and a level of a pass. All ranks do the same.
+//! A pass of searches on CPUs. A word of a vertex has a bit for each source of the pass.
 
 use super::level::{self, FEW, Found, VertexList, Words};
 use crate::algo::round::agree;
@@ -46,7 +46,7 @@ pub(super) struct Step<'l> {
     pub active: u64,
     /// Distance of the vertices of the level.
     pub distance: u64,
-    /// Whether the last level has so few vertices and entries that only its rows are read.
+    /// Whether the last level has so few vertices and entries that only its rows are read to find the next level.
     pub is_sparse: bool,
 }
 
@@ -95,7 +95,7 @@ impl<'g> Search<'g> {
         self.rows.all_entries() >> self.rows.direction.shift()
     }
 
-    /// Finds a level, and adds it to the words of vertices and to `sums`. Collective.
+    /// Finds the next level, and adds it to the words of all vertices and to `sums`. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
@@ -106,12 +106,12 @@ impl<'g> Search<'g> {
         self.add(step, sums, threads)
     }
 
-    /// Returns the sources of the last pass that reach vertex `v`.
+    /// Returns a word for vertex `v`. Bit `i` is set if source `i` of the last pass reaches the vertex.
     pub(super) fn reaching(&self, v: u32) -> u64 {
         self.seen[v as usize]
     }
 
-    /// Begins a pass from `sources`.
+    /// Begins a pass from `sources`. Returns the first level, which has the sources.
     pub(super) fn begin(&mut self, sources: &[u32]) -> Found {
         [&mut self.seen, &mut self.frontier, &mut self.next].into_iter().for_each(|words| words.fill(0));
         (self.list.len, self.found.len, self.is_stale) = (0, 0, false);
@@ -124,18 +124,18 @@ impl<'g> Search<'g> {
         Found { vertices: sources.len(), leaving, ..Found::default() }
     }
 
-    /// Finds the next level along all rows. Each rank does so for its own vertices. Collective.
+    /// Finds the next level along the rows of all vertices. Each rank does so for its own vertices. Collective.
     fn pull(&mut self, active: u64, (comm, threads): (&Comm, usize)) -> Result<()> {
         let Search { rows, seen, frontier, next, found, .. } = self;
         agree(comm, level::pull(rows, (frontier, seen), next, active, threads))?;
         rows.share(next, comm);
-        // The vertices are not listed.
+        // The vertices that the level reaches are not listed.
         found.len = usize::MAX;
         Ok(())
     }
 
-    /// Finds the next level along the rows of the `last` level. Every rank does the same. Returns false if the last
-    /// level has too many vertices.
+    /// Finds the next level along the rows of the vertices in the `last` level. Every rank does the same. Returns false
+    /// if the last level has too many vertices for a list.
     fn push(&mut self, last: &Found, (comm, threads): (&Comm, usize)) -> Result<bool> {
         let Search { rows, seen, frontier, next, list, found, .. } = self;
         if list.known().is_none() {
@@ -158,7 +158,8 @@ impl<'g> Search<'g> {
         Ok(true)
     }
 
-    /// Adds the level that was found to the words and the sums of vertices. It becomes the last level.
+    /// Adds the level that was found to the words and the sums of vertices. It then is the last level. Returns its
+    /// totals.
     fn add(&mut self, step: &Step<'_>, sums: &mut [u64], threads: usize) -> Result<Found> {
         let Search { rows, seen, frontier, next, list, found, .. } = self;
         let (active, distance) = (step.active, step.distance);

@@ -1,4 +1,4 @@
-//! The table `[distances]`.
+//! Implements [`Algorithm`] for the table `[distances]`.
 
 use super::options::{Distances, KEYS};
 use super::output::{COLUMNS, DistancesOutput, figures_bytes};
@@ -25,9 +25,9 @@ const ENTRY: f64 = 6.0;
 const ENTRY_ON_GPU: f64 = 0.02;
 /// Nanoseconds that one thread takes for each vertex in a pass.
 const VERTEX: f64 = 60.0;
-/// Nanoseconds that one thread takes to write a row of all result columns.
+/// Nanoseconds that one thread takes to write a row of all three result columns.
 const COLUMNS_ROW: f64 = 40.0;
-/// Number of levels of a pass in which all ranks exchange the words of vertices, in most graphs.
+/// Number of levels of a pass, in most graphs, after which all ranks exchange the words of all vertices.
 const EXCHANGED: u64 = 6;
 
 impl Algorithm for Distances {
@@ -59,7 +59,7 @@ impl Algorithm for Distances {
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
-        // Several ranks use their CPUs.
+        // If there are several ranks, they use their CPUs.
         let rows = graph.direction.rows(graph.vertices);
         (ranks == 1).then(|| gpu::least_bytes(graph.vertices, rows, graph.edges, graph.blocks))
     }
@@ -113,7 +113,7 @@ impl Algorithm for Distances {
         let (head, vertices) = (saved.words(0)?, saved.words(3)?);
         let sources = saved.words(1)?.as_chunks::<{ driver::SOURCE_WORDS }>();
         let sum = |numbers: &mut dyn Iterator<Item = u64>| numbers.fold(0, u64::wrapping_add);
-        // Every distance counts for a source and for a vertex.
+        // Every distance is in the sum of a source and in the sum of a vertex, so both totals are equal.
         let of_sources = sum(&mut sources.0.iter().map(|of| of[1]));
         let of_vertices = sum(&mut vertices.iter().step_by(2).copied());
         let lengths = (head.len(), sources.0.len() as u64, sources.1.len(), vertices.len() as u64);

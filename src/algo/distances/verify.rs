@@ -18,9 +18,10 @@ use std::collections::BTreeMap;
 
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
-/// Bytes that a check takes for each id: where its edges are, a distance, a place in the queue, a component, sums.
+/// Bytes that a check takes for each id: the index of its first edge, a distance, a place in the queue, a component,
+/// and sums.
 const ID_BYTES: u64 = 36;
-/// Maximum number of edges and vertices that searches visit, unless the minimum number of sources visits more.
+/// Maximum number of edges and vertices that all searches together visit, unless [`FEWEST`] searches visit more.
 const VISITED: u64 = 1 << 36;
 /// Minimum number of sources from which the check searches.
 const FEWEST: u64 = 64;
@@ -84,8 +85,8 @@ pub(super) fn compare(
     Ok(format!("{} distances, those from {searched} of {} sources along the edges of {name}", sums.0, rows.len()))
 }
 
-/// Compares the columns with the sums that the check computed. These are sums over all sources, or lower bounds.
-/// Returns the number of distances in the columns, their sum, and the largest.
+/// Compares the columns with the sums that the check computed. If `is_all`, these are sums over all sources, otherwise
+/// lower bounds. Returns the number of distances in the columns, their sum, and the largest.
 fn compare_columns(
     search: &PlainSearch<'_>,
     ids: &Ids,
@@ -117,7 +118,7 @@ fn compare_columns(
     Ok(sums)
 }
 
-/// Returns for each element of `rows` the index of the first element that is in the same component.
+/// Returns, for each element of `rows`, the index of the first element that is a row in the same component.
 fn components(rows: &[u64], edges: &[u64], ids: u64, results: &Results<'_>) -> Result<Vec<u32>> {
     let mut parents: Buffer<u32> = results.budget.zeroed(ids as usize, "components to verify by (4 bytes an id)")?;
     parents.iter_mut().zip(0..).for_each(|(parent, row)| *parent = row);
@@ -177,14 +178,14 @@ impl<'e> PlainSearch<'e> {
         })
     }
 
-    /// Returns the sums of the vertex in a row.
+    /// Returns the sums of the vertex in row `row`.
     fn sums_of(&self, row: usize) -> VertexSums {
         let of = |numbers: &Buffer<u32>| numbers.get(row).copied().unwrap_or(0);
         let total = self.totals.get(row).copied().unwrap_or(0);
         VertexSums { sources: of(&self.sources), total, farthest: of(&self.farthest) }
     }
 
-    /// Searches from `source`. Returns the sums of the vertices that it reaches.
+    /// Searches from the vertex in row `source`. Returns the sums over the vertices that it reaches.
     fn run(&mut self, source: u32) -> Result<Sums> {
         self.distances[source as usize] = 0;
         self.queue[0] = source;

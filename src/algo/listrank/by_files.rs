@@ -18,19 +18,20 @@ use std::time::Instant;
 /// Name in reports of the method that ranks a list with files.
 pub(super) const METHOD: &str = "contraction";
 
-/// Returns the bytes of an index in a list of `length` elements: 4 or 8. Contraction needs two values that are no
-/// element's index.
+/// Returns the size of an index in bytes, 4 or 8, if a list of `length` elements is ranked with files. The type needs
+/// two values more than there are elements, because contraction uses two values as marks.
 pub(super) fn width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) - 1 { 4 } else { 8 }
 }
 
-/// Ranks a list with files in the folder of the trial.
+/// Ranks a list with files in the folder of the trial. If files of an earlier run are damaged, it removes them and
+/// starts again.
 ///
 /// # Errors
 /// [`Error::Input`] if the input is not a list, [`Error::Limit`], disk errors; [`crate::Error::Stopped`].
 pub(super) fn rank<I: Index>(table: &ListRank, list: &List, run: &mut Run<'_>, sizes: BinSizes) -> Result<Ranked> {
     match run_or_resume::<I>(table, list, run, sizes) {
-        // The files that an earlier run left have been damaged.
+        // Files that an earlier run left are damaged.
         Err(e @ Error::Corrupt { .. }) => {
             tracing::warn!("{e}: ranking from the beginning");
             run.units.remove_files()?;

@@ -15,19 +15,20 @@ const JUMP: f64 = 12.0;
 const RULING_SET: f64 = 14.0;
 /// Nanoseconds that one thread takes to write the rank of an element.
 const WRITE: f64 = 8.0;
-/// Bytes per second of files that are written and read back.
+/// Bytes per second that are written to files or read from them.
 const DISK: f64 = 1e9;
 /// Nanoseconds that a GPU takes for an element in a round of pointer jumping.
 const JUMP_ON_GPU: f64 = 0.025;
 /// Nanoseconds that a GPU takes to rank an element by ruling sets.
 const RULING_SET_ON_GPU: f64 = 0.1;
-/// Bytes of a page. File sizes on disk are multiples of it.
+/// Bytes of a disk page. Files occupy whole pages.
 const PAGE: u64 = 4096;
 
-/// Returns the cost of list ranking with the options `table` on a list of `length` elements.
+/// Returns the cost of list ranking with the options `table` on a list of `length` elements. `reading` is the number of
+/// bytes of memory that reading the list takes.
 pub(super) fn of(table: &ListRank, length: u64, reading: u64, resources: &RankResources) -> Cost {
     let method = table.method.on_cpu(length);
-    // If the computed ranks do not fit host memory, the CPU ranks the list with files instead of the GPU.
+    // If host memory is too small for the computed ranks, the list is ranked on CPUs, with files.
     let from_gpu = reading + on_gpu::memory(length, table);
     let fits_gpu = resources.on_gpu && from_gpu <= resources.free;
     let in_shared = reading + ranks::shared::memory(length);
@@ -79,15 +80,15 @@ pub(super) fn of(table: &ListRank, length: u64, reading: u64, resources: &RankRe
     }
 }
 
-/// Returns the bytes of an index if a single process ranks a list of `length` elements: 4 or 8. The largest value
-/// stands for no successor.
+/// Returns the size of an index in bytes, 4 or 8, if a single process ranks a list of `length` elements in memory. The
+/// largest value of the type stands for no successor.
 pub(super) fn index_width(length: u64) -> u64 {
     if length < u64::from(u32::MAX) { 4 } else { 8 }
 }
 
-/// Returns approximately how many bytes the processes send to each other. By ruling sets they send a walker (an element
-/// and a tag) for each element. By pointer jumping they send a question and an answer for each element in each round.
-/// They also send computed ranks.
+/// Returns approximately how many bytes the processes send to each other. With ruling sets they send a walker (a
+/// message with an element and a tag) for each element. With pointer jumping they send a question and an answer for
+/// each element in each round. With both they send the computed ranks.
 fn sent(length: u64, resources: &RankResources, method: Method) -> u64 {
     let rounds = u64::from(u64::BITS - length.leading_zeros());
     let bytes = if method == Method::Wyllie { 40 * rounds } else { 2 * ranks::width(length) };
@@ -95,8 +96,8 @@ fn sent(length: u64, resources: &RankResources, method: Method) -> u64 {
     (bytes + 8) * (length / resources.ranks as u64) * others
 }
 
-/// Returns the bytes of host memory with which a single process ranks a list. `reading` is the number of bytes that
-/// reading the list takes.
+/// Returns the bytes of host memory that a single process needs to rank a list in memory. `reading` is the number of
+/// bytes that reading the list takes.
 pub(super) fn single_process_bytes(length: u64, reading: u64, method: Method) -> u64 {
     let width = index_width(length);
     let ranking = match method {

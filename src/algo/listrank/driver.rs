@@ -47,7 +47,8 @@ fn ranked(table: &ListRank, list: &List, run: &mut Run<'_>) -> Result<Ranked> {
     if let Some(method) = by
         && (has_room(reading + on_gpu::memory(length, table)) || is_asked_for)
     {
-        // One GPU is faster than the CPUs of many processes. The others only take part in this decision.
+        // The GPU of rank 0 ranks the list, because one GPU is faster than the CPUs of many processes. Other ranks only
+        // take part in this decision.
         let leads = comm.is_leader();
         let room =
             |mut lease| if leads { on_gpu::has_room(&mut lease, length, method).map(|()| lease) } else { Ok(lease) };

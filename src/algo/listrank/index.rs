@@ -58,8 +58,8 @@ macro_rules! index {
             }
 
             fn shared(slice: &mut [Self]) -> &[Self::Cell] {
-                // SAFETY: an atomic integer has the size, the alignment (on 64-bit machines) and the values of the plain one, and the
-                // exclusive borrow keeps plain accesses away for as long as the result lives.
+                // SAFETY: an atomic integer has the size, the alignment (on 64-bit machines) and the values of the
+                // plain one, and the exclusive borrow keeps plain accesses away for as long as the result lives.
                 unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
             }
 

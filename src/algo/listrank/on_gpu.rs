@@ -42,7 +42,8 @@ pub(super) fn has_room(lease: &mut Lease<'_>, length: u64, method: gpu::GpuMetho
 /// Ranks a list on the GPU of `lease`, which has enough memory for it.
 ///
 /// # Errors
-/// [`crate::Error::Input`] if the input is not a list; [`crate::Error::Limit`], [`crate::Error::Lost`], disk errors; [`crate::Error::Stopped`].
+/// [`crate::Error::Input`] if the input is not a list; [`crate::Error::Limit`], [`crate::Error::Lost`], disk errors;
+/// [`crate::Error::Stopped`].
 pub(super) fn rank<I: Index>(
     table: &ListRank,
     list: &List,

@@ -70,7 +70,7 @@ pub fn load<I: Index>(list: &List, threads: usize, budget: &Budget) -> Result<Lo
     Ok(LoadedList { successors, head: head(n, sum) })
 }
 
-/// Sets the bit of an element that is a successor. Returns true if the bit was set before.
+/// Sets the bit of `successor` in the bitmap `marks`. Returns true if the bit was set before.
 #[inline(always)]
 pub fn mark(marks: &[AtomicU64], successor: u64) -> bool {
     let bit = 1 << (successor % 64);

@@ -48,8 +48,8 @@ struct RankPass<R> {
     ranks: R,
     next: u64,
     key: u64,
-    /// Sum over the pairs of successors, minus the sum over the pairs of elements. It is zero at the end if the ranks
-    /// are right.
+    /// Sum of the hashes of all pairs (successor, rank - 1), minus the sum of the hashes of all pairs (element, rank),
+    /// modulo 2^128. It is zero at the end if the ranks are right.
     difference: u128,
     checksum: Checksum,
     head: Option<u64>,

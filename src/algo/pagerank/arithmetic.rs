@@ -1,26 +1,26 @@
-//! The arithmetic of an iteration. A kernel that repeats these operations, one by one, finds the same ranks.
+//! The arithmetic of an iteration. A GPU kernel that repeats these operations one by one computes the same bits.
 //!
 //! Ranks are f64. A vertex of rank r and out-degree d contributes ⌊r / d · 2^62⌋ to each out-neighbour. The sum of the
 //! contributions to a vertex is an exact integer, so threads and ranks may add in any order. All ranks together are at
 //! most 1, so no sum exceeds 2^62 by more than rounding errors, and it fits i64.
 //!
-//! A contribution is too small by less than 2^-62, in addition to the rounding of the division in f64. So the rank of a
-//! vertex of in-degree d is off by less than d · 2^-62 in each iteration, which is 2·10^-13 with a million
-//! in-neighbours.
+//! The units of a contribution are rounded down, so it is too small by less than 2^-62, in addition to the rounding of
+//! the division in f64. So the rank of a vertex of in-degree d is off by less than d · 2^-62 in each iteration. That is
+//! 2·10^-13 with a million in-neighbours.
 //!
-//! Each operation is rounded once. A product and a sum must not be fused.
+//! Each operation is rounded by itself, so a product and a sum must not be fused.
 
-/// The number of units in 1.
+/// Number of units in 1. A unit is 2^-62.
 const ONE: f64 = (1u64 << 62) as f64;
 
-/// Converts a number from 0 to 1 to units. It drops fractions of a unit.
+/// Converts a number from 0 to 1 to units, rounded down.
 #[inline(always)]
 pub(super) fn units(number: f64) -> u64 {
     // A conversion to i64 is one instruction, unlike one to u64.
     (number * ONE) as i64 as u64
 }
 
-/// Converts at most 2^63 - 1 units to a number.
+/// Converts units to a number. `units` is at most 2^63 - 1.
 #[inline(always)]
 pub(super) fn number(units: u64) -> f64 {
     units as i64 as f64 / ONE
@@ -32,14 +32,15 @@ pub(super) fn contribution(rank: f64, degree: u32) -> u64 {
     if degree == 0 { 0 } else { units(rank / f64::from(degree)) }
 }
 
-/// Returns the rank of a vertex whose in-neighbours contribute `sum` units. `base` is its share of the jumps.
+/// Returns the rank of a vertex whose in-neighbours contribute `sum` units. `base` is the share of the jumps that the
+/// vertex gets.
 #[inline(always)]
 pub(super) fn rank(base: f64, damping: f64, sum: u64) -> f64 {
     base + damping * number(sum)
 }
 
-/// Returns the share of the jumps that each of `vertices` vertices gets. `sinks` is the sum, in units, of the ranks
-/// that are spread in addition, because their vertices have no out-edge.
+/// Returns the share of the jumps that each of `vertices` vertices gets. `sinks` is the sum, in units, of the ranks of
+/// vertices without out-edges if these ranks are spread like jumps, and 0 otherwise.
 #[inline]
 pub(super) fn base(damping: f64, sinks: u64, vertices: u64) -> f64 {
     ((1.0 - damping) + damping * number(sinks)) / vertices as f64

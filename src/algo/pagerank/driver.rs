@@ -56,7 +56,7 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
     let started = Instant::now();
     let seconds = || before + started.elapsed().as_secs_f64();
     while info.rows() > 0 && !options.ends(done, change) {
-        // An iteration that a stop cuts short is computed again by the next run.
+        // If a stop interrupts an iteration, the next run computes it again.
         let is_whole = round::is_whole(engine.pull(&mut state, run.threads))?;
         failpoint::hit("pagerank.unit").map_err(|e| Error::io("sum contributions", run.units.folder, e))?;
         let RoundEnd { is_cut, stops, is_due } = RoundEnd::agree(comm, is_whole, &checkpoint);
@@ -75,12 +75,12 @@ pub(super) fn find(options: &Pagerank, graph: &Graph, run: &mut Run<'_>) -> Resu
             return Err(round::stopped(comm));
         }
     }
-    // The changes may become small earlier than at worst.
+    // Ranks may converge in fewer iterations than the upper bound.
     run.progress.advance(units.saturating_sub(done));
     let computed = seconds();
     engine.gather(&mut state, comm)?;
     let (output, seconds) = on_leader(comm, || {
-        // A GPU has the ranks when they are computed. Results are copied from it and written as by a CPU.
+        // The time of a GPU ends with the last iteration. Copying the ranks to the host does not count.
         let seconds = if matches!(engine, Engine::Gpu(_)) { computed } else { seconds() };
         if checkpoint.is_worth_it() {
             save(&mut checkpoint, &state, Progress { done, change, seconds }, units)?;
@@ -121,7 +121,7 @@ impl<'g> Engine<'g> {
         rows().map(Engine::Cpu)
     }
 
-    /// Sums contributions. If it fails, the state of the previous iteration remains.
+    /// Sums contributions. If this fails, `state` is still that of the previous iteration.
     fn pull(&mut self, state: &mut State<'_>, threads: usize) -> Result<()> {
         match self {
             Engine::Cpu(rows) => state.pull(rows, threads),

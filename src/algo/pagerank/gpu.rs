@@ -17,7 +17,7 @@ use crate::stream::passes::{self, ROW_PARTS, RowPart};
 static PROGRAM: ProgramSource = ProgramSource { name: "pagerank.cu", text: TEXT, headers: &[COMMON, ROW_PARTS] };
 const TEXT: &str = include_str!("../../../kernels/pagerank.cu");
 
-/// All GPU programs that PageRank launches.
+/// All GPU programs that `[pagerank]` launches.
 pub(super) static PROGRAMS: [&ProgramSource; 1] = [&PROGRAM];
 
 /// Purpose of the GPU memory, which error messages name.
@@ -32,7 +32,8 @@ pub(super) fn least_bytes(vertices: u64, personalised: u64) -> u64 {
     (state + slice_bytes::<Totals>(1) + passes::least_bytes()).next_multiple_of(1 << 20)
 }
 
-/// Bases of new ranks. The memory layout must match `Bases` in the kernels.
+/// Shares of the jumps for new ranks, with the damping factor and the personalised vertices. The memory layout must
+/// match `Bases` in the kernels.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Bases {
@@ -64,8 +65,8 @@ pub(super) struct GpuRanks<'a> {
 }
 
 impl<'a> GpuRanks<'a> {
-    /// Copies the ranks of `state` to the GPU. Copies the rows, too, if all of them fit. Computes contributions. Also
-    /// returns the sum of the ranks of vertices without out-edges.
+    /// Copies the ranks of `state` to the GPU, and the rows, too, if all of them fit. Computes contributions. Also
+    /// returns the sum, in units, of the ranks of vertices without out-edges.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks.
@@ -140,7 +141,7 @@ impl<'a> GpuRanks<'a> {
         Ok((ranks, found[1]))
     }
 
-    /// Sums contributions along all rows. If it fails, the ranks of the previous iteration remain.
+    /// Sums contributions along all rows. If this fails, the ranks are still those of the previous iteration.
     ///
     /// # Errors
     /// [`crate::Error::Limit`], [`crate::Error::Lost`], errors of reading blocks, [`crate::Error::Stopped`].

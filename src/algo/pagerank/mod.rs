@@ -1,4 +1,4 @@
-//! PageRank: the probability that a reader who follows links at random is at a vertex.
+//! PageRank: the probability that a reader who follows links at random, and sometimes jumps, is at a vertex.
 //!
 //! In each iteration, every vertex pulls contributions from its in-neighbours. Contributions are integers in fixed
 //! point, so their sums do not depend on the order of additions. The ranks of all vertices are therefore the same bytes

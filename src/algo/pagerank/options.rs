@@ -114,12 +114,13 @@ impl Pagerank {
         })
     }
 
-    /// Returns whether the iterations end after `done` of them, the last of which changed ranks by `change` in all.
+    /// Returns true if the iterations end after `done` of them. The last one changed all ranks together by `change`.
     pub(super) fn ends(&self, done: u64, change: f64) -> bool {
         done >= self.iterations || done > 0 && self.is_converged(change)
     }
 
-    /// Returns whether a change of all ranks is below the tolerance. Returns false if there is no tolerance.
+    /// Returns true if `change`, the sum of the changes of all ranks, is below the tolerance. Returns false without
+    /// tolerance.
     pub(super) fn is_converged(&self, change: f64) -> bool {
         self.tolerance.is_some_and(|tolerance| change < tolerance)
     }

@@ -5,11 +5,11 @@ use crate::results::about::About;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Columns of the table.
+/// Result columns of `[pagerank]`.
 pub(super) const COLUMNS: &[About] =
     &[About::new("rank", "PageRank; the ranks of all vertices add up to 1, less what `gap` loses", "0: no vertex")];
 
-/// Maximum number of vertices that are listed.
+/// Maximum number of vertices that the result lists.
 pub(in crate::algo) const LARGEST: usize = 10;
 
 /// The iterations, and the vertices with the highest ranks.
@@ -68,7 +68,7 @@ impl RankCounts {
     }
 }
 
-/// The rows of the highest ranks.
+/// The rows of the vertices with the highest ranks, by descending rank, with their ranks.
 #[derive(Debug, Default)]
 pub(in crate::algo) struct LargestRanks(Vec<(f64, u64)>);
 

@@ -1,4 +1,5 @@
-//! Sums of contributions. Every vertex adds up the contributions of its in-neighbours, along its rows in both halves.
+//! Sums of contributions. Every vertex adds up the contributions of its in-neighbours, which are in both halves of its
+//! row.
 
 use crate::algo::team::{WorkList, team};
 use crate::error::Result;
@@ -13,8 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Number of row entries in a part, unless a single row has more.
 const PART: u64 = 1 << 15;
-/// Number of entries between a prefetch and its use. The sums of short rows end in mispredicted branches, behind which
-/// a processor can't look ahead by itself.
+/// Number of entries between a prefetch and its use. A processor does not look ahead by itself beyond the end of a
+/// short row, because it mispredicts the branch there.
 const AHEAD: usize = 48;
 
 /// Consecutive rows of a block.
@@ -25,7 +26,7 @@ struct RowRange {
     rows: Range<usize>,
 }
 
-/// The rows of one half that this rank pulls along, in parts of about [`PART`] entries.
+/// The rows of one half along which this rank sums contributions, in parts of about [`PART`] entries.
 struct HalfRows<'g> {
     half: &'g BlockStore,
     parts: Vec<RowRange>,
@@ -56,14 +57,14 @@ fn divided(half: &BlockStore, block: usize) -> Vec<Range<usize>> {
     let rows = size.rows as usize;
     let mut ranges = Vec::new();
     let mut first = 0;
-    // The offsets of packed rows are not at hand, so their parts have equally many rows.
+    // The offsets of packed rows are not in memory, so their parts have equally many rows.
     let even = (size.rows * PART / size.entries.max(1)).clamp(1, size.rows.max(1)) as usize;
     let offsets = half.packed().is_none().then(|| half.block(block).offsets);
     while first < rows {
         let end = match offsets {
             Some(offsets) => {
                 let most = u64::from(offsets[first]) + PART;
-                // Empty rows cost time, too.
+                // Empty rows take time, too, so a part has at most `PART` rows.
                 let last = rows.min(first + PART as usize);
                 first + offsets[first + 1..=last].partition_point(|&end| u64::from(end) <= most).max(1)
             }
@@ -75,7 +76,7 @@ fn divided(half: &BlockStore, block: usize) -> Vec<Range<usize>> {
     ranges
 }
 
-/// The rows of both halves that this rank pulls along.
+/// The rows of both halves along which this rank sums contributions.
 pub(super) struct PullRows<'g> {
     halves: [HalfRows<'g>; 2],
     direction: Direction,
@@ -136,7 +137,7 @@ impl<'g> PullRows<'g> {
         Ok(())
     }
 
-    /// Returns the vertices whose in-rows are among some rows of a block that begins at `first_row`.
+    /// Returns the vertices whose in-rows are among the rows `rows` of a block that begins at row `first_row`.
     fn vertices(&self, first_row: u32, rows: &Range<usize>) -> Range<usize> {
         let vertex = |row: usize| (first_row as usize + row) >> self.direction.shift();
         vertex(rows.start)..vertex(rows.end)
@@ -158,8 +159,8 @@ fn pull(block: Block<'_>, direction: Direction, contributions: &[u64], sums: &mu
     }
 }
 
-/// Returns the sum of the contributions of `row`. Prefetches the contributions of `ahead`, which has at most as many
-/// entries.
+/// Returns the sum of the contributions of the neighbours in `row`. Prefetches the contributions of the later
+/// neighbours `ahead`, which are at most as many.
 #[inline]
 fn sum_of(row: &[u32], ahead: &[u32], contributions: &[u64]) -> u64 {
     let add = |sum: u64, &u: &u32| sum.wrapping_add(contributions[u as usize]);

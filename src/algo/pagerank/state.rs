@@ -1,7 +1,7 @@
 //! The ranks of all vertices, and one iteration, which all ranks of the job compute together.
 //!
-//! Each rank of the job pulls along some of the rows. Then sums are added over the ranks, and each rank computes the
-//! new ranks and contributions of its share of the vertices. All ranks get all contributions.
+//! Each rank of the job sums contributions along some of the rows. Then the sums are added over the ranks, and each
+//! rank computes the new ranks and contributions of its share of the vertices. All ranks get all contributions.
 
 use super::arithmetic;
 use super::pull::PullRows;
@@ -23,7 +23,7 @@ pub(super) struct State<'d> {
     /// Contribution of each vertex to each of its out-neighbours, in units.
     contributions: Buffer<u64>,
     sums: Buffer<u64>,
-    /// Rank of an isolated vertex that is not personalised, and of one that is.
+    /// Rank of each isolated vertex: first of one that is not personalised, then of one that is.
     pub isolated: [f64; 2],
     /// Sum of the ranks of vertices without out-edges, in units.
     sinks: u64,
@@ -47,7 +47,7 @@ impl OutDegrees<'_> {
     }
 }
 
-/// Totals over vertices, in units.
+/// Totals over all vertices with edges, in units.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Totals {
     /// Sum of the changes of the ranks in an iteration.
@@ -70,8 +70,9 @@ impl<'d> State<'d> {
         24 * vertices
     }
 
-    /// Makes the state before the first iteration: all vertices have the same rank. `connected` vertices of
-    /// `vertices` have an edge. Iterations need [`Self::contribute`] or a GPU.
+    /// Makes the state before the first iteration: all vertices have the same rank. `connected` of the `vertices`
+    /// vertices have an edge. Call [`Self::contribute`] before the first iteration, unless a GPU computes the
+    /// iterations.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -109,19 +110,19 @@ impl<'d> State<'d> {
         Ok(())
     }
 
-    /// Sets the sum of the ranks of vertices without out-edges. `connected` is the part of the sum that belongs to
-    /// vertices with edges, in units.
+    /// Sets the sum of the ranks of all vertices without out-edges. `connected` is the sum, in units, over those that
+    /// have in-edges. Isolated vertices are added to it.
     pub(super) fn set_sinks(&mut self, connected: u64, teleport: &Teleport) {
         self.sinks = connected.wrapping_add(teleport.isolated_total(|kind| arithmetic::units(self.isolated[kind])));
     }
 
-    /// Returns the bases of the next ranks.
+    /// Returns the shares of the jumps in the next iteration.
     pub(super) fn bases(&self, teleport: &Teleport) -> Bases {
         teleport.bases(self.sinks)
     }
 
-    /// Sums contributions along the rows that this rank of the job has. The state of the previous iteration remains
-    /// until [`Self::update`].
+    /// Sums contributions along the rows that this rank of the job has. Ranks and contributions change only in
+    /// [`Self::update`].
     ///
     /// # Errors
     /// Errors of [`PullRows::sum`].
@@ -179,7 +180,8 @@ impl<'d> State<'d> {
         )
     }
 
-    /// Calls `work` with parts of the vertices `range`, and the out-degrees. Returns the totals of all parts.
+    /// Calls `work` with parts of the vertices in `range`, and with the out-degrees. Returns the totals of all parts
+    /// together.
     fn each_part(
         &mut self,
         range: Range<usize>,

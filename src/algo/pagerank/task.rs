@@ -1,4 +1,4 @@
-//! The table `[pagerank]`.
+//! Implements [`Algorithm`] for the table `[pagerank]`.
 
 use super::options::{KEYS, Pagerank};
 use super::output::{COLUMNS, PagerankOutput, RankBin};
@@ -55,7 +55,7 @@ impl Algorithm for Pagerank {
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {
-        // Several ranks use their CPUs.
+        // If there are several ranks, they use their CPUs.
         (ranks == 1).then(|| gpu::least_bytes(graph.vertices, self.personalised.len() as u64))
     }
 
@@ -100,7 +100,7 @@ impl Algorithm for Pagerank {
         let is_rank = |&bits: &u64| (0.0..=1.0).contains(&f64::from_bits(bits));
         let (head, ranks) = (saved.words(0)?, saved.words(1)?);
         let sum: f64 = ranks.iter().map(|&bits| f64::from_bits(bits)).sum();
-        // Rounding errors of additions may exceed 1 by a little.
+        // Rounding errors of the additions may lead to slightly more than 1.
         if head.len() != 4 || ranks.len() as u64 != units.vertices || !ranks.iter().all(is_rank) || sum > 1.0 + 1e-6 {
             return Err(saved.other("not ranks of this graph"));
         }
@@ -135,7 +135,7 @@ impl Algorithm for Pagerank {
     }
 
     fn figures(output: &PagerankOutput, (): &()) -> Vec<Figure> {
-        // A rank is tiny, but not as a multiple of the mean.
+        // Ranks are tiny numbers, so the figure shows them as multiples of the mean.
         let vertices: u64 = output.by_rank.iter().map(|bin| bin.vertices).sum();
         let bin = |bin: &RankBin| {
             let from = bin.from * vertices as f64;

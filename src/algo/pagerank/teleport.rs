@@ -19,7 +19,7 @@ pub(super) struct Teleport {
     vertices: u64,
     /// The vertices to which jumps lead, ascending. Empty if jumps lead to all.
     pub personalised: Vec<u32>,
-    /// Isolated vertices to which jumps lead, by the numbers that stand for them in columns of ids, ascending.
+    /// Isolated vertices to which jumps lead, ascending, by the numbers that columns of ids have for them.
     pub personalised_isolated: Vec<u64>,
     /// Number of isolated vertices that are not in `personalised_isolated`, and number of those that are.
     pub isolated: [u64; 2],
@@ -71,13 +71,13 @@ impl Teleport {
         bases(self.damping, if self.spreads_sinks { sinks } else { 0 }, self.vertices, (targets > 0).then_some(targets))
     }
 
-    /// Returns whether jumps lead to the isolated vertex for which `number` stands in columns of ids.
+    /// Returns true if jumps lead to the isolated vertex that has the number `number` in columns of ids.
     pub(super) fn is_personalised_isolated(&self, number: u64) -> bool {
         self.personalised_isolated.binary_search(&number).is_ok()
     }
 
-    /// Returns some of the rows `rows`, including those with the `most` largest ranks. All of `rows` belong to isolated
-    /// vertices. The number of the vertex in a row is the row plus `first_id`.
+    /// Returns some of `rows`, which all belong to isolated vertices. Among them are the rows of the `most` highest
+    /// ranks. The vertex in row `r` has the number `r + first_id` in columns of ids.
     pub(super) fn isolated_rows(&self, rows: Range<u64>, first_id: u64, most: usize) -> Vec<u64> {
         let own = self.personalised_isolated.iter().filter_map(|number| number.checked_sub(first_id));
         let others = rows.clone().filter(|row| !self.is_personalised_isolated(row + first_id)).take(most);
@@ -98,7 +98,7 @@ impl Teleport {
     }
 }
 
-/// Returns the shares of the jumps among `vertices` vertices, or among the `personalised` ones if there are some.
+/// Returns the shares of the jumps among `vertices` vertices, or among `personalised` vertices if the number is given.
 pub(super) fn bases(damping: f64, sinks: u64, vertices: u64, personalised: Option<u64>) -> Bases {
     match personalised {
         None => {

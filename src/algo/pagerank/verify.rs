@@ -1,9 +1,9 @@
 //! Checks the result against the edges of the input. Vertices are identified by input ids.
 //!
-//! If the distinct edges fit in memory, all iterations are computed again: each edge pushes the contribution of its
-//! tail to its head, in the order of rows of the column. Every bit must be the same. Otherwise a single iteration in
-//! f64, along edges in the order of the input, must change the column by no more than the damping factor times the last
-//! change: an iteration brings any two vectors closer by that factor.
+//! If the distinct edges fit in memory, all iterations are computed again: each edge adds the contribution of its tail
+//! to the sum of its head, in the order of rows of the column. Every bit must be the same. Otherwise a single iteration
+//! in f64 starts from the column. It must change the column by no more than the damping factor times the last change,
+//! because an iteration brings any two vectors closer by that factor.
 
 use super::arithmetic;
 use super::options::{Pagerank, Variant};
@@ -18,7 +18,8 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Bytes that a check by one iteration takes for each id: a rank, a sum, a degree, and a number of a kept graph.
+/// Bytes that a check by one iteration takes for each id: a rank, a sum and a degree, and the id of a vertex of a kept
+/// graph.
 const ID_BYTES: u64 = 24;
 /// Bytes that a check of all iterations takes for each id: a rank, a contribution, a sum and a degree.
 const EXACT_ID_BYTES: u64 = 28;
@@ -46,7 +47,8 @@ struct Check<'a> {
 /// Ranks by the row of the column.
 struct RankVector {
     of_rows: Buffer<f64>,
-    /// Rank of the vertices in later rows: first of vertices that are not personalised, then of personalised vertices.
+    /// Rank of the vertices in later rows, which have no edge: first of those that are not personalised, then of those
+    /// that are.
     later: [f64; 2],
 }
 
@@ -74,7 +76,8 @@ pub(super) fn compare(
 }
 
 impl Check<'_> {
-    /// Computes all iterations again.
+    /// Computes all iterations again, and compares the result and every bit of the column. Returns a sentence for the
+    /// report.
     fn all_iterations(&self, output: &PagerankOutput, list: u64) -> Result<String> {
         let (options, budget) = (self.options, self.results.budget);
         let mut list = EdgeList::new(list, budget)?;
@@ -137,7 +140,8 @@ impl Check<'_> {
         Ok(format!("{done} iterations along the edges of {name} find the same ranks, bit by bit"))
     }
 
-    /// Computes one more iteration from the column.
+    /// Computes one more iteration from the column, and checks that ranks change little. Returns a sentence for the
+    /// report.
     fn one_iteration(&self, output: &PagerankOutput) -> Result<String> {
         let (options, budget, results) = (self.options, self.results.budget, self.results);
         let purpose = "ranks to verify by (20 bytes for each id)";
@@ -230,15 +234,15 @@ impl Check<'_> {
         bases(self.options.damping, sinks, self.results.info.rows(), (personalised > 0).then_some(personalised))
     }
 
-    /// Returns the number of vertices in later rows: first of vertices that are not personalised, then of personalised
-    /// vertices.
+    /// Returns the number of vertices in rows from `rows` on: first of those that are not personalised, then of those
+    /// that are.
     fn later_rows(&self) -> [u64; 2] {
         let later = self.results.info.rows() - self.rows as u64;
         let own = self.personalised.iter().filter(|&&row| row >= self.rows as u64).count() as u64;
         [later - own, own]
     }
 
-    /// Returns the figures that follow from ranks alone.
+    /// Returns the parts of the result that follow from the ranks alone: their sum, the largest and the counts.
     fn figures(&self, ranks: &RankVector) -> PagerankOutput {
         let (mut counts, mut largest, mut sum) = (RankCounts::default(), LargestRanks::default(), 0u64);
         for (row, &rank) in (0..).zip(&*ranks.of_rows) {

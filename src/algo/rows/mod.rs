@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Number of row entries in a part, unless a single vertex has more.
 const PART: u64 = 1 << 15;
-/// Cost of a vertex in addition to its entries, in entries.
+/// Cost of a vertex itself, in row entries, when work is divided.
 const VERTEX: u64 = 4;
-/// Number of rows that are read in any order before blocks are freed.
+/// Number of rows that may be read in any order before blocks are freed.
 const READ: usize = 1 << 10;
 /// Number of entries between a prefetch and its use.
 const AHEAD: usize = 32;
@@ -26,14 +26,14 @@ const AHEAD: usize = 32;
 const STEP: usize = 8;
 /// Number of neighbours of a row in each half whose values are fetched ahead.
 const FIRST: usize = 4;
-/// The vertices of a list count as scattered if they are fewer than 1/`SCATTERED` of the vertices from the first to the
-/// last of them.
+/// The vertices of a list are scattered if they are fewer than 1/`SCATTERED` of all vertices from the first to the last
+/// of them.
 const SCATTERED: usize = 16;
 
 /// The rows of all vertices, in parts.
 pub(in crate::algo) struct Neighbours<'g> {
     pub halves: [&'g BlockStore; 2],
-    /// Finds rows that are not packed.
+    /// Index that finds a row without a search; `None` if blocks are packed or are not all on this rank.
     index: Option<Adjacency<'g>>,
     pub direction: Direction,
     /// Number of entries of each row.
@@ -98,12 +98,13 @@ impl<'g> Neighbours<'g> {
         self.firsts[rank]..self.firsts[rank + 1]
     }
 
-    /// Returns the parts of this rank's vertices, each with its slice of `values`. Threads take them one at a time.
+    /// Returns the parts of this rank's vertices, each with the slice of `values` for them. Threads take them one at a
+    /// time.
     pub(in crate::algo) fn work<'v, T>(&self, values: &'v mut [T]) -> WorkList<(Range<usize>, &'v mut [T])> {
         WorkList::new(slices(self.parts.iter().cloned(), values))
     }
 
-    /// Returns the rows of some vertices.
+    /// Returns the numbers of the rows of some consecutive vertices.
     pub(in crate::algo) fn rows(&self, vertices: Range<usize>) -> Range<u32> {
         (vertices.start << self.direction.shift()) as u32..(vertices.end << self.direction.shift()) as u32
     }
@@ -115,7 +116,7 @@ impl<'g> Neighbours<'g> {
         self.degrees[rows.start as usize..rows.end as usize].iter().map(|&degree| u64::from(degree)).sum()
     }
 
-    /// Returns the number of entries in all rows.
+    /// Returns the number of entries in all rows of the graph.
     pub(in crate::algo) fn all_entries(&self) -> u64 {
         self.halves.iter().map(|half| half.edges()).sum()
     }
@@ -154,15 +155,16 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Returns true if the rows of the vertices in `list` are likely to be far from each other in memory, by its first
-    /// and last vertex.
+    /// Returns true if the rows of the vertices in `list` are likely to be far from each other in memory. Looks only at
+    /// the first and the last vertex.
     pub(in crate::algo) fn are_scattered(&self, list: &[u32]) -> bool {
         let span = list.first().zip(list.last()).map_or(0, |(&first, &last)| first.abs_diff(last) as usize);
         self.index.is_some() && span > SCATTERED * list.len()
     }
 
-    /// Calls `visit` with the vertices in `list`, in its order. If they are scattered, the rows of later vertices are
-    /// prefetched meanwhile, and `expect` is called with their neighbours to prefetch what `visit` reads of them.
+    /// Calls `visit` with the vertices in `list`, in order. If they are scattered, prefetches the rows of later
+    /// vertices, and calls `expect` with the first neighbours of a later vertex. `expect` should prefetch the data of a
+    /// neighbour that `visit` reads.
     #[inline(always)]
     pub(in crate::algo) fn each_of(
         &self,
@@ -215,7 +217,8 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Returns for each block of both halves the number of `parts` (ranges of vertices) that read it.
+    /// Returns, for each block of both halves, how many of `parts` (ranges of vertices) read it. All are 0 if blocks
+    /// stay in memory.
     pub(in crate::algo) fn parts_of_blocks(&self, parts: &[Range<usize>]) -> [Vec<AtomicUsize>; 2] {
         let left = self.halves.map(|half| (0..half.len()).map(|_| AtomicUsize::new(0)).collect::<Vec<_>>());
         for (half, left) in self.halves.iter().zip(&left).filter(|_| self.releases) {
@@ -228,7 +231,8 @@ impl<'g> Neighbours<'g> {
         left
     }
 
-    /// Frees blocks of which `part` was the last part.
+    /// Records that `part` was read. Frees the blocks that no other part will read. `left` is the result of
+    /// [`Self::parts_of_blocks`], which this function decrements.
     pub(in crate::algo) fn release(&self, part: &Range<usize>, left: &[Vec<AtomicUsize>; 2]) {
         for (half, left) in self.halves.iter().zip(left).filter(|_| self.releases) {
             let done = half.blocks_of(self.rows(part.clone())).filter(|&b| left[b].fetch_sub(1, Relaxed) == 1);
@@ -236,7 +240,8 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Records that `rows` rows were read in any order. Frees all blocks after many of them, if not all fit in memory.
+    /// Records that `rows` rows were read in any order. After more than [`READ`] rows, frees all blocks, unless all fit
+    /// in memory.
     pub(in crate::algo) fn have_read(&mut self, rows: usize) {
         self.read += rows;
         if self.read > READ {
@@ -248,7 +253,7 @@ impl<'g> Neighbours<'g> {
     }
 }
 
-/// Returns ascending ranges, each with its slice of `values`.
+/// Returns ascending ranges, each with the slice of `values` at these indices.
 pub(in crate::algo) fn slices<T>(
     ranges: impl Iterator<Item = Range<usize>>,
     values: &mut [T],
@@ -262,12 +267,12 @@ pub(in crate::algo) fn slices<T>(
     ranges.map(slice).collect()
 }
 
-/// Returns the range from the first vertex of a part to its last.
+/// Returns the range from the first vertex of `part`, which must ascend, to its last.
 pub(in crate::algo) fn span(part: &[u32]) -> Range<usize> {
     part[0] as usize..part[part.len() - 1] as usize + 1
 }
 
-/// Calls `each` with the value of every neighbour in `rows`. Each row is the only one of its block.
+/// Calls `each` with the value of every neighbour in `rows`. Each of these blocks has only one row.
 #[inline(always)]
 pub(in crate::algo) fn each_value<'r, T: Copy>(
     rows: impl IntoIterator<Item = Block<'r>>,
@@ -281,7 +286,7 @@ pub(in crate::algo) fn each_value<'r, T: Copy>(
 }
 
 /// Calls `is_last` with the values of neighbours in the order of [`each_value`], until it returns true. Returns whether
-/// it did.
+/// it returned true.
 #[inline(always)]
 pub(in crate::algo) fn any_value<'r, T: Copy>(
     rows: impl IntoIterator<Item = Block<'r>>,
@@ -293,9 +298,9 @@ pub(in crate::algo) fn any_value<'r, T: Copy>(
     })
 }
 
-/// Calls `is_last` with the values of the neighbours in places `row` of `targets`, until it returns true. Returns
-/// whether it did. Values are prefetched beyond the end of a row, because rows are short, and the next one is likely to
-/// be read next.
+/// Calls `is_last` with the values of the neighbours `targets[row]`, until it returns true. Returns whether it returned
+/// true. Also prefetches the values of the neighbours after the row, because rows are short and the next row is likely
+/// to be read next.
 #[inline(always)]
 pub(in crate::algo) fn any_value_of<T: Copy>(
     targets: &[u32],

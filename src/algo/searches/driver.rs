@@ -41,8 +41,8 @@ pub fn drive<T: SearchTask>(table: &T, graph: &Graph, run: &mut Run<'_>) -> Resu
     })
 }
 
-/// Searches from the sources numbered `todo`, and records their results in the ledger of rank 0. Then measures the
-/// energy of all searches, if there are `meters`. Collective: all ranks must call it.
+/// Searches from the sources with the numbers `todo`, and records their results in the ledger of rank 0. Then measures
+/// the energy of all searches, if there are `meters`. Collective: all ranks must call it.
 fn search_all<T: SearchTask>(
     table: &T,
     graph: &Graph,

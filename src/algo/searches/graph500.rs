@@ -46,7 +46,7 @@ impl Graph500Size {
 pub struct SearchSample {
     /// Seconds of the search.
     pub seconds: f64,
-    /// Number of edges in the component.
+    /// Number of edges in the component of the root.
     pub edges: u64,
     /// Seconds for checking the tree.
     pub validate: f64,

@@ -50,7 +50,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     }
 
     /// Returns the numbers of the sources that remain to be searched. They include sources whose trees were not
-    /// checked, because the trees are gone.
+    /// checked, because trees are not saved.
     pub fn todo(&self) -> Vec<usize> {
         let is_open = |state: &SourceState<T::Stats>| {
             state.done.is_none() || self.table.options().validate && state.checked.is_none()
@@ -58,7 +58,7 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
         (0..self.states.len()).filter(|&source| is_open(&self.states[source])).collect()
     }
 
-    /// Triggers the failpoint `what` of this algorithm if a test has set it.
+    /// Hits the failpoint `what` of this algorithm, at which a test can make the run fail.
     fn hit(&self, what: &str, run: &Run<'_>) -> Result<()> {
         let name = format!("{}.{what}", T::NAME);
         failpoint::hit(&name).map_err(|e| Error::io("note searches", run.units.folder, e))
@@ -169,8 +169,8 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
     }
 }
 
-/// Maximum number of levels in the report, for all searches together and for one. Without a limit, a search of a path
-/// graph would report a level for every vertex.
+/// Maximum number of levels in the report, for all searches together and for one search. Without a limit, a search of a
+/// long path would report a level for every vertex.
 pub const LEVELS: u64 = 1000;
 /// Number of levels that each search may have in the report, even if there are many searches.
 const LEVELS_OF_EACH: u64 = 16;

@@ -9,13 +9,13 @@
 //! |---|---|
 //! | `task`, `algorithm` | the traits of a table of searches; its cost and its `Algorithm` |
 //! | `options`, `roots` | the keys that all tables share, and the choice of roots |
-//! | `driver`, `ledger`, `record`, `results` | one trial: a search from each source, the journal, and the results of
-//! all |
+//! | `driver`, `ledger`, `record` | one trial: a search from each source, the journal, and its records |
+//! | `results` | results and statistics of all searches |
 //! | `tree` | searches by levels, which all produce the same trees |
 //! | `ranks` | searches by several ranks: ownership of vertices, communication, and searches that only rank 0 does |
 //! | `gpu` | code that searches on a GPU share |
-//! | `component`, `graph500`, `figures`, `sentences` | results for readers: edges, Graph500's block, charts, the answer
-//! line and sentences |
+//! | `component`, `graph500` | the number of traversed edges; the figures of Graph500 |
+//! | `figures`, `sentences` | charts; the answer line and sentences |
 //! | `consistency`, `places` | checks of results |
 
 mod algorithm;

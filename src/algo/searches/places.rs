@@ -22,7 +22,7 @@ use crate::results::Value;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// Number of rows that are read between two checks for signals.
+/// Number of rows of columns that are read between two checks for signals.
 const STRIDE: u64 = 1 << 20;
 
 /// The place of every vertex (its position in the order of descending degree), with its id and degree.
@@ -40,7 +40,7 @@ enum RowPlaces {
 }
 
 impl Places {
-    /// Computes the places of all vertices from an input, or reads them with a prepared graph.
+    /// Computes the places of all vertices from an input, or reads them from the files of a prepared graph.
     ///
     /// # Errors
     /// [`Error::Input`] if the input has changed since the job read it; [`Error::Validation`] if its ids or degrees
@@ -76,7 +76,8 @@ impl Places {
         &self.degrees
     }
 
-    /// Returns the place of every row that may have edges, or [`ISOLATED`].
+    /// Returns the place of the vertex in each row of a column; [`ISOLATED`] for a vertex without edges. Rows at the
+    /// end may be missing if their vertices have no edges.
     ///
     /// # Errors
     /// None in practice: [`Places::new`] has already read the order of vertices.
@@ -113,7 +114,7 @@ impl Places {
         (other, missing): (&str, T),
         mut each: impl FnMut(u64, i64, T) -> Result<()>,
     ) -> Result<()> {
-        // A string may be no name of a folder, so its number is.
+        // Not every string can be the name of a folder, so the folder of a string is named by its number.
         let folder = match source {
             InputId::Number(_) => format!("out/{algorithm}/{source}"),
             InputId::Name(_) => format!("out/{algorithm}/{}", self.ids.row_of(source).unwrap_or_default()),
@@ -145,7 +146,7 @@ const AT_ONCE: usize = 32;
 
 /// A check of edges between places (positions in the order of vertices). Each thread has one.
 pub trait EdgeCheck: Send {
-    /// Prefetches the data of a vertex that the check reads. The vertex is given by its place.
+    /// Prefetches the data of the vertex at `place` that the check reads.
     fn fetch(&self, _place: u32) {}
 
     /// Returns the bits of the weight of an edge. `stored` has the bits in the input, or is `None` if weights are not
@@ -166,7 +167,8 @@ struct PlacedEdges<'a, C> {
 }
 
 impl<C: EdgeCheck> PlacedEdges<'_, C> {
-    /// Handles edges. The weight of each has `size` words in `weights`.
+    /// Looks up the places of the ends of each edge, and passes the edges to the check. The weight of an edge has
+    /// `size` words in `weights`.
     fn all(&mut self, edges: impl Iterator<Item = [u64; 2]>, weights: &[u32], size: usize) {
         let (mut found, mut number) = ([([0; 2], 0); AT_ONCE], 0);
         for (entry, ids) in edges.enumerate().filter(|(_, [u, v])| u != v) {
@@ -201,7 +203,7 @@ impl<C: EdgeCheck> Visitor for PlacedEdges<'_, C> {
     }
 }
 
-/// Returns the degree of the vertex in every row. Every edge counts at both ends, except loops.
+/// Returns the degree of the vertex in every row of a column. Every edge counts at both ends, except loops.
 fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32>> {
     let info = results.info;
     let purpose = "degrees to verify by (4 bytes for each id)";
@@ -218,7 +220,7 @@ fn degrees(ids: &Ids, input: &Input, results: &Results<'_>) -> Result<Buffer<u32
     Ok(degrees.into_plain())
 }
 
-/// Sorts vertices by degree. Returns the place of each row, and the degrees in the order of places.
+/// Sorts vertices by degree. Returns the place of the vertex in each row, and the degrees in the order of places.
 fn in_order(mut degrees: Buffer<u32>, results: &Results<'_>) -> Result<(Buffer<u32>, DegreeRuns)> {
     let connected = degrees.par_iter().filter(|&&degree| degree > 0).count();
     let mut rows: Buffer<u32> = results.budget.zeroed(connected, "the order of vertices (4 bytes each)")?;

@@ -76,7 +76,8 @@ pub fn energy(records: &[Record]) -> Option<Energy> {
     serde_json::from_slice(&record.result).ok()
 }
 
-/// Reads the journal's records of each of `sources` sources. If a record can't be read, the search is repeated.
+/// Returns the state of each of `sources` sources according to a journal. If the record of a search can't be read, the
+/// search counts as not done.
 pub fn read<S: DeserializeOwned>(records: &[Record], sources: usize) -> Vec<SourceState<S>> {
     let mut states: Vec<_> = (0..sources).map(|_| SourceState::default()).collect();
     for record in records.iter().filter(|record| record.unit != ENERGY) {

@@ -52,8 +52,8 @@ pub trait SourceDetails: Debug + Serialize + DeserializeOwned {
     /// Returns the speed of the search.
     fn speed(&self) -> Speed;
 
-    /// Returns the levels of the search, beginning at the source. A deep tree has only its first levels here. Returns
-    /// no levels if the search does not go by levels.
+    /// Returns the levels of the search, beginning at the source. If the tree is deep, these are only the first levels.
+    /// Returns no levels if the search does not go by levels.
     fn levels(&self) -> Vec<LevelFigures> {
         Vec::new()
     }

@@ -11,8 +11,8 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
-/// Selects the stream of random numbers for roots. It is the same for all kinds of searches, because Graph500 uses the
-/// same roots for both kernels.
+/// Number that selects the stream of random numbers for roots. It is the same for all kinds of searches, because
+/// Graph500 uses the same roots for both kernels.
 const PURPOSE: u64 = 0x0062_6673;
 
 /// A vertex to search from.

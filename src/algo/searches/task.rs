@@ -124,7 +124,7 @@ pub struct SearchCost {
     pub sent: u64,
     /// Nanoseconds that the preparation of a trial takes, and that one search takes.
     pub nanoseconds: [f64; 2],
-    /// Kind of work, by which a plan finds the times of earlier runs.
+    /// Name of the kind of work. A plan uses the times that earlier runs took for the same kind.
     pub label: String,
 }
 
@@ -146,11 +146,11 @@ pub trait SearchTask: SearchTable {
     const VALUES: [(u64, u64); 2];
     /// Maximum number of trees that one pass over the graph checks.
     const CHECKED: usize;
-    /// Number of trees that one pass over the graph checks, as plans assume.
+    /// Number of trees per pass over the graph that plans assume for the checks.
     const PLANNED: usize;
-    /// Nanoseconds per row entry that a thread takes to check a tree, as plans assume.
+    /// Nanoseconds per row entry that plans assume for a thread to check a tree.
     const CHECK: f64;
-    /// Bytes in the journal for each source, as plans assume.
+    /// Bytes in the journal for each source that plans assume.
     const RECORD: u64;
 
     /// Fills the tree of a root without an edge, which reaches only itself, and returns its statistics.
@@ -221,7 +221,8 @@ pub trait SearchTask: SearchTable {
     /// Returns the figures that every kind of search has about a source.
     fn figures(source: &Self::SourceOutput) -> SourceFigures;
 
-    /// Returns the figures of a source that its journal record also has, as text for messages.
+    /// Returns those figures of a source that its journal record also contains, as text that is compared and shown in
+    /// messages.
     fn shown(source: &Self::SourceOutput) -> String;
 
     /// Returns an additional answer line and an additional sentence about a source, if there are any.

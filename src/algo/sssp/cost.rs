@@ -16,8 +16,8 @@ const SEARCH_ON_GPU: f64 = 0.5;
 /// Nanoseconds that a GPU takes for each row entry that is sorted by weight before the first search. They include
 /// copying rows to the GPU.
 const SORT_ON_GPU: f64 = 0.5;
-/// Bytes per vertex that a rank sends to each other rank in a search. They allow for two or three smaller distances of
-/// each vertex, and for its parent.
+/// Bytes per vertex that a rank sends to each other rank in a search. They are enough to send two or three distances of
+/// each vertex, and its parent.
 const EXCHANGED: u64 = 48;
 
 /// Returns the cost of the searches of `table` on a graph of the size `graph`, with the ranks, threads and memory in

@@ -27,12 +27,12 @@ pub enum Distances {
     Whole(Buffer<u64>),
     /// Sums of weights that are f32 numbers; infinity for an unreached vertex.
     Decimal(Buffer<f32>),
-    /// Sums of f64 numbers; infinity for an unreached vertex.
+    /// Sums of weights that are f64 numbers; infinity for an unreached vertex.
     Double(Buffer<f64>),
 }
 
 impl Distances {
-    /// Returns the bytes for the distances of `vertices` vertices.
+    /// Returns the bytes for the distances of `vertices` vertices, for weights of type `kind`.
     pub fn bytes(kind: WeightType, vertices: u64) -> u64 {
         match kind {
             WeightType::U32 | WeightType::U64 | WeightType::F64 => 8 * vertices,

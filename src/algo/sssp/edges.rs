@@ -19,7 +19,8 @@ pub struct WeightedEdges<'a> {
 }
 
 impl<'a> WeightedEdges<'a> {
-    /// Opens the weighted edges of a graph. The graph must have both halves of its rows.
+    /// Opens the weighted edges of a graph. The graph must have both halves of its rows (smaller and larger
+    /// neighbours).
     ///
     /// # Errors
     /// Errors of [`EdgeWeights::open`].

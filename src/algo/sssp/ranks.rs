@@ -13,7 +13,7 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 
-/// Bytes per vertex whose distance becomes smaller in a round: in the list of a thread, and in a message.
+/// Bytes for each vertex whose distance becomes smaller in a round: in the list of a thread, and in messages.
 const NEARER: u64 = 32;
 
 /// State of a rank for searches together with other ranks, in addition to the state of a single process.

@@ -43,8 +43,7 @@ pub struct SsspStats {
 
 impl SsspStats {
     /// Returns the results and statistics of a search with the given phases, along edges of weights up to `heaviest`
-    /// ([`Distance::may_overflow`]). The number of relaxed edges is the
-    /// sum over the phases.
+    /// ([`Distance::may_overflow`]). The number of relaxed edges is the sum over the phases.
     pub fn new(
         reached: u64,
         (max_distance, heaviest): (Distance, u64),

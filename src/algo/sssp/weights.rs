@@ -13,7 +13,8 @@ use crate::prepare::weight_list::WeightValues;
 
 /// The weights of all edges of a graph.
 pub enum EdgeWeights {
-    /// The weights are stored with the blocks, and have this type. If they have 64 bits, the blocks have their codes.
+    /// The weights are stored with the blocks, and have this type. If they have 64 bits, the blocks have codes: indices
+    /// in this list of weights.
     Stored(WeightType, WeightValues),
     /// Random weights. Each is a hash of the ids of both ends of its edge. Without ids all weights are 1.
     Drawn(DrawnWeights, Option<InputIds>, Direction),

@@ -93,8 +93,8 @@ impl SumsProgress {
 }
 
 impl Sums {
-    /// Computes the missing units in rounds, in which each rank computes one unit. Rank 0 calls `keep` to save the
-    /// units of a round.
+    /// Computes the missing units in rounds, in which each rank computes one unit. After each round, rank 0 calls
+    /// `keep` to save the new units.
     fn units(
         &self,
         graph: &Graph,

@@ -25,7 +25,7 @@ pub struct Barrier {
     left: AtomicBool,
 }
 
-/// A guard that marks its thread as gone if the guard is dropped during a panic.
+/// A guard that reports a panic of its thread to the other threads.
 pub struct PanicGuard<'b>(&'b Barrier);
 
 impl Barrier {
@@ -64,7 +64,8 @@ impl Barrier {
         }
     }
 
-    /// Polls for a while until the other threads arrive and so end round `round`. Returns true if the round ended.
+    /// Polls for a while until all other threads have arrived, which ends round `round`. Returns true if the round
+    /// ended.
     fn poll(&self, round: u32) -> bool {
         if self.awake.is_zero() {
             return false;
@@ -83,7 +84,7 @@ impl Barrier {
         }
     }
 
-    /// Sleeps until the other threads arrive and so end round `round`.
+    /// Sleeps until all other threads have arrived, which ends round `round`.
     fn sleep(&self, round: u32) {
         let mut sleeping = self.sleeping.lock().unwrap_or_else(PoisonError::into_inner);
         self.sleepers.fetch_add(1, Ordering::SeqCst);
@@ -120,8 +121,7 @@ mod tests {
     use super::*;
     use crate::algo::team::team;
 
-    /// Two threads poll at the barrier if there are two cores. 64 threads sleep at once if there are fewer than 64
-    /// cores.
+    /// Two threads poll at the barrier if there are two cores. 64 threads sleep at once on a machine with fewer cores.
     #[test]
     fn nobody_is_a_round_ahead() {
         for (threads, rounds) in [(2, 5000), (64, 50)] {

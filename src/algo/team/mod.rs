@@ -148,9 +148,9 @@ impl<T> WorkList<T> {
 
 /// A division of items into parts, which threads take one at a time.
 pub struct Parts<'c> {
-    /// Number of items that are taken, unless it is shared.
+    /// Number of items that are taken, if `shared` is `None`.
     taken: AtomicU64,
-    /// Number of items that are taken, for MPI processes that share the items.
+    /// Number of items that are taken by all MPI processes that share the items.
     shared: Option<&'c AtomicU64>,
     total: usize,
     part: usize,

@@ -18,7 +18,7 @@ const MOST: u64 = 1 << 16;
 const TIMED: u64 = LEAST / 4;
 /// Number of rounds by all threads whose times are compared together.
 const WINDOW: u32 = 32;
-/// Seconds by which the total time of [`WINDOW`] rounds by all threads may exceed the estimated time of one thread.
+/// Seconds by which [`WINDOW`] rounds by all threads may take longer than one thread is estimated to take for them.
 const SLACK: f64 = 1e-4;
 /// Number of rounds that one thread does alone to measure its time per edge.
 const TRIAL: u32 = 8;

@@ -8,14 +8,14 @@ use crate::algo::searches::SearchCost;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::{GraphSize, RankResources};
 
-/// Time of one thread per row entry, in nanoseconds.
+/// Nanoseconds that one thread takes for each row entry.
 const ENTRY: f64 = 6.0;
-/// Time of a GPU per row entry, in nanoseconds. It is derived from the bytes that the GPU moves, because no GPU was
-/// available to measure.
+/// Nanoseconds that a GPU takes for each row entry. The number is derived from the bytes that the GPU moves, because no
+/// GPU was available to measure.
 const ENTRY_ON_GPU: f64 = 0.1;
 /// Size of a pair (a vertex and its parent) in bytes.
 const PAIR: u64 = 8;
-/// If repeats are dropped, ranks send one in this many candidates (neighbours of the frontier).
+/// Ratio of candidates (neighbours of the frontier) to candidates that ranks send, if repeats are dropped.
 const LEFT: u64 = 8;
 
 /// Returns the estimated cost of the searches of `table` on a graph of size `graph`.

@@ -64,10 +64,10 @@ pub trait Levels {
     /// Errors of the device.
     fn parents(&mut self) -> Result<&[u32]>;
 
-    /// Returns the maximum number of candidates of a piece.
+    /// Returns the maximum number of candidates that can be expanded at once (a piece).
     fn piece_capacity(&self) -> u64;
 
-    /// Returns how many pairs are copied to the host for a piece of `piece` candidates.
+    /// Returns how many pairs are copied to the host if `piece` candidates are expanded at once.
     fn host_pairs(&self, piece: u64) -> u64 {
         piece
     }
@@ -106,7 +106,7 @@ pub fn pair(key: u32, parent: u32) -> u64 {
     u64::from(key) << 32 | u64::from(parent)
 }
 
-/// Adds the seconds since `started` to `step`, and resets `started`.
+/// Adds the seconds since `started` to `step`, and sets `started` to the present time.
 pub fn lap(started: &mut Instant, step: &mut f64) {
     let now = Instant::now();
     *step += (now - *started).as_secs_f64();

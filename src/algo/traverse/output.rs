@@ -5,7 +5,7 @@ use crate::algo::searches::results::{LevelFigures, SourceDetails, Speed};
 use crate::algo::searches::tree::LevelStats;
 use serde::{Deserialize, Serialize};
 
-/// Details of the search from one source, as in [`TraverseStats`].
+/// Statistics of the search from one source, in the form of the report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TraverseDetails {
     /// Duration in seconds.

@@ -138,7 +138,7 @@ impl StepTimes {
         self.prefix_sum + self.search + self.sort + self.unique + self.update
     }
 
-    /// Returns the sum of these times and of `other`, multiplied by `factor`.
+    /// Returns the sum of these times and of `factor` times the times of `other`.
     fn plus(&self, other: &StepTimes, factor: f64) -> StepTimes {
         let (own, more) = (self.numbers(), other.numbers());
         StepTimes::of(std::array::from_fn(|at| own[at] + factor * more[at]))

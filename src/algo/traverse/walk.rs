@@ -13,19 +13,20 @@ use crate::memory::{Budget, Buffer, populate};
 use crate::process::signals;
 use std::time::Instant;
 
-/// State of one rank in a search by all ranks.
+/// State of one rank in a search level by level, which all ranks do together.
 pub struct Traversal<L> {
     ownership: VertexOwnership,
     exchange: CandidateExchange,
     levels: L,
     /// Buffer for the candidates of a piece (a range of the frontier's edges that is expanded at once).
     pairs: Buffer<u64>,
-    /// Maximum number of row entries of a piece. All ranks use the same number.
+    /// Maximum number of row entries that are expanded at once (a piece). All ranks use the same number.
     piece: u64,
 }
 
 impl<L: Levels> Traversal<L> {
-    /// Opens links between the ranks, and reserves memory for pieces. Collective: all ranks must call it.
+    /// Opens links between the ranks, and reserves memory for the candidates that are expanded at once. Collective: all
+    /// ranks must call it.
     ///
     /// # Errors
     /// [`Error::Limit`].

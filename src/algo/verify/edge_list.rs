@@ -16,8 +16,8 @@ const BATCH: usize = 1 << 10;
 const EDGE: u64 = 8;
 /// Minimum number of edges that a list must have room for.
 const LEAST: u64 = 1 << 10;
-/// A list of a part of the edges must have room for at least one in this many edges. The input is then read twice as
-/// many times.
+/// A list for a part of the edges must have room for at least 1/`LEAST_SHARE` of all edges. With so little room, the
+/// edges are divided into 2 · `LEAST_SHARE` parts, and the input is read for each of them.
 const LEAST_SHARE: u64 = 64;
 
 /// Edges as words, in ascending order and without repeats. Each check defines what the upper and the lower 32 bits
@@ -28,18 +28,18 @@ pub(in crate::algo) struct EdgeList {
 }
 
 impl EdgeList {
-    /// Returns the bytes of a list that has room for `edges` distinct edges, which `threads` threads collect.
+    /// Returns the bytes of a list with room for `edges` distinct edges that `threads` threads collect.
     pub(in crate::algo) fn bytes(edges: u64, threads: usize) -> u64 {
         EDGE * (edges + LEAST + (BATCH * threads.max(1)) as u64)
     }
 
-    /// Returns the minimum number of bytes of a list of a part of `edges` distinct edges.
+    /// Returns the minimum number of bytes of a list that gets `edges` distinct edges one part after another.
     pub(in crate::algo) fn least_bytes(edges: u64, threads: usize) -> u64 {
         EdgeList::bytes(edges / LEAST_SHARE, threads)
     }
 
-    /// Returns the bytes of a list for the edges of a graph, with `words` words for each edge, and with some room for
-    /// repeats.
+    /// Returns the bytes of a list for all edges of a graph, with `words` words for each edge. A quarter more is for
+    /// repeated edges.
     pub(in crate::algo) fn bytes_of_graph(results: &Results<'_>, words: u64) -> u64 {
         EdgeList::bytes(words * (results.stored.edges + results.stored.edges / 4), results.threads)
     }
@@ -50,7 +50,7 @@ impl EdgeList {
         EdgeList::bytes_of_graph(results, if results.info.direction == Direction::Undirected { 2 } else { 1 })
     }
 
-    /// Returns the bytes that `threads` threads take for their batches.
+    /// Returns the bytes of the batches of `threads` threads, which they collect before they lock the list.
     pub(in crate::algo) fn batch_bytes(threads: usize) -> u64 {
         EDGE * (BATCH * threads.max(1)) as u64
     }
@@ -64,7 +64,7 @@ impl EdgeList {
         Ok(EdgeList { words: budget.zeroed(edges, "edges to verify by (8 bytes each)")?, len: 0 })
     }
 
-    /// Returns the number of parts into which `edges` distinct edges must be divided, so that a part takes about half
+    /// Returns the number of parts into which `edges` distinct edges must be divided, so that a part fills about half
     /// of the list.
     pub(in crate::algo) fn parts(&self, edges: u64) -> u64 {
         (2 * edges).div_ceil(self.words.len() as u64).max(1)
@@ -135,8 +135,8 @@ impl EdgeList {
         Ok(())
     }
 
-    /// Replaces the edges by new ones. Calls `words` for each edge of the input with the rows of its ends, the tail
-    /// first if edges have direction. `words` adds at most two edges to a batch.
+    /// Replaces the words by new ones. Calls `words` for each edge of the input with the column rows of its ends, the
+    /// tail first if edges have direction. `words` adds at most two words to a batch.
     ///
     /// # Errors
     /// [`Error::Validation`] if the input is not that of the job; errors of reading; [`Error::Stopped`].
@@ -163,8 +163,8 @@ impl EdgeList {
         Ok(())
     }
 
-    /// Replaces the edges by part number `part` of `parts` parts of the input's edges, which are divided by a hash. A
-    /// word has the row of the head in the upper half, and the row of the tail in the lower half. Without direction,
+    /// Replaces the edges by part number `part` of `parts` parts of the input's edges, which a hash divides. A word has
+    /// the column row of the head in its upper half, and the row of the tail in its lower half. Without direction,
     /// edges lead from the smaller row to the larger one.
     ///
     /// # Errors

@@ -27,7 +27,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Number of rows between two checks for signals.
+/// Number of column rows between two checks for signals.
 const STRIDE: u64 = 1 << 20;
 
 /// Source of the edges of a graph for a check.
@@ -152,8 +152,8 @@ impl<'a> Results<'a> {
         Ok(())
     }
 
-    /// Calls `edge` for every edge except loops, with the rows of its ends, the tail first if edges have direction.
-    /// Several threads call it, each with a copy of `state`. Returns the states.
+    /// Calls `edge` for every edge except loops, with the column rows of its ends, the tail first if edges have
+    /// direction. Several threads call it, each with a copy of `state`. Returns these states.
     ///
     /// # Errors
     /// [`Error::Validation`] if the input has other statistics than the job recorded; errors of reading and of `edge`;
@@ -199,7 +199,7 @@ impl<'a> Results<'a> {
         let formats = [OutputFormat::Npy, OutputFormat::Csv, OutputFormat::Parquet];
         let mut files = formats.map(|format| (format, format!("{path}.{}", format.ending()))).into_iter();
         files.find(|(_, file)| self.outputs.contains_key(file)).or_else(|| {
-            // A table has all columns of a source or of the task.
+            // A Parquet table has all columns of a source or of the task.
             let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
             let is_table = |file: &str| {
                 let name = file.strip_suffix(".parquet");
@@ -311,8 +311,8 @@ impl<'a> Verdict<'a> {
         Verdict { checks: Vec::new(), on_check: Box::new(on_check), first: None }
     }
 
-    /// Records the check `what`. `found` is a sentence about the result, or the error that says what is wrong. A stop
-    /// is returned and not recorded.
+    /// Records the check `what`. `found` is a sentence about the result, or the error that says what is wrong. If the
+    /// error is a stop, it is returned and not recorded.
     ///
     /// # Errors
     /// Errors of the callback; [`crate::Error::Stopped`].

@@ -1,5 +1,5 @@
-//! Reads the edges of an input a second time to check results. Collects the ids that give the order of columns, and the
-//! statistics of the graph.
+//! Reads the edges of an input again to check results. Collects the ids that give the order of columns, and statistics
+//! of the graph.
 
 use super::{EdgeSource, Results};
 use crate::error::{At, Error, Result};
@@ -132,9 +132,8 @@ impl Ids {
         }
     }
 
-    /// Returns the id that `number`, a value of an i64 column, stands for: the id with the same 64 bits. A negative
-    /// number stands for an id only if the input has this id. In addition, -1 stands for an id only if the vertex was
-    /// `reached`.
+    /// Returns the id that has the same 64 bits as `number`, a value of an i64 column. Returns `None` for a negative
+    /// number that is not an id of the input, and for -1 if the vertex of the value was not `reached`.
     pub fn named(&self, number: i64, reached: bool) -> Option<InputId> {
         let id = InputId::Number(number as u64);
         (number >= 0 || (number != -1 || reached) && self.row_of(id).is_some()).then_some(id)
@@ -148,7 +147,7 @@ impl Ids {
         }
     }
 
-    /// Returns the number that stands for the vertex in a row in columns of ids.
+    /// Returns the number by which columns of ids refer to the vertex in row `row`.
     pub fn number(&self, row: u64) -> u64 {
         self.raw(row).0.wrapping_add(self.first_id.0)
     }
@@ -175,7 +174,8 @@ impl Ids {
         }
     }
 
-    /// Returns the first id in [`List::Read`] or among strings that no edge has, or `None` if each id has an edge.
+    /// Returns the first id in [`List::Read`] or among strings that no edge has, or `None` if each id is the end of an
+    /// edge.
     fn first_unused(&self) -> Option<InputId> {
         let rows = match (&self.list, &self.names) {
             (List::Read(ids), _) => ids.len(),
@@ -198,7 +198,7 @@ pub struct Tally {
     loops: u64,
     /// Largest raw id among these edges.
     largest: Option<u64>,
-    /// An id that has no row, if one occurred.
+    /// An id without a row, if an edge has one.
     unknown: Option<u64>,
 }
 

@@ -4,7 +4,7 @@ use super::super::{Figure, Heat};
 use super::n;
 use maud::{Markup, html};
 
-/// Position and side length of the square that holds the cells.
+/// Left edge, upper edge (`TOP`) and side length (`SIDE`) of the square that holds the cells, in the picture's units.
 const LEFT: f64 = 150.0;
 const TOP: f64 = 12.0;
 const SIDE: f64 = 400.0;

@@ -1,4 +1,4 @@
-//! Draws values against a number: lines, areas, dots and limits.
+//! Draws values over a horizontal axis of numbers: lines, areas, dots and limits.
 
 use super::super::axis::AxisLayout;
 use super::super::{Figure, Line, Scale, Style};

@@ -121,7 +121,8 @@ fn key(at: usize, style: Option<Style>) -> Markup {
     }
 }
 
-/// Draws a dot of a series that has only dots. The first four series have different shapes.
+/// Draws a dot at (`x`, `y`) in shape number `at`; the four shapes repeat. `title` is shown when the reader points at
+/// it.
 fn dot(at: usize, (x, y): (f64, f64), title: Markup) -> Markup {
     let corners: &[(f64, f64)] = match at % 4 {
         0 => return html! { circle class="dot" cx=(n(x)) cy=(n(y)) r="3" { (title) } },

@@ -25,7 +25,7 @@ fn clipped(name: &str) -> String {
     }
 }
 
-/// Writes the name of each row on the left of a plot, each with a note.
+/// Writes the names of the rows on the left of a plot, each name with its note.
 fn names<'a>(plot: &Plot, names: impl Iterator<Item = (&'a str, String)>) -> Markup {
     let middle = |at: usize| plot.top + ROW * (at as f64 + 0.5) + 4.0;
     html! {

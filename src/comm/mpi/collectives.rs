@@ -37,8 +37,8 @@ impl Ranks {
         self.wait(request);
     }
 
-    /// Calls `take` with the bytes of all ranks, in pieces. Its arguments are a rank and the rank's next bytes. A piece
-    /// has a multiple of `size` bytes. Collective.
+    /// Passes the bytes of all ranks to `take(rank, bytes)`, in pieces whose lengths are multiples of `size`.
+    /// Collective.
     pub(in crate::comm) fn gather_pieces(&self, mine: &[u8], size: usize, take: &mut dyn FnMut(usize, &[u8])) {
         let ranks = self.place.ranks;
         let mut lengths = vec![0u64; ranks];
@@ -59,8 +59,8 @@ impl Ranks {
                 lengths.iter().map(|&length| (length as usize).saturating_sub(at).min(piece) as c_int).collect();
             let mine = &mine[at.min(mine.len())..];
             let (to, count) = (scratch.as_mut_ptr(), counts[self.place.rank]);
-            // SAFETY: rank r sends `counts[r]` bytes, at most `piece`, for which there is room at `places[r]`; all buffers live until the
-            // operation is done.
+            // SAFETY: rank r sends `counts[r]` bytes, at most `piece`, for which there is room at `places[r]`; all
+            // buffers live until the operation is done.
             let request = self.begin("MPI_Iallgatherv", |request| unsafe {
                 let kind = ffi::RSMPI_UINT8_T;
                 ffi::MPI_Iallgatherv(

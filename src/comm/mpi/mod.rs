@@ -31,8 +31,8 @@ pub struct Ranks {
     place: RankPosition,
     /// Mutex held during every call to MPI.
     calls: Mutex<()>,
-    /// Communicator of collective operations. Each kind of operation has its own, so that an operation never sees
-    /// messages of another kind.
+    /// Communicator of collective operations. Each kind of operation has a communicator of its own, so that it never
+    /// sees messages of another kind.
     collective: Communicator,
     messages: Communicator,
     point_to_point: Communicator,
@@ -200,7 +200,8 @@ impl Ranks {
 
 /// Returns the version of the linked MPI library: the first line of its report.
 pub fn version() -> Option<String> {
-    // SAFETY: constants of the library; the buffer has the length that the library requires, and the call may precede MPI_Init.
+    // SAFETY: constants of the library; the buffer has the length that the library requires, and the call may precede
+    // MPI_Init.
     let text = unsafe {
         let mut text = vec![0u8; ffi::RSMPI_MAX_LIBRARY_VERSION_STRING as usize + 1];
         let mut length: c_int = 0;

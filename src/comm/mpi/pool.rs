@@ -132,7 +132,7 @@ impl MessagePool<'_> {
         messages.arriving.push(request, buffer);
     }
 
-    /// Moves the buffers of messages that have been sent to `free`.
+    /// Moves the buffers of sent messages into `free`.
     fn poll_left(&self, messages: &mut Messages) {
         let Messages { leaving, free, .. } = messages;
         leaving.poll(self.ranks, |buffer, _| free.push(buffer));

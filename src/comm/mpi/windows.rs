@@ -1,4 +1,4 @@
-//! Transport of the messages of rounds through MPI, for ranks that share no memory.
+//! Links that carry the messages of [`crate::comm::Rounds`] through MPI, for ranks that share no memory.
 //!
 //! Each pair of ranks has a few buffers for messages in each direction, which are allocated once. Receives are posted
 //! in advance and separately for each sender, so that a sender that is a round ahead uses no buffers of other senders.

@@ -72,13 +72,14 @@ impl SharedSegment {
 
     fn map(file: &File, bytes: usize, part: usize, rank: usize, ranks: usize) -> Option<SharedSegment> {
         let (from, len) = if rank == 0 { (0, HEAD + part) } else { (HEAD + rank * part, part) };
-        // SAFETY: no memory is passed. Without this call a page that can't be allocated would raise SIGBUS on its first use.
+        // SAFETY: no memory is passed. Without this call a page that can't be allocated would raise SIGBUS on its first
+        // use.
         if unsafe { libc::fallocate(file.as_raw_fd(), 0, from as libc::off_t, len as libc::off_t) } != 0 {
             return None;
         }
         let access = libc::PROT_READ | libc::PROT_WRITE;
-        // SAFETY: a new mapping at an address that the system chooses, of a file of that length, which the mapping keeps alive without a
-        // name.
+        // SAFETY: a new mapping at an address that the system chooses, of a file of that length, which the mapping
+        // keeps alive without a name.
         let base = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, libc::MAP_SHARED, file.as_raw_fd(), 0) };
         (base != libc::MAP_FAILED).then(|| SharedSegment { base: base.cast(), bytes, part, ranks })
     }
@@ -108,7 +109,7 @@ impl SharedSegment {
     /// While the view exists, no rank may write there. `T` must be a number, or atomic.
     pub(super) unsafe fn view<T>(&self, rank: usize, at: usize, len: usize) -> &[T] {
         let from = self.address::<T>(rank, at, len);
-        // SAFETY: within the mapping and aligned, as `place` has checked; the caller promises the rest.
+        // SAFETY: within the mapping and aligned, as `address` has checked; the caller promises the rest.
         unsafe { std::slice::from_raw_parts(from, len) }
     }
 
@@ -119,7 +120,7 @@ impl SharedSegment {
     #[allow(clippy::mut_from_ref)] // processes, not borrows, settle who may write
     pub(super) unsafe fn view_mut<T>(&self, rank: usize, at: usize, len: usize) -> &mut [T] {
         let from = self.address::<T>(rank, at, len);
-        // SAFETY: within the mapping and aligned, as `place` has checked; the caller promises the rest.
+        // SAFETY: within the mapping and aligned, as `address` has checked; the caller promises the rest.
         unsafe { std::slice::from_raw_parts_mut(from, len) }
     }
 

@@ -45,9 +45,9 @@ impl StorePolicy {
         self.record_cost(past, (start.elapsed().as_nanos() as u64).saturating_mul(1000 << 10) / from.len() as u64);
     }
 
-    /// Returns true if stores to the cache cost more than three times as much as stores past it, or if a cost is
-    /// unknown. The factor favours stores to the cache, because they save the reader an access to memory, which the
-    /// writer's time does not show.
+    /// Whether the next copy should go past all caches. True until that way has been timed, and then if stores to the
+    /// cache cost more than three times as much. The factor favours stores to the cache, because they save the reader
+    /// an access to memory, which the writer's time does not show.
     fn prefers_streaming(&self) -> bool {
         let [cached, past] = self.costs.map(|costs| costs.into_iter().fold(u64::MAX, u64::min));
         past == 0 || cached / 3 > past
@@ -79,8 +79,8 @@ fn copy_past_caches(to: &mut [u8], from: &[u8]) {
     tail.copy_from_slice(last);
     for (line, bytes) in lines.iter_mut().zip(middle.chunks_exact(BYTES)) {
         let from = bytes.as_ptr().cast::<__m128i>();
-        // SAFETY: four times 16 bytes of the source, which need no alignment, and a line of the target, which is aligned. The fence
-        // below orders these stores before all later ones.
+        // SAFETY: four times 16 bytes of the source, which need no alignment, and a line of the target, which is
+        // aligned. The fence below orders these stores before all later ones.
         unsafe {
             let values = [0, 1, 2, 3].map(|at| _mm_loadu_si128(from.add(at)));
             line.0.iter_mut().zip(values).for_each(|(place, value)| _mm_stream_si128(place, value));

@@ -80,7 +80,7 @@ impl Algorithm {
         format!("{graph}-{}", self.name().to_uppercase())
     }
 
-    /// Returns true if the algorithm begins at a source.
+    /// Returns true if the algorithm is a search, which begins at a source vertex.
     pub fn searches(self) -> bool {
         matches!(self, Algorithm::Bfs | Algorithm::Sssp)
     }
@@ -132,7 +132,8 @@ impl Algorithm {
         }
     }
 
-    /// Maps the column with the result in `workdir`. A search has a column for its source, which `graph` names.
+    /// Opens the column with the algorithm's result in `workdir`. The column of a search is that of its source, which
+    /// `graph` names.
     ///
     /// # Errors
     /// Errors of [`MappedColumn::open`].
@@ -153,7 +154,7 @@ impl Algorithm {
     }
 }
 
-/// The results of an algorithm, by row.
+/// The results of an algorithm: a value for each vertex, in the order of rows.
 #[derive(Debug)]
 pub enum ResultColumn {
     /// Levels; -1 if a vertex is unreachable.
@@ -174,7 +175,7 @@ pub enum VertexResult {
 }
 
 impl ResultColumn {
-    /// Returns the result of the vertex in a row.
+    /// Returns the result of the vertex in row `row`. The level of an unreachable vertex becomes `i64::MAX`.
     pub fn get(&self, row: usize) -> VertexResult {
         match self {
             ResultColumn::Levels(levels) => match levels.values()[row] {

@@ -115,7 +115,8 @@ impl Benchmark {
         }
     }
 
-    /// Returns the error for a source that the graph does not have, if the job failed with that error, `e`.
+    /// Returns an error that points at the source's key in the properties file, if `e` says that the graph lacks a
+    /// source.
     fn unknown_source(&self, e: &Error) -> Option<Error> {
         let Error::Input { found, .. } = e else { return None };
         let searches = self.algorithms.iter().filter(|algorithm| algorithm.searches());
@@ -194,7 +195,7 @@ fn per_second(count: u64, seconds: f64) -> f64 {
     if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
 }
 
-/// What the command prints: the graph, and the figures of each algorithm.
+/// The figures that the command prints: about the graph, and about each algorithm.
 #[derive(Debug, Serialize)]
 struct Figures {
     graph: String,
@@ -204,7 +205,7 @@ struct Figures {
     algorithms: Vec<AlgorithmFigures>,
 }
 
-/// Figures of an algorithm, in seconds and per second.
+/// Times, rates and result of the check of one algorithm.
 #[derive(Debug, Serialize)]
 struct AlgorithmFigures {
     algorithm: &'static str,

@@ -101,7 +101,7 @@ impl GraphProperties {
         }
     }
 
-    /// Returns the column of the edge file, from 1, with the weights of shortest paths.
+    /// Returns the number, counted from 1, of the edge file's column that has the weights of shortest paths.
     ///
     /// # Errors
     /// [`Error::Input`] if the file names no such property of edges.

@@ -50,7 +50,8 @@ impl Vertices {
     }
 }
 
-/// Writes the result of each vertex that it visits. A list of vertices reads as one loop for each.
+/// Writes the result of each vertex that it visits. The reader of a vertex list visits each vertex as a loop (an edge
+/// from the vertex to itself).
 struct ResultLines<'a> {
     vertices: &'a mut Vertices,
     column: &'a ResultColumn,

@@ -10,7 +10,8 @@ use crate::formats::{BodyLayout, Format, Head, Int, Packing, Part, ScanState, co
 
 const NOT_GAP: &str = "name the format that the file is in, or write it again by the suite's converter";
 
-/// Returns the offset of the first pair in a plain `.npy` file of pairs, and the type of its numbers.
+/// Returns the offset of the first pair in a plain `.npy` file of pairs, and the type of its numbers; `None` for other
+/// files.
 pub(in crate::formats) fn rows(part: &Part) -> Option<(u64, Int)> {
     match (part.packing, part.format) {
         (Packing::Plain, Format::Npy) => match table(part).ok()?.shape {
@@ -24,7 +25,6 @@ pub(in crate::formats) fn rows(part: &Part) -> Option<(u64, Int)> {
 /// Reads the number of pairs, their type and their offset from the header of a plain `.npy` file of pairs.
 ///
 /// # Errors
-///
 /// Bad input if the header is malformed or the file has changed.
 pub(in crate::formats) fn head(part: &Part) -> Result<Head> {
     let table = table(part)?;

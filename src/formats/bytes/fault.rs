@@ -40,7 +40,7 @@ impl Fault {
 }
 
 impl Stop {
-    /// Returns the error. A fault becomes an internal error, because the caller's parser finds none.
+    /// Converts this to an error. For callers whose parser finds no faults: a fault becomes an internal error.
     pub fn into_error(self) -> Error {
         match self {
             Stop::Error(error) => error,

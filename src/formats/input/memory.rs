@@ -41,8 +41,8 @@ pub trait EdgeList: Send + Sync {
         None
     }
 
-    /// Writes the weights of the edges from number `first` on to `out`: integers, or the bits of numbers. A weight of
-    /// 64 bits takes two elements, of which the first is the lower half. The weight -0 is read as 0.
+    /// Writes the weights of the edges from number `first` on to `out`: integers, or the bits of floats. A weight of 64
+    /// bits takes two elements, of which the first is the lower half. The weight -0 is read as 0.
     fn read_weights(&self, _first: u64, _out: &mut [u32]) {}
 }
 
@@ -62,7 +62,7 @@ pub struct MemoryEdges {
     list: Option<Arc<dyn EdgeList>>,
 }
 
-/// What is wrong with an edge.
+/// A mistake in an edge: an invalid id or an invalid weight.
 #[derive(Clone, Copy)]
 enum BadEdge {
     Id(i64),
@@ -90,8 +90,8 @@ impl MemoryEdges {
     /// it.
     ///
     /// # Errors
-    /// [`Error::Usage`] if an id is negative, not below `vertices` or 2^64 - 1, or if a weight is negative or not a finite
-    /// number.
+    /// [`Error::Usage`] if an id is negative, not below `vertices` or 2^64 - 1, or if a weight is negative or not a
+    /// finite number.
     pub fn new(list: Arc<dyn EdgeList>, vertices: Option<u64>) -> Result<MemoryEdges> {
         let edges = list.edges();
         let (kind, is_signed) = (list.weights(), list.is_signed());

@@ -45,7 +45,7 @@ pub struct Input {
     pub(crate) keeps_direction: bool,
     /// The numbering of ids that are strings, once there is one.
     numbering: Option<Arc<dyn FindNames>>,
-    /// The list of all vertices, if a file lists them. It reads as one loop for each vertex.
+    /// The file that lists all vertices, if there is one. It is read as edges: a loop for each vertex.
     pub(crate) vertices: Option<Box<Input>>,
 }
 
@@ -213,7 +213,7 @@ impl Input {
         Ok(false)
     }
 
-    /// Returns the numeric columns of the first file that are not read; `None` if its edges have weights.
+    /// Returns the numeric columns that are not read in the first file; `None` if its edges have weights.
     pub fn unread(&self) -> Option<UnreadColumns> {
         self.parts().first().and_then(|part| text::unread(part).or_else(|| parquet::unread(part)))
     }
@@ -379,12 +379,12 @@ impl Input {
         InputCache::new(memory, self.chunk, budget)
     }
 
-    /// Returns an upper bound in bytes of the memory that one of `ranks` ranks takes for the cache, spare included.
+    /// Returns an upper bound in bytes of the cache's memory on one of `ranks` ranks, spare slabs included.
     pub fn most_cached_bytes(&self, ranks: usize) -> u64 {
         (input_cache::slabs(self.chunks_to_keep().div_ceil(ranks)) * self.chunk) as u64
     }
 
-    /// Returns the number of chunks worth caching. Preparation must not take more bytes for an edge than their files.
+    /// Returns the number of chunks worth caching: chunks that fit the cache, of records of at least 8 bytes.
     fn chunks_to_keep(&self) -> usize {
         let keeps = |part: &&Part| {
             part.records.is_some_and(|(body, record)| {

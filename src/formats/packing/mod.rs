@@ -32,7 +32,7 @@ pub(crate) fn memory(packing: Packing, path: &Path) -> u64 {
     }
 }
 
-/// Returns what was expected and the remedy, if `error` means that unpacking needs too much memory.
+/// Returns two texts for an error (expected, remedy) if `error` means that unpacking needs too much memory.
 pub(super) fn too_large(packing: Packing, path: &Path, error: &std::io::Error) -> Option<(String, &'static str)> {
     let (error, mib) = (error.to_string(), |bytes: u64| bytes >> 20);
     match packing {

@@ -33,15 +33,15 @@ pub struct InputCache<'m> {
 
 #[derive(Debug)]
 struct CacheState<'m> {
-    /// Slabs that are not reserved, and that the system has not allocated.
+    /// Slabs (memory for one chunk each) that are neither reserved nor allocated by the system.
     fresh: Vec<Slab<'m>>,
-    /// Slabs that are allocated and empty.
+    /// Slabs (memory for one chunk each) that are allocated and empty.
     touched: Vec<Slab<'m>>,
-    /// Maximum number of slabs that may be reserved.
+    /// Maximum number of slabs (memory for one chunk each) that may be reserved.
     allowed: usize,
     chunks: Vec<CachedChunk<'m>>,
     reservation: Reservation,
-    /// Number of empty slabs that threads allocate ahead of their use.
+    /// Number of empty slabs (memory for one chunk each) that threads allocate ahead of their use.
     ahead: usize,
     /// Number of threads that read ahead. They take the chunks from `next` to before `end`.
     readers: usize,
@@ -106,7 +106,7 @@ impl<'m> InputCache<'m> {
         self.lock().allowed = if slabs < LEAST { 0 } else { slabs };
     }
 
-    /// Returns the size of a slab in bytes.
+    /// Returns the size in bytes of a slab, the memory for one chunk.
     pub fn slab_bytes(&self) -> u64 {
         4 * self.words as u64
     }
@@ -131,7 +131,7 @@ impl<'m> InputCache<'m> {
         std::mem::take(&mut self.lock().touched)
     }
 
-    /// Returns the memory of a slab to the system and to the budget.
+    /// Frees the memory of a slab (memory for one chunk), and its reservation in the budget.
     pub fn release(&self, slab: Slab<'m>) {
         discard(vec![&mut *slab]);
         let mut inner = self.lock();

@@ -104,7 +104,7 @@ impl<'a> Packed<'a> {
         }
     }
 
-    /// Runs a parser, which takes blocks until all feeders are done.
+    /// Runs a parser, which takes blocks until all unpacking threads are done.
     pub fn work(&self, blocks: Receiver<PackedBlock>, sink: &mut Sink<'_>) -> WorkResult {
         for block in blocks {
             if self.shared.stopped() {

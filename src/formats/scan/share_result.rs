@@ -54,9 +54,9 @@ pub struct ShareResult {
     parts: Vec<(Part, Option<Head>)>,
     /// The number of threads of the scan.
     threads: usize,
-    /// Five numbers per file: edges, vertex lines, edges with a weight, low half of the balance, and high half of the
-    /// balance. The hash of each chunk of the input follows (zero for chunks of other shares), and then the hashes of
-    /// weights.
+    /// Five numbers per file: edges, vertex lines, edges with a weight, and the low and the high half of the sum that
+    /// is 0 if adjacency lists are symmetric (`EdgeCounts::balance`). The hash of each chunk of the input follows (zero
+    /// for chunks of other shares), and then the hashes of weights.
     sums: Vec<u64>,
     /// The number of hashes of weights.
     weights_hashes: usize,

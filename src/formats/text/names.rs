@@ -84,9 +84,9 @@ pub(in crate::formats) fn columns(names: &[String]) -> Option<EdgeColumns> {
     found
 }
 
-/// Returns what was expected and the remedy if the direction of edges matters, and the names of the ends that
-/// [`columns`] found do not say which end is the source: an arc leads from its tail to its head, but an edge of a
-/// knowledge graph leads from its head to its tail.
+/// Returns two texts for an error (expected, remedy) if the direction of edges matters and [`columns`] found the ends
+/// by the names tail and head. These names do not say where an edge leads: an arc leads from its tail to its head, but
+/// an edge of a knowledge graph leads from its head to its tail.
 pub(in crate::formats) fn open_direction(
     part: &Part,
     names: &[String],

@@ -59,7 +59,7 @@ pub(super) fn head(window: &TextWindow<'_>, start: usize, part: &Part) -> Result
     at = if heading.is_some() { behind } else { first };
     let row = match first_line(window, at) {
         Some((start, end)) => fields(start, window.line(start, end))?,
-        // A heading alone.
+        // The file consists of a heading alone.
         None => fields(first, line)?,
     };
     let number = row.get(2).is_some_and(|field| field.is_number() || field.text.first() == Some(&b'{'));
@@ -112,11 +112,11 @@ fn delimiter_of(line: &[u8], part: &Part) -> Result<Delimiter, &'static str> {
         Some("csv") if !tab => return Ok(Delimiter::Comma),
         _ => {}
     }
-    // What NetworkX writes behind the ids may contain anything.
+    // The attributes that NetworkX writes after the ids may contain anything.
     let edge = &line[..line.iter().position(|c| *c == b'{').unwrap_or(line.len())];
     let between = |byte: u8| {
         let words: Vec<&[u8]> = edge.trim_ascii().split(|c| *c == byte).collect();
-        // `a ;b` may be two ids between blanks, and `a, b`, `a,b` and `a , b` are not.
+        // `a ;b` may be two ids with a blank between them; `a, b`, `a,b` and `a , b` can't be.
         let is_apart = |two: &[&[u8]]| !two[0].ends_with(b" ") || two[1].starts_with(b" ");
         words.windows(2).all(is_apart) && words.iter().all(|word| !word.trim_ascii().contains(&b' '))
     };
@@ -131,7 +131,7 @@ fn delimiter_of(line: &[u8], part: &Part) -> Result<Delimiter, &'static str> {
     }
 }
 
-/// What was found in a line.
+/// Result of parsing a line.
 enum Found<'d> {
     /// Both ids, the range of the weight (empty if there is none), and the start of the next line.
     Edge([Cow<'d, [u8]>; 2], Range<usize>, usize),

@@ -3,7 +3,7 @@
 use super::WeightType;
 use crate::formats::Fault;
 
-/// What a weight implies for the type of all weights of an input.
+/// Effect of one weight on the type of all weights of an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WeightClass {
     /// An integer that f32 represents exactly, as it does all integers up to 2^24.
@@ -17,7 +17,7 @@ pub(crate) enum WeightClass {
 }
 
 impl WeightClass {
-    /// Returns what an integer weight implies for the type of all weights.
+    /// Returns the class of an integer weight.
     #[inline]
     pub(super) fn whole(value: u64) -> WeightClass {
         if value <= 1 << f32::MANTISSA_DIGITS { WeightClass::Whole } else { WeightClass::large(value) }

@@ -151,7 +151,8 @@ impl StoredWeights {
         Ok(StoredWeights { file, kind: weights.kind })
     }
 
-    /// Returns the weights in the order of the block's targets: whole numbers, the bits of f32, or codes.
+    /// Returns the weights in the order of the block's targets: whole numbers, the bits of f32, or codes of 64-bit
+    /// weights.
     #[inline]
     pub fn weights(&self) -> &[u32] {
         // `open` checked the length; the body starts at a multiple of 64.

@@ -43,8 +43,8 @@ pub(super) fn write(context: &Context, degrees: &mut [u32], rows: &RowFiles) -> 
     Ok(context.syncer.push(degrees::write(&rows.folder, rows.key, degrees)?).bytes)
 }
 
-/// Counts the edges of stored blocks in `degrees`. A block is stored unless it is `wanted`. The ranks share the work,
-/// block by block.
+/// Adds the edges of all stored blocks to `degrees`. `wanted` is true for each block that is not stored. The ranks
+/// share the work, block by block.
 ///
 /// # Errors
 /// Errors of reading the blocks; [`crate::Error::Stopped`].

@@ -35,7 +35,7 @@ pub(crate) trait DerivedRows {
     /// next to them. `runs` are the degrees of the graph's vertices.
     ///
     /// # Errors
-    /// None occur in practice.
+    /// Errors of hashing the key, which do not occur in practice.
     fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<DerivedPlace>;
 
     /// Derives the rows in memory, if the graph's blocks are in memory. Returns false if the rows must be stored in

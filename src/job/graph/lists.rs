@@ -129,8 +129,8 @@ pub(super) fn ensure_weights(
     }
 }
 
-/// Opens the numbers of the strings of `input`, or makes them in the stage `number`. Returns the input with numbers as
-/// ids, and the checksum of the input that they were made of. Collective.
+/// Opens the numbering of the strings that `input` has as ids, or makes it in the stage `number`. Returns the input
+/// with numbers as ids, and the checksum of the input from which the numbering was made. Collective.
 ///
 /// # Errors
 /// Errors of the stage.

@@ -25,7 +25,7 @@ const FOLDER: &str = "undirected";
 /// blocks. `runs` are the degrees of the graph's vertices.
 ///
 /// # Errors
-/// None occur in practice.
+/// Errors of hashing the key, which do not occur in practice.
 pub(crate) fn place(graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<(RowFiles, Layout)> {
     let layout = Layout::new(runs, graph.info.edges - graph.info.loops, Direction::Undirected);
     Ok((RowFiles { folder: folder.join(FOLDER), key: merged_key(graph.info.content)? }, layout))

@@ -28,12 +28,10 @@ pub(crate) fn check(job: &Job, input: &InputSpec, manifest: &Manifest) -> Result
     refuse()
 }
 
-/// Returns an error if the workdir holds finished results of a graph other than `content`. The edges have been read by
-/// now, so a file that was touched or copied is recognised by its contents. `reversed` is the hash of the same edges
-/// with the other setting of direction: kept if the job ignores direction, ignored if the job keeps it. Results with
-/// the hash `reversed` are refused only if the key `directed` was changed, not if tables or `keep` switched the
-/// direction.
-///
+/// Returns an error if the workdir holds finished results of a graph other than the one with the hash `content`. The
+/// edges have been read by now, so a file that was touched or copied is recognised by its contents. `reversed` is the
+/// hash of the same edges with the opposite setting of direction. Results with the hash `reversed` are refused only if
+/// the key `directed` was changed, not if tables or `keep` switched the direction.
 /// # Errors
 /// [`Error::Occupied`].
 pub(crate) fn check_content(job: &Job, manifest: &Manifest, content: u64, reversed: Option<u64>) -> Result<()> {

@@ -74,7 +74,7 @@ impl CommMemory {
         true
     }
 
-    /// Returns the memory for the same ranks if each had `host_memory` bytes.
+    /// Returns the memory for the same ranks if each had a limit of `host_memory` bytes.
     pub(crate) fn at(&self, host_memory: u64) -> CommMemory {
         CommMemory::new(self.ranks, self.nodes, self.threads, self.mpi, host_memory)
     }

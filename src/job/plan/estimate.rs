@@ -31,7 +31,7 @@ pub(crate) struct JobSize<'a> {
     pub(crate) demand: MemoryDemand,
     /// True if ids may turn out to be sparse. A dictionary is then built, and its index is in memory.
     pub(crate) may_be_sparse: bool,
-    /// True if weights of 64 bits are listed.
+    /// True if weights have 64 bits, so that a sorted list of them is built.
     pub(crate) lists_weights: bool,
     pub(crate) runs: u64,
     pub(crate) sizes: Result<Sizes, u64>,

@@ -17,8 +17,8 @@ use crate::process::host;
 use crate::size;
 use std::path::{Path, PathBuf};
 
-/// Number of edges that fit in a rank's memory, as a multiple of the expected number. The factor applies to several
-/// ranks within the limit that [`suggested`] returns. A rank spills further edges.
+/// With several ranks, the limit that [`suggested`] returns has room for this multiple of the edges that a rank is
+/// expected to get. A rank spills further edges.
 const SHARE: f64 = 1.02;
 
 /// GPU memory in bytes that a node is assumed to have if the plan is made without its GPU. GPUs of clusters have
@@ -190,7 +190,7 @@ pub(crate) struct CertainNeeds {
 pub(crate) struct Addresses {
     /// True if the limit of host memory was derived from the remaining address space.
     are_the_limit: bool,
-    /// A file of the input that is larger than the address space left, and its bytes.
+    /// A file of the input that is larger than the address space left, and its size in bytes.
     unmapped: Option<(PathBuf, u64)>,
 }
 
@@ -232,7 +232,7 @@ pub fn refuse_addresses(plan: &Plan) -> Result<()> {
     }
 }
 
-/// Returns the text by which error messages show the limit of host memory.
+/// Returns the limit of host memory as text for error messages.
 fn limit_text(plan: &Plan) -> String {
     let given = size::show(plan.host_memory_limit);
     match plan.addresses.are_the_limit {

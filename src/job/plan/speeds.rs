@@ -100,9 +100,9 @@ impl Speeds {
         replace_volatile(&path, &serde_json::to_vec_pretty(self).ok()?).ok()
     }
 
-    /// Returns the correction for `stage` with `edges` edges on `bench`. It is taken from earlier runs of the stage
-    /// on this machine; else from runs of the stage on the same CPU model; else from other stages on this machine;
-    /// else it is 1.
+    /// Returns the correction for `stage` with `edges` edges on the machine and device `bench`. It is taken from
+    /// earlier runs of the stage on this machine; else from runs of the stage on the same CPU model; else from other
+    /// stages on this machine; else it is 1.
     fn correction(&self, stage: &str, bench: &Hardware, edges: u64) -> Correction {
         let ratios = |wanted: &dyn Fn(&SpeedRecord) -> bool| {
             let apart =

@@ -56,9 +56,9 @@ pub struct Owner {
     pub pid: u32,
     /// Start time of the process in clock ticks since boot. It distinguishes a reused pid from the original one.
     pub start: u64,
-    /// Boot id of the host.
+    /// Id that the kernel gave to the boot of the host during which the process started.
     pub boot: String,
-    /// Pid namespace.
+    /// Pid namespace of the process. Pids of different namespaces, such as containers, can't be compared.
     pub namespace: String,
     /// Job id of the scheduler, if the process ran under one.
     pub scheduler_job: Option<String>,

@@ -131,9 +131,9 @@ impl Manifest {
         replace(&path, text.as_bytes())
     }
 
-    /// Records that a run starts. If the run before was killed, adds its time and spending to the totals. `said` has
-    /// the number, the seconds and the spending of the run that last wrote the status file. That file is written more
-    /// often than the manifest, so it is used if it belongs to the run that was killed and is newer.
+    /// Records that a run starts. If the previous run was killed, adds its time and bytes to the totals. `said` is from
+    /// the status file: the number, the seconds and the spending of the run that wrote that file last. The status file
+    /// is written more often than the manifest, so `said` is used if it belongs to the killed run and is newer.
     pub fn begin(&mut self, said: Option<(u64, f64, StageTotals)>) {
         let (mut seconds, mut spent) = (std::mem::take(&mut self.unfinished), std::mem::take(&mut self.spending));
         if let Some((_, later, all)) = said.filter(|said| self.open && said.0 == self.runs && said.1 >= seconds) {

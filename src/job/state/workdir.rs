@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 /// Files and folders of a workdir that a job can rebuild.
 pub(crate) const INTERMEDIATES: [&str; 1] = ["graph"];
-/// Files and folders of everything else that a job writes, except its lock.
+/// All other files and folders that a job writes, except its lock.
 pub(crate) const RESULTS: [&str; 10] =
     ["units", "out", "report.json", "report.html", "manifest.json", LOG, "status.json", metrics::FILE, SPOOL, READERS];
 /// Folder of the copies of standard input and other streams, which a job can't rebuild.

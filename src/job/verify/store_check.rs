@@ -209,8 +209,8 @@ fn halves_agree(lower: &BlockStore, upper: &BlockStore, weighted: bool) -> Resul
     Ok(format!("{} edges, those of the lower half", upper.edges()))
 }
 
-/// Checks all blocks, with their weights if there are some. If `all` is set, none may be missing. Returns true if all
-/// are whole.
+/// Checks all blocks of `half`, with their weights if there are some, and notes the result in the verdict. If `all` is
+/// true, no block may be missing. Returns true if all are whole.
 fn note_half(half: &StoredHalf<'_>, all: bool, verdict: &mut Verdict<'_>) -> Result<bool> {
     let name = format!("graph/{}.*", half.half.name());
     let (mut whole, mut missing, mut bytes) = (0, 0, 0);

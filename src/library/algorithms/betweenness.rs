@@ -27,7 +27,7 @@ use serde::Serialize;
 pub struct Options {
     /// The sources of shortest paths.
     pub sources: Sources,
-    /// Divisor of the scores.
+    /// How the scores are normalised.
     pub normalise: Normalise,
 }
 
@@ -98,12 +98,12 @@ impl Scores {
         self.output.depth
     }
 
-    /// Returns the number by which sums of dependencies were divided.
+    /// Returns the number by which the scores were divided, as [`Options::normalise`] chose.
     pub fn divisor(&self) -> f64 {
         self.output.divisor
     }
 
-    /// Returns the seconds of the computation alone.
+    /// Returns the seconds that the computation took, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

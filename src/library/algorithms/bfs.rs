@@ -19,11 +19,11 @@ use serde::Serialize;
 /// Options of a search.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Options {
-    /// Bottom-up steps begin when the frontier has more than one in `alpha` of the remaining edges. The default depends
-    /// on the device.
+    /// Bottom-up steps begin when the frontier has more than 1/`alpha` of the remaining edges. The default depends on
+    /// the device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
-    /// Top-down steps begin again when the frontier has less than one in `beta` of the vertices.
+    /// Top-down steps begin again when the frontier has fewer than 1/`beta` of the vertices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beta: Option<f64>,
     /// Whether to check the tree by the rules of Graph500 after the search.

@@ -71,12 +71,12 @@ impl Communities {
         &self.output.largest
     }
 
-    /// Returns the label of each vertex: the id of a vertex.
+    /// Returns the label of each vertex: the id of some vertex, the same for all vertices of a community.
     pub fn label(&self) -> &Column<i64> {
         &self.label
     }
 
-    /// Returns the seconds of the computation alone.
+    /// Returns the seconds that the computation took, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

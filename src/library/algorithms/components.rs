@@ -71,7 +71,7 @@ impl Components {
         &self.component
     }
 
-    /// Returns the seconds of the computation alone.
+    /// Returns the seconds that the computation took, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

@@ -31,8 +31,8 @@ pub struct Cores {
 #[derive(Serialize)]
 struct Options {}
 
-/// Finds the core number of every vertex: the largest k such that the vertex is in a set of vertices that have k
-/// neighbours each in the set. Direction does not count.
+/// Finds the core number of every vertex: the largest k such that the vertex is in a set of vertices, each of which has
+/// at least k neighbours in the set. Direction does not count.
 ///
 /// # Errors
 /// [`ErrorKind::Limit`](crate::ErrorKind::Limit), [`ErrorKind::Stopped`](crate::ErrorKind::Stopped), and errors of the
@@ -69,7 +69,7 @@ impl Cores {
         order.into_iter().map(|(_, id)| id).collect()
     }
 
-    /// Returns the seconds of the computation alone.
+    /// Returns the seconds that the computation took, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

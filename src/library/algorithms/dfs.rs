@@ -43,7 +43,7 @@ struct Table<'o> {
     options: &'o Options,
 }
 
-/// A depth-first tree, or the trees of all vertices.
+/// The result of a depth-first search: the tree of one source, or the trees of all vertices.
 #[derive(Debug, Clone)]
 pub struct Tree {
     output: DfsOutput,
@@ -57,8 +57,9 @@ pub struct Tree {
     components: Option<Column<i64>>,
 }
 
-/// Searches `graph` from `source`, or all of it if there is none. From each vertex, the search continues with the first
-/// unvisited neighbour, in the order of descending degree and then ascending id. Roots are chosen in the same order.
+/// Searches `graph` from `source`, or the whole graph if `source` is `None`. From each vertex, the search continues
+/// with the first unvisited neighbour, in the order of descending degree and then ascending id. Roots are chosen in the
+/// same order.
 ///
 /// # Errors
 /// [`ErrorKind::Usage`](crate::ErrorKind::Usage) for options that the graph's direction rules out;
@@ -94,12 +95,12 @@ impl Tree {
         self.output.trees
     }
 
-    /// Returns the largest depth.
+    /// Returns the largest depth of a vertex, in edges from the root of its tree.
     pub fn max_depth(&self) -> u64 {
         self.output.max_depth
     }
 
-    /// Returns the seconds of the search alone.
+    /// Returns the seconds that the search took, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

@@ -126,7 +126,7 @@ impl Distances {
         &self.diameter
     }
 
-    /// Returns the seconds of the computation alone.
+    /// Returns the seconds that the computation took, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

@@ -30,7 +30,7 @@ use toml::Table;
 /// Options of ranking.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Options {
-    /// The method.
+    /// The algorithm that ranks the list.
     pub method: Method,
     /// The end from which ranks are counted.
     pub order: Order,
@@ -61,7 +61,7 @@ impl Ranks {
         self.output.checksum
     }
 
-    /// Returns the seconds of ranking alone.
+    /// Returns the seconds that the ranking took.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

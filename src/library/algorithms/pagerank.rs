@@ -113,7 +113,7 @@ impl Ranks {
         self.output.change
     }
 
-    /// Returns whether the last change is below the tolerance. Returns true if there is no tolerance.
+    /// Returns true if the last change is below the tolerance, or if there is no tolerance.
     pub fn converged(&self) -> bool {
         self.output.converged != Some(false)
     }
@@ -123,7 +123,7 @@ impl Ranks {
         self.output.sum
     }
 
-    /// Returns the seconds of the computation alone.
+    /// Returns the seconds that the computation took, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

@@ -18,7 +18,7 @@ pub enum Sources {
     Vertices(Vec<Vertex>),
 }
 
-/// The keys by which a table names sources.
+/// Keys of an algorithm's table in a job file that choose its sources.
 #[derive(Serialize)]
 pub(super) struct SourceKeys {
     #[serde(skip_serializing_if = "Option::is_none")]

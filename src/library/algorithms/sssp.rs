@@ -127,7 +127,7 @@ impl Paths {
         self.reached
     }
 
-    /// Returns the seconds of the search alone.
+    /// Returns the seconds that the search took, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

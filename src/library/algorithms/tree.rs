@@ -44,7 +44,7 @@ impl<'o, O> FromOne<'o, O> {
 }
 
 impl Tree {
-    /// Runs the search of the table `algorithm`.
+    /// Searches from `source` by the algorithm whose table in a job file is called `algorithm`.
     pub(super) fn search(
         graph: &Graph,
         source: Vertex,
@@ -80,7 +80,7 @@ impl Tree {
         self.edges
     }
 
-    /// Returns the seconds of the search alone.
+    /// Returns the seconds that the search took, without the preparation of the graph.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }

@@ -28,7 +28,7 @@ pub struct Totals {
     pub wedges: u128,
     /// Share of the wedges that are part of a triangle, from 0 to 1.
     pub transitivity: f64,
-    /// Seconds of the count alone.
+    /// Seconds that counting took, without the preparation of the graph.
     pub seconds: f64,
 }
 
@@ -72,9 +72,9 @@ pub struct DirectedClustering {
 pub struct EdgeSupports {
     /// Numbers of the whole graph.
     pub totals: Totals,
-    /// The end of each edge with the smaller id. The bits are those of an id, which is unsigned.
+    /// The end of each edge with the smaller id. Ids are unsigned: cast a value to `u64` to get the id.
     pub source: Column<i64>,
-    /// The end of each edge with the larger id.
+    /// The end of each edge with the larger id, stored like the source.
     pub target: Column<i64>,
     /// Number of triangles that each edge is in.
     pub support: Column<u32>,

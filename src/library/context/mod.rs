@@ -140,7 +140,7 @@ struct Shared {
     calls: Arc<Calls>,
 }
 
-/// The calls of a context or a job.
+/// The calls of a context or a job, which a [`Canceller`] can stop.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     /// Whether a call is in progress.
@@ -198,7 +198,7 @@ impl Context {
     }
 
     /// Returns a job without tasks in `workdir`, with the limits and the device of this context. `input` is its table
-    /// `[input]`; `input_spec` takes the place of a source there.
+    /// `[input]`. `input_spec`, if given, is the input, and the table then names none.
     ///
     /// # Errors
     /// [`Error::Usage`] for mistakes in `input`.

@@ -1,8 +1,9 @@
 //! The pass over the input that gathers the different strings.
 //!
-//! Each thread has a chunk of memory for each part, to which it copies the records of strings. A full chunk waits until
-//! the chunks of its part have as many bytes as the different strings of the part, and at least [`WAITING`] bytes. Then
-//! one thread looks all of them up, so that the part stays in the cache of a core for many strings.
+//! Each thread has a chunk of memory for each part, to which it copies strings as records: hash, length, bytes. A full
+//! chunk waits until the chunks of its part have as many bytes as the different strings of the part, and at least
+//! [`WAITING`] bytes. Then one thread looks all of them up, so that the part stays in the cache of a core for many
+//! strings.
 
 use super::in_threads;
 use super::spill::Spill;
@@ -21,7 +22,7 @@ const PARTS: std::ops::RangeInclusive<u64> = 16..=4096;
 const PART_BYTES: u64 = 1 << 20;
 /// Maximum number of bytes of a chunk.
 const CHUNK: u64 = 4096;
-/// Bytes of a cache line.
+/// Number of bytes of a cache line.
 const LINE: usize = 64;
 /// Minimum number of bytes of chunks that a part looks up at once, if there is memory.
 const WAITING: u64 = 32 << 10;
@@ -52,15 +53,15 @@ pub(super) struct Part {
 pub(super) struct Parts {
     parts: Vec<Mutex<Part>>,
     spill: Spill,
-    /// Number of the upper bits of a hash that are a part's number.
+    /// Number of upper bits of a hash that select a string's part.
     bits: u32,
     /// Bytes of all parts together.
     used: AtomicU64,
-    /// Upper bound of `used`.
+    /// If `used` exceeds this number of bytes, parts are spilled.
     most: u64,
 }
 
-/// Results of the pass.
+/// Results of the pass over the input.
 pub(super) struct Gathered {
     pub parts: Parts,
     pub checksum: u64,
@@ -81,7 +82,7 @@ pub(super) fn gather(
     watch: &dyn Watch,
 ) -> Result<Gathered> {
     let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input")?;
-    // A string and its delimiter take an eighth of the bytes of the file that they take here, at least.
+    // In memory a string takes at most eight times as many bytes as in the file, where a delimiter follows it.
     let strings = input.most_text_bytes().saturating_mul(8).max(1 << 20);
     let free = budget.free() / 4 * 3;
     let bytes = free.min(strings + threads as u64 * *PARTS.end() * CHUNK).max(least_bytes(threads));
@@ -217,7 +218,7 @@ impl Chunk<'_> {
     }
 }
 
-/// The chunks of a part that wait to be looked up.
+/// Chunks of one part, whose strings are not looked up yet.
 #[derive(Default)]
 struct Waiting<'m> {
     chunks: Vec<Chunk<'m>>,

@@ -1,5 +1,5 @@
-//! A sorted list of strings, a line each, as text. The start of every 16th line is known, so a line is found by a short
-//! search.
+//! A sorted list of strings, as a text with one string a line. The start of every 16th line is known, so a line is
+//! found by a short search.
 
 use crate::error::{Error, Result};
 use crate::formats::bytes::map::MappedFile;
@@ -53,7 +53,7 @@ impl<'a> Lines<'a> {
         self.from(row / STRIDE).nth((row % STRIDE) as usize)
     }
 
-    /// Returns the number of the line that is `name`, by a binary search; `None` if there is none.
+    /// Returns the number of the line that equals `name`, by a binary search; `None` if there is none.
     pub fn find(self, name: &[u8]) -> Option<u64> {
         let first = |block: u64| self.from(block).next().unwrap_or_default();
         let (mut low, mut high) = (0, self.count.div_ceil(STRIDE));
@@ -67,7 +67,7 @@ impl<'a> Lines<'a> {
         lines.zip(block * STRIDE..).find(|(line, _)| *line == name).map(|(_, row)| row)
     }
 
-    /// Returns the lines from known start number `block` on.
+    /// Returns the lines from number `block * STRIDE` on, whose start is known.
     fn from(self, block: u64) -> impl Iterator<Item = &'a [u8]> {
         let start = self.starts.get(block as usize).map_or(self.text.len(), |&start| start as usize);
         let text = self.text.get(start..).unwrap_or_default();

@@ -43,9 +43,10 @@ use crate::store::map::{Mapped, as_u64};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Number of strings whose entries are fetched before they are looked up, so that memory accesses overlap.
+/// Number of strings whose table entries are prefetched before they are looked up, so that memory accesses overlap.
 const AHEAD: usize = 64;
-/// Most entries are at most this many places after their home places; on average they are 3.5 places after them.
+/// Most entries of the hash table are at most this many places behind the place that their hash selects; the average is
+/// 3.5.
 const NEAR: usize = 5;
 
 const LIST: Kind = Kind::new(b"NAME");
@@ -79,7 +80,8 @@ pub struct Names {
     source: String,
 }
 
-/// Bytes behind the starts in the body of the list: number of lines, bytes of text, checksum of the input.
+/// Number of bytes after the line starts in the body of the list: the number of lines, the bytes of text, and the
+/// checksum of the input.
 const TRAILER: usize = 24;
 
 impl NameList {
@@ -204,7 +206,7 @@ impl FindNames for Names {
         numbers.clear();
         let entries = self.table.entries();
         let ahead = |hash: &u64| {
-            // An entry is up to some places behind its home, often in the next cache line.
+            // An entry is up to some places behind the place that its hash selects, so often in the next cache line.
             let home = self.table.home(*hash);
             prefetch(entries, home);
             prefetch(entries, home + NEAR);

@@ -40,7 +40,7 @@ pub(super) struct Sorted {
     pub pairs: Pairs,
 }
 
-/// Drops the repeats between the runs of each part, and divides the strings into ranges.
+/// Drops the repeats that are left in each part, and divides the strings into ranges.
 pub(super) fn distribute(parts: Parts, path: &Path, room: Room, watch: &dyn Watch) -> Result<Ranges> {
     let (count, each_room) = (parts.count(), room.bytes / room.threads as u64);
     let bytes: u64 = (0..count).map(|part| parts.bytes(part)).sum();

@@ -80,7 +80,7 @@ fn sort(records: &[u8], order: &mut [u128], skip: usize) {
         if count == 1 {
             continue;
         }
-        // A string that ends within the eight bytes has the number of one that goes on with zeros.
+        // A string that ends within the eight bytes gets the same number as a string that goes on with zeros.
         if count <= FEW || skip > DEEP || run.iter().any(|&place| name_at(place).len() < same + 8) {
             run.sort_unstable_by(|&a, &b| name_at(a)[same..].cmp(&name_at(b)[same..]));
         } else {

@@ -1,9 +1,9 @@
-//! Strings without repeats, and the hash table that finds repeats.
+//! Strings without repeats, and the hash table that finds repeats. Strings are stored as records: hash, length, bytes.
 
 use crate::formats::names::HEAD;
 use crate::memory::prefetch;
 
-/// Returns hash and string of the record at `at`, and the start of the next record; `None` behind the last record.
+/// Returns hash and string of the record at byte `at`, and the start of the next record; `None` at the end.
 #[inline]
 pub(super) fn record(records: &[u8], at: usize) -> Option<(u64, &[u8], usize)> {
     let (head, rest) = records.get(at..)?.split_first_chunk::<HEAD>()?;
@@ -12,7 +12,7 @@ pub(super) fn record(records: &[u8], at: usize) -> Option<(u64, &[u8], usize)> {
     Some((u64::from_le_bytes(*hash), rest.get(..length)?, at + HEAD + length))
 }
 
-/// Returns hash and string of every record, and the place of the record.
+/// Returns hash, string and range of bytes of every record.
 pub(super) fn each(records: &[u8]) -> impl Iterator<Item = (u64, &[u8], std::ops::Range<usize>)> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -65,7 +65,7 @@ const TOGETHER: usize = 64;
 impl StringSet {
     /// Adds the strings of all `batches` of records that `distinct` does not have.
     pub fn add<'r>(&mut self, distinct: &mut Distinct, batches: impl Iterator<Item = &'r [u8]>) {
-        // A batch has about as many strings as are there.
+        // A batch has about as many strings as `distinct` has.
         self.fill(distinct, 2 * distinct.count);
         for batch in batches {
             self.add_batch(distinct, batch);

@@ -14,9 +14,9 @@ use crate::store::file::{NewFile, Pending};
 use crate::store::map::{Mapped, as_u64};
 use std::path::Path;
 
-/// A free place.
+/// Entry of a free place in the table.
 const FREE: u64 = u64::MAX;
-/// The bits of the hash in an entry.
+/// Mask of the bits of a hash that an entry stores.
 const TAG: u64 = (1 << 31) - 1;
 /// Set in an entry if another entry before the next free place has the same bits of its hash.
 const SHARED: u64 = 1 << 31;
@@ -63,7 +63,7 @@ impl Table {
         Ok(Table { file, homes })
     }
 
-    /// Returns all places.
+    /// Returns the entries at all places.
     pub fn entries(&self) -> &[u64] {
         as_u64(self.file.body()).unwrap_or_default()
     }
@@ -74,8 +74,8 @@ impl Table {
         home(self.homes, hash) as usize
     }
 
-    /// Returns the number of the string with this hash. `is_one` returns whether the string with a given number is the
-    /// one to find.
+    /// Returns the number of the string with this hash; the result may be wrong or `None` if the list lacks the string.
+    /// If several strings have the same bits of the hash, `is_one(number)` says which one it is.
     #[inline]
     pub fn find(&self, hash: u64, is_one: impl Fn(u32) -> bool) -> Option<u32> {
         let mut at = self.home(hash);
@@ -206,7 +206,7 @@ impl Sorter {
 struct Placing {
     file: NewFile,
     homes: u64,
-    /// The next place.
+    /// The place that is written next.
     next: u64,
     /// The entries since the last free place.
     cluster: Vec<u64>,

@@ -219,7 +219,8 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         }
         lane.send(*raw)?;
         let arguments = (raw.address(), edges as u32, shared.bins, *unit);
-        // SAFETY: the arguments are as the kernel declares them; there is room for `most` edges, which `gathered` does not exceed.
+        // SAFETY: the arguments are as the kernel declares them; there is room for `most` edges, which `gathered` does
+        // not exceed.
         unsafe { lane.queue().launch(&shared.gather, lane.queue().grid(edges), arguments)? };
         lane.pass()?;
         self.gathered += edges;

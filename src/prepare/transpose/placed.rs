@@ -39,7 +39,7 @@ impl<'b> PlacedEntries<'b> {
     pub(super) fn take(work: TransposeWork<'b, '_>, range: Range<usize>) -> Result<PlacedEntries<'b>> {
         let Transpose { lower, bins, budget, .. } = *work.transpose;
         let target = PassTarget::new(bins, range.clone());
-        // Only rows of larger vertices list the vertices whose rows the window has.
+        // An entry of the window comes from the lower row of a larger vertex, so earlier batches have none.
         let first = target.rows().start;
         let batches = &work.batches[work.batches.partition_point(|batch| u64::from(batch.rows[1]) <= first)..];
         let (round, width) = (BATCHES * rayon::current_num_threads(), range.len());

@@ -1,4 +1,4 @@
-//! Windows: ranges of upper rows, each of which one pass over the lower half builds.
+//! A window is a range of upper rows that one pass over the lower half builds.
 
 use crate::graph::{Bins, Layout};
 use std::ops::Range;

@@ -217,13 +217,13 @@ impl Metrics {
         }
     }
 
-    /// Records that the last run and the stages `stages` are still running.
+    /// Records that the last run and its stages `stages` are still running, `seconds` after the start of the run.
     fn mark_running(&mut self, seconds: f64, stages: &[&str]) {
         stages.iter().for_each(|name| self.end_stage(name, seconds, false));
         self.runs.iter_mut().last().into_iter().for_each(|run| run.seconds = milliseconds(seconds));
     }
 
-    /// Records how the last run ended.
+    /// Records how the last run ended, `seconds` after its start.
     fn end(&mut self, seconds: f64, why: &str) {
         if let Some(run) = self.runs.last_mut() {
             (run.seconds, run.ended) = (milliseconds(seconds), Some(why.chars().take(REASON_CHARS).collect()));

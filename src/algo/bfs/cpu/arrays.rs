@@ -8,14 +8,14 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
-/// The arrays of a search: two bitmaps of reached vertices, the list of the frontier, and the claims of threads and
-/// ranks.
+/// The arrays of a search: two bitmaps of reached vertices, the list of the frontier's vertices, and claims. A claim is
+/// a vertex that a thread or a rank reached, with the parent that it proposes.
 pub struct BfsArrays {
     bits: [Buffer<AtomicU64>; 2],
     list: Buffer<AtomicU32>,
     listed: AtomicUsize,
-    /// Bitmap of this rank's vertices that other ranks claim in a step, in the order of this rank's vertices. It is
-    /// empty in a single process.
+    /// Bitmap over this rank's vertices, in their order. A bit is set if another rank claims the vertex in the current
+    /// step. Empty in a single process.
     pub arrived: Buffer<AtomicU64>,
     /// The claims of each thread; empty with a single thread.
     pub claims: Vec<ThreadClaims>,

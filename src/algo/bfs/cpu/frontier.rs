@@ -25,12 +25,12 @@ pub struct Frontier {
     pub step: Step,
     /// Index of the bitmap of vertices reached before the frontier; the other bitmap includes the frontier.
     pub known: usize,
-    /// Whether the frontier is in a list. If it is, both bitmaps include it.
+    /// Whether the vertices of the frontier are in a list, too. If so, both bitmaps include them.
     pub is_listed: bool,
 }
 
 impl Frontier {
-    /// Returns the frontier that a step from this one reaches.
+    /// Returns the frontier that a step in direction `step` from this one reached. `found` has the counts of the step.
     pub fn after(self, step: Step, found: StepCounts, is_listed: bool) -> Frontier {
         Frontier {
             vertices: found.vertices,

@@ -31,7 +31,7 @@ pub struct CpuGraph<'a> {
 /// the owner of the largest hubs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Hubs {
-    /// Exclusive upper bound of the vertices with shared rows.
+    /// One past the last vertex with a shared row.
     end: u32,
     /// Number of shared rows.
     pub count: usize,
@@ -70,8 +70,8 @@ impl CpuGraph<'_> {
         v < self.hubs.end && self.degree(v) > LONG
     }
 
-    /// Returns this rank's part of the row of `v` if ranks share the row. Returns `None` for any other row, because one
-    /// rank processes it alone.
+    /// Returns the positions in the row of `v` that this rank processes if ranks share the row. Returns `None` for any
+    /// other row, because one rank processes it alone.
     #[inline]
     pub fn shared_part(&self, v: u32) -> Option<Range<u64>> {
         self.is_shared(v).then(|| {
@@ -87,7 +87,8 @@ impl CpuGraph<'_> {
         self.shared_part(v).map_or_else(|| self.degree(v), |part| part.end - part.start)
     }
 
-    /// Returns the edges of `v`, a vertex of the frontier, that this rank processes.
+    /// Returns the neighbours of `v`, a vertex of the frontier, that this rank processes. They may be in both halves of
+    /// the row.
     #[inline]
     pub fn taken_row(&self, v: u32) -> [&[u32]; 2] {
         let row = self.direction.row(v, EdgeDirection::Out);
@@ -152,7 +153,7 @@ impl CpuGraph<'_> {
 
 /// Result of looking for the parent of a vertex among the neighbours that [`Heads`] stores.
 pub struct ParentLookup {
-    /// The first neighbour that is already reached.
+    /// The first stored neighbour that is already reached, if there is one.
     pub parent: Option<u32>,
     /// Number of neighbours checked.
     pub checked: u64,

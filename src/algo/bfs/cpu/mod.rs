@@ -45,7 +45,7 @@ use crate::memory::cells;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-/// Number of row entries below which one thread searches alone. It finishes before other threads could start.
+/// One thread searches alone if the graph has fewer row entries. It finishes before other threads could start.
 const FEW: u64 = 1 << 12;
 
 /// A graph, or a rank's part of it, prepared for searches by the threads of this process.
@@ -55,12 +55,12 @@ pub struct CpuSearch<'a> {
     switch: Switch,
     threads: usize,
     lookup: Lookup,
-    /// Number of entries of all rows.
+    /// Number of entries of all rows in one direction.
     entries: u64,
 }
 
-/// Thresholds for rows in memory. With two and with sixteen cores, bottom-up steps pay off this early on Graph500
-/// graphs.
+/// Thresholds for rows in memory. On Graph500 graphs, with two cores and with sixteen, bottom-up steps pay off this
+/// early.
 pub const IN_MEMORY: Switch = Switch { alpha: 30.0, beta: 1000.0 };
 /// Thresholds for rows on a disk: a top-down step reads whole rows, a bottom-up step hardly any.
 pub const ON_DISK: Switch = Switch { alpha: 8.0, beta: 1000.0 };

@@ -28,7 +28,7 @@ pub const ROUND: u64 = 1 << 18;
 /// Prefetch distance, in entries of a row.
 const PREFETCH_DISTANCE: usize = 16;
 
-/// The claims of one thread.
+/// The claims of one thread in a round: vertices that it reached, with the parents that it proposes.
 pub struct ThreadClaims {
     bits: Buffer<AtomicU64>,
     /// Claimed vertices and their parents, alternating.
@@ -199,7 +199,7 @@ impl ThreadClaims {
         claimed
     }
 
-    /// Marks the vertices that this thread claimed as reached, except those that an earlier thread claimed too.
+    /// Marks as reached the vertices that this thread claimed, except those that an earlier thread claimed too.
     /// `before` has the claims of the earlier threads.
     pub fn reach<const RANKS: bool>(
         &self,

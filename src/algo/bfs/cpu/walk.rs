@@ -28,12 +28,11 @@ pub struct BfsWalk<'s> {
     barrier: Barrier,
     /// Number of bitmap words that threads have taken so far in a bottom-up step.
     parts: AtomicUsize,
-    /// For each thread, the number of vertices that it adds to the list of the frontier, or of its claims for other
-    /// ranks.
+    /// For each thread, the number of vertices that it adds to the list, or of its claims for other ranks.
     marks: Vec<AtomicU64>,
     /// Number of edges of the frontier before each slice of its list.
     sums_of_slices: Vec<AtomicU64>,
-    /// Counts of the current step and of the next, in turn.
+    /// Counts of the current step and of the next one. The two elements swap roles after each step.
     sums: [StepSums; 2],
     stopped: AtomicBool,
     /// All threads take part in a top-down step if its frontier has at least this many vertices or edges.
@@ -147,7 +146,7 @@ impl<'s> BfsWalk<'s> {
         progress.1 = frontier.known;
     }
 
-    /// Returns true if one thread takes a top-down step alone.
+    /// Returns true if one thread takes a top-down step from `frontier` alone.
     fn is_for_one(&self, frontier: &Frontier, bound: u64) -> bool {
         self.search.threads == 1 || frontier.vertices < bound && frontier.edges < bound
     }
@@ -158,7 +157,8 @@ impl<'s> BfsWalk<'s> {
         frontier.vertices < bound && frontier.edges < bound
     }
 
-    /// Takes steps on the first thread while the others sleep. Lists and returns the next frontier. Collective.
+    /// Takes top-down steps on the first thread, while the others sleep, as long as [`Self::lists`] returns true.
+    /// Returns the next frontier, which is listed. All threads of all ranks call it.
     fn serial_levels(
         &self,
         thread: usize,
@@ -266,8 +266,8 @@ impl<'s> BfsWalk<'s> {
         frontier.is_listed = true;
     }
 
-    /// Divides the list of the frontier into slices, and adds up the edges of each that this rank processes. All
-    /// threads call it.
+    /// Divides the list of the frontier into slices, and counts this rank's edges before each slice. All threads call
+    /// it.
     fn slice(&self, thread: usize) -> Slices<'_> {
         let list = self.search.arrays.list();
         let slices = self.sums_of_slices.len() - 1;
@@ -414,7 +414,7 @@ impl<'s> BfsWalk<'s> {
         Ok(())
     }
 
-    /// Marks vertices of this rank that other ranks claimed as reached. Each thread takes its share of the bitmap.
+    /// Marks as reached the vertices of this rank that other ranks claimed. Each thread takes its share of the bitmap.
     fn keep_arrived(&self, thread: usize, threads: usize, reached: &[AtomicU64]) {
         for at in share(self.search.arrays.arrived.len(), thread, threads) {
             let arrived = &self.search.arrays.arrived[at];

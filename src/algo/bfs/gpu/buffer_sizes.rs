@@ -42,7 +42,7 @@ impl BfsBufferSizes {
         BfsBufferSizes { vertices, rows: direction.rows(vertices), capacity, records: RECORDS }
     }
 
-    /// Returns the number of words of a bitmap of vertices.
+    /// Returns the number of 32-bit words of a bitmap of all vertices.
     pub fn words(&self) -> u64 {
         self.vertices.div_ceil(CHUNK) * CHUNK / 32
     }

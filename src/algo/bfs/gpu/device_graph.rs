@@ -176,7 +176,7 @@ fn bound(workspace: &mut Workspace, graph: &mut BfsGraph) -> Result<()> {
     Ok(())
 }
 
-/// Copies a range of a half's entries, `wanted`, to the GPU.
+/// Copies the entries `wanted` of a half of the rows to `to`, in GPU memory.
 fn upload(
     workspace: &mut Workspace,
     graph: &BlockStore,

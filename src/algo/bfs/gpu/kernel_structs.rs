@@ -111,7 +111,7 @@ pub(super) struct BarrierCounts {
     pub number: u64,
 }
 
-/// Barriers of all GPUs, in the memory of one GPU.
+/// State of the barriers of all GPUs, in the memory of one GPU: the counts that all GPUs report to it, and its own.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub(super) struct GpuBarriers {

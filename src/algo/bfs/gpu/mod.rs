@@ -69,10 +69,11 @@ pub struct Tuning {
     pub rows_on_host: bool,
     /// Whether rows are spread over the GPUs that search together even if each has room for all.
     pub rows_spread: bool,
-    /// A frontier with at least this many edges may be claimed without a queue. With fewer edges a queue costs little.
+    /// A top-down step from a frontier with at least this many edges may reach vertices without writing them to a
+    /// queue, if the next step is likely to be bottom-up. With fewer edges, a queue costs little.
     pub least_unqueued: u32,
-    /// If GPUs search together, they share the claims of a frontier only if it has at least this many edges, plus one
-    /// for every 32 vertices.
+    /// If several GPUs search together, they divide a frontier with at least this many edges, plus one for every 32
+    /// vertices, among them. Otherwise each GPU follows all edges of the frontier.
     pub least_shared: u32,
     /// Position assigned to the first entry of each half. Tests set it to reach positions beyond 32 bits.
     pub first_entry: u64,
@@ -144,7 +145,8 @@ impl<'a> GpuSearch<'a> {
         Ok(search)
     }
 
-    /// Like [`Self::new`], but takes the lower and upper half of the rows, the lengths of whole rows, and a `tuning`.
+    /// Does the same as [`Self::new`], from the lower and upper half of the rows and the lengths of whole rows, with a
+    /// `tuning`.
     ///
     /// # Errors
     /// Errors of [`Self::new`].

@@ -2,18 +2,18 @@
 //!
 //! Each vertex takes the largest label that reaches it as its colour. Vertices of one component have the same colour.
 //! The vertex that the label belongs to is the root of the colour: it reaches all vertices of the colour. The vertices
-//! that reach it back are its component. The other vertices of the colour are a smaller class, because on average half
-//! of the vertices that reach a vertex do not have its colour, or have left with the component. So the number of rounds
-//! grows with the logarithm of the number of vertices. Labels are hashes. If they descended with the vertices, a chain
-//! of components would take one round per component.
+//! that reach it back are its component. The other vertices of the colour become a class of the next round. Classes
+//! shrink fast: on average, half of the vertices that reach a vertex get another colour or join a component. So the
+//! number of rounds grows with the logarithm of the number of vertices. Labels are hashes. If labels descended with the
+//! vertices, a chain of components would take one round per component.
 
 use super::search::{Batch, Changed, FEW, LIVE, Search, Unpacked, View, Visited, Workers};
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection::{In, Out};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// A step from a single root reads all rows if the rows of the frontier have more than one in this many of the
-/// remaining entries.
+/// If there is a single root, a step reads the rows of all live vertices once the rows of the frontier have more than
+/// 1/`SPARSE` of the remaining entries.
 const SPARSE: u64 = 8;
 
 /// Returns the label of a vertex. Labels are distinct, and greater than 0.
@@ -23,7 +23,7 @@ fn label(v: u32) -> u32 {
     hash ^ hash >> 15
 }
 
-/// Makes the largest label that reaches a live vertex within its class the new class of the vertex. In the first round
+/// Gives each live vertex a new class: the largest label that reaches it within its present class. In the first round
 /// only the pivot has a label, and vertices that it does not reach get the class 0. Collective.
 ///
 /// # Errors
@@ -68,7 +68,7 @@ pub(super) fn colour(search: &mut Search<'_>, is_first: bool, workers: Workers<'
     Ok(())
 }
 
-/// Gives the colour of `v` to its out-neighbours in the same class whose colours are smaller.
+/// Gives the colour of `v` to those of its out-neighbours in the same class that have smaller colours.
 fn push_colour(view: &View<'_>, v: u32, unpacked: &mut Unpacked, batch: &mut Batch<'_, '_>) {
     let (own, colour) = (view.of(v), view.marks[0][v as usize].load(Relaxed));
     view.rows.each(v, Out, unpacked, |w| {
@@ -83,7 +83,7 @@ fn push_colour(view: &View<'_>, v: u32, unpacked: &mut Unpacked, batch: &mut Bat
     });
 }
 
-/// Makes a component of the root of each class and the vertices of the class that reach the root. Collective.
+/// For each class, makes a component of its root and of all its vertices that reach the root. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`], on all ranks, with classes unchanged; [`crate::Error::Addresses`] if no thread can be
@@ -107,7 +107,8 @@ pub(super) fn assign(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()
     reached
 }
 
-/// Assigns to the component of each root in `list` the vertices that reach the root within its class.
+/// Searches backwards from each root in `list`. Assigns each vertex that reaches the root within its class to the
+/// component of the root.
 fn reach_back(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
     let root = if let [root] = *search.list.vertices() { Some(root) } else { None };
     let mut left = search.live.entries;

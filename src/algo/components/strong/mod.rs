@@ -50,8 +50,8 @@ pub(super) fn bytes(vertices: u64, ranks: usize) -> u64 {
     search::bytes(vertices) + pieces
 }
 
-/// Returns an upper bound of the bytes that all ranks send. Each rank sends the vertices that it finds in a trim, in a
-/// search in each direction and in a round to all others.
+/// Returns an estimate of the bytes that all ranks send. Each vertex is sent four times to every other rank, in 8
+/// bytes: when it is trimmed, found in each direction, and coloured again in a later round.
 pub(super) fn sent(vertices: u64, ranks: usize) -> u64 {
     4 * 8 * (ranks as u64 - 1) * vertices
 }
@@ -109,7 +109,8 @@ pub(super) fn find(graph: &Graph, run: &mut Run<'_>) -> Result<Trial<ComponentsO
     run.progress.resume_at(done);
     let (started, before) = (Instant::now(), progress.seconds);
     while search.begin() > 0 {
-        // Of a phase that a stop cuts short, the components and classes so far are valid, but the next run repeats it.
+        // If a stop interrupts a phase, the components and classes found so far are valid, and the next run repeats the
+        // phase.
         let is_whole = round::is_whole(progress.advance(&mut search, (comm, run.threads)))?;
         failpoint::hit("components.unit").map_err(|e| Error::io("find strong components", run.units.folder, e))?;
         let RoundEnd { stops, is_due, .. } = RoundEnd::agree(comm, is_whole, &checkpoint);
@@ -162,12 +163,12 @@ fn load(saved: &Saved, of: &mut [u32]) -> Result<(u64, Progress)> {
     }
 }
 
-/// Returns whether the representative of each component belongs to that component itself.
+/// Returns true if every vertex that represents a component is in that component.
 fn is_valid(of: &[u32]) -> bool {
     of.iter().filter(|&&of| of & LIVE == 0).all(|&root| of.get(root as usize) == Some(&root))
 }
 
-/// Checks that a checkpoint is consistent. Returns the number of components.
+/// Checks that the checkpoint `saved` is one of strong components. Returns the number of components in it.
 ///
 /// # Errors
 /// [`Error::Corrupt`].

@@ -15,11 +15,11 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// Bit of a vertex that is in no component yet. The other bits are its class. A directed graph has less than 2^31
-/// vertices, because each has two rows.
+/// Bit that is set in [`Search::of`] while a vertex is in no component. The other bits are then its class. A directed
+/// graph has fewer than 2^31 vertices, because each has two rows.
 pub(super) const LIVE: u32 = 1 << 31;
-/// Number of row entries of a frontier below which one thread of every rank visits it. Starting threads and sending
-/// messages would take longer.
+/// One thread of every rank visits a frontier with at most this many row entries. Starting threads and sending messages
+/// would take longer.
 pub(super) const FEW: u64 = 1 << 14;
 /// Number of found vertices that a thread collects before it locks the shared list.
 const BATCH: usize = 1 << 10;
@@ -37,11 +37,11 @@ pub(super) type Unpacked = [block_store::Unpacked; 2];
 /// The ranks, and the number of threads of this rank.
 pub(super) type Workers<'c> = (&'c Comm, usize);
 
-/// Distinct vertices.
+/// A list of distinct vertices.
 pub(super) struct VertexList {
     vertices: Buffer<u32>,
     len: usize,
-    /// Number of entries in their rows.
+    /// Number of entries in the rows of the listed vertices.
     pub entries: u64,
 }
 
@@ -67,7 +67,7 @@ impl VertexList {
     }
 }
 
-/// Vertices that a thread is about to append to a list.
+/// Vertices that one thread has found and will append to a list together.
 pub(super) struct Batch<'b, 'l> {
     vertices: Vec<u32>,
     rows: &'b Neighbours<'b>,
@@ -96,8 +96,8 @@ impl Drop for Batch<'_, '_> {
     }
 }
 
-/// State that all threads read and change in a step. Values change in one direction only, so the order of changes does
-/// not matter.
+/// State that all threads read and change in a step. Components only replace classes and colours only grow, so the
+/// order of changes does not matter.
 pub(super) struct View<'s> {
     pub rows: &'s Neighbours<'s>,
     pub of: &'s [AtomicU32],
@@ -112,8 +112,8 @@ impl View<'_> {
         self.of[v as usize].load(Relaxed)
     }
 
-    /// Moves vertex `v`, whose element is `own`, to the component of `root`. Returns false if another thread was
-    /// faster.
+    /// Moves vertex `v` to the component of `root` if its element of [`Search::of`] still is `own`. Returns false if
+    /// another thread has changed the element.
     #[inline]
     pub(super) fn assign(&self, v: u32, own: u32, root: u32) -> bool {
         self.of[v as usize].compare_exchange(own, root, Relaxed, Relaxed).is_ok()
@@ -162,20 +162,20 @@ pub(super) enum Changed {
 /// `marks` while the search trims.
 pub(super) struct Search<'g> {
     pub rows: Neighbours<'g>,
-    /// For each vertex in a component, the vertex that represents the component. For other vertices, [`LIVE`] and their
-    /// class. Vertices of one component have the same class, so edges between classes do not count.
+    /// For each vertex in a component, the vertex that represents the component. For other vertices, [`LIVE`] and the
+    /// class. Vertices of one component have the same class, so the search ignores edges between classes.
     pub of: Buffer<AtomicU32>,
     /// While the search trims, an in-neighbour and an out-neighbour of each vertex. Otherwise the first array has the
-    /// colours.
+    /// colours, and the second is unused.
     pub marks: [Buffer<AtomicU32>; 2],
     /// Vertices that were live when the phase began, ascending.
     pub live: VertexList,
     /// Vertices that the last step found.
     pub list: VertexList,
     next: VertexList,
-    /// Bitmap of the vertices in `next`, for steps that may find a vertex twice.
+    /// Bitmap of the vertices in `next`, for steps that may find a vertex more than once.
     queued: Buffer<AtomicU64>,
-    /// Whether large lists are sorted, because blocks do not all fit in the memory of some rank.
+    /// Whether large lists are sorted before a step. They are if some rank has no memory for all blocks.
     sorts: bool,
     steps: u64,
 }
@@ -222,7 +222,7 @@ impl<'g> Search<'g> {
         live.len
     }
 
-    /// Returns the components, and frees all other memory. No vertex may be live any more.
+    /// Returns the components, and frees all other memory. No vertex may be live.
     pub(super) fn into_components(self) -> Buffer<AtomicU32> {
         self.of
     }
@@ -240,8 +240,8 @@ impl<'g> Search<'g> {
     }
 
     /// Calls `visit` with each vertex of a list. `visit` reads the row of the vertex in direction `way`, and pushes the
-    /// vertices that it finds. These become `list`. All ranks visit all vertices of a small list, and parts of a large
-    /// one. Collective.
+    /// vertices that it finds to its batch. Afterwards `list` has these vertices. All ranks visit all vertices of a
+    /// small list. They divide a large list among them. Collective.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.

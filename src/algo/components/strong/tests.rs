@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Returns for each vertex of a model the smallest vertex of its component, and the number of rounds. Every phase
-/// begins with only the content of a checkpoint.
+/// starts from the data that a checkpoint has.
 fn components(model: &Model, threads: usize) -> (Vec<u32>, u64) {
     let (graph, comm, budget) = (model.graph(Path::new("none"), 500), Comm::Solo, budget(1 << 26));
     let rows = model.heads.iter().zip(&model.tails);

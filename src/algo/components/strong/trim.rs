@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::graph::direction::EdgeDirection::{self, In, Out};
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Makes a component of each vertex that has no in-neighbour or no out-neighbour left, until all remaining vertices
-/// have both. Collective.
+/// Makes a component of each vertex without a live in-neighbour or out-neighbour in its class, until all remaining
+/// vertices have both. Collective.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
@@ -37,10 +37,11 @@ pub(super) fn trim(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> 
     Ok(())
 }
 
-/// Makes a live vertex a component if it has no neighbour left in direction `way`. Returns true if it did.
+/// Makes a live vertex a component by itself if it has no live neighbour of its class in direction `way`. Returns true
+/// if it did.
 fn is_removed(view: &View<'_>, v: u32, way: EdgeDirection, unpacked: &mut Unpacked) -> bool {
     let (own, mark) = (view.of(v), &view.marks[usize::from(way == Out)][v as usize]);
-    // Row entries before the mark are not live. 0 is the mark of a vertex that has not looked for a neighbour.
+    // Neighbours before the mark are not live. 0 is the mark of a vertex that has not looked for a neighbour yet.
     let from = mark.load(Relaxed);
     if own & LIVE == 0 || from != 0 && view.of(from) == own {
         return false;

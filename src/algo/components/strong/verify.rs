@@ -13,10 +13,10 @@ use crate::memory::Buffer;
 use crate::process::signals;
 use crate::results::read::READING;
 
-/// Bytes that a check takes for each id: the place of its next edge, a number, a low point, and places on the path and
-/// on the stack.
+/// Bytes that a check takes for each id: the index of its next edge, its number, its low point, and a place on the path
+/// and on the stack.
 const ID_BYTES: u64 = 24;
-/// Number of a vertex whose component is known.
+/// Number that marks a vertex whose component is known.
 const DONE: u32 = u32::MAX;
 /// Number of vertices between two checks for signals.
 const STRIDE: usize = 1 << 16;
@@ -47,12 +47,12 @@ pub(in crate::algo::components) fn compare(
     compare_rows(output, &smallest, &ids, (edges, results))
 }
 
-/// Returns the smallest row in the strongly connected component of each row.
+/// Returns, for each row of a result column, the smallest row in its strongly connected component.
 fn smallest_of_components(list: &EdgeList, results: &Results<'_>) -> Result<Buffer<u32>> {
     let (rows, budget) = (results.info.ids as usize, results.budget);
     let mut next = list.starts(rows, budget)?;
     let buffer = || -> Result<Buffer<u32>> { budget.zeroed(rows, "components to verify by (16 bytes for each id)") };
-    // Numbers begin at 1. Once the component of a row is known, its low point is the smallest row of the component.
+    // Numbers begin at 1. Once the component of a vertex is known, `low` has the smallest row of the component.
     let (mut numbers, mut low, mut path, mut stack) = (buffer()?, buffer()?, buffer()?, buffer()?);
     let (mut number, mut length, mut height) = (0, 0, 0);
     for first in 0..rows {

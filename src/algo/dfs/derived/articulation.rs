@@ -1,9 +1,9 @@
 //! Articulation points and bridges of an undirected graph, from its depth-first forest (Hopcroft and Tarjan: Efficient
 //! algorithms for graph manipulation, CACM 1973).
 //!
-//! The low point of a vertex is the smallest preorder number among the neighbours of the vertices in its subtree. The
-//! edge from the vertex to its parent does not count. First, all threads find the smallest preorder number in each
-//! vertex's row. Then one thread propagates low points up the tree, from the last vertex in preorder to the first.
+//! The low point of a vertex is the smallest preorder number of all vertices in its subtree and their neighbours. Edges
+//! from these vertices to their parents do not count. First, all threads find the smallest preorder number in the row
+//! of each vertex. Then one thread propagates low points up the tree, from the last vertex in preorder to the first.
 
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::rows::SearchRows;
@@ -81,8 +81,8 @@ impl Articulation {
                 bridges += 1;
             }
             let is_root = tree.parent(parent) == parent;
-            // A root is an articulation point if it has a second child. The first child directly follows the root in
-            // preorder.
+            // A root is an articulation point if it has a second child. The first child is reached right after the
+            // root.
             let parts =
                 if is_root { pre[v as usize] != pre[parent as usize] + 1 } else { lowest >= pre[parent as usize] };
             if parts && marks[parent as usize] & POINT == 0 {

@@ -37,7 +37,8 @@ pub(in crate::algo::dfs) struct ReachedVertices<'a> {
 }
 
 impl Cycle {
-    /// Finds a cycle among the `reached` vertices in the rows and in the results of the first pass over the input.
+    /// Looks for a cycle among the `reached` vertices, in the rows and in the facts that the first pass over the input
+    /// stored.
     ///
     /// # Errors
     /// [`crate::Error::Limit`]; errors of reading the stored order of vertices.
@@ -61,13 +62,13 @@ impl Cycle {
         })
     }
 
-    /// Returns the loop with the smallest id among the loops at reached vertices, which `pairs` found in the input.
+    /// Returns the loop with the smallest id, or [`Cycle::No`]. `pairs` has the loops of reached vertices in the input.
     pub fn by_loops(pairs: &PairCounts, graph: &Graph, ids: &InputIds) -> Cycle {
         let first = (0..graph.info.ids).map(|id| DenseId(id as u32)).find(|&id| pairs.occurs(id));
         first.map_or(Cycle::No, |id| Cycle::Loop(ids.of_dense(id)))
     }
 
-    /// Returns the number of vertices of the cycle, if it is known: 0 if there is none.
+    /// Returns the number of vertices of the cycle: 0 if there is no cycle, `None` if that is unknown.
     pub fn length(&self) -> Option<u64> {
         match self {
             Cycle::No => Some(0),
@@ -77,7 +78,7 @@ impl Cycle {
         }
     }
 
-    /// Returns the vertex of the cycle at index `place`.
+    /// Returns the vertex at index `place` of the cycle.
     pub fn vertex(&self, place: u64, ids: &InputIds) -> InputId {
         match self {
             Cycle::Loop(id) => *id,
@@ -86,7 +87,7 @@ impl Cycle {
         }
     }
 
-    /// Returns the number that stands for the vertex at index `place` in columns of ids.
+    /// Returns the number by which columns of ids refer to the vertex at index `place` of the cycle.
     pub fn number(&self, place: u64, ids: &InputIds) -> u64 {
         match self {
             Cycle::Of(vertices) => ids.number(Vertex(vertices[place as usize])),

@@ -92,8 +92,8 @@ impl Strong {
         self.component[v as usize]
     }
 
-    /// Returns the vertices of a cycle of at least two vertices in the direction of its edges, if there is one. The
-    /// last vertex has an edge to the first.
+    /// Returns the vertices of a cycle of at least two vertices in the direction of its edges, or `None` if there is no
+    /// such cycle. The last vertex has an edge to the first.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].

@@ -22,7 +22,7 @@ const BRIDGE: u8 = 2;
 const BLOCK: u8 = 4;
 /// Mark bit of a vertex that is the top of several blocks of edges.
 const SECOND: u8 = 8;
-/// Mark of a vertex whose edge to its parent is in the same block as an edge to a child.
+/// Mark bit of a vertex whose edge to its parent is in the same block as the edge to one of its children.
 const JOINED: u8 = 16;
 
 /// The blocks (biconnected components) of a depth-first forest.

@@ -47,8 +47,8 @@ impl DfsColumns<'_> {
         Ok(())
     }
 
-    /// Returns the position in the order of vertices of the vertex whose id is the value `number` of a column, if the
-    /// vertex has an edge. `reached` says whether the value belongs to a reached vertex. Only then can -1 be an id.
+    /// Returns the position in the order of vertices of the vertex that the value `number` of a column refers to, if
+    /// the vertex has an edge. `reached` says whether the value belongs to a reached vertex. Only then may -1 be an id.
     pub fn place(&self, number: i64, reached: bool) -> Option<u32> {
         let row = self.places.ids.row_of(self.places.ids.named(number, reached)?)?;
         let place = self.places.of_rows().ok()?.get(row as usize).copied();

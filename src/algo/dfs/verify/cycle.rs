@@ -1,4 +1,4 @@
-//! Checks the cycle in the columns and in the report against the edges of a graph. To check loops, the input is read
+//! Checks the cycle in the columns and in the report against the edges of a graph. To check loops, it reads the input
 //! again.
 
 use super::columns::DfsColumns;
@@ -91,7 +91,7 @@ impl CycleCheck {
 }
 
 /// If the results have no cycle of two or more vertices, checks the reported loop. It must be the loop with the
-/// smallest id among the vertices for whose row numbers `counts` returns true.
+/// smallest id at a vertex whose row number `counts` accepts.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] if the report differs; read errors; [`crate::Error::Stopped`].

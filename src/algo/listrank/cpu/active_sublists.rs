@@ -9,16 +9,17 @@ use crate::algo::listrank::index::Index;
 use crate::algo::team::{Parts, team};
 use crate::error::Result;
 
-/// Number of sublists that a thread walks at a time. Each waits for one cache miss.
+/// Number of sublists that a thread walks at the same time. Each waits for one cache miss, so the misses overlap.
 const IN_FLIGHT: usize = 48;
 /// Number of sublists that a thread takes from the shared counter at a time.
 const PART: usize = 64;
-/// Number of steps of all sublists in flight between two calls of `check_cancelled`.
+/// Number of rounds between two calls of `check_cancelled`. In a round, each sublist of a thread advances by one
+/// element.
 const ROUNDS: u32 = 1 << 12;
 
 /// A visitor that receives the elements of each sublist in order, from the first to the last.
 pub trait SublistVisitor<I: Index>: Sync {
-    /// State of the visitor in one sublist.
+    /// Data that the visitor keeps while a sublist is walked.
     type State: Copy + Default;
 
     /// Returns the state at the first element of a sublist.
@@ -30,15 +31,16 @@ pub trait SublistVisitor<I: Index>: Sync {
     /// Visits an element and returns its successor.
     fn visit(&self, element: usize, state: &mut Self::State) -> I;
 
-    /// Ends a sublist. `next` is the number of the sublist that follows it in the list, or [`Index::END`] at the end of
-    /// the list.
+    /// Receives the state after the last element of a sublist. `next` is the number of the sublist that follows it in
+    /// the list, or [`Index::END`] at the end of the list.
     fn end(&self, state: Self::State, next: I);
 }
 
-/// Visits the elements of all sublists with `threads` threads. A sublist begins at each ruler and has the number of the
-/// ruler's block. If `head` is not a ruler, another sublist begins there. Each sublist ends at the next ruler, so the
-/// walk ends on any input. Elements on cycles without rulers are not visited. Processes that walk a list together share
-/// `taken`, which counts the sublists that were started.
+/// Visits the elements of all sublists with `threads` threads. `rulers` has one element in each block of the list. A
+/// sublist begins at each of these elements and has the number of the block. If `head` is not a ruler, one more sublist
+/// begins there. Each sublist ends at the next ruler, so the walk ends on any input. Elements on cycles without rulers
+/// are not visited. Processes that walk a list together share `taken`, which counts the sublists that were started. In
+/// a single process it is `None`.
 ///
 /// # Errors
 /// Errors of `check_cancelled`.
@@ -75,7 +77,7 @@ impl<'a, I: Index, V: SublistVisitor<I>> ActiveSublists<'a, I, V> {
         ActiveSublists { rulers, head, parts, taken: 0..0, visit, at: [0; IN_FLIGHT], states, live: 0 }
     }
 
-    /// Returns the next sublist and its first element.
+    /// Takes a sublist that no thread has taken. Returns its number and its first element, or `None` if none is left.
     fn start(&mut self) -> Option<(usize, usize)> {
         loop {
             if self.taken.is_empty() {
@@ -91,7 +93,7 @@ impl<'a, I: Index, V: SublistVisitor<I>> ActiveSublists<'a, I, V> {
         }
     }
 
-    /// Starts the next sublist at index `slot` of the sublists in flight. Returns false if no sublists are left.
+    /// Starts the next sublist and stores it at index `slot` of the sublists in flight. Returns false if none is left.
     fn begin(&mut self, slot: usize) -> bool {
         let Some((sublist, first)) = self.start() else { return false };
         self.visit.expect(first);

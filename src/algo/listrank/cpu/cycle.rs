@@ -8,7 +8,7 @@ use crate::memory::Budget;
 const STRIDE: u64 = 1 << 20;
 
 /// Returns the smallest element that can't be reached from `head`, and therefore is on a cycle; `None` if there is
-/// none. `list` has the successors in the format of [the module](super). One thread follows the list from `head`.
+/// none. `list` has the successor of each element, or [`Index::END`]. One thread follows the list from `head`.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if one bit per element does not fit the budget; errors of `check_cancelled`.

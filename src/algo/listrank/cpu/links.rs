@@ -13,7 +13,7 @@ use crate::memory::prefetch;
 
 /// Maximum number of links that one thread follows alone. Starting more threads would take as long.
 const FEW: usize = 1 << 12;
-/// Base-2 logarithm of the number of links per ruler.
+/// Base-2 logarithm of the number of links per ruler (a link at which a sublist begins).
 const SHIFT: u32 = 6;
 
 /// Access to a list whose elements have weights.
@@ -57,7 +57,8 @@ impl<I: Index> WeightedList<I> for Links<'_, I> {
     }
 }
 
-/// Returns the bytes of memory that [`rank_links`] takes for `links` links with numbers of `word` bytes.
+/// Returns the bytes of memory that [`rank_links`] takes for `links` links, in addition to the links. A number has
+/// `word` bytes.
 pub fn links_bytes(links: u64, word: u64) -> u64 {
     let (mut sum, mut links) = (0, links);
     while links > FEW as u64 {
@@ -97,9 +98,9 @@ fn follow<I: Index>(links: &Links<'_, I>, head: I) -> I {
     I::of(total)
 }
 
-/// Writes to every element on the list from `head` the sum of its own weight and all weights behind it. It walks all
-/// sublists twice, with one ruler in each 2^`shift` of the `len` elements. Returns the sum of `head`. `names` are the
-/// names of the two walks in the report.
+/// Writes to every element on the list from `head` the sum of its own weight and all weights behind it. It divides the
+/// list into sublists, which begin at one ruler in each 2^`shift` of the `len` elements, and walks all of them twice.
+/// Returns the sum of `head`. `names` are the names of the two walks in the report.
 ///
 /// # Errors
 /// Errors of [`rank_links`].
@@ -122,7 +123,7 @@ pub fn walk_twice<I: Index, S: WeightedList<I>>(
     Ok(total)
 }
 
-/// The first walk, which links the sublists and adds up their weights.
+/// Visitor of the first walk. It adds up the weights of each sublist, and links the sublists.
 struct Measure<'a, I: Index, S> {
     steps: &'a S,
     sublists: Links<'a, I>,
@@ -153,14 +154,14 @@ impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Measure<'_, I, S> {
     }
 }
 
-/// The second walk, which writes the sums to the elements.
+/// Visitor of the second walk. It writes to each element the sum of the weights from there to the end of the list.
 struct Write<'a, I: Index, S> {
     steps: &'a S,
     sublists: Links<'a, I>,
 }
 
 impl<I: Index, S: WeightedList<I>> SublistVisitor<I> for Write<'_, I, S> {
-    /// The sum that the next element gets.
+    /// The sum to write to the next element.
     type State = u64;
 
     fn begin(&self, sublist: usize) -> u64 {

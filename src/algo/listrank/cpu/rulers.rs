@@ -12,8 +12,7 @@ pub struct Rulers {
 }
 
 impl Rulers {
-    /// Chooses the rulers of a list of `len` elements, at which its sublists begin, in blocks of 2^`shift` elements. `shift` is
-    /// at least 1.
+    /// Chooses the rulers of a list of `len` elements: one in each block of 2^`shift` elements. `shift` is at least 1.
     pub fn new(len: usize, shift: u32) -> Rulers {
         Rulers { len, shift }
     }
@@ -46,7 +45,8 @@ impl Rulers {
         Some(self.place(block)).filter(|&place| place < self.len)
     }
 
-    /// Returns the element at the hashed position in a block. In an incomplete last block it may be out of range.
+    /// Returns the element at the hashed position in a block. In an incomplete last block this may be an element that
+    /// does not exist.
     #[inline(always)]
     fn place(&self, block: usize) -> usize {
         let mut hash = (block as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);

@@ -19,7 +19,7 @@ use crate::algo::team::{Parts, team};
 use crate::error::Result;
 use crate::memory::prefetch;
 
-/// Base-2 logarithm of the number of elements per ruler.
+/// Base-2 logarithm of the number of elements per ruler (an element at which a sublist begins).
 pub const SHIFT: u32 = 9;
 /// Number of elements that a thread converts to ranks at a time.
 const PART: usize = 1 << 16;
@@ -31,9 +31,9 @@ pub fn bytes(n: u64, word: u64) -> u64 {
     2 * word * sublists + links_bytes(sublists, word)
 }
 
-/// Ranks a list by ruling sets. Each thread has many cache misses in flight, while a thread that follows the whole list
-/// waits for one miss after another. The time falls with the number of threads. [The module](super) describes the
-/// contract.
+/// Replaces the successors in `list` by ranks, with ruling sets. Returns false if the list has a cycle. Each thread has
+/// many cache misses in flight, while a thread that follows the whole list waits for one miss after another. The time
+/// falls with the number of threads. [The module](super) says what the input must be.
 ///
 /// # Source
 /// D. R. Helman and J. JáJá, "Designing practical efficient algorithms for symmetric multiprocessors", ALENEX 1999. Any
@@ -47,7 +47,7 @@ pub fn ruling_set<I: Index>(list: &mut [I], head: u64, context: &Context<'_>) ->
     rank_spaced(list, head, SHIFT.min(I::BITS - 1), context)
 }
 
-/// Ranks like [`ruling_set`], with one ruler in each 2^`shift` elements.
+/// Ranks like [`ruling_set`], but with one ruler in each 2^`shift` elements instead of 2^[`SHIFT`].
 pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, context: &Context<'_>) -> Result<bool> {
     let (n, head) = (list.len(), I::of(head));
     if n == 0 {
@@ -66,13 +66,13 @@ pub(super) fn rank_spaced<I: Index>(list: &mut [I], head: u64, shift: u32, conte
     rank_cells(list, &mut links[..2 * used], first, n, (shift, I::wide), context)
 }
 
-/// Returns the maximum number of sublists of `n` elements, with one ruler in each 2^`shift`. If a sublist has more than
-/// 2^`shift` elements, the rest counts as another sublist.
+/// Returns the maximum number of sublists in a list of `n` elements, with one ruler in each 2^`shift` elements. If a
+/// sublist has more than 2^`shift` elements, the rest counts as another sublist.
 fn sublists(n: usize, shift: u32) -> usize {
     n.div_ceil(1 << shift) + 1 + (n >> shift)
 }
 
-/// Returns true if the number of a sublist and an offset in it fit one cell of the list.
+/// Returns true if the number of a sublist and an offset in it fit one index of the list.
 fn packs<I: Index>(n: usize, shift: u32) -> bool {
     sublists(n, shift) as u64 <= 1 << (I::BITS - shift)
 }
@@ -86,7 +86,7 @@ pub struct SublistWalk<'a, I: Index> {
     links: &'a [I::Cell],
     /// Number of sublists that were started.
     taken: &'a AtomicU64,
-    /// Number of sublists that were continued under a new number.
+    /// Number of times that a sublist was continued under a new number, because it was longer than 2^`shift` elements.
     fresh: &'a AtomicU64,
     rulers: Rulers,
     shift: u32,
@@ -94,7 +94,7 @@ pub struct SublistWalk<'a, I: Index> {
 
 impl<'a, I: Index> SublistWalk<'a, I> {
     /// Prepares the walk over `list`, which has at least one element, with one ruler in each 2^`shift` elements. The
-    /// memory for links and both counters, of started and of continued sublists, is zero.
+    /// memory for links must be zero. So must both counters: of started sublists, and of new numbers for long sublists.
     pub fn new(
         list: &'a [I::Cell],
         links: &'a [I::Cell],
@@ -104,8 +104,8 @@ impl<'a, I: Index> SublistWalk<'a, I> {
         SublistWalk { list, links, taken, fresh, rulers: Rulers::new(list.len(), shift), shift }
     }
 
-    /// Returns the length of the links for `n` elements with one ruler in each 2^[`SHIFT`]; `None` if indices of this
-    /// type are too narrow.
+    /// Returns how many integers the links between sublists take, for `n` elements with one ruler in each 2^[`SHIFT`].
+    /// Returns `None` if indices of this type are too narrow.
     pub fn links(n: usize) -> Option<usize> {
         packs::<I>(n, SHIFT).then(|| 2 * sublists(n, SHIFT))
     }
@@ -121,7 +121,7 @@ impl<'a, I: Index> SublistWalk<'a, I> {
         walk_sublists(self.rulers, head, &visit, context.threads, Some(taken), context.check_cancelled)
     }
 
-    /// Returns the number of sublists after the walk.
+    /// Returns how many numbers of sublists the walk has used.
     fn used(&self) -> usize {
         self.rulers.blocks() + 1 + self.fresh.load(Ordering::Relaxed) as usize
     }
@@ -181,9 +181,9 @@ pub fn rank_cells<I: Index>(
 struct Pack<'a, I: Index> {
     list: &'a [I::Cell],
     links: Links<'a, I>,
-    /// First number under which a long sublist is continued.
+    /// The smallest number under which a long sublist may be continued.
     first_fresh: usize,
-    /// Number of sublists that were continued under a new number.
+    /// Number of times that a sublist was continued under a new number, because it was longer than 2^`shift` elements.
     fresh: &'a AtomicU64,
     shift: u32,
 }

@@ -7,8 +7,9 @@ use crate::error::Result;
 /// Number of elements between two calls of `check_cancelled`.
 const STRIDE: u64 = 1 << 20;
 
-/// Ranks a list with one thread, even if `context` allows more. The thread follows the list from `head`, writes ranks
-/// into a second array and copies them back. [The module](super) describes the contract.
+/// Replaces the successors in `list` by ranks, with one thread even if `context` allows more. Returns false if the list
+/// has a cycle. The thread follows the list from `head`, writes ranks into a second array and copies them back. [The
+/// module](super) says what the input must be.
 ///
 /// # Errors
 /// [`crate::error::Error::Limit`] if the second array does not fit the budget; errors of `check_cancelled`.

@@ -112,7 +112,8 @@ fn lists_of_known_ranks() {
     assert_eq!(list, [2, 1, 0]);
 }
 
-/// Index of 8 bits. A sublist and an offset fit a cell only for few elements, and the last index is next to `END`.
+/// Ranks lists with indices of 8 bits. The number of a sublist and an offset fit a cell only in short lists, and the
+/// last index is next to `END`.
 #[test]
 fn indices_up_to_the_end_of_their_type() {
     for n in (100..140).chain(240..256) {
@@ -139,7 +140,7 @@ fn cycles_are_reported_and_not_followed() {
     }
 }
 
-/// There are enough sublists that the list of sublists is itself ranked by sublists.
+/// Ranks a list with so many sublists that the list of sublists is itself ranked by sublists.
 #[test]
 fn many_sublists() {
     let places = shuffled(120_000, 9);

@@ -8,15 +8,17 @@ use crate::error::Result;
 /// Number of elements that a thread processes between two calls of `check_cancelled`.
 const STRIDE: usize = 1 << 16;
 
-/// Ranks a list by pointer jumping. In every round each element adds to its distance the distance of the element it
-/// points to, and then points to that element's target. Rounds read one array and write another, so that the result of
-/// each round does not depend on the number of threads. [The module](super) describes the contract.
+/// Replaces the successors in `list` by ranks, with pointer jumping. Returns false if the list has a cycle. In every
+/// round each element adds to its distance the distance of the element it points to, and then points to that element's
+/// target. Rounds read one array and write another, so that the result of each round does not depend on the number of
+/// threads. [The module](super) says what the input must be.
 ///
 /// # Source
 /// J. C. Wyllie, "The complexity of parallel computations", Cornell University, 1979.
 ///
 /// # Errors
-/// [`crate::error::Error::Limit`] if four times the list does not fit the budget; errors of `check_cancelled`.
+/// [`crate::error::Error::Limit`] if the budget has no room for four times the memory of the list; errors of
+/// `check_cancelled`.
 pub fn wyllie<I: Index>(list: &mut [I], _head: u64, context: &Context<'_>) -> Result<bool> {
     let n = list.len();
     // Pairs of an element's target and the steps to it, so that both share a cache line.

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::memory::Buffer;
 use crate::store::disk_array::DiskArray;
 
-/// Arrays for the elements of one bin. All bins use them, one after the other.
+/// Arrays for the elements of one bin (a range of elements). All bins use the same arrays, one after the other.
 pub struct BinArrays<I> {
     /// For each element two numbers: the target of its link, and the number of list steps to the target.
     pub cells: Buffer<I>,
@@ -41,7 +41,7 @@ pub fn inner<I: Index>() -> I {
 }
 
 impl<I: Index> BinArrays<I> {
-    /// Reserves the arrays for bins of the size in `work`.
+    /// Reserves arrays that are large enough for any bin of `work`.
     ///
     /// # Errors
     /// [`crate::error::Error::Limit`].
@@ -128,7 +128,8 @@ impl<I: Index> SharedBin<'_, I> {
     }
 }
 
-/// Reads the records in the first `bytes` bytes of a file with all threads. A record has `N` numbers.
+/// Reads the records in the first `bytes` bytes of a file with all threads, and passes them to `each`. A record has `N`
+/// numbers.
 fn read_links<I: Index, const N: usize>(
     name: &str,
     bin: u64,

@@ -14,8 +14,8 @@ use crate::store::disk_array::DiskArray;
 /// Number of elements that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// Eliminates a bin other than bin 0. Returns the fault of the list if this bin shows one. `Some(None)` means that two
-/// elements have the same successor.
+/// Eliminates a bin other than bin 0: replaces each path of links within the bin (a chain) by a single link. Returns
+/// the fault of the list if this bin shows one. `Some(None)` means that two elements have the same successor.
 ///
 /// # Errors
 /// Errors of reading, of writing and of `check_cancelled`; [`crate::error::Error::Limit`].
@@ -106,9 +106,9 @@ struct ChainWalkResult {
     beginnings: Vec<(u64, Option<u64>, u64)>,
 }
 
-/// Walks all chains of a bin. The cell of each element gets the bin's length plus the number of its chain, and the
-/// steps from the element to the end of the chain. A link that leads to a chain is replaced by a link to the element
-/// after it.
+/// Walks all chains of a bin. Writes to the cell of each element the bin's length plus the number of the element's
+/// chain, and the number of steps from the element to the end of the chain. Replaces each link that leads to a chain by
+/// a link to the element after the chain.
 fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &BinFiles, work: &Contraction<'_>) -> Result<ChainWalkResult> {
     let (first, len) = (arrays.first, arrays.len);
     let (cells, entries, exits) = (I::shared(&mut arrays.cells), &arrays.entries, &arrays.exits);
@@ -146,8 +146,8 @@ fn walk<I: Index>(arrays: &mut BinArrays<I>, weighted: &BinFiles, work: &Contrac
     })
 }
 
-/// Walks the chain that begins at `start` twice: first to add up its steps, then to write them. Returns the number of
-/// the chain and its total steps.
+/// Walks the chain (a path of links within the bin) that begins at `start` twice: first to add up its steps, then to
+/// write to each element the steps from there to the end. Returns the number of the chain and its total steps.
 #[inline(always)]
 fn walk_chain<I: Index>(cells: &[I::Cell], len: usize, start: usize, walked: &mut usize) -> (usize, u64) {
     let cell = |i: usize| (I::get(&cells[2 * i]).at(), I::get(&cells[2 * i + 1]).wide());

@@ -14,7 +14,7 @@ use crate::memory::Budget;
 /// -1 stands for no successor. Every element comes once, in any order and on any thread, and successors are in range.
 pub type ListScan<'a> = &'a dyn Fn(Visit<'_>) -> Result<()>;
 
-/// A ranking of one list by contraction.
+/// A ranking of one list by contraction: its settings, resources and counters.
 pub struct Contraction<'a> {
     /// Division of the list into bins.
     pub sizes: BinSizes,
@@ -40,7 +40,7 @@ pub struct Contraction<'a> {
 }
 
 impl Contraction<'_> {
-    /// Counts bytes read or written.
+    /// Counts bytes that were read or written, and reports them to `moved`.
     pub fn count(&self, bytes: u64) {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         (self.moved)(bytes);

@@ -38,7 +38,7 @@ pub fn read<I: Index>(file: &DiskArray, numbers: &mut [I], at: u64, work: &Contr
     Ok(())
 }
 
-/// Writes numbers at the beginning of a file with all threads.
+/// Writes numbers to a file from its start on, with all threads.
 ///
 /// # Errors
 /// Errors of [`DiskArray::write`] and of `check_cancelled`.
@@ -83,8 +83,8 @@ pub struct BinFiles {
 }
 
 impl BinFiles {
-    /// Opens or creates one file for each of `ends`. These are the lengths in bytes that the journal records; bytes
-    /// after that length are removed.
+    /// Opens or creates one file for each element of `ends`, which is the length of the file in bytes according to the
+    /// journal. Bytes beyond that length are removed.
     ///
     /// # Errors
     /// Errors of [`DiskArray::create`].
@@ -119,7 +119,7 @@ pub struct BinBuffers<'a, I> {
     memory: Buffer<I>,
     /// Capacity of each buffer, in numbers.
     each: usize,
-    /// How much of each buffer is in use, in numbers.
+    /// How many numbers each buffer contains.
     used: Vec<usize>,
 }
 

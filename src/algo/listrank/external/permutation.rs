@@ -31,7 +31,7 @@ impl PowerSums {
         PowerSums { first: product(&halved), second: product(&thirds) }
     }
 
-    /// Adds up ranks with `threads` threads.
+    /// Adds ranks and their squares to the sums, with `threads` threads.
     ///
     /// # Errors
     /// [`crate::error::Error::Addresses`] if the system can't start a thread.

@@ -13,8 +13,8 @@ use crate::algo::team::{Parts, team};
 use crate::error::{At, Error, Result};
 use crate::store::disk_array::DiskArray;
 
-/// Ranks the elements of bin 0 after all other bins were eliminated. Returns the fault of the list, if it has one, like
-/// [`eliminate`](super::chains::eliminate).
+/// Ranks the elements of bin 0 after all other bins were eliminated. Returns the fault of the list, if it has one.
+/// `Some(None)` means that two elements have the same successor.
 ///
 /// # Errors
 /// Errors of reading, of writing and of `check_cancelled`; [`crate::error::Error::Limit`].
@@ -66,7 +66,8 @@ fn off_path<I: Index>(arrays: &mut BinArrays<I>, begin: usize) -> u64 {
     (0..arrays.len).find(|&i| arrays.entries[i] == I::of(0)).unwrap_or_default() as u64
 }
 
-/// Ranks the elements of an eliminated bin, from the ranks of the elements after its chains.
+/// Computes the ranks of an eliminated bin from the ranks of the elements that follow its chains (paths of links within
+/// the bin). Lower bins have written these ranks to the bin's file of answers.
 ///
 /// # Errors
 /// Errors of [`rank_first`].
@@ -118,7 +119,8 @@ pub fn read_back<I: Index>(bin: u64, work: &Contraction<'_>, sink: &mut OrderedS
     Ok(())
 }
 
-/// Writes the ranks of a bin, which are in `entries`, to a file. Answers the requests of higher bins.
+/// Writes the ranks of a bin, which are in `entries`, to the bin's file. Also gives to higher bins the ranks that they
+/// requested.
 fn finish<I: Index>(bin: u64, arrays: &BinArrays<I>, head: Option<u64>, kept: &mut StateJournal<'_>) -> Result<()> {
     let (work, ranks) = (kept.work, &arrays.entries[..arrays.len]);
     answer(bin, ranks, arrays.first, kept)?;

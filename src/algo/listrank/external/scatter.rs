@@ -59,8 +59,8 @@ pub fn scatter<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Res
     kept.note_scan(&unit.ends(), &weighted.ends()).map(|()| None)
 }
 
-/// Adds the links of consecutive elements, beginning with element `first`, to the buffers `lines`. Adds elements
-/// without a successor to `ends`.
+/// Adds the links of consecutive elements, beginning with element `first`, to `lines`, which are buffers for the files
+/// of bins. Adds elements without a successor to `ends`.
 fn add<I: Index>(
     first: u64,
     successors: &[i64],

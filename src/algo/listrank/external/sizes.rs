@@ -61,7 +61,7 @@ impl BinSizes {
     }
 }
 
-/// Returns the division with the fewest bins with which `n` elements, as integers of `word` bytes, are ranked in
+/// Returns the division with the fewest bins that is enough to rank `n` elements, as integers of `word` bytes, in
 /// `limit` bytes of memory. The memory to scan the input is not included. Returns `None` if there is no such division.
 pub fn memory(n: u64, word: u64, limit: u64, threads: usize) -> Option<BinSizes> {
     let sized = |bins| BUFFERS.iter().map(move |&buffer| BinSizes::of(n, bins, buffer, threads));
@@ -75,9 +75,9 @@ pub fn least_memory(n: u64, word: u64, threads: usize) -> u64 {
     sizes.min().unwrap_or(u64::MAX)
 }
 
-/// Returns an upper bound of the bytes on disk while `n` elements are ranked as integers of `word` bytes. There are
-/// links (2 or 3 integers) and, for each element of an eliminated bin, a chain, an offset in it, a request and an
-/// answer.
+/// Returns an upper bound of the bytes on disk while `n` elements are ranked as integers of `word` bytes. The files
+/// contain links (2 or 3 integers each) and, for each element of an eliminated bin, a chain, an offset in it, a request
+/// and an answer.
 pub fn disk(n: u64, word: u64) -> u64 {
     8 * word * n + (1 << 20)
 }

@@ -14,11 +14,11 @@ use crate::store::replace::{remove_file, sync_folder};
 pub struct RankingState {
     /// Whether all links of the input are in the files of bins.
     pub scanned: bool,
-    /// Number of bins that are not eliminated. It is at least 1, because bin 0 is never eliminated.
+    /// Number of bins that are not eliminated yet. It is at least 1, because bin 0 is never eliminated.
     pub left: u64,
-    /// Lengths in bytes, by bin, of the files of links of one step each.
+    /// Length in bytes of each bin's file of links that stand for one step.
     pub unit: Vec<u64>,
-    /// Lengths in bytes, by bin, of the files of links with a number of steps each.
+    /// Length in bytes of each bin's file of links that are stored with their number of steps.
     pub weighted: Vec<u64>,
     /// For each eliminated bin, the number of its chains that lead to each lower bin, and the number that end the list.
     pub chains: Vec<Vec<u64>>,

@@ -12,11 +12,11 @@ pub(super) const FOUND: u64 = 8;
 
 /// Number of successors that one pass of the check covers. The bits for them take 16 MiB and stay in the cache.
 pub(super) const SEEN: u64 = 1 << 27;
-/// In lists of at least this length, splitters are farther apart. Shorter lists have more splitters, so that all
-/// threads have sublists (1e7 elements take 1.16 ms, not 1.73).
+/// In lists of at least this length, splitters (elements at which sublists begin) are farther apart. Shorter lists have
+/// more splitters, so that all threads have sublists (1e7 elements take 1.16 ms, not 1.73).
 const MANY: u64 = 1 << 28;
-/// Base-2 logarithm of the widest spacing of splitters. Spacing is widened for lists whose part numbers would otherwise
-/// not fit a word.
+/// Base-2 logarithm of the widest spacing of splitters. The spacing is widened for lists that would otherwise have more
+/// parts of sublists than a word can number.
 const WIDEST: u32 = 16;
 /// Maximum number of elements that 32 bits can index, in addition to the mark for the end of the list.
 const MOST_NARROW: u64 = u32::MAX as u64 - 1;
@@ -41,13 +41,13 @@ pub(super) struct RankingBufferSizes {
     pub sublists: u64,
     /// Number of parts of sublists. A long sublist has several parts.
     pub parts: u64,
-    /// Bytes that only this method needs.
+    /// Bytes that ranking by this method takes in addition to the list.
     pub extra: u64,
 }
 
 impl RankingBufferSizes {
-    /// Plans memory for `n` elements with one splitter in 2^`shift` elements, or a wider spacing if the part numbers
-    /// would not fit. Returns `None` if the method can't rank so many elements.
+    /// Plans memory for `n` elements with one splitter in 2^`shift` elements. The spacing is wider if there would be
+    /// too many parts of sublists to number. Returns `None` if the method can't rank so many elements.
     pub fn of<I: Index>(n: u64, method: GpuMethod, shift: u32) -> Option<RankingBufferSizes> {
         match method {
             GpuMethod::Wyllie => (n <= MOST_NARROW && I::BITS == 32).then(|| {
@@ -64,7 +64,7 @@ impl RankingBufferSizes {
         }
     }
 
-    /// Returns the bytes of the arena that ranking `n` elements takes, including the list.
+    /// Returns the bytes of GPU memory that ranking `n` elements takes, including the list.
     pub fn bytes<I: Index>(&self, n: u64) -> u64 {
         small_bytes() + slice_bytes::<I>(n) + self.extra.max(cycle_bytes(n))
     }
@@ -75,7 +75,7 @@ pub(super) fn spacing(n: u64) -> u32 {
     if n < MANY { 6 } else { 8 }
 }
 
-/// Returns the bytes of the arena that do not depend on the length of the list.
+/// Returns the part of the bytes of GPU memory that does not depend on the length of the list.
 pub(super) fn small_bytes() -> u64 {
     slice_bytes::<u64>(FOUND) + slice_bytes::<u32>(COUNTERS)
 }
@@ -90,8 +90,8 @@ pub(super) fn cycle_sublists(n: u64) -> u64 {
     n.div_ceil(1 << spacing(n)) + 1
 }
 
-/// Returns the bytes that the search for cycles takes: a word per sublist, and a bitmap. The check before it takes only
-/// the bitmap.
+/// Returns the bytes of GPU memory that the search for cycles takes: a word per sublist, and a bitmap. The check of
+/// successors takes only the bitmap.
 fn cycle_bytes(n: u64) -> u64 {
     slice_bytes::<u64>(cycle_sublists(n)) + slice_bytes::<u32>(seen_words(n))
 }

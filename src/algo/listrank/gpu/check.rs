@@ -24,7 +24,8 @@ pub(super) fn check<I: Index>(gpu: &mut ListOnGpu<'_, I>) -> Result<Vec<ListFaul
         let to = (from + gpu.seen).min(gpu.length);
         queue.fill(seen, 0)?;
         let (list, seen, found) = (gpu.list.address(), seen.address(), gpu.found.address());
-        // SAFETY: the arguments match the kernel's; `seen` has a bit for each element of from..to, and only this queue is in use.
+        // SAFETY: the arguments match the kernel's; `seen` has a bit for each element of from..to, and only this queue
+        // is in use.
         unsafe { queue.launch(&kernel, queue.grid(gpu.length), (list, gpu.length, seen, from, to, found))? };
         queue.finish()?;
     }

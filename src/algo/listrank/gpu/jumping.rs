@@ -38,7 +38,8 @@ pub(super) fn jump_all<I: Index>(gpu: &ListOnGpu<'_, I>, name: &'static str, wor
         gpu.rounds.time(step, words.len(), || {
             queue.fill(is_left, 0)?;
             let arguments = (words.address(), words.len(), is_left.address());
-            // SAFETY: the arguments match the kernel's; numbers of words are below their count; only this queue is in use.
+            // SAFETY: the arguments match the kernel's; numbers of words are below their count; only this queue is in
+            // use.
             unsafe { queue.launch(&kernel, queue.grid(words.len()), arguments)? };
             queue.read(is_left, &mut left)
         })?;
@@ -58,7 +59,8 @@ fn make_words<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>) -> Resu
     while from < gpu.length {
         let to = from + ((gpu.length - from) / 2).max(1);
         let arguments = (gpu.list.address(), from, to, words.address());
-        // SAFETY: the arguments match the kernel's; words before `to` end where successors from `from` on begin, or are one's own.
+        // SAFETY: the arguments match the kernel's; words before `to` end where successors from `from` on begin, or
+        // overlap only the successor of the same element.
         unsafe { queue.launch(&kernel, queue.grid(to - from), arguments)? };
         from = to;
     }

@@ -77,9 +77,9 @@ pub struct ListOnGpu<'w, I: Index> {
     length: u64,
     /// Number of successors that one pass of the check covers.
     seen: u64,
-    /// GPU memory of the successors.
+    /// GPU memory in which the successors are stored.
     successors: DeviceSlice<I>,
-    /// The successors in this memory, or the ranks once they are computed.
+    /// GPU memory of the successors or, once they are computed, of the ranks.
     list: DeviceSlice<I>,
     /// All GPU memory of the method. For pointer jumping it includes the successors.
     extra: DeviceSlice<u8>,
@@ -93,15 +93,15 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
     /// Reserves memory for a list of `length` elements in the arena of `workspace`, which the list may use completely.
     ///
     /// # Errors
-    /// [`Error::Limit`] naming the smallest limit that works, if GPU memory is too small; [`Error::Usage`] if the method does not take so many elements;
-    /// [`Error::Lost`].
+    /// [`Error::Limit`] naming the smallest limit that works, if GPU memory is too small; [`Error::Usage`] if the
+    /// method does not take so many elements; [`Error::Lost`].
     pub fn new(workspace: &'w mut Workspace, length: u64, method: GpuMethod) -> Result<Self> {
         Self::with_spacing(workspace, length, method, buffer_sizes::spacing(length), SEEN)
     }
 
-    /// Reserves memory like [`Self::new`], with one splitter in 2^`shift` elements, or fewer if the part numbers would
-    /// not fit. Each pass of the check covers `seen` successors: a multiple of 32, at most 2^27. Tests use it so that
-    /// short lists reach the code paths of long ones.
+    /// Reserves memory like [`Self::new`], with one splitter in 2^`shift` elements, or fewer if there would be too many
+    /// parts of sublists to number. Each pass of the check covers `seen` successors: a multiple of 32, at most 2^27.
+    /// Tests use it so that short lists reach the code paths of long ones.
     ///
     /// # Errors
     /// Errors of [`Self::new`].
@@ -178,8 +178,8 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         Ok(Some(in_list).filter(|&in_list| in_list != self.length))
     }
 
-    /// Returns the smallest element on a cycle. The list must have been filled and checked again after ranking. It is
-    /// not changed.
+    /// Returns the smallest element on a cycle; `None` if there is no cycle. The list must have been filled and checked
+    /// again after ranking. It is not changed.
     ///
     /// # Errors
     /// [`Error::Stopped`], [`Error::Lost`].
@@ -199,7 +199,7 @@ impl<'w, I: Index> ListOnGpu<'w, I> {
         transfer::fetch(self, take)
     }
 
-    /// Returns `len` items of the method's memory from byte `at` on, and the byte offset after them.
+    /// Returns a slice of `len` items in the memory of the method, from byte `at` on, and the byte offset after it.
     fn span<T>(&self, at: u64, len: u64) -> (DeviceSlice<T>, u64) {
         (DeviceSlice::at(self.extra.address() + at, len), at + slice_bytes::<T>(len))
     }

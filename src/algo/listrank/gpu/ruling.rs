@@ -37,7 +37,7 @@ pub(super) fn rank<I: Index>(gpu: &mut ListOnGpu<'_, I>, head: u64) -> Result<u6
     Ok(in_list)
 }
 
-/// Replaces the part number and the offset in the part, which each element contains, by the element's rank.
+/// Computes the rank of each element, and overwrites the number of a part of a sublist and the offset there with it.
 fn finish<I: Index>(gpu: &ListOnGpu<'_, I>, words: DeviceSlice<u64>, ranks: DeviceSlice<I>) -> Result<()> {
     let (queue, used) = (&gpu.workspace.queue, words.len());
     let arguments = (words.address(), used, ranks.address());

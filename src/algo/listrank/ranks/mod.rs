@@ -31,7 +31,8 @@ pub enum RankFault {
     Numbers,
 }
 
-/// Maximum number of words of a message: below the size at which the allocator asks the system for memory each time.
+/// Maximum number of 32-bit words of a message. For larger messages the allocator would ask the system for memory each
+/// time.
 const WORDS: usize = 1 << 14;
 
 /// Returns the bytes of memory that a rank needs for a list of `length` elements, in addition to messages.
@@ -41,7 +42,7 @@ pub fn memory(length: u64, ranks: usize, method: Method) -> u64 {
     share * width + scratch
 }
 
-/// Returns the limits of messages among `ranks` ranks.
+/// Returns the limits of size and number of messages among `ranks` ranks (MPI processes).
 pub(super) fn shape(ranks: usize) -> MessageLimits {
     MessageLimits { words: WORDS, outgoing: ranks.min(16) + 2, incoming: ranks.min(16) + 2, takers: 1 }
 }

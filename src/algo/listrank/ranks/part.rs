@@ -28,8 +28,8 @@ pub struct ListShare {
     pub tails: u64,
 }
 
-/// Returns the bytes of an index in a list of `length` elements that is divided among ranks: 4 or 8. One bit of a cell
-/// marks it as visited, so an index of 4 bytes has fewer bits for elements.
+/// Returns the bytes of an index in a list of `length` elements that is divided among ranks: 4 or 8. One bit marks an
+/// element as visited, so an index of 4 bytes has fewer bits for elements.
 pub fn width(length: u64) -> u64 {
     if length <= 1 << 30 { 4 } else { 8 }
 }
@@ -52,7 +52,7 @@ impl ListShare {
         Ok((part, cells))
     }
 
-    /// Reads the share of this rank into `cells`, and calls `see` with the successors. Collective.
+    /// Reads the share of this rank into `cells`, and calls `see` with each successor. Collective.
     ///
     /// # Errors
     /// Errors of [`Self::load`].

@@ -17,7 +17,7 @@ const SHIFT: u32 = 6;
 const WORDS: usize = 3;
 
 /// Returns the bytes of memory that a process needs for the sublists of a list of `length` elements. They include the
-/// sublists that end on it, and the links between all sublists.
+/// sublists that end on the process, and the links between all sublists.
 pub fn memory(length: u64) -> u64 {
     let (width, sublists) = (width(length), most_sublists(length));
     sent_bytes(length) + 2 * width * sublists + links_bytes(sublists, width)

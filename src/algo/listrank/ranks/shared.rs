@@ -20,9 +20,9 @@ const TAKEN: usize = 0;
 /// Index of the shared counter of sublists that were continued under a new number.
 const FRESH: usize = 1;
 
-/// Maximum number of elements. No memory holds a longer list.
+/// Maximum number of elements in shared memory. No memory is large enough for a longer list.
 const MOST: usize = 1 << 48;
-/// Stands for an unlimited number of bytes. No machine has as many.
+/// Number of bytes that no machine has. It stands for the memory of a list that can't be ranked in shared memory.
 const NEVER: u64 = 1 << 60;
 
 /// Layout of a list in shared memory: offsets in bytes.
@@ -50,7 +50,7 @@ impl SharedLayout {
 }
 
 /// Returns the bytes of memory that every process needs for a list of `length` elements, in addition to reading.
-/// Returns [`NEVER`] for an empty list and for a list that no memory holds.
+/// Returns [`NEVER`] for an empty list and for a list that is too long for any memory.
 pub fn memory(length: u64) -> u64 {
     let bytes = |layout: Option<SharedLayout>, width| {
         let other_bytes = |layout: SharedLayout| 2 * layout.numbers as u64 * width;

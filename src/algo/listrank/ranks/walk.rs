@@ -66,7 +66,7 @@ impl Walker {
     }
 }
 
-/// A walk of all processes over the sublists of a list.
+/// State of one process in the walk of all processes over the sublists of a list.
 pub struct RankWalk<'a, I: Index> {
     comm: &'a Comm,
     part: &'a ListShare,
@@ -89,7 +89,7 @@ pub struct RankWalk<'a, I: Index> {
     over: AtomicBool,
 }
 
-/// Returns the bit that marks a cell as visited.
+/// Returns the bit that marks an element's cell as visited.
 fn visited<I: Index>() -> u64 {
     1 << (I::BITS - 1)
 }
@@ -149,8 +149,8 @@ impl<'a, I: Index> RankWalk<'a, I> {
         Ok(failure.map_or(Ok(sublists), Err))
     }
 
-    /// Forwards walkers until all walkers of all processes have ended. Only the thread with `speaks` communicates about
-    /// the end.
+    /// Forwards walkers until all walkers of all processes have ended. Only the thread for which `speaks` is true
+    /// communicates with other processes about the end.
     fn work(&self, outbox: &Outbox<'_>, speaks: bool) -> Result<()> {
         let mut team = Walkers::new(self, outbox);
         let (mut detector, mut backoff) = (TerminationDetector::new(self.comm), Backoff::default());
@@ -235,8 +235,8 @@ impl<'w, 'a, I: Index> Walkers<'w, 'a, I> {
         }
     }
 
-    /// Moves every walker of this thread and of arrived messages by one element. Sends the walkers that leave this
-    /// process. Returns false if there were no walkers.
+    /// Moves every walker of this thread by one element, and every walker in messages that have arrived. Sends the
+    /// walkers that leave this process. Returns false if there were no walkers.
     fn forward(&mut self) -> Result<bool> {
         signals::check()?;
         let batch = std::mem::replace(&mut self.here, std::mem::take(&mut self.spare));

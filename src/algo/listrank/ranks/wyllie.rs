@@ -57,7 +57,7 @@ pub fn wyllie<I: Index>(
     Ok(None)
 }
 
-/// Bytes of a question and its answer.
+/// Bytes of memory for a question about an element's pointer, and for the answer.
 const ASKED: u64 = 40;
 
 /// Returns the bytes of memory that a rank with a share of `share` elements needs for pointers, with indices of `width`

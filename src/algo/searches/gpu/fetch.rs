@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::gpu::{DeviceSlice, Uploader, on_threads};
 
-/// Copies the whole slice `from` of GPU memory to `to`. `element` makes each element of `to` from `W` words.
+/// Copies the whole slice `from` of GPU memory to `to`. `element` makes each element of `to` from `W` 32-bit words.
 ///
 /// # Errors
 /// [`crate::Error::Lost`].
@@ -51,7 +51,7 @@ pub fn receive<const W: usize>(
     })
 }
 
-/// Joins two words to a 64-bit number.
+/// Joins two 32-bit words, the lower one first, to a 64-bit number.
 #[inline]
 pub fn joined([low, high]: [u32; 2]) -> u64 {
     u64::from(low) | u64::from(high) << 32

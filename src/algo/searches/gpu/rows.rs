@@ -43,9 +43,9 @@ impl GpuRows {
     }
 }
 
-/// Copies the start positions of all rows in `graph`, a half of the adjacency, to the GPU. Converts positions within a
-/// block to positions within the half, plus `before`. If rows are packed, positions count chunks of packed neighbours
-/// instead of entries.
+/// Copies the start positions of all rows in `graph`, the lower or upper half of the adjacency, to the GPU. Positions
+/// within a block become positions within the half, plus `before`. If rows are packed, positions count chunks of packed
+/// neighbours instead of entries.
 ///
 /// # Errors
 /// [`Error::Usage`] if there are more entries than a GPU can search; [`Error::Lost`]; errors of reading blocks; errors

@@ -13,14 +13,14 @@ const LINK: [usize; 2] = [16 << 10, 1 << 20];
 
 /// Open links of a rank to all other ranks of a search.
 pub struct RankExchange {
-    /// Which vertices this rank owns, and which rank owns the others.
+    /// Assignment of vertices to the ranks that own them.
     pub ownership: VertexOwnership,
     /// Rounds of messages over the links.
     pub rounds: Rounds,
     _reserved: Reservation,
 }
 
-/// Returns the bytes of a link if there are `ranks` ranks.
+/// Returns the bytes of the link between two ranks, if there are `ranks` ranks.
 fn link(ranks: usize) -> usize {
     (LINKS / (ranks.max(2) - 1)).clamp(LINK[0], LINK[1])
 }

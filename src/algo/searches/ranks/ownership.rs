@@ -41,7 +41,7 @@ const WORDS: usize = 8;
 /// Number of vertices in a word.
 const WORD: usize = 64;
 
-/// Which vertices a rank owns, and which rank owns the others.
+/// Assignment of vertices to the ranks that own them, as one of the ranks sees it.
 ///
 /// The *place* of a vertex is its position among the vertices of its owner. Its *key* combines the owner and the place.
 /// The keys of one rank are consecutive numbers, in the order of its vertices.
@@ -92,8 +92,8 @@ impl VertexOwnership {
         u64::from(self.stride) * self.ranks as u64
     }
 
-    /// Returns the numbers with which GPU kernels find owners: 2^64 divided by the number of ranks, rounded up, or 0
-    /// for a single rank; and the base-2 logarithm of the block size.
+    /// Returns the two numbers with which GPU kernels find owners. The first is 2^64 divided by the number of ranks,
+    /// rounded up, or 0 for a single rank. The second is the base-2 logarithm of the block size.
     pub fn division(&self) -> (u64, u32) {
         (if self.ranks <= 1 { 0 } else { self.reciprocal + 1 }, self.rule.shift())
     }
@@ -104,13 +104,13 @@ impl VertexOwnership {
         self.vertices / turn * block + (self.vertices % turn).saturating_sub(block * self.rank).min(block)
     }
 
-    /// Returns the number of 64-bit words that this rank owns in a bitmap of all vertices. With [`OwnerRule::Modulo`] a
-    /// word has vertices of several owners, so this does not apply.
+    /// Returns the number of 64-bit words that this rank owns in a bitmap of all vertices. Call it only with
+    /// [`OwnerRule::Blocks`]: with [`OwnerRule::Modulo`] a word has vertices of several owners.
     pub fn words(&self) -> usize {
         self.len().div_ceil(WORD)
     }
 
-    /// Returns the position of this rank's word number `own` among all words of the bitmap.
+    /// Returns the position of this rank's word number `own` among all words of a bitmap of all vertices.
     #[inline(always)]
     pub fn word(&self, own: usize) -> usize {
         (own / WORDS * self.ranks + self.rank) * WORDS + own % WORDS
@@ -122,7 +122,7 @@ impl VertexOwnership {
         self.ranks == 1 || at / WORDS % self.ranks == self.rank
     }
 
-    /// Returns the number of blocks that the owner of `block` owns before it.
+    /// Returns how many blocks before `block` have the same owner.
     #[inline(always)]
     fn turn(&self, block: u32) -> u32 {
         ((u128::from(self.reciprocal) * (u128::from(block) + 1)) >> 64) as u32

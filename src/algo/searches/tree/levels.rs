@@ -29,7 +29,7 @@ pub struct Tree<'a> {
 /// The level of a vertex as a small number, called a mark: the level plus 1, or 0 while it is unknown. Every level
 /// differs from [`Mark::UNREACHED`] by more than 1.
 pub(super) trait Mark: Plain + Copy + Ord + Default + Send + Sync {
-    /// Mark of an unreached vertex.
+    /// The mark of an unreached vertex, in place of a level.
     const UNREACHED: Self;
     /// Largest level that fits a mark.
     const DEEPEST: u32;
@@ -89,13 +89,13 @@ mark! {
     u32, AtomicU32, cells;
 }
 
-/// Number of vertices that a thread takes at a time. The levels of so many vertices fit the first-level cache, unless
+/// Number of vertices that a thread takes at a time. The levels of this many vertices fit the first-level cache, unless
 /// many trees are deep.
 const PART: usize = 256;
 
 /// Writes the levels of up to `W` trees. `lines` has a line for each vertex, and a line has a mark (the level plus 1)
 /// for each tree. All marks must be zero before. If there are fewer trees than marks in a line, the other marks become
-/// unreached. Returns the numbers of the trees whose levels do not fit marks of this size, or what is wrong with a
+/// unreached. Returns the numbers of the trees whose levels do not fit marks of this size, or the first fault of a
 /// tree.
 ///
 /// # Errors
@@ -134,7 +134,7 @@ struct Marking<'a, M: Mark> {
     deep: Vec<AtomicBool>,
 }
 
-/// Why the levels of some vertices could not be set.
+/// Reason why the levels of some vertices could not be set.
 enum Unmarked {
     Deep,
     Wrong(TreeFault),
@@ -186,7 +186,7 @@ impl<M: Mark> Marking<'_, M> {
     }
 
     /// Follows parents from `v` to a vertex with a known level, and sets the levels of all vertices on the way. `v`
-    /// must have a parent. Returns the mark of `v`.
+    /// must have a parent. Returns the mark (level plus 1) of `v`.
     #[cold]
     fn follow(&self, number: usize, tree: &Tree<'_>, v: usize) -> Result<M, Unmarked> {
         let (mut at, mut steps) = (v, 0u64);

@@ -14,5 +14,5 @@ mod write;
 pub use task::LevelStats;
 pub use write::put_parents;
 
-/// Maximum number of trees that are checked together. The levels of a vertex in all of them fill a cache line.
+/// Maximum number of trees that are checked together. The levels of a vertex in all these trees fill a cache line.
 pub const BATCH: usize = 64;

@@ -10,7 +10,7 @@ use crate::prepare::input_ids::InputIds;
 use crate::results::{Columns, Output};
 use std::collections::BTreeMap;
 
-/// Value of an unreached vertex in either column.
+/// Value of an unreached vertex in the columns `parent` and `level`.
 const UNREACHED: i64 = -1;
 
 /// Returns the bytes of host memory that writing the columns takes: for the ids of vertices and the levels of a tree.

@@ -27,27 +27,28 @@ pub trait Arithmetic: Send + Sync + 'static {
     /// Distance of an unreached vertex; larger than any sum.
     const UNREACHED: Self::Sum;
 
-    /// Returns `sum` plus `weight`, which may be a code in `values`. The result is never smaller than `sum`, and a
-    /// larger `sum` or `weight` never makes it smaller.
+    /// Returns `sum` plus `weight`. If weights have 64 bits, `weight` is a code: the index of the weight in `values`.
+    /// The result is never smaller than `sum`, and a larger `sum` or `weight` never makes it smaller.
     fn add(sum: Self::Sum, weight: u32, values: &[u64]) -> Self::Sum;
-    /// Returns the distance in a cell.
+    /// Returns the distance in the cell of a vertex.
     fn load(cell: &Self::Cell) -> Self::Sum;
-    /// Sets the distance in a cell.
+    /// Sets the distance in the cell of a vertex.
     fn store(cell: &Self::Cell, sum: Self::Sum);
     /// Returns the candidate path of length `sum` whose last edge leaves vertex `by`. `before` is the distance of `by`.
     fn way(sum: Self::Sum, by: u32, before: Self::Sum) -> Self::CandidatePath;
     /// Returns the length of a candidate path.
     fn sum(way: Self::CandidatePath) -> Self::Sum;
-    /// Returns true if the candidate path `way` would change the cell.
+    /// Returns true if the candidate path `way` is better than the path in the cell of its last vertex.
     fn is_better(way: Self::CandidatePath, cell: &Self::Cell) -> bool;
-    /// Stores the candidate path `way` in a cell if it is better. Returns true if the distance became smaller.
+    /// Stores the candidate path `way` in the cell of its last vertex if it is better. Returns true if the distance
+    /// became smaller.
     fn improve(cell: &Self::Cell, way: Self::CandidatePath) -> bool;
-    /// Lowers the distance in a cell to `sum` if it was larger. Returns true if the distance was larger.
+    /// Lowers the distance in the cell of a vertex to `sum` if it was larger. Returns true if it was larger.
     #[inline(always)]
     fn lower(cell: &Self::Cell, sum: Self::Sum) -> bool {
         Self::improve(cell, Self::way(sum, NONE, sum))
     }
-    /// Returns the parent in a cell, or [`NONE`] if cells hold no parents.
+    /// Returns the parent in the cell of a vertex, or [`NONE`] if cells contain no parents.
     fn parent(_cell: &Self::Cell) -> u32 {
         NONE
     }
@@ -96,7 +97,7 @@ pub struct Width {
 }
 
 /// Implements the functions of [`Arithmetic`] for cells and candidate paths, if cells have no parents. A candidate path
-/// is then just its length.
+/// is then only its length.
 macro_rules! sums_alone {
     ($sum:ty, $cell:ty) => {
         type Sum = $sum;
@@ -178,7 +179,7 @@ whole!(
     Wide,
     u64,
     AtomicU64,
-    // Larger codes stand for no weight. Empty rows have one.
+    // A code beyond `values` stands for no weight. The lightest weight of an empty row is such a code.
     |weight, values| values.get(weight as usize).copied().unwrap_or(u64::MAX),
     "Whole numbers below 2^64, as sums of 64-bit weights."
 );

@@ -9,11 +9,11 @@ use std::ops::RangeInclusive;
 /// Number of buckets that have a list of their own. Entries of later buckets share one list until the search comes near
 /// their bucket.
 const RING: u64 = 1 << 10;
-/// Smallest capacity of a list, in entries.
+/// Smallest capacity of a list of bucket entries, in entries.
 const LEAST: usize = 32;
-/// Minimum and maximum number of bytes of a step. Memory for bins is reserved in steps.
+/// Minimum and maximum number of bytes that are reserved for buckets at a time (a step).
 const STEP: RangeInclusive<u64> = 16 << 10..=1 << 20;
-/// Number of bytes of a step per vertex, between the limits of [`STEP`].
+/// Number of bytes of a step (memory that is reserved for buckets at a time) per vertex, within the limits of [`STEP`].
 const STEP_OF_VERTEX: u64 = 1 << 10;
 
 /// A bucket entry: a vertex whose distance became smaller, and the distance. The entry is outdated once the distance of
@@ -35,7 +35,7 @@ pub struct DistanceBins<S> {
     far: Vec<(u64, NearerVertex<S>)>,
     /// Number of the first bucket that has an entry in `far`.
     far_first: u64,
-    /// Entries to send to other ranks. They enter a bucket when they are sent.
+    /// Entries to send to other ranks. They are added to a bucket only when they are sent.
     pub unsent: Vec<NearerVertex<S>>,
     /// Empty lists with allocated memory, from buckets that were taken. A bucket reuses such a list for its first
     /// entry, because the memory is likely in a cache.
@@ -46,7 +46,7 @@ pub struct DistanceBins<S> {
 /// Memory for the entries of a thread.
 struct EntryMemory {
     reserved: Reservation,
-    /// Bytes that are reserved in one step.
+    /// Bytes that are reserved at a time.
     step: u64,
     /// Bytes of the reservation that lists use.
     taken: u64,
@@ -204,7 +204,8 @@ impl<S: Copy> DistanceBins<S> {
 
 const PURPOSE: &str = "vertices in buckets (up to 16 bytes for each that became nearer)";
 
-/// Number of steps of memory that empty buckets reserve. It is enough for a few entries in each bucket.
+/// Number of steps (memory that is reserved at a time) that empty buckets reserve. They are enough for a few entries in
+/// each bucket.
 const LEAST_STEPS: u64 = 3;
 
 /// Returns the bytes that empty buckets reserve for a graph of `vertices` vertices.

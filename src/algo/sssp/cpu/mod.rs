@@ -56,7 +56,7 @@ use crate::memory::{Budget, Buffer, Reservation, populate};
 use crate::prepare::weight_list::WeightValues;
 use std::sync::{Mutex, PoisonError};
 
-/// Number of row entries below which one thread searches alone. It finishes before other threads could start.
+/// Number of row entries below which one thread searches alone, because it finishes before other threads could start.
 const FEW: u64 = 1 << 12;
 /// Bytes per vertex for lists of vertices whose distance became smaller in a round. It is enough if few distances
 /// become smaller.
@@ -84,7 +84,7 @@ pub struct SortedGraph {
     out: SortedRows,
     /// Rows of in-edges, if the graph is directed.
     into: Option<SortedRows>,
-    /// Weights of 64 bits by their codes.
+    /// Weights of 64 bits, indexed by the codes that rows have in place of weights. Empty for narrower weights.
     values: WeightValues,
     /// Bits of the largest weight.
     heaviest: u64,
@@ -112,7 +112,7 @@ impl SortedGraph {
     }
 }
 
-/// The arrays of a search, in the arithmetic that its distances need.
+/// The arrays of a search, for any kind of distances.
 trait SearchArrays {
     /// Searches from `root`, together with the other ranks if there are any, and writes `distances` and `parents`.
     /// Collective: all ranks must call it.
@@ -127,7 +127,7 @@ trait SearchArrays {
     ) -> Result<SsspStats>;
 }
 
-/// The arrays of a search in the arithmetic `A`: a cell with the distance of each vertex, and buckets.
+/// The arrays of a search for distances with the arithmetic `A`: a cell with the distance of each vertex, and buckets.
 struct ArraysOf<A: Arithmetic> {
     cells: Buffer<A::Cell>,
     /// The buckets of each thread.

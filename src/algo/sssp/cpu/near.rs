@@ -26,7 +26,8 @@ const STEPS: usize = 1 << 10;
 const PART: usize = 1 << 12;
 const PURPOSE: &str = "the first entries of rows in a file";
 
-/// Upper bounds of the distances of vertices from the hubs, and the number of row entries by excess.
+/// Upper bounds of the distances of vertices from the hubs, and the number of row entries by excess (a weight minus the
+/// bound of the row's vertex).
 pub struct Bounds<'a> {
     scale: WeightScale<'a>,
     largest: f64,
@@ -35,8 +36,8 @@ pub struct Bounds<'a> {
     is_begun: bool,
 }
 
-/// Number of row entries in each step of excess, and number of nonempty rows. The last entry of each row is not counted
-/// among the entries.
+/// Number of row entries in each step of excess (a weight minus the bound of the row's vertex), and number of nonempty
+/// rows. The last entry of each row is not counted among the entries.
 #[derive(Clone)]
 struct ExcessCounts {
     entries: Vec<u64>,
@@ -54,8 +55,9 @@ impl ExcessCounts {
         self
     }
 
-    /// Chooses the largest excess with which at most `most` entries are kept in memory. Returns the number of these
-    /// entries, and the excess in steps. Returns `None` if not even the first entry of each row fits.
+    /// Chooses the largest excess (a weight minus a bound) with which at most `most` entries are kept in memory.
+    /// Returns the number of these entries, and the excess in steps. Returns `None` if not even the first entry of each
+    /// row fits.
     fn fit(&self, most: u64) -> Option<(u64, usize)> {
         let kept_before = self.entries.iter().scan(self.rows, |kept, entries| {
             let before = *kept;
@@ -83,8 +85,8 @@ impl<'a> Bounds<'a> {
         Ok(Bounds { scale, largest: scale.number(largest), of, counts: ExcessCounts::new(), is_begun: false })
     }
 
-    /// Finds the bounds of the next vertices, and counts the entries of their rows by excess. `starts` has the position
-    /// of each row, followed by the end of the last row.
+    /// Finds the bounds of the next vertices, and counts the entries of their rows by excess (weight minus bound).
+    /// `starts` has the position of each row, followed by the end of the last row.
     pub fn add(&mut self, vertices: Range<u32>, starts: &[u64], entries: &[u64]) {
         let begin = starts[0];
         let row = |nth: usize| &entries[(starts[nth] - begin) as usize..(starts[nth + 1] - begin) as usize];
@@ -122,8 +124,8 @@ impl<'a> Bounds<'a> {
         self.counts = counts.and(&self.counts);
     }
 
-    /// Returns the step of excess of a weight in the row of a vertex whose bound is `bound`. A larger weight never has
-    /// an earlier step.
+    /// Returns the number of the step to which an excess belongs: `weight` minus `bound`, the bound of the row's
+    /// vertex. A larger weight never has a smaller number.
     #[inline]
     fn step(&self, weight: u32, bound: f32) -> usize {
         let excess = (self.scale.number(weight) - f64::from(bound)) / self.largest.max(f64::MIN_POSITIVE);

@@ -20,9 +20,9 @@ const AHEAD: u32 = 12;
 /// is too large.
 const SHORT: usize = 8;
 
-/// Finds the parents of all vertices with more than one edge. Leaves out vertices whose tight in-edges all add nothing
-/// to the distance (see [`on_plateaus`]). Returns false if the search stops early (an error or a signal). All threads
-/// call it together.
+/// Finds the parents of all vertices with more than one edge. Leaves out vertices that are reached only by edges that
+/// add nothing to the distance: [`on_plateaus`] finds their parents. Returns false if the search stops early (an error
+/// or a signal). All threads call it together.
 pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     if A::KEEPS_PARENTS {
         return copy_kept(walk, here, parents);
@@ -98,8 +98,8 @@ pub fn find<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, paren
     done.is_some() && walk.end_phase(here, "parents", 1, relaxed)
 }
 
-/// Copies the parents that cells hold to `parents`. Returns false if the search stops early (an error or a signal). All
-/// threads call it together.
+/// Copies the parents that the cells of vertices contain to `parents`. Returns false if the search stops early (an
+/// error or a signal). All threads call it together.
 fn copy_kept<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState, parents: &[AtomicU32]) -> bool {
     let (sums, root) = (walk.sums, walk.root);
     let mut reached = ReachedVertices::default();
@@ -161,9 +161,10 @@ fn by_whole_rows<A: Arithmetic, W: Word>(
     relaxed
 }
 
-/// Returns the smallest neighbour from which a tight edge leads to the row's vertex, which is at distance `sum`, and
-/// the number of edges read. Returns [`NONE`] as the neighbour if there is none. Skips neighbours nearer than `nearest`
-/// or not nearer than `sum`. With `only_memory`, returns `None` if it would have to read the disk.
+/// Returns the smallest neighbour from which a tight edge (an edge that gives exactly the distance `sum`) leads to the
+/// row's vertex, and the number of edges read. Returns [`NONE`] as the neighbour if there is none. Skips neighbours
+/// nearer than `nearest` or not nearer than `sum`. With `only_memory`, returns `None` if it would have to read the
+/// disk.
 #[inline(always)]
 fn first_of_row<A: Arithmetic>(
     (sums, values): (&[A::Cell], &[u64]),
@@ -200,8 +201,8 @@ fn first_of_words<A: Arithmetic, W: Word>(
     (first_tight::<A>((sums, values), row.entries(), sum), row.len() as u64)
 }
 
-/// Returns the leading entries of a row that can belong to tight edges from vertices at distance `nearest` or farther.
-/// Later entries have larger weights, so their edges are too long.
+/// Returns the leading entries of a row that can give the distance `sum`, if neighbours are at distance `nearest` or
+/// farther. Later entries have larger weights, so their edges are too long.
 #[inline(always)]
 fn short_enough<'r, A: Arithmetic, W: Word>(
     row: RowWords<'r, W>,
@@ -212,8 +213,8 @@ fn short_enough<'r, A: Arithmetic, W: Word>(
     row.take_while(|entry| A::add(nearest, weight(entry), values) <= sum)
 }
 
-/// Returns the smallest neighbour in `entries` that is nearer than `sum` and has a tight edge to the row's vertex,
-/// which is at distance `sum`. Returns [`NONE`] if there is none.
+/// Returns the smallest neighbour in `entries` that is nearer than `sum` and has a tight edge to the row's vertex: an
+/// edge that gives exactly the distance `sum`. Returns [`NONE`] if there is none.
 #[inline(always)]
 fn first_tight<A: Arithmetic>(
     (sums, values): (&[A::Cell], &[u64]),
@@ -228,8 +229,8 @@ fn first_tight<A: Arithmetic>(
 }
 
 /// Finds parents by the out-edges of all vertices nearer than `nearest`: such a vertex claims the head of each tight
-/// edge. Returns the number of edges that this thread read, or `None` if the search stops early. All threads call it
-/// together.
+/// edge (an edge that gives exactly the distance of its head). Returns the number of edges that this thread read, or
+/// `None` if the search stops early. All threads call it together.
 fn claim_all<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     here: &mut ThreadState,
@@ -251,8 +252,8 @@ fn claim_all<A: Arithmetic>(
     done.map(|_| relaxed)
 }
 
-/// Makes `v` the parent of each vertex to which a tight edge leads from `v`, unless the vertex has a smaller parent.
-/// Returns the number of edges of `v`.
+/// Makes `v` the parent of each vertex whose distance an edge from `v` gives exactly, unless the vertex has a smaller
+/// parent. Returns the number of edges of `v`.
 fn claim<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, parents: &[AtomicU32]) -> u64 {
     let own = A::load(&walk.sums[v as usize]);
     walk.graph.out.row(v).along(false, |entry| {
@@ -272,11 +273,12 @@ fn claim<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, parents: &[AtomicU32]) -
 const STRIDE: usize = 1 << 12;
 
 /// Bytes for each vertex that gets its parent on a plateau. A plateau consists of vertices at the same distance that
-/// are joined by edges of no length.
+/// are joined by edges that add nothing to the distance.
 const PLATEAU_BYTES: u64 = 24;
 
-/// Finds the parents of the vertices `without`, whose tight in-edges all come from vertices at the same distance. Such
-/// vertices form plateaus. Searches the plateaus breadth-first, beginning at vertices that have a parent.
+/// Finds the parents of the vertices `without`, which are reached only by edges that add nothing to the distance.
+/// Vertices at the same distance that such edges join form a plateau. Searches the plateaus breadth-first, beginning at
+/// vertices that have a parent.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Limit`] if memory is too small.

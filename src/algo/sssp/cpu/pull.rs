@@ -17,22 +17,23 @@ use super::rows::{RowRequest, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use crate::algo::searches::ranks::RankExchange;
 
-/// A bucket is wide if its vertices have more than one in this many of all edges. With one in 64, Kronecker graphs of
-/// scale 22 took as long and relaxed six times as many edges.
+/// A bucket is wide if its vertices have more than a certain part of all edges: one divided by this number. With 64,
+/// Kronecker graphs of scale 22 took as long and relaxed six times as many edges.
 const WIDE: u64 = 512;
-/// Number of buckets after the wide one that are pushed before vertices pull. With four, pulling gets faster, but
-/// pushing gets slower by more.
+/// Number of buckets after the wide bucket whose vertices still push before other vertices pull. With four, pulling
+/// gets faster, but pushing gets slower by more.
 const CAPPED: u64 = 1;
 /// Prefetch distance, in rows.
 const AHEAD: u32 = 12;
-/// Pulling ends once a round shortens the distances of less than one in this many vertices. These vertices push.
+/// Pulling ends once a round shortens the distances of few vertices: at most all vertices divided by this number. These
+/// vertices push.
 const FEW: usize = 16;
 /// The value of [`FEW`] for rows on a disk. It is larger, because pushing reads whole rows from the disk, and pulling
 /// mostly finds enough entries in memory.
 const FEW_ON_DISK: usize = 1 << 12;
 
-/// Searches by cap and pull (see the module). Returns false if the search stops early (an error or a signal). All
-/// threads call it together.
+/// Searches by cap and pull, which [the module](self) describes. Returns false if the search stops early (an error or a
+/// signal). All threads call it together.
 pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadState) -> bool {
     let graph = walk.graph;
     let options =
@@ -105,8 +106,8 @@ pub fn cap_and_pull<A: Arithmetic>(walk: &PathWalk<'_, A>, here: &mut ThreadStat
     walk.end_phase(here, "pull", rounds, relaxed) && push(walk, here, "push", PushOptions::whole()).is_some()
 }
 
-/// Returns true if pulling must read the row of vertex `v`. Then the distance of `v` is at least `cap`, and its
-/// lightest edge would shorten the distance if it came from a vertex at distance `nearest`.
+/// Returns true if pulling (relaxing in-edges) must read the row of vertex `v`. It must if the distance of `v` is at
+/// least `cap`, and the lightest edge of `v` would shorten the distance if it came from a vertex at distance `nearest`.
 #[inline(always)]
 fn needs_row<A: Arithmetic>(walk: &PathWalk<'_, A>, v: u32, cap: A::Sum, nearest: A::Sum) -> bool {
     let own = A::load(&walk.sums[v as usize]);

@@ -24,11 +24,11 @@ use std::sync::{MutexGuard, PoisonError};
 const CHUNK: usize = 128;
 /// Maximum number of entries that a thread adds to the current bucket and handles at once, without a new round.
 const FUSED: usize = 1 << 12;
-/// Number of bucket entries from which on the number of their edges is estimated instead of counted.
+/// Minimum number of bucket entries for which the number of edges is estimated instead of counted.
 const COUNTED: usize = 1 << 12;
-/// Maximum length of a row whose paths are collected before they are applied.
+/// Maximum length of a row whose candidate paths are collected before distances are updated.
 const SHORT: usize = 32;
-/// Collected paths are applied once there are at least this many.
+/// Distances are updated once at least this many candidate paths are collected.
 const COLLECTED: usize = 32;
 /// Prefetch distance of rows, in bucket entries.
 const AHEAD: usize = 32;
@@ -63,7 +63,7 @@ pub enum PushOutcome {
 }
 
 /// The buckets that the first thread uses while it works alone: its own buckets, and those of each thread that has
-/// entries. Each element also has the number of the thread.
+/// entries. Each element has the number of a thread and the buckets of that thread.
 type AllBins<'w, S> = Vec<(usize, MutexGuard<'w, DistanceBins<S>>)>;
 
 /// Pushes from the vertices in buckets until no distance shrinks or a bucket is wide. The report calls this phase
@@ -271,7 +271,8 @@ fn push_without_buckets<A: Arithmetic>(
     relax_all(walk, here).then_some(PushOutcome::Done)
 }
 
-/// Puts the entries of `list` back into their bucket, and lowers `walk.least` to the smallest distance among them.
+/// Puts the entries of `list` back into bucket number `bucket`, except outdated ones. Lowers `walk.least` to the
+/// smallest distance among them.
 fn put_back<A: Arithmetic>(
     walk: &PathWalk<'_, A>,
     list: &[NearerVertex<A::Sum>],

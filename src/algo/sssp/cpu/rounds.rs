@@ -12,8 +12,8 @@ use super::rows::{RowRequest, neighbour, weight};
 use super::walk::{PathWalk, ThreadState};
 use std::ops::Range;
 
-/// Number of the first round that tries the other mode. Later tries follow whenever the number of rounds has doubled.
-/// Graphs that are not deep need fewer rounds than this.
+/// Number of the first round that tries the other mode: one thread instead of all, or all instead of one. Later tries
+/// follow whenever the number of rounds has doubled. Graphs that are not deep need fewer rounds than this.
 const TRIED: u64 = 16;
 
 /// Decides whether one thread does a round alone. All threads decide alike, because they know the same counts.

@@ -156,7 +156,7 @@ impl SortedRows {
         matches!(self.entries, Entries::OnDisk(..))
     }
 
-    /// Returns true if not even the first entry of vertex `v` is in memory.
+    /// Returns true if not even the first entry in the row of vertex `v` is in memory.
     #[inline]
     pub fn lacks_first(&self, v: u32) -> bool {
         matches!(self.row(v), SortedRow::OnDisk(row) if row.last_near().is_none())

@@ -54,7 +54,7 @@ pub fn short_bits(vertices: u64, entries: u64, largest: u32) -> Option<u32> {
     fit.then_some(packing.neighbour_bits)
 }
 
-/// Returns the bytes for the words of `entries` entries and the positions of all rows.
+/// Returns the bytes of memory for the words of `entries` entries and the positions of all rows.
 pub fn bytes(vertices: u64, entries: u64, largest: u32) -> u64 {
     let size = if short_bits(vertices, entries, largest).is_some() { 4 } else { 8 };
     size * (vertices + 1 + entries)

@@ -21,8 +21,8 @@ const PART: usize = 1 << 16;
 /// Minimum number of row entries that are sorted in memory at a time before they are written to a file. The longest row
 /// must fit in addition.
 const WINDOW: u64 = 1 << 21;
-/// Bytes of padding after the entries of a window. So many bytes are also needed for the first entries of rows, even if
-/// no entry fits.
+/// Bytes of padding after the entries of a window (the buffer in which rows are sorted). The buffer for the first
+/// entries of rows needs the same padding, even if no entry fits.
 const PADDING: u64 = 16;
 
 /// Where to write sorted rows, and how much memory to leave free.
@@ -37,8 +37,8 @@ pub struct RowFile<'a> {
     pub ways: u64,
 }
 
-/// Returns the bytes of host memory for sorted rows with weights up to `largest`: if rows are in memory, and the least
-/// if rows are in a file. `longest` is the length of the longest row.
+/// Returns two numbers of bytes of host memory for sorted rows with weights up to `largest`: the first for rows in
+/// memory, the second the minimum for rows in a file. `longest` is the length of the longest row.
 pub fn bytes(vertices: u64, entries: u64, longest: u64, largest: u32) -> [u64; 2] {
     let (starts, bounds) = near::bytes(vertices);
     let lightest = 4 * vertices;

@@ -30,7 +30,7 @@ pub struct PathWalk<'s, A: Arithmetic> {
     pub graph: &'s SortedGraph,
     /// Smallest distance found so far for each vertex.
     pub sums: &'s [A::Cell],
-    /// Weights of 64 bits by their codes.
+    /// Weights of 64 bits, indexed by the codes that rows have in place of weights. Empty for narrower weights.
     pub values: &'s [u64],
     /// Root of the search.
     pub root: u32,
@@ -44,7 +44,7 @@ pub struct PathWalk<'s, A: Arithmetic> {
     pub next: [AtomicU64; 2],
     /// For the current round and the next: number of edges of the vertices in the bucket.
     pub edges: [AtomicU64; 2],
-    /// All threads take part in a round with at least this many edges.
+    /// Minimum number of edges of a round in which all threads take part.
     pub bound: AtomicU64,
     /// The first round that all threads do together after the first thread worked alone.
     pub next_round: Mutex<NextRound>,
@@ -81,7 +81,7 @@ pub struct BucketList<S> {
     pub taken: AtomicUsize,
 }
 
-/// Results and statistics that threads report during a search.
+/// Statistics of finished phases, and the reached vertices that threads counted.
 pub(super) struct Findings<S> {
     pub phases: Vec<SearchPhase>,
     begun: Instant,
@@ -104,7 +104,7 @@ pub struct ThreadState {
     /// Number of rounds over vertices that the thread has begun.
     sweeps: usize,
     barriers: usize,
-    /// Whether the first thread works alone while the others wait. Set on the first thread only.
+    /// Whether the first thread works alone while the others wait. It is true on the first thread only.
     pub is_alone: bool,
     /// First error of the thread.
     pub outcome: Result<()>,
@@ -317,7 +317,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         self.wait(here)
     }
 
-    /// Removes the findings of all threads, and returns them.
+    /// Returns the findings of all threads, and resets them.
     pub(super) fn take_findings(&self) -> Findings<A::Sum> {
         std::mem::replace(&mut *self.findings.lock().unwrap_or_else(PoisonError::into_inner), Findings::new())
     }
@@ -353,7 +353,8 @@ pub struct ReachedVertices<S> {
     pub vertices: u64,
     /// Largest distance of a reached vertex.
     pub farthest: S,
-    /// Reached vertices that have no parent yet, because all their tight in-edges add nothing to the distance.
+    /// Reached vertices that have no parent yet, because they are reached only by edges that add nothing to the
+    /// distance.
     pub without: Vec<u32>,
 }
 

@@ -8,10 +8,11 @@ use crate::graph::direction::Direction;
 /// Number of threads of a block in a search.
 pub(super) const THREADS: u32 = constant(SSSP.1, "SSSP_THREADS");
 
-/// Minimum capacity of a queue and of a pile, in entries.
+/// Minimum capacity of a queue (vertices to push from) and of a pile (vertices that wait until the search comes near
+/// their distances), in entries.
 const LEAST_QUEUED: u64 = 1 << 12;
-/// Maximum capacity of a queue, in entries. Blocks that find the queue full at the same time may add this number to the
-/// queue's counter again, which must not overflow.
+/// Maximum capacity of a queue, in entries. Thread blocks that find the queue full at the same time may together add
+/// the same number again to the queue's counter, which must not overflow.
 const MOST_QUEUED: u64 = 1 << 23;
 /// Minimum number of neighbours that are copied to the GPU at a time.
 pub(super) const LEAST_PIECE: u64 = 1 << 12;

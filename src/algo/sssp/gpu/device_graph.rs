@@ -121,9 +121,9 @@ impl HostGraph<'_> {
         Ok((values.address(), None))
     }
 
-    /// Copies the positions of rows to the GPU. Returns the graph without its entries, and three numbers. Separate
-    /// kernels sort rows of middle length and long rows: the first two numbers are the bounds of their vertices. The
-    /// third number is the length of the longest row.
+    /// Copies the positions of rows to the GPU. Returns the graph without its entries, and three numbers: the end of
+    /// the vertices that may have rows of middle length, the end of the vertices that may have long rows, and the
+    /// length of the longest row. Separate kernels sort these two kinds of rows.
     fn outline(
         &self,
         workspace: &mut Workspace,
@@ -201,9 +201,9 @@ impl HostGraph<'_> {
     }
 }
 
-/// Finds bounds in the order of vertices, which is by descending degree. The first bound separates vertices with more
-/// than one edge, the second the rows that several threads share. The next two separate the rows that different kernels
-/// sort. The last number is the length of the longest row.
+/// Returns four ends in the order of vertices, which is by descending degree: the end of the vertices with more than
+/// one edge, of those whose rows several threads share, of those with rows of at least middle length, and of those with
+/// long rows. The fifth number is the length of the longest row.
 fn bound(workspace: &Workspace, graph: &SsspGraph, bounds: DeviceSlice<u64>) -> Result<[u32; 5]> {
     let queue = &workspace.queue;
     queue.fill(bounds, 0)?;

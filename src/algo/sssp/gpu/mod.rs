@@ -91,7 +91,7 @@ pub struct GpuSearch<'a> {
 
 impl<'a> GpuSearch<'a> {
     /// Copies a graph to the GPU of `lease` and prepares it for the searches of a table. The graph must have both
-    /// halves of its rows.
+    /// halves of its rows (smaller and larger neighbours).
     ///
     /// # Errors
     /// [`Error::Limit`] if GPU memory is too small, with the least number of bytes that is enough; [`Error::Usage`] if

@@ -57,7 +57,7 @@ fn kernel(search: &GpuSearch<'_>, name: &str) -> Result<Kernel> {
 }
 
 /// Finds the distances from `root` with queues of vertices (Moore). Marks the first event of the clock when arrays are
-/// cleared, and the third when distances are known. At the beginning all vertices are unreached.
+/// cleared, and the third when distances are known. All vertices must be unreached before.
 pub(super) fn queued(search: &GpuSearch<'_>, root: Vertex) -> Result<RoundCounts> {
     let GpuSearch { memory, tuning, sums, clock: [begun, _, known], .. } = search;
     let (workspace, graph) = (&*search.gpu.workspace, search.placed.graph);

@@ -9,13 +9,14 @@ const MANY: u32 = 256;
 #[derive(Debug, Clone, Copy)]
 pub struct Tuning {
     /// Edges that are relaxed by pushing before a cap is set (a distance beyond which vertices pull), as a fraction of
-    /// all row entries. `None` computes the value from the graph, here and in the next fields.
+    /// all row entries. If this field or one of the next three is `None`, its value is computed from the graph.
     pub threshold: Option<f64>,
     /// Width of buckets while few edges are queued, in multiples of the mean weight.
     pub coarse: Option<f64>,
     /// Width of buckets while many edges are queued, in multiples of the mean weight.
     pub fine: Option<f64>,
-    /// Range of distances that are still pushed once a cap is set, in multiples of the mean weight.
+    /// Range of distances that are still pushed once a cap is set (a distance beyond which vertices pull), in multiples
+    /// of the mean weight.
     pub reach: Option<f64>,
     /// If a round has more than this many tasks (vertices to push from), Moore's algorithm lets tasks with larger
     /// distances wait.

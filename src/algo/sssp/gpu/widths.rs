@@ -6,8 +6,8 @@ use crate::algo::sssp::options::Method;
 use crate::formats::WeightType;
 
 /// Edges that are relaxed by pushing before a cap is set (a distance beyond which vertices pull), as a fraction of all
-/// row entries. Scale 24 of Graph500 with weights from 1 to 255 took 1.77 ms a root on an H100 with this value, 1.82 ms
-/// with four times the value and 1.84 ms with a quarter.
+/// row entries. Scale 24 of Graph500 with weights from 1 to 255 took 1.77 ms a search on an H100 with this value, 1.82
+/// ms with four times the value and 1.84 ms with a quarter.
 const THRESHOLD: f64 = 1.0 / 1024.0;
 /// A graph has a core of hubs if its longest row has at least this many times the mean row length.
 const CORE: f64 = 64.0;
@@ -16,15 +16,17 @@ const COARSE: f64 = 1.0 / 16.0;
 /// Width of a bucket while many edges are queued, in graphs with a core, in multiples of the mean weight. With whole
 /// numbers from 1 to 255, a bucket is a single distance.
 const FINE: f64 = 1.0 / 128.0;
-/// Width of the range of distances that is still pushed once a cap is set, in graphs with a core, in multiples of the
-/// mean weight. With whole numbers from 1 to 255, the range has six distances. With four distances, a root took 2.2 ms.
+/// Width of the range of distances that is still pushed once a cap is set (a distance beyond which vertices pull), in
+/// graphs with a core, in multiples of the mean weight. With whole numbers from 1 to 255, the range has six distances.
+/// With a range of four distances, a search took 2.2 ms.
 const REACH: f64 = 1.0 / 20.0;
-/// Width of the range of distances that is still pushed once a cap is set, if weights are decimals: the range is as
-/// wide as 2.5 distances are with whole numbers. A root took
-/// 2.5 ms with this value, and 2.8 to 3.3 ms with 4.5 distances.
+/// Width of the range of distances that is still pushed once a cap is set, if weights are decimals, in multiples of the
+/// mean weight. The range is as wide as 2.5 distances of whole numbers from 1 to 255. A search took 2.5 ms with this
+/// value, and 2.8 to 3.3 ms with a range of 4.5 distances.
 const REACH_OF_DECIMALS: f64 = 1.0 / 50.0;
-/// Width of the range that is still pushed once a cap is set, if rows are read over the bus. It is smaller: scale 26 in
-/// 2 GiB took 145 ms with four distances and 180 ms with six.
+/// Width of the range of distances that is still pushed once a cap is set, if rows are read over the bus, in multiples
+/// of the mean weight. It is smaller than [`REACH`]: scale 26 in 2 GiB took 145 ms with four distances and 180 ms with
+/// six.
 const REACH_OVER_BUS: f64 = 1.0 / 32.0;
 /// Width of a bucket in graphs without a core, in multiples of the mean weight divided by the mean row length.
 const NEAR: f64 = 4.0;
@@ -37,7 +39,8 @@ const NEAR_IF_DEEP: f64 = 64.0;
 /// two.
 const WAITS: f64 = 3.0;
 
-/// Widths of buckets, as distances. `threshold` is the number of edges that are relaxed by pushing before a cap is set.
+/// Widths of buckets, as distances. `threshold` is the number of edges that are relaxed by pushing before a cap is set,
+/// and `reach` the range of distances that is still pushed then.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Widths {
     pub threshold: u64,

@@ -38,7 +38,8 @@ pub struct TreeBatch<'a, S, const W: usize> {
 pub type NumberedFault = (usize, PathFault);
 
 impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
-    /// Creates a batch for a check that has seen no edge yet. `lines` holds the distances of each vertex in all trees.
+    /// Creates a batch for a check that has seen no edge yet. `lines` has for each vertex its distances in all trees,
+    /// side by side.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
@@ -76,7 +77,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     }
 
     /// Compares `from` with the parents of `to`. `even` is a bitmap of the trees in which the edge from `from` to `to`
-    /// is tight. Returns a bitmap of the trees in which `from` is the parent.
+    /// gives exactly the distance of `to` (a tight edge). Returns a bitmap of the trees in which `from` is the parent.
     #[inline]
     fn even(&self, from: u32, to: u32, even: u32) -> Result<u32, NumberedFault> {
         let (mut seen, mut even) = (0, even & ((1 << self.trees.len()) - 1));
@@ -99,7 +100,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
     }
 
     /// Returns true if, in tree number `number`, `from` should be the parent of `to` in place of `parent`. The edge
-    /// from `from` to `to` must be tight.
+    /// from `from` to `to` must give exactly the distance of `to`.
     #[inline]
     fn is_better_parent(&self, number: usize, from: u32, to: u32, parent: u32) -> bool {
         let distance = |v: u32| self.lines[v as usize][number];
@@ -166,7 +167,7 @@ impl<'a, S: TreeSum, const W: usize> TreeBatch<'a, S, W> {
 }
 
 /// Compares the distances at the ends of an edge. Returns whether the edge gives a shorter path in any tree, and a
-/// bitmap of the trees in which the edge is tight.
+/// bitmap of the trees in which it gives exactly the distance of its head.
 #[inline(always)]
 fn compare<S: TreeSum, const W: usize>(from: &[S; W], to: &[S; W], weight: u64) -> (bool, u32) {
     let (mut shorter, mut even) = (false, 0);

@@ -146,7 +146,7 @@ pub fn check<E: EdgePass>(
     Ok(figures)
 }
 
-/// Checks trees, in several passes if necessary. It has the source of edges, and resources.
+/// The source of edges, and the resources for checks of trees.
 struct PathChecks<'a, E> {
     edges: &'a E,
     threads: usize,

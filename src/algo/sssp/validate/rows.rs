@@ -96,7 +96,7 @@ impl EdgePass for RowPass<'_> {
 
 /// Checks the edges between vertex `v` and its `neighbours`, with their stored `weights`, against all trees. `LEAVE`
 /// says whether edges lead from `v`, and `ENTER` whether edges lead to `v`. Returns a bitmap of the trees in which the
-/// check saw a tight edge from the parent of `v`.
+/// check saw an edge from the parent of `v` that gives exactly the distance of `v`.
 #[inline(always)]
 fn check_edges<S: TreeSum, const W: usize, const LEAVE: bool, const ENTER: bool>(
     batch: &TreeBatch<'_, S, W>,

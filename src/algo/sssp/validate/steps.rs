@@ -17,7 +17,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// Number of vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
 
-/// The step of every vertex of a tree within its plateau, plus 1.
+/// The step of every vertex of a tree within its plateau, plus 1. A step is the number of parents at the same distance
+/// that lead to the root or to a vertex with a nearer parent.
 pub struct PlateauSteps(Buffer<AtomicU32>);
 
 /// Computes the step of every vertex of a tree. No parent may have a larger distance than its child. If parents form a

@@ -9,7 +9,8 @@ pub trait TreeSum: Plain + Copy + PartialOrd + Default + Send + Sync {
     const UNREACHED: Self;
 
     /// Returns this distance plus a weight, which is given as its bits. An unreached distance stays unreached. A sum
-    /// beyond the largest u64, f32 or f64 becomes unreached. A sum that u32 can't hold is the largest that is reached.
+    /// beyond the largest u64, f32 or f64 becomes unreached. A sum that does not fit u32 becomes the largest reached
+    /// distance, `u32::MAX - 1`.
     fn plus(self, weight: u64) -> Self;
 
     /// Converts the distance into the form of results.

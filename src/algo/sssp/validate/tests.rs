@@ -17,7 +17,7 @@ const ABSORBED: WeightSource = WeightSource::Drawn(DrawnWeights::Decimal { least
 const UNIT: WeightSource = WeightSource::Drawn(DrawnWeights::Unit);
 const ALL: [WeightSource; 6] = [UNIFORM, ZEROS, LARGE, DECIMAL, ABSORBED, UNIT];
 
-/// A right tree, in the order of vertices, which a test may then change.
+/// A right tree, in the order of vertices. A test may change it to make it wrong.
 #[derive(Clone)]
 struct Known<S> {
     root: u32,

@@ -14,8 +14,7 @@ use crate::graph::ids::InputId;
 
 /// Checks the figures that a job reports about one source. `counted` is the number of input edges that leave reached
 /// vertices, or `None` if edges were not counted. In an undirected graph it is the number of edges with both ends
-/// reached.
-/// `may_leave` says whether a sum may have been too large, so that an edge leads to an unreached vertex.
+/// reached. `may_leave` says whether a sum may have been too large, so that an edge leads to an unreached vertex.
 ///
 /// # Errors
 /// [`crate::Error::Validation`] for a wrong figure.

@@ -17,14 +17,15 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-/// Base-2 logarithm of the maximum number of buckets. One cache line of each bucket fits the second-level cache.
+/// Base-2 logarithm of the maximum number of buckets. The second-level cache has room for one cache line of each
+/// bucket.
 const BUCKET_BITS: u32 = 10;
 /// If a bucket has fewer candidates than one per this many keys, its candidates are sorted by comparison.
 const SPARSE: usize = 8;
 
 /// Counters and bins with which all threads sort candidates by their keys.
 pub(super) struct KeyBuckets {
-    /// Number of lower bits of a key. They select the bin within a bucket.
+    /// Number of lower bits of a key, which select the bin within a bucket.
     low: u32,
     buckets: usize,
     /// For each thread and bucket, first the number of candidates, then the position of the next candidate in the
@@ -160,8 +161,8 @@ impl KeyBuckets {
         own
     }
 
-    /// Converts the counts of all threads to positions in the output. Returns the start of each bucket and the end of
-    /// the last.
+    /// Converts the counts of all threads to positions in the output. Returns the start of each bucket, followed by the
+    /// end of the last one.
     fn place(&self, threads: usize) -> Vec<usize> {
         let mut next = 0u32;
         let mut starts = Vec::with_capacity(self.buckets + 1);

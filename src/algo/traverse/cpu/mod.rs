@@ -26,14 +26,14 @@ use std::ops::Range;
 use std::time::Instant;
 use update::Update;
 
-/// A step is narrow if its frontier has at most one edge per this many vertices of a rank.
+/// A step is narrow, and runs on one thread, if its frontier has at most one edge per this many vertices of a rank.
 const NARROW: u64 = 64;
-/// Smallest and largest value of the maximum number of edges of a narrow step.
+/// Limits of the maximum number of edges of a narrow step (a step that runs on one thread), for small and large graphs.
 const BOUNDS: [u64; 2] = [1 << 11, 1 << 14];
 
 /// Maximum number of row entries of a piece (a range of the frontier's edges that is expanded at once).
 const MOST_PIECE: u64 = 1 << 28;
-/// Minimum number of row entries of a piece.
+/// Minimum number of row entries of a piece (a range of the frontier's edges that is expanded at once).
 const LEAST_PIECE: u64 = 1 << 16;
 
 /// The candidates of a piece (a range of the frontier's edges), as pairs of key and parent.
@@ -133,7 +133,8 @@ impl<'a> CpuLevels<'a> {
         Ok(Candidates { to: by_owner(&self.ownership, &pairs[..count]), pruned, away })
     }
 
-    /// Expands a piece on this thread, sorts the candidates, and drops repeats.
+    /// Expands a piece (a range of the frontier's edges) on this thread, and groups the candidates by owner. Strategy
+    /// `sort-unique` also drops repeats.
     fn narrow(&self, piece: Range<u64>, pairs: &mut [u64], steps: &mut StepTimes) -> Candidates {
         let mut lapped = Instant::now();
         let (mut count, mut own) = (0, 0);

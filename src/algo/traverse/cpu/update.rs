@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::memory::{Budget, Buffer, cells, populate, prefetch};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-/// Minimum number of pairs for which several threads work together.
+/// Minimum number of pairs (a vertex and a proposed parent) that several threads process together.
 const SHARED: usize = 1 << 15;
 /// Number of pairs that a thread takes at a time.
 const PART: usize = 1 << 12;
@@ -23,7 +23,7 @@ pub(super) struct Update {
     reached: Buffer<AtomicU64>,
     /// Bitmap of the vertices that the step reaches.
     new: Buffer<AtomicU64>,
-    /// Vertices that a narrow step reaches, as positions among the vertices of this rank.
+    /// Vertices that a narrow step (a step on one thread) reaches, as positions among the vertices of this rank.
     listed: Buffer<u32>,
     count: usize,
 }
@@ -109,8 +109,8 @@ impl Update {
         })
     }
 
-    /// Marks the vertices that the step reached, and writes them to `frontier` in ascending order. `vertex` returns the
-    /// vertex with a number among the vertices of this rank. Returns the number of vertices reached.
+    /// Marks the vertices that the step reached, and writes them to `frontier` in ascending order. `vertex` converts a
+    /// position among the vertices of this rank to the vertex. Returns the number of vertices reached.
     pub fn advance(
         &mut self,
         frontier: &mut [u32],

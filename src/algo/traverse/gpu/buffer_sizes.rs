@@ -11,15 +11,16 @@ pub(super) const DIGIT: u32 = constant(TEXT, "TRAVERSE_DIGIT");
 /// Number of values of a digit.
 pub(super) const DIGITS: u64 = 1 << DIGIT;
 
-/// Number of sums per step that kernels compute.
+/// Number of sums that kernels compute in a step, such as the number of reached vertices.
 pub(super) const SUMS: u64 = 6;
 /// Maximum number of entries in the rows of a rank's vertices. Kernels can't index more.
 pub(super) const MOST_ENTRIES: u64 = 1 << 31;
 /// Minimum number of row entries of a piece (a range of the frontier's edges that is expanded at once).
 pub(super) const LEAST_PIECE: u64 = 1 << 14;
-/// Maximum number of row entries of a piece.
+/// Maximum number of row entries of a piece (a range of the frontier's edges that is expanded at once).
 const MOST_PIECE: u64 = 1 << 30;
-/// Bytes per pair: its elements in both arrays of a sort, and its share of the counts.
+/// Bytes of GPU memory for each edge that is expanded at once: a pair in each of the two arrays of a sort, and a share
+/// of the counters.
 const SLOT: u64 = 17;
 
 /// Sizes of the GPU arrays of a rank.
@@ -29,18 +30,19 @@ pub(super) struct TraverseBufferSizes {
     /// Number of entries in the rows of this rank's vertices.
     pub entries: u64,
     ranks: u64,
-    /// Number of row entries of a piece.
+    /// Number of row entries of a piece (a range of the frontier's edges that is expanded at once).
     pub piece: u64,
 }
 
 impl TraverseBufferSizes {
-    /// Returns the sizes for a rank that owns `own` vertices with `entries` entries in their rows. Pieces have the
-    /// minimum size.
+    /// Returns the sizes for a rank that owns `own` vertices with `entries` entries in their rows. Pieces (ranges of
+    /// the frontier's edges that are expanded at once) have the minimum size.
     pub fn of(own: u64, entries: u64, ranks: usize) -> TraverseBufferSizes {
         TraverseBufferSizes { own, entries, ranks: ranks as u64, piece: LEAST_PIECE }
     }
 
-    /// Returns sizes with larger pieces. Pieces are as large as is useful, as long as all arrays fit `bytes` bytes.
+    /// Returns sizes with larger pieces (ranges of the frontier's edges that are expanded at once): as large as is
+    /// useful, as long as all arrays fit `bytes` bytes.
     pub fn within(self, bytes: u64) -> TraverseBufferSizes {
         let more = bytes.saturating_sub(self.bytes()) / SLOT / TILE * TILE;
         let useful = self.entries.next_multiple_of(TILE).clamp(LEAST_PIECE, MOST_PIECE);
@@ -57,7 +59,8 @@ impl TraverseBufferSizes {
         if self.ranks == 1 { 0 } else { BATCH as u64 }
     }
 
-    /// Returns the number of counts that sorting a piece needs.
+    /// Returns the number of counters that sorting the pairs of a piece needs: one for each digit and tile (a part that
+    /// one thread block sorts).
     pub fn counts(&self) -> u64 {
         DIGITS * self.piece.div_ceil(TILE)
     }

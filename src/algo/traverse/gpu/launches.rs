@@ -65,7 +65,8 @@ impl Launches {
         })
     }
 
-    /// Returns the array that contains the pairs of a piece after all steps, grouped by rank.
+    /// Returns the array that contains the pairs of a piece (a range of the frontier's edges) after all steps, grouped
+    /// by rank.
     pub fn outbox_pairs(&self) -> DeviceSlice<u64> {
         match self.strategy {
             Strategy::Atomic => self.sorter.input(),
@@ -80,7 +81,7 @@ impl Launches {
 
     /// Queues the start of a search from `root`, which is vertex number `local_index` of this rank.
     pub fn begin(&self, queue: &Queue, local_index: u32, root: u32) -> Result<()> {
-        // SAFETY: the arguments match the kernel's; the place belongs to an own vertex.
+        // SAFETY: the arguments match the kernel's; `local_index` belongs to a vertex of this rank.
         unsafe { queue.launch(&self.begin, queue.grid(1), (self.owned, local_index, root)) }
     }
 
@@ -96,23 +97,24 @@ impl Launches {
         self.scan.launch(queue, offsets, self.memory.scratch)
     }
 
-    /// Queues the claims in `pairs`, all of which are for vertices of this rank.
+    /// Queues a kernel that claims the vertices in `pairs`, all of which this rank owns.
     pub fn update(&self, queue: &Queue, pairs: DeviceSlice<u64>) -> Result<()> {
         let arguments = (self.owned, pairs.address(), pairs.len() as u32);
-        // SAFETY: the arguments match the kernel's; all keys belong to own vertices.
+        // SAFETY: the arguments match the kernel's; all keys belong to vertices of this rank.
         unsafe { queue.launch(&self.update, queue.grid(pairs.len()), arguments) }
     }
 
-    /// Queues the claims of this rank's vertices in an outbox of this rank or of another rank. Only the GPU knows the
-    /// number of claims.
+    /// Queues a kernel that claims this rank's vertices in an outbox (an array of pairs) of this rank or of another
+    /// rank. Only the GPU knows the number of these pairs.
     pub fn claim_from(&self, queue: &Queue, outbox: GpuOutbox) -> Result<()> {
         let arguments = (self.owned, outbox.pairs, outbox.ends);
-        // SAFETY: the arguments match the kernel's; an outbox stays as it is until all ranks have read it, and ends within its memory.
+        // SAFETY: the arguments match the kernel's; an outbox stays as it is until all ranks have read it, and ends
+        // within its memory.
         unsafe { queue.launch(&self.take, queue.grid(self.most_taken), arguments) }
     }
 
     /// Queues the expansion of a piece: the candidates `first..end` of a frontier with `vertices` vertices. Also queues
-    /// the claims of this rank's vertices.
+    /// kernels that claim this rank's vertices.
     pub fn expand(&self, queue: &Queue, clock: &mut StepClock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         match self.strategy {
             Strategy::Atomic => self.claim(queue, vertices, (first, end))?,
@@ -124,7 +126,8 @@ impl Launches {
     fn prune(&self, queue: &Queue, clock: &mut StepClock, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         let count = end - first;
         let arguments = (self.owned, vertices, first, end, self.sorter.input().address());
-        // SAFETY: the arguments match the kernel's; a piece has room for its candidates, which are those of the frontier.
+        // SAFETY: the arguments match the kernel's; a piece has room for its candidates, which are those of the
+        // frontier.
         unsafe { queue.launch(&self.search, queue.grid(count.into()), arguments)? };
         clock.end(queue, |steps| &mut steps.search)?;
         self.sorter.sort(queue, &self.scan, count)?;
@@ -136,19 +139,22 @@ impl Launches {
         clock.end(queue, |steps| &mut steps.update)
     }
 
-    /// Queues claims of this rank's vertices, and writes all other candidates to the outbox, grouped by rank.
+    /// Queues kernels that claim this rank's vertices, and that write all other candidates to the outbox, grouped by
+    /// rank.
     fn claim(&self, queue: &Queue, vertices: u32, (first, end): (u32, u32)) -> Result<()> {
         let grid = queue.grid((end - first).into());
         let GpuOutbox { pairs, ends } = self.outbox();
         queue.fill(self.memory.ends, 0)?;
         if self.owned.ranks > 1 {
-            // SAFETY: the arguments match the kernels'; each rank has a count, which becomes the place of its first pair.
+            // SAFETY: the arguments match the kernels'; each rank has a count, which becomes the place of its first
+            // pair.
             unsafe {
                 queue.launch(&self.atomic_count, grid, (self.owned, vertices, first, end, ends))?;
                 queue.launch(&self.atomic_ends, queue.grid(1), (self.owned, ends))?;
             }
         }
-        // SAFETY: the arguments match the kernel's; what is appended was counted, so that each rank's pairs end where the next one's begin.
+        // SAFETY: the arguments match the kernel's; all appended pairs were counted before, so that each rank's pairs
+        // end where those of the next rank begin.
         unsafe { queue.launch(&self.atomic, grid, (self.owned, vertices, first, end, ends, pairs)) }
     }
 
@@ -159,7 +165,7 @@ impl Launches {
         // SAFETY: the arguments match the kernels'; there is a count for each word of bits.
         unsafe { queue.launch(&self.reached, grid, (self.owned, count, words.address()))? };
         self.scan.launch(queue, words, scratch)?;
-        // SAFETY: as above; the frontier has room for all own vertices.
+        // SAFETY: as above; the frontier has room for all vertices of this rank.
         unsafe { queue.launch(&self.advance, grid, (self.owned, count, words.address())) }
     }
 }

@@ -6,7 +6,8 @@ use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::gpu::{Arena, DeviceSlice};
 
-/// All GPU arrays of a rank: arrays for the vertices that the rank owns, and arrays for a piece of candidates.
+/// All GPU arrays of a rank: arrays for the vertices that the rank owns, and arrays for the candidates that are
+/// expanded at once.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TraverseMemory {
     /// Start of each row in `targets`, and the end of the last row. The rows are those of this rank's vertices.
@@ -28,7 +29,7 @@ pub(super) struct TraverseMemory {
     pub inbox: DeviceSlice<u64>,
     /// Two arrays of pairs. Each pass of a sort moves pairs from one array to the other.
     pub pairs: [DeviceSlice<u64>; 2],
-    /// For each digit and tile (a run of pairs that a thread block sorts), a count.
+    /// A counter for each digit and tile (a run of pairs that a thread block sorts).
     pub counts: DeviceSlice<u32>,
     /// Scratch memory for prefix sums.
     pub scratch: DeviceSlice<u32>,

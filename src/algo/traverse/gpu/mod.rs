@@ -123,8 +123,8 @@ impl<'a> GpuLevels<'a> {
         self.outboxes = peers.reachable().and_then(|memory| PeerOutboxes::join(memory, arena, mine));
     }
 
-    /// Limits the size of pieces if pairs go through the host, so that the pairs of a piece take at most `bytes` bytes
-    /// of host memory. A piece keeps at least its minimum size.
+    /// Limits the number of edges that are expanded at once (a piece) if pairs go through the host, so that their pairs
+    /// take at most `bytes` bytes of host memory. A piece keeps at least its minimum size.
     pub fn keep_within(&mut self, bytes: u64) {
         if self.host_pairs(self.piece) > 0 {
             self.piece = self.piece.min((bytes / 8).max(LEAST_PIECE));

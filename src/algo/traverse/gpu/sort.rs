@@ -12,7 +12,7 @@ use crate::gpu::{DeviceSlice, Grid, Kernel, Queue, Scan, Workspace};
 /// Number of threads per block; the kernels use the same number.
 const THREADS: u32 = 256;
 
-/// Kernels that sort the pairs of a piece, and the memory that has them.
+/// Kernels that sort pairs by key and drop repeats, and the GPU memory of the pairs.
 pub(super) struct PairSorter {
     count: Kernel,
     scatter: Kernel,
@@ -71,7 +71,8 @@ impl PairSorter {
             let from = pass as usize % 2;
             let (input, output) = (pairs[from].address(), pairs[1 - from].address());
             let (bit, counted) = (pass * DIGIT, counts.address());
-            // SAFETY: the arguments match the kernels'; each tile has a count for each digit, and both arrays have room for all pairs.
+            // SAFETY: the arguments match the kernels'; each tile has a count for each digit, and both arrays have room
+            // for all pairs.
             unsafe { queue.launch(&self.count, grid, (input, count, bit, tiles, counted))? };
             scan.launch(queue, counts, scratch)?;
             // SAFETY: as above.
@@ -96,7 +97,7 @@ impl PairSorter {
     }
 
     /// Writes the end of each rank's group of pairs in [`Self::output`]. Reads the number of pairs from the sums. Adds
-    /// the number of pairs for this rank's vertices, and the number of pairs to send, to the sums.
+    /// to the sums the number of pairs for this rank's vertices and the number of pairs to send.
     pub fn ends(&self, queue: &Queue, &Owned { rank, ranks, stride, .. }: &Owned) -> Result<()> {
         let TraverseMemory { sums, ends, .. } = self.memory;
         let arguments = (self.output().address(), sums.address(), rank, ranks, stride, ends.address());

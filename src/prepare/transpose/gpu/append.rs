@@ -65,8 +65,8 @@ pub(super) fn append(
     })
 }
 
-/// Returns the batches that may have entries of the window. Only rows of larger vertices list the vertices whose rows
-/// the window has.
+/// Returns the batches that may have entries of the window. These come from the lower rows of vertices larger than the
+/// window's first vertex, so earlier batches have none.
 pub(super) fn batches_of<'t>(work: TransposeWork<'t, '_>, rows: WindowRows) -> &'t [Batch] {
     &work.batches[work.batches.partition_point(|batch| batch.rows[1] <= rows.first_row)..]
 }

@@ -39,21 +39,23 @@ pub(super) fn widen<M: Mark, const W: usize>(
     }
 }
 
-/// Returns the number of the first tree in which `gap` exceeds 1, so that an edge joins levels that are too far apart.
+/// Returns the number of the first tree in which `gap` exceeds 1, so that an edge joins levels that are too far apart;
+/// `None` if there is no such tree.
 pub(super) fn too_wide<M: Mark, const W: usize>(gap: &LevelVector<M, W>) -> Option<usize> {
     let next = M::of_level(0);
     gap.iter().position(|&gap| gap > next)
 }
 
-/// Returns the mark that a vertex's parent must have, for each tree: one less than the mark of the vertex. The result
-/// is 0 if the vertex is the root or unreached.
+/// Returns the mark (level plus 1) that a vertex's parent must have, for each tree: one less than the mark of the
+/// vertex. The result is 0 if the vertex is the root or unreached.
 #[inline(always)]
 pub(super) fn above<M: Mark, const W: usize>(own: &LevelVector<M, W>) -> LevelVector<M, W> {
     let step = M::of_level(0);
     std::array::from_fn(|place| if own[place] == M::UNREACHED { M::default() } else { own[place].less(step) })
 }
 
-/// Returns true if two lines have the same mark in at least one tree. `line` must not contain 0.
+/// Returns true if `line` and `wanted` have the same mark (level plus 1) in at least one tree. `line` must not contain
+/// 0.
 #[inline(always)]
 pub(super) fn any_equal<M: Mark, const W: usize>(line: &LevelVector<M, W>, wanted: &LevelVector<M, W>) -> bool {
     let mut met = false;
@@ -63,7 +65,7 @@ pub(super) fn any_equal<M: Mark, const W: usize>(line: &LevelVector<M, W>, wante
     met
 }
 
-/// Returns a bitmap of the trees in which two lines have the same mark.
+/// Returns a bitmap of the trees in which `line` and `wanted` have the same mark (level plus 1).
 #[inline(always)]
 pub(super) fn equal_trees<M: Mark, const W: usize>(line: &LevelVector<M, W>, wanted: &LevelVector<M, W>) -> u64 {
     let same: [u8; W] = std::array::from_fn(|place| u8::from(line[place] == wanted[place]));
@@ -77,7 +79,7 @@ pub(super) fn equal_trees<M: Mark, const W: usize>(line: &LevelVector<M, W>, wan
     rest.iter().enumerate().fold(all, |all, (place, &same)| all | u64::from(same) << place)
 }
 
-/// Returns true if a mark in the line is not 0.
+/// Returns true if any number in `line` is not 0.
 #[inline(always)]
 pub(super) fn any<M: Mark, const W: usize>(line: &LevelVector<M, W>) -> bool {
     line.iter().fold(false, |any, &mark| any | (mark != M::default()))

@@ -48,14 +48,14 @@ pub fn bytes(vertices: u64, trees: usize, depth: u64) -> u64 {
     vertices * line_bytes(trees.saturating_mul(mark)) as u64
 }
 
-/// Returns the size in bytes of the smallest line that holds `marks` bytes. If no line is large enough, returns the
-/// largest size.
+/// Returns the size in bytes of the smallest line (the levels of a vertex in all trees) that has room for `marks`
+/// bytes. If no line is large enough, returns the largest size.
 fn line_bytes(marks: usize) -> usize {
     LINES.into_iter().find(|&bytes| bytes >= marks).unwrap_or(LINES[2])
 }
 
 /// Checks breadth-first trees with `threads` threads. Returns the figures of each tree, in order. The graph must have
-/// both halves of its rows.
+/// both halves of its rows (smaller and larger neighbours).
 ///
 /// # Errors
 /// [`Error::Validation`] for a tree that breaks a rule; [`Error::Limit`] if memory is too small for the lines of one
@@ -78,8 +78,8 @@ struct TreeChecks<'a> {
 }
 
 impl TreeChecks<'_> {
-    /// Checks the trees `numbers` with marks of `BYTES` bytes, and writes their `figures`. Returns the trees whose
-    /// levels do not fit marks of that size.
+    /// Checks the trees `numbers` with levels of `BYTES` bytes each, and writes their `figures`. Returns the trees
+    /// whose levels do not fit this size.
     fn all<const BYTES: usize>(&self, mut numbers: Vec<usize>, figures: &mut [TreeFigures]) -> Result<Vec<usize>> {
         let mut deep = Vec::new();
         while !numbers.is_empty() {
@@ -101,7 +101,8 @@ impl TreeChecks<'_> {
         Ok(deep)
     }
 
-    /// Returns the line size in bytes. It is enough for `marks` bytes, or as much as memory allows.
+    /// Returns the size in bytes of a line (the levels of a vertex in all trees). It is enough for `marks` bytes, or as
+    /// large as memory allows.
     fn line(&self, marks: usize) -> usize {
         let wanted = line_bytes(marks);
         let fits = |bytes: usize| self.graph.info.connected * bytes as u64 <= self.budget.free();
@@ -109,7 +110,7 @@ impl TreeChecks<'_> {
     }
 
     /// Checks the trees `numbers` in a pass over the rows, and writes their `figures`. Returns the trees whose levels
-    /// do not fit their marks. If there are any, no tree was checked.
+    /// do not fit numbers of type `M`. If there are any, no tree was checked.
     fn pass<M: Mark, const W: usize>(&self, numbers: &[usize], figures: &mut [TreeFigures]) -> Result<Vec<usize>> {
         let trees: Vec<_> = numbers.iter().map(|&number| self.trees[number]).collect();
         let vertices = self.graph.info.connected as usize;

@@ -35,7 +35,7 @@ struct RowVertex<'l, M, const W: usize> {
     row: u32,
     edges: EdgeOrientation,
     own: &'l LevelVector<M, W>,
-    /// For each tree, the mark of the vertex's parent. It becomes 0 once the parent is found in the row.
+    /// For each tree, the level of the vertex's parent plus 1. It becomes 0 once the parent is found in the row.
     wanted: LevelVector<M, W>,
     gap: LevelVector<M, W>,
 }
@@ -172,8 +172,8 @@ impl<'a, M: Mark, const W: usize> TreePass<'a, M, W> {
         Ok(())
     }
 
-    /// Handles `w`, the first neighbour that is in the previous level in some trees. In these trees `w` must be the
-    /// parent.
+    /// Checks that `w` is the parent of the vertex in all trees in which `w` is the first neighbour in the previous
+    /// level.
     #[inline]
     fn check_previous_level(
         &self,

@@ -106,8 +106,8 @@ fn paths_may_be_deep() {
     }
 }
 
-/// Checks a batch with trees that need marks of one byte and trees that need four. Memory is enough for only some of
-/// them at a time.
+/// Checks a batch with trees whose levels need one byte each and trees whose levels need four. Memory is enough for
+/// only some of them at a time.
 #[test]
 fn deep_and_shallow_trees_are_checked_together() {
     let mut edges: Vec<[u32; 2]> = (0..900).map(|i| [i, i + 1]).collect();

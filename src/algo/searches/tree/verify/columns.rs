@@ -25,7 +25,7 @@ pub(super) struct TreeColumns<'a> {
     pub roots: Vec<Option<u32>>,
     /// Level of each vertex, for all sources side by side.
     levels: Buffer<u32>,
-    /// Parent of each vertex, as a place, for all sources side by side.
+    /// Parent of each vertex, as a position in the order of vertices, for all sources side by side.
     parents: Buffer<u32>,
 }
 
@@ -64,14 +64,15 @@ impl<'a> TreeColumns<'a> {
         Ok(TreeColumns { places, sources, roots, levels, parents })
     }
 
-    /// Returns the levels of the vertex at `place`, one for each source.
+    /// Returns the levels of the vertex at position `place` in the order of vertices, one for each source.
     #[inline]
     pub fn levels(&self, place: u32) -> &[u32] {
         let of = self.sources.len();
         &self.levels[place as usize * of..][..of]
     }
 
-    /// Returns the places of the parents of the vertex at `place`, one for each source.
+    /// Returns the parents of the vertex at position `place` in the order of vertices, one for each source. A parent is
+    /// also given as a position.
     #[inline]
     pub fn parents(&self, place: u32) -> &[u32] {
         let of = self.sources.len();

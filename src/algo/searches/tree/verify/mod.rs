@@ -36,7 +36,7 @@ pub struct SourceOutput {
 pub(super) struct SourceChecked {
     /// Result that the job reports for the source.
     pub output: SourceOutput,
-    /// Number of vertices in each level, beginning at the source. A deep tree has only its first levels here.
+    /// Number of vertices in each level, beginning at the source. If the tree is deep, these are only the first levels.
     pub frontiers: Vec<u64>,
 }
 

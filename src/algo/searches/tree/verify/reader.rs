@@ -8,9 +8,9 @@ use crate::error::Result;
 use crate::graph::ids::InputId;
 use crate::prepare::relabel::ISOLATED;
 
-/// Stands for the level of an unreached vertex. It exceeds every level by more than 1.
+/// Number that stands for the level of an unreached vertex. It exceeds every level by more than 1.
 pub(super) const UNREACHED: u32 = 1 << 31;
-/// Stands for the parent of an unreached vertex and of a root.
+/// Number that stands for the parent of an unreached vertex and of a root.
 pub(super) const NOBODY: u32 = ISOLATED;
 
 /// Reads the columns of a source. Calls `put` with each vertex that has an edge, its level and its parent. Vertices are

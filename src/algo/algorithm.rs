@@ -62,9 +62,10 @@ pub trait Algorithm: Debug + Serialize + DeserializeOwned + Send + Sync + Sized 
         None
     }
 
-    /// Returns the programs that the algorithm launches on a GPU.
-    fn programs(&self) -> &'static [&'static ProgramSource] {
-        &[]
+    /// Returns the programs that the algorithm may launch on the GPUs of `ranks` ranks. A program that the cache of
+    /// compiled kernels lacks is compiled when the job starts.
+    fn programs(&self, _ranks: usize) -> Vec<&'static ProgramSource> {
+        Vec::new()
     }
 
     /// Returns the number of units of a trial, for progress. `size` is the number of blocks of a graph, or the number

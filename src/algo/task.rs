@@ -37,7 +37,7 @@ pub trait Task: Debug + Send + Sync {
     /// Calls [`Algorithm::refuses`].
     fn refuses(&self, direction: Direction) -> Option<&'static str>;
     /// Calls [`Algorithm::programs`].
-    fn programs(&self) -> &'static [&'static ProgramSource];
+    fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource>;
     /// Calls [`Algorithm::units`].
     fn units(&self, size: u64) -> u64;
     /// Calls [`Algorithm::least_gpu_memory`].
@@ -121,8 +121,8 @@ impl<A: Algorithm> Task for Erased<A> {
         self.0.refuses(direction)
     }
 
-    fn programs(&self) -> &'static [&'static ProgramSource] {
-        self.0.programs()
+    fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource> {
+        self.0.programs(ranks)
     }
 
     fn units(&self, size: u64) -> u64 {

@@ -88,7 +88,7 @@ pub fn probe() -> Cuda {
     let (has_driver, has_nvrtc) = load();
     cuda.nvrtc = has_nvrtc;
     if has_nvrtc {
-        cuda.nvrtc_version = nvrtc_version();
+        cuda.nvrtc_version = nvrtc_version().map(|(major, minor)| format!("{major}.{minor}"));
     } else {
         cuda.missing.push(format!("NVRTC (libnvrtc.so): {NVRTC_REMEDY}"));
     }
@@ -112,11 +112,11 @@ pub fn probe() -> Cuda {
 }
 
 /// Returns the version of NVRTC, which must have been loaded.
-fn nvrtc_version() -> Option<String> {
+pub(super) fn nvrtc_version() -> Option<(i32, i32)> {
     let (mut major, mut minor) = (0, 0);
     // SAFETY: writes two ints to valid places.
     unsafe { cudarc::nvrtc::sys::nvrtcVersion(&mut major, &mut minor).result().ok()? };
-    Some(format!("{major}.{minor}"))
+    Some((major, minor))
 }
 
 /// Returns the free memory of GPU `index`, in bytes.

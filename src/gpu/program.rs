@@ -143,6 +143,10 @@ fn store(path: &Path, image: &[u8]) -> Result<()> {
     replace_volatile(path, &[&xxh3_64(image).to_le_bytes(), image].concat())
 }
 
+/// Makes NVRTC compile the functions of a program on four threads, to the same code. All threads of a node take hardly
+/// less time: a program of 7.7 s takes 4.0 s with four, and 3.7 s with 16.
+const SPLIT: &str = "--split-compile=4";
+
 fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {
     if !driver::load_nvrtc() {
         return Err(Error::Usage(format!(
@@ -156,7 +160,10 @@ fn compile(source: &ProgramSource, options: &[String]) -> Result<Vec<u8>> {
     let headers = headers.collect::<Result<Vec<_>>>()?;
     let names: Vec<_> = headers.iter().map(|(name, _)| name.as_ptr()).collect();
     let bodies: Vec<_> = headers.iter().map(|(_, body)| body.as_ptr()).collect();
-    let options = options.iter().map(|option| text(option)).collect::<Result<Vec<_>>>()?;
+    // Version 12.4 takes the option, and writes to its log that it does not know it.
+    let splits = driver::nvrtc_version() >= Some((12, 8));
+    let options = options.iter().map(String::as_str).chain(splits.then_some(SPLIT));
+    let options = options.map(text).collect::<Result<Vec<_>>>()?;
     let options: Vec<_> = options.iter().map(|option| option.as_ptr()).collect();
     let mut program = std::ptr::null_mut();
     // SAFETY: all strings outlive the calls, counts agree with arrays, and sizes are those that NVRTC returns.

@@ -44,13 +44,13 @@ pub fn wake(job: &Job, start: bool) {
     }
 }
 
-/// Returns the GPU programs that the job's stages launch, each once.
-fn programs(job: &Job) -> Vec<&'static ProgramSource> {
+/// Returns the GPU programs that the job's stages launch on the GPUs of `ranks` ranks, each once.
+fn programs(job: &Job, ranks: usize) -> Vec<&'static ProgramSource> {
     let prepares = !matches!(job.input, InputSpec::Prepared(_)) && !job.input.is_list();
     let preparing = prepare::programs(job.carries_weights()).into_iter().filter(|_| prepares);
     // A prepared graph may lack the upper half of its rows.
     let whole_rows = job.needs_upper().then_some(&prepare::TRANSPOSE);
-    let computing = job.tasks.iter().flat_map(|task| task.programs()).copied();
+    let computing = job.tasks.iter().flat_map(|task| task.programs(ranks));
     let mut all: Vec<&'static ProgramSource> = Vec::new();
     for program in preparing.chain(whole_rows).chain(computing) {
         if all.iter().all(|other| other.name != program.name) {
@@ -142,7 +142,7 @@ impl GpuSession {
         let share = gpu_share(job, comm);
         // All ranks that share a GPU must read its free memory before any of them allocates.
         comm.barrier();
-        let programs = programs(job);
+        let programs = programs(job, comm.ranks());
         let (budget, turn) = (budget.clone(), GpuTurns { counters: comm.shared_counters(1), rank: comm.rank() });
         let open = move || {
             let (gpu, limit) = share?;
@@ -169,7 +169,7 @@ impl GpuSession {
     /// # Errors
     /// Errors of the compilation; [`Error::Lost`].
     pub fn load_programs(&self, job: &Job, budget: &Budget) -> Result<()> {
-        self.lock().map_or(Ok(()), |mut workspace| workspace.load_also(&programs(job), budget))
+        self.lock().map_or(Ok(()), |mut workspace| workspace.load_also(&programs(job, self.comm.ranks()), budget))
     }
 
     /// Waits until the GPU is open, if one is being opened.
@@ -347,7 +347,7 @@ mod tests {
             let path = folder.path().join("job.toml");
             std::fs::write(&path, text).expect("written");
             let job = crate::config::load(&path, &[]).expect("a job");
-            programs(&job).into_iter().map(|program| program.name).collect::<Vec<_>>()
+            programs(&job, 1).into_iter().map(|program| program.name).collect::<Vec<_>>()
         };
         let preparing = ["scan.cu", "ingest.cu", "partition.cu", "sort.cu"];
         assert_eq!(
@@ -356,5 +356,10 @@ mod tests {
         );
         assert_eq!(names("[input]\nkronecker = { scale = 5 }\n[job]\nkeep = true\n"), preparing);
         assert_eq!(names("[input]\nprepared = \"other\"\n[triangle]\n"), ["scan.cu", "triangle.cu"]);
+        // Searches of several GPUs, methods that are not asked for, and other types of weights take seconds to compile.
+        let searches = names("[input]\nprepared = \"other\"\n[bfs]\n[sssp]\nweights = { uniform = [0.0, 1.0] }\n");
+        let several = ["bfs_peers.cu", "bfs_spread.cu", "sssp_moore.cu", "sssp_whole.cu", "sssp_coded.cu"];
+        assert!(["bfs.cu", "sssp_decimal.cu"].iter().all(|name| searches.contains(name)), "{searches:?}");
+        assert!(several.iter().all(|name| !searches.contains(name)), "{searches:?}");
     }
 }

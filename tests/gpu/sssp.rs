@@ -4,11 +4,11 @@ use std::collections::BinaryHeap;
 use std::sync::Mutex;
 
 use gpugraph::Error;
-use gpugraph::internals::algo::Lease;
-use gpugraph::internals::algo::sssp::gpu::{GpuSearch, PROGRAMS, Tuning, Weights};
+use gpugraph::internals::algo::sssp::gpu::{GpuSearch, Tuning, Weights, programs};
 use gpugraph::internals::algo::sssp::options::Method;
 use gpugraph::internals::algo::sssp::search::{NONE, Search, ShortestPathTree, SsspStats};
 use gpugraph::internals::algo::sssp::{Distance, Distances, WeightScale};
+use gpugraph::internals::algo::{Lease, WeightSource};
 use gpugraph::internals::formats::WeightType;
 use gpugraph::internals::gpu::Workspace;
 use gpugraph::internals::graph::direction::{Direction, EdgeDirection};
@@ -21,7 +21,7 @@ use crate::workspace::{self, budget};
 
 /// Runs `body` in an order of threads that is not the natural one.
 fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
-    workspace::in_orders(name, &PROGRAMS, &["29"], body);
+    workspace::in_orders(name, &programs(WeightSource::File, Method::Moore), &["29"], body);
 }
 
 /// A graph with the weight of every edge, by the numbers of its vertices.
@@ -258,7 +258,7 @@ const DECIMAL: DrawnWeights = DrawnWeights::Decimal { least: 0.0, most: 1.0, see
 
 #[test]
 fn random_graphs() {
-    workspace::in_orders("sssp::random_graphs", &PROGRAMS, &["0", "3"], |gpu| {
+    workspace::in_orders("sssp::random_graphs", &programs(WeightSource::File, Method::Moore), &["0", "3"], |gpu| {
         for (seed, vertices, edges) in [(1, 900, 5000), (2, 120, 1500), (3, 1200, 1200), (4, 40, 30), (5, 2, 1)] {
             let edges = narrow(random_edges(vertices, edges, seed));
             for (direction, drawn) in DIRECTIONS.into_iter().flat_map(|d| [(d, WHOLE), (d, DECIMAL)]) {

@@ -55,8 +55,8 @@ impl Algorithm for Betweenness {
         self.origins.sources.named_vertices()
     }
 
-    fn programs(&self) -> &'static [&'static ProgramSource] {
-        &gpu::PROGRAMS
+    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
+        gpu::PROGRAMS.to_vec()
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {

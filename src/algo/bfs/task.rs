@@ -29,8 +29,8 @@ impl SearchTable for Bfs {
         &self.options
     }
 
-    fn programs(&self) -> &'static [&'static ProgramSource] {
-        &gpu::PROGRAMS
+    fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource> {
+        gpu::programs(ranks)
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> u64 {

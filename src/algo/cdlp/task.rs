@@ -40,8 +40,8 @@ impl Algorithm for Cdlp {
         Needs { order: true, direction: true, degrees: true, upper: true, ..Needs::default() }
     }
 
-    fn programs(&self) -> &'static [&'static ProgramSource] {
-        &gpu::PROGRAMS
+    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
+        gpu::PROGRAMS.to_vec()
     }
 
     fn units(&self, _: u64) -> u64 {

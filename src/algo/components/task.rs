@@ -52,8 +52,8 @@ impl Algorithm for Components {
         Needs { order: true, direction: true, upper: self.strong, degrees: self.strong, ..Needs::default() }
     }
 
-    fn programs(&self) -> &'static [&'static ProgramSource] {
-        if self.strong { &[] } else { &gpu::PROGRAMS }
+    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
+        if self.strong { Vec::new() } else { gpu::PROGRAMS.to_vec() }
     }
 
     fn units(&self, blocks: u64) -> u64 {

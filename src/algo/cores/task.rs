@@ -47,8 +47,8 @@ impl Algorithm for Cores {
         driver::UNITS
     }
 
-    fn programs(&self) -> &'static [&'static ProgramSource] {
-        &gpu::PROGRAMS
+    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
+        gpu::PROGRAMS.to_vec()
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> Option<u64> {

@@ -30,8 +30,8 @@ impl Algorithm for ListRank {
         Some(ListRank { method: method?, order: order? })
     }
 
-    fn programs(&self) -> &'static [&'static ProgramSource] {
-        &PROGRAMS
+    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
+        PROGRAMS.to_vec()
     }
 
     fn units(&self, length: u64) -> u64 {

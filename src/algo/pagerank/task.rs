@@ -46,8 +46,8 @@ impl Algorithm for Pagerank {
         self.personalised.iter().map(|&id| ("personalised vertex", id)).collect()
     }
 
-    fn programs(&self) -> &'static [&'static ProgramSource] {
-        &gpu::PROGRAMS
+    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
+        gpu::PROGRAMS.to_vec()
     }
 
     fn units(&self, _: u64) -> u64 {

@@ -39,8 +39,8 @@ impl<T: SearchTask> Algorithm for T {
         sources.chain(self.target().map(|target| ("target", target))).collect()
     }
 
-    fn programs(&self) -> &'static [&'static ProgramSource] {
-        SearchTable::programs(self)
+    fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource> {
+        SearchTable::programs(self, ranks)
     }
 
     fn units(&self, _: u64) -> u64 {

@@ -77,8 +77,8 @@ pub trait SearchTable: Debug + Serialize + DeserializeOwned + Send + Sync + Size
         false
     }
 
-    /// Returns the CUDA programs that the engine launches.
-    fn programs(&self) -> &'static [&'static ProgramSource];
+    /// Returns the CUDA programs that the engine may launch on the GPUs of `ranks` ranks.
+    fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource>;
 
     /// Returns the minimum GPU memory, in bytes, with which one of `ranks` ranks can search.
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, ranks: usize) -> u64;

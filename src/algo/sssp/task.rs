@@ -37,8 +37,8 @@ impl SearchTable for Sssp {
         self.weights == WeightSource::File
     }
 
-    fn programs(&self) -> &'static [&'static ProgramSource] {
-        gpu::programs(self.weights == WeightSource::File)
+    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
+        gpu::programs(self.weights, self.method)
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> u64 {

@@ -30,10 +30,10 @@ impl SearchTable for Traverse {
         &self.options
     }
 
-    fn programs(&self) -> &'static [&'static ProgramSource] {
+    fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource> {
         match self.strategy {
-            Strategy::Auto => &bfs::gpu::PROGRAMS,
-            _ => &gpu::PROGRAMS,
+            Strategy::Auto => bfs::gpu::programs(ranks),
+            _ => gpu::PROGRAMS.to_vec(),
         }
     }
 

@@ -40,8 +40,8 @@ impl Algorithm for Triangle {
         Needs { degrees, order, direction: self.counts_links(), ..Needs::default() }
     }
 
-    fn programs(&self) -> &'static [&'static ProgramSource] {
-        &PROGRAMS
+    fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
+        PROGRAMS.to_vec()
     }
 
     fn units(&self, blocks: u64) -> u64 {

@@ -52,7 +52,7 @@ pub(super) fn per_node(args: &SubmitArgs, job: &Job, cores: u32) -> Result<Optio
     if remaining.is_empty() {
         return Ok(None);
     }
-    let uses_gpu = |task: &Arc<dyn Task>| !task.programs().is_empty() && remaining.contains(&task.name());
+    let uses_gpu = |task: &Arc<dyn Task>| !task.programs(1).is_empty() && remaining.contains(&task.name());
     let has_kernels = job.tasks.is_empty() || job.tasks.iter().any(uses_gpu);
     let each = args.ranks.unwrap_or(1).min(64);
     let gpus = match (args.gpus, job.run.device) {

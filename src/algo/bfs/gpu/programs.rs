@@ -44,5 +44,10 @@ pub(super) static PACKED: ProgramSource = ProgramSource {
     headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS],
 };
 
-/// All GPU programs that a search may launch, in the order of their use.
+/// All GPU programs that a search may launch, in the order of their use. The last two are for several GPUs.
 pub static PROGRAMS: [&ProgramSource; 6] = [&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED, &PEERS, &SPREAD];
+
+/// Returns the GPU programs that a search on the GPUs of `ranks` ranks may launch.
+pub fn programs(ranks: usize) -> Vec<&'static ProgramSource> {
+    PROGRAMS[..if ranks > 1 { PROGRAMS.len() } else { PROGRAMS.len() - 2 }].to_vec()
+}

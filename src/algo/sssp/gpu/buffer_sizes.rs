@@ -92,12 +92,13 @@ pub fn host_bytes(vertices: u64, edges: u64, direction: Direction, gpu_memory: u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algo::sssp::gpu::programs::PROGRAM;
+    use crate::algo::sssp::gpu::programs::search;
+    use crate::algo::sssp::gpu::sums::SumKind;
 
     #[test]
     fn counters_of_queues_have_room_for_the_longest() {
         // The first definition is in the stand-in for CUDA that tests use.
-        let all = PROGRAM.everything();
+        let all = search(SumKind::Whole).everything();
         let bits = all.split("constexpr u32 SSSP_SLOT_BITS = ").nth(2).and_then(|rest| rest.split(';').next());
         let bits: u64 = bits.expect("a constant").parse().expect("a number");
         assert!(2 * MOST_QUEUED <= 1 << (64 - bits), "{bits}");

@@ -24,7 +24,6 @@ mod widths;
 
 pub use buffer_sizes::{host_bytes, least_bytes};
 #[cfg(feature = "testing")]
-pub use programs::PROGRAMS;
 pub use programs::programs;
 pub use tuning::Tuning;
 
@@ -47,7 +46,7 @@ use buffer_sizes::{SsspBufferSizes, THREADS};
 use device_graph::{HostGraph, SsspDeviceGraph};
 use kernel_structs::SsspState;
 use memory::SsspMemory;
-use programs::{CODED, PREPARE, PROGRAM};
+use programs::PREPARE;
 use sums::SumKind;
 
 /// Purpose of the GPU memory, which error messages name.
@@ -271,7 +270,7 @@ impl<'a> GpuSearch<'a> {
 
 /// Returns the kernel that searches by buckets, for distances of the type `sums`.
 fn search_kernel(workspace: &Workspace, sums: SumKind) -> Result<Kernel> {
-    workspace.kernel(if sums.is_coded() { &CODED } else { &PROGRAM }, &format!("sssp_{}", sums.name()))
+    workspace.kernel(programs::search(sums), &format!("sssp_{}", sums.name()))
 }
 
 /// Values of the kernel argument `begins`. The first launch of a search begins the search or, if distances are known,

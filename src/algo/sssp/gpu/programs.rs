@@ -1,6 +1,10 @@
 //! CUDA programs for shortest paths on a GPU.
 
+use super::sums::SumKind;
+use crate::algo::WeightSource;
 use crate::algo::searches::gpu::{self as shared, GRID_BARRIER, ROWS};
+use crate::algo::sssp::options::Method;
+use crate::formats::WeightType;
 use crate::gpu::{COMMON, ProgramSource};
 
 pub(super) const SSSP: (&str, &str) = ("sssp.cuh", include_str!("../../../../kernels/sssp.cuh"));
@@ -18,17 +22,31 @@ const SEARCH_HEADERS: &[(&str, &str)] = &[
     ("sssp_search.cuh", include_str!("../../../../kernels/sssp_search.cuh")),
 ];
 
-/// CUDA program that searches by buckets and finds parents.
-pub(super) static PROGRAM: ProgramSource =
-    ProgramSource { name: "sssp.cu", text: include_str!("../../../../kernels/sssp.cu"), headers: SEARCH_HEADERS };
+/// Declares the CUDA program that searches by buckets and finds parents, for one type of distances.
+macro_rules! search {
+    ($name:literal) => {
+        ProgramSource {
+            name: $name,
+            text: include_str!(concat!("../../../../kernels/", $name)),
+            headers: SEARCH_HEADERS,
+        }
+    };
+}
 
-/// CUDA program that searches by buckets and finds parents, for weights of 64 bits. It is a separate program, so that
-/// jobs that draw weights need not compile it.
-pub(super) static CODED: ProgramSource = ProgramSource {
-    name: "sssp_coded.cu",
-    text: include_str!("../../../../kernels/sssp_coded.cu"),
-    headers: SEARCH_HEADERS,
-};
+/// A program for each type of distances, in the order of [`SumKind`]. A program of all of them would take seconds to
+/// compile, and a job needs one or two.
+static SEARCHES: [ProgramSource; 5] = [
+    search!("sssp_whole.cu"),
+    search!("sssp_wide.cu"),
+    search!("sssp_decimal.cu"),
+    search!("sssp_coded.cu"),
+    search!("sssp_double.cu"),
+];
+
+/// Returns the program that searches by buckets and finds parents, for distances of the type `sums`.
+pub(super) fn search(sums: SumKind) -> &'static ProgramSource {
+    &SEARCHES[sums as usize]
+}
 
 /// CUDA program that copies rows into place and sorts them by weight.
 pub(super) static PREPARE: ProgramSource = ProgramSource {
@@ -55,12 +73,18 @@ pub(super) static MOORE_CODED: ProgramSource = ProgramSource {
     headers: MOORE_HEADERS,
 };
 
-/// All CUDA programs that a search launches. The last two are for weights of 64 bits.
-pub static PROGRAMS: [&ProgramSource; 6] = [&PROGRAM, &PREPARE, &MOORE, &shared::PROGRAM, &CODED, &MOORE_CODED];
-/// Number of programs that are for all weights.
-const COMMON_PROGRAMS: usize = 4;
-
-/// Returns the CUDA programs that a search launches. `may_be_wide` says whether weights may have 64 bits.
-pub fn programs(may_be_wide: bool) -> &'static [&'static ProgramSource] {
-    if may_be_wide { &PROGRAMS } else { &PROGRAMS[..COMMON_PROGRAMS] }
+/// Returns the CUDA programs that shortest paths along weights of `source` by `method` may launch.
+pub fn programs(source: WeightSource, method: Method) -> Vec<&'static ProgramSource> {
+    use SumKind::{Coded, Decimal, Double, Whole, Wide};
+    let (sums, is_wide): (&[SumKind], bool) = match source {
+        WeightSource::File => (&[Whole, Wide, Decimal, Coded, Double], true),
+        WeightSource::Drawn(drawn) => match drawn.kind() {
+            WeightType::F32 => (&[Decimal], false),
+            _ => (&[Whole, Wide], false),
+        },
+    };
+    let rounds = matches!(method, Method::Moore | Method::BellmanFord);
+    let of_rounds = [(&MOORE, rounds), (&MOORE_CODED, rounds && is_wide)];
+    let of_rounds = of_rounds.into_iter().filter_map(|(program, launches)| launches.then_some(program));
+    [&PREPARE, &shared::PROGRAM].into_iter().chain(sums.iter().map(|&sums| search(sums))).chain(of_rounds).collect()
 }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use gpugraph::Error;
 use gpugraph::internals::algo::Lease;
-use gpugraph::internals::algo::bfs::gpu::{GpuSearch, PROGRAMS, Tuning, host_bytes, least_bytes};
+use gpugraph::internals::algo::bfs::gpu::{GpuSearch, Tuning, host_bytes, least_bytes, programs};
 use gpugraph::internals::algo::bfs::search::{Search, Step, Switch};
 use gpugraph::internals::gpu::Workspace;
 use gpugraph::internals::graph::block_store::BlockStore;
@@ -24,7 +24,7 @@ fn check_cancelled() -> Result<(), Error> {
 
 /// Runs `body` in the natural order of threads and in another.
 fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
-    workspace::in_orders(name, &PROGRAMS, &["0", "29"], body);
+    workspace::in_orders(name, &programs(2), &["0", "29"], body);
 }
 
 fn tunings() -> Vec<(&'static str, Tuning)> {
@@ -269,7 +269,7 @@ fn any_launch_may_fail() {
     let numbers: Vec<String> = (1..9).map(|k: u32| k.to_string()).collect();
     let settings: Vec<_> = numbers.iter().map(|k| [("CUDA_ON_CPU_FAIL_LAUNCH", k.as_str())]).collect();
     let settings: Vec<_> = settings.iter().map(|one| &one[..]).collect();
-    workspace::with_each("bfs::any_launch_may_fail", &PROGRAMS, &settings, |gpu| {
+    workspace::with_each("bfs::any_launch_may_fail", &programs(2), &settings, |gpu| {
         let rows = Rows::new(&narrow(random_edges(300, 2000, 13)), Direction::Undirected);
         let mut parents = vec![0; rows.vertices()];
         let tuning = Tuning { records: 1, ..small() };

@@ -22,7 +22,7 @@ mod spread;
 
 pub use buffer_sizes::{host_bytes, least_bytes};
 pub use peers::{PeerAccess, peer_access};
-pub use programs::{PROGRAMS, programs};
+pub use programs::programs;
 
 use super::search::{BfsLevel, BfsStats, Search, Step, Switch};
 use crate::algo::Lease;

@@ -45,7 +45,7 @@ pub(super) static PACKED: ProgramSource = ProgramSource {
 };
 
 /// All GPU programs that a search may launch, in the order of their use. The last two are for several GPUs.
-pub static PROGRAMS: [&ProgramSource; 6] = [&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED, &PEERS, &SPREAD];
+static PROGRAMS: [&ProgramSource; 6] = [&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED, &PEERS, &SPREAD];
 
 /// Returns the GPU programs that a search on the GPUs of `ranks` ranks may launch.
 pub fn programs(ranks: usize) -> Vec<&'static ProgramSource> {

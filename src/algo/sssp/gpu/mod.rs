@@ -23,7 +23,6 @@ mod tuning;
 mod widths;
 
 pub use buffer_sizes::{host_bytes, least_bytes};
-#[cfg(feature = "testing")]
 pub use programs::programs;
 pub use tuning::Tuning;
 

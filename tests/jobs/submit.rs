@@ -6,7 +6,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::{Place, Ran, number, root};
+use crate::support::{Place, Ran, number, root, without_mpi};
 
 /// What the script of `job.toml` asks Slurm for.
 struct Asked {
@@ -85,10 +85,15 @@ fn gpus_and_ranks_that_do_not_go_together_are_refused() {
         (&["--gpus=4", "--ranks=2"][..], "--gpus 4 for --ranks 2"),
         (&["--gpus=0", "--set", "run.device=gpu"], "--gpus 0, but run.device"),
         (&["--gpus=1", "--ranks=2", "--set", "run.gpu_sharing=refuse"], "run.gpu_sharing"),
-        (&["--ranks=2"], "2 ranks (1 nodes of 2), but this gpugraph was built for one"),
     ] {
         let ran = submit(&place, args).expect(2);
         assert!(ran.error().contains(found), "{args:?}: {}", ran.err);
+    }
+    if let Some(plain) = without_mpi() {
+        let args = ["submit", "job.toml", "--scheduler=slurm", "--print", "--ranks=2"];
+        let ran = Ran::command(&mut place.command_of(&plain, &args)).expect(2);
+        let found = "2 ranks (1 nodes of 2), but this gpugraph was built for one";
+        assert!(ran.error().contains(found), "{}", ran.err);
     }
     let script = asked(&place, &["--ranks=1", "--cpus=3"]).script;
     assert!(script.contains("#SBATCH --ntasks-per-node=1\n#SBATCH --cpus-per-task=3\n"), "{script}");

@@ -2,7 +2,7 @@
 //! a rank can end. Without MPI these tests skip themselves.
 
 use crate::support::mpi::{Built, Kind, built, mpirun};
-use crate::support::{Place, Ran, Started, environment_of};
+use crate::support::{Place, Ran, Started, environment_of, without_mpi};
 use std::process::Command;
 
 /// Runs a case of tests/ranks. It hangs if it takes this many seconds, which is more than a job may outlive a rank.
@@ -241,9 +241,9 @@ fn ranks_that_never_meet_give_up() {
 #[test]
 fn several_processes_that_are_no_ranks_are_refused() {
     let (built, place) = (built(), Place::new());
+    let plain = without_mpi();
     for built in &built {
-        if !cfg!(feature = "mpi") {
-            let plain = std::path::Path::new(env!("CARGO_BIN_EXE_gpugraph"));
+        if let Some(plain) = &plain {
             let ran = Ran::command(&mut mpirun(&place, built, 3, 30, plain, &["run", "no.toml"]));
             assert_eq!(ran.code, 2, "{}", ran.err);
             let errors = errors(&ran);

@@ -39,6 +39,23 @@ pub fn cuda_on_cpu() -> Option<PathBuf> {
     cuda_on_cpu::build("kernels", kernels.is_dir().then_some(kernels.as_path()))
 }
 
+/// The folder in which cargo built the tests.
+pub fn target() -> &'static Path {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a folder around that of tests")
+}
+
+/// The program without MPI. Where the tests have the feature `mpi`, so has theirs, and `tests/run` builds this one first.
+pub fn without_mpi() -> Option<PathBuf> {
+    if !cfg!(feature = "mpi") {
+        return Some(env!("CARGO_BIN_EXE_gpugraph").into());
+    }
+    let path = target().join("plain/debug/gpugraph");
+    if !path.is_file() {
+        println!("SKIPPED: no gpugraph without the feature mpi, which tests/run builds as {}", path.display());
+    }
+    path.is_file().then_some(path)
+}
+
 /// Whether this process may mount, make cgroups and change owners.
 pub fn root() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -189,7 +206,12 @@ impl Place {
     }
 
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gpugraph"));
+        self.command_of(Path::new(env!("CARGO_BIN_EXE_gpugraph")), args)
+    }
+
+    /// The same with another program, such as [`without_mpi`].
+    pub fn command_of(&self, program: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command.args(args).current_dir(self.folder.path()).stdin(Stdio::null());
         // What a developer or a scheduler has set must not decide a test.
         let threads =

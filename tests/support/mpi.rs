@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use super::Place;
+use super::{Place, target};
 
 /// Which MPI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Built {
 }
 
 /// Builds for every MPI there is, each once in a test run, into target/openmpi and target/mpich. Of those that are
-/// missing it says so.
+/// missing it says so. What tests/run built for the first one is not built again.
 pub fn built() -> Vec<&'static Built> {
     static BUILT: [OnceLock<Option<Built>>; 2] = [const { OnceLock::new() }; 2];
     KINDS.iter().zip(&BUILT).filter_map(|(&kind, built)| built.get_or_init(|| kind.build()).as_ref()).collect()
@@ -68,13 +68,13 @@ impl Kind {
             return None;
         };
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let target = root.join("target").join(self.name());
+        let folder = target().join(self.name());
         let mut cargo = Command::new(env!("CARGO"));
         cargo.args(["build", "--quiet", "--features", "mpi", "--bin", "gpugraph", "--example", "ranks"]);
-        cargo.arg("--target-dir").arg(&target).env("MPICC", compiler).current_dir(root).stdin(Stdio::null());
+        cargo.arg("--target-dir").arg(&folder).env("MPICC", compiler).current_dir(root).stdin(Stdio::null());
         // Packages that have nothing to do with MPI are those of the tests. For cargo the others are the same for every MPI, and made
         // anew when it changes, unless it builds them in another way.
-        cargo.env("CARGO_BUILD_BUILD_DIR", root.join("target"));
+        cargo.env("CARGO_BUILD_BUILD_DIR", target());
         // A few small jobs run on the second MPI, which wait for each other more than they compute: building it without optimisation
         // takes a fifth of the time. All else runs on the first, where that would take six times what it saves.
         if self == Kind::Mpich {
@@ -88,7 +88,7 @@ impl Kind {
             return None;
         }
         assert!(ran.status.success(), "{said}");
-        let folder = target.join("debug");
+        let folder = folder.join("debug");
         Some(Built { kind: self, launcher, gpugraph: folder.join("gpugraph"), ranks: folder.join("examples/ranks") })
     }
 }

@@ -38,10 +38,11 @@ mod imp {
 
 #[cfg(feature = "testing")]
 mod imp {
+    use parking_lot::Mutex;
     use std::collections::BTreeMap;
     use std::io;
     use std::os::unix::fs::FileExt;
-    use std::sync::{Mutex, OnceLock, PoisonError};
+    use std::sync::OnceLock;
 
     #[derive(Debug, Clone, PartialEq)]
     pub(super) enum Action {
@@ -98,7 +99,7 @@ mod imp {
 
     /// Counts a hit of the failpoint `name`, and returns the action if a rule applies to this hit.
     fn count(name: &str) -> Option<Action> {
-        let mut state = state().lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = state().lock();
         let State { rules, hits, count } = &mut *state;
         let n = hits.entry(name.to_owned()).or_insert(0);
         *n += 1;

@@ -12,6 +12,7 @@ use crate::memory::{Budget, Reservation, bytes_of, bytes_of_mut};
 use crate::store::file::{Kind, NewFile, Seal};
 use crate::store::map::{Mapped, as_u64};
 use crate::store::regular;
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -19,7 +20,6 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 /// Largest count of numbers read from a run at once.
 const READ_AHEAD: usize = 8192;
@@ -236,7 +236,7 @@ impl SortedRuns {
 
     fn add(&self, numbers: &[u64]) -> Result<()> {
         let start = {
-            let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut starts = self.starts.lock();
             let start = starts.last().copied().unwrap_or(0);
             starts.push(start + numbers.len() as u64);
             start
@@ -257,7 +257,7 @@ impl SortedRuns {
         watch: &dyn Watch,
     ) -> Result<Seal> {
         let failed = |e| Error::io("read a run of a list", path, e);
-        let starts = self.starts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let starts = self.starts.into_inner();
         let mut out = NewFile::create(path, listed.kind, key)?;
         let total = starts.last().copied().unwrap_or(0);
         if total <= room as u64 {

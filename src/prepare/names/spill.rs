@@ -3,11 +3,11 @@
 
 use crate::error::{Error, Result};
 use crate::store::regular;
+use parking_lot::Mutex;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Maximum number of bytes of a block that a [`SpillWriter`] gathers for memory. These blocks are small, because the
 /// last block of each part is not full.
@@ -60,32 +60,28 @@ impl Spill {
         crate::failpoint::hit("names.write").map_err(error)?;
         let Some(file) = &self.file else {
             let fresh = Vec::with_capacity(buffer.capacity());
-            self.of(part).push(Block::Memory(std::mem::replace(buffer, fresh)));
+            self.parts[part].lock().push(Block::Memory(std::mem::replace(buffer, fresh)));
             return Ok(());
         };
         // A block of more than 4 GiB is several.
         for bytes in buffer.chunks(1 << 30) {
             let at = self.end.fetch_add(bytes.len() as u64, Relaxed);
             file.write_all_at(bytes, at).map_err(error)?;
-            self.of(part).push(Block::File(at, bytes.len() as u32));
+            self.parts[part].lock().push(Block::File(at, bytes.len() as u32));
         }
         buffer.clear();
         Ok(())
     }
 
-    fn of(&self, part: usize) -> std::sync::MutexGuard<'_, Vec<Block>> {
-        self.parts[part].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the number of bytes of a part.
     pub fn bytes(&self, part: usize) -> u64 {
-        self.of(part).iter().map(Block::bytes).sum()
+        self.parts[part].lock().iter().map(Block::bytes).sum()
     }
 
     /// Calls `each` with the blocks of a part.
     pub fn each_block(&self, part: usize, mut each: impl FnMut(&[u8])) -> Result<()> {
         let mut buffer = Vec::new();
-        for block in self.of(part).iter() {
+        for block in self.parts[part].lock().iter() {
             match block {
                 Block::Memory(bytes) => each(bytes),
                 Block::File(..) => {
@@ -101,7 +97,7 @@ impl Spill {
     /// Reads a whole part to `to`, and frees its memory.
     pub fn take(&self, part: usize, to: &mut Vec<u8>) -> Result<()> {
         to.clear();
-        let blocks = std::mem::take(&mut *self.of(part));
+        let blocks = std::mem::take(&mut *self.parts[part].lock());
         to.reserve(blocks.iter().map(Block::bytes).sum::<u64>() as usize);
         blocks.into_iter().try_for_each(|block| self.copy(&block, to))
     }

@@ -100,7 +100,7 @@ mod tests {
         let partition =
             Partition::new(&bins, &[true], false, &mut memory, 1, &folder.path().join("spill"), None).expect("made");
         let values = |from: u32, len: usize| (from..).take(len).collect::<Vec<u32>>();
-        let take = || partition.pool.lock().expect("no panic").take(0).expect("a chunk");
+        let take = || partition.pool.lock().take(0).expect("a chunk");
         let mut staged = Vec::new();
         // By bin: its chunks, the numbers of lengths, targets and weights, the words that find no room, and whether
         // these are spilled.
@@ -125,7 +125,7 @@ mod tests {
             assert_eq!((words, is_spilled), (tail, spilled), "{numbers:?} in {chunks} chunks");
             staged.push((of_bin, rows));
         }
-        assert!(partition.pool.lock().expect("no panic").read[0].is_empty(), "all are in use");
+        assert!(partition.pool.lock().read[0].is_empty(), "all are in use");
         for (staged, rows) in &staged {
             let pieces: Vec<[&[u32]; 3]> = staged.pieces().collect();
             for (i, row) in rows.iter().enumerate() {

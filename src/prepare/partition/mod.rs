@@ -15,22 +15,20 @@ mod line;
 mod pool;
 pub mod route;
 pub mod scatter;
-mod spill;
 pub mod staged_rows;
 
 use crate::error::{Error, Result};
 use crate::formats::Visitor;
 use crate::graph::{Bins, Direction};
-use crate::memory::discard;
+use crate::memory::{bytes_of, bytes_of_mut, discard};
+use crate::store::scratch::ScratchFile;
 use device_lines::{DeviceLines, LineRun};
 use line::{EdgeLine, NONE};
 pub use line::{LINE, WEIGHTED_WORDS, WORDS, edge_bytes, line_words};
 use parking_lot::Mutex;
 use pool::Pool;
-use spill::Spill;
 use staged_rows::StagedRows;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 /// The bins that all threads fill.
 #[derive(Debug)]
@@ -45,7 +43,7 @@ pub struct Partition<'a> {
     words: usize,
     /// Number of words of a chunk, the unit by which bins grow.
     chunk: usize,
-    spill: Spill,
+    spill: ScratchFile,
     /// True if memory is planned for sorted rows that do not fit the chunks of their bins.
     rows_have_memory: bool,
     /// Memory for edges that stay on GPUs, if there is any.
@@ -89,7 +87,7 @@ impl<'a> Partition<'a> {
         let blocks = bins.block_of.last().map_or(0, |last| last + 1);
         let pool = Pool::new(memory, chunk, blocks, waiting);
         let parts = bins.spans.iter().map(|_| Mutex::default()).collect();
-        let (pool, spill) = (Mutex::new(pool), Spill::create(spill)?);
+        let (pool, spill) = (Mutex::new(pool), ScratchFile::create(spill, "spill.write")?);
         Ok(Partition { bins, wanted, parts, pool, words, chunk, spill, rows_have_memory: false, device_lines })
     }
 
@@ -111,7 +109,7 @@ impl<'a> Partition<'a> {
 
     /// Returns the number of bytes written to the spill file.
     pub fn spilled(&self) -> u64 {
-        self.spill.written.load(Ordering::Relaxed)
+        self.spill.bytes()
     }
 
     /// Returns the number of lines (groups of edges) in each bin so far.
@@ -183,7 +181,10 @@ impl<'a> Partition<'a> {
         };
         match fresh {
             Some(chunk) => part.chunks.push(chunk),
-            None => part.spilled.extend(part.chunks.last().map(|full| self.spill.write(&[full])).transpose()?),
+            None => {
+                let full = part.chunks.last().map(|full| self.spill.append(&[bytes_of(full)]));
+                part.spilled.extend(full.transpose()?);
+            }
         }
         part.last = 0;
         Ok(())
@@ -322,7 +323,7 @@ impl<'a> BinReader<'_, 'a> {
         }
         for &offset in &self.part.spilled {
             scratch.resize(self.partition.chunk, 0);
-            self.partition.spill.read(offset, scratch)?;
+            self.partition.spill.read(offset, bytes_of_mut(scratch))?;
             chunk(scratch)?;
         }
         Ok(())

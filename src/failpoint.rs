@@ -8,7 +8,7 @@
 //!   call returns that error), `panic`, `sleep(MS)`, and `short` (the read or write moves only one byte; see [`clip`]).
 //! - `GPUGRAPH_NAME_HASH_BITS=N` keeps only N bits of each string's hash, so that different strings get the same hash.
 //! - `GPUGRAPH_FAILPOINTS_COUNT=FILE` keeps a line `NAME HITS` in FILE for each failpoint that was hit, so that a test
-//! can find them all. The file is rewritten at each hit, so that the counts of a killed process are complete, too.
+//!   can find them all. The file is rewritten at each hit, so that the counts of a killed process are complete, too.
 
 pub use imp::{clip, hit, weakened};
 

@@ -8,7 +8,7 @@
 //!   call returns that error), `panic`, `sleep(MS)`, and `short` (the read or write moves only one byte; see [`clip`]).
 //! - `GPUGRAPH_NAME_HASH_BITS=N` keeps only N bits of each string's hash, so that different strings get the same hash.
 //! - `GPUGRAPH_FAILPOINTS_COUNT=FILE` keeps a line `NAME HITS` in FILE for each failpoint that was hit, so that a test
-//! can find them all. The file is rewritten at each hit, so that the counts of a killed process are complete, too.
+//!   can find them all. The file is rewritten at each hit, so that the counts of a killed process are complete, too.
 
 pub use imp::{clip, hit, weakened};
 
@@ -38,10 +38,11 @@ mod imp {
 
 #[cfg(feature = "testing")]
 mod imp {
+    use parking_lot::Mutex;
     use std::collections::BTreeMap;
     use std::io;
     use std::os::unix::fs::FileExt;
-    use std::sync::{Mutex, OnceLock, PoisonError};
+    use std::sync::OnceLock;
 
     #[derive(Debug, Clone, PartialEq)]
     pub(super) enum Action {
@@ -98,7 +99,7 @@ mod imp {
 
     /// Counts a hit of the failpoint `name`, and returns the action if a rule applies to this hit.
     fn count(name: &str) -> Option<Action> {
-        let mut state = state().lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = state().lock();
         let State { rules, hits, count } = &mut *state;
         let n = hits.entry(name.to_owned()).or_insert(0);
         *n += 1;

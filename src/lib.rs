@@ -101,76 +101,12 @@ pub use results::Value;
 #[doc(hidden)]
 #[allow(missing_docs)]
 pub mod internals {
-    pub mod algo {
-        pub use crate::algo::*;
+    macro_rules! modules {
+        ($($name:ident)*) => { $(pub mod $name { pub use crate::$name::*; })* };
     }
-    pub mod chart {
-        pub use crate::chart::*;
-    }
-    pub mod comm {
-        pub use crate::comm::*;
-    }
-    pub mod commands {
-        pub use crate::commands::*;
-    }
-    pub mod config {
-        pub use crate::config::*;
-    }
-    pub mod convert {
-        pub use crate::convert::*;
-    }
-    pub mod error {
-        pub use crate::error::*;
-    }
-    pub mod failpoint {
-        pub use crate::failpoint::*;
-    }
-    pub mod formats {
-        pub use crate::formats::*;
-    }
-    pub mod generate {
-        pub use crate::generate::*;
-    }
-    pub mod gpu {
-        pub use crate::gpu::*;
-    }
-    pub mod graph {
-        pub use crate::graph::*;
-    }
-    pub mod job {
-        pub use crate::job::*;
-    }
-    pub mod jobfile {
-        pub use crate::jobfile::*;
-    }
-    pub mod list {
-        pub use crate::list::*;
-    }
-    pub mod memory {
-        pub use crate::memory::*;
-    }
-    pub mod prepare {
-        pub use crate::prepare::*;
-    }
-    pub mod process {
-        pub use crate::process::*;
-    }
-    pub mod quote {
-        pub use crate::quote::*;
-    }
-    pub mod results {
-        pub use crate::results::*;
-    }
-    pub mod size {
-        pub use crate::size::*;
-    }
-    pub mod stdout {
-        pub use crate::stdout::*;
-    }
-    pub mod store {
-        pub use crate::store::*;
-    }
-    pub mod stream {
-        pub use crate::stream::*;
+
+    modules! {
+        algo chart comm commands config convert error failpoint formats generate gpu graph job jobfile list memory
+        prepare process quote results size stdout store stream
     }
 }

@@ -4,8 +4,8 @@ use crate::comm::{Comm, reports_for_node};
 use crate::error::{Error, Result};
 use crate::gpu::{Peers, Workspace};
 use crate::process::host;
+use parking_lot::{Mutex, MutexGuard};
 use std::cell::Cell;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The devices that a job has opened.
 pub struct Devices<'a> {
@@ -62,7 +62,7 @@ impl<'a> Devices<'a> {
         cpu: impl FnOnce() -> Result<C>,
     ) -> Result<ChosenDevice<G, C>> {
         let comm = self.comm;
-        let workspace = self.workspace.map(|workspace| workspace.lock().unwrap_or_else(PoisonError::into_inner));
+        let workspace = self.workspace.map(|workspace| workspace.lock());
         let some = comm.any(workspace.is_some());
         let least = workspace.as_ref().map(|workspace| [workspace.arena.bytes(), workspace.device.cache()]);
         let mut least = least.unwrap_or([u64::MAX; 2]);

@@ -18,6 +18,15 @@ pub fn version() -> Option<String> {
     None
 }
 
+/// Defines methods of [`Ranks`], none of which is ever called.
+macro_rules! without_ranks {
+    ($($name:ident(&$this:ident $(, $parameter:ident: $type:ty)*) $(-> $result:ty)?;)*) => {
+        $(pub(super) fn $name(&$this $(, $parameter: $type)*) $(-> $result)? {
+            match *$this {}
+        })*
+    };
+}
+
 impl Ranks {
     pub(super) fn open(expected: Option<usize>) -> Result<Option<Ranks>> {
         match expected {
@@ -30,38 +39,6 @@ impl Ranks {
         }
     }
 
-    pub(super) fn position(&self) -> &RankPosition {
-        match *self {}
-    }
-
-    pub(super) fn close(&self) {
-        match *self {}
-    }
-
-    pub(super) fn barrier(&self) {
-        match *self {}
-    }
-
-    pub(super) fn barrier_within(&self, _at_most: Duration, _meanwhile: &dyn Fn()) {
-        match *self {}
-    }
-
-    pub(super) fn broadcast(&self, _bytes: Vec<u8>) -> Vec<u8> {
-        match *self {}
-    }
-
-    pub(super) fn gather_pieces(&self, _mine: &[u8], _size: usize, _take: &mut dyn FnMut(usize, &[u8])) {
-        match *self {}
-    }
-
-    pub(super) fn taken(&self) -> u64 {
-        match *self {}
-    }
-
-    pub(super) fn combine(&self, _how: Combine, _values: &mut [u64]) {
-        match *self {}
-    }
-
     pub(super) fn add_shares<T: Number>(&self, _values: &mut [T], _add: impl Fn(T, T) -> T) {
         match *self {}
     }
@@ -70,31 +47,24 @@ impl Ranks {
         match *self {}
     }
 
-    pub(super) fn pool(&self, _shape: MessageLimits) -> Result<Box<dyn Carrier + '_>> {
-        match *self {}
-    }
-
     pub(super) fn windows(self: &Arc<Self>, _link: usize) -> Box<dyn LinkSlots> {
         match **self {}
     }
 
-    pub(super) fn send(&self, _to: usize, _message: &[u8]) {
-        match *self {}
-    }
-
-    pub(super) fn receive(&self) -> Option<(usize, Vec<u8>)> {
-        match *self {}
-    }
-
-    pub(super) fn abort(&self, _code: u8) -> ! {
-        match *self {}
-    }
-
-    pub(super) fn chunk(&self) -> usize {
-        match *self {}
-    }
-
-    pub(super) fn set_chunk(&self, _bytes: usize) {
-        match *self {}
+    without_ranks! {
+        position(&self) -> &RankPosition;
+        close(&self);
+        barrier(&self);
+        barrier_within(&self, _at_most: Duration, _meanwhile: &dyn Fn());
+        broadcast(&self, _bytes: Vec<u8>) -> Vec<u8>;
+        gather_pieces(&self, _mine: &[u8], _size: usize, _take: &mut dyn FnMut(usize, &[u8]));
+        taken(&self) -> u64;
+        combine(&self, _how: Combine, _values: &mut [u64]);
+        pool(&self, _shape: MessageLimits) -> Result<Box<dyn Carrier + '_>>;
+        send(&self, _to: usize, _message: &[u8]);
+        receive(&self) -> Option<(usize, Vec<u8>)>;
+        abort(&self, _code: u8) -> !;
+        chunk(&self) -> usize;
+        set_chunk(&self, _bytes: usize);
     }
 }

@@ -7,8 +7,8 @@ use super::shm::{RingSize, Rings};
 use crate::error::{Error, Result};
 use crate::process::backoff::Backoff;
 use crate::process::traffic;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
@@ -96,7 +96,7 @@ impl<'a> Outbox<'a> {
 
     /// Returns an empty buffer with room for a message of maximum size.
     pub fn buffer(&self) -> Vec<u32> {
-        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let spare = self.spare.lock().pop();
         spare.unwrap_or_else(|| Vec::with_capacity(self.limits.words))
     }
 
@@ -105,7 +105,7 @@ impl<'a> Outbox<'a> {
         // Buffers of other sizes are dropped, because they would make memory grow.
         if (self.limits.words..=self.limits.words * 2).contains(&buffer.capacity()) {
             buffer.clear();
-            self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(buffer);
+            self.spare.lock().push(buffer);
         }
     }
 

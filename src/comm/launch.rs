@@ -45,12 +45,12 @@ fn number(get: &dyn Fn(&str) -> Option<String>, name: &str) -> Option<usize> {
 /// SLURM_NTASKS does not count, because it is set in a batch script, too. Processes that the script starts without
 /// `srun` are alone. `srun` sets the size of the step and, with `--mpi=pmix`, the rank.
 pub(super) fn started(get: &dyn Fn(&str) -> Option<String>) -> Started {
-    let number = |name: &str| number(get, name);
-    let launched = launcher(get).and_then(|(size, ..)| number(size)).or_else(|| number("SLURM_STEP_NUM_TASKS"));
+    let launched =
+        launcher(get).and_then(|(size, ..)| number(get, size)).or_else(|| number(get, "SLURM_STEP_NUM_TASKS"));
     match launched {
         Some(0 | 1) => Started::Alone,
         Some(ranks) => Started::Several(Some(ranks)),
-        None if get("PMIX_RANK").is_some() => match number("SLURM_NTASKS") {
+        None if get("PMIX_RANK").is_some() => match number(get, "SLURM_NTASKS") {
             Some(1) => Started::Alone,
             ranks => Started::Several(ranks),
         },
@@ -76,10 +76,9 @@ pub unsafe fn shorten_start() -> bool {
 /// Returns the environment variables that keep MPI from searching for GPUs and networks. The search takes up to a
 /// second if there are several GPUs.
 fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'static str)> {
-    let number = |name: &str| number(get, name);
-    let ranks = number("OMPI_COMM_WORLD_SIZE");
+    let ranks = number(get, "OMPI_COMM_WORLD_SIZE");
     // If all ranks of Open MPI are on this machine, they send few messages, and through shared memory.
-    let all_here = ranks.is_some() && ranks == number("OMPI_COMM_WORLD_LOCAL_SIZE");
+    let all_here = ranks.is_some() && ranks == number(get, "OMPI_COMM_WORLD_LOCAL_SIZE");
     let mut found = vec![("HWLOC_COMPONENTS", "-gl,-opencl,-nvml,-cuda,-rsmi")];
     found.extend(all_here.then_some(("OMPI_MCA_pml", "ob1")));
     found.retain(|(name, _)| get(name).is_none());
@@ -88,11 +87,10 @@ fn shortcuts(get: &dyn Fn(&str) -> Option<String>) -> Vec<(&'static str, &'stati
 
 /// Returns this process's rank if the environment has it, else 0.
 pub(super) fn rank(get: &dyn Fn(&str) -> Option<String>) -> usize {
-    let number = |name: &str| number(get, name);
     launcher(get)
-        .and_then(|(_, rank, ..)| number(rank))
-        .or_else(|| number("PMIX_RANK"))
-        .or_else(|| number("SLURM_PROCID"))
+        .and_then(|(_, rank, ..)| number(get, rank))
+        .or_else(|| number(get, "PMIX_RANK"))
+        .or_else(|| number(get, "SLURM_PROCID"))
         .unwrap_or(0)
 }
 
@@ -121,11 +119,10 @@ fn local_rank(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
     if started(get) == Started::Alone {
         return Some(0);
     }
-    let number = |name: &str| number(get, name);
     launcher(get)
-        .and_then(|(_, _, local, _)| number(local))
-        .or_else(|| by_pmi(get).then(|| PLACES.iter().find_map(|(local, _)| number(local)))?)
-        .or_else(|| number("SLURM_LOCALID").filter(|_| by_srun(get)))
+        .and_then(|(_, _, local, _)| number(get, local))
+        .or_else(|| by_pmi(get).then(|| PLACES.iter().find_map(|(local, _)| number(get, local)))?)
+        .or_else(|| number(get, "SLURM_LOCALID").filter(|_| by_srun(get)))
 }
 
 fn local_ranks(get: &dyn Fn(&str) -> Option<String>) -> Option<usize> {
@@ -148,10 +145,9 @@ fn by_pmi(get: &dyn Fn(&str) -> Option<String>) -> bool {
 /// Returns true if `srun` started this process. The variables of a job step alone don't show it, because a batch script
 /// runs in a step of its own.
 fn by_srun(get: &dyn Fn(&str) -> Option<String>) -> bool {
-    let number = |name: &str| number(get, name);
     let Started::Several(ranks) = started(get) else { return false };
-    let is_step = ranks.is_some() && number("SLURM_STEP_NUM_TASKS") == ranks;
-    is_step && number("SLURM_PROCID") == Some(rank(get))
+    let is_step = ranks.is_some() && number(get, "SLURM_STEP_NUM_TASKS") == ranks;
+    is_step && number(get, "SLURM_PROCID") == Some(rank(get))
 }
 
 #[cfg(test)]

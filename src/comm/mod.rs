@@ -42,9 +42,10 @@ pub use work_stealing::{Pass, WorkStealing};
 use crate::error::Result;
 use crate::memory::{Number, bytes_of, bytes_of_mut, numbers_of};
 use crate::process::traffic;
+use parking_lot::Mutex;
 use shm::SharedSums;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 /// The communicator that this process has opened. It is global so that the panic hook can use it.
 static OPEN: OnceLock<Comm> = OnceLock::new();
@@ -110,7 +111,7 @@ impl Comm {
     /// workdir.
     pub fn open() -> Result<Comm> {
         static OPENING: Mutex<()> = Mutex::new(());
-        let _once = OPENING.lock().unwrap_or_else(PoisonError::into_inner);
+        let _once = OPENING.lock();
         if let Some(comm) = OPEN.get() {
             return Ok(comm.clone());
         }
@@ -377,7 +378,7 @@ impl Comm {
     /// two ranks arrive in order.
     pub fn send(&self, to: usize, message: &[u8]) {
         match self {
-            Comm::Solo => MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).push_back(message.to_vec()),
+            Comm::Solo => MESSAGES.lock().push_back(message.to_vec()),
             Comm::Mpi(ranks) => ranks.send(to, message),
         }
     }
@@ -386,9 +387,7 @@ impl Comm {
     /// messages may arrive, because MPI keeps them in its memory until they are received.
     pub fn receive(&self) -> Option<(usize, Vec<u8>)> {
         match self {
-            Comm::Solo => {
-                MESSAGES.lock().unwrap_or_else(PoisonError::into_inner).pop_front().map(|message| (0, message))
-            }
+            Comm::Solo => MESSAGES.lock().pop_front().map(|message| (0, message)),
             Comm::Mpi(ranks) => ranks.receive(),
         }
     }

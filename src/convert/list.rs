@@ -1,8 +1,8 @@
 //! Writes lists in their formats: `list` as the length and then one successor per line, `i32` and `i64` as arrays.
 
+use parking_lot::Mutex;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use super::encode::number;
 use super::output::OutputFile;
@@ -54,10 +54,10 @@ pub fn write_list(
             let range = chunk * ELEMENTS..elements.min((chunk + 1) * ELEMENTS);
             let bytes = Mutex::new(std::mem::take(buffer));
             let done = source.scan(range, 1, watch, &|_, successors| {
-                encode(successors, format, &mut bytes.lock().unwrap_or_else(PoisonError::into_inner));
+                encode(successors, format, &mut bytes.lock());
                 Ok(())
             });
-            *buffer = bytes.into_inner().unwrap_or_else(PoisonError::into_inner);
+            *buffer = bytes.into_inner();
             let done = done.and_then(|()| output.append(chunk, buffer));
             buffer.clear();
             done.inspect_err(|_| output.stop())
@@ -76,7 +76,7 @@ fn in_order(
 ) -> Result<()> {
     let encoded = Mutex::new(Vec::new());
     source.scan(0..elements, 1, watch, &|first, successors| {
-        let mut bytes = encoded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut bytes = encoded.lock();
         encode(successors, format, &mut bytes);
         let is_last = first + successors.len() as u64 == elements;
         if !bytes.is_empty() && (is_last || bytes.len() as u64 >= 8 * ELEMENTS) {

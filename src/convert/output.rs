@@ -2,11 +2,11 @@
 //!
 //! A thread waits until earlier chunks have reserved their bytes in the file, but not until those bytes are written.
 
+use parking_lot::{Condvar, Mutex};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::part::{self, failed};
 use crate::error::Result;
@@ -61,7 +61,7 @@ impl OutputFile {
     /// Appends bytes after all bytes so far: the header of the file, or the bytes of the only thread that writes it.
     pub fn push(&self, bytes: &[u8]) -> Result<()> {
         let bytes = self.pack(bytes)?;
-        let at = self.lock().reserve(bytes.len());
+        let at = self.appended.lock().reserve(bytes.len());
         self.write(&bytes, at)
     }
 
@@ -79,7 +79,8 @@ impl OutputFile {
     /// has stopped the output; the error of that thread is reported.
     fn place(&self, chunk: u64, length: usize) -> Option<u64> {
         let others_turn = |appended: &mut Appended| appended.next.is_some_and(|next| next != chunk);
-        let mut appended = self.changed.wait_while(self.lock(), others_turn).unwrap_or_else(PoisonError::into_inner);
+        let mut appended = self.appended.lock();
+        self.changed.wait_while(&mut appended, others_turn);
         appended.next = Some(appended.next? + 1);
         let at = appended.reserve(length);
         drop(appended);
@@ -89,12 +90,8 @@ impl OutputFile {
 
     /// Makes all waiting threads return.
     pub fn stop(&self) {
-        self.lock().next = None;
+        self.appended.lock().next = None;
         self.changed.notify_all();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Appended> {
-        self.appended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Packs `bytes` as a separate member or frame; a packed file may consist of several.
@@ -125,7 +122,7 @@ impl OutputFile {
 
     /// Syncs the file and renames it to its final name. Returns its size in bytes.
     pub fn finish(mut self) -> Result<u64> {
-        if self.packing != Packing::Plain && self.lock().end == 0 {
+        if self.packing != Packing::Plain && self.appended.lock().end == 0 {
             self.push(b"")?; // a packed file has at least one member
         }
         let at = |doing| move |e| (doing, e);
@@ -136,6 +133,6 @@ impl OutputFile {
             .and_then(|()| self.temporary.rename(&self.path).map_err(at("rename the file")))
             .and_then(|()| File::open(folder).and_then(|f| f.sync_all()).map_err(at("sync the folder")))
             .map_err(|(doing, e)| failed(doing, &self.path, e))?;
-        Ok(self.lock().end)
+        Ok(self.appended.lock().end)
     }
 }

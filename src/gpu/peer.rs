@@ -6,8 +6,9 @@ use super::arena::{Arena, DeviceSlice};
 use super::device::Device;
 use crate::comm::{Comm, SharedCounters};
 use cudarc::driver::sys;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -108,7 +109,7 @@ impl Peers {
             };
             // If the thread does not start, this rank can't reach the other ranks' memory.
             let thread = std::thread::Builder::new().name("peers".into()).spawn(open).ok();
-            *self.opening.lock().unwrap_or_else(PoisonError::into_inner) = thread;
+            *self.opening.lock() = thread;
         }
     }
 
@@ -121,7 +122,7 @@ impl Peers {
                 return None;
             }
             let started = Instant::now();
-            let opening = self.opening.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let opening = self.opening.lock().take();
             let peers = match &self.handles {
                 Some(_) => {
                     opening.and_then(|thread| thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
@@ -160,7 +161,7 @@ impl Peers {
 impl Drop for Peers {
     fn drop(&mut self) {
         self.handles.iter().for_each(|handles| handles.abandoned.store(true, Relaxed));
-        let opening = self.opening.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let opening = self.opening.get_mut().take();
         // A rank that needs the opened arenas has called `connect` already.
         let _ = opening.map(JoinHandle::join);
     }

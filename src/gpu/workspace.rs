@@ -9,7 +9,8 @@ use super::staging::{StopFlag, Uploader};
 use super::visible;
 use crate::error::{Error, Result};
 use crate::memory::{Budget, populate};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use parking_lot::Mutex;
+use std::sync::OnceLock;
 use std::thread::JoinHandle;
 use std::time::Instant;
 
@@ -162,7 +163,7 @@ impl Loading {
 
     /// Waits until the program is loaded, and returns it.
     fn program(&self) -> Result<&Program> {
-        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        if let Some(thread) = self.thread.lock().take() {
             let loaded = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
             self.loaded.get_or_init(|| loaded);
         }
@@ -173,7 +174,7 @@ impl Loading {
 impl Drop for Loading {
     fn drop(&mut self) {
         // The process must not end while NVRTC runs.
-        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.get_mut().take();
         let _ = thread.map(JoinHandle::join);
     }
 }

@@ -258,8 +258,8 @@ impl BlockStore {
 
     /// Frees the memory pages into which block `b` and its weights were read, if they are in files.
     pub fn release(&self, b: usize) {
-        self.stored().get(b).into_iter().for_each(StoredBlock::release);
-        self.weights.get(b).into_iter().for_each(StoredWeights::release);
+        self.stored().get(b).into_iter().for_each(|block| block.file.release());
+        self.weights.get(b).into_iter().for_each(|weights| weights.file.release());
     }
 
     /// Returns the numbers of rows and of entries (neighbours) of block `b`.
@@ -294,7 +294,7 @@ impl BlockStore {
 
     /// Returns the bytes of all weights that were opened.
     pub fn weights_bytes(&self) -> u64 {
-        self.weights.iter().map(StoredWeights::bytes).sum()
+        self.weights.iter().map(|weights| weights.file.bytes()).sum()
     }
 
     /// Returns the bytes that block `b` takes in its stored form.
@@ -328,12 +328,12 @@ impl BlockStore {
         for block in self.stored() {
             next()?;
             block.verify()?;
-            block.release();
+            block.file.release();
         }
         for weights in &self.weights {
             next()?;
             weights.verify()?;
-            weights.release();
+            weights.file.release();
         }
         Ok(())
     }

@@ -5,12 +5,12 @@
 //! [`FirstId`] of the job, or a string. Results have a row for each dense id, labelled with the input's id. Slices of
 //! many ids are slices of plain integers; their docs say which ids they contain.
 
+use parking_lot::Mutex;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Mutex, PoisonError};
 
 /// An id as a reader delivers it. Readers of formats that count from 1 subtract 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,7 +70,7 @@ impl InputId {
     /// Returns the id that is the string `name`.
     pub fn of_name(name: &str) -> InputId {
         static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut names = NAMES.lock();
         let known = names.get(name).copied();
         let name = known.unwrap_or_else(|| {
             let name: &'static str = name.to_owned().leak();

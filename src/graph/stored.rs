@@ -34,14 +34,10 @@ pub fn path(folder: &Path, half: Half, index: usize) -> PathBuf {
     folder.join(format!("{}.{index:06}.block", half.name()))
 }
 
-/// Returns, for each of the blocks `0 .. blocks` of `half`, whether `folder` has a file with its name. It lists the
+/// Returns, for each of the blocks `0 .. blocks`, whether `folder` has its file, whose path `path` returns. It lists the
 /// folder instead of looking up each name: a network file system may go on reporting a file as missing if the name was
 /// looked up before another node wrote the file.
-pub fn listed(folder: &Path, half: Half, blocks: usize) -> Vec<bool> {
-    listed_by(folder, blocks, |b| path(folder, half, b))
-}
-
-pub(super) fn listed_by(folder: &Path, blocks: usize, path: impl Fn(usize) -> PathBuf) -> Vec<bool> {
+pub fn listed(folder: &Path, blocks: usize, path: impl Fn(usize) -> PathBuf) -> Vec<bool> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let names: HashSet<_> = entries.map(|entry| entry.file_name()).collect();
     (0..blocks).map(|b| path(b).file_name().is_some_and(|name| names.contains(name))).collect()
@@ -49,6 +45,11 @@ pub(super) fn listed_by(folder: &Path, blocks: usize, path: impl Fn(usize) -> Pa
 
 pub(super) fn salt(key: u64, index: usize) -> u64 {
     key ^ (index as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+fn head(layout: &Layout, index: usize, entries: u64) -> [u64; HEAD / 8] {
+    let (span, shift) = (layout.block(index), u64::from(layout.direction().shift()));
+    [index as u64, span.rows.start, span.len() as u64, entries, shift, 0, 0, 0]
 }
 
 /// Returns the bytes of the body of a block with `rows` rows and `entries` entries.
@@ -97,8 +98,7 @@ impl BlockWriter {
         }
         let mut file = NewFile::create(&path, kind(half), salt(key, index))?;
         let count = rows.end - rows.start;
-        let shift = u64::from(layout.direction().shift());
-        file.write(bytes_of(&[index as u64, rows.start, count, entries, shift, 0, 0, 0]))?;
+        file.write(bytes_of(&head(layout, index, entries)))?;
         file.write(bytes_of(&[0u32]))?;
         Ok(BlockWriter { file, path, rows: count, entries, end: 0 })
     }
@@ -161,7 +161,8 @@ fn too_many_entries(path: &Path, row: u64, entries: u64) -> Error {
 /// A block in a file that is mapped to memory.
 #[derive(Debug)]
 pub struct StoredBlock {
-    file: Mapped,
+    /// The file.
+    pub file: Mapped,
     half: Half,
     direction: Direction,
     first_row: u32,
@@ -176,36 +177,23 @@ impl StoredBlock {
     /// # Errors
     /// [`Error::Corrupt`], [`Error::Io`].
     pub fn open(folder: &Path, key: u64, half: Half, layout: &Layout, index: usize) -> Result<Self> {
-        let (span, direction) = (layout.block(index), layout.direction());
         let path = path(folder, half, index);
         let file = Mapped::open(&path, kind(half), salt(key, index))?;
         let wrong = |what: String| Error::corrupt(&path, At::File, what);
-        let head = file.body().get(..HEAD).and_then(as_u64);
-        let Some(&[i, first_row, rows, entries, shift, ..]) = head else {
+        let Some(&[_, first_row, rows, entries, ..]) = file.body().get(..HEAD).and_then(as_u64) else {
             return Err(wrong(format!("{} bytes are too few for a block", file.body().len())));
         };
-        if (i, first_row, rows) != (index as u64, span.rows.start, span.len() as u64) {
-            return Err(wrong(format!(
-                "found block {i} with {rows} rows from {first_row}, expected block {index} with {} rows from {}",
-                span.len(),
-                span.rows.start
-            )));
+        if file.body()[..HEAD] != *bytes_of(&head(layout, index, entries)) {
+            return Err(wrong(format!("its head does not belong to block {index} of this graph")));
         }
-        if shift != u64::from(direction.shift()) {
-            let kept = if shift == 0 { "without" } else { "with" };
-            return Err(wrong(format!("rows {kept} the direction of edges")));
-        }
-        // Both numbers must be below 2^32. Otherwise the sum that is compared with the file's length could overflow.
-        if rows > u64::from(u32::MAX)
-            || entries > u64::from(u32::MAX)
-            || body_bytes(rows, entries) != file.body().len() as u64
-        {
+        // With more than 2^32 entries, the sum that is compared with the file's length could overflow.
+        if entries > u64::from(u32::MAX) || body_bytes(rows, entries) != file.body().len() as u64 {
             return Err(wrong(format!("{rows} rows and {entries} entries in {} bytes", file.body().len())));
         }
         let start = targets_start(rows) as usize;
         Ok(StoredBlock {
             half,
-            direction,
+            direction: layout.direction(),
             first_row: first_row as u32,
             offsets: HEAD..HEAD + 4 * (rows as usize + 1),
             targets: start..start + 4 * entries as usize,
@@ -241,20 +229,10 @@ impl StoredBlock {
         }
     }
 
-    /// Returns the length of the file's body in bytes.
-    pub fn bytes(&self) -> u64 {
-        self.file.body().len() as u64
-    }
-
     /// Returns the file's path, and the byte offsets in the file of the first row offset and of the first target.
     pub fn place(&self) -> (&Path, u64, u64) {
         let byte = |range: &Range<usize>| (FRAME_BYTES + range.start) as u64;
         (self.file.path(), byte(&self.offsets), byte(&self.targets))
-    }
-
-    /// Frees the memory pages into which the file was read.
-    pub fn release(&self) {
-        self.file.drop_range(0..self.file.body().len());
     }
 }
 

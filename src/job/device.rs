@@ -11,9 +11,10 @@ use crate::memory::{Budget, Reservation};
 use crate::prepare::gpu::{self as prepare, PrepareGpu};
 use crate::process::host;
 use crate::process::metrics::{Measured, Meter, OpenMeter};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::thread::JoinHandle;
 
 /// A GPU in use, and the host memory that its driver took.
@@ -251,7 +252,7 @@ impl GpuSession {
 
     /// Locks the GPU to compute on it.
     pub fn lock(&self) -> Option<MutexGuard<'_, Workspace>> {
-        self.workspace().map(|workspace| workspace.lock().unwrap_or_else(PoisonError::into_inner))
+        self.workspace().map(|workspace| workspace.lock())
     }
 
     /// Locks the GPU to prepare a graph on it; `None` without a GPU.

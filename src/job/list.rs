@@ -25,7 +25,7 @@ impl Stage for OpenedList {
         let list = List::open(input::list(&context.job.input)?, context.threads)?;
         ranks::check_input(&context.comm, &list.source.name(), list.identity)?;
         let (job, manifest) = (&context.job, &record.manifest);
-        if context.on_leader(|| tasks_are_done(job, manifest, Contents::of_list(list.identity)))? {
+        if context.on_leader(|| Ok(tasks_are_done(job, manifest, Contents::of_list(list.identity))))? {
             tracing::info!("this job is done already; --fresh runs it again");
             stage_results.finished = Some(ByInput::List(list));
             return Ok(true);
@@ -34,7 +34,7 @@ impl Stage for OpenedList {
         context.begin_gpu()?;
         context.gpu.wait()?;
         context.gpu.connect_peers();
-        let plan = plan::list::plan(&context.job, &context.machine(), &list, &record.manifest)?;
+        let plan = plan::list::plan(&context.job, &context.machine(), &list, &record.manifest);
         limits::refuse(&plan)?;
         record.planned.clone_from(&plan.stages);
         (stage_results.input, stage_results.plan) = (Some(ByInput::List(list)), Some(plan));

@@ -63,7 +63,7 @@ impl Stage for AlgorithmStage {
     ) -> Result<bool> {
         let task = &*self.0;
         let input = stage_results.input()?;
-        let key = task_key(task, contents(input))?;
+        let key = task_key(task, contents(input));
         let is_done = context.on_leader(|| Ok(record.manifest.is_done(&context.job, task, key)))?;
         if !is_done {
             self.run_trials(context, record, input, key).map_err(|e| stage_results.name_limit(e))?;
@@ -195,8 +195,7 @@ impl Stage for OtherResults {
         stage_results: &mut StageResults,
     ) -> Result<bool> {
         let (manifest, contents) = (&mut record.manifest, contents(stage_results.input()?));
-        let of_job = context.job.tasks.iter().map(|task| task_key(&**task, contents));
-        let keys: Vec<u64> = of_job.collect::<Result<_>>()?;
+        let keys: Vec<u64> = context.job.tasks.iter().map(|task| task_key(&**task, contents)).collect();
         let is_begun = |record: &TaskRecord| !record.done && !keys.iter().any(|&key| record.is_of(key));
         let is_other = |name: &str, record: &TaskRecord| {
             record.first_id != contents.first_id || !record.is_on(name, contents.edges) || is_begun(record)

@@ -16,11 +16,12 @@ use crate::job::state::record::TaskRecord;
 use crate::prepare::prepared::{Graph as PreparedGraph, InputInfo};
 use crate::results::Value;
 use crate::results::mapped::MappedColumn;
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use toml::{Table, Value as TomlValue};
 
 /// A vertex, by its id in the input. [`Graph::vertex`] returns one after a check that the graph has it.
@@ -261,14 +262,10 @@ impl Graph {
         context.check_same(&self.context)?;
         let task = config::task(algorithm, table_text(algorithm, options)?)?;
         context.call(|gpu| {
-            let mut session = self.session();
+            let mut session = self.session.lock();
             let record = session.compute(task, gpu)?.clone();
             Ok(Computed { output: record.output()?, record, session, ids: &self.ids })
         })
-    }
-
-    fn session(&self) -> MutexGuard<'_, Session> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -1,9 +1,9 @@
 //! Passes over plain files, which are cut into chunks that threads take in order.
 
+use parking_lot::Mutex;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 use crate::error::{At, Error, Result};
 use crate::formats::{Reader, Watch, contents};
@@ -51,7 +51,7 @@ pub(crate) fn each_chunk(
                         break;
                     }
                     if let Err(error) = work(chunk, &mut buffer) {
-                        let mut failure = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                        let mut failure = failure.lock();
                         if failure.as_ref().is_none_or(|(before, _)| chunk < *before) {
                             *failure = Some((chunk, error));
                         }
@@ -61,7 +61,7 @@ pub(crate) fn each_chunk(
             });
         }
     });
-    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match failure.into_inner() {
         Some((_, error)) => Err(error),
         None => Ok(()),
     }

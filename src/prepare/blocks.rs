@@ -12,9 +12,9 @@ use crate::gpu::on_threads;
 use crate::graph::weights::stored as stored_weights;
 use crate::graph::{Bins, BlockSize, Degrees, GraphWeights, Half, Layout, WeightsWriter, stored};
 use crate::store::sync::Syncer;
+use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// Builder that sorts filled bins into rows, and writes the rows as stored blocks.
 pub struct Builder<'a, 'p> {
@@ -123,7 +123,7 @@ impl<'p> Builder<'_, 'p> {
             if !shared.front.wait(|front| block < front + self.in_flight) {
                 return Ok(());
             }
-            let mut rows = shared.spare.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default();
+            let mut rows = shared.spare.lock().pop().unwrap_or_default();
             let part = self.partition.part(bin);
             let first_row = span.rows.start as u32;
             let sorted = sorter.sort(&part, first_row, span.len(), &mut rows)?;
@@ -137,7 +137,7 @@ impl<'p> Builder<'_, 'p> {
                 SortedBin::Rows(rows)
             } else {
                 let staged = part.stage(rows.slices())?;
-                shared.spare.lock().unwrap_or_else(PoisonError::into_inner).push(rows);
+                shared.spare.lock().push(rows);
                 SortedBin::StagedRows(staged)
             };
             self.deliver(shared, block, bin, part, watch)?;
@@ -156,7 +156,7 @@ impl<'p> Builder<'_, 'p> {
         let first = self.bins.block_of.partition_point(|&b| b < block);
         let bins = self.bins.block_of.partition_point(|&b| b <= block) - first;
         let parts = {
-            let mut slot = shared.slots[block].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut slot = shared.slots[block].lock();
             slot.parts.resize_with(bins, || None);
             slot.parts[bin - first] = Some(part);
             slot.ready += 1;
@@ -190,16 +190,15 @@ impl<'p> Builder<'_, 'p> {
             }
         }
         self.partition.release(block, staged);
-        shared.spare.lock().unwrap_or_else(PoisonError::into_inner).extend(spare);
-        shared.slots[block].lock().unwrap_or_else(PoisonError::into_inner).written = true;
+        shared.spare.lock().extend(spare);
+        shared.slots[block].lock().written = true;
         self.advance_front(shared);
         Ok(())
     }
 
     /// Moves `shared.front` past all blocks that are stored.
     fn advance_front(&self, shared: &SharedBlocks<'p>) {
-        let is_stored =
-            |b: usize| !self.wanted[b] || shared.slots[b].lock().unwrap_or_else(PoisonError::into_inner).written;
+        let is_stored = |b: usize| !self.wanted[b] || shared.slots[b].lock().written;
         let more = |front: &mut usize| (*front..shared.slots.len()).take_while(|&b| is_stored(b)).count();
         shared.front.take(|_| true, |front| *front += more(front));
     }

@@ -1,7 +1,7 @@
 //! A gate at which threads wait until the gate's value lets them go on. If one thread fails, the others stop waiting.
 
 use crate::error::Result;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// Gate with a value that decides which thread may go on.
 pub(super) struct Gate<T> {
@@ -35,11 +35,8 @@ impl<T> Gate<T> {
     }
 
     fn turn(&self, is_turn: impl Fn(&T) -> bool) -> Option<MutexGuard<'_, GateState<T>>> {
-        let mut state = self.lock();
-        // `Condvar::wait_while` would return at once after a panic of a thread that held the lock.
-        while !state.failed && !is_turn(&state.value) {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+        let mut state = self.state.lock();
+        self.changed.wait_while(&mut state, |state| !state.failed && !is_turn(&state.value));
         (!state.failed).then_some(state)
     }
 
@@ -53,11 +50,7 @@ impl<T> Gate<T> {
 
     /// Returns the value after all threads have ended.
     pub(super) fn into_inner(self) -> T {
-        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).value
-    }
-
-    fn lock(&self) -> MutexGuard<'_, GateState<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.into_inner().value
     }
 }
 
@@ -66,7 +59,7 @@ struct FailsOnDrop<'t, T>(&'t Gate<T>);
 
 impl<T> Drop for FailsOnDrop<'_, T> {
     fn drop(&mut self) {
-        self.0.lock().failed = true;
+        self.0.state.lock().failed = true;
         self.0.changed.notify_all();
     }
 }

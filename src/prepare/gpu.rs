@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::formats::Edges;
 use crate::gpu::{COMMON, Peers, ProgramSource, SCAN, THREADS, Workspace, constant};
 use crate::size;
-use std::sync::MutexGuard;
+use parking_lot::MutexGuard;
 
 /// Source text of the header that all GPU programs of preparation share.
 pub(super) const HEADER: &str = include_str!("../../kernels/prepare.cuh");

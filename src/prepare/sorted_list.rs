@@ -11,15 +11,13 @@ use crate::formats::{Edges, Input, Visitor, Watch};
 use crate::memory::{Budget, Reservation, bytes_of, bytes_of_mut};
 use crate::store::file::{Kind, NewFile, Seal};
 use crate::store::map::{Mapped, as_u64};
-use crate::store::regular;
+use crate::store::scratch::ScratchFile;
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::path::Path;
 
 /// Largest count of numbers read from a run at once.
 const READ_AHEAD: usize = 8192;
@@ -100,7 +98,7 @@ pub(super) fn build(
     let room = gather_bytes(threads, budget.free());
     let _gathered = budget.reserve(room, listed.purposes[0])?;
     let gather = (room / 8) as usize / threads;
-    let runs = SortedRuns::create(path.with_extension("runs"))?;
+    let runs = SortedRuns::create(&path.with_extension("runs"))?;
     let gatherer = |_| Gatherer { runs: &runs, are_weights: listed.are_weights, numbers: Vec::new(), room: gather };
     let mut gatherers: Vec<Gatherer<'_>> = (0..threads).map(gatherer).collect();
     let edges = input.scan(&mut gatherers, watch)?.edges;
@@ -219,31 +217,22 @@ impl Visitor for Gatherer<'_> {
     }
 }
 
-/// Sorted runs of numbers on disk, one after the other in one file. The file is unlinked, so a killed job leaves
-/// nothing behind.
+/// Sorted runs of numbers on disk, one after the other in one file.
 struct SortedRuns {
-    path: PathBuf,
-    file: File,
-    /// Start of each run, and end of the last run, counted in numbers.
-    starts: Mutex<Vec<u64>>,
+    file: ScratchFile,
+    /// Place of each run in the file, counted in numbers.
+    runs: Mutex<Vec<Range<u64>>>,
 }
 
 impl SortedRuns {
-    fn create(path: PathBuf) -> Result<Self> {
-        let file = regular::create_unnamed(&path, "create the runs of a list", "unlink the runs of a list")?;
-        Ok(SortedRuns { path, file, starts: Mutex::new(vec![0]) })
+    fn create(path: &Path) -> Result<Self> {
+        Ok(SortedRuns { file: ScratchFile::create(path, "dictionary.write")?, runs: Mutex::default() })
     }
 
     fn add(&self, numbers: &[u64]) -> Result<()> {
-        let start = {
-            let mut starts = self.starts.lock().unwrap_or_else(PoisonError::into_inner);
-            let start = starts.last().copied().unwrap_or(0);
-            starts.push(start + numbers.len() as u64);
-            start
-        };
-        let written = crate::failpoint::hit("dictionary.write")
-            .and_then(|()| self.file.write_all_at(bytes_of(numbers), 8 * start));
-        written.map_err(|e| Error::io("write a run of a list", &self.path, e))
+        let start = self.file.append(&[bytes_of(numbers)])? / 8;
+        self.runs.lock().push(start..start + numbers.len() as u64);
+        Ok(())
     }
 
     /// Merges all runs into the file at `path`, through buffers of `room` numbers in total. `source` names the input in
@@ -256,14 +245,13 @@ impl SortedRuns {
         room: usize,
         watch: &dyn Watch,
     ) -> Result<Seal> {
-        let failed = |e| Error::io("read a run of a list", path, e);
-        let starts = self.starts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let runs = self.runs.into_inner();
         let mut out = NewFile::create(path, listed.kind, key)?;
-        let total = starts.last().copied().unwrap_or(0);
+        let total = self.file.bytes() / 8;
         if total <= room as u64 {
             // All runs fit in memory, so all threads sort them; only one would merge them.
             let mut numbers = vec![0u64; total as usize];
-            self.file.read_exact_at(bytes_of_mut(&mut numbers), 0).map_err(failed)?;
+            self.file.read(0, bytes_of_mut(&mut numbers))?;
             numbers.par_sort_unstable();
             numbers.dedup();
             listed.check(numbers.len() as u64, source)?;
@@ -271,12 +259,11 @@ impl SortedRuns {
             out.write(bytes_of(&numbers))?;
             return out.finish();
         }
-        let ahead = (room / starts.len()).clamp(1, READ_AHEAD);
-        let mut runs: Vec<SortedRun<'_>> =
-            starts.windows(2).map(|ends| SortedRun::new(&self.file, ends[0]..ends[1], ahead)).collect();
+        let ahead = (room / (runs.len() + 1)).clamp(1, READ_AHEAD);
+        let mut runs: Vec<SortedRun<'_>> = runs.into_iter().map(|run| SortedRun::new(&self.file, run, ahead)).collect();
         let mut heap = BinaryHeap::new();
         for (i, run) in runs.iter_mut().enumerate() {
-            heap.extend(run.next().map_err(failed)?.map(|number| Reverse((number, i))));
+            heap.extend(run.next()?.map(|number| Reverse((number, i))));
         }
         let (mut last, mut count) = (None, 0u64);
         while let Some(Reverse((number, i))) = heap.pop() {
@@ -288,7 +275,7 @@ impl SortedRuns {
                     watch.advance(0)?;
                 }
             }
-            heap.extend(runs[i].next().map_err(failed)?.map(|number| Reverse((number, i))));
+            heap.extend(runs[i].next()?.map(|number| Reverse((number, i))));
         }
         listed.check(count, source)?;
         out.finish()
@@ -297,7 +284,7 @@ impl SortedRuns {
 
 /// Buffered reader of one sorted run.
 struct SortedRun<'f> {
-    file: &'f File,
+    file: &'f ScratchFile,
     /// Range of the run that is not read yet, counted in numbers.
     left: Range<u64>,
     ahead: usize,
@@ -306,14 +293,14 @@ struct SortedRun<'f> {
 }
 
 impl<'f> SortedRun<'f> {
-    fn new(file: &'f File, run: Range<u64>, ahead: usize) -> Self {
+    fn new(file: &'f ScratchFile, run: Range<u64>, ahead: usize) -> Self {
         SortedRun { file, left: run, ahead, numbers: Vec::new(), at: 0 }
     }
 
-    fn next(&mut self) -> std::io::Result<Option<u64>> {
+    fn next(&mut self) -> Result<Option<u64>> {
         if self.at == self.numbers.len() {
             self.numbers.resize((self.left.end - self.left.start).min(self.ahead as u64) as usize, 0);
-            self.file.read_exact_at(bytes_of_mut(&mut self.numbers), 8 * self.left.start)?;
+            self.file.read(8 * self.left.start, bytes_of_mut(&mut self.numbers))?;
             self.left.start += self.numbers.len() as u64;
             self.at = 0;
         }

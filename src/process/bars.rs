@@ -26,8 +26,9 @@ fn styled(bar: ProgressBar, name: &str) -> ProgressBar {
 mod tests {
     use super::*;
     use indicatif::{ProgressDrawTarget, TermLike};
+    use parking_lot::Mutex;
     use std::io::Result;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
 
     /// A terminal with its number of columns, and the text written to it.
     #[derive(Debug, Clone)]
@@ -53,7 +54,7 @@ mod tests {
             self.write_str(&format!("{text}\n"))
         }
         fn write_str(&self, text: &str) -> Result<()> {
-            self.1.lock().expect("one thread").push_str(text);
+            self.1.lock().push_str(text);
             Ok(())
         }
         fn clear_line(&self) -> Result<()> {
@@ -74,7 +75,7 @@ mod tests {
             bar.set_position(42);
             bar.set_message("1016.25 MB/s, 12m03s left, 1023.75 MiB");
             bar.tick();
-            let text = written.lock().expect("one thread").clone();
+            let text = written.lock().clone();
             assert!(text.contains("partition") && text.contains("42 %"), "{text:?}");
             assert!(text.lines().all(|line| line.chars().count() <= usize::from(columns)), "{columns}: {text:?}");
             assert_eq!(text.contains("1023.75 MiB"), columns >= 80, "{text:?}");

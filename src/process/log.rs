@@ -7,11 +7,11 @@
 
 use crate::error::{Error, Result};
 use crate::store::regular;
+use parking_lot::Mutex;
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tracing::{Metadata, Subscriber};
@@ -123,7 +123,7 @@ const WAITING: usize = 1 << 16;
 pub fn attach(workdir: &Path) -> Result<()> {
     let path = workdir.join("run.log");
     let opened = regular::open_to_write(OpenOptions::new().create(true).append(true), &path);
-    let mut log = RUN_LOG.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut log = RUN_LOG.lock();
     let before = match &mut *log {
         RunLog::Waiting(lines) => std::mem::take(lines),
         _ => Vec::new(),
@@ -167,7 +167,7 @@ fn to_stderr(line: &[u8]) {
 
 /// Writes a line to `run.log`, or keeps it until the workdir is known.
 fn to_run_log(line: &[u8]) {
-    let mut log = RUN_LOG.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut log = RUN_LOG.lock();
     match &mut *log {
         RunLog::Waiting(lines) if lines.len() + line.len() <= WAITING => lines.extend_from_slice(line),
         RunLog::Waiting(_) | RunLog::Off => {}

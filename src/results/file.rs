@@ -6,13 +6,13 @@ use crate::process::signals;
 use crate::store::os::start_writeback;
 use crate::store::regular;
 use crate::store::replace::{TemporaryFile, make_folder_of, sync_folder, temp_path};
+use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 /// Number of rows that one thread formats at a time.
@@ -113,9 +113,8 @@ impl ResultFile {
                 }
                 bytes.clear();
                 let made = append(piece * PIECE..rows.min((piece + 1) * PIECE), &mut bytes);
-                let turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-                let waits = |turn: &mut WriteTurn<'_>| turn.piece != piece && turn.failure.is_none();
-                let mut turn = passed.wait_while(turn, waits).unwrap_or_else(PoisonError::into_inner);
+                let mut turn = turn.lock();
+                passed.wait_while(&mut turn, |turn| turn.piece != piece && turn.failure.is_none());
                 if turn.failure.is_none() {
                     turn.failure = made.and_then(|()| turn.file.write(&bytes)).err();
                     turn.piece += 1;
@@ -133,7 +132,7 @@ impl ResultFile {
             }
             work();
         });
-        turn.into_inner().unwrap_or_else(PoisonError::into_inner).failure.map_or(Ok(()), Err)
+        turn.into_inner().failure.map_or(Ok(()), Err)
     }
 
     /// Appends `zeros` zero bytes that take no space on disk, and gives the file its final name.

@@ -55,7 +55,7 @@ impl std::fmt::Display for Kind {
 }
 
 /// Length and checksum of the body of a finished file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seal {
     /// Length of the body in bytes. The file is 128 bytes longer.
     pub bytes: u64,
@@ -63,8 +63,8 @@ pub struct Seal {
     pub checksum: u64,
 }
 
-/// Returns the seed of a chunk. The multiplication keeps neighbouring salts and neighbouring chunks from sharing a
-/// seed.
+/// Returns the seed of a chunk, or of the record at offset `chunk` of a journal. The multiplication keeps neighbouring
+/// salts and neighbouring chunks from sharing a seed.
 pub(super) fn chunk_seed(salt: u64, chunk: u64) -> u64 {
     salt ^ (chunk + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }

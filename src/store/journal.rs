@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::file::{FRAME_BYTES, Kind, check_header, header, u64_at};
+use super::file::{FRAME_BYTES, Kind, check_header, chunk_seed, header, u64_at};
 use super::replace::{make_folder_of, replace};
 use crate::error::{At, Error, Result};
 use crate::failpoint;
@@ -69,7 +69,7 @@ impl Record {
         let check = head_check(&out[first..], key, at);
         out.extend_from_slice(&check);
         out.extend_from_slice(&self.result);
-        let checksum = xxh3_64_with_seed(&out[first..], seed(key, at));
+        let checksum = xxh3_64_with_seed(&out[first..], chunk_seed(key, at));
         out.extend_from_slice(&checksum.to_le_bytes());
     }
 
@@ -82,7 +82,7 @@ impl Record {
         }
         let Some(all) = bytes.get(..HEAD + length + TAIL) else { return DecodedRecord::Torn };
         let (body, tail) = all.split_at(HEAD + length);
-        if tail != xxh3_64_with_seed(body, seed(key, at)).to_le_bytes() {
+        if tail != xxh3_64_with_seed(body, chunk_seed(key, at)).to_le_bytes() {
             return DecodedRecord::Damaged;
         }
         let [unit @ .., _, _, _, _, _, _, _, _] = *head;
@@ -99,14 +99,10 @@ enum DecodedRecord {
     Damaged,
 }
 
-fn seed(key: u64, at: u64) -> u64 {
-    key ^ (at + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15)
-}
-
 /// Returns the checksum of a record's unit and length. Without it, a record with a damaged length would look like an
 /// incomplete last record.
 fn head_check(head: &[u8], key: u64, at: u64) -> [u8; 4] {
-    (xxh3_64_with_seed(head, seed(key, at)) as u32).to_le_bytes()
+    (xxh3_64_with_seed(head, chunk_seed(key, at)) as u32).to_le_bytes()
 }
 
 /// A journal that is open for appending. It has one writer; threads share it behind a `Mutex`.

@@ -115,6 +115,16 @@ impl Mapped {
         Ok(())
     }
 
+    /// Returns the length of the body in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.body().len() as u64
+    }
+
+    /// Frees the memory pages into which the file was read.
+    pub fn release(&self) {
+        self.drop_range(0..self.body().len());
+    }
+
     /// Drops the pages of the bytes `range` of the body from the process. They stay in the page cache, and a later read
     /// maps them again. Ranges beyond the body are cut.
     pub fn drop_range(&self, range: Range<usize>) {

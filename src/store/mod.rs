@@ -5,6 +5,7 @@
 //! | `file`, `map` | sealed files: written once with a checksum, and mapped for reading |
 //! | `journal`, `checkpoint` | the progress of a stage: its finished units, or a copy of its arrays |
 //! | `disk_array` | files of work in progress, written and read at known offsets, or mapped |
+//! | `scratch` | temporary files without a name, to which threads append |
 //! | `regular` | opening regular files, and refusing anything else |
 //! | `replace`, `sync` | atomic replacement of small files, and syncing in the background |
 //! | `os` | system calls |
@@ -17,4 +18,5 @@ pub mod map;
 pub mod os;
 pub mod regular;
 pub mod replace;
+pub mod scratch;
 pub mod sync;

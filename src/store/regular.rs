@@ -1,7 +1,6 @@
 //! Opens the files of a workdir, and refuses anything but a regular file. A FIFO instead of a file would block the
 //! process until somebody writes to the FIFO. A link would redirect a write to a file outside the workdir.
 
-use crate::error::Error;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -43,18 +42,6 @@ pub fn open_to_write(options: &mut OpenOptions, path: &Path) -> io::Result<File>
 /// Errors of [`open_to_write`].
 pub fn create(path: &Path) -> io::Result<File> {
     open_to_write(OpenOptions::new().create(true).truncate(true), path)
-}
-
-/// Creates a file that can be read and written, and removes its name at once, so that a killed process leaves nothing
-/// behind. Errors name the failed step with `create` or `unlink`.
-///
-/// # Errors
-/// [`Error::DiskFull`], [`Error::Io`].
-pub fn create_unnamed(path: &Path, create: &'static str, unlink: &'static str) -> Result<File, Error> {
-    let file = open_to_write(File::options().read(true).create(true).truncate(true), path);
-    let file = file.map_err(|e| Error::io(create, path, e))?;
-    std::fs::remove_file(path).map_err(|e| Error::io(unlink, path, e))?;
-    Ok(file)
 }
 
 fn open_with(options: &mut OpenOptions, path: &Path, flags: i32) -> io::Result<File> {

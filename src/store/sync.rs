@@ -1,10 +1,11 @@
 //! Makes finished files durable in the background: one thread syncs them while the job goes on.
 
 use crate::store::regular;
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::File;
 use std::path::PathBuf;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::file::{Pending, Seal};
@@ -39,16 +40,9 @@ struct Backlog {
 }
 
 impl SharedBacklog {
-    fn lock(&self) -> MutexGuard<'_, Backlog> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn wait_while(&self, waits: impl Fn(&Backlog) -> bool) -> MutexGuard<'_, Backlog> {
-        let mut state = self.lock();
-        // `Condvar::wait_while` would return at once after a panic of a thread that held the lock.
-        while waits(&state) {
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+        let mut state = self.state.lock();
+        self.changed.wait_while(&mut state, |state| waits(state));
         state
     }
 }
@@ -70,7 +64,7 @@ impl Syncer {
 
     /// Queues a file to be synced, without waiting. Returns the file's seal.
     pub fn push(&self, pending: Pending) -> Seal {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         let file = (state.queue.len() < OPEN).then_some(pending.file);
         state.queue.push_back((pending.path, file));
         self.shared.changed.notify_all();
@@ -82,7 +76,7 @@ impl Syncer {
     /// # Errors
     /// Errors of [`Syncer::wait`].
     pub fn check(&self) -> Result<()> {
-        self.shared.lock().error.take().map_or(Ok(()), Err)
+        self.shared.state.lock().error.take().map_or(Ok(()), Err)
     }
 
     /// Waits until every file pushed so far is durable under its name. Call it before the manifest records the files.
@@ -108,7 +102,7 @@ impl Syncer {
 
 impl Drop for Syncer {
     fn drop(&mut self) {
-        let mut state = self.shared.lock();
+        let mut state = self.shared.state.lock();
         state.queue.clear();
         state.closed = true;
         drop(state);
@@ -127,7 +121,7 @@ fn run(shared: &SharedBacklog) {
         drop(state);
         let file = file.map_or_else(|| regular::open(&path), Ok);
         let done = failpoint::hit("store.fsync").and(file).and_then(|file| file.sync_all());
-        let mut state = shared.lock();
+        let mut state = shared.state.lock();
         state.busy = false;
         shared.changed.notify_all();
         match done {

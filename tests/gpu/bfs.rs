@@ -1,6 +1,6 @@
 //! Breadth-first search on a GPU, held against a plain queue: on the stand-in for CUDA, which shuffles what a GPU leaves open.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use gpugraph::Error;
@@ -53,7 +53,7 @@ fn open<'a>(
     halves: &'a [BlockStore; 2],
     tuning: Tuning,
 ) -> Result<GpuSearch<'a>, Error> {
-    let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
+    let lease = Lease { workspace: gpu.lock(), cache: 0 };
     let degrees: Vec<u32> = rows.all.iter().map(|row| row.len() as u32).collect();
     GpuSearch::with_tuning((halves.each_ref(), &degrees), lease, tuning, &budget(), &check_cancelled, None)
 }
@@ -210,7 +210,7 @@ fn the_switch_decides_which_way_a_level_goes() {
 fn the_least_memory_does_and_less_is_refused() {
     on_gpu("bfs::the_least_memory_does_and_less_is_refused", |gpu| {
         let trim = |bytes| {
-            let arena = &mut gpu.lock().expect("no panic").arena;
+            let arena = &mut gpu.lock().arena;
             arena.reset(0);
             arena.trim(bytes);
         };
@@ -221,7 +221,7 @@ fn the_least_memory_does_and_less_is_refused() {
             assert!(host_bytes(vertices, entries, direction, least, 1)[1] >= 8 * entries);
             trim(least);
             check(gpu, &rows, &[3], &[("the least", small())]);
-            let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
+            let lease = Lease { workspace: gpu.lock(), cache: 0 };
             let halves = [&rows.halves[0], &rows.halves[1]];
             let scarce = Budget::new(gpugraph::internals::memory::limit_leaving(4 * entries, 1), 1).expect("room");
             let error = GpuSearch::with_tuning((halves, &[]), lease, small(), &scarce, &check_cancelled, None)
@@ -246,7 +246,7 @@ fn a_search_is_stopped_between_launches_and_begun_again() {
             1.. => Ok(()),
             _ => Err(Error::Stopped("SIGTERM")),
         };
-        let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
+        let lease = Lease { workspace: gpu.lock(), cache: 0 };
         let tuning = Tuning { records: 3, ..small() };
         let halves = [&rows.halves[0], &rows.halves[1]];
         let mut search =

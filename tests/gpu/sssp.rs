@@ -1,7 +1,7 @@
 //! Shortest paths on a GPU, held against Dijkstra's algorithm: on the stand-in for CUDA, which shuffles what a GPU leaves open.
 
+use parking_lot::Mutex;
 use std::collections::BinaryHeap;
-use std::sync::Mutex;
 
 use gpugraph::Error;
 use gpugraph::internals::algo::sssp::gpu::{GpuSearch, Tuning, Weights, programs};
@@ -148,7 +148,7 @@ impl Weighted {
     }
 
     fn open<'a>(&self, gpu: &'a Mutex<Workspace>, method: Method, tuning: Tuning) -> Result<GpuSearch<'a>, Error> {
-        let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
+        let lease = Lease { workspace: gpu.lock(), cache: 0 };
         let halves = [&self.rows.halves[0], &self.rows.halves[1]];
         match &self.drawn {
             None => {

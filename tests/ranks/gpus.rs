@@ -1,6 +1,6 @@
 //! Ranks whose GPUs search together, held against a plain queue.
 
-use std::sync::Mutex;
+use parking_lot::Mutex;
 
 use gpugraph::internals::algo::Lease;
 use gpugraph::internals::algo::bfs::gpu::{GpuSearch, Tuning, peer_access, programs};
@@ -97,7 +97,7 @@ fn from_all(
     what: &str,
 ) -> Vec<Step> {
     let check_cancelled = || Ok(());
-    let lease = Lease { workspace: gpu.lock().expect("no panic"), cache: 0 };
+    let lease = Lease { workspace: gpu.lock(), cache: 0 };
     let halves = rows.halves.each_ref();
     let access = peer_access(peers, &lease.workspace, halves);
     assert!(access.is_some(), "{what}");

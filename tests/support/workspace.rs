@@ -1,7 +1,7 @@
 //! A GPU's memory for tests of what lies in it: they run again in a process that finds the stand-in for CUDA.
 
+use parking_lot::Mutex;
 use std::process::Command;
-use std::sync::Mutex;
 
 use gpugraph::internals::gpu::{ProgramSource, Workspace};
 use gpugraph::internals::memory::Budget;

@@ -18,9 +18,9 @@ use crate::error::{Error, Result};
 use crate::store::os;
 use ::mpi::ffi;
 use call::Communicator;
+use parking_lot::Mutex;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Default number of bytes that collective operations move at once. Four times this number fits `Comm::SCRATCH`.
@@ -181,7 +181,7 @@ impl Ranks {
         // A thread that panicked during a call never releases the mutex.
         let until = Instant::now() + Duration::from_secs(2);
         let mut alone = self.calls.try_lock();
-        while alone.is_err() && Instant::now() < until {
+        while alone.is_none() && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(1));
             alone = self.calls.try_lock();
         }
@@ -193,8 +193,8 @@ impl Ranks {
     }
 
     /// Locks the use of MPI. No other thread calls MPI until the returned guard is dropped.
-    fn lock_calls(&self) -> std::sync::MutexGuard<'_, ()> {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_calls(&self) -> parking_lot::MutexGuard<'_, ()> {
+        self.calls.lock()
     }
 }
 

@@ -6,7 +6,6 @@ use super::Ranks;
 use crate::process::backoff::Backoff;
 use ::mpi::ffi;
 use std::ffi::c_int;
-use std::sync::{MutexGuard, PoisonError};
 
 /// Small messages in flight, outgoing and incoming.
 #[derive(Default)]
@@ -24,14 +23,10 @@ struct Request(ffi::MPI_Request);
 unsafe impl Send for Request {}
 
 impl Ranks {
-    fn small(&self) -> MutexGuard<'_, PointToPoint> {
-        self.small.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(in crate::comm) fn send(&self, to: usize, message: &[u8]) {
         let message: Box<[u8]> = message.into();
         let (at, count) = (message.as_ptr().cast(), message.len() as c_int);
-        let mut messages = self.small();
+        let mut messages = self.small.lock();
         // SAFETY: the bytes stay in place, in `leaving`, until the operation is done.
         let request = self.begin("MPI_Isend", |request| unsafe {
             ffi::MPI_Isend(at, count, ffi::RSMPI_UINT8_T, to as c_int, 0, self.point_to_point.0, request)
@@ -46,7 +41,7 @@ impl Ranks {
     }
 
     pub(in crate::comm) fn receive(&self) -> Option<(usize, Vec<u8>)> {
-        let mut messages = self.small();
+        let mut messages = self.small.lock();
         self.drop_sent(&mut messages);
         if messages.arriving.is_none() {
             messages.arriving = self.match_message();
@@ -90,7 +85,7 @@ impl Ranks {
         let mut barrier = None;
         loop {
             let came = self.receive().is_some();
-            if self.small().leaving.is_empty() && barrier.is_none() {
+            if self.small.lock().leaving.is_empty() && barrier.is_none() {
                 barrier = Some(self.begin_barrier(self.ending));
             }
             if barrier.as_mut().is_some_and(|request| self.test(request)) && !came {

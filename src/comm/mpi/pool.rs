@@ -12,9 +12,9 @@ use crate::comm::MessageLimits;
 use crate::comm::carrier::{Carrier, Delivery, TakeMessage};
 use crate::error::{Error, Result};
 use ::mpi::ffi;
+use parking_lot::Mutex;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 struct MessagePool<'a> {
     ranks: &'a Ranks,
@@ -111,16 +111,12 @@ impl Ranks {
         // Two tags are enough. No rank is two exchanges ahead, because each exchange ends with counts from all ranks.
         let pool = MessagePool { ranks: self, limits, tag: (number % 2) as c_int, messages: Mutex::new(messages) };
         // Zeroed pages take no memory until a message is written to them.
-        (0..limits.incoming).for_each(|_| pool.accept(&mut pool.lock(), vec![0; limits.words]));
+        (0..limits.incoming).for_each(|_| pool.accept(&mut pool.messages.lock(), vec![0; limits.words]));
         Ok(Box::new(pool))
     }
 }
 
 impl MessagePool<'_> {
-    fn lock(&self) -> MutexGuard<'_, Messages> {
-        self.messages.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Starts to receive a message from any rank into `buffer`, which has room for a message of maximum size.
     fn accept(&self, messages: &mut Messages, mut buffer: Vec<u32>) {
         let (at, count) = (buffer.as_mut_ptr().cast(), self.limits.words as c_int);
@@ -159,7 +155,7 @@ impl MessagePool<'_> {
 
 impl Carrier for MessagePool<'_> {
     fn send(&self, to: usize, message: Vec<u32>) -> Result<Vec<u32>, Vec<u32>> {
-        let mut messages = self.lock();
+        let mut messages = self.messages.lock();
         self.poll_left(&mut messages);
         if messages.leaving.requests.len() >= self.limits.outgoing {
             return Err(message);
@@ -176,7 +172,7 @@ impl Carrier for MessagePool<'_> {
     }
 
     fn end(&self) {
-        let mut messages = self.lock();
+        let mut messages = self.messages.lock();
         let (from, to) = (messages.sent.as_ptr().cast(), messages.coming.as_mut_ptr().cast());
         // SAFETY: both arrays have a number for each rank and stay in place: neither changes its length, and the pool
         // leaks them if it is dropped before the operation is done.
@@ -188,7 +184,7 @@ impl Carrier for MessagePool<'_> {
     }
 
     fn take(&self, take: TakeMessage<'_>) -> Result<Delivery> {
-        let mut messages = self.lock();
+        let mut messages = self.messages.lock();
         if messages.arrived.is_empty() && !messages.complete {
             self.poll(&mut messages);
         }
@@ -197,7 +193,7 @@ impl Carrier for MessagePool<'_> {
         };
         drop(messages);
         take(from, &buffer[..words])?;
-        self.accept(&mut self.lock(), buffer);
+        self.accept(&mut self.messages.lock(), buffer);
         Ok(Delivery::Message(words))
     }
 }
@@ -206,7 +202,7 @@ impl Drop for MessagePool<'_> {
     /// Cancels the receives that are still posted, since no message will come. After a failure it leaks the buffers in
     /// flight instead, because MPI may use them until the job ends.
     fn drop(&mut self) {
-        let messages = self.messages.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let messages = self.messages.get_mut();
         let Messages { leaving, arriving, sent, coming, complete, .. } = messages;
         if !*complete {
             self.ranks.broken.store(true, Ordering::SeqCst);

@@ -221,7 +221,7 @@ impl Carrier for Rings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::Mutex;
+    use parking_lot::Mutex;
 
     /// Makes the rings of two ranks within this process.
     fn rings(slots: usize, capacity: usize) -> [Rings; 2] {
@@ -273,7 +273,7 @@ mod tests {
                 });
                 scope.spawn(move || {
                     let keep = |_: usize, words: &[u32]| {
-                        taken.lock().expect("no panic").push(words.to_vec());
+                        taken.lock().push(words.to_vec());
                         Ok(())
                     };
                     let mut mine = 0;
@@ -286,7 +286,7 @@ mod tests {
                 });
             }
         });
-        let mut taken = taken.into_inner().expect("no panic");
+        let mut taken = taken.into_inner();
         taken.sort();
         assert_eq!(taken, (0..15_000).map(|n| vec![n / 5000, n % 5000]).collect::<Vec<_>>());
     }

@@ -1,7 +1,8 @@
 //! The state that all threads of a scan share.
 
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use xxhash_rust::xxh3::Xxh3;
 
@@ -118,7 +119,7 @@ impl<'a> ScanState<'a> {
 
     /// Records `error` if it comes first in the input, and stops all threads.
     pub fn fail(&self, place: ErrorPlace, error: Error) {
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut failure = self.failure.lock();
         if failure.as_ref().is_none_or(|(first, _)| place < *first) {
             *failure = Some((place, error));
         }
@@ -127,7 +128,7 @@ impl<'a> ScanState<'a> {
 
     /// Returns the error that comes first in the input, if there was one.
     pub fn check(&self) -> Result<()> {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), |(_, error)| Err(error))
+        self.failure.lock().take().map_or(Ok(()), |(_, error)| Err(error))
     }
 
     pub fn advance(&self, bytes: u64) -> Result<()> {
@@ -147,7 +148,7 @@ impl<'a> ScanState<'a> {
     /// Keeps the first integer weight of the input that f32 can't represent exactly. `error` makes the error for it.
     pub fn note_rounded(&self, place: ErrorPlace, rounded: Option<Stop>, error: impl Fn(Stop) -> Error) {
         let Some(stop) = rounded else { return };
-        let mut first = self.rounded.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = self.rounded.lock();
         if first.as_ref().is_none_or(|(before, _)| place < *before) {
             *first = Some((place, error(stop)));
         }

@@ -4,8 +4,8 @@
 //! them there. While threads wait for the disk, they make the system allocate memory for the next chunks, which takes
 //! as long as reading. In the last pass, the memory of a chunk is free for other use as soon as the chunk is parsed.
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use std::ops::Range;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 use crate::formats::bytes::read::ALIGNED;
@@ -96,14 +96,10 @@ impl<'m> InputCache<'m> {
         Ok(InputCache { words, inner: Mutex::new(inner), changed: Condvar::new() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, CacheState<'m>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Lets the cache use `bytes` bytes of memory in all, or none if that is too little to be worthwhile.
     pub fn allow(&self, bytes: u64) {
         let slabs = (bytes / self.slab_bytes()) as usize;
-        self.lock().allowed = if slabs < LEAST { 0 } else { slabs };
+        self.inner.lock().allowed = if slabs < LEAST { 0 } else { slabs };
     }
 
     /// Returns the size in bytes of a slab, the memory for one chunk.
@@ -113,28 +109,28 @@ impl<'m> InputCache<'m> {
 
     /// Returns the reserved memory in bytes, for chunks and for empty slabs.
     pub fn bytes(&self) -> u64 {
-        self.lock().reservation.bytes()
+        self.inner.lock().reservation.bytes()
     }
 
     /// Returns the number of chunks that are cached.
     pub fn chunks(&self) -> usize {
-        self.lock().chunks.iter().filter(|chunk| matches!(chunk, CachedChunk::Cached(_))).count()
+        self.inner.lock().chunks.iter().filter(|chunk| matches!(chunk, CachedChunk::Cached(_))).count()
     }
 
     /// Returns the number of slabs (memory for one chunk each) that are allocated and empty.
     pub fn spare(&self) -> usize {
-        self.lock().touched.len()
+        self.inner.lock().touched.len()
     }
 
     /// Takes the slabs that are allocated and empty. They stay reserved until they are released.
     pub fn take_spare(&self) -> Vec<Slab<'m>> {
-        std::mem::take(&mut self.lock().touched)
+        std::mem::take(&mut self.inner.lock().touched)
     }
 
     /// Frees the memory of a slab (memory for one chunk), and its reservation in the budget.
     pub fn release(&self, slab: Slab<'m>) {
         discard(vec![&mut *slab]);
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.reservation.shrink(4 * self.words as u64);
         inner.fresh.push(slab);
     }
@@ -142,7 +138,7 @@ impl<'m> InputCache<'m> {
     /// Releases an empty slab, or else the last cached chunk. Returns false if there is neither.
     pub fn release_one(&self) -> bool {
         let slab = {
-            let mut inner = self.lock();
+            let mut inner = self.inner.lock();
             let last = |chunks: &mut Vec<CachedChunk<'m>>| {
                 chunks.iter_mut().rev().find(|chunk| matches!(chunk, CachedChunk::Cached(_)))?.take()
             };
@@ -158,13 +154,13 @@ impl<'m> InputCache<'m> {
 
     /// Releases all slabs, and stops caching.
     pub fn release_all(&self) {
-        self.lock().allowed = 0;
+        self.inner.lock().allowed = 0;
         while self.release_one() {}
     }
 
     /// Begins a pass over `chunks`. Returns the number of threads that should read ahead.
     pub(crate) fn begin(&self, chunks: Range<u64>) -> usize {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.chunks.resize_with(chunks.end as usize, || CachedChunk::Unread);
         inner
             .chunks
@@ -181,7 +177,7 @@ impl<'m> InputCache<'m> {
         struct Reading<'k, 'm>(&'k InputCache<'m>);
         impl Drop for Reading<'_, '_> {
             fn drop(&mut self) {
-                self.0.lock().readers -= 1;
+                self.0.inner.lock().readers -= 1;
                 self.0.changed.notify_all();
             }
         }
@@ -190,7 +186,7 @@ impl<'m> InputCache<'m> {
 
     /// Takes the next chunk to read ahead; `None` if no chunk is left, or no memory for one.
     pub(crate) fn claim(&self) -> Option<u64> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         while matches!(inner.chunks.get(inner.next)?, CachedChunk::Cached(_)) {
             inner.next += 1;
         }
@@ -205,24 +201,24 @@ impl<'m> InputCache<'m> {
 
     /// Returns memory for a chunk; `None` if the cache may not use more.
     pub(crate) fn slab(&self) -> Option<Slab<'m>> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.touched.pop().or_else(|| inner.touch(self.words))
     }
 
     /// Records that chunk `number` is in `slab`. With `None`, the thread that parses the chunk must read it.
     pub(crate) fn decide(&self, number: u64, slab: Option<Slab<'m>>) {
-        self.lock().chunks[number as usize] = slab.map_or(CachedChunk::Skipped, CachedChunk::Cached);
+        self.inner.lock().chunks[number as usize] = slab.map_or(CachedChunk::Skipped, CachedChunk::Cached);
         self.changed.notify_all();
     }
 
     /// Takes back a slab that [`Self::slab`] returned and that no chunk was read into.
     pub(crate) fn unused(&self, slab: Slab<'m>) {
-        self.lock().touched.push(slab);
+        self.inner.lock().touched.push(slab);
     }
 
     /// Waits for chunk `number` and returns its memory; `None` if the caller must read it.
     fn take(&self, number: u64) -> Option<Slab<'m>> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         loop {
             let chunk = inner.chunks.get_mut(number as usize)?;
             if !matches!(chunk, CachedChunk::Unread | CachedChunk::Loading) {
@@ -232,16 +228,13 @@ impl<'m> InputCache<'m> {
                 return None;
             }
             let ahead = if inner.touched.len() < inner.ahead { inner.touch(self.words) } else { None };
-            inner = match ahead {
+            match ahead {
                 Some(slab) => {
-                    drop(inner);
-                    populate(slab);
-                    let mut inner = self.lock();
+                    MutexGuard::unlocked(&mut inner, || populate(slab));
                     inner.touched.push(slab);
-                    inner
                 }
-                None => self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner),
-            };
+                None => self.changed.wait(&mut inner),
+            }
         }
     }
 }

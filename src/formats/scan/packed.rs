@@ -4,9 +4,10 @@
 //! large the file is. If there are as many files as threads, every thread unpacks and parses a file of its own. The
 //! lists of METIS files are parsed in sequence, because the vertex of a line is known only from the lines before it.
 
+use parking_lot::Mutex;
 use std::io::{BufReader, Read};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use crossbeam::channel::{Receiver, Sender};
 use xxhash_rust::xxh3::Xxh3;
@@ -119,7 +120,7 @@ impl<'a> Packed<'a> {
     /// Runs a thread that unpacks and parses whole files.
     pub fn work_alone(&self, sink: &mut Sink<'_>) -> WorkResult {
         loop {
-            let mut next = self.next_alone.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut next = self.next_alone.lock();
             let Some(&part) = self.alone.get(*next) else { return Ok(()) };
             *next += 1;
             // To keep the order of the input, the lock is held until the file is parsed.

@@ -13,8 +13,9 @@ use crate::formats::pass::state::{ErrorPlace, WorkResult, locate, located, of_ki
 use crate::formats::scan::input_cache::{CacheUse, InputCache};
 use crate::formats::scan::records::{PieceBuffer, Records};
 use crate::formats::{BodyLayout, Format, HEAD, Head, Packing, Part, ScanState, Sink, Stop, arrays, parquet, suspect};
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 /// Number of bytes to hash and then parse while they are in the L2 cache.
 const PIECE: usize = 256 << 10;
@@ -88,7 +89,7 @@ impl<'c> PlainFiles<'c> {
 
     /// Returns the open file, and opens it if necessary.
     fn opened(&self, shared: &ScanState<'_>, file: &Body) -> Result<Arc<OpenFile>> {
-        let mut there = file.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut there = file.open.lock();
         if let Some(kind) = there.upgrade() {
             return Ok(kind);
         }

@@ -1,7 +1,6 @@
 //! The result of a scan, and how the results of all shares are combined.
 
 use std::path::Path;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering::Relaxed;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -88,7 +87,7 @@ impl ShareResult {
         let weights_hashes = seen.iter().map(|part| part.weights_hashes.len()).sum();
         let heads = state.seen.into_iter().map(|part| part.head.into_inner());
         let parts: Vec<_> = state.parts.iter().cloned().zip(heads).collect();
-        let rounded = state.rounded.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let rounded = state.rounded.into_inner();
         let declared = parts.iter().filter_map(|(_, head)| head.as_ref()?.vertices).max();
         let declared = declared.map_or(0, |n| n.saturating_add(1));
         let most = [declared, state.found.into_inner(), word_of_place(&rounded)];

@@ -8,9 +8,9 @@ use crate::graph::csr::Block;
 use crate::graph::host_block::HostBlock;
 use crate::graph::placement::BlockSize;
 use crate::memory::Reservation;
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// One half of a graph after packing was stopped by an error: some blocks are packed, and the others are still
 /// unpacked.
@@ -38,20 +38,20 @@ pub fn pack_half(
     let pack = |b: usize| {
         next()?;
         let place = in_memory.get(b);
-        let held = place.and_then(|block| block.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let held = place.and_then(|block| block.lock().take());
         let block = held.as_ref().map_or_else(|| half.block(b), HostBlock::block);
         match pack_block(&packer, block) {
             Ok(rows) => {
                 half.release(b);
                 if held.is_some() {
                     drop(held);
-                    free_reservation(&half, b, reserved.lock().unwrap_or_else(PoisonError::into_inner).as_mut());
+                    free_reservation(&half, b, reserved.lock().as_mut());
                 }
                 packer.take(b, rows)
             }
             Err(e) => {
                 place.into_iter().zip(held).for_each(|(place, block)| {
-                    *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(block);
+                    *place.lock() = Some(block);
                 });
                 Err(e)
             }
@@ -72,9 +72,8 @@ pub fn pack_half(
     match outcome {
         Ok(()) => Ok(BlockStore::of_packed(half.layout.clone(), packer.into_parts().0)),
         Err(why) => {
-            let unpacked =
-                in_memory.into_iter().map(|block| block.into_inner().unwrap_or_else(PoisonError::into_inner));
-            let reserved = reserved.into_inner().unwrap_or_else(PoisonError::into_inner);
+            let unpacked = in_memory.into_iter().map(|block| block.into_inner());
+            let reserved = reserved.into_inner();
             Err((why, Box::new(HalfPacked { half, unpacked: unpacked.collect(), reserved, packer })))
         }
     }
@@ -103,7 +102,7 @@ impl HalfPacked {
             let block = held.as_ref().map_or_else(|| half.block(b), HostBlock::block);
             store(b, &block.lengths(), block.targets)?;
             drop(held);
-            free_reservation(&half, b, reserved.lock().unwrap_or_else(PoisonError::into_inner).as_mut());
+            free_reservation(&half, b, reserved.lock().as_mut());
             Ok(())
         })?;
         let budget = packer.budget().clone();

@@ -4,9 +4,10 @@ use super::chunk::{WORDS, most_words, pack};
 use super::{BlockOffsets, PackedBlock, PackedRows};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer, Reservation};
+use parking_lot::{Condvar, Mutex};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 const PURPOSE: &str = "packed rows of whole neighbours";
 
@@ -40,7 +41,7 @@ struct InProgressGuard(Arc<BlocksInProgress>);
 
 impl Drop for InProgressGuard {
     fn drop(&mut self) {
-        *self.0.count.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        *self.0.count.lock() -= 1;
         self.0.changed.notify_all();
     }
 }
@@ -74,7 +75,7 @@ impl Packer {
 
     /// Whether block `b` is already packed and in this packer.
     pub(super) fn has(&self, b: usize) -> bool {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
         b < state.done.len() || state.waiting.contains_key(&b)
     }
 
@@ -95,9 +96,9 @@ impl Packer {
         lengths: impl FnOnce(&mut Vec<u32>) -> Result<()>,
     ) -> Result<BlockPacker> {
         let bytes = Packer::block_bytes(rows as u64, entries);
-        let mut count = self.begun.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut count = self.begun.count.lock();
         while *count > 0 && self.budget.free() < bytes {
-            count = self.begun.changed.wait(count).unwrap_or_else(PoisonError::into_inner);
+            self.begun.changed.wait(&mut count);
         }
         *count += 1;
         drop(count);
@@ -117,13 +118,13 @@ impl Packer {
     pub fn take(&self, index: usize, mut block: BlockPacker) -> Result<()> {
         block.end();
         let (mut placed, mut outcome) = (Vec::new(), Ok(()));
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         state.waiting.insert(index, block);
         loop {
             let next = state.done.len();
             let Some(bytes) = state.waiting.get(&next).map(|block| 4 * block.chunks.len() as u64) else { break };
             if let Err(e) = state.reserved.grow(bytes, PURPOSE) {
-                let others = *self.begun.count.lock().unwrap_or_else(PoisonError::into_inner);
+                let others = *self.begun.count.lock();
                 outcome = if others > 0 { Ok(()) } else { Err(e) };
                 break;
             }
@@ -155,8 +156,7 @@ impl Packer {
 
     /// Returns the packed rows of the first blocks, and the later complete blocks whose chunks are not copied yet.
     pub(super) fn into_parts(self) -> (PackedRows, BTreeMap<usize, BlockPacker>) {
-        let PackerState { done, words, reserved, waiting } =
-            self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let PackerState { done, words, reserved, waiting } = self.state.into_inner();
         let mut chunks = self.chunks.into_plain();
         chunks.shorten(words);
         (PackedRows { blocks: done, chunks, _reserved: reserved }, waiting)

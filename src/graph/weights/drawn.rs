@@ -6,6 +6,7 @@
 //! the multiplication and after the addition, so a kernel must not fuse the two.
 
 use crate::formats::WeightType;
+use crate::generate::random::number;
 use crate::graph::direction::Direction;
 use crate::graph::ids::RawId;
 use serde::{Deserialize, Serialize};
@@ -78,16 +79,7 @@ impl DrawnWeights {
 
 #[inline]
 fn hash(seed: u64, first: RawId, second: RawId) -> u64 {
-    mixed(mixed(mixed(seed).wrapping_add(first.0)).wrapping_add(second.0))
-}
-
-/// Returns the output of SplitMix64 that follows the state `state`.
-#[inline]
-fn mixed(state: u64) -> u64 {
-    let x = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ x >> 31
+    number(number(number(seed, 1).wrapping_add(first.0), 1).wrapping_add(second.0), 1)
 }
 
 #[cfg(test)]
@@ -101,7 +93,7 @@ mod tests {
     fn the_hash_is_that_of_the_reference() {
         let known = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423u64];
         for (nth, known) in (0u64..).zip(known) {
-            assert_eq!(mixed(1_234_567u64.wrapping_add(nth.wrapping_mul(0x9e37_79b9_7f4a_7c15))), known);
+            assert_eq!(number(1_234_567, nth + 1), known);
         }
     }
 

@@ -9,7 +9,7 @@ use crate::error::{At, Error, Result};
 use crate::formats::WeightType;
 use crate::graph::half::Half;
 use crate::graph::layout::Layout;
-use crate::graph::stored::{listed_by, salt};
+use crate::graph::stored::salt;
 use crate::memory::bytes_of;
 use crate::store::file::{Kind, NewFile, Pending};
 use crate::store::map::{Mapped, as_u32};
@@ -54,12 +54,6 @@ fn head(weights: GraphWeights, layout: &Layout, index: usize, entries: u64) -> [
 /// Returns the path of the file of weights of block `index` of `half` in the graph's folder.
 pub fn path(folder: &Path, half: Half, index: usize) -> PathBuf {
     folder.join(format!("{}.{index:06}.weights", half.name()))
-}
-
-/// Returns, for each of the blocks `0 .. blocks` of `half`, whether `folder` has its file of weights. It lists the
-/// folder for the same reason as [`crate::graph::stored::listed`].
-pub fn listed(folder: &Path, half: Half, blocks: usize) -> Vec<bool> {
-    listed_by(folder, blocks, |b| path(folder, half, b))
 }
 
 /// Returns the length in bytes of the body of a file with `entries` weights.
@@ -119,7 +113,8 @@ impl WeightsWriter {
 /// The weights of a block, in a file that is mapped to memory.
 #[derive(Debug)]
 pub struct StoredWeights {
-    file: Mapped,
+    /// The file.
+    pub file: Mapped,
     kind: WeightType,
 }
 
@@ -172,22 +167,13 @@ impl StoredWeights {
             _ => Ok(()),
         }
     }
-
-    /// Returns the length of the file's body in bytes.
-    pub fn bytes(&self) -> u64 {
-        self.file.body().len() as u64
-    }
-
-    /// Frees the memory pages into which the file was read.
-    pub fn release(&self) {
-        self.file.drop_range(0..self.file.body().len());
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::graph::order::DegreeRuns;
+    use crate::graph::stored::listed;
 
     fn write(folder: &Path, layout: &Layout, index: usize, weights: &[u32]) {
         let mut file = WeightsWriter::create(folder, F32, Half::Lower, layout, index, weights.len() as u64)
@@ -217,7 +203,8 @@ mod tests {
             std::fs::copy(path(folder.path(), Half::Lower, 1), path(folder.path(), half, index)).expect("a copy");
             refused(StoredWeights::open(folder.path(), F32, half, &layout, index, 2).map(|_| Vec::new()));
         }
-        assert_eq!(listed(folder.path(), Half::Lower, 3), [true, true, false]);
+        let listed = listed(folder.path(), 3, |b| path(folder.path(), Half::Lower, b));
+        assert_eq!(listed, [true, true, false]);
     }
 
     #[test]

@@ -48,7 +48,7 @@ pub(super) fn open_or_build(
     let stored = stored.filter(|stored| info.weights.is_none() || stored.weights == info.weights);
     if let Some(mut stored) = stored.filter(|_| !wanted.contains(&true)) {
         // The plan covers only the tasks that are left.
-        let done = CompletedWork::of(&context.job, &record.manifest, Contents::of(&info))?;
+        let done = CompletedWork::of(&context.job, &record.manifest, Contents::of(&info));
         limits::refuse(&Plan::after(&context.job, &context.machine(), input, &info, (&runs, &layout), &done)?)?;
         if context.job.needs_degrees() {
             degree_file::ensure(context, &rows, &layout)?;
@@ -71,7 +71,7 @@ pub(super) fn open_or_build(
         [TRANSPOSE_STAGE, MERGE_STAGE].into_iter().for_each(|stage| record.manifest.forget(stage));
     }
     // Degrees are known now, so the plan is exact and no longer an upper bound.
-    let done = CompletedWork::of(&context.job, &record.manifest, Contents::of(&info))?.without_blocks();
+    let done = CompletedWork::of(&context.job, &record.manifest, Contents::of(&info)).without_blocks();
     let plan = Plan::after(&context.job, &context.machine(), input, &info, (&runs, &layout), &done)?;
     limits::refuse(&plan)?;
     if context.comm.is_leader() {

@@ -62,7 +62,7 @@ pub(super) fn add_stored(
         let block =
             context.retry_until_visible(|| StoredBlock::open(&rows.folder, rows.key, Half::Lower, layout, b))?;
         counter.block(block.block());
-        block.release();
+        block.file.release();
     }
     Ok(())
 }

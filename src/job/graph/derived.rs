@@ -33,10 +33,7 @@ pub(crate) trait DerivedRows {
 
     /// Returns where these rows of `graph` are stored below `folder`, a graph's folder, and which weights `job` needs
     /// next to them. `runs` are the degrees of the graph's vertices.
-    ///
-    /// # Errors
-    /// Errors of hashing the key, which do not occur in practice.
-    fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<DerivedPlace>;
+    fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> DerivedPlace;
 
     /// Derives the rows in memory, if the graph's blocks are in memory. Returns false if the rows must be stored in
     /// files instead; the graph's own blocks are then in files, too.
@@ -124,7 +121,7 @@ impl<D: DerivedRows> Stage for D {
         let graph = stage_results.graph()?;
         if is_needed && !D::is_open(&context.job, graph) {
             if graph.block_store.is_in_memory() {
-                let DerivedPlace { layout, .. } = D::place(&context.job, graph, &runs(context, graph)?, &graph.folder)?;
+                let DerivedPlace { layout, .. } = D::place(&context.job, graph, &runs(context, graph)?, &graph.folder);
                 if D::make_in_memory(context, record, graph, &layout)? {
                     return Ok(false);
                 }
@@ -132,7 +129,7 @@ impl<D: DerivedRows> Stage for D {
             return open_or_build::<D>(context, record, graph);
         }
         if !is_needed && context.job.keep && record.manifest.stages.contains_key(D::STAGE) {
-            let place = D::place(&context.job, graph, &runs(context, graph)?, &context.graph_folder())?;
+            let place = D::place(&context.job, graph, &runs(context, graph)?, &context.graph_folder());
             if let Some(info) = record.manifest.found::<D::Info>(D::STAGE, place.rows.key)
                 && !(DerivedPlace { weights: D::weights_of(&info), ..place }).check_files::<D>(context)?.1
             {
@@ -153,12 +150,12 @@ fn runs(context: &Context, graph: &Graph) -> Result<DegreeRuns> {
 fn open_or_build<D: DerivedRows>(context: &Context, record: &mut RunRecord, graph: &mut Graph) -> Result<bool> {
     let (own, runs) = (context.graph_folder(), runs(context, graph)?);
     if graph.folder != own {
-        let kept = D::place(&context.job, graph, &runs, &graph.folder)?;
+        let kept = D::place(&context.job, graph, &runs, &graph.folder);
         if kept.check_files::<D>(context)?.1 {
             return D::open(context, graph, &kept).map(|()| true);
         }
     }
-    let place = D::place(&context.job, graph, &runs, &own)?;
+    let place = D::place(&context.job, graph, &runs, &own);
     let folder = &place.rows.folder;
     context.on_leader(|| make_folder(folder))?;
     let (wanted, is_whole) = place.check_files::<D>(context)?;

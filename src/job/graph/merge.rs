@@ -23,12 +23,9 @@ const FOLDER: &str = "undirected";
 
 /// Returns where below `folder` the merged rows of the directed graph `graph` are stored, and their division into
 /// blocks. `runs` are the degrees of the graph's vertices.
-///
-/// # Errors
-/// Errors of hashing the key, which do not occur in practice.
-pub(crate) fn place(graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<(RowFiles, Layout)> {
+pub(crate) fn place(graph: &Graph, runs: &DegreeRuns, folder: &Path) -> (RowFiles, Layout) {
     let layout = Layout::new(runs, graph.info.edges - graph.info.loops, Direction::Undirected);
-    Ok((RowFiles { folder: folder.join(FOLDER), key: merged_key(graph.info.content)? }, layout))
+    (RowFiles { folder: folder.join(FOLDER), key: merged_key(graph.info.content) }, layout)
 }
 
 /// The merged rows of a directed graph: all neighbours of each vertex.
@@ -48,10 +45,10 @@ impl DerivedRows for MergedRows {
         graph.merged.as_deref().is_some_and(|merged| !reads_weights || merged.stored.weights.is_some())
     }
 
-    fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<DerivedPlace> {
-        let weights = graph.stored.weights.filter(|_| job.merged_has_weights()).map(merged_weights).transpose()?;
-        let (rows, layout) = place(graph, runs, folder)?;
-        Ok(DerivedPlace { rows, layout, weights })
+    fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> DerivedPlace {
+        let weights = graph.stored.weights.filter(|_| job.merged_has_weights()).map(merged_weights);
+        let (rows, layout) = place(graph, runs, folder);
+        DerivedPlace { rows, layout, weights }
     }
 
     fn is_rest_whole(context: &Context, rows: &RowFiles) -> Result<bool> {

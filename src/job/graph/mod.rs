@@ -96,7 +96,7 @@ impl Stage for FromEdges {
             lists::ensure_weights(context, record, &input, weights)?;
         }
         named::check(context, record, &info, &context.graph_folder(), order.as_ref(), Some(edges))?;
-        let is_done = || finished_graph(&context.job, &record.manifest, info.clone());
+        let is_done = || Ok(finished_graph(&context.job, &record.manifest, info.clone()));
         if !context.job.keep
             && let Some(finished) = context.on_leader(is_done)?
         {
@@ -131,12 +131,12 @@ fn finished(job: &Job, manifest: &Manifest) -> Result<Option<GraphRecord>> {
     let of = |info| finished_graph(job, manifest, info);
     let is_gone = streams::is_gone(manifest);
     if is_gone || streams::is_same(manifest) {
-        let done = manifest.last::<InputInfo>("relabel").map_or(Ok(None), of)?;
+        let done = manifest.last::<InputInfo>("relabel").and_then(of);
         if done.is_some() || is_gone {
             return done.map(Some).ok_or_else(|| streams::empty_stream_error(manifest));
         }
     }
     let input = input::of_job(job)?;
     let identity = input::version_key(&input, &job.input_keys)?;
-    manifest.found::<InputInfo>("relabel", identity).map_or(Ok(None), of)
+    Ok(manifest.found::<InputInfo>("relabel", identity).and_then(of))
 }

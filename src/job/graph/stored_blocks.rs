@@ -35,13 +35,13 @@ impl StoredHalf<'_> {
         let StoredHalf { folder, key, half, layout, weights } = *self;
         let block = StoredBlock::open(folder, key, half, layout, b)?;
         block.verify()?;
-        block.release();
-        let Some(weights) = weights else { return Ok(block.bytes()) };
+        block.file.release();
+        let Some(weights) = weights else { return Ok(block.file.bytes()) };
         let entries = block.block().targets.len() as u64;
         let weights = StoredWeights::open(folder, weights, half, layout, b, entries)?;
         weights.verify()?;
-        weights.release();
-        Ok(block.bytes() + weights.bytes())
+        weights.file.release();
+        Ok(block.file.bytes() + weights.file.bytes())
     }
 }
 
@@ -50,9 +50,9 @@ impl StoredHalf<'_> {
 pub(super) fn missing(context: &Context, of: &StoredHalf<'_>) -> Result<Vec<bool>> {
     let &StoredHalf { folder, half, layout, weights, .. } = of;
     let listed = context.on_leader(|| {
-        let mut listed = stored::listed(folder, half, layout.blocks());
+        let mut listed = stored::listed(folder, layout.blocks(), |b| stored::path(folder, half, b));
         if weights.is_some() {
-            let with_weights = stored_weights::listed(folder, half, layout.blocks());
+            let with_weights = stored::listed(folder, layout.blocks(), |b| stored_weights::path(folder, half, b));
             listed.iter_mut().zip(with_weights).for_each(|(listed, with_weights)| *listed &= with_weights);
         }
         Ok(listed)

@@ -35,10 +35,10 @@ impl DerivedRows for UpperHalf {
         graph.upper.as_deref().is_some_and(|upper| !reads_weights || upper.weights_bytes() > 0)
     }
 
-    fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> Result<DerivedPlace> {
+    fn place(job: &Job, graph: &Graph, runs: &DegreeRuns, folder: &Path) -> DerivedPlace {
         let rows = RowFiles { folder: folder.to_owned(), key: graph.info.content };
         let weights = graph.stored.weights.filter(|_| job.upper_has_weights());
-        Ok(DerivedPlace { rows, layout: graph.info.upper_layout(runs), weights })
+        DerivedPlace { rows, layout: graph.info.upper_layout(runs), weights }
     }
 
     fn make_in_memory(context: &Context, record: &mut RunRecord, graph: &mut Graph, layout: &Layout) -> Result<bool> {

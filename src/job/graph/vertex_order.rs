@@ -105,8 +105,8 @@ impl OrderingPass<'_, '_> {
             key(name, &(found.checksum, found.edges, found.declared, &reading))
         };
         let content_of = |found: &Ingested| content_by(direction, found);
-        let reversed = content_by(direction.other(), &found)?;
-        let checked = occupied::check_content(&context.job, &self.record.manifest, content_of(&found)?, Some(reversed));
+        let reversed = content_by(direction.other(), &found);
+        let checked = occupied::check_content(&context.job, &self.record.manifest, content_of(&found), Some(reversed));
         if let Err(e) = checked {
             // Removes the folder only if it is empty, that is, if it was created above.
             let _ = std::fs::remove_dir(&folder);
@@ -131,7 +131,7 @@ impl OrderingPass<'_, '_> {
             found = self.ingest(CacheUse::Nothing, Some(&dictionary))?;
         }
         drop(listed);
-        let content = content_of(&found)?;
+        let content = content_of(&found);
         let weights = self.weights(content, &found)?;
         occupied::check_weights(&context.job, &self.record.manifest, content, weights)?;
         if let Some(wide) = weights.filter(|weights| weights.kind.is_wide()) {
@@ -189,9 +189,9 @@ impl OrderingPass<'_, '_> {
             tracing::info!("weights have decimals and are read as f32; weights = \"f64\" in [input] keeps more digits");
         }
         match job.input.weights().decide(found.weights, found.edges, || self.input.lacks_weights())? {
-            Some(kind) => weights_of(content, kind, found.weights_checksum).map(Some),
+            Some(kind) => Ok(Some(weights_of(content, kind, found.weights_checksum))),
             // A graph without edges fits any type of weights.
-            None if found.edges == 0 => weights_of(content, WeightType::U32, found.weights_checksum).map(Some),
+            None if found.edges == 0 => Ok(Some(weights_of(content, WeightType::U32, found.weights_checksum))),
             // The library keeps weights for calls to come, if there are some.
             None if job.keeps_weights && job.tasks.is_empty() => Ok(None),
             None => {

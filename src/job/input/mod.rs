@@ -147,11 +147,11 @@ pub(crate) fn absolute(input: &InputSpec) -> InputSpec {
 pub fn version_key(input: &Input, keys: &InputKeys) -> Result<u64> {
     let (identity, reading) = (input.identity()?, reading(input, keys));
     let stage = if input.keeps_direction { "ingest arcs" } else { "ingest" };
-    match input.weights() {
+    Ok(match input.weights() {
         Weights::Skip => key(stage, &(identity, reading)),
         Weights::Find => key(stage, &(identity, reading, "weights")),
         Weights::Read(kind) => key(stage, &(identity, reading, kind)),
-    }
+    })
 }
 
 /// Describes how the bytes of the input are read, because the same bytes read in another way are other edges. Each pair

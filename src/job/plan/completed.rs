@@ -1,7 +1,6 @@
 //! The stages of a plan that are already done.
 
 use crate::config::Job;
-use crate::error::Result;
 use crate::job::plan::cost_model::{MERGE_STAGE, TRANSPOSE_STAGE};
 use crate::job::plan::stage::{PlannedStage, StageKind};
 use crate::job::state::key::{merged_key, merged_weights};
@@ -26,14 +25,11 @@ pub(crate) struct CompletedWork {
 
 impl CompletedWork {
     /// Returns which parts of `job` are done on a graph or list with these contents, according to the manifest.
-    ///
-    /// # Errors
-    /// None occur in practice; see [`task_key`].
-    pub(crate) fn of(job: &Job, manifest: &Manifest, contents: Contents) -> Result<CompletedWork> {
+    pub(crate) fn of(job: &Job, manifest: &Manifest, contents: Contents) -> CompletedWork {
         let Contents { edges: content, weights, .. } = contents;
         let mut tasks = Vec::new();
         for task in &job.tasks {
-            let (record, key) = (manifest.tasks.get(task.name()), task_key(&**task, contents)?);
+            let (record, key) = (manifest.tasks.get(task.name()), task_key(&**task, contents));
             tasks.push(record.is_some_and(|record| record.is_done(key, job)));
         }
         let nothing_to_do = !job.keep && !tasks.is_empty() && !tasks.contains(&false);
@@ -41,17 +37,17 @@ impl CompletedWork {
         let has_weights = |stored: &StoreInfo| weights.is_none() || stored.weights == weights;
         let there = stored.as_ref().is_some_and(has_weights) && job.workdir.join("graph").is_dir();
         let upper = manifest.found::<UpperInfo>(TRANSPOSE_STAGE, content);
-        let merged = manifest.found::<StoreInfo>(MERGE_STAGE, merged_key(content)?);
+        let merged = manifest.found::<StoreInfo>(MERGE_STAGE, merged_key(content));
         let upper = upper.is_some_and(|upper| !job.upper_has_weights() || upper.weights == weights);
-        let of_merged = weights.map(merged_weights).transpose()?;
+        let of_merged = weights.map(merged_weights);
         let merged = merged.is_some_and(|merged| !job.merged_has_weights() || merged.weights == of_merged);
-        Ok(CompletedWork {
+        CompletedWork {
             order: true,
             blocks: there || nothing_to_do,
             upper: there && upper || nothing_to_do,
             merged: there && merged || nothing_to_do,
             tasks,
-        })
+        }
     }
 
     /// Returns a copy of this state in which the blocks and the rows derived from them count as missing.

@@ -2,7 +2,6 @@
 
 use crate::algo::{ByInput, ListSize};
 use crate::config::Job;
-use crate::error::Result;
 use crate::job::plan::completed::CompletedWork;
 use crate::job::plan::estimate::{SMALL_FILES, TaskCost};
 use crate::job::plan::resources::Resources;
@@ -15,11 +14,8 @@ use crate::list::List;
 use crate::size;
 
 /// Returns the plan of a job on `list`. The manifest says what earlier runs completed.
-///
-/// # Errors
-/// None occur in practice.
-pub fn plan(job: &Job, machine: &Resources, list: &List, manifest: &Manifest) -> Result<Plan> {
-    let done = CompletedWork::of(job, manifest, Contents::of_list(list.identity))?;
+pub fn plan(job: &Job, machine: &Resources, list: &List, manifest: &Manifest) -> Plan {
+    let done = CompletedWork::of(job, manifest, Contents::of_list(list.identity));
     let (length, source) = (list.length, &list.source);
     let reading = source.scratch_bytes(machine.threads);
     let size = ListSize { length, reading };
@@ -32,5 +28,5 @@ pub fn plan(job: &Job, machine: &Resources, list: &List, manifest: &Manifest) ->
         ..Plan::empty(job, machine, &tasks(machine), 0)
     };
     let stages = |machine: &Resources| TaskCost::stages(&tasks(machine), machine, &clock, 1.0);
-    Ok(plan.with_stages(machine, &done, |machine| stacked(stages(machine), SMALL_FILES).collect()))
+    plan.with_stages(machine, &done, |machine| stacked(stages(machine), SMALL_FILES).collect())
 }

@@ -156,7 +156,7 @@ impl Plan {
         }
         if job.input.is_list() {
             let list = List::open(crate::job::input::list(&job.input)?, machine.threads)?;
-            return list::plan(job, machine, &list, &manifest);
+            return Ok(list::plan(job, machine, &list, &manifest));
         }
         let job = &crate::job::input::streams::planned(job, &manifest)?;
         if let Some((input, expect)) = crate::job::input::expected(job)? {
@@ -172,7 +172,7 @@ impl Plan {
         let Some(mut info) = manifest.found::<InputInfo>("relabel", identity) else {
             return Plan::before(job, machine, &input, &CompletedWork::default());
         };
-        let done = CompletedWork::of(job, &manifest, Contents::of(&info))?;
+        let done = CompletedWork::of(job, &manifest, Contents::of(&info));
         let Ok(runs) = order::read_runs(&job.workdir.join("graph"), info.content) else {
             return Plan::before(job, machine, &input, &done.without_order());
         };
@@ -316,7 +316,7 @@ impl Plan {
         graph: &Graph,
         manifest: &Manifest,
     ) -> Result<Plan> {
-        let done = CompletedWork::of(job, manifest, Contents::of(&graph.info))?;
+        let done = CompletedWork::of(job, manifest, Contents::of(&graph.info));
         let runs = order::read_runs(&graph.folder, graph.info.content)?;
         let (info, blocks) = (&graph.info, graph.block_store.len() as u64);
         let size = size_of(info, graph.stored.edges, graph.block_store.extremes().row, blocks, &runs);

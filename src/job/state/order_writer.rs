@@ -8,9 +8,10 @@ use crate::prepare::order;
 use crate::prepare::relabel::Relabelled;
 use crate::store::file::Pending;
 use crate::store::sync::Syncer;
+use parking_lot::Mutex;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// An order of vertices and the thread that stores it. Nobody else may save the manifest until [`Self::finish`] or
@@ -53,7 +54,7 @@ impl OrderWriter {
             let keep_going = || !writer_state.cancelled.load(Relaxed);
             let pending = order::write(&workdir.join("graph"), content, &shared, &keep_going)?;
             drop(shared);
-            if let Some(manifest) = &mut *writer_state.manifest.lock().unwrap_or_else(PoisonError::into_inner) {
+            if let Some(manifest) = &mut *writer_state.manifest.lock() {
                 manifest.save(&workdir)?;
             }
             Ok(pending)
@@ -74,7 +75,7 @@ impl OrderWriter {
     pub fn finish_in_background(mut self) -> Option<OrderWriteHandle> {
         let storing = self.storing.take();
         if let Some(storing) = &storing {
-            *storing.behind.manifest.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            *storing.behind.manifest.lock() = None;
         }
         // In a thread, because freeing gigabytes takes a while.
         let _ = std::thread::Builder::new().name("order".into()).spawn(move || drop(self));

@@ -123,15 +123,12 @@ impl Contents {
 }
 
 /// Returns the key of a task on these contents. It depends on neither limits nor device.
-///
-/// # Errors
-/// None occur in practice.
-pub fn task_key(task: &dyn Task, contents: Contents) -> Result<u64> {
+pub fn task_key(task: &dyn Task, contents: Contents) -> u64 {
     let graph = (contents.edges, contents.first_id);
     key_of(task.name(), graph, contents.weights_for(task), &task.table())
 }
 
-fn key_of(name: &str, (edges, first_id): (u64, FirstId), weights: Option<u64>, table: &Value) -> Result<u64> {
+fn key_of(name: &str, (edges, first_id): (u64, FirstId), weights: Option<u64>, table: &Value) -> u64 {
     match (weights, first_id) {
         (None, FirstId(0)) => key(name, &(edges, table)),
         (Some(weights), FirstId(0)) => key(name, &(edges, weights, table)),
@@ -157,13 +154,13 @@ impl TaskRecord {
     /// Returns true if this record belongs to the task `name` on the graph or list with hash `edges`. The weights and
     /// the first id are not compared.
     pub fn is_on(&self, name: &str, edges: u64) -> bool {
-        key_of(name, (edges, self.first_id), self.weights, &self.table).is_ok_and(|key| self.is_of(key))
+        self.is_of(key_of(name, (edges, self.first_id), self.weights, &self.table))
     }
 
     /// Returns true if this record has results of the graph with hash `edges` that were found with weights other than
     /// `weights`. Weights that differ only in type count as the same.
     pub fn is_of_other_weights(&self, name: &str, edges: u64, weights: GraphWeights) -> bool {
-        let of = |kind| weights_of(edges, kind, weights.checksum).ok().map(|weights| weights.key);
+        let of = |kind| Some(weights_of(edges, kind, weights.checksum).key);
         let same = WeightType::ALL.map(of).contains(&self.weights);
         self.weights.is_some() && !same && self.found.is_some() && self.is_on(name, edges)
     }

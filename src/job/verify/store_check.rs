@@ -86,7 +86,7 @@ pub(crate) fn stored_graph(
     let weights = stored.as_ref().and_then(|stored| stored.weights);
     let of = StoredHalf { folder: &folder, key: info.content, half: Half::Lower, layout: &layout, weights };
     if stored.as_ref().is_some_and(|stored| stored.in_memory)
-        && !stored::listed(&folder, Half::Lower, layout.blocks()).contains(&true)
+        && !stored::listed(&folder, layout.blocks(), |b| stored::path(&folder, Half::Lower, b)).contains(&true)
     {
         return verdict.skip("graph/lower.*", "rows were in memory; the next run of the job makes them again");
     }
@@ -119,7 +119,8 @@ fn derived_rows(
 ) -> Result<()> {
     let (key, layout) = (graph.info.content, graph.info.upper_layout(runs));
     let upper = manifest.found::<UpperInfo>(transpose::STAGE, key);
-    if upper.is_some() || stored::listed(folder, Half::Upper, layout.blocks()).contains(&true) {
+    let listed = || stored::listed(folder, layout.blocks(), |b| stored::path(folder, Half::Upper, b));
+    if upper.is_some() || listed().contains(&true) {
         let weights = upper.as_ref().and_then(|upper| upper.weights);
         let of = StoredHalf { folder, key, half: Half::Upper, layout: &layout, weights };
         if note_half(&of, upper.is_some(), verdict)? {
@@ -129,7 +130,7 @@ fn derived_rows(
             verdict.note("upper half of rows", agree)?;
         }
     }
-    let (rows, layout) = merged::place(graph, runs, folder)?;
+    let (rows, layout) = merged::place(graph, runs, folder);
     let stored = manifest.found::<StoreInfo>(merged::STAGE, rows.key);
     if stored.is_some() || rows.folder.is_dir() {
         let weights = stored.as_ref().and_then(|stored| stored.weights);

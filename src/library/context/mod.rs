@@ -11,10 +11,11 @@ use crate::process::progress::Observer;
 pub use crate::process::progress::StageMoment as Progress;
 use crate::process::signals::{self, StopRequest};
 use crate::size;
+use parking_lot::Mutex;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use toml::{Table, Value};
 
 /// A number of bytes. It is parsed from text such as `8GiB`, `512 MiB` or `1.5GB`.
@@ -178,7 +179,7 @@ impl Context {
             let why = "this context was built before the process was forked: build one in each process";
             return Err(Error::Usage(why.into()));
         }
-        self.0.calls.call(|| work(&mut self.0.gpu.lock().unwrap_or_else(PoisonError::into_inner)))
+        self.0.calls.call(|| work(&mut self.0.gpu.lock()))
     }
 
     /// Returns an error unless `other` is this context or a clone of it.
@@ -242,7 +243,7 @@ struct Running<'a>(&'a Calls);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        let mut runs = self.0.runs();
+        let mut runs = self.0.runs.lock();
         *runs = false;
         signals::withdraw_stop(StopRequest::Cancelled);
     }
@@ -251,14 +252,10 @@ impl Drop for Running<'_> {
 impl Calls {
     /// Runs the work of a call, once no other call of the process is in progress.
     pub(super) fn call<T>(&self, work: impl FnOnce() -> T) -> T {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        *self.runs() = true;
+        let _turn = TURN.lock();
+        *self.runs.lock() = true;
         let _running = Running(self);
         work()
-    }
-
-    fn runs(&self) -> MutexGuard<'_, bool> {
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -271,7 +268,7 @@ impl Canceller {
     /// [`ErrorKind::Stopped`](crate::ErrorKind::Stopped) within a second or so. Its graph stays usable. Does nothing if
     /// no call is in progress.
     pub fn cancel(&self) {
-        let runs = self.0.runs();
+        let runs = self.0.runs.lock();
         if *runs {
             signals::request_stop(StopRequest::Cancelled);
         }

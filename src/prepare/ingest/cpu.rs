@@ -10,8 +10,8 @@ use crate::error::Result;
 use crate::formats::{Edges, Visitor};
 use crate::gpu::on_threads;
 use crate::memory::{Budget, Buffer, Plain, prefetch};
+use parking_lot::RwLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{PoisonError, RwLock};
 
 /// Degree counters of all threads on the CPU.
 pub(super) struct CpuCounters<'a> {
@@ -63,7 +63,7 @@ impl<'b> SharedDegrees<'b> {
     /// Adds `more` to the degree of `id`. Returns false if there is no memory for it.
     fn add(&self, id: u32, more: u32) -> bool {
         loop {
-            let array = self.array.read().unwrap_or_else(PoisonError::into_inner);
+            let array = self.array.read();
             if let Some(degree) = array.get(id as usize) {
                 let add = |d: u32| Some(d.saturating_add(more));
                 let _always = degree.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
@@ -78,14 +78,14 @@ impl<'b> SharedDegrees<'b> {
 
     /// Grows the shared array until it has an element for `id`. Returns false if there is no memory for that.
     fn reach(&self, id: u32) -> bool {
-        let mut array = self.array.write().unwrap_or_else(PoisonError::into_inner);
+        let mut array = self.array.write();
         array.len() > id as usize || grow(&mut array, id, PURPOSE).is_ok()
     }
 
     /// Returns the degrees of ids up to `largest`, summed over all threads.
     fn sum(&self, counters: &[ThreadCounter<'_>], largest: u32) -> Result<Buffer<u32>> {
         let empty = self.budget.zeroed(0, "degrees")?;
-        let mut array = std::mem::replace(&mut *self.array.write().unwrap_or_else(PoisonError::into_inner), empty);
+        let mut array = std::mem::replace(&mut *self.array.write(), empty);
         let len = largest as usize + 1;
         array.grow(len, PURPOSE)?;
         array.shorten(len);

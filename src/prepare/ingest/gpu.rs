@@ -9,9 +9,10 @@ use crate::gpu::{DeviceSlice, Kernel, Lane, Peers, Workspace, on_threads, slice_
 use crate::memory::{Budget, Buffer, at_least};
 use crate::prepare::gpu::{INGEST, PrepareGpu, SAMPLED, narrow};
 use crate::size;
+use parking_lot::RwLock;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 const HEAD: usize = 6;
 const FOUND: usize = HEAD + 2 * SAMPLED;
@@ -256,7 +257,7 @@ impl LaneCounter<'_> {
         }
         let pairs = filled as u64 / 2;
         {
-            let _go = shared.carrying.read().unwrap_or_else(PoisonError::into_inner);
+            let _go = shared.carrying.read();
             lane.queue().fill(*results, 0)?;
             lane.send(*raw)?;
             let shift = self.found.sample.shift();
@@ -272,7 +273,7 @@ impl LaneCounter<'_> {
         if before / CARRY_EVERY != (before + 2 * pairs) / CARRY_EVERY {
             // The lock keeps other threads from queueing batches. Batches that are queued already add far less than the
             // counters still have room for.
-            let _alone = shared.carrying.write().unwrap_or_else(PoisonError::into_inner);
+            let _alone = shared.carrying.write();
             let (ids, carried) = (shared.degrees.len(), shared.carried.address());
             let arguments = (shared.degrees.address(), ids, CARRY, carried, MOST_CARRIED as u32);
             // SAFETY: as above.

@@ -12,9 +12,9 @@ use crate::error::{Error, Result};
 use crate::formats::names::{LONGEST_NAME, copy_short};
 use crate::formats::{Edges, Input, NameBatch, Visitor, Watch};
 use crate::memory::{Budget, Buffer, Reservation, prefetch};
+use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Minimum and maximum number of parts.
 const PARTS: std::ops::RangeInclusive<u64> = 16..=4096;
@@ -68,10 +68,6 @@ pub(super) struct Gathered {
     pub room: Room,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Reads the input once, and divides its strings into parts without repeats. Parts that do not fit in memory are
 /// spilled to a file next to `path`.
 pub(super) fn gather(
@@ -116,11 +112,11 @@ pub(super) fn gather(
     let scan = input.scan(&mut gatherers, watch)?;
     for gatherer in gatherers {
         for (chunk, waiting) in gatherer.chunks.into_iter().zip(&queues.waiting) {
-            lock(waiting).chunks.push(chunk);
+            waiting.lock().chunks.push(chunk);
         }
     }
     let add_rest = |set: &mut StringSet, number: usize| {
-        let chunks = std::mem::take(&mut lock(&queues.waiting[number]).chunks);
+        let chunks = std::mem::take(&mut queues.waiting[number].lock().chunks);
         parts.add(number, set, chunks.iter().map(Chunk::records)).map(drop)
     };
     in_threads(threads, parts.parts.len(), StringSet::default, add_rest, |_| Ok(()))?;
@@ -143,7 +139,7 @@ impl Parts {
     /// Adds records to a part, which is spilled if all parts together take too much memory. Returns the bytes of the
     /// part.
     fn add<'r>(&self, number: usize, set: &mut StringSet, batches: impl Iterator<Item = &'r [u8]>) -> Result<usize> {
-        let mut part = lock(&self.parts[number]);
+        let mut part = self.parts[number].lock();
         let before = part.distinct.records.capacity() as u64;
         set.add(&mut part.distinct, batches);
         let more = part.distinct.records.capacity() as u64 - before;
@@ -163,7 +159,7 @@ impl Parts {
 
     /// Returns true if some part was spilled.
     pub fn is_spilled(&self) -> bool {
-        self.parts.iter().any(|part| lock(part).spilled > 0)
+        self.parts.iter().any(|part| part.lock().spilled > 0)
     }
 
     /// If some part was spilled, spills the rest of all parts. Then each part, one after another, can use all memory.
@@ -171,18 +167,18 @@ impl Parts {
         if !self.is_spilled() {
             return Ok(());
         }
-        self.parts.iter().enumerate().try_for_each(|(number, part)| self.spill(number, &mut lock(part)))
+        self.parts.iter().enumerate().try_for_each(|(number, part)| self.spill(number, &mut part.lock()))
     }
 
     /// Returns an upper bound of the number of bytes of the records of a part.
     pub fn bytes(&self, number: usize) -> u64 {
-        let part = lock(&self.parts[number]);
+        let part = self.parts[number].lock();
         part.spilled + part.distinct.records.len() as u64
     }
 
     /// Calls `each` with the records of a part, without repeats, and keeps them in the part.
     pub fn peek(&self, number: usize, set: &mut StringSet, each: impl FnOnce(&[u8])) -> Result<()> {
-        let part = lock(&self.parts[number]);
+        let part = self.parts[number].lock();
         if part.spilled == 0 {
             each(&part.distinct.records);
         } else {
@@ -193,7 +189,7 @@ impl Parts {
 
     /// Takes the records of a part, without repeats.
     pub fn take(&self, number: usize, set: &mut StringSet) -> Result<Vec<u8>> {
-        let part = std::mem::take(&mut *lock(&self.parts[number]));
+        let part = std::mem::take(&mut *self.parts[number].lock());
         if part.spilled == 0 { Ok(part.distinct.records) } else { self.read(number, set) }
     }
 
@@ -247,10 +243,10 @@ impl Gatherer<'_, '_> {
     /// Makes room for a record in the chunk of a part.
     #[inline(never)]
     fn renew(&mut self, number: usize) -> Result<()> {
-        let free = lock(&self.queues.free).pop();
+        let free = self.queues.free.lock().pop();
         let (has_free, fresh) = (free.is_some(), Chunk { memory: free.unwrap_or_default(), filled: 0 });
         let full = std::mem::replace(&mut self.chunks[number], fresh);
-        let mut waiting = lock(&self.queues.waiting[number]);
+        let mut waiting = self.queues.waiting[number].lock();
         if full.filled > 0 {
             waiting.chunks.push(full);
         }
@@ -265,8 +261,8 @@ impl Gatherer<'_, '_> {
             self.chunks[number].memory = memories.next().unwrap_or_default();
         }
         let chunk = self.chunks[number].memory.len().max(1);
-        lock(&self.queues.free).extend(memories);
-        lock(&self.queues.waiting[number]).enough = bytes / chunk;
+        self.queues.free.lock().extend(memories);
+        self.queues.waiting[number].lock().enough = bytes / chunk;
         Ok(())
     }
 }

@@ -12,8 +12,8 @@ use crate::formats::Watch;
 use crate::formats::names::HEAD;
 use crate::prepare::gate::Gate;
 use crate::store::file::{NewFile, Pending};
+use parking_lot::Mutex;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 /// Number of sampled strings for each range.
 const SAMPLES: usize = 64;
@@ -61,12 +61,12 @@ pub(super) fn distribute(parts: Parts, path: &Path, room: Room, watch: &dyn Watc
         })
     };
     let end = |(writer, _, found): (SpillWriter<'_>, StringSet, u64)| {
-        *strings.lock().unwrap_or_else(PoisonError::into_inner) += found;
+        *strings.lock() += found;
         writer.finish()
     };
     in_threads(at_once(largest), count, begin, work, end)?;
     drop(parts);
-    let count = strings.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let count = strings.into_inner();
     Ok(Ranges { spill, count, room })
 }
 

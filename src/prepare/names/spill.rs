@@ -2,25 +2,22 @@
 //! file.
 
 use crate::error::{Error, Result};
-use crate::store::regular;
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
+use crate::store::scratch::ScratchFile;
+use parking_lot::Mutex;
+use std::path::Path;
 
 /// Maximum number of bytes of a block that a [`SpillWriter`] gathers for memory. These blocks are small, because the
 /// last block of each part is not full.
 const IN_MEMORY: u64 = 16 << 10;
 /// Maximum number of bytes of a block that a [`SpillWriter`] gathers for the file.
 const IN_FILE: u64 = 256 << 10;
+/// Failpoint that each block hits.
+const FAILPOINT: &str = "names.write";
 
-/// The blocks of all parts, in memory or in a file. The file is unlinked, so a killed job leaves nothing behind.
+/// The blocks of all parts, in memory or in a file.
 pub(super) struct Spill {
     /// The file with the blocks; `None` if the blocks are in memory.
-    file: Option<File>,
-    path: PathBuf,
-    end: AtomicU64,
+    file: Option<ScratchFile>,
     parts: Vec<Mutex<Vec<Block>>>,
 }
 
@@ -32,21 +29,19 @@ enum Block {
 
 impl Spill {
     /// Makes a spill that has its blocks in memory.
-    pub fn in_memory(path: &Path, parts: usize) -> Spill {
-        let parts = (0..parts).map(|_| Mutex::default()).collect();
-        Spill { file: None, path: path.with_extension("spill"), end: AtomicU64::new(0), parts }
+    pub fn in_memory(parts: usize) -> Spill {
+        Spill { file: None, parts: (0..parts).map(|_| Mutex::default()).collect() }
     }
 
     /// Makes a spill that has its blocks in a file next to `path`.
     pub fn to_file(path: &Path, parts: usize) -> Result<Spill> {
-        let spill = Spill::in_memory(path, parts);
-        let file = regular::create_unnamed(&spill.path, "create the file of strings", "unlink the file of strings")?;
-        Ok(Spill { file: Some(file), ..spill })
+        let file = ScratchFile::create(&path.with_extension("spill"), FAILPOINT)?;
+        Ok(Spill { file: Some(file), ..Spill::in_memory(parts) })
     }
 
     /// Makes a spill for about `bytes` bytes, in memory if these are at most `memory`.
     pub fn new(path: &Path, parts: usize, bytes: u64, memory: u64) -> Result<Spill> {
-        if bytes <= memory { Ok(Spill::in_memory(path, parts)) } else { Spill::to_file(path, parts) }
+        if bytes <= memory { Ok(Spill::in_memory(parts)) } else { Spill::to_file(path, parts) }
     }
 
     /// Returns the number of parts.
@@ -56,36 +51,30 @@ impl Spill {
 
     /// Appends the bytes of `buffer` to a part, and empties `buffer`.
     pub fn append(&self, part: usize, buffer: &mut Vec<u8>) -> Result<()> {
-        let error = |e| Error::io("write strings", &self.path, e);
-        crate::failpoint::hit("names.write").map_err(error)?;
         let Some(file) = &self.file else {
+            crate::failpoint::hit(FAILPOINT).map_err(|e| Error::io("write strings", "memory", e))?;
             let fresh = Vec::with_capacity(buffer.capacity());
-            self.of(part).push(Block::Memory(std::mem::replace(buffer, fresh)));
+            self.parts[part].lock().push(Block::Memory(std::mem::replace(buffer, fresh)));
             return Ok(());
         };
         // A block of more than 4 GiB is several.
         for bytes in buffer.chunks(1 << 30) {
-            let at = self.end.fetch_add(bytes.len() as u64, Relaxed);
-            file.write_all_at(bytes, at).map_err(error)?;
-            self.of(part).push(Block::File(at, bytes.len() as u32));
+            let at = file.append(&[bytes])?;
+            self.parts[part].lock().push(Block::File(at, bytes.len() as u32));
         }
         buffer.clear();
         Ok(())
     }
 
-    fn of(&self, part: usize) -> std::sync::MutexGuard<'_, Vec<Block>> {
-        self.parts[part].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the number of bytes of a part.
     pub fn bytes(&self, part: usize) -> u64 {
-        self.of(part).iter().map(Block::bytes).sum()
+        self.parts[part].lock().iter().map(Block::bytes).sum()
     }
 
     /// Calls `each` with the blocks of a part.
     pub fn each_block(&self, part: usize, mut each: impl FnMut(&[u8])) -> Result<()> {
         let mut buffer = Vec::new();
-        for block in self.of(part).iter() {
+        for block in self.parts[part].lock().iter() {
             match block {
                 Block::Memory(bytes) => each(bytes),
                 Block::File(..) => {
@@ -101,7 +90,7 @@ impl Spill {
     /// Reads a whole part to `to`, and frees its memory.
     pub fn take(&self, part: usize, to: &mut Vec<u8>) -> Result<()> {
         to.clear();
-        let blocks = std::mem::take(&mut *self.of(part));
+        let blocks = std::mem::take(&mut *self.parts[part].lock());
         to.reserve(blocks.iter().map(Block::bytes).sum::<u64>() as usize);
         blocks.into_iter().try_for_each(|block| self.copy(&block, to))
     }
@@ -113,8 +102,7 @@ impl Spill {
             (&Block::File(at, length), Some(file)) => {
                 let start = to.len();
                 to.resize(start + length as usize, 0);
-                let read = file.read_exact_at(&mut to[start..], at);
-                read.map_err(|e| Error::io("read strings", &self.path, e))?;
+                file.read(at, &mut to[start..])?;
             }
             (Block::File(..), None) => {}
         }

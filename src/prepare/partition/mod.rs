@@ -15,22 +15,20 @@ mod line;
 mod pool;
 pub mod route;
 pub mod scatter;
-mod spill;
 pub mod staged_rows;
 
 use crate::error::{Error, Result};
 use crate::formats::Visitor;
 use crate::graph::{Bins, Direction};
-use crate::memory::discard;
+use crate::memory::{bytes_of, bytes_of_mut, discard};
+use crate::store::scratch::ScratchFile;
 use device_lines::{DeviceLines, LineRun};
 use line::{EdgeLine, NONE};
 pub use line::{LINE, WEIGHTED_WORDS, WORDS, edge_bytes, line_words};
+use parking_lot::Mutex;
 use pool::Pool;
-use spill::Spill;
 use staged_rows::StagedRows;
 use std::path::Path;
-use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The bins that all threads fill.
 #[derive(Debug)]
@@ -45,7 +43,7 @@ pub struct Partition<'a> {
     words: usize,
     /// Number of words of a chunk, the unit by which bins grow.
     chunk: usize,
-    spill: Spill,
+    spill: ScratchFile,
     /// True if memory is planned for sorted rows that do not fit the chunks of their bins.
     rows_have_memory: bool,
     /// Memory for edges that stay on GPUs, if there is any.
@@ -89,18 +87,18 @@ impl<'a> Partition<'a> {
         let blocks = bins.block_of.last().map_or(0, |last| last + 1);
         let pool = Pool::new(memory, chunk, blocks, waiting);
         let parts = bins.spans.iter().map(|_| Mutex::default()).collect();
-        let (pool, spill) = (Mutex::new(pool), Spill::create(spill)?);
+        let (pool, spill) = (Mutex::new(pool), ScratchFile::create(spill, "spill.write")?);
         Ok(Partition { bins, wanted, parts, pool, words, chunk, spill, rows_have_memory: false, device_lines })
     }
 
     /// Announces that [`Self::adopt`] will add up to `words` words of memory while the bins are filled.
     pub fn expect(&self, words: usize) {
-        self.pool().expect(words);
+        self.pool.lock().expect(words);
     }
 
     /// Takes over `memory` for bins. Returns it if bins have enough memory already, or if it is smaller than a chunk.
     pub fn adopt<'m: 'a>(&self, memory: &'m mut [u32]) -> Option<&'m mut [u32]> {
-        self.pool().adopt(memory)
+        self.pool.lock().adopt(memory)
     }
 
     /// Keeps sorted rows that do not fit the chunks of their bins in other memory, rather than in the spill file. The
@@ -111,44 +109,36 @@ impl<'a> Partition<'a> {
 
     /// Returns the number of bytes written to the spill file.
     pub fn spilled(&self) -> u64 {
-        self.spill.written.load(Ordering::Relaxed)
+        self.spill.bytes()
     }
 
     /// Returns the number of lines (groups of edges) in each bin so far.
     pub fn lines(&self) -> Vec<u64> {
-        (0..self.parts.len()).map(|bin| self.bin(bin).lines(self) as u64).collect()
+        (0..self.parts.len()).map(|bin| self.parts[bin].lock().lines(self) as u64).collect()
     }
 
     /// Adds a run of lines (groups of edges) on a GPU to bin `bin`.
     fn add_run(&self, bin: usize, run: LineRun) {
-        self.bin(bin).runs.push(run);
+        self.parts[bin].lock().runs.push(run);
     }
 
     /// Takes all edges out of bin `b`, and returns a reader for them.
     pub fn part(&self, b: usize) -> BinReader<'_, 'a> {
-        let part = std::mem::take(&mut *self.bin(b));
+        let part = std::mem::take(&mut *self.parts[b].lock());
         BinReader { partition: self, part, block: self.bins.block_of[b] }
     }
 
     /// Gives the memory of the bins of block `block` back to the system. The block must be written, and its `rows` no
     /// longer needed. One call gives all memory back, so that whole huge pages are freed.
     pub fn release(&self, block: usize, rows: Vec<StagedRows<'a>>) {
-        let mut chunks = std::mem::take(&mut self.pool().read[block]);
+        let mut chunks = std::mem::take(&mut self.pool.lock().read[block]);
         chunks.extend(rows.into_iter().flat_map(StagedRows::into_chunks));
         discard(chunks);
     }
 
-    fn pool(&self) -> MutexGuard<'_, Pool<'a>> {
-        self.pool.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn bin(&self, bin: usize) -> MutexGuard<'_, BinLines<'a>> {
-        self.parts[bin].lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Appends a line (group of edges) to bin `bin`, with weights if edges have weights.
     fn append(&self, bin: usize, line: &EdgeLine, weights: &[u32]) -> Result<()> {
-        let part = &mut *self.bin(bin);
+        let part = &mut *self.parts[bin].lock();
         let room = self.room(part, bin)?;
         line.write(weights, &mut room[..self.words]);
         part.last += self.words;
@@ -157,7 +147,7 @@ impl<'a> Partition<'a> {
 
     /// Appends whole lines (groups of edges), laid out as in a chunk, to bin `bin`.
     fn append_lines(&self, bin: usize, mut words: &[u32]) -> Result<()> {
-        let part = &mut *self.bin(bin);
+        let part = &mut *self.parts[bin].lock();
         while !words.is_empty() {
             let room = self.room(part, bin)?;
             let (now, later) = words.split_at(words.len().min(room.len()));
@@ -183,7 +173,7 @@ impl<'a> Partition<'a> {
 
     fn next_chunk(&self, part: &mut BinLines<'a>, block: usize) -> Result<()> {
         let fresh = {
-            let mut pool = self.pool();
+            let mut pool = self.pool.lock();
             if part.chunks.is_empty() {
                 pool.waiting = pool.waiting.saturating_sub(1);
             }
@@ -191,7 +181,10 @@ impl<'a> Partition<'a> {
         };
         match fresh {
             Some(chunk) => part.chunks.push(chunk),
-            None => part.spilled.extend(part.chunks.last().map(|full| self.spill.write(&[full])).transpose()?),
+            None => {
+                let full = part.chunks.last().map(|full| self.spill.append(&[bytes_of(full)]));
+                part.spilled.extend(full.transpose()?);
+            }
         }
         part.last = 0;
         Ok(())
@@ -231,7 +224,7 @@ impl<'a> BinReader<'_, 'a> {
         let wanted = rows.iter().map(|words| words.len()).sum::<usize>().div_ceil(self.partition.chunk);
         let mut chunks = std::mem::take(&mut self.part.chunks);
         {
-            let left = &mut self.partition.pool().read[self.block];
+            let left = &mut self.partition.pool.lock().read[self.block];
             match wanted.checked_sub(chunks.len()) {
                 // Take the last chunks, because they were used most recently.
                 Some(more) => chunks.extend(left.drain(left.len().saturating_sub(more)..)),
@@ -330,7 +323,7 @@ impl<'a> BinReader<'_, 'a> {
         }
         for &offset in &self.part.spilled {
             scratch.resize(self.partition.chunk, 0);
-            self.partition.spill.read(offset, scratch)?;
+            self.partition.spill.read(offset, bytes_of_mut(scratch))?;
             chunk(scratch)?;
         }
         Ok(())
@@ -339,7 +332,7 @@ impl<'a> BinReader<'_, 'a> {
 
 impl Drop for BinReader<'_, '_> {
     fn drop(&mut self) {
-        self.partition.pool().read[self.block].append(&mut self.part.chunks);
+        self.partition.pool.lock().read[self.block].append(&mut self.part.chunks);
     }
 }
 

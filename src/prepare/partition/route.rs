@@ -6,8 +6,8 @@ use super::line::{EdgeLine, WEIGHTED_WORDS};
 use crate::comm::Outbox;
 use crate::error::{Error, Result};
 use crate::graph::{Bins, DegreeRuns, Layout, assign_ranks};
+use parking_lot::{Mutex, MutexGuard};
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Marks a block that no rank builds, because it is stored already.
 pub const NOBODY: u32 = u32::MAX;
@@ -169,7 +169,7 @@ impl<'r, 'a> Route<'r, 'a> {
     /// Returns the rank that owns `bin`, and the message that thread `lane` fills for the owner.
     fn message(&self, lane: usize, bin: usize) -> (usize, MutexGuard<'_, Vec<u32>>) {
         let to = self.owners[bin] as usize;
-        (to, self.messages[to * self.lanes + lane].lock().unwrap_or_else(PoisonError::into_inner))
+        (to, self.messages[to * self.lanes + lane].lock())
     }
 
     /// Sends `message` to rank `to` if it has no room for another line (group of edges), and starts a new message.
@@ -203,7 +203,7 @@ impl<'r, 'a> Route<'r, 'a> {
     /// The error of the exchange, once it has failed.
     pub fn flush(&self) -> Result<()> {
         for (i, message) in self.messages.iter().enumerate() {
-            let message = std::mem::take(&mut *message.lock().unwrap_or_else(PoisonError::into_inner));
+            let message = std::mem::take(&mut *message.lock());
             if !message.is_empty() {
                 self.outbox.send(i / self.lanes, message)?;
             }

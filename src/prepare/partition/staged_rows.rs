@@ -3,9 +3,10 @@
 //! An edge takes 6 bytes in a bin and at most 4 in a row; with a weight, 10 and at most 8. So rows rarely need more
 //! memory than their bin had, and a sorting rank uses little more memory than the bins of the remaining blocks.
 
-use super::spill::Spill;
 use crate::error::Result;
+use crate::memory::bytes_of;
 use crate::store::map::as_u32;
+use crate::store::scratch::ScratchFile;
 use memmap2::Mmap;
 
 /// The sorted rows of a bin, as words: the lengths of the rows, then their targets, then the weights.
@@ -41,7 +42,12 @@ impl<'a> StagedRows<'a> {
     ///
     /// # Errors
     /// Errors of the spill file.
-    pub(super) fn new(mut chunks: Vec<&'a mut [u32]>, rows: [&[u32]; 3], own: usize, spill: &Spill) -> Result<Self> {
+    pub(super) fn new(
+        mut chunks: Vec<&'a mut [u32]>,
+        rows: [&[u32]; 3],
+        own: usize,
+        spill: &ScratchFile,
+    ) -> Result<Self> {
         let numbers = rows.map(<[u32]>::len);
         let mut places = chunks.iter_mut();
         let mut place: &mut [u32] = &mut [];
@@ -58,9 +64,9 @@ impl<'a> StagedRows<'a> {
             }
             words
         });
-        let words = rest.iter().map(|rest| rest.len()).sum();
+        let words: usize = rest.iter().map(|rest| rest.len()).sum();
         let tail = match words > own {
-            true => Tail::Spilled(spill.map(spill.write(&rest)?, words)?),
+            true => Tail::Spilled(spill.map(spill.append(&rest.map(bytes_of))?, 4 * words)?),
             false => Tail::InMemory(rest.concat()),
         };
         Ok(StagedRows { chunks, tail, numbers })
@@ -100,7 +106,7 @@ mod tests {
         let partition =
             Partition::new(&bins, &[true], false, &mut memory, 1, &folder.path().join("spill"), None).expect("made");
         let values = |from: u32, len: usize| (from..).take(len).collect::<Vec<u32>>();
-        let take = || partition.pool.lock().expect("no panic").take(0).expect("a chunk");
+        let take = || partition.pool.lock().take(0).expect("a chunk");
         let mut staged = Vec::new();
         // By bin: its chunks, the numbers of lengths, targets and weights, the words that find no room, and whether
         // these are spilled.
@@ -125,7 +131,7 @@ mod tests {
             assert_eq!((words, is_spilled), (tail, spilled), "{numbers:?} in {chunks} chunks");
             staged.push((of_bin, rows));
         }
-        assert!(partition.pool.lock().expect("no panic").read[0].is_empty(), "all are in use");
+        assert!(partition.pool.lock().read[0].is_empty(), "all are in use");
         for (staged, rows) in &staged {
             let pieces: Vec<[&[u32]; 3]> = staged.pieces().collect();
             for (i, row) in rows.iter().enumerate() {

@@ -5,9 +5,9 @@ use super::batch::{Batch, PassTarget};
 use super::{Transpose, TransposeWork};
 use crate::error::Result;
 use crate::memory::{Buffer, prefetch};
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
 
 /// Number of batches that a thread sorts by bins between two checks for a stop.
 const BATCHES: usize = 8;
@@ -70,7 +70,7 @@ impl<'b> PlacedEntries<'b> {
             release(work, batches);
             work.advance(bounds[before..].iter().map(|place| place.len() as u64).sum::<u64>() / 2)?;
         }
-        if !free.into_inner().unwrap_or_else(PoisonError::into_inner).1[0].is_empty() {
+        if !free.into_inner().1[0].is_empty() {
             return Err(work.lengths.mismatch_among(target.rows()));
         }
         Ok(PlacedEntries { batches, bins: range, entries, weights, bounds, starts })
@@ -114,7 +114,7 @@ type FreeEntries<'w> = [&'w mut [u32]; 2];
 /// Takes room for `length` entries from `free`, and returns the start of the room. Returns `None` if less is free,
 /// because the degrees are then wrong.
 fn split_off<'w>(free: &Mutex<(usize, FreeEntries<'w>)>, length: usize) -> Option<(usize, FreeEntries<'w>)> {
-    let mut free = free.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut free = free.lock();
     let [entries, weights] = std::mem::take(&mut free.1);
     let of_weights = length.min(weights.len());
     let (entries, weights) = (entries.split_at_mut_checked(length)?, weights.split_at_mut(of_weights));

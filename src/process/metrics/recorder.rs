@@ -3,8 +3,8 @@
 use super::sampler::{OpenMeter, Sampler};
 use super::{Metrics, RunMetrics};
 use crate::process::host;
+use parking_lot::Mutex;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 /// Intervals at which `metrics.json` is written: in the first minute of a run, and later.
@@ -30,24 +30,20 @@ struct RecorderState {
 }
 
 impl Recorder {
-    fn lock(&self) -> MutexGuard<'_, RecorderState> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Starts recording a run in `workdir` that began at the time `began`.
     pub fn begin(&self, workdir: &Path, began: Instant) {
-        self.lock().place = Some((workdir.to_owned(), began));
+        self.0.lock().place = Some((workdir.to_owned(), began));
     }
 
     /// Sets the number of ranks, the threads per rank, and the limit of host memory per rank in bytes.
     pub fn set_resources(&self, ranks: usize, threads: usize, host_memory: u64) {
-        let run = &mut self.lock().run;
+        let run = &mut self.0.lock().run;
         (run.ranks, run.threads, run.host_memory) = (ranks as u64, threads as u64, host_memory);
     }
 
     /// Sets the limit of GPU memory in bytes.
     pub fn set_gpu_memory(&self, limit: u64) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.run.gpu_memory = limit;
         let metrics = state.metrics.as_mut();
         metrics.and_then(|metrics| metrics.runs.last_mut()).into_iter().for_each(|run| run.gpu_memory = limit);
@@ -56,12 +52,12 @@ impl Recorder {
     /// Sets the energy meter of a device. From then on the device's energy and utilisation are measured, even on ranks
     /// that write no metrics.
     pub fn set_meter(&self, open: OpenMeter) {
-        self.lock().meter = Some(open);
+        self.0.lock().meter = Some(open);
     }
 
     /// Records that the stage `name` begins. The first stage also begins the record of the run.
     pub fn begin_stage(&self, name: &str) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let Some((workdir, began)) = state.place.clone() else { return };
         if state.metrics.is_none() {
             let mut metrics = Metrics::read(&workdir).ok().flatten().unwrap_or_default();
@@ -84,7 +80,7 @@ impl Recorder {
 
     /// Records that the stage `name` has ended; `done` is true if it finished.
     pub fn end_stage(&self, name: &str, done: bool) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let Some((_, began)) = state.place else { return };
         let seconds = began.elapsed().as_secs_f64();
         state.metrics.iter_mut().for_each(|metrics| metrics.end_stage(name, seconds, done));
@@ -93,7 +89,7 @@ impl Recorder {
     /// Records the bytes of host memory in use and the names of the running stages. Adds a sample and writes
     /// `metrics.json` when it is time.
     pub fn tick(&self, memory: u64, stages: &[&str]) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let place = state.place.clone();
         // Ranks without a workdir also measure, because stages report the utilisation of their GPUs.
         let records =
@@ -110,7 +106,7 @@ impl Recorder {
             let meter = state.meter.take();
             drop(state);
             sampler.open_meters(meter);
-            state = self.lock();
+            state = self.0.lock();
         }
         let (Some((workdir, _)), RecorderState { metrics: Some(metrics), written, .. }) = (place, &mut *state) else {
             if sampler.is_due() {
@@ -134,7 +130,7 @@ impl Recorder {
     /// Ends the current sample, so that the counters of [`gpu_use`](crate::process::gpu_use) include everything
     /// measured so far.
     pub fn end_sample(&self) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let RecorderState { metrics, sampler: Some(sampler), .. } = &mut *state else { return };
         if sampler.has_meters() {
             let sample = sampler.sample();
@@ -144,7 +140,7 @@ impl Recorder {
 
     /// Records how the run ended: `finished`, or the reason why not.
     pub fn end(&self, why: &str) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let RecorderState { place: Some((workdir, began)), metrics: Some(metrics), sampler, .. } = &mut *state else {
             return;
         };

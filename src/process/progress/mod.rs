@@ -4,11 +4,12 @@
 
 mod stage;
 
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -106,7 +107,7 @@ impl Progress {
     /// Sets the folder to which `status.json` is written, the number of the run, and the time it began. A failure to
     /// write the file never ends a job.
     pub fn set_run(&self, workdir: &Path, number: u64, began: Instant) {
-        self.shared.lock().run = Some((workdir.to_owned(), number, began));
+        self.shared.state.lock().run = Some((workdir.to_owned(), number, began));
     }
 
     /// Sets the function that is called with the progress of stages. Only the first call has an effect.
@@ -121,7 +122,7 @@ impl Progress {
 
     /// Adds the measurements of a finished stage, which cover all ranks.
     pub fn add_spent(&self, stage: &str, figures: &StageMeasurements) {
-        self.shared.lock().spent.on(stage, figures);
+        self.shared.state.lock().spent.on(stage, figures);
     }
 
     /// Returns the measurements of the run so far, including stages that did not finish or are in progress.
@@ -156,7 +157,7 @@ impl Progress {
             tracing::debug!(target: SHORT_STAGES, work = %amount(total, unit), "{name} begins");
         }
         self.shared.metrics.begin_stage(name);
-        self.shared.lock().stages.push(Arc::clone(&stage));
+        self.shared.state.lock().stages.push(Arc::clone(&stage));
         StageProgress { stage, shared: Arc::clone(&self.shared), finished: false }
     }
 
@@ -189,7 +190,7 @@ impl StageProgress {
     pub fn resume_at(&self, n: u64) {
         self.stage.before.fetch_add(n, Relaxed);
         self.stage.done.fetch_add(n, Relaxed);
-        for (_, done) in self.stage.samples.lock().unwrap_or_else(PoisonError::into_inner).iter_mut() {
+        for (_, done) in self.stage.samples.lock().iter_mut() {
             *done += n;
         }
     }
@@ -221,7 +222,7 @@ impl StageProgress {
         self.shared.metrics.end_stage(&stage.name, self.finished);
         let figures = stage.figures();
         {
-            let mut state = self.shared.lock();
+            let mut state = self.shared.state.lock();
             state.stages.retain(|other| !Arc::ptr_eq(other, stage));
             state.ended = Some(Arc::clone(stage));
             if !self.finished {
@@ -264,22 +265,18 @@ impl Drop for StageProgress {
 }
 
 impl SharedProgress {
-    fn lock(&self) -> MutexGuard<'_, ProgressState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the host memory in use in bytes, after updating the peaks of the job and its stages with it.
     fn sample(&self) -> u64 {
         let memory = host::process_memory();
         self.peak.fetch_max(memory, Relaxed);
-        for stage in &self.lock().stages {
+        for stage in &self.state.lock().stages {
             stage.peak.fetch_max(memory, Relaxed);
         }
         memory
     }
 
     fn spent(&self) -> StageTotals {
-        let state = self.lock();
+        let state = self.state.lock();
         let mut spent = state.spent.clone();
         state.stages.iter().for_each(|stage| spent.on(&stage.name, &stage.figures()));
         spent.host_memory_peak = self.peak.load(Relaxed);
@@ -288,7 +285,7 @@ impl SharedProgress {
 
     fn write_status(&self, running: bool) {
         let (run, stage) = {
-            let state = self.lock();
+            let state = self.state.lock();
             (state.run.clone(), state.stages.last().or(state.ended.as_ref()).cloned())
         };
         let (Some((workdir, run, began)), Some(stage)) = (run, stage) else { return };
@@ -321,7 +318,7 @@ fn tick(shared: &SharedProgress, closed: &Receiver<()>) {
     let (mut drawn, mut written, mut logged) = (Instant::now(), Instant::now(), Instant::now());
     let mut stop_logged = false;
     while closed.recv_timeout(SAMPLE) == Err(RecvTimeoutError::Timeout) {
-        let stages = shared.lock().stages.clone();
+        let stages = shared.state.lock().stages.clone();
         let memory = shared.sample();
         shared.metrics.tick(memory, &stages.iter().map(|stage| stage.name.as_str()).collect::<Vec<_>>());
         if drawn.elapsed() >= DRAW {

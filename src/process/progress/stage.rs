@@ -5,9 +5,9 @@ use crate::process::formatting::{amount, bytes, duration, per_second};
 use crate::process::log;
 use crate::process::measurements::StageMeasurements;
 use indicatif::ProgressBar;
+use parking_lot::Mutex;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// Number of samples, one per second, over which the rate is computed.
@@ -62,14 +62,14 @@ impl RunningStage {
     }
 
     pub(super) fn rate(&self) -> f64 {
-        let samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let samples = self.samples.lock();
         let Some(&(then, done_then)) = samples.front() else { return 0.0 };
         let seconds = then.elapsed().as_secs_f64();
         self.done.load(Relaxed).saturating_sub(done_then) as f64 / seconds.max(1e-9)
     }
 
     pub(super) fn add_sample(&self) {
-        let mut samples = self.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut samples = self.samples.lock();
         samples.push_back((Instant::now(), self.done.load(Relaxed)));
         if samples.len() > WINDOW {
             samples.pop_front();

@@ -14,8 +14,8 @@ use crate::prepare::partition::device_lines::DeviceLines;
 use crate::prepare::partition::{LINE, gpu_plan, line_words};
 use crate::prepare::prepared::InputInfo;
 use crate::prepare::sort::gpu::Sorters;
+use parking_lot::MutexGuard;
 use std::ops::Range;
-use std::sync::MutexGuard;
 
 /// The GPU memory (arena) of this rank, and access to the arenas of other ranks.
 pub(super) struct Arenas<'a> {

@@ -26,9 +26,9 @@ use crate::formats::Watch;
 use crate::gpu::{DeviceSlice, Kernel, Lane, Workspace, constant, on_threads, slice_bytes};
 use crate::graph::BIN_ROWS;
 use crate::prepare::gpu::{PrepareGpu, TRANSPOSE, TRANSPOSE_TEXT};
+use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Slots (buffers for one batch each) take at most 1/`PART` of the GPU's memory.
 const PART: u64 = 8;
@@ -253,10 +253,10 @@ impl<'w> Transposer<'w> {
             while let Some(block) = blocks.clone().nth(next.fetch_add(1, Relaxed)) {
                 bring(on_gpu, &mut files, bins_of_block(work, block))?;
             }
-            written.lock().unwrap_or_else(PoisonError::into_inner).add(files.written);
+            written.lock().add(files.written);
             Ok(())
         })?;
-        files.written.add(written.into_inner().unwrap_or_else(PoisonError::into_inner));
+        files.written.add(written.into_inner());
         Ok(())
     }
 }

@@ -2,16 +2,23 @@
 
 use super::block_store::BlockStore;
 use super::csr::Block;
-use crate::memory::{prefetch_near, random_access};
+use super::half::Half;
+use crate::memory::{prefetch_near, random_access, usual_access, will_need};
 use std::ops::Range;
 
 /// Upper bound of the number of ranges in the table that finds the block of a row.
 const HINTS: u32 = 1 << 12;
+/// Number of entries between two rows up to which both are requested from the disk together.
+const GAP: usize = 1 << 12;
+/// Number of rows whose offsets are requested from the disk at least so many rows before their turn.
+const OFFSETS: usize = 1 << 16;
 
 /// Index of the whole rows of a graph. Both halves of the graph must [be local](BlockStore::is_local).
 pub struct Adjacency<'a> {
     lower: IndexedRows<'a>,
     upper: IndexedRows<'a>,
+    /// Whether the system was told that rows are read at random.
+    is_random: bool,
 }
 
 /// Index of one half of all rows.
@@ -27,13 +34,18 @@ struct IndexedRows<'a> {
 impl<'a> Adjacency<'a> {
     /// Makes the index of a graph's rows from its two halves.
     pub fn new(lower: &'a BlockStore, upper: &'a BlockStore) -> Adjacency<'a> {
-        Adjacency { lower: IndexedRows::new(lower), upper: IndexedRows::new(upper) }
+        Adjacency { lower: IndexedRows::new(lower), upper: IndexedRows::new(upper), is_random: false }
     }
 
-    /// Tells the system that rows are read at random, so that it does not read ahead in mapped files.
-    pub fn expect_random_access(&self) {
-        let blocks = self.lower.blocks.iter().chain(&self.upper.blocks);
-        blocks.for_each(|block| random_access(block.targets));
+    /// Tells the system that rows are read at random, so that it does not read ahead in mapped files, until this index is
+    /// dropped. The offsets of all rows, which are few, are read from the disk soon.
+    pub fn expect_random_access(&mut self) {
+        self.is_random = true;
+        for block in self.lower.blocks.iter().chain(&self.upper.blocks) {
+            will_need(block.offsets);
+            random_access(block.offsets);
+            random_access(block.targets);
+        }
     }
 
     /// Returns the two halves of `row`: the neighbours smaller than the row's vertex, then the larger ones. Each half
@@ -51,6 +63,29 @@ impl<'a> Adjacency<'a> {
             let (block, local) = half.find(row);
             Block { first_row: row, offsets: &block.offsets[local..local + 2], ..block }
         })
+    }
+
+    /// Asks the system to read one half of some rows from the disk soon. Consecutive items that are ascending rows near
+    /// each other are requested together. If rows ascend, `with_offsets` requests the offsets of the next rows, too.
+    pub fn read_ahead(&self, half: Half, rows: impl Iterator<Item = u32>, with_offsets: bool) {
+        let half = if half == Half::Lower { &self.lower } else { &self.upper };
+        let (mut of, mut wanted): (&[u32], _) = (&[], 0..0);
+        // This function is the first to read offsets, so those of later rows are requested early.
+        let mut requested = 0..0;
+        for row in rows {
+            let (block, local) = half.find(row);
+            if with_offsets && !requested.contains(&row) {
+                will_need(&block.offsets[local..block.offsets.len().min(local + 2 * OFFSETS)]);
+                requested = row..block.end_row().min(row + OFFSETS as u32);
+            }
+            let entries = block.entries(local);
+            if !std::ptr::eq(of, block.targets) || !(wanted.end..=wanted.end + GAP).contains(&entries.start) {
+                will_need(&of[wanted]);
+                (of, wanted) = (block.targets, entries.clone());
+            }
+            wanted.end = entries.end;
+        }
+        will_need(&of[wanted]);
     }
 
     /// Prefetches the offsets at which the two halves of `row` begin.
@@ -86,6 +121,16 @@ impl<'a> Adjacency<'a> {
         let at = |place: usize| (place.min(lower.len()), place.saturating_sub(lower.len()).min(upper.len()));
         let ((from, upper_from), (to, upper_to)) = (at(places.start), at(places.end));
         [&lower[from..to], &upper[upper_from..upper_to]]
+    }
+}
+
+impl Drop for Adjacency<'_> {
+    /// The next task of a job may read the same mapped files in order.
+    fn drop(&mut self) {
+        for block in self.lower.blocks.iter().chain(&self.upper.blocks).filter(|_| self.is_random) {
+            usual_access(block.offsets);
+            usual_access(block.targets);
+        }
     }
 }
 

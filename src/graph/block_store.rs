@@ -91,6 +91,11 @@ impl BlockStore {
         matches!(self.blocks, Backing::InMemory { .. })
     }
 
+    /// Whether the blocks are in files.
+    pub fn is_in_files(&self) -> bool {
+        matches!(self.blocks, Backing::InFiles(_))
+    }
+
     /// Makes a store of blocks that are only in GPU memory; `sizes` are their sizes, and `placement` says where
     /// they are.
     pub fn on_gpus(layout: Layout, sizes: Vec<BlockSize>, placement: Placement) -> Self {

@@ -29,9 +29,10 @@ pub fn plain(cells: &mut [AtomicU32]) -> &mut [u32] {
     unsafe { std::slice::from_raw_parts_mut(cells.as_mut_ptr().cast(), cells.len()) }
 }
 
-/// Returns a view of u64 words as atomics, so that several threads can read and write them.
-pub fn word_cells(slice: &mut [u64]) -> &[AtomicU64] {
-    // SAFETY: as above.
+/// Returns a view of numbers of 8 bytes as atomics of their bits, so that several threads can read and write them.
+pub fn word_cells<T: Number>(slice: &mut [T]) -> &[AtomicU64] {
+    const { assert!(size_of::<T>() == size_of::<AtomicU64>() && align_of::<T>() == align_of::<AtomicU64>()) };
+    // SAFETY: as above, and any bits are a valid value of a Plain type.
     unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
 }
 

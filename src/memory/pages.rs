@@ -34,11 +34,16 @@ pub fn random_access<T>(piece: &[T]) {
     advise(piece, libc::MADV_RANDOM);
 }
 
+/// Revokes [`random_access`].
+pub fn usual_access<T>(piece: &[T]) {
+    advise(piece, libc::MADV_NORMAL);
+}
+
 fn advise<T>(piece: &[T], advice: libc::c_int) {
     let range = piece.as_ptr_range();
     let (from, to) = (range.start.addr() / PAGE * PAGE, range.end.addr().next_multiple_of(PAGE));
     if !piece.is_empty() {
-        // SAFETY: neither `MADV_WILLNEED` nor `MADV_RANDOM` changes what is read from memory.
+        // SAFETY: none of `MADV_WILLNEED`, `MADV_RANDOM` and `MADV_NORMAL` changes what is read from memory.
         unsafe { libc::madvise(range.start.with_addr(from).cast_mut().cast(), to - from, advice) };
     }
 }

@@ -4,6 +4,7 @@
 //! set. The word 0 is the number 0. The value of any other word is `mantissa * 2^(exponent - BIAS)`.
 
 use crate::memory::Number;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A number type for counts of shortest paths.
 pub(super) trait Count: Number + PartialEq {
@@ -12,6 +13,12 @@ pub(super) trait Count: Number + PartialEq {
 
     /// Returns the sum.
     fn plus(self, other: Self) -> Self;
+
+    /// Whether the sum of up to `terms` counts, none larger than this one, is the same in any order.
+    fn sums_exactly(self, terms: u64) -> bool;
+
+    /// Adds the count to the one whose bits are in `cell`. Returns whether that one was 0.
+    fn add_to(self, cell: &AtomicU64) -> bool;
 
     /// Returns whether a count is too large for the type.
     fn is_too_large(self) -> bool;
@@ -36,6 +43,15 @@ impl Count for f64 {
     #[inline(always)]
     fn plus(self, other: f64) -> f64 {
         self + other
+    }
+
+    fn sums_exactly(self, terms: u64) -> bool {
+        self * terms as f64 <= (1u64 << f64::MANTISSA_DIGITS) as f64
+    }
+
+    #[inline(always)]
+    fn add_to(self, cell: &AtomicU64) -> bool {
+        cell.fetch_update(Relaxed, Relaxed, |before| Some((f64::from_bits(before) + self).to_bits())) == Ok(0)
     }
 
     #[inline(always)]
@@ -78,6 +94,15 @@ impl Count for u64 {
         // Some more bits round the sum to the nearest.
         let sum = (mantissa(large) << 20) + ((mantissa(small) << 20) >> shift);
         wide(sum, exponent(large) - 20)
+    }
+
+    /// Sums are rounded.
+    fn sums_exactly(self, _: u64) -> bool {
+        false
+    }
+
+    fn add_to(self, cell: &AtomicU64) -> bool {
+        cell.fetch_update(Relaxed, Relaxed, |before| Some(before.plus(self))) == Ok(0)
     }
 
     #[inline]
@@ -160,6 +185,20 @@ mod tests {
         }
         assert_eq!(of(3).dependency(0), 0.0);
         assert_eq!(value(u64::ONE), 1.0);
+    }
+
+    #[test]
+    fn small_counts_have_the_same_sum_in_any_order() {
+        let counts: Vec<f64> = (0..1 << 20).map(|n| f64::from((n * 40_503) % (1 << 20) + 1)).collect();
+        assert!(counts.iter().all(|count| count.sums_exactly(counts.len() as u64)));
+        let sum = |counts: &mut dyn Iterator<Item = &f64>| {
+            let cell = AtomicU64::new(0);
+            let firsts = counts.filter(|count| count.add_to(&cell)).count();
+            (firsts, f64::from_bits(cell.into_inner()))
+        };
+        let known = counts.iter().map(|&count| count as u64).sum::<u64>() as f64;
+        assert_eq!([sum(&mut counts.iter()), sum(&mut counts.iter().rev())], [(1, known); 2]);
+        assert!(!2f64.powi(33).sums_exactly((1 << 20) + 1) && !u64::ONE.sums_exactly(1));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::algo::team::{WorkList, gathered, team};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::csr::Block;
-use crate::graph::direction::EdgeDirection;
+use crate::graph::direction::EdgeDirection::{self, In, Out};
 use crate::memory::prefetch_near;
 use crate::process::signals;
 use std::ops::Range;
@@ -21,6 +21,9 @@ const UPDATED: usize = 1 << 13;
 /// sending messages would take longer.
 pub(super) const FEW: u64 = 1 << 14;
 
+/// Number of entries between a prefetch and its use.
+const AHEAD: usize = 32;
+
 /// The threads and ranks that work on a level.
 #[derive(Clone, Copy)]
 pub(super) struct Workers<'c> {
@@ -28,17 +31,28 @@ pub(super) struct Workers<'c> {
     pub threads: usize,
 }
 
-/// Returns the sum of the `values` of the neighbours in `row`. Each half of the row is added up in pieces of [`PIECE`]
-/// entries, from the first to the last, and the sums of the pieces are added in order, as `kernels/betweenness.cu`
-/// does. Values of later rows are prefetched, unless `is_scattered` says that the next rows are elsewhere.
+/// Returns the sum of the `values` of the neighbours of `v` in direction `way`. Each half of the row is added up in
+/// pieces of [`PIECE`] entries, from the first to the last, and the sums of the pieces are added in order, as
+/// `kernels/betweenness.cu` does. The values of vertices before `from` are 0. Values of later rows are prefetched,
+/// unless `is_scattered` says that the next rows are elsewhere.
 #[inline(always)]
-fn sum<C: Count>(rows: &Neighbours<'_>, row: u32, values: &[C], unpacked: &mut Unpacked, is_scattered: bool) -> C {
+fn sum<C: Count>(
+    rows: &Neighbours<'_>,
+    (v, way): (u32, EdgeDirection),
+    (values, from): (&[C], u32),
+    unpacked: &mut Unpacked,
+    is_scattered: bool,
+) -> C {
     let mut total = C::default();
-    for Block { offsets, targets, .. } in rows.row(row, unpacked) {
+    let skipped = usize::from(v <= from);
+    for Block { offsets, targets, .. } in rows.row(rows.direction.row(v, way), unpacked).into_iter().skip(skipped) {
         let (mut at, end) = (offsets[0] as usize, offsets[1] as usize);
         while at < end {
             let (piece, mut sum) = (at..end.min(at + PIECE), C::default());
             at = piece.end;
+            if targets[at - 1] < from {
+                continue;
+            }
             if is_scattered {
                 targets[piece].iter().for_each(|&w| sum = sum.plus(values[w as usize]));
             } else {
@@ -57,13 +71,14 @@ fn sum<C: Count>(rows: &Neighbours<'_>, row: u32, values: &[C], unpacked: &mut U
 pub(super) type Unpacked = [crate::graph::block_store::Unpacked; 2];
 
 /// Sets the element of `sums` of each vertex in `list` to the sum of the `values` of its neighbours in direction `way`.
+/// The values of vertices before `from` are 0.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
 pub(super) fn pull<C: Count>(
     rows: &Neighbours<'_>,
     (list, way): (&[u32], EdgeDirection),
-    values: &[C],
+    (values, from): (&[C], u32),
     sums: &mut [C],
     workers: Workers<'_>,
 ) -> Result<()> {
@@ -71,15 +86,15 @@ pub(super) fn pull<C: Count>(
     let threads = if parts.len() > 1 { workers.threads } else { 1 };
     let ranges: Vec<Range<usize>> = parts.iter().map(|part| span(part)).collect();
     let left = rows.releases.then(|| rows.parts_of_blocks(&ranges));
-    let work = WorkList::new(parts.iter().copied().zip(slices(ranges.into_iter(), sums)).collect());
+    let work = WorkList::new(parts.iter().copied().zip(slices(ranges.into_iter(), sums)).enumerate().collect());
     team(threads, &|_| {
         let mut unpacked = Unpacked::default();
-        while let Some((part, (vertices, sums))) = work.take() {
+        while let Some((at, (part, (vertices, sums)))) = work.take() {
             round::check(workers.comm)?;
+            rows.read_ahead((listed(&parts, rows.ahead(at, parts.len())), way), from);
             let (expect, is_scattered) = (|w: u32| prefetch_near(values, w as usize), rows.are_scattered(part));
             rows.each_of((part, way), expect, |v| {
-                let row = rows.direction.row(v, way);
-                sums[v as usize - vertices.start] = sum(rows, row, values, &mut unpacked, is_scattered);
+                sums[v as usize - vertices.start] = sum(rows, (v, way), (values, from), &mut unpacked, is_scattered);
             });
             left.iter().for_each(|left| rows.release(&vertices, left));
         }
@@ -100,14 +115,15 @@ pub(super) fn pull_all<C: Count>(
     (is_wanted, found): (impl Fn(u32) -> bool + Sync, impl Fn(u32) + Sync),
 ) -> Result<()> {
     let left = rows.parts_of_blocks(&rows.parts);
-    let work = rows.work(sums);
+    let work = WorkList::new(slices(rows.parts.iter().cloned(), sums).into_iter().enumerate().collect());
     team(threads, &|_| {
         let mut unpacked = Unpacked::default();
-        while let Some((part, sums)) = work.take() {
+        while let Some((at, (part, sums))) = work.take() {
             signals::check()?;
+            let ahead = rows.parts[rows.ahead(at, rows.parts.len())].iter().cloned().flatten();
+            rows.read_ahead((ahead.map(|v| v as u32).filter(|&v| is_wanted(v)), In), 0);
             for (v, place) in (part.start as u32..).zip(sums).filter(|(v, _)| is_wanted(*v)) {
-                let row = rows.direction.row(v, EdgeDirection::In);
-                let sum = sum(rows, row, values, &mut unpacked, false);
+                let sum = sum(rows, (v, In), (values, 0), &mut unpacked, false);
                 if sum != C::default() {
                     *place = sum;
                     found(v);
@@ -119,7 +135,8 @@ pub(super) fn pull_all<C: Count>(
     })
 }
 
-/// Calls `visit` with each out-neighbour of the vertices in `list`.
+/// Calls `visit` with each vertex in `list` and each of its out-neighbours. Before that, calls `expect` with the
+/// out-neighbour.
 ///
 /// # Errors
 /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
@@ -127,20 +144,32 @@ pub(super) fn push(
     rows: &Neighbours<'_>,
     list: &[u32],
     workers: Workers<'_>,
-    visit: impl Fn(u32) + Sync,
+    (expect, visit): (impl Fn(u32) + Sync, impl Fn(u32, u32) + Sync),
 ) -> Result<()> {
-    let work = WorkList::new(rows.divide(list, EdgeDirection::Out));
+    let parts = rows.divide(list, Out);
+    let work = WorkList::new(parts.iter().copied().enumerate().collect());
     team(workers.threads, &|_| {
         let mut unpacked = Unpacked::default();
-        while let Some(part) = work.take() {
+        while let Some((at, part)) = work.take() {
             round::check(workers.comm)?;
-            let expect_nothing = |_| ();
-            rows.each_of((part, EdgeDirection::Out), expect_nothing, |v| {
-                rows.each(v, EdgeDirection::Out, &mut unpacked, &visit)
+            rows.read_ahead((listed(&parts, rows.ahead(at, parts.len())), Out), 0);
+            rows.each_of((part, Out), &expect, |v| {
+                for half in rows.row(rows.direction.row(v, Out), &mut unpacked) {
+                    let row = half.row(0);
+                    for (at, &w) in row.iter().enumerate() {
+                        row.get(at + AHEAD).into_iter().for_each(|&later| expect(later));
+                        visit(v, w);
+                    }
+                }
             });
         }
         Ok(())
     })
+}
+
+/// Returns the vertices of some parts of a list.
+fn listed(parts: &[&[u32]], some: Range<usize>) -> impl Iterator<Item = u32> + Clone {
+    parts[some].iter().copied().flatten().copied()
 }
 
 /// Sets the element of `values` of each vertex in `list` to what `update` returns for the vertex and the element.

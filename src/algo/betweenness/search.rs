@@ -12,7 +12,7 @@ use crate::algo::rows::Neighbours;
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection::{self, In, Out};
-use crate::memory::{Budget, Buffer};
+use crate::memory::{Budget, Buffer, prefetch_near, word_cells};
 use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,6 +20,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 /// The next level is found from all unreached vertices if the rows of the last level have more than 1/`SPARSE` as many
 /// entries as the rows of unreached vertices.
 const SPARSE: u64 = 8;
+/// The same while counts can be added up along the rows of the last level, for each rank, because all ranks do so.
+const DENSE: u64 = 2;
 /// Number of small levels between two checks for signals, if there are several ranks.
 const CHECKED: u64 = 1 << 10;
 
@@ -69,7 +71,7 @@ impl<'g, C: Count> Search<'g, C> {
     ) -> Result<Search<'g, C>> {
         let bits = || budget.zeroed(vertices.div_ceil(64), "sets of vertices (a bit each)");
         let numbers = |purpose| budget.zeroed(vertices, purpose);
-        Ok(Search {
+        let mut search = Search {
             order: budget.zeroed(vertices, "order of reached vertices (4 bytes each)")?,
             reached: bits()?,
             found: bits()?,
@@ -79,7 +81,9 @@ impl<'g, C: Count> Search<'g, C> {
             sums: numbers("sums of a level (8 bytes for each vertex)")?,
             extent: Extent::default(),
             rows: rows()?,
-        })
+        };
+        search.rows.expect_random_access();
+        Ok(search)
     }
 
     /// Finds the dependencies of all vertices on the source `root`. Returns `None` if a count of shortest paths is too
@@ -116,6 +120,7 @@ impl<'g, C: Count> Search<'g, C> {
         for &v in &self.order[..self.extent.reached] {
             self.paths[v as usize] = C::default();
             self.shares[v as usize] = C::default();
+            self.sums[v as usize] = C::default();
         }
         for bits in [&mut self.reached, &mut self.found, &mut self.starts] {
             bits.iter_mut().for_each(|word| *word.get_mut() = 0);
@@ -133,6 +138,8 @@ impl<'g, C: Count> Search<'g, C> {
         let mut level = 0..1;
         self.extent.reached = 1;
         let mut unreached = self.rows.all_entries() >> direction.shift();
+        // Whether the counts of the next level are the same in whatever order they are added up.
+        let mut adds = C::ONE.sums_exactly(self.rows.longest);
         while !level.is_empty() {
             let list = &self.order[level.clone()];
             let entries = |way| list.iter().map(|&v| self.rows.degree_of(v, way)).sum::<u64>();
@@ -141,15 +148,16 @@ impl<'g, C: Count> Search<'g, C> {
             if workers.comm.ranks() == 1 || self.extent.depth.is_multiple_of(CHECKED) {
                 agree(comm, signals::check())?;
             }
-            let pulls = level.end > 1 && leaving > FEW.max(unreached / SPARSE);
+            let sparse = if adds { DENSE * comm.ranks() as u64 } else { SPARSE };
+            let pulls = level.end > 1 && leaving > FEW.max(unreached / sparse);
             let next = if pulls {
                 self.pull_level(level.end, workers)?
             } else if leaving > FEW {
-                self.push_level(level.clone(), workers)?
+                self.push_level(level.clone(), adds, workers)?
             } else {
-                self.push_few(level.clone())
+                self.push_few(level.clone(), adds)
             };
-            if !pulls && level.end > 1 {
+            if !pulls && !adds && level.end > 1 {
                 self.pull(next.clone(), In, workers)?;
             }
             if next.is_empty() {
@@ -158,15 +166,17 @@ impl<'g, C: Count> Search<'g, C> {
             set(&mut self.starts, next.start);
             let (list, sums) = (&self.order[next.clone()], &self.sums);
             let is_first = level.end == 1;
-            let is_too_large = level::update(list, &mut self.paths, workers.threads, |v, _| {
+            let longest = self.rows.longest;
+            let is_large = level::update(list, &mut self.paths, workers.threads, |v, _| {
                 // Each vertex next to the source has one path.
                 let count = if is_first { C::ONE } else { sums[v as usize] };
-                (count, count.is_too_large())
+                (count, if adds { !count.sums_exactly(longest) } else { count.is_too_large() })
             })?;
             (self.extent.reached, self.extent.depth) = (next.end, self.extent.depth + 1);
-            if is_too_large {
+            if is_large && !adds {
                 return Ok(false);
             }
+            adds &= !is_large;
             level = next;
         }
         Ok(true)
@@ -212,16 +222,17 @@ impl<'g, C: Count> Search<'g, C> {
     /// Sums counts or shares for the vertices of a level. Ranks divide large levels. Collective.
     fn pull(&mut self, level: Range<usize>, way: EdgeDirection, workers: Workers<'_>) -> Result<()> {
         let Search { rows, order, paths, shares, sums, .. } = self;
+        // On the way back, only the vertices of the next level have shares that a vertex adds up.
+        let (values, from): (&[C], u32) = if way == In { (paths, 0) } else { (shares, order[level.end]) };
         let list = &order[level];
-        let values: &[C] = if way == In { paths } else { shares };
         let comm = workers.comm;
         let entries = |&v: &u32| rows.degree_of(v, way);
         if comm.ranks() == 1 || list.iter().map(entries).sum::<u64>() <= FEW {
-            return level::pull(rows, (list, way), values, sums, workers);
+            return level::pull(rows, (list, way), (values, from), sums, workers);
         }
         let own = rows.own(comm.rank());
-        let [from, to] = [own.start, own.end].map(|end| list.partition_point(|&v| (v as usize) < end));
-        agree(comm, level::pull(rows, (&list[from..to], way), values, sums, workers).and(signals::check()))?;
+        let [first, end] = [own.start, own.end].map(|end| list.partition_point(|&v| (v as usize) < end));
+        agree(comm, level::pull(rows, (&list[first..end], way), (values, from), sums, workers).and(signals::check()))?;
         level::exchange(rows, list, sums, comm);
         Ok(())
     }
@@ -259,31 +270,52 @@ impl<'g, C: Count> Search<'g, C> {
         Ok(next)
     }
 
-    /// Finds the next level along the rows of `level`, by all threads. Every rank does the same.
-    fn push_level(&mut self, level: Range<usize>, workers: Workers<'_>) -> Result<Range<usize>> {
-        let Search { rows, order, reached, found, .. } = self;
-        level::push(rows, &order[level.clone()], workers, |w| {
-            if !is_set(reached, w) && !is_set(found, w) {
-                found[w as usize / 64].fetch_or(1 << (w % 64), Relaxed);
-            }
-        })?;
+    /// Finds the next level along the rows of `level`, by all threads. If `adds` is true, also adds up its counts. Every
+    /// rank does the same.
+    fn push_level(&mut self, level: Range<usize>, adds: bool, workers: Workers<'_>) -> Result<Range<usize>> {
+        let Search { rows, order, reached, found, paths, sums, .. } = self;
+        let (list, sums) = (&order[level.clone()], word_cells(sums));
+        let find = |w: u32| {
+            found[w as usize / 64].fetch_or(1 << (w % 64), Relaxed);
+        };
+        let is_new = |w: u32| !is_set(reached, w);
+        if adds {
+            let add = |v: u32, w: u32| {
+                if is_new(w) && paths[v as usize].add_to(&sums[w as usize]) {
+                    find(w);
+                }
+            };
+            level::push(rows, list, workers, (|w| prefetch_near(sums, w as usize), add))?;
+        } else {
+            let visit = |_, w| {
+                if is_new(w) && !is_set(found, w) {
+                    find(w);
+                }
+            };
+            level::push(rows, list, workers, (|_| (), visit))?;
+        }
         rows.have_read(level.len());
         Ok(self.collect(level.end))
     }
 
-    /// Finds the next level along the rows of `level`, by this thread alone.
-    fn push_few(&mut self, level: Range<usize>) -> Range<usize> {
-        let Search { rows, order, reached, .. } = self;
+    /// Finds the next level along the rows of `level`, by this thread alone. If `adds` is true, also adds up its counts.
+    fn push_few(&mut self, level: Range<usize>, adds: bool) -> Range<usize> {
+        let Search { rows, order, reached, paths, sums, .. } = self;
         let (mut end, mut unpacked) = (level.end, Unpacked::default());
         let (before, after) = order.split_at_mut(level.end);
+        let list = &before[level.start..];
+        rows.read_ahead((list.iter().copied(), Out), 0);
         rows.each_of(
-            (&before[level.start..], Out),
+            (list, Out),
             |_| (),
             |v| {
                 rows.each(v, Out, &mut unpacked, |w| {
                     if set(reached, w as usize) {
                         after[end - level.end] = w;
                         end += 1;
+                    }
+                    if adds && paths[w as usize] == C::default() {
+                        sums[w as usize] = sums[w as usize].plus(paths[v as usize]);
                     }
                 });
             },

@@ -10,8 +10,10 @@ use crate::algo::team::{Parts, gathered, team};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
-use crate::graph::direction::{Direction, EdgeDirection};
-use crate::memory::{Budget, Buffer, plain, prefetch_near, will_need};
+use crate::graph::direction::Direction;
+use crate::graph::direction::EdgeDirection::{In, Out};
+use crate::graph::half::Half;
+use crate::memory::{Budget, Buffer, plain, prefetch_near};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -113,7 +115,7 @@ impl<'g> Peeling<'g> {
         queue.take();
         let halves = [&graph.block_store, graph.upper()?];
         let on_disk = halves.iter().map(|half| half.bytes()).sum::<u64>() > budget.free();
-        let rows = Adjacency::new(halves[0], halves[1]);
+        let mut rows = Adjacency::new(halves[0], halves[1]);
         if on_disk {
             rows.expect_random_access();
         }
@@ -301,10 +303,10 @@ impl<'g> Peeling<'g> {
     #[inline]
     fn rows_of(&self, place: usize) -> [[&'g [u32]; 2]; 2] {
         let v = self.own.vertex(place as u32);
-        let [lower, upper] = self.rows.halves(self.direction.row(v, EdgeDirection::Out));
+        let [lower, upper] = self.rows.halves(self.direction.row(v, Out));
         let [more, above] = match self.direction {
             Direction::Undirected => [&[][..]; 2],
-            Direction::Directed => self.rows.halves(self.direction.row(v, EdgeDirection::In)),
+            Direction::Directed => self.rows.halves(self.direction.row(v, In)),
         };
         [[lower, more], [upper, above]]
     }
@@ -315,7 +317,11 @@ impl<'g> Peeling<'g> {
     fn each_neighbour(&self, places: &[AtomicU32], fetch: impl Fn(u32), mut each: impl FnMut(u32)) {
         let rows = |place: &AtomicU32| self.rows_of(place.load(Relaxed) as usize).into_iter().flatten();
         if self.on_disk {
-            places.iter().flat_map(rows).for_each(will_need);
+            let ways = if self.direction == Direction::Directed { &[Out, In][..] } else { &[Out] };
+            for (&way, half) in ways.iter().flat_map(|way| [(way, Half::Lower), (way, Half::Upper)]) {
+                let row = |place: &AtomicU32| self.direction.row(self.own.vertex(place.load(Relaxed)), way);
+                self.rows.read_ahead(half, places.iter().map(row), false);
+            }
         }
         for (at, place) in places.iter().enumerate() {
             // Most rows are short, so the data of the next rows is fetched before their turn.

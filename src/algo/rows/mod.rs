@@ -8,6 +8,7 @@ use crate::graph::adjacency::Adjacency;
 use crate::graph::block_store::{BlockStore, Unpacked};
 use crate::graph::csr::Block;
 use crate::graph::direction::{Direction, EdgeDirection};
+use crate::graph::half::Half;
 use crate::memory::{Budget, Number, prefetch_near};
 use crate::prepare::prepared::Graph;
 use std::ops::Range;
@@ -26,6 +27,10 @@ const AHEAD: usize = 32;
 const STEP: usize = 8;
 /// Number of neighbours of a row in each half whose values are fetched ahead.
 const FIRST: usize = 4;
+/// Number of parts whose rows are read from a disk together.
+const GROUP: usize = 1 << 4;
+/// Number of parts between the one whose turn it is and those that are read from a disk.
+const EARLY: usize = 1 << 6;
 /// The vertices of a list are scattered if they are fewer than 1/`SCATTERED` of all vertices from the first to the last
 /// of them.
 const SCATTERED: usize = 16;
@@ -46,6 +51,8 @@ pub(in crate::algo) struct Neighbours<'g> {
     pub longest: u64,
     /// Whether blocks are freed when they have been read, because they do not all fit in memory.
     pub releases: bool,
+    /// Whether rows are in files that do not all fit in memory.
+    pub on_disk: bool,
     /// Number of rows that were read in any order since blocks were freed.
     read: usize,
 }
@@ -73,6 +80,7 @@ impl<'g> Neighbours<'g> {
             firsts: Vec::new(),
             longest: 0,
             releases,
+            on_disk: releases && halves.iter().all(|half| half.is_in_files()),
             read: 0,
         };
         let (mut parts, mut first, mut cost) = (Vec::new(), 0, 0);
@@ -155,11 +163,11 @@ impl<'g> Neighbours<'g> {
         }
     }
 
-    /// Returns true if the rows of the vertices in `list` are likely to be far from each other in memory. Looks only at
-    /// the first and the last vertex.
+    /// Returns true if the rows are in memory, and those of the vertices in `list` are likely to be far from each other.
+    /// Looks only at the first and the last vertex.
     pub(in crate::algo) fn are_scattered(&self, list: &[u32]) -> bool {
         let span = list.first().zip(list.last()).map_or(0, |(&first, &last)| first.abs_diff(last) as usize);
-        self.index.is_some() && span > SCATTERED * list.len()
+        self.index.is_some() && !self.on_disk && span > SCATTERED * list.len()
     }
 
     /// Calls `visit` with the vertices in `list`, in order. If they are scattered, prefetches the rows of later
@@ -183,6 +191,34 @@ impl<'g> Neighbours<'g> {
             }
             visit(v);
         }
+    }
+
+    /// Tells the system that rows are read from the disk only where [`Self::read_ahead`] says so.
+    pub(in crate::algo) fn expect_random_access(&mut self) {
+        self.index.iter_mut().filter(|_| self.on_disk).for_each(Adjacency::expect_random_access);
+    }
+
+    /// Asks the system to read the rows of the `vertices` from the disk soon, if they are in files that do not fit in
+    /// memory. Of vertices up to `from`, only the upper halves are read. The vertices ascend.
+    pub(in crate::algo) fn read_ahead(
+        &self,
+        (vertices, way): (impl Iterator<Item = u32> + Clone, EdgeDirection),
+        from: u32,
+    ) {
+        if let Some(index) = self.index.as_ref().filter(|_| self.on_disk) {
+            let row = |v| self.direction.row(v, way);
+            index.read_ahead(Half::Lower, vertices.clone().filter(|&v| v > from).map(row), true);
+            index.read_ahead(Half::Upper, vertices.map(row), true);
+        }
+    }
+
+    /// Returns which of `parts` parts to read from a disk when it is the turn of part `at`.
+    pub(in crate::algo) fn ahead(&self, at: usize, parts: usize) -> Range<usize> {
+        if !self.on_disk || !at.is_multiple_of(GROUP) {
+            return 0..0;
+        }
+        let first = if at == 0 { 0 } else { at + EARLY };
+        first.min(parts)..(at + EARLY + GROUP).min(parts)
     }
 
     /// Returns the number of entries of the row of vertex `v` in direction `way`.

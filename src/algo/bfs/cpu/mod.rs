@@ -85,7 +85,7 @@ impl<'a> CpuSearch<'a> {
         switch: Switch,
         on_disk: bool,
     ) -> Result<CpuSearch<'a>> {
-        let (direction, rows) = (graph.info.direction, Adjacency::new(&graph.block_store, graph.upper()?));
+        let (direction, mut rows) = (graph.info.direction, Adjacency::new(&graph.block_store, graph.upper()?));
         let entries = degrees.iter().map(|&degree| u64::from(degree)).sum::<u64>() >> direction.shift();
         let threads = if entries < FEW { 1 } else { of_cores(run.threads) };
         let hubs = Hubs::of(degrees, direction, own);

@@ -1,21 +1,15 @@
 //! A pass: searches from up to 64 sources at once, level by level, on CPUs or on a GPU.
 
 use super::gpu::GpuSearch;
-use super::level::{FEW, Found};
+use super::level::Found;
 use super::search::{SOURCES, Search, Step};
 use crate::algo::round::agree;
-use crate::algo::rows::Neighbours;
+use crate::algo::rows::{CHECKED, FEW, Neighbours, SPARSE};
 use crate::algo::{ChosenDevice, Run};
 use crate::comm::Comm;
 use crate::error::{Error, Result};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
-
-/// A level is found along the rows of all vertices if the rows of the last level have more than 1/`SPARSE` of the
-/// remaining entries and vertices.
-const SPARSE: u64 = 8;
-/// Number of levels between two checks for signals, if there are several ranks.
-const CHECKED: u64 = 1 << 10;
 
 /// Searches of a graph on CPUs or on a GPU. A GPU also stores the sums of distances of every vertex over all passes.
 pub(super) enum Engine<'g> {

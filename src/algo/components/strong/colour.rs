@@ -7,14 +7,11 @@
 //! number of rounds grows with the logarithm of the number of vertices. Labels are hashes. If labels descended with the
 //! vertices, a chain of components would take one round per component.
 
-use super::search::{Batch, Changed, FEW, LIVE, Search, Unpacked, View, Visited, Workers};
+use super::search::{Batch, Changed, LIVE, Search, Unpacked, View, Visited, Workers};
+use crate::algo::rows::{FEW, SPARSE};
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection::{In, Out};
 use std::sync::atomic::Ordering::Relaxed;
-
-/// If there is a single root, a step reads the rows of all live vertices once the rows of the frontier have more than
-/// 1/`SPARSE` of the remaining entries.
-const SPARSE: u64 = 8;
 
 /// Returns the label of a vertex. Labels are distinct, and greater than 0.
 fn label(v: u32) -> u32 {

@@ -1,7 +1,7 @@
 //! The arrays of a search for strongly connected components, and the step that all of its phases take.
 
 use crate::algo::round::{self, agree};
-use crate::algo::rows::{Neighbours, span};
+use crate::algo::rows::{CHECKED, FEW, Neighbours, span};
 use crate::algo::team::{WorkList, team};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -18,13 +18,8 @@ use std::sync::{Mutex, PoisonError};
 /// Bit that is set in [`Search::of`] while a vertex is in no component. The other bits are then its class. A directed
 /// graph has fewer than 2^31 vertices, because each has two rows.
 pub(super) const LIVE: u32 = 1 << 31;
-/// One thread of every rank visits a frontier with at most this many row entries. Starting threads and sending messages
-/// would take longer.
-pub(super) const FEW: u64 = 1 << 14;
 /// Number of found vertices that a thread collects before it locks the shared list.
 const BATCH: usize = 1 << 10;
-/// Number of small steps between two checks for signals, if there are several ranks.
-const CHECKED: u64 = 1 << 10;
 
 /// Returns the bytes of memory that a search of `vertices` vertices takes.
 pub(super) fn bytes(vertices: u64) -> u64 {

@@ -3,11 +3,11 @@
 use super::gpu::GpuSearch;
 use super::level::Found;
 use super::search::{SOURCES, Search, Step};
+use crate::algo::Run;
 use crate::algo::round::agree;
 use crate::algo::rows::{CHECKED, FEW, Neighbours, SPARSE};
-use crate::algo::{ChosenDevice, Run};
 use crate::comm::Comm;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 
@@ -21,7 +21,7 @@ impl<'g> Engine<'g> {
     /// Chooses the device. CPUs are used if there are several ranks. `sums` has the sums of earlier passes. Collective.
     ///
     /// # Errors
-    /// [`Error::Limit`]; [`Error::Lost`]; errors of reading rows; [`Error::Stopped`].
+    /// [`crate::Error::Limit`]; [`crate::Error::Lost`]; errors of reading rows; [`crate::Error::Stopped`].
     pub(super) fn open<'r: 'g>(
         (graph, degrees): (&'g Graph, &'g [u32]),
         sums: &[u64],
@@ -30,16 +30,9 @@ impl<'g> Engine<'g> {
         let rows = || Neighbours::new(graph, degrees, run.comm, run.budget);
         let cpu =
             || Search::new(graph.info.connected as usize, run.budget, rows).map(|search| Engine::Cpu(Box::new(search)));
-        if run.comm.ranks() > 1 {
-            return cpu();
-        }
         let halves = [&graph.block_store, graph.upper()?];
         let gpu = |lease| GpuSearch::new(halves, (degrees, graph.info.direction), sums, lease);
-        match run.devices.choose(graph.block_store.is_local(), gpu, cpu)? {
-            ChosenDevice::Gpu(gpu) => Ok(Engine::Gpu(Box::new(gpu))),
-            ChosenDevice::Cpu(cpu) => Ok(cpu),
-            ChosenDevice::Nothing => Err(Error::internal("choose a device", "the only rank has none")),
-        }
+        run.devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
     }
 
     /// Searches from distinct vertices, and adds distances to the sums of all vertices: to `sums` on CPUs, or to the
@@ -47,7 +40,7 @@ impl<'g> Engine<'g> {
     /// reaches in it. Collective.
     ///
     /// # Errors
-    /// [`Error::Stopped`], on all ranks; [`Error::Lost`]; [`Error::Addresses`] if no thread can be started. After an
+    /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Lost`]; [`crate::Error::Addresses`] if no thread can be started. After an
     /// error, the sums may include some levels of the pass.
     pub(super) fn run(
         &mut self,
@@ -90,7 +83,7 @@ impl<'g> Engine<'g> {
     /// Returns a word for each of `vertices`. Bit `i` is set if source `i` of the last pass reaches the vertex.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn reaching(&self, vertices: &[u32]) -> Result<Vec<u64>> {
         match self {
             Engine::Cpu(search) => Ok(vertices.iter().map(|&v| search.reaching(v)).collect()),
@@ -101,7 +94,7 @@ impl<'g> Engine<'g> {
     /// Copies the sums from the GPU to `sums`, if a GPU has them.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn fetch(&mut self, sums: &mut [u64]) -> Result<()> {
         if let Engine::Gpu(search) = self { search.fetch(sums) } else { Ok(()) }
     }

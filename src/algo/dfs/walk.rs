@@ -10,7 +10,7 @@
 
 use super::record::{DfsTree, NONE};
 use super::rows::{Neighbours, SearchRows};
-use crate::algo::bits::{Lookup, is_set};
+use crate::algo::bits::{Lookup, is_set, ones, set_alone};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::AtomicU64;
@@ -278,8 +278,7 @@ impl DfsWalk {
     /// Marks vertex `v` as reached. No other thread writes the bitmap.
     #[inline]
     fn mark_reached(&mut self, v: u32) {
-        let word = &self.seen[v as usize / 64];
-        word.store(word.load(Relaxed) | 1 << (v % 64), Relaxed);
+        set_alone(&self.seen, v);
         if v == self.whole {
             // Bits after the last vertex stay unset, so the loop ends.
             while is_set(&self.seen, self.whole) {
@@ -296,10 +295,6 @@ fn entry(v: u32, chunk: usize, new: u64) -> [u64; WORDS] {
 }
 
 /// Returns the neighbours in a chunk whose bits are set in the mask `new`.
-fn each_new(chunk: &[u32], mut new: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let place = new.trailing_zeros() as usize;
-        new &= new.wrapping_sub(1);
-        (place < chunk.len()).then(|| chunk[place])
-    })
+fn each_new(chunk: &[u32], new: u64) -> impl Iterator<Item = u32> {
+    ones(new).filter_map(|place| chunk.get(place as usize).copied())
 }

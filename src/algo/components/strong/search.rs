@@ -1,5 +1,6 @@
 //! The arrays of a search for strongly connected components, and the step that all of its phases take.
 
+use crate::algo::bits::{set, set_alone};
 use crate::algo::round::{self, agree};
 use crate::algo::rows::{CHECKED, FEW, Neighbours, span};
 use crate::algo::team::{WorkList, team};
@@ -117,8 +118,7 @@ impl View<'_> {
     /// Marks vertex `v` as a member of the next list. Returns true if it was not marked before.
     #[inline]
     pub(super) fn queue(&self, v: u32) -> bool {
-        let (word, bit) = (&self.queued[v as usize / 64], 1 << (v % 64));
-        word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
+        set(self.queued, v)
     }
 
     /// Returns true if `is_wanted` returns true for some neighbour of `v` in direction `way`.
@@ -316,9 +316,7 @@ impl<'g> Search<'g> {
                         Changed::Components => values[v as usize].fetch_min(value, Relaxed),
                         Changed::Colours => values[v as usize].fetch_max(value, Relaxed),
                     };
-                    let (word, bit) = (queued[v as usize / 64].get_mut(), 1 << (v % 64));
-                    if *word & bit == 0 {
-                        *word |= bit;
+                    if set_alone(queued, v) {
                         next.append(&[v], rows.entries(v as usize));
                     }
                 }

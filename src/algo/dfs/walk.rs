@@ -14,7 +14,6 @@ use crate::algo::bits::{Lookup, is_set, ones, set_alone};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Prefetch distance, in unreached neighbours of the current vertex.
 const PREFETCHED: usize = 3;

@@ -1,7 +1,6 @@
 //! A pass: searches from up to 64 sources at once, level by level, on CPUs or on a GPU.
 
 use super::gpu::GpuSearch;
-use super::level::Found;
 use super::search::{SOURCES, Search, Step};
 use crate::algo::Run;
 use crate::algo::round::agree;
@@ -40,8 +39,8 @@ impl<'g> Engine<'g> {
     /// reaches in it. Collective.
     ///
     /// # Errors
-    /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Lost`]; [`crate::Error::Addresses`] if no thread can be started. After an
-    /// error, the sums may include some levels of the pass.
+    /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Lost`]; [`crate::Error::Addresses`] if no thread can be
+    /// started. After an error, the sums may include some levels of the pass.
     pub(super) fn run(
         &mut self,
         sources: &[u32],
@@ -49,7 +48,11 @@ impl<'g> Engine<'g> {
         (comm, threads): (&Comm, usize),
         mut level: impl FnMut(u64, &[u64]),
     ) -> Result<()> {
-        let (mut last, mut left) = self.begin(sources)?;
+        // The first level has the sources. All entries in the direction of paths are left.
+        let (mut last, mut left) = match self {
+            Engine::Cpu(search) => (search.begin(sources), search.entries()),
+            Engine::Gpu(search) => (search.begin(sources)?, search.entries()),
+        };
         let vertices = sums.len() as u64 / 2;
         let mut active = u64::MAX.checked_shr((SOURCES - sources.len()) as u32).unwrap_or(0);
         let mut distance = 0u64;
@@ -69,15 +72,6 @@ impl<'g> Engine<'g> {
             level(distance, &last.counts);
         }
         Ok(())
-    }
-
-    /// Begins a pass from `sources`. Returns the first level, which has the sources, and the number of entries of all
-    /// rows in the direction of paths.
-    fn begin(&mut self, sources: &[u32]) -> Result<(Found, u64)> {
-        match self {
-            Engine::Cpu(search) => Ok((search.begin(sources), search.entries())),
-            Engine::Gpu(search) => Ok((search.begin(sources)?, search.entries())),
-        }
     }
 
     /// Returns a word for each of `vertices`. Bit `i` is set if source `i` of the last pass reaches the vertex.

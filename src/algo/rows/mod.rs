@@ -1,6 +1,8 @@
 //! The rows of all vertices, for algorithms in which every vertex reads values of its neighbours. Each rank has a range
 //! of consecutive vertices. All ranges have about the same number of neighbours.
 
+mod list;
+
 use crate::algo::team::{WorkList, team};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -13,6 +15,8 @@ use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+pub(in crate::algo) use list::{Batch, VertexList};
 
 /// One thread of every rank works on vertices with at most this many row entries together. Starting threads and sending
 /// messages would take longer.

@@ -1,4 +1,4 @@
-//! Sets of vertices as bitmaps. Bits are looked up one at a time or 64 at once.
+//! Sets of vertices as bitmaps, which several threads may share. Bits are looked up one at a time or 64 at once.
 #![allow(unsafe_code)] // vector instructions, behind a check that the processor has them
 
 #[cfg(target_arch = "x86_64")]
@@ -53,6 +53,32 @@ impl Lookup {
 #[inline(always)]
 pub fn is_set(bits: &[AtomicU64], v: u32) -> bool {
     bits[(v >> 6) as usize].load(Relaxed) >> (v & 63) & 1 == 1
+}
+
+/// Sets the bit of vertex `v` while other threads may set bits too. Returns true if it was not set before.
+#[inline(always)]
+pub fn set(bits: &[AtomicU64], v: u32) -> bool {
+    let (word, bit) = (&bits[(v >> 6) as usize], 1 << (v & 63));
+    word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
+}
+
+/// Returns the indices of the bits that are set in a word, ascending.
+#[inline]
+pub fn ones(mut bits: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let bit = bits.trailing_zeros();
+        bits &= bits.wrapping_sub(1);
+        (bit < 64).then_some(bit)
+    })
+}
+
+/// Sets the bit of vertex `v` while no other thread sets bits. Returns true if it was not set before.
+#[inline(always)]
+pub fn set_alone(bits: &[AtomicU64], v: u32) -> bool {
+    let (word, bit) = (&bits[(v >> 6) as usize], 1 << (v & 63));
+    let before = word.load(Relaxed);
+    word.store(before | bit, Relaxed);
+    before & bit == 0
 }
 
 /// Looks up the bits of eight vertices in `bits`. Bit `i` of the result is the bit of the vertex in lane `i`.

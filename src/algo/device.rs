@@ -49,6 +49,28 @@ impl<'a> Devices<'a> {
         if self.on_gpu.get() { "gpu" } else { "cpu" }
     }
 
+    /// Prepares an engine like [`Self::choose`], but with `cpu` if there are several ranks. `on_gpu` makes the engine
+    /// from what `gpu` prepares. Collective.
+    ///
+    /// # Errors
+    /// Errors of `gpu` and `cpu`.
+    pub fn choose_alone<G, E>(
+        &self,
+        is_local: bool,
+        gpu: impl FnOnce(Lease<'a>) -> Result<G>,
+        on_gpu: impl FnOnce(Box<G>) -> E,
+        cpu: impl FnOnce() -> Result<E>,
+    ) -> Result<E> {
+        if self.comm.ranks() > 1 {
+            return cpu();
+        }
+        match self.choose(is_local, gpu, cpu)? {
+            ChosenDevice::Gpu(gpu) => Ok(on_gpu(Box::new(gpu))),
+            ChosenDevice::Cpu(engine) => Ok(engine),
+            ChosenDevice::Nothing => Err(Error::internal("choose a device", "the only rank has none")),
+        }
+    }
+
     /// Prepares an engine with `gpu` if ranks have GPUs that can do the work, and with `cpu` otherwise. With
     /// `run.device = "auto"`, also calls `cpu` if a GPU is too small. `is_local` says whether the CPU can read the
     /// graph. Collective: all ranks must call it.

@@ -4,6 +4,7 @@ use super::team::check_parts;
 use crate::error::Result;
 use crate::graph::block_store::{BlockStore, Unpacked};
 use crate::graph::csr::Block;
+use crate::graph::direction::{Direction, EdgeDirection};
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -18,6 +19,19 @@ pub struct RowPart<'a> {
     pub block: Block<'a>,
     /// The rows, numbered from the first row of `block`.
     pub rows: Range<usize>,
+}
+
+impl<'a> RowPart<'a> {
+    /// Yields the vertex of each row, whether the row has its in-neighbours, and the neighbours. The row of an
+    /// undirected graph has out-neighbours.
+    pub fn each_row(&self, direction: Direction) -> impl Iterator<Item = (u32, bool, &'a [u32])> {
+        let RowPart { block, ref rows, .. } = *self;
+        rows.clone().map(move |local| {
+            let row = block.first_row + local as u32;
+            let v = direction.vertex(row);
+            (v, row != direction.row(v, EdgeDirection::Out), block.row(local))
+        })
+    }
 }
 
 /// Calls `work` with parts of all rows, on several threads. `state` makes a state for each thread, which `work` gets.

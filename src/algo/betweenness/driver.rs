@@ -9,7 +9,7 @@ use super::search::{Extent, Search};
 use crate::algo::round::{self, RoundEnd};
 use crate::algo::rows::Neighbours;
 use crate::algo::searches::roots::{self, Root};
-use crate::algo::{ChosenDevice, Run, Trial};
+use crate::algo::{Run, Trial};
 use crate::comm::on_leader;
 use crate::error::{At, Error, Result};
 use crate::failpoint;
@@ -131,16 +131,12 @@ impl<'g> Engine<'g> {
         run: &Run<'r>,
     ) -> Result<Engine<'g>> {
         let cpu = || Engine::on_cpu((graph, degrees), is_wide, run);
-        if is_wide || run.comm.ranks() > 1 {
+        if is_wide {
             return cpu();
         }
         let halves = [&graph.block_store, graph.upper()?];
         let gpu = |lease| GpuSearch::new(halves, (degrees, graph.info.direction), totals, lease);
-        match run.devices.choose(graph.block_store.is_local(), gpu, cpu)? {
-            ChosenDevice::Gpu(gpu) => Ok(Engine::Gpu(Box::new(gpu))),
-            ChosenDevice::Cpu(cpu) => Ok(cpu),
-            ChosenDevice::Nothing => Err(Error::internal("choose a device", "the only rank has none")),
-        }
+        run.devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
     }
 
     fn on_cpu((graph, degrees): (&'g Graph, &'g [u32]), is_wide: bool, run: &Run<'_>) -> Result<Engine<'g>> {

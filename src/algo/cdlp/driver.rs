@@ -6,7 +6,7 @@ use super::labels::Labels;
 use super::options::Cdlp;
 use super::output::CdlpOutput;
 use crate::algo::round::{self, RoundEnd};
-use crate::algo::{ChosenDevice, Run, Trial};
+use crate::algo::{Run, Trial};
 use crate::comm::{Comm, on_leader};
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -97,15 +97,8 @@ impl<'g> Engine<'g> {
             let counting = run.budget.reserve(labels.counting_bytes(run.threads), "labels of neighbours")?;
             Ok(Engine::Cpu { _counting: counting })
         };
-        if run.comm.ranks() > 1 {
-            return cpu();
-        }
         let gpu = |lease| GpuLabels::new(labels, lease);
-        match run.devices.choose(graph.block_store.is_local(), gpu, cpu)? {
-            ChosenDevice::Gpu(gpu) => Ok(Engine::Gpu(Box::new(gpu))),
-            ChosenDevice::Cpu(cpu) => Ok(cpu),
-            ChosenDevice::Nothing => Err(Error::internal("choose a device", "the only rank has none")),
-        }
+        run.devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
     }
 
     /// Computes the next labels of this rank's vertices. If this fails, the labels are still those of the previous

@@ -88,24 +88,16 @@ impl<'g> Labels<'g> {
         }
         // The smallest of different labels wins, unless an edge in both directions gives one of them two votes.
         let smallest_wins = *differ && rows.direction == Direction::Undirected;
-        let left = rows.parts_of_blocks(&rows.parts);
-        let (work, of) = (rows.work(other), &**of);
-        team(threads, &|_| {
-            let (mut votes, mut unpacked) = (Votes::new(rows.longest), Default::default());
-            while let Some((part, next)) = work.take() {
-                signals::check()?;
-                for (v, next) in part.clone().zip(next) {
-                    let is_due = !only_marked || marked[v / 32].load(Relaxed) >> (v % 32) & 1 != 0;
-                    let rows = rows.of(v, &mut unpacked);
-                    *next = match is_due {
-                        true if smallest_wins => smallest(rows, of, of[v]),
-                        true => votes.winner(rows, of, of[v]),
-                        false => of[v],
-                    };
-                }
-                rows.release(&part, &left);
-            }
-            Ok(())
+        let state = || (Votes::new(rows.longest), Default::default());
+        rows.each_own(other, threads, state, |v, next, (votes, unpacked)| {
+            let v = v as usize;
+            let is_due = !only_marked || marked[v / 32].load(Relaxed) >> (v % 32) & 1 != 0;
+            let rows = rows.of(v, unpacked);
+            *next = match is_due {
+                true if smallest_wins => smallest(rows, of, of[v]),
+                true => votes.winner(rows, of, of[v]),
+                false => of[v],
+            };
         })
     }
 

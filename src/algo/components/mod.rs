@@ -29,3 +29,4 @@ mod verify;
 pub use options::Components;
 pub use output::ComponentsOutput;
 pub(in crate::algo) use output::size_figure;
+pub(in crate::algo) use verify::RowForest;

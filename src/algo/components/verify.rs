@@ -5,7 +5,7 @@ use super::output::ComponentsOutput;
 use crate::algo::verify::reread::Ids;
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
-use crate::memory::Buffer;
+use crate::memory::{Budget, Buffer};
 use crate::results::read::READING;
 use std::sync::{Mutex, PoisonError};
 
@@ -22,10 +22,21 @@ fn scratch_bytes(threads: usize) -> u64 {
 }
 
 /// A forest over the rows of a result column, stored as the parent of each row. A root is the smallest row of its tree.
-struct RowForest(Buffer<u32>);
+pub(in crate::algo) struct RowForest(Buffer<u32>);
 
 impl RowForest {
-    fn root(&mut self, row: u64) -> u32 {
+    /// Makes a forest of `rows` trees, one for each row.
+    ///
+    /// # Errors
+    /// [`Error::Limit`].
+    pub(in crate::algo) fn new(rows: u64, budget: &Budget) -> Result<RowForest> {
+        let mut parents: Buffer<u32> = budget.zeroed(rows as usize, "components to verify by (4 bytes for each id)")?;
+        parents.iter_mut().zip(0..).for_each(|(parent, row)| *parent = row);
+        Ok(RowForest(parents))
+    }
+
+    /// Returns the root of the tree of a row: the smallest row that is known to be connected with it.
+    pub(in crate::algo) fn root(&mut self, row: u64) -> u32 {
         let mut row = row as u32;
         while self.0[row as usize] != row {
             self.0[row as usize] = self.0[self.0[row as usize] as usize];
@@ -34,11 +45,10 @@ impl RowForest {
         row
     }
 
-    fn join(&mut self, edges: &mut Vec<[u64; 2]>) {
-        for rows in edges.drain(..) {
-            let [u, v] = rows.map(|row| self.root(row));
-            self.0[u.max(v) as usize] = u.min(v);
-        }
+    /// Joins the trees of two rows.
+    pub(in crate::algo) fn join(&mut self, rows: [u64; 2]) {
+        let [u, v] = rows.map(|row| self.root(row));
+        self.0[u.max(v) as usize] = u.min(v);
     }
 }
 
@@ -50,18 +60,17 @@ pub(super) fn compare(output: &ComponentsOutput, edges: &EdgeSource<'_>, results
     let (info, budget) = (results.info, results.budget);
     let _reserved = budget.reserve(scratch_bytes(results.threads), "edges and a column")?;
     let ids = Ids::open(results)?;
-    let mut forest = RowForest(budget.zeroed(info.ids as usize, "components to verify by (4 bytes for each id)")?);
-    forest.0.iter_mut().zip(0..).for_each(|(parent, row)| *parent = row);
+    let mut forest = RowForest::new(info.ids, budget)?;
     let shared = Mutex::new(&mut forest);
-    let mut left = results.each_edge(edges, &ids, Vec::with_capacity(BATCH), |batch, ends| {
+    let left = results.each_edge(edges, &ids, Vec::with_capacity(BATCH), |batch, ends| {
         batch.push(ends);
         if batch.len() == BATCH {
-            shared.lock().unwrap_or_else(PoisonError::into_inner).join(batch);
+            let mut forest = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            batch.drain(..).for_each(|rows| forest.join(rows));
         }
         Ok(())
     })?;
-    left.iter_mut().for_each(|batch| forest.join(batch));
-
+    left.into_iter().flatten().for_each(|rows| forest.join(rows));
     for row in 0..info.ids {
         forest.0[row as usize] = forest.root(row);
     }

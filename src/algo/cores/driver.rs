@@ -5,7 +5,7 @@ use super::output::CoresOutput;
 use super::peeling::{Begin, Peeling};
 use crate::algo::round::{self, RoundEnd};
 use crate::algo::searches::ranks::RankExchange;
-use crate::algo::{ChosenDevice, Run, Trial};
+use crate::algo::{Run, Trial};
 use crate::comm::on_leader;
 use crate::error::{Error, Result};
 use crate::failpoint;
@@ -98,16 +98,9 @@ impl<'g> Engine<'g> {
             let exchange = peeling.exchange(run.comm, run.budget)?;
             Ok(Engine::Cpu { peeling: Box::new(peeling), exchange })
         };
-        if run.comm.ranks() > 1 {
-            return cpu();
-        }
         let halves = [&graph.block_store, graph.upper()?];
         let gpu = |lease| GpuPeeling::new(halves, (degrees, graph.info.direction), begin, lease, run.budget);
-        match run.devices.choose(graph.block_store.is_local(), gpu, cpu)? {
-            ChosenDevice::Gpu(gpu) => Ok(Engine::Gpu(Box::new(gpu))),
-            ChosenDevice::Cpu(cpu) => Ok(cpu),
-            ChosenDevice::Nothing => Err(Error::internal("choose a device", "the only rank has none")),
-        }
+        run.devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
     }
 
     /// Removes some layers. Returns whether vertices are left. Collective.

@@ -12,7 +12,6 @@
 //! | `task` | the table, its cost, and its checks |
 //! | `driver` | a trial: layers, checkpoints, figures and columns |
 //! | `peeling` | the vertices of a rank, and the removal of a layer by all ranks |
-//! | `queue` | the vertices that threads remove, in order |
 //! | `gpu` | layers on a GPU |
 //! | `output` | the result |
 //! | `verify` | checks layers and core numbers against the edges of the input |
@@ -21,7 +20,6 @@ mod driver;
 mod gpu;
 mod output;
 mod peeling;
-mod queue;
 mod task;
 mod verify;
 

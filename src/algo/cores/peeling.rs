@@ -4,7 +4,7 @@
 //! the row of every removed vertex once. It decrements the counts of neighbours that it owns at once, and sends
 //! messages to the owners of the other neighbours.
 
-use super::queue::{Batch, Queue};
+use crate::algo::rows::{Batch, VertexList};
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership, misplaced};
 use crate::algo::team::{Parts, gathered, team};
 use crate::comm::Comm;
@@ -45,7 +45,9 @@ pub(super) struct Peeling<'g> {
     /// Layer in which each own vertex is removed, from 1; 0 while it is not removed.
     layers: Buffer<AtomicU32>,
     /// Own vertices that were removed, followed by those that will be removed next.
-    queue: Queue,
+    queue: VertexList,
+    /// Number of vertices that were removed.
+    taken: usize,
     /// All own vertices from this index on are removed or in the queue, so only earlier ones are checked.
     end: usize,
     /// Vertices with at most this many neighbours are removed.
@@ -108,11 +110,10 @@ impl<'g> Peeling<'g> {
                 fill(cells, &all);
             }
         }
-        let mut queue = Queue::new(own.len(), budget)?;
-        queue.append(
-            layers.iter().enumerate().filter(|(_, layer)| layer.load(Relaxed) > 0).map(|(place, _)| (place, 0)),
-        );
-        queue.take();
+        let queue = VertexList::new(own.len(), "vertices in the order of their removal (4 bytes each)", budget)?;
+        queue
+            .append((0..).zip(layers.iter()).filter(|(_, layer)| layer.load(Relaxed) > 0).map(|(place, _)| (place, 0)));
+        let (taken, end) = (queue.len(), own.len());
         let halves = [&graph.block_store, graph.upper()?];
         let on_disk = halves.iter().map(|half| half.bytes()).sum::<u64>() > budget.free();
         let mut rows = Adjacency::new(halves[0], halves[1]);
@@ -123,13 +124,13 @@ impl<'g> Peeling<'g> {
         let all = [budget.zeroed(all, purpose)?, budget.zeroed(all, purpose)?];
         let direction = graph.info.direction;
         let peeling =
-            Peeling { rows, direction, degrees, on_disk, own, left, layers, queue, end: own.len(), level, layer, all };
+            Peeling { rows, direction, degrees, on_disk, own, left, layers, queue, taken, end, level, layer, all };
         if layer == 0 {
             peeling.count_neighbours(threads)?;
         }
         let is_next =
             |place: &usize| peeling.layers[*place].load(Relaxed) == 0 && peeling.left[*place].load(Relaxed) <= level;
-        peeling.queue.append((0..own.len()).filter(is_next).map(|place| (place, peeling.entries(place))));
+        peeling.queue.append((0..own.len()).filter(is_next).map(|place| (place as u32, peeling.entries(place).into())));
         Ok(peeling)
     }
 
@@ -171,7 +172,7 @@ impl<'g> Peeling<'g> {
 
     /// Returns the number of own vertices that were removed.
     pub(super) fn removed(&self) -> usize {
-        self.queue.len() - self.queue.waiting()
+        self.taken
     }
 
     /// Finds the vertices of the next layer, after [`Self::remove`] or at the beginning. Returns their number on all
@@ -180,7 +181,7 @@ impl<'g> Peeling<'g> {
     /// # Errors
     /// [`crate::Error::Addresses`] if no thread can be started.
     pub(super) fn find(&mut self, comm: &Comm, threads: usize) -> Result<u64> {
-        let mut found = [self.queue.waiting() as u64];
+        let mut found = [(self.queue.len() - self.taken) as u64];
         comm.all_sum(&mut found);
         // Nearly always, the next level has vertices.
         let mut next = self.level + 1;
@@ -192,7 +193,7 @@ impl<'g> Peeling<'g> {
             }
             if least[0] == u64::from(next) {
                 self.level = next;
-                found = [self.queue.waiting() as u64];
+                found = [(self.queue.len() - self.taken) as u64];
                 comm.all_sum(&mut found);
             }
             next = least[0] as u32;
@@ -215,7 +216,7 @@ impl<'g> Peeling<'g> {
                     if left > level {
                         least = least.min(left);
                         if left == next {
-                            batch.push(place, self.entries(place));
+                            batch.push(place as u32, self.entries(place).into());
                         }
                     }
                 }
@@ -238,7 +239,8 @@ impl<'g> Peeling<'g> {
     /// Errors of the exchange; [`crate::Error::Addresses`] if no thread can be started.
     pub(super) fn remove(&mut self, exchange: &mut RankExchange, threads: usize) -> Result<()> {
         self.layer += 1;
-        let (layer, entries) = self.queue.take();
+        let layer = std::mem::replace(&mut self.taken, self.queue.len())..self.queue.len();
+        let entries = self.queue.take_entries();
         let threads = Self::threads(threads, entries);
         if self.own.ranks == 1 {
             let (layer, parts) = (self.queue.at(layer.clone()), Parts::new(layer.len(), PART));
@@ -344,7 +346,7 @@ impl<'g> Peeling<'g> {
         let (left, level) = (&self.left[place], self.level as i32);
         if left.load(Relaxed) as i32 > level {
             match left.fetch_sub(1, Relaxed) as i32 {
-                before if before == level + 1 => batch.push(place, self.entries(place)),
+                before if before == level + 1 => batch.push(place as u32, self.entries(place).into()),
                 // Another thread was faster, so this vertex is in the queue already. If several threads subtract before they
                 // add, the number is negative for a moment.
                 before if before <= level => {

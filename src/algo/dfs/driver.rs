@@ -10,7 +10,7 @@ use super::record::{DfsTree, NONE};
 use super::rows::SearchRows;
 use super::saved::{self, DfsCounters, UNITS};
 use super::validate::validate;
-use super::walk::{DfsMemory, DfsWalk};
+use super::walk::DfsWalk;
 use crate::algo::{Algorithm, Run, Trial, TrialOf, sources};
 use crate::comm::on_leader;
 use crate::error::{Error, Result};
@@ -93,9 +93,8 @@ impl<'a> DfsSearch<'a> {
         } else {
             let runs = order::read_runs(&graph.folder, graph.info.content)?;
             let leaves = runs.iter().find(|&(degree, ..)| degree == 1).map_or(vertices, |(_, first, _)| first as u32);
-            let memory = DfsMemory::new(vertices as usize, budget)?;
+            let mut walk = DfsWalk::new(vertices as usize, leaves, budget)?;
             rows.reserve_copies(budget)?;
-            let mut walk = DfsWalk::new(memory, leaves);
             let counters = search_all(&mut walk, &mut rows, source, run)?;
             (walk.into_tree(), counters)
         };

@@ -4,7 +4,7 @@ use super::record::{DfsTree, NONE};
 use super::rows::SearchRows;
 use super::saved::{self, DfsCounters};
 use super::validate::validate;
-use super::walk::{DfsMemory, DfsWalk};
+use super::walk::DfsWalk;
 use crate::algo::model_tests::{Model, budget};
 use crate::graph::direction::Direction;
 use crate::store::checkpoint::Checkpoint;
@@ -54,7 +54,7 @@ fn walked(
         Direction::Directed => heads.len() + tails.len() == 1,
     });
     let leaves = leaves.unwrap_or(model.heads.len()) as u32;
-    let new = || DfsWalk::new(DfsMemory::new(model.heads.len(), &budget(1 << 22)).unwrap(), leaves);
+    let new = || DfsWalk::new(model.heads.len(), leaves, &budget(1 << 22)).unwrap();
     let mut walk = new();
     for &root in roots {
         if walk.is_seen(root) {
@@ -142,7 +142,7 @@ fn backtracking_is_done_in_steps() {
     let folder = tempfile::tempdir().unwrap();
     let graph = model.graph(folder.path(), 100);
     let rows = SearchRows::new(&graph).unwrap();
-    let mut walk = DfsWalk::new(DfsMemory::new(1001, &budget(1 << 20)).unwrap(), model.vertices());
+    let mut walk = DfsWalk::new(1001, model.vertices(), &budget(1 << 20)).unwrap();
     walk.begin(&rows, model.map[0]);
     let mut before = 0;
     while !walk.advance(&rows, 50) {

@@ -10,11 +10,10 @@
 
 use super::record::{DfsTree, NONE};
 use super::rows::{Neighbours, SearchRows};
-use crate::algo::bits::{Lookup, is_set};
+use crate::algo::bits::{Lookup, is_set, ones, set_alone};
 use crate::error::Result;
 use crate::memory::{Budget, Buffer, prefetch};
 use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::Relaxed;
 
 /// Prefetch distance, in unreached neighbours of the current vertex.
 const PREFETCHED: usize = 3;
@@ -28,35 +27,14 @@ const WORDS: usize = 2;
 /// Chunk number in the stack entry of a row that is not searched yet. The next number wraps to 0.
 const BEFORE_FIRST: usize = u32::MAX as usize;
 
-/// The memory of a depth-first search, allocated before it starts.
-pub(super) struct DfsMemory {
-    tree: DfsTree,
-    /// Bitmap of the reached vertices.
-    seen: Buffer<AtomicU64>,
-    /// Stack entries of the vertices on the tree path from the root to the current vertex. The current vertex is the
-    /// last.
-    stack: Buffer<u64>,
-}
-
-impl DfsMemory {
-    /// Reserves the memory to search a graph of `vertices` vertices.
-    ///
-    /// # Errors
-    /// [`crate::Error::Limit`].
-    pub fn new(vertices: usize, budget: &Budget) -> Result<DfsMemory> {
-        Ok(DfsMemory {
-            tree: DfsTree::new(vertices, budget)?,
-            seen: budget.zeroed(vertices / 64 + 1, "bits of vertices")?,
-            stack: budget.zeroed(WORDS * vertices, "the vertices on the way (16 bytes each)")?,
-        })
-    }
-}
-
 /// State of a depth-first search between two calls of [`DfsWalk::advance`].
 pub(super) struct DfsWalk {
     pub tree: DfsTree,
+    /// Bitmap of the reached vertices.
     seen: Buffer<AtomicU64>,
     lookup: Lookup,
+    /// Stack entries of the vertices on the tree path from the root to the current vertex. The current vertex is the
+    /// last.
     stack: Buffer<u64>,
     /// Number of vertices on the stack.
     height: usize,
@@ -72,9 +50,20 @@ impl DfsWalk {
         DfsTree::bytes(vertices) + 8 * WORDS as u64 * vertices + vertices / 8 + 8
     }
 
-    /// Creates a search that has not started. Vertices from `leaves` on have one edge.
-    pub fn new(DfsMemory { tree, seen, stack }: DfsMemory, leaves: u32) -> DfsWalk {
-        DfsWalk { tree, seen, lookup: Lookup::detect(), stack, height: 0, leaves, whole: 0 }
+    /// Creates a search of a graph of `vertices` vertices that has not started. Vertices from `leaves` on have one edge.
+    ///
+    /// # Errors
+    /// [`crate::Error::Limit`].
+    pub fn new(vertices: usize, leaves: u32, budget: &Budget) -> Result<DfsWalk> {
+        Ok(DfsWalk {
+            tree: DfsTree::new(vertices, budget)?,
+            seen: budget.zeroed(vertices / 64 + 1, "bits of vertices")?,
+            lookup: Lookup::detect(),
+            stack: budget.zeroed(WORDS * vertices, "the vertices on the way (16 bytes each)")?,
+            height: 0,
+            leaves,
+            whole: 0,
+        })
     }
 
     /// Returns the tree, and frees the other memory of the search.
@@ -278,8 +267,7 @@ impl DfsWalk {
     /// Marks vertex `v` as reached. No other thread writes the bitmap.
     #[inline]
     fn mark_reached(&mut self, v: u32) {
-        let word = &self.seen[v as usize / 64];
-        word.store(word.load(Relaxed) | 1 << (v % 64), Relaxed);
+        set_alone(&self.seen, v);
         if v == self.whole {
             // Bits after the last vertex stay unset, so the loop ends.
             while is_set(&self.seen, self.whole) {
@@ -296,10 +284,6 @@ fn entry(v: u32, chunk: usize, new: u64) -> [u64; WORDS] {
 }
 
 /// Returns the neighbours in a chunk whose bits are set in the mask `new`.
-fn each_new(chunk: &[u32], mut new: u64) -> impl Iterator<Item = u32> {
-    std::iter::from_fn(move || {
-        let place = new.trailing_zeros() as usize;
-        new &= new.wrapping_sub(1);
-        (place < chunk.len()).then(|| chunk[place])
-    })
+fn each_new(chunk: &[u32], new: u64) -> impl Iterator<Item = u32> {
+    ones(new).filter_map(|place| chunk.get(place as usize).copied())
 }

@@ -1,21 +1,14 @@
 //! A pass: searches from up to 64 sources at once, level by level, on CPUs or on a GPU.
 
 use super::gpu::GpuSearch;
-use super::level::{FEW, Found};
 use super::search::{SOURCES, Search, Step};
+use crate::algo::Run;
 use crate::algo::round::agree;
-use crate::algo::rows::Neighbours;
-use crate::algo::{ChosenDevice, Run};
+use crate::algo::rows::{CHECKED, FEW, Neighbours, SPARSE};
 use crate::comm::Comm;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
-
-/// A level is found along the rows of all vertices if the rows of the last level have more than 1/`SPARSE` of the
-/// remaining entries and vertices.
-const SPARSE: u64 = 8;
-/// Number of levels between two checks for signals, if there are several ranks.
-const CHECKED: u64 = 1 << 10;
 
 /// Searches of a graph on CPUs or on a GPU. A GPU also stores the sums of distances of every vertex over all passes.
 pub(super) enum Engine<'g> {
@@ -27,7 +20,7 @@ impl<'g> Engine<'g> {
     /// Chooses the device. CPUs are used if there are several ranks. `sums` has the sums of earlier passes. Collective.
     ///
     /// # Errors
-    /// [`Error::Limit`]; [`Error::Lost`]; errors of reading rows; [`Error::Stopped`].
+    /// [`crate::Error::Limit`]; [`crate::Error::Lost`]; errors of reading rows; [`crate::Error::Stopped`].
     pub(super) fn open<'r: 'g>(
         (graph, degrees): (&'g Graph, &'g [u32]),
         sums: &[u64],
@@ -36,16 +29,9 @@ impl<'g> Engine<'g> {
         let rows = || Neighbours::new(graph, degrees, run.comm, run.budget);
         let cpu =
             || Search::new(graph.info.connected as usize, run.budget, rows).map(|search| Engine::Cpu(Box::new(search)));
-        if run.comm.ranks() > 1 {
-            return cpu();
-        }
         let halves = [&graph.block_store, graph.upper()?];
         let gpu = |lease| GpuSearch::new(halves, (degrees, graph.info.direction), sums, lease);
-        match run.devices.choose(graph.block_store.is_local(), gpu, cpu)? {
-            ChosenDevice::Gpu(gpu) => Ok(Engine::Gpu(Box::new(gpu))),
-            ChosenDevice::Cpu(cpu) => Ok(cpu),
-            ChosenDevice::Nothing => Err(Error::internal("choose a device", "the only rank has none")),
-        }
+        run.devices.choose_alone(graph.block_store.is_local(), gpu, Engine::Gpu, cpu)
     }
 
     /// Searches from distinct vertices, and adds distances to the sums of all vertices: to `sums` on CPUs, or to the
@@ -53,8 +39,8 @@ impl<'g> Engine<'g> {
     /// reaches in it. Collective.
     ///
     /// # Errors
-    /// [`Error::Stopped`], on all ranks; [`Error::Lost`]; [`Error::Addresses`] if no thread can be started. After an
-    /// error, the sums may include some levels of the pass.
+    /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Lost`]; [`crate::Error::Addresses`] if no thread can be
+    /// started. After an error, the sums may include some levels of the pass.
     pub(super) fn run(
         &mut self,
         sources: &[u32],
@@ -62,7 +48,11 @@ impl<'g> Engine<'g> {
         (comm, threads): (&Comm, usize),
         mut level: impl FnMut(u64, &[u64]),
     ) -> Result<()> {
-        let (mut last, mut left) = self.begin(sources)?;
+        // The first level has the sources. All entries in the direction of paths are left.
+        let (mut last, mut left) = match self {
+            Engine::Cpu(search) => (search.begin(sources), search.entries()),
+            Engine::Gpu(search) => (search.begin(sources)?, search.entries()),
+        };
         let vertices = sums.len() as u64 / 2;
         let mut active = u64::MAX.checked_shr((SOURCES - sources.len()) as u32).unwrap_or(0);
         let mut distance = 0u64;
@@ -84,19 +74,10 @@ impl<'g> Engine<'g> {
         Ok(())
     }
 
-    /// Begins a pass from `sources`. Returns the first level, which has the sources, and the number of entries of all
-    /// rows in the direction of paths.
-    fn begin(&mut self, sources: &[u32]) -> Result<(Found, u64)> {
-        match self {
-            Engine::Cpu(search) => Ok((search.begin(sources), search.entries())),
-            Engine::Gpu(search) => Ok((search.begin(sources)?, search.entries())),
-        }
-    }
-
     /// Returns a word for each of `vertices`. Bit `i` is set if source `i` of the last pass reaches the vertex.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn reaching(&self, vertices: &[u32]) -> Result<Vec<u64>> {
         match self {
             Engine::Cpu(search) => Ok(vertices.iter().map(|&v| search.reaching(v)).collect()),
@@ -107,7 +88,7 @@ impl<'g> Engine<'g> {
     /// Copies the sums from the GPU to `sums`, if a GPU has them.
     ///
     /// # Errors
-    /// [`Error::Lost`].
+    /// [`crate::Error::Lost`].
     pub(super) fn fetch(&mut self, sums: &mut [u64]) -> Result<()> {
         if let Engine::Gpu(search) = self { search.fetch(sums) } else { Ok(()) }
     }

@@ -2,19 +2,15 @@
 
 use super::counts::BitCounts;
 use crate::algo::round;
-use crate::algo::rows::{Neighbours, any_value};
+use crate::algo::rows::{FEW, Neighbours, any_value};
 use crate::algo::team::{Parts, WorkList, gathered, team};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection::{In, Out};
 use crate::memory::{Budget, Buffer, prefetch_near};
-use crate::process::signals;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// One thread of every rank computes a level that starts from at most this many row entries. Starting threads and
-/// sending messages would take longer.
-pub(super) const FEW: u64 = 1 << 14;
 /// In a large graph, a list has room for 1/`LISTED` of all vertices.
 const LISTED: usize = 8;
 /// Number of found vertices that a thread collects before it locks the shared list.
@@ -87,27 +83,17 @@ pub(super) fn pull(
     active: u64,
     threads: usize,
 ) -> Result<()> {
-    let left = rows.parts_of_blocks(&rows.parts);
-    let work = rows.work(next);
-    team(threads, &|_| {
-        let mut unpacked = Default::default();
-        while let Some((part, next)) = work.take() {
-            signals::check()?;
-            for (v, next) in part.clone().zip(next) {
-                let (wanted, mut found) = (active & !seen[v], 0);
-                if wanted != 0 {
-                    let row = rows.row(rows.direction.row(v as u32, In), &mut unpacked);
-                    // Hubs come first in a row, so that the first few entries often have all sources.
-                    any_value(row, frontier, |word| {
-                        found |= word;
-                        found & wanted == wanted
-                    });
-                }
-                *next = found & wanted;
-            }
-            rows.release(&part, &left);
+    rows.each_own(next, threads, Default::default, |v, next, unpacked| {
+        let (wanted, mut found) = (active & !seen[v as usize], 0);
+        if wanted != 0 {
+            let row = rows.row(rows.direction.row(v, In), unpacked);
+            // Hubs come first in a row, so that the first few entries often have all sources.
+            any_value(row, frontier, |word| {
+                found |= word;
+                found & wanted == wanted
+            });
         }
-        Ok(())
+        *next = found & wanted;
     })
 }
 

@@ -1,8 +1,8 @@
 //! A pass of searches on CPUs. A word of a vertex has a bit for each source of the pass.
 
-use super::level::{self, FEW, Found, VertexList, Words};
+use super::level::{self, Found, VertexList, Words};
 use crate::algo::round::agree;
-use crate::algo::rows::Neighbours;
+use crate::algo::rows::{FEW, Neighbours};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection::Out;

@@ -5,6 +5,7 @@
 use super::options::Distances;
 use super::output::{DistancesOutput, Sums};
 use super::search::VertexSums;
+use crate::algo::components::RowForest;
 use crate::algo::verify::edge_list::EdgeList;
 use crate::algo::verify::reread::Ids;
 use crate::algo::{EdgeSource, Results};
@@ -120,30 +121,19 @@ fn compare_columns(
 
 /// Returns, for each element of `rows`, the index of the first element that is a row in the same component.
 fn components(rows: &[u64], edges: &[u64], ids: u64, results: &Results<'_>) -> Result<Vec<u32>> {
-    let mut parents: Buffer<u32> = results.budget.zeroed(ids as usize, "components to verify by (4 bytes an id)")?;
-    parents.iter_mut().zip(0..).for_each(|(parent, row)| *parent = row);
+    let mut forest = RowForest::new(ids, results.budget)?;
     for (number, edge) in edges.iter().enumerate() {
-        let [u, v] = [edge >> 32, edge & u64::from(u32::MAX)].map(|row| root(&mut parents, row as u32));
-        parents[u.max(v) as usize] = u.min(v);
+        forest.join([edge >> 32, edge & u64::from(u32::MAX)]);
         if number % STRIDE == 0 {
             signals::check()?;
         }
     }
     let mut firsts = BTreeMap::new();
     let component = |(number, &row): (u32, &u64)| {
-        let own = if row < ids { u64::from(root(&mut parents, row as u32)) } else { row };
+        let own = if row < ids { u64::from(forest.root(row)) } else { row };
         *firsts.entry(own).or_insert(number)
     };
     Ok((0..).zip(rows).map(component).collect())
-}
-
-/// Returns the smallest row that is known to be connected with a row.
-fn root(parents: &mut [u32], mut row: u32) -> u32 {
-    while parents[row as usize] != row {
-        parents[row as usize] = parents[parents[row as usize] as usize];
-        row = parents[row as usize];
-    }
-    row
 }
 
 /// Breadth-first search with a queue.

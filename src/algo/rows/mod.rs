@@ -1,7 +1,9 @@
 //! The rows of all vertices, for algorithms in which every vertex reads values of its neighbours. Each rank has a range
 //! of consecutive vertices. All ranges have about the same number of neighbours.
 
-use crate::algo::team::WorkList;
+mod list;
+
+use crate::algo::team::{WorkList, team};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::adjacency::Adjacency;
@@ -11,9 +13,20 @@ use crate::graph::direction::{Direction, EdgeDirection};
 use crate::graph::half::Half;
 use crate::memory::{Budget, Number, prefetch_near};
 use crate::prepare::prepared::Graph;
+use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+pub(in crate::algo) use list::{Batch, VertexList};
+
+/// One thread of every rank works on vertices with at most this many row entries together. Starting threads and sending
+/// messages would take longer.
+pub(in crate::algo) const FEW: u64 = 1 << 14;
+/// A search reads the rows of all remaining vertices if the rows of the frontier have more than 1/`SPARSE` of the work
+/// that remains.
+pub(in crate::algo) const SPARSE: u64 = 8;
+/// Number of small steps between two checks for signals, if there are several ranks.
+pub(in crate::algo) const CHECKED: u64 = 1 << 10;
 /// Number of row entries in a part, unless a single vertex has more.
 const PART: u64 = 1 << 15;
 /// Cost of a vertex itself, in row entries, when work is divided.
@@ -110,6 +123,30 @@ impl<'g> Neighbours<'g> {
     /// time.
     pub(in crate::algo) fn work<'v, T>(&self, values: &'v mut [T]) -> WorkList<(Range<usize>, &'v mut [T])> {
         WorkList::new(slices(self.parts.iter().cloned(), values))
+    }
+
+    /// Calls `visit` on `threads` threads with each vertex of this rank and its element of `values`, and with a state
+    /// that the thread made by `state`. Blocks are freed once no vertex still needs them, unless all fit in memory.
+    ///
+    /// # Errors
+    /// [`crate::Error::Stopped`]; [`crate::Error::Addresses`] if no thread can be started.
+    pub(in crate::algo) fn each_own<T: Send, S>(
+        &self,
+        values: &mut [T],
+        threads: usize,
+        state: impl Fn() -> S + Sync,
+        visit: impl Fn(u32, &mut T, &mut S) + Sync,
+    ) -> Result<()> {
+        let (left, work) = (self.parts_of_blocks(&self.parts), self.work(values));
+        team(threads, &|_| {
+            let mut state = state();
+            while let Some((part, values)) = work.take() {
+                signals::check()?;
+                (part.start as u32..).zip(values).for_each(|(v, value)| visit(v, value, &mut state));
+                self.release(&part, &left);
+            }
+            Ok(())
+        })
     }
 
     /// Returns the numbers of the rows of some consecutive vertices.

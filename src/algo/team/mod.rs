@@ -45,36 +45,11 @@ pub fn gathered<T: Send>(threads: usize, work: &(dyn Fn(usize) -> Result<T> + Sy
 }
 
 /// Divides `items` items into parts of `part` items, and calls `find` with the range of each part, on `threads`
-/// threads. Returns the smallest value found, which does not depend on the number of threads.
+/// threads. Returns the value from the first part for which `find` returns one. The value does not depend on the number
+/// of threads. Parts after the first are skipped if they have not begun.
 ///
 /// # Errors
-/// [`Error::Addresses`] if the system can't start another thread; [`Error::Stopped`] after a signal.
-pub fn least<T: PartialOrd + Send>(
-    threads: usize,
-    items: usize,
-    part: usize,
-    find: impl Fn(Range<usize>) -> Option<T> + Sync,
-) -> Result<Option<T>> {
-    let parts = Parts::new(items, part);
-    let lesser = |a: T, b: T| if b < a { b } else { a };
-    let found = gathered(threads, &|_| {
-        let mut least = None;
-        parts.each(|part| {
-            signals::check()?;
-            least = least.take().into_iter().chain(find(part)).reduce(lesser);
-            Ok(())
-        })?;
-        Ok(least)
-    })?;
-    Ok(found.into_iter().flatten().reduce(lesser))
-}
-
-/// Calls `find` with parts of `items` items like [`least`], but returns the value from the first part for which `find`
-/// returns one. The value does not depend on the number of threads. Parts after the first are skipped if they have not
-/// begun.
-///
-/// # Errors
-/// Errors of [`least`].
+/// Errors of [`check_parts`].
 pub fn first<T: Send>(
     threads: usize,
     items: usize,
@@ -90,7 +65,7 @@ pub fn first<T: Send>(
 /// after the first failure are skipped if they have not begun.
 ///
 /// # Errors
-/// Errors of [`least`].
+/// [`Error::Addresses`] if the system can't start another thread; [`Error::Stopped`] after a signal.
 pub fn check_parts<S: Send, F: Send>(
     threads: usize,
     items: usize,

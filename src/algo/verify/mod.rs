@@ -8,7 +8,6 @@ use super::edges::each_edge;
 use super::row_parts::{RowPart, check_rows};
 use crate::error::{At, Error, Result};
 use crate::formats::Input;
-use crate::graph::direction::EdgeDirection;
 use crate::graph::ids::Vertex;
 use crate::list::List;
 use crate::memory::Budget;
@@ -179,13 +178,10 @@ impl<'a> Results<'a> {
                 let of_vertices = InputIds::open(graph, self.budget)?;
                 let row = |v: u32| u64::from(of_vertices.dense(Vertex(v)).0);
                 let of_part = |part: &RowPart<'_>, state: &mut S| {
-                    part.rows.clone().try_for_each(|local| {
-                        let number = part.block.first_row + local as u32;
-                        let v = graph.info.direction.vertex(number);
-                        let is_in = number != graph.info.direction.row(v, EdgeDirection::Out);
+                    part.each_row(graph.info.direction).try_for_each(|(v, is_in, neighbours)| {
                         let v = row(v);
                         let ends = |u: u32| if is_in { [row(u), v] } else { [v, row(u)] };
-                        part.block.row(local).iter().try_for_each(|&u| edge(state, ends(u)))
+                        neighbours.iter().try_for_each(|&u| edge(state, ends(u)))
                     })
                 };
                 check_rows(&graph.block_store, self.threads, || state.clone(), of_part)?

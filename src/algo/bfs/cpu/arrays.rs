@@ -1,8 +1,8 @@
 //! The arrays that all threads of a search read and write.
 
-use crate::algo::bfs::cpu::bitmap::set;
 use crate::algo::bfs::cpu::graph::{CpuGraph, Hubs};
 use crate::algo::bfs::cpu::top_down::{self, ThreadClaims};
+use crate::algo::bits::set;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::memory::{Budget, Buffer};

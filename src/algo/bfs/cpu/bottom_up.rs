@@ -1,9 +1,8 @@
 //! A bottom-up step: every unreached vertex checks its neighbours in order, up to the first that is reached.
 
-use crate::algo::bfs::cpu::bitmap::ones;
 use crate::algo::bfs::cpu::graph::CpuGraph;
 use crate::algo::bfs::cpu::top_down::StepCounts;
-use crate::algo::bits::Lookup;
+use crate::algo::bits::{Lookup, ones};
 use crate::memory::will_need;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicU32, AtomicU64};

@@ -1,8 +1,7 @@
 //! A graph with the data that a search on CPUs needs in addition to parents.
 
-use crate::algo::bfs::cpu::bitmap::ones;
 use crate::algo::bfs::cpu::heads::Heads;
-use crate::algo::bits::is_set;
+use crate::algo::bits::{is_set, ones};
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, EdgeDirection};

@@ -7,7 +7,7 @@
 //! | `top_down`, `bottom_up` | a step in either direction |
 //! | `read_ahead` | read-ahead of rows on a disk before a top-down step processes them |
 //! | `heads` | the first neighbours of own vertices, in one array |
-//! | `graph`, `arrays`, `bitmap` | the graph, and the arrays and bitmaps that all threads use |
+//! | `graph`, `arrays` | the graph, and the arrays and bitmaps that all threads use |
 //!
 //! One bitmap contains the vertices reached before the last step, another the vertices reached after it. The frontier
 //! is the difference of the two. A top-down step writes it as a list.
@@ -17,24 +17,21 @@
 //! (`super::ranks`).
 
 mod arrays;
-pub(in crate::algo) mod bitmap;
 mod bottom_up;
 pub(super) mod frontier;
 pub(super) mod graph;
 mod heads;
 mod read_ahead;
-
 pub(super) mod top_down;
 mod walk;
 
 use self::arrays::BfsArrays;
-use self::bitmap::ones;
 use self::graph::{CpuGraph, Hubs};
 use self::heads::Heads;
 use self::walk::BfsWalk;
 use super::ranks::exchange::ClaimExchange;
 use super::search::{BfsStats, NONE, Search, Switch};
-use crate::algo::bits::Lookup;
+use crate::algo::bits::{Lookup, ones};
 use crate::algo::searches::EngineInput;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::algo::team::{of_cores, team};

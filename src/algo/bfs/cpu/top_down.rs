@@ -10,11 +10,10 @@
 //! among them. A rank sends a claim of another rank's vertex to the owner. The owner keeps the smallest parent that it
 //! gets.
 
-use crate::algo::bfs::cpu::bitmap::{set, set_alone};
 use crate::algo::bfs::cpu::graph::CpuGraph;
 use crate::algo::bfs::cpu::read_ahead::ReadAhead;
 use crate::algo::bfs::search::NONE;
-use crate::algo::bits::is_set;
+use crate::algo::bits::{is_set, set, set_alone};
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection;

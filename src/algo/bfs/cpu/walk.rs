@@ -1,11 +1,11 @@
 //! A search level by level, by threads that all make the same decisions.
 
-use crate::algo::bfs::cpu::bitmap::{ones, set_alone};
 use crate::algo::bfs::cpu::frontier::{Frontier, NARROW, StepSums};
 use crate::algo::bfs::cpu::top_down::{self, Parents, Slices, StepCounts};
 use crate::algo::bfs::cpu::{CpuSearch, bottom_up};
 use crate::algo::bfs::ranks::exchange::{ClaimExchange, ClaimRound, StepReached};
 use crate::algo::bfs::search::{BfsLevel, BfsStats, Step};
+use crate::algo::bits::{ones, set_alone};
 use crate::algo::team::serial_policy::{self, SerialPolicy};
 use crate::algo::team::{barrier::Barrier, share};
 use crate::error::Result;

@@ -51,7 +51,7 @@ impl<'a> PeerGpus<'a> {
             addresses.map(|address| address.wrapping_sub(search.gpu.workspace.arena.words().address()))
         });
         let reported = memory.comm.all_gather(offsets.as_ref().map_or(&[][..], |offsets| bytes_of(offsets)));
-        let all: Option<Vec<Offsets>> = reported.iter().map(|reported| offsets_of(reported)).collect();
+        let all: Option<Vec<Offsets>> = reported.iter().map(|reported| numbers_of(reported).try_into().ok()).collect();
         mine.zip(all).map(|(search, all)| PeerGpus::of(memory, &all, search))
     }
 
@@ -121,10 +121,6 @@ impl<'a> PeerGpus<'a> {
         self.comm.barrier();
         Ok(Duration::from_nanos(longest[0]))
     }
-}
-
-fn offsets_of(reported: &[u8]) -> Option<Offsets> {
-    numbers_of(reported).try_into().ok()
 }
 
 /// Returns access to the GPU memory of all ranks if their GPUs can search together. `halves` are the lower and the

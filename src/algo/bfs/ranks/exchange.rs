@@ -5,12 +5,11 @@
 //! with the counts of the sending rank. After the counts comes a list of vertices, two per word, or a bitmap of the
 //! vertices that the rank owns. The shorter of the two is sent.
 
-use crate::algo::bfs::cpu::bitmap::{ones, set_alone};
 use crate::algo::bfs::cpu::frontier::NARROW;
 use crate::algo::bfs::cpu::graph::CpuGraph;
 use crate::algo::bfs::cpu::top_down::{Parents, StepCounts};
 use crate::algo::bfs::search::{NONE, RankTraffic};
-use crate::algo::bits::is_set;
+use crate::algo::bits::{is_set, ones, set_alone};
 use crate::algo::searches::ranks::{RankExchange, VertexOwnership, misplaced};
 use crate::comm::{Comm, Round};
 use crate::error::Result;

@@ -7,14 +7,11 @@
 //! number of rounds grows with the logarithm of the number of vertices. Labels are hashes. If labels descended with the
 //! vertices, a chain of components would take one round per component.
 
-use super::search::{Batch, Changed, FEW, LIVE, Search, Unpacked, View, Visited, Workers};
+use super::search::{Changed, LIVE, Search, Unpacked, View, Visited, Workers};
+use crate::algo::rows::{Batch, FEW, SPARSE};
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection::{In, Out};
 use std::sync::atomic::Ordering::Relaxed;
-
-/// If there is a single root, a step reads the rows of all live vertices once the rows of the frontier have more than
-/// 1/`SPARSE` of the remaining entries.
-const SPARSE: u64 = 8;
 
 /// Returns the label of a vertex. Labels are distinct, and greater than 0.
 fn label(v: u32) -> u32 {
@@ -38,16 +35,16 @@ pub(super) fn colour(search: &mut Search<'_>, is_first: bool, workers: Workers<'
             search.find(pivot);
         }
         None => {
-            for &v in search.live.vertices() {
+            for &mut v in search.live.vertices() {
                 *search.marks[0][v as usize].get_mut() = label(v);
             }
             search.step((Visited::Live, Out, Changed::Colours), workers, push_colour)?;
         }
     }
-    let mut left = search.live.entries;
+    let mut left = search.live.entries();
     while !search.list.vertices().is_empty() {
-        left = left.saturating_sub(search.list.entries);
-        match pivot.filter(|_| search.list.entries > FEW.max(left / SPARSE)) {
+        left = left.saturating_sub(search.list.entries());
+        match pivot.filter(|_| search.list.entries() > FEW.max(left / SPARSE)) {
             Some(pivot) => {
                 let (class, wanted) = (search.of[pivot as usize].load(Relaxed), label(pivot));
                 search.step((Visited::Live, In, Changed::Colours), workers, |view, v, unpacked, batch| {
@@ -55,21 +52,21 @@ pub(super) fn colour(search: &mut Search<'_>, is_first: bool, workers: Workers<'
                     let is_reached = |u: u32| colour(u) == wanted;
                     if colour(v) == 0 && view.of(v) == class && view.any(v, In, unpacked, is_reached) {
                         view.marks[0][v as usize].store(wanted, Relaxed);
-                        batch.push(v);
+                        batch.push(v, view.entries(v));
                     }
                 })?;
             }
             None => search.step((Visited::Found, Out, Changed::Colours), workers, push_colour)?,
         }
     }
-    for &v in search.live.vertices() {
+    for &mut v in search.live.vertices() {
         *search.of[v as usize].get_mut() = LIVE | *search.marks[0][v as usize].get_mut();
     }
     Ok(())
 }
 
 /// Gives the colour of `v` to those of its out-neighbours in the same class that have smaller colours.
-fn push_colour(view: &View<'_>, v: u32, unpacked: &mut Unpacked, batch: &mut Batch<'_, '_>) {
+fn push_colour(view: &View<'_>, v: u32, unpacked: &mut Unpacked, batch: &mut Batch<'_>) {
     let (own, colour) = (view.of(v), view.marks[0][v as usize].load(Relaxed));
     view.rows.each(v, Out, unpacked, |w| {
         let of_other = &view.marks[0][w as usize];
@@ -78,7 +75,7 @@ fn push_colour(view: &View<'_>, v: u32, unpacked: &mut Unpacked, batch: &mut Bat
             && of_other.fetch_max(colour, Relaxed) < colour
             && view.queue(w)
         {
-            batch.push(w);
+            batch.push(w, view.entries(w));
         }
     });
 }
@@ -100,7 +97,7 @@ pub(super) fn assign(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()
     }
     let reached = reach_back(search, workers);
     if reached.is_err() {
-        for &v in search.live.vertices() {
+        for &mut v in search.live.vertices() {
             *search.of[v as usize].get_mut() = LIVE | *search.marks[0][v as usize].get_mut();
         }
     }
@@ -111,17 +108,17 @@ pub(super) fn assign(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()
 /// component of the root.
 fn reach_back(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
     let root = if let [root] = *search.list.vertices() { Some(root) } else { None };
-    let mut left = search.live.entries;
+    let mut left = search.live.entries();
     while !search.list.vertices().is_empty() {
-        left = left.saturating_sub(search.list.entries);
-        match root.filter(|_| search.list.entries > FEW.max(left / SPARSE)) {
+        left = left.saturating_sub(search.list.entries());
+        match root.filter(|_| search.list.entries() > FEW.max(left / SPARSE)) {
             Some(root) => {
                 let class = LIVE | label(root);
                 search.step((Visited::Live, Out, Changed::Components), workers, |view, v, unpacked, batch| {
                     let is_reached = |u: u32| view.of(u) == root;
                     if view.of(v) == class && view.any(v, Out, unpacked, is_reached) {
                         view.of[v as usize].store(root, Relaxed);
-                        batch.push(v);
+                        batch.push(v, view.entries(v));
                     }
                 })?;
             }
@@ -129,7 +126,7 @@ fn reach_back(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
                 let (root, class) = (view.of(v), LIVE | view.marks[0][v as usize].load(Relaxed));
                 view.rows.each(v, In, unpacked, |w| {
                     if view.of(w) == class && view.assign(w, class, root) {
-                        batch.push(w);
+                        batch.push(w, view.entries(w));
                     }
                 });
             })?,

@@ -1,7 +1,8 @@
 //! The arrays of a search for strongly connected components, and the step that all of its phases take.
 
+use crate::algo::bits::{set, set_alone};
 use crate::algo::round::{self, agree};
-use crate::algo::rows::{Neighbours, span};
+use crate::algo::rows::{Batch, CHECKED, FEW, Neighbours, VertexList, span};
 use crate::algo::team::{WorkList, team};
 use crate::comm::Comm;
 use crate::error::Result;
@@ -13,18 +14,10 @@ use std::cmp::Reverse;
 use std::mem::swap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Bit that is set in [`Search::of`] while a vertex is in no component. The other bits are then its class. A directed
 /// graph has fewer than 2^31 vertices, because each has two rows.
 pub(super) const LIVE: u32 = 1 << 31;
-/// One thread of every rank visits a frontier with at most this many row entries. Starting threads and sending messages
-/// would take longer.
-pub(super) const FEW: u64 = 1 << 14;
-/// Number of found vertices that a thread collects before it locks the shared list.
-const BATCH: usize = 1 << 10;
-/// Number of small steps between two checks for signals, if there are several ranks.
-const CHECKED: u64 = 1 << 10;
 
 /// Returns the bytes of memory that a search of `vertices` vertices takes.
 pub(super) fn bytes(vertices: u64) -> u64 {
@@ -36,65 +29,6 @@ pub(super) type Unpacked = [block_store::Unpacked; 2];
 
 /// The ranks, and the number of threads of this rank.
 pub(super) type Workers<'c> = (&'c Comm, usize);
-
-/// A list of distinct vertices.
-pub(super) struct VertexList {
-    vertices: Buffer<u32>,
-    len: usize,
-    /// Number of entries in the rows of the listed vertices.
-    pub entries: u64,
-}
-
-impl VertexList {
-    fn new(vertices: usize, budget: &Budget) -> Result<VertexList> {
-        let vertices = budget.zeroed(vertices, "lists of vertices (4 bytes for each)")?;
-        Ok(VertexList { vertices, len: 0, entries: 0 })
-    }
-
-    /// Returns the vertices.
-    pub(super) fn vertices(&self) -> &[u32] {
-        &self.vertices[..self.len]
-    }
-
-    fn clear(&mut self) {
-        (self.len, self.entries) = (0, 0);
-    }
-
-    fn append(&mut self, vertices: &[u32], entries: u64) {
-        self.vertices[self.len..self.len + vertices.len()].copy_from_slice(vertices);
-        self.len += vertices.len();
-        self.entries += entries;
-    }
-}
-
-/// Vertices that one thread has found and will append to a list together.
-pub(super) struct Batch<'b, 'l> {
-    vertices: Vec<u32>,
-    rows: &'b Neighbours<'b>,
-    list: &'b Mutex<&'l mut VertexList>,
-}
-
-impl Batch<'_, '_> {
-    #[inline]
-    pub(super) fn push(&mut self, v: u32) {
-        self.vertices.push(v);
-        if self.vertices.len() == BATCH {
-            self.flush();
-        }
-    }
-
-    fn flush(&mut self) {
-        let entries = self.vertices.iter().map(|&v| self.rows.entries(v as usize)).sum();
-        self.list.lock().unwrap_or_else(PoisonError::into_inner).append(&self.vertices, entries);
-        self.vertices.clear();
-    }
-}
-
-impl Drop for Batch<'_, '_> {
-    fn drop(&mut self) {
-        self.flush();
-    }
-}
 
 /// State that all threads read and change in a step. Components only replace classes and colours only grow, so the
 /// order of changes does not matter.
@@ -112,6 +46,12 @@ impl View<'_> {
         self.of[v as usize].load(Relaxed)
     }
 
+    /// Returns the number of entries in the rows of vertex `v`.
+    #[inline]
+    pub(super) fn entries(&self, v: u32) -> u64 {
+        self.rows.entries(v as usize)
+    }
+
     /// Moves vertex `v` to the component of `root` if its element of [`Search::of`] still is `own`. Returns false if
     /// another thread has changed the element.
     #[inline]
@@ -122,8 +62,7 @@ impl View<'_> {
     /// Marks vertex `v` as a member of the next list. Returns true if it was not marked before.
     #[inline]
     pub(super) fn queue(&self, v: u32) -> bool {
-        let (word, bit) = (&self.queued[v as usize / 64], 1 << (v % 64));
-        word.load(Relaxed) & bit == 0 && word.fetch_or(bit, Relaxed) & bit == 0
+        set(self.queued, v)
     }
 
     /// Returns true if `is_wanted` returns true for some neighbour of `v` in direction `way`.
@@ -195,10 +134,9 @@ impl<'g> Search<'g> {
         let mut of: Buffer<AtomicU32> = budget.zeroed(vertices, purpose)?;
         of.iter_mut().for_each(|of| *of.get_mut() = LIVE);
         let marks = [budget.zeroed(vertices, purpose)?, budget.zeroed(vertices, purpose)?];
-        let mut live = VertexList::new(vertices, budget)?;
-        live.vertices.iter_mut().zip(0..).for_each(|(place, v)| *place = v);
-        live.len = vertices;
-        let (list, next) = (VertexList::new(vertices, budget)?, VertexList::new(vertices, budget)?);
+        let list = || VertexList::new(vertices, "lists of vertices (4 bytes for each)", budget);
+        let (live, list, next) = (list()?, list()?, list()?);
+        live.append((0..vertices as u32).map(|v| (v, 0)));
         let queued = budget.zeroed(vertices.div_ceil(64), "queued vertices (a bit each)")?;
         let rows = rows()?;
         let sorts = comm.any(rows.releases);
@@ -207,19 +145,13 @@ impl<'g> Search<'g> {
 
     /// Begins a phase: removes vertices that are no longer live from `live`. Returns the number of remaining vertices.
     pub(super) fn begin(&mut self) -> usize {
-        let Search { rows, of, live, list, .. } = self;
-        let before = live.len;
-        live.clear();
+        let Search { rows, of, live, list, next, .. } = self;
         list.clear();
-        for at in 0..before {
-            let v = live.vertices[at];
-            if of[v as usize].load(Relaxed) & LIVE != 0 {
-                live.vertices[live.len] = v;
-                live.len += 1;
-                live.entries += rows.entries(v as usize);
-            }
-        }
-        live.len
+        next.clear();
+        let is_live = |v: &u32| of[*v as usize].load(Relaxed) & LIVE != 0;
+        next.append(live.vertices().iter().copied().filter(is_live).map(|v| (v, rows.entries(v as usize))));
+        swap(live, next);
+        live.len()
     }
 
     /// Returns the components, and frees all other memory. No vertex may be live.
@@ -229,14 +161,15 @@ impl<'g> Search<'g> {
 
     /// Appends a vertex to the list that the next step visits.
     pub(super) fn find(&mut self, v: u32) {
-        self.list.append(&[v], self.rows.entries(v as usize));
+        self.list.batch().push(v, self.rows.entries(v as usize));
     }
 
     /// Returns the live vertex with the largest product of in-degree and out-degree, which is likely to be in the
     /// largest component.
-    pub(super) fn pivot(&self) -> Option<u32> {
-        let pairs = |v: u32| self.rows.degree_of(v, In) * self.rows.degree_of(v, Out);
-        self.live.vertices().iter().copied().max_by_key(|&v| (pairs(v), Reverse(v)))
+    pub(super) fn pivot(&mut self) -> Option<u32> {
+        let Search { rows, live, .. } = self;
+        let pairs = |v: u32| rows.degree_of(v, In) * rows.degree_of(v, Out);
+        live.vertices().iter().copied().max_by_key(|&v| (pairs(v), Reverse(v)))
     }
 
     /// Calls `visit` with each vertex of a list. `visit` reads the row of the vertex in direction `way`, and pushes the
@@ -249,7 +182,7 @@ impl<'g> Search<'g> {
         &mut self,
         (visited, way, changed): (Visited, EdgeDirection, Changed),
         (comm, threads): Workers<'_>,
-        visit: impl Fn(&View<'_>, u32, &mut Unpacked, &mut Batch<'_, '_>) + Sync,
+        visit: impl Fn(&View<'_>, u32, &mut Unpacked, &mut Batch<'_>) + Sync,
     ) -> Result<()> {
         let Search { rows, of, marks, live, list, next, queued, sorts, steps } = self;
         if comm.ranks() == 1 || steps.is_multiple_of(CHECKED) {
@@ -258,21 +191,22 @@ impl<'g> Search<'g> {
         *steps += 1;
         next.clear();
         let source = if visited == Visited::Live { live } else { &mut *list };
-        let is_few = source.entries <= FEW;
+        let is_few = source.entries() <= FEW;
+        let source = source.vertices();
         if *sorts && !is_few {
-            source.vertices[..source.len].sort_unstable();
+            source.sort_unstable();
         }
+        let source = &*source;
         let view = View { rows, of, marks: marks.each_ref().map(|marks| &**marks), queued };
-        let found = Mutex::new(&mut *next);
         let visit_part = |part: &[u32], unpacked: &mut Unpacked| {
-            let mut batch = Batch { vertices: Vec::new(), rows, list: &found };
+            let mut batch = next.batch();
             let expect = |w: u32| prefetch_near(view.of, w as usize);
             rows.each_of((part, way), expect, |v| visit(&view, v, unpacked, &mut batch));
         };
         if is_few {
-            visit_part(source.vertices(), &mut Unpacked::default());
+            visit_part(source, &mut Unpacked::default());
         } else {
-            let parts = rows.divide(source.vertices(), way);
+            let parts = rows.divide(source, way);
             let place = |rank: usize| parts.len() * rank / comm.ranks();
             let own = &parts[place(comm.rank())..place(comm.rank() + 1)];
             let ranges: Vec<Range<usize>> = own.iter().map(|part| span(part)).collect();
@@ -289,13 +223,12 @@ impl<'g> Search<'g> {
             });
             agree(comm, visited.and(signals::check()))?;
         }
-        let visited = source.len;
-        rows.have_read(visited);
+        rows.have_read(source.len());
         swap(list, next);
         if !is_few && comm.ranks() > 1 {
             self.exchange(changed, comm);
         }
-        for &v in self.list.vertices() {
+        for &mut v in self.list.vertices() {
             *self.queued[v as usize / 64].get_mut() &= !(1 << (v % 64));
         }
         Ok(())
@@ -304,15 +237,17 @@ impl<'g> Search<'g> {
     /// Sends the values of the vertices that each rank has found to all ranks. Collective.
     fn exchange(&mut self, changed: Changed, comm: &Comm) {
         let Search { rows, of, marks, list, next, queued, .. } = self;
-        for &v in list.vertices() {
+        for &mut v in list.vertices() {
             *queued[v as usize / 64].get_mut() &= !(1 << (v % 64));
         }
         let values = if changed == Changed::Components { &**of } else { &*marks[0] };
-        let mut longest = [list.len as u64];
+        let mut longest = [list.len() as u64];
         comm.all_max(&mut longest);
         next.clear();
+        let mut batch = next.batch();
         for at in (0..longest[0] as usize).step_by(Comm::PIECE) {
-            let piece = &list.vertices()[at.min(list.len)..(at + Comm::PIECE).min(list.len)];
+            let piece = list.vertices().get(at..).unwrap_or_default();
+            let piece = &piece[..piece.len().min(Comm::PIECE)];
             let word = |&v: &u32| u64::from(v) << 32 | u64::from(values[v as usize].load(Relaxed));
             let mine: Vec<u64> = piece.iter().map(word).collect();
             comm.gather_each(&mine, |_, words: &[u64]| {
@@ -321,14 +256,13 @@ impl<'g> Search<'g> {
                         Changed::Components => values[v as usize].fetch_min(value, Relaxed),
                         Changed::Colours => values[v as usize].fetch_max(value, Relaxed),
                     };
-                    let (word, bit) = (queued[v as usize / 64].get_mut(), 1 << (v % 64));
-                    if *word & bit == 0 {
-                        *word |= bit;
-                        next.append(&[v], rows.entries(v as usize));
+                    if set_alone(queued, v) {
+                        batch.push(v, rows.entries(v as usize));
                     }
                 }
             });
         }
+        drop(batch);
         swap(list, next);
     }
 }

@@ -15,12 +15,12 @@ use std::sync::atomic::Ordering::Relaxed;
 /// # Errors
 /// [`crate::Error::Stopped`], on all ranks; [`crate::Error::Addresses`] if no thread can be started.
 pub(super) fn trim(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> {
-    for &v in search.live.vertices() {
+    for &mut v in search.live.vertices() {
         search.marks.iter_mut().for_each(|marks| *marks[v as usize].get_mut() = 0);
     }
     search.step((Visited::Live, Out, Components), workers, |view, v, unpacked, batch| {
         if [In, Out].into_iter().any(|way| is_removed(view, v, way, unpacked)) {
-            batch.push(v);
+            batch.push(v, view.entries(v));
         }
     })?;
     while !search.list.vertices().is_empty() {
@@ -28,7 +28,7 @@ pub(super) fn trim(search: &mut Search<'_>, workers: Workers<'_>) -> Result<()> 
             for (way, back) in [(Out, In), (In, Out)] {
                 view.rows.each(v, way, unpacked, |w| {
                     if is_removed(view, w, back, &mut Unpacked::default()) {
-                        batch.push(w);
+                        batch.push(w, view.entries(w));
                     }
                 });
             }

@@ -7,11 +7,11 @@ use crate::algo::EdgeSource;
 use crate::algo::dfs::fault::DfsFault;
 use crate::algo::dfs::record::{DfsTree, NONE};
 use crate::algo::dfs::validate::TreeNumbers;
-use crate::algo::row_parts::check_rows;
+use crate::algo::row_parts::{RowPart, check_rows};
 use crate::algo::searches::places::{EdgeCheck, Places};
 use crate::algo::team::first;
 use crate::error::Result;
-use crate::graph::direction::{Direction, EdgeDirection};
+use crate::graph::direction::Direction;
 use crate::memory::{Budget, Buffer};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
@@ -94,22 +94,12 @@ impl<'a> TreeCheck<'a> {
                 Ok(first.map_or(Ok(()), |(_, fault)| Err(fault)))
             }
             EdgeSource::Blocks(graph) => {
-                let found = check_rows(
-                    &graph.block_store,
-                    threads,
-                    || (),
-                    |part, ()| {
-                        part.rows.clone().try_for_each(|local| {
-                            let row = part.block.first_row + local as u32;
-                            let v = self.direction.vertex(row);
-                            let enters = self.direction == Direction::Directed
-                                && row == self.direction.row(v, EdgeDirection::In);
-                            let mut neighbours = part.block.row(local).iter();
-                            neighbours.try_for_each(|&w| self.edge(if enters { [w, v] } else { [v, w] }))
-                        })
-                    },
-                )?;
-                Ok(found.map(drop))
+                let of_part = |part: &RowPart<'_>, (): &mut ()| {
+                    part.each_row(self.direction).try_for_each(|(v, enters, neighbours)| {
+                        neighbours.iter().try_for_each(|&w| self.edge(if enters { [w, v] } else { [v, w] }))
+                    })
+                };
+                Ok(check_rows(&graph.block_store, threads, || (), of_part)?.map(drop))
             }
         }
     }

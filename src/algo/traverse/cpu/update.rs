@@ -1,8 +1,7 @@
 //! State of the vertices that a rank owns: their parents, which of them are reached, and which of them the current step
 //! reaches.
 
-use crate::algo::bfs::cpu::bitmap::ones;
-use crate::algo::bits::is_set;
+use crate::algo::bits::{is_set, ones};
 use crate::algo::team::{Parts, gathered, share, team};
 use crate::algo::traverse::search::NONE;
 use crate::error::Result;

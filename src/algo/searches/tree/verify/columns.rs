@@ -6,7 +6,7 @@ use super::reader::{self, UNREACHED};
 use crate::algo::Results;
 use crate::algo::searches::places::Places;
 use crate::algo::searches::tree::fault::{NumberedFault, TreeFault};
-use crate::algo::team::{Parts, least, team};
+use crate::algo::team::{Parts, check_parts, team};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, cells};
 use std::ops::Range;
@@ -90,9 +90,12 @@ impl<'a> TreeColumns<'a> {
     /// # Errors
     /// [`Error::Validation`], [`Error::Stopped`].
     pub fn check_parent_chains(&self, threads: usize) -> Result<()> {
-        let faults = |part: Range<usize>| part.filter_map(|v| self.step(v as u32)).min();
-        let first = least(threads, self.places.vertices() as usize, PART, faults)?;
-        first.map_or(Ok(()), |(number, fault)| Err(self.wrong(number, fault)))
+        let check = |part: Range<usize>, least: &mut Option<NumberedFault>| {
+            *least = part.filter_map(|v| self.step(v as u32)).chain(*least).min();
+            Ok::<(), Error>(())
+        };
+        let least = check_parts(threads, self.places.vertices() as usize, PART, || None, check)??;
+        least.into_iter().flatten().min().map_or(Ok(()), |(number, fault)| Err(self.wrong(number, fault)))
     }
 
     /// Returns the first tree in which the level of `vertex` is not one more than the level of its parent, with the

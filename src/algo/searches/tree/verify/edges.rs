@@ -7,7 +7,7 @@ use crate::algo::searches::places::{EdgeCheck, Places};
 use crate::algo::searches::tree::fault::{NumberedFault, TreeFault};
 use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
-use crate::graph::direction::{Direction, EdgeDirection};
+use crate::graph::direction::Direction;
 use crate::memory::{Buffer, prefetch};
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
@@ -86,11 +86,7 @@ impl<'a> TreeEdgeChecker<'a> {
 
     /// Checks the edges in some rows of a prepared graph.
     fn rows(&mut self, part: &RowPart<'_>) {
-        for local in part.rows.clone() {
-            let row = part.block.first_row + local as u32;
-            let v = self.direction.vertex(row);
-            let enters = self.direction == Direction::Directed && row == self.direction.row(v, EdgeDirection::In);
-            let neighbours = part.block.row(local);
+        for (v, enters, neighbours) in part.each_row(self.direction) {
             for (entry, &w) in neighbours.iter().enumerate() {
                 neighbours.get(entry + AHEAD).iter().for_each(|&&ahead| self.fetch(ahead));
                 self.edge(if enters { [w, v] } else { [v, w] }, 1);

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ._results import BfsTree as BfsTree
     from ._results import Centralities as Centralities
     from ._results import Communities as Communities
+    from ._results import Comparisons as Comparisons
     from ._results import Components as Components
     from ._results import Cores as Cores
     from ._results import DfsTree as DfsTree
@@ -55,6 +56,7 @@ _PLACES = {
         "BfsTree",
         "Centralities",
         "Communities",
+        "Comparisons",
         "Components",
         "Cores",
         "DfsTree",

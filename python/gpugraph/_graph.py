@@ -12,6 +12,7 @@ from ._results import (
     BfsTree,
     Centralities,
     Communities,
+    Comparisons,
     Components,
     Cores,
     DfsTree,
@@ -319,6 +320,18 @@ class Graph:
         """
         (total, _, _, seconds), largest, columns = self._opened().edge_supports()
         return EdgeSupports(total, largest, *columns, seconds)
+
+    def triangle_comparisons(self) -> Comparisons:
+        """Counts the comparisons of a plain merge of sorted rows in the order of ids and in that of degree, on CPUs.
+
+        Returns:
+            Both counts, and their ratio.
+
+        Raises:
+            gpugraph.errors.LimitError: A limit is too small.
+            gpugraph.errors.UsageError: The graph keeps direction; or it has loops, and another job prepared it.
+        """
+        return Comparisons(*self._opened().triangle_comparisons())
 
     def bfs(
         self,

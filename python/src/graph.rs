@@ -222,6 +222,13 @@ impl Graph {
         (totals, found.largest, columns).into_pyobject(py)
     }
 
+    /// Triangles, comparisons by id and by degree, their ratio, and seconds.
+    fn triangle_comparisons(&self, py: Python<'_>) -> PyResult<(u128, u128, u128, f64, f64)> {
+        let found = self.call(py, triangles::comparisons)?;
+        let totals = found.totals;
+        Ok((totals.triangles, found.input_order, found.degree_order, found.ratio, totals.seconds))
+    }
+
     /// Vertices reached, largest level, edges between them, seconds, and the columns.
     fn bfs<'py>(
         &self,

@@ -33,3 +33,19 @@ def test_supports_are_common_neighbours(context: gpugraph.Context) -> None:
     right = {tuple(sorted(edge)): len(list(nx.common_neighbors(of_networkx, *edge))) for edge in of_networkx.edges}
     assert supports == right
     assert (found.total, found.largest) == (sum(right.values()) // 3, max(right.values()))
+
+
+def test_comparisons_are_steps_of_merges(context: gpugraph.Context) -> None:
+    of_networkx = nx.karate_club_graph()
+    found = gpugraph.Graph(of_networkx, context=context).triangle_comparisons()
+
+    def steps(place: dict[int, int]) -> int:
+        rows = {place[v]: sorted(place[u] for u in of_networkx[v] if place[u] > place[v]) for v in of_networkx}
+        merges = [(row[at + 1 :], rows[v]) for row in rows.values() for at, v in enumerate(row)]
+        overlap = [(a, b) for a, b in merges if a and b and a[0] <= b[-1] and b[0] <= a[-1]]
+        return sum(len({v for v in a + b if v <= min(a[-1], b[-1])}) for a, b in overlap)
+
+    order = sorted(of_networkx, key=lambda v: (of_networkx.degree[v], v))
+    right = (steps({v: v for v in order}), steps({v: place for place, v in enumerate(order)}))
+    assert (found.input_order, found.degree_order) == right
+    assert found.ratio == pytest.approx(right[0] / right[1])

@@ -9,6 +9,7 @@ mod answers;
 mod betweenness;
 mod bfs;
 mod cdlp;
+mod comparisons;
 mod components;
 mod cores;
 mod dfs;

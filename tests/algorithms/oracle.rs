@@ -153,6 +153,7 @@ impl Graph {
             })
             .chain([false, true].map(|directed| self.links(directed)))
             .chain([false, true].map(|directed| self.supports(directed)))
+            .chain([false, true].map(|per_edge| self.comparisons(per_edge)))
             .chain([false, true].map(|directed| self.depth_first(directed)))
             .chain([false, true].map(|directed| self.traversals(directed)))
             .chain([false, true].map(|directed| self.components(directed)))
@@ -163,6 +164,22 @@ impl Graph {
             .chain([false, true].map(|directed| self.betweenness(directed)))
             .chain([false, true].map(|directed| self.distances(directed)))
             .collect()
+    }
+
+    /// Steps of merges, next to the triangles of vertices or of edges.
+    fn comparisons(&self, per_edge: bool) -> Answer {
+        let mut answer = match per_edge {
+            true => self.supports(false),
+            false => {
+                let ([_, table], found, files) = self.triangle();
+                let files = files.into_iter().map(|(name, descr, bytes)| (name, (descr, bytes)));
+                let ids = || ("<u8", self.rows.iter().flat_map(|id| id.to_le_bytes()).collect());
+                Answer { table, found, columns: files.chain(self.sparse.then(|| ("ids".into(), ids()))).collect() }
+            }
+        };
+        answer.table += "comparisons = true\n";
+        answer.found["comparisons"] = crate::comparisons::of(&self.edges);
+        answer
     }
 
     /// Sums of edges with these weights.

@@ -38,7 +38,7 @@ const CORNERS: (&str, &str) = ("triangle", "per_vertex = true");
 const ROOTS: &str = "roots = 2\nwrite = true";
 
 /// At least one for each key. Those of a key whose value changes no answer are there as well: they must not be refused for nothing.
-const CASES: [Case; 69] = [
+const CASES: [Case; 70] = [
     case("input", "path", "'a.txt'", "'b.txt'", &[BFS]),
     case("input", "format", "", "'u64'", &[("input", "path = 'a.bin'"), CORNERS]),
     case("input", "format", "", "'text'", &[TEXT, CORNERS]),
@@ -68,6 +68,7 @@ const CASES: [Case; 69] = [
     case("triangle", "per_vertex", "true", "false", &[TEXT]),
     case("triangle", "clustering", "'directed'", "'undirected'", &[TEXT, ("input", "directed = true")]),
     case("triangle", "per_edge", "true", "false", &[TEXT]),
+    case("triangle", "comparisons", "true", "", &[TEXT, CORNERS]),
     case("bfs", "roots", "2", "3", &[TEXT, ("bfs", "write = true")]),
     case("bfs", "seed", "1", "2", &[TEXT, ("bfs", ROOTS)]),
     case("bfs", "sources", "[1]", "[2, 1]", &[TEXT, ("bfs", "write = true")]),
@@ -280,7 +281,7 @@ fn check(case: &Case, number: usize) {
         judge(case, state, &ran, &place, &fresh, is_of_input && !is_stopped);
     }
     // A generator's weights are kept for no other job, repeats of edges neither, and ids are numbered by the job that names the graph.
-    if !case.has_graph() || ["random", "multigraph", "first_id"].contains(&case.key) {
+    if !case.has_graph() || ["random", "multigraph", "comparisons", "first_id"].contains(&case.key) {
         return;
     }
     let place = place();

@@ -76,6 +76,12 @@ fn results_of_graphs_in_memory_are_those_of_plain_computation() {
         assert_eq!(triangles::count(&graph, &context).unwrap(), clustering.totals.triangles);
         assert!(clustering.degree.iter().all(|(v, degree)| rows.get(&v).map_or(0, BTreeSet::len) == degree as usize));
 
+        // A merge in an order compares no more often than two rows have entries.
+        let merged = triangles::comparisons(&graph, &context).unwrap();
+        let orders = [merged.input_order, merged.degree_order];
+        assert!(orders.iter().all(|&count| count >= merged.totals.triangles), "{merged:?}");
+        assert!(orders[1] == 0 || (merged.ratio - orders[0] as f64 / orders[1] as f64).abs() < 1e-9);
+
         // Without direction, each edge is one in both directions.
         let directed = triangles::directed_clustering(&graph, &context).unwrap();
         assert!(

@@ -8,9 +8,9 @@
 use crate::algo::triangle::Triangle;
 use crate::algo::triangle::cpu::links::{self, LinkCounter};
 use crate::algo::triangle::driver::RESULT_BYTES;
-use crate::algo::triangle::per_edge;
 use crate::algo::triangle::work::ExpectedWork;
 use crate::algo::triangle::{Counter, Settings, units};
+use crate::algo::triangle::{comparisons, per_edge};
 use crate::algo::{Cost, GraphSize, RankResources};
 use crate::store::journal::Record;
 
@@ -35,6 +35,10 @@ const OTHER_CORNERS: f64 = 37.0;
 const SUPPORT: f64 = 7.0;
 /// Nanoseconds that counts per edge add for each edge, on one thread.
 const EDGE_SUPPORT: f64 = 50.0;
+/// Nanoseconds that counting comparisons takes for each entry of a row, on one thread.
+const COMPARED: f64 = 110.0;
+/// Nanoseconds that one thread takes to read an edge of the input again.
+const REREAD: f64 = 15.0;
 /// Nanoseconds that one thread takes to write a row of the results: 40 on the Zen 3 server, 120 to 150 on the host of
 /// an H200.
 const ROW: f64 = 80.0;
@@ -45,9 +49,29 @@ const PAGE: u64 = 4096;
 
 /// Returns the cost of triangle counting with the options `table` on a graph of this size.
 pub(super) fn of(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
-    if table.per_edge {
-        return of_edges(table, graph, resources);
+    let counted = if table.per_edge { of_edges(table, graph, resources) } else { of_graph(table, graph, resources) };
+    if table.comparisons { with_comparisons(counted, graph, resources) } else { counted }
+}
+
+/// Adds the cost of counting comparisons, which precedes the count of triangles.
+fn with_comparisons(counted: Cost, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
+    let (bytes, trials) = (comparisons::bytes(graph, resources.threads), u64::from(resources.trials));
+    let nanoseconds = COMPARED * graph.entries() as f64 + REREAD * graph.edges as f64;
+    // Ranks add up places of loops, and ends of rows in both orders.
+    let exchanged = trials * 2 * (4 * graph.ids + 2 * 12 * graph.vertices) * (resources.ranks as u64 - 1);
+    Cost {
+        host_memory: counted.host_memory.max(bytes),
+        least_host_memory: counted.least_host_memory.max(bytes),
+        disk: counted.disk + 2 * PAGE,
+        exchange: counted.exchange + exchanged,
+        seconds: counted.seconds + trials as f64 * nanoseconds / 1e9 / resources.all_threads(),
+        label: format!("{} with comparisons", counted.label),
+        ..counted
     }
+}
+
+/// Returns the cost of counting without counts per edge.
+fn of_graph(table: &Triangle, graph: &GraphSize<'_>, resources: &RankResources) -> Cost {
     let (per_vertex, is_directed) = (table.has_columns(), !table.takes_gpu(graph.direction));
     let [host_memory, least_host_memory] = host_memory(graph, resources, (per_vertex, is_directed));
     let trials = u64::from(resources.trials);

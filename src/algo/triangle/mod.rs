@@ -52,11 +52,14 @@
 //! them per edge takes 3.5 s of one Zen 4 core, counting per vertex 2.4 s, and counting alone 0.65 s. The floor is
 //! three additions for each triangle, two of them to counters far from the caches.
 //!
+//! With `comparisons = true`, [`comparisons`] counts the steps that a merge of rows would take, on CPUs, by passes of its own.
+//!
 //! Tried, and slower: hub corners of 4,096, 8,192 and 32,768 vertices (8.5, 7.3 and 7.5 s, against 5.9 s with 16,384 in
 //! an early version); a separate tile per thread (1.2e9 marks at 1 Mi entries); shared tiles of 4 to 16 Mi entries
 //! instead of 2 (a tenth more CPU time); choosing the shorter side of every edge (1,575e6 lookups against 1,587e6);
 //! lookups by AVX2, which insert each vector element separately.
 
+mod comparisons;
 mod cost;
 pub mod cpu;
 mod driver;

@@ -16,6 +16,9 @@ pub struct Triangle {
     /// Whether to count triangles per edge as well, and write `out/triangle/source`, `target` and `support`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub per_edge: bool,
+    /// Whether to count the comparisons of a plain merge of rows as well, in the order of ids and in that of degree.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub comparisons: bool,
 }
 
 /// The key `per_vertex` of the table `[triangle]`.
@@ -35,8 +38,14 @@ const PER_EDGE: Key<bool> = Key::flag(
     "also counts triangles of each edge, on CPUs, and writes both ends of each edge and this number",
 );
 
+/// The key `comparisons` of the table `[triangle]`.
+const COMPARISONS: Key<bool> = Key::flag(
+    "comparisons",
+    "also counts the comparisons of a plain merge of sorted rows, in the order of ids and in that of degree, on CPUs",
+);
+
 /// All keys of the table `[triangle]`.
-pub(super) const KEYS: &[&dyn AnyKey] = &[&PER_VERTEX, &CLUSTERING, &PER_EDGE];
+pub(super) const KEYS: &[&dyn AnyKey] = &[&PER_VERTEX, &CLUSTERING, &PER_EDGE, &COMPARISONS];
 
 impl Triangle {
     /// Parses the table `[triangle]`, and reports mistakes to `diagnostics`.
@@ -48,10 +57,14 @@ impl Triangle {
             field.refuse("excludes per_vertex = true: leave one of them out", diagnostics);
         }
         let per_edge = PER_EDGE.read(table, diagnostics);
-        if let (Some(field), Some(true), Some(Direction::Directed)) = (PER_EDGE.field(table), per_edge, clustering) {
-            field.refuse("excludes clustering = \"directed\": leave one of them out", diagnostics);
+        let comparisons = COMPARISONS.read(table, diagnostics);
+        for (key, value) in [(&PER_EDGE, per_edge), (&COMPARISONS, comparisons)] {
+            if let (Some(field), Some(true), Some(Direction::Directed)) = (key.field(table), value, clustering) {
+                field.refuse("excludes clustering = \"directed\": leave one of them out", diagnostics);
+            }
         }
-        Some(Triangle { per_vertex: per_vertex?, clustering: clustering?, per_edge: per_edge? })
+        let (per_vertex, clustering, per_edge) = (per_vertex?, clustering?, per_edge?);
+        Some(Triangle { per_vertex, clustering, per_edge, comparisons: comparisons? })
     }
 
     /// Returns true if directed edges between neighbours are counted.

@@ -48,6 +48,28 @@ pub struct TriangleOutput {
     /// Figures of the edges, if triangles are counted per edge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub support: Option<EdgeSupport>,
+    /// Comparisons of a plain merge of rows, if they are counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparisons: Option<Comparisons>,
+}
+
+/// Comparisons of a plain merge of sorted rows, in two orders of the vertices.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Comparisons {
+    /// Comparisons in the order of the input's ids.
+    pub input_order: u128,
+    /// Comparisons in ascending order of degree.
+    pub degree_order: u128,
+    /// Comparisons in the order of ids, divided by those in the order of degree; 0 if there are none.
+    pub ratio: f64,
+}
+
+impl Comparisons {
+    /// Computes the ratio of both counts.
+    pub(super) fn new(input_order: u128, degree_order: u128) -> Comparisons {
+        let ratio = if degree_order == 0 { 0.0 } else { input_order as f64 / degree_order as f64 };
+        Comparisons { input_order, degree_order, ratio }
+    }
 }
 
 /// How many triangles the edges are in.

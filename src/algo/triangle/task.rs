@@ -1,15 +1,18 @@
 //! Implements the algorithm of the table `[triangle]`.
 
 use crate::algo::triangle::gpu::{Gpu, PROGRAMS};
-use crate::algo::triangle::output::{EdgeSupport, TriangleDetails, TriangleOutput};
+use crate::algo::triangle::output::{Comparisons, EdgeSupport, TriangleDetails, TriangleOutput};
 use crate::algo::triangle::per_vertex::SavedCounts;
-use crate::algo::triangle::{Triangle, cost, driver, figures, options, per_edge, per_vertex, recount, units};
+use crate::algo::triangle::{
+    Triangle, comparisons, cost, driver, figures, options, per_edge, per_vertex, recount, units,
+};
 use crate::algo::{
     Algorithm, Answer, Cost, GraphSize, Needs, RankResources, Results, Run, StoredUnits, Trial, TrialOf, UnitsContent,
     Verdict,
 };
 use crate::chart::Figure;
 use crate::chart::unit::group;
+use crate::comm::on_leader;
 use crate::error::{At, Error, Result};
 use crate::gpu::ProgramSource;
 use crate::graph::direction::Direction;
@@ -36,8 +39,13 @@ impl Algorithm for Triangle {
 
     fn needs(&self) -> Needs {
         // Clustering coefficients use degrees.
-        let (degrees, order) = (self.has_columns(), self.has_columns() || self.per_edge);
-        Needs { degrees, order, direction: self.counts_links(), ..Needs::default() }
+        let degrees = self.has_columns() || self.comparisons;
+        let order = degrees || self.per_edge;
+        Needs { degrees, order, upper: self.comparisons, direction: self.counts_links(), ..Needs::default() }
+    }
+
+    fn refuses(&self, direction: Direction) -> Option<&'static str> {
+        (self.comparisons && direction == Direction::Directed).then_some(comparisons::NEEDS_UNDIRECTED)
     }
 
     fn programs(&self, _: usize) -> Vec<&'static ProgramSource> {
@@ -55,7 +63,10 @@ impl Algorithm for Triangle {
 
     fn extra_host_bytes(&self, layout: &Layout, sizes: &[BlockSize], bytes: u64) -> Option<u64> {
         let counts = if self.has_columns() { 8 * layout.rows() } else { 0 };
-        let takes = self.takes_gpu(layout.direction()) && Gpu::counts(layout, sizes, bytes, self.has_columns());
+        // Comparisons are counted on the host, along whole rows.
+        let takes = !self.comparisons
+            && self.takes_gpu(layout.direction())
+            && Gpu::counts(layout, sizes, bytes, self.has_columns());
         takes.then_some(counts)
     }
 
@@ -64,6 +75,8 @@ impl Algorithm for Triangle {
     }
 
     fn run(&self, graph: &Graph, run: &mut Run<'_>) -> Result<TrialOf<Triangle>> {
+        // Before the triangles, because a count per edge removes its files at its end.
+        let merged = self.comparisons.then(|| comparisons::count(graph, run)).transpose()?;
         let mut support = None;
         let (sum, seconds, pairs, totals) = match (self.per_edge, self.has_columns()) {
             (true, _) => {
@@ -95,7 +108,12 @@ impl Algorithm for Triangle {
             transitivity: if wedges == 0 { 0.0 } else { 3.0 * sum.triangles as f64 / wedges as f64 },
             links: self.counts_links().then_some(links),
             support,
+            comparisons: merged.map(|merged| merged.comparisons(sum.triangles)),
         };
+        if let Some(merged) = merged {
+            on_leader(run.comm, || run.units.remove_files())?;
+            return Ok(Trial { output, details, seconds: seconds + merged.seconds });
+        }
         Ok(Trial { output, details, seconds })
     }
 
@@ -146,7 +164,12 @@ impl Algorithm for Triangle {
         let links = output.links.map_or_else(String::new, |links| format!("links {links}  "));
         let support =
             output.support.as_ref().map_or_else(String::new, |edges| format!("largest support {}  ", edges.largest));
-        Answer { main: format!("triangles {}", output.triangles), more: links + &support + &more, block: None }
+        let comparisons =
+            output.comparisons.map_or_else(String::new, |Comparisons { input_order, degree_order, .. }| {
+                format!("comparisons {input_order} by id, {degree_order} by degree  ")
+            });
+        let more = links + &support + &comparisons + &more;
+        Answer { main: format!("triangles {}", output.triangles), more, block: None }
     }
 
     fn sentences(output: &TriangleOutput) -> Vec<String> {
@@ -161,6 +184,13 @@ impl Algorithm for Triangle {
             let most = group(&largest.to_string());
             sentences
                 .push(format!("Of {edges} edges, {in_triangles} are in a triangle, and none is in more than {most}."));
+        }
+        if let Some(Comparisons { input_order, degree_order, ratio }) = output.comparisons {
+            let [by_id, by_degree] = [input_order, degree_order].map(|number| group(&number.to_string()));
+            sentences.push(format!(
+                "A plain merge of sorted rows takes {by_id} comparisons in the order of ids, and {by_degree} in the order of degree: {ratio:.2} \
+                 times as many by id."
+            ));
         }
         sentences
     }

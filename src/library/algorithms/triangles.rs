@@ -8,11 +8,12 @@
 //! assert_eq!(triangles::count(&graph, &context)?, 1);
 //! assert_eq!(&triangles::per_vertex(&graph, &context)?[..], [1, 1, 1, 0]);
 //! assert_eq!(triangles::per_edge(&graph, &context)?.iter().filter(|&(_, support)| support == 1).count(), 3);
+//! assert_eq!(triangles::comparisons(&graph, &context)?.degree_order, 1);
 //! # Ok::<(), gpugraph::Error>(())
 //! ```
 
 use crate::algo::triangle::{TriangleDetails, TriangleOutput};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::library::column::Column;
 use crate::library::context::Context;
 use crate::library::graph::{Computed, Graph};
@@ -91,6 +92,25 @@ impl EdgeSupports {
     }
 }
 
+/// Comparisons of a plain merge of the sorted rows of each edge, in two orders of the vertices.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct Comparisons {
+    /// Numbers of the whole graph. The seconds include those of counting comparisons.
+    pub totals: Totals,
+    /// Comparisons in the order of ids.
+    pub input_order: u128,
+    /// Comparisons in ascending order of degree.
+    pub degree_order: u128,
+    /// Comparisons in the order of ids, divided by those in the order of degree; 0 if there are none.
+    pub ratio: f64,
+}
+
+#[derive(Serialize)]
+struct ComparisonOptions {
+    comparisons: bool,
+}
+
 #[derive(Serialize)]
 struct EdgeOptions {
     per_edge: bool,
@@ -161,6 +181,25 @@ pub fn per_edge(graph: &Graph, context: &Context) -> Result<EdgeSupports> {
         target: found.column_of_rows("triangle/target")?,
         support: found.column_of_rows("triangle/support")?,
         largest: found.output.support.map_or(0, |edges| edges.largest),
+    })
+}
+
+/// Counts the comparisons that a plain merge of sorted rows takes in the order of ids and in the order of degree. CPUs
+/// count them.
+///
+/// # Errors
+/// Errors of [`count`]; [`ErrorKind::Usage`](crate::ErrorKind::Usage) for a graph that keeps
+/// direction, and for one with loops that another job prepared.
+pub fn comparisons(graph: &Graph, context: &Context) -> Result<Comparisons> {
+    let options = ComparisonOptions { comparisons: true };
+    let found: Computed<'_, TriangleOutput> = graph.compute(context, "triangle", &options)?;
+    let none = || Error::internal("count comparisons", "the result has none");
+    let counted = found.output.comparisons.ok_or_else(none)?;
+    Ok(Comparisons {
+        totals: Totals::of(&found.output, found.seconds()),
+        input_order: counted.input_order,
+        degree_order: counted.degree_order,
+        ratio: counted.ratio,
     })
 }
 

@@ -1,5 +1,6 @@
 //! Checks the results of triangle counting against each other and against the input, by an independent method.
 
+mod comparisons;
 mod edges;
 mod links;
 mod sampled;
@@ -50,6 +51,12 @@ pub(super) fn verify(
     match &results.edges {
         Ok(edges) => recount(edges, ids.as_ref().filter(|_| table.per_vertex), results, found, verdict)?,
         Err(why) => verdict.skip("recount", format!("{why}; so the count itself was not checked"))?,
+    }
+    if let Some(found) = &found.comparisons {
+        match comparisons::input(results) {
+            Err(why) => verdict.skip("comparisons", why)?,
+            Ok(input) => verdict.note("comparisons", comparisons::compare(input, results, found))?,
+        }
     }
     if table.per_edge && results.done {
         verify_edges(results, found, verdict)?;

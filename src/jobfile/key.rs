@@ -15,7 +15,7 @@ pub struct Key<T: 'static> {
 enum KeyKind<T: 'static> {
     /// The value is one of these words; the first is the default.
     Choice(&'static [(&'static str, T)]),
-    /// The value is not one of a few fixed words.
+    /// The value may be anything that the parser of the key takes.
     Other {
         /// The values that the key takes, in words.
         values: &'static str,

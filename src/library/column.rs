@@ -35,7 +35,8 @@ pub(super) enum IdList {
 }
 
 impl IdList {
-    /// Opens the list of ids of `graph`, whose first id is `first`.
+    /// Opens the ascending list of the vertex ids of `graph`. `first` is the id from which users count, which is added
+    /// to every stored id. Fails if there is no graph or no list.
     pub(super) fn of(graph: Option<&Graph>, first: FirstId) -> Result<IdList> {
         let list = graph.map(Graph::sparse_ids).transpose()?.flatten();
         let list = list.ok_or_else(|| Error::internal("open the list of ids", "there is none"))?;

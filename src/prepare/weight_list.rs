@@ -21,7 +21,8 @@ const WEIGHTS: Listed = Listed {
     limit: ["under 2^32 - 1 different weights", "round them, or read them as f32: [input] weights = \"f32\""],
 };
 
-/// Number of ranges in the index of a list. The index stays in a cache, and its size does not depend on the input.
+/// Maximum number of ranges of values in the index of the weight list. At 4 bytes a range the index takes about 64 KiB
+/// for any input, so it fits a cache of the processor.
 const RANGES: u64 = 1 << 14;
 
 /// Bits of an infinite f64. The bits of NaN and of negative numbers are larger.

@@ -153,7 +153,8 @@ impl<'a> Columns<'a> {
         Ok(true)
     }
 
-    /// Returns the folder of a source. It is named by a number, because a string may not be a valid file name.
+    /// Returns the folder of a source's columns, relative to the workdir. If ids are strings, the number that stands for
+    /// the string names the folder, because not every string is a valid file name.
     fn folder_of(&self, source: InputId) -> String {
         format!("out/{}/{}", self.algorithm, self.number_of(source).unwrap_or_default())
     }

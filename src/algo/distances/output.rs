@@ -112,8 +112,8 @@ impl DistancesOutput {
     }
 }
 
-/// Returns an upper bound of the diameter of every component that has a source, and the number of vertices in these
-/// components.
+/// Returns one upper bound for the diameters of all components that have a source, and the number of vertices of all
+/// these components together.
 fn upper_bound(sources: &[SourceDistances], components: &[u32]) -> (u64, u64) {
     // Number of sources, least and largest eccentricity, number of vertices.
     let mut found: BTreeMap<u32, (u64, u64, u64, u64)> = BTreeMap::new();

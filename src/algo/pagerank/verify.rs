@@ -140,8 +140,9 @@ impl Check<'_> {
         Ok(format!("{done} iterations along the edges of {name} find the same ranks, bit by bit"))
     }
 
-    /// Computes one more iteration from the column, and checks that ranks change little. Returns a sentence for the
-    /// report.
+    /// Computes one more iteration of PageRank from the values in the column. Fails if they change in total by more
+    /// than `damping` times the recorded change of the last iteration, plus rounding, or if the column contradicts
+    /// `output`. Returns a sentence for the report.
     fn one_iteration(&self, output: &PagerankOutput) -> Result<String> {
         let (options, budget, results) = (self.options, self.results.budget, self.results);
         let purpose = "ranks to verify by (20 bytes for each id)";

@@ -165,8 +165,9 @@ impl Fields {
     }
 }
 
-/// Returns lines with the energy of all searches and with the edges per joule, in the format of the other figures. The
-/// reference code prints no such lines.
+/// Returns two lines in the format of Graph500's output: the joules of one search from every source, and the millions of
+/// traversed edges per joule (MTEPS per watt). If no energy was read, returns one line that says why. The reference
+/// code prints no such lines.
 pub fn energy_lines(kernel: Graph500Kernel, energy: &Energy) -> String {
     let prefix = kernel.prefix();
     let all = format!("{prefix}joules_of_all:");

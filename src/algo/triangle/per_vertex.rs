@@ -125,7 +125,7 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
         }
         stopped
     };
-    // With several ranks, counters and units agree only at a barrier of all ranks where no unit is half counted.
+    // With several ranks, counters and units agree only at a barrier of all ranks where no unit is partly counted.
     let mut at_barrier = |RankBarrier { is_last, is_whole }| -> Result<()> {
         let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
         let RoundEnd { stops, is_due, .. } = RoundEnd::agree(comm, true, &book.checkpoint);

@@ -90,7 +90,7 @@ pub trait WorkSource: Sync {
 
     /// Returns the number of the next item of `list`, which is the number of earlier calls for `list` by all ranks. If
     /// ranks stop only at barriers, a request to stop takes effect at the next multiple of `whole`. From then on this
-    /// returns `u64::MAX`, so that no unit is left half counted.
+    /// returns `u64::MAX`, so that no unit is left partly counted.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`], unless the stop waits for other ranks.
@@ -170,7 +170,7 @@ impl PartialUnits {
         self.0.remove(&number).map(|(_, count)| (number, count))
     }
 
-    /// Returns true if no unit is half counted.
+    /// Returns true if no unit is partly counted.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

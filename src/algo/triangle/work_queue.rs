@@ -27,7 +27,7 @@ pub(super) type BetweenGroups<'a> = Option<&'a mut dyn FnMut(RankBarrier) -> Res
 pub(super) struct RankBarrier {
     /// Whether this is the last barrier.
     pub(super) is_last: bool,
-    /// Whether no unit is half counted at this barrier. Only the leader's value is meaningful.
+    /// Whether no unit is partly counted at this barrier. Only the leader's value is meaningful.
     pub(super) is_whole: bool,
 }
 
@@ -105,9 +105,10 @@ impl WorkQueue<'_> {
         self.rounds(backend, &worker, &mut found, between, &Mutex::new(()), &mut wait_at_barrier)
     }
 
-    /// Counts the units, and waits at a barrier after each group of fronts (if `between` is given) and at the end.
-    /// `wait_at_barrier` waits at the barrier; it receives true if this rank knows that the barrier is the last. Only
-    /// the holder of `calls` may communicate with other ranks.
+    /// Counts units with `backend`, if this rank has one. All ranks meet at a barrier at the end and, if `between` is
+    /// given, after each group of front blocks. `wait_at_barrier` tells the leader that this rank has arrived; on the
+    /// leader it also waits for all ranks. Its argument is true if this rank knows that the barrier is the last. A
+    /// thread locks `calls` while it communicates with other ranks.
     fn rounds(
         &self,
         backend: Option<&mut (dyn Backend + '_)>,

@@ -102,7 +102,7 @@ pub(crate) enum Weight<'a> {
     Text(&'a [u8]),
 }
 
-/// The remedy if some edges have a weight and others do not.
+/// Advice in the error message if only some edges of the input have a weight.
 pub(crate) const NONE_LACKING: &str =
     "give every edge one, or read the edges without: [input] weights = \"none\", convert --weights none";
 

@@ -321,8 +321,8 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
         Ok(())
     }
 
-    /// Counts an edge with an id that does not fit the GPU's 32 bits, which must be a loop. The first pass over the
-    /// input found no other edge with a larger id.
+    /// Counts an edge with an id of more than 32 bits as a loop. In the first pass over the input only loops had such
+    /// ids, so the input has changed if the edge is no loop, which is an error.
     fn oversized(&mut self, u: u64, v: u64) -> Result<()> {
         if u != v {
             return Err(changed(self.shared.source));

@@ -145,7 +145,7 @@ impl<'a> Partition<'a> {
         Ok(())
     }
 
-    /// Appends whole lines (groups of edges), laid out as in a chunk, to bin `bin`.
+    /// Appends lines (groups of 64 edges) to bin `bin`. `words` has whole lines, one after another.
     fn append_lines(&self, bin: usize, mut words: &[u32]) -> Result<()> {
         let part = &mut *self.parts[bin].lock();
         while !words.is_empty() {

@@ -268,7 +268,7 @@ impl<'g> State<'g> {
         queue.finish()
     }
 
-    /// Copies the totals to `to`.
+    /// Copies the sum of dependencies of every vertex from GPU memory to `to`.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].
@@ -315,7 +315,8 @@ impl<'g> State<'g> {
         [of(p.longs, p.masks_of_longs, longs), of(p.shorts, p.masks_of_shorts, shorts)]
     }
 
-    /// Finds the next level of the sources in a mask, from all vertices that they have not reached.
+    /// Takes a bottom-up step for the sources in the bit mask `sources`: finds the next level among the vertices that
+    /// they have not reached, and counts the shortest paths to it.
     pub(super) fn count_unreached(&self, sources: u32) -> Result<()> {
         let SearchArguments { vertices, long_end, .. } = self.search;
         // SAFETY: the arguments match the kernels'.

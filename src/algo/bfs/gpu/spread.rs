@@ -53,8 +53,8 @@ impl RowParts {
         self.before.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0)
     }
 
-    /// Returns the parts in the form that kernels read. `entries` has an address for each GPU: where the half's first
-    /// entry would be if the GPU had the whole half.
+    /// Returns the parts in the form that kernels read. `entries` has a base address for each GPU: entry `i` of the half,
+    /// if the GPU has it, lies `i` entries after it. The base itself may lie outside the GPU's memory.
     pub fn spread(&self, entries: &[u64]) -> SpreadRows {
         let mut spread = SpreadRows { entries: [0; MOST_GPUS], first: [u32::MAX; MOST_GPUS] };
         spread.entries[..entries.len()].copy_from_slice(entries);

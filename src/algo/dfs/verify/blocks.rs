@@ -52,7 +52,7 @@ impl BlockCheck {
         Ok(BlockCheck { up, marks })
     }
 
-    /// Joins all tree edges between `below` and its ancestor `above` to one block.
+    /// Merges the biconnected components (blocks) of all tree edges between `below` and its ancestor `above` into one.
     pub fn join(&self, tree: &DfsTree, above: u32, below: u32) {
         let mut v = self.top(below);
         while tree.depth(v) > tree.depth(above) + 1 {

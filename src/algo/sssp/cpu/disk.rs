@@ -67,8 +67,9 @@ impl DiskEntries {
         will_need(&self.file[(places.start * size) as usize..(places.end * size) as usize]);
     }
 
-    /// Calls `each` with all items. First requests the entries at the positions `wanted(item)` from the disk, for many
-    /// items at a time, so that the disk can read them together. If items ascend, requests ascend too.
+    /// Calls `each` for every item, in order. Takes items in batches: before `each` is called for a batch, the system is
+    /// asked for the batch's entries, at the positions `wanted(item)` of the file, so that the disk can read entries that
+    /// are close to each other together. If positions ascend, requests ascend too.
     pub fn for_each_prefetched<T: Copy>(
         &self,
         items: impl Iterator<Item = T>,

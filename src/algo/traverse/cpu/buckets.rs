@@ -136,8 +136,8 @@ impl KeyBuckets {
         if RANKED { ownership.key(v) } else { v }
     }
 
-    /// Counts the candidates of each bucket in a thread's share. Returns the number of candidates for vertices that
-    /// this rank owns.
+    /// Counts, for each bucket, the candidates (edges from the frontier) in the share of one thread. Returns how many of
+    /// them lead to vertices that this rank owns.
     fn count<const RANKED: bool>(
         &self,
         expansion: &Expansion<'_>,

@@ -66,8 +66,9 @@ pub fn scratch_bytes(settings: &Settings, edges: u64, vertices: u64, max_row: u6
     HubBits::places_bytes(hubs as u32) + settings.threads as u64 * tally
 }
 
-/// The tally of one thread. Edges of the row at hand have counters of the thread's own, which are added to the shared
-/// ones at the end of the row.
+/// Counts the triangles of edges for one thread. Counts of edges that are hit often are collected in arrays of the
+/// thread, and added to the shared counters later, at the latest when this is dropped. Other counts are added to the
+/// shared counters at once.
 #[derive(Debug)]
 pub struct Edges<'a> {
     fronts: &'a [Block<'a>],

@@ -362,7 +362,7 @@ fn peer_ended() -> Error {
 }
 
 /// Counts of parts of units that are not reported yet. Counts per vertex can't be separated by unit, so parts wait
-/// until no unit is half counted.
+/// until no unit is partly counted.
 #[derive(Default)]
 struct UnreportedParts {
     gathering: PartialUnits,

@@ -11,10 +11,11 @@ use std::ops::Range;
 /// 1.5 with 16, 2.4 with 32.)
 const TURNS: u64 = 4;
 
-/// Size limits of the partner batches within a front batch. The first may have one in `EARLY` of the front's entries,
-/// or `LEAST_EARLY` entries if that is more. Each later batch may have as many entries as all batches before it
-/// together.
+/// The first partner batch that lies inside a front batch has at most 1/`EARLY` of the front's entries, or
+/// [`LEAST_EARLY`] entries if that is more. Each later batch has at most that many, or as many as the front has before
+/// it, if that is more. So a batch can be counted while the rest of the front is copied from the host.
 const EARLY: u64 = 32;
+/// Number of entries that a partner batch inside a front batch may always have.
 const LEAST_EARLY: u64 = 8 << 20;
 
 /// Number of memory reads that dividing a partner batch must save for each row of the front that it marks again. If a
@@ -41,7 +42,7 @@ pub(super) struct BatchDivision<'c, 'w> {
     pub(super) cache: u64,
     /// Whether the front batch is copied from GPUs instead of the host.
     pub(super) from_gpus: bool,
-    /// Whether counts per vertex are requested. After a stop, they can be saved only if no unit is half counted.
+    /// Whether counts per vertex are requested. After a stop, they can be saved only if no unit is partly counted.
     pub(super) per_vertex: bool,
 }
 

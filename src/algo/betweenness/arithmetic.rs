@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn small_counts_have_the_same_sum_in_any_order() {
-        let counts: Vec<f64> = (0..1 << 20).map(|n| f64::from((n * 40_503) % (1 << 20) + 1)).collect();
+        let counts: Vec<f64> = (0..1u64 << 20).map(|n| ((n * 40_503) % (1 << 20) + 1) as f64).collect();
         assert!(counts.iter().all(|count| count.sums_exactly(counts.len() as u64)));
         let sum = |counts: &mut dyn Iterator<Item = &f64>| {
             let cell = AtomicU64::new(0);

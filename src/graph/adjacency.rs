@@ -10,8 +10,10 @@ use std::ops::Range;
 const HINTS: u32 = 1 << 12;
 /// Number of entries between two rows up to which both are requested from the disk together.
 const GAP: usize = 1 << 12;
-/// Number of rows whose offsets are requested from the disk at least so many rows before their turn.
-const OFFSETS: usize = 1 << 16;
+/// Maximum number of rows whose offsets are requested from the disk at least so many rows before their turn.
+const OFFSETS: u32 = 1 << 16;
+/// The same for rows that are not near the rows before them.
+const FIRST_OFFSETS: u32 = 1 << 10;
 
 /// Index of the whole rows of a graph. Both halves of the graph must [be local](BlockStore::is_local).
 pub struct Adjacency<'a> {
@@ -70,13 +72,16 @@ impl<'a> Adjacency<'a> {
     pub fn read_ahead(&self, half: Half, rows: impl Iterator<Item = u32>, with_offsets: bool) {
         let half = if half == Half::Lower { &self.lower } else { &self.upper };
         let (mut of, mut wanted): (&[u32], _) = (&[], 0..0);
-        // This function is the first to read offsets, so those of later rows are requested early.
-        let mut requested = 0..0;
+        // This function is the first to read offsets, so those of later rows are requested early: the more, the longer rows
+        // go on near each other.
+        let (mut requested, mut window) = (0..0, 0);
         for row in rows {
             let (block, local) = half.find(row);
             if with_offsets && !requested.contains(&row) {
-                will_need(&block.offsets[local..block.offsets.len().min(local + 2 * OFFSETS)]);
-                requested = row..block.end_row().min(row + OFFSETS as u32);
+                let goes_on = (requested.end..=requested.end + window).contains(&row);
+                window = if goes_on { (4 * window).clamp(FIRST_OFFSETS, OFFSETS) } else { FIRST_OFFSETS };
+                will_need(&block.offsets[local..block.offsets.len().min(local + 2 * window as usize)]);
+                requested = row..block.end_row().min(row + window);
             }
             let entries = block.entries(local);
             if !std::ptr::eq(of, block.targets) || !(wanted.end..=wanted.end + GAP).contains(&entries.start) {

@@ -183,8 +183,10 @@ impl StoredBlock {
         let Some(&[_, first_row, rows, entries, ..]) = file.body().get(..HEAD).and_then(as_u64) else {
             return Err(wrong(format!("{} bytes are too few for a block", file.body().len())));
         };
-        if file.body()[..HEAD] != *bytes_of(&head(layout, index, entries)) {
-            return Err(wrong(format!("its head does not belong to block {index} of this graph")));
+        let expected = head(layout, index, entries);
+        if file.body()[..HEAD] != *bytes_of(&expected) {
+            let found = as_u64(&file.body()[..HEAD]).unwrap_or_default();
+            return Err(wrong(format!("its head is {found:?}, and that of block {index} of this graph {expected:?}")));
         }
         // With more than 2^32 entries, the sum that is compared with the file's length could overflow.
         if entries > u64::from(u32::MAX) || body_bytes(rows, entries) != file.body().len() as u64 {

@@ -256,11 +256,22 @@ fn progress(workdir: &Path, manifest: &Manifest, units: Option<&UnitsDone>) -> S
         0 => String::new(),
         bytes => format!(" rounds of {bytes} bytes"),
     };
+    let compared = match comparisons(workdir, manifest) {
+        0 => String::new(),
+        parts => format!(" comparisons {parts}"),
+    };
     let has_trials = manifest.tasks.values().any(|task| !task.seconds.is_empty());
-    if stages.is_empty() && (trial, done) == (0, 0) && !has_trials && rounds.is_empty() {
+    if stages.is_empty() && (trial, done) == (0, 0) && !has_trials && rounds.is_empty() && compared.is_empty() {
         return "nothing".into();
     }
-    format!("stages {} trials{trials} trial {trial} units {done}{rounds}", stages.join("+"))
+    format!("stages {} trials{trials} trial {trial} units {done}{rounds}{compared}", stages.join("+"))
+}
+
+/// Returns the number of parts of rows whose comparisons are counted. `[triangle]` keeps it in folders below `units`.
+fn comparisons(workdir: &Path, manifest: &Manifest) -> u64 {
+    let Some(key) = manifest.tasks.get("triangle").and_then(TaskRecord::key) else { return 0 };
+    let entries = std::fs::read_dir(workdir.join("units")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| Some(Saved::open(&entry.path().join("comparisons"), key).ok()?.done())).sum()
 }
 
 /// Returns the size in bytes of all journals of rounds, which list ranking keeps in folders below `units`.

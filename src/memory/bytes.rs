@@ -20,7 +20,7 @@ pub fn bytes_of_mut<T: Plain>(slice: &mut [T]) -> &mut [u8] {
 pub fn cells(slice: &mut [u32]) -> &[AtomicU32] {
     // SAFETY: an atomic integer has the size, the alignment and the values of the plain one. The exclusive borrow
     // excludes plain accesses while the result lives.
-    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
+    unsafe { std::slice::from_raw_parts(slice.as_mut_ptr().cast(), slice.len()) }
 }
 
 /// Returns a view of atomics as plain numbers.
@@ -33,13 +33,13 @@ pub fn plain(cells: &mut [AtomicU32]) -> &mut [u32] {
 pub fn word_cells<T: Number>(slice: &mut [T]) -> &[AtomicU64] {
     const { assert!(size_of::<T>() == size_of::<AtomicU64>() && align_of::<T>() == align_of::<AtomicU64>()) };
     // SAFETY: as above, and any bits are a valid value of a Plain type.
-    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
+    unsafe { std::slice::from_raw_parts(slice.as_mut_ptr().cast(), slice.len()) }
 }
 
 /// Returns a view of bytes as atomics, so that several threads can read and write them.
 pub fn byte_cells(slice: &mut [u8]) -> &[AtomicU8] {
     // SAFETY: as above.
-    unsafe { std::slice::from_raw_parts(slice.as_ptr().cast(), slice.len()) }
+    unsafe { std::slice::from_raw_parts(slice.as_mut_ptr().cast(), slice.len()) }
 }
 
 /// Number types that [`bytes_of`] converts to bytes and [`numbers_of`] converts back.

@@ -17,10 +17,6 @@ use std::ops::Range;
 
 /// Number of vertices that a thread updates at a time.
 const UPDATED: usize = 1 << 13;
-/// Number of row entries of a level below which one thread of every rank computes the level. Starting threads and
-/// sending messages would take longer.
-pub(super) const FEW: u64 = 1 << 14;
-
 /// Number of entries between a prefetch and its use.
 const AHEAD: usize = 32;
 

@@ -5,10 +5,10 @@
 //! has the share 0 until its dependency is computed. So each vertex sums the shares of all its out-neighbours.
 
 use super::arithmetic::Count;
-use super::level::{self, FEW, Unpacked, Workers};
-use crate::algo::bits::is_set;
+use super::level::{self, Unpacked, Workers};
+use crate::algo::bits::{is_set, set_alone};
 use crate::algo::round::agree;
-use crate::algo::rows::Neighbours;
+use crate::algo::rows::{CHECKED, FEW, Neighbours, SPARSE};
 use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection::{self, In, Out};
@@ -17,13 +17,9 @@ use crate::process::signals;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// The next level is found from all unreached vertices if the rows of the last level have more than 1/`SPARSE` as many
-/// entries as the rows of unreached vertices.
-const SPARSE: u64 = 8;
-/// The same while counts can be added up along the rows of the last level, for each rank, because all ranks do so.
+/// What [`SPARSE`] is while counts can be added up along the rows of the last level, for each rank, because all ranks
+/// do so.
 const DENSE: u64 = 2;
-/// Number of small levels between two checks for signals, if there are several ranks.
-const CHECKED: u64 = 1 << 10;
 
 /// Returns the bytes of memory that a search of `vertices` vertices takes.
 pub(super) fn bytes(vertices: u64) -> u64 {
@@ -132,8 +128,8 @@ impl<'g, C: Count> Search<'g, C> {
     fn count(&mut self, root: u32, workers: Workers<'_>) -> Result<bool> {
         let (direction, comm) = (self.rows.direction, workers.comm);
         self.order[0] = root;
-        set(&mut self.reached, root as usize);
-        set(&mut self.starts, 0);
+        set_alone(&self.reached, root);
+        set_alone(&self.starts, 0);
         self.paths[root as usize] = C::ONE;
         let mut level = 0..1;
         self.extent.reached = 1;
@@ -163,7 +159,7 @@ impl<'g, C: Count> Search<'g, C> {
             if next.is_empty() {
                 break;
             }
-            set(&mut self.starts, next.start);
+            set_alone(&self.starts, next.start as u32);
             let (list, sums) = (&self.order[next.clone()], &self.sums);
             let is_first = level.end == 1;
             let longest = self.rows.longest;
@@ -310,7 +306,7 @@ impl<'g, C: Count> Search<'g, C> {
             |_| (),
             |v| {
                 rows.each(v, Out, &mut unpacked, |w| {
-                    if set(reached, w as usize) {
+                    if set_alone(reached, w) {
                         after[end - level.end] = w;
                         end += 1;
                     }
@@ -339,13 +335,4 @@ impl<'g, C: Count> Search<'g, C> {
         }
         end..next
     }
-}
-
-/// Sets a bit. Returns whether it was not set.
-#[inline]
-fn set(bits: &mut [AtomicU64], number: usize) -> bool {
-    let word = bits[number / 64].get_mut();
-    let before = *word;
-    *word |= 1 << (number % 64);
-    *word != before
 }

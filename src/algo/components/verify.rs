@@ -7,7 +7,7 @@ use crate::algo::{EdgeSource, Results};
 use crate::error::{Error, Result};
 use crate::memory::{Budget, Buffer};
 use crate::results::read::READING;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// Number of edges that a thread collects before it locks the forest.
 const BATCH: usize = 1 << 10;
@@ -65,7 +65,7 @@ pub(super) fn compare(output: &ComponentsOutput, edges: &EdgeSource<'_>, results
     let left = results.each_edge(edges, &ids, Vec::with_capacity(BATCH), |batch, ends| {
         batch.push(ends);
         if batch.len() == BATCH {
-            let mut forest = shared.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut forest = shared.lock();
             batch.drain(..).for_each(|rows| forest.join(rows));
         }
         Ok(())

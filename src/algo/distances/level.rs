@@ -8,8 +8,8 @@ use crate::comm::Comm;
 use crate::error::Result;
 use crate::graph::direction::EdgeDirection::{In, Out};
 use crate::memory::{Budget, Buffer, prefetch_near};
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// In a large graph, a list has room for 1/`LISTED` of all vertices.
 const LISTED: usize = 8;
@@ -111,7 +111,7 @@ pub(super) fn push(
 ) -> Result<()> {
     let (work, found) = (WorkList::new(rows.divide(list, Out)), Mutex::new(found));
     let append = |batch: &mut Vec<u32>| {
-        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = found.lock();
         batch.drain(..).for_each(|v| found.push(v));
     };
     team(threads, &|_| {

@@ -3,7 +3,7 @@
 use crate::error::{At, Error, Result};
 use crate::formats::Signals;
 use crate::list::List;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// A reason why the successors do not form a list. It names the smallest index that shows the fault, regardless of the
 /// order in which elements are checked.
@@ -71,14 +71,14 @@ fn elements_before(list: &List, successor: u64, threads: usize) -> Result<[u64; 
     let both = Mutex::new(Vec::new());
     list.source.scan(0..list.length, threads, &Signals, &|first, values| {
         let here = (first..).zip(values).filter(|(_, value)| u64::try_from(**value) == Ok(successor));
-        let mut both = both.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut both = both.lock();
         // `both` never has more elements than one part of the list, plus two.
         both.extend(here.map(|(element, _)| element));
         both.sort_unstable();
         both.truncate(2);
         Ok(())
     })?;
-    match *both.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match *both.into_inner() {
         [a, b] => Ok([a, b]),
         _ => Err(Error::internal("rank a list", "the input changed while it was read")),
     }

@@ -1,9 +1,9 @@
 //! The rounds of a ranking with their sizes and times, for the report.
 
 use crate::error::Result;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// A round of ranking: a pass over all elements, or over all links between sublists.
@@ -30,12 +30,12 @@ impl Rounds {
         let started = Instant::now();
         let value = work()?;
         let round = Round { step: step.into(), elements, seconds: started.elapsed().as_secs_f64() };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(round);
+        self.0.lock().push(round);
         Ok(value)
     }
 
     /// Returns the rounds recorded so far and clears the record.
     pub fn take(&self) -> Vec<Round> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut self.0.lock())
     }
 }

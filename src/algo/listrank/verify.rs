@@ -15,10 +15,10 @@ use crate::error::{Error, Result};
 use crate::formats::Signals;
 use crate::list::List;
 use crate::results::{RowId, column};
+use parking_lot::Mutex;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// Checks the ranks that a job wrote.
@@ -75,10 +75,10 @@ fn check(table: &ListRank, list: &List, file: &Path, found: &ListRankOutput) -> 
     let pass = Mutex::new(pass);
     // One thread reads the elements in order, because the ranks are read in order.
     list.source.scan(0..n, 1, &Signals, &|first, successors| {
-        let mut pass = pass.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pass = pass.lock();
         pass.take(table.order, n, first, successors, file)
     })?;
-    let mut pass = pass.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut pass = pass.into_inner();
     if let Some(more) = pass.ranks.next() {
         more?;
     }

@@ -2,8 +2,8 @@
 //! its core to others.
 
 use crate::process::host::cores_at_hand;
+use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time for which a waiting thread polls before it sleeps, if every thread has a core. Waking a thread takes about as
@@ -86,14 +86,14 @@ impl Barrier {
 
     /// Sleeps until all other threads have arrived, which ends round `round`.
     fn sleep(&self, round: u32) {
-        let mut sleeping = self.sleeping.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sleeping = self.sleeping.lock();
         self.sleepers.fetch_add(1, Ordering::SeqCst);
         while self.round.load(Ordering::SeqCst) == round {
             if self.left.load(Ordering::SeqCst) {
                 // The thread that panicked has printed the reason.
                 std::panic::resume_unwind(Box::new("another thread of the search panicked"));
             }
-            sleeping = self.woken.wait(sleeping).unwrap_or_else(PoisonError::into_inner);
+            self.woken.wait(&mut sleeping);
         }
         self.sleepers.fetch_sub(1, Ordering::Relaxed);
     }
@@ -101,7 +101,7 @@ impl Barrier {
     fn wake(&self) {
         if self.sleepers.load(Ordering::SeqCst) > 0 {
             // A thread that is about to sleep holds the lock until it sleeps.
-            drop(self.sleeping.lock().unwrap_or_else(PoisonError::into_inner));
+            drop(self.sleeping.lock());
             self.woken.notify_all();
         }
     }

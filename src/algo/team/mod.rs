@@ -3,9 +3,10 @@
 pub mod barrier;
 pub mod serial_policy;
 
+use parking_lot::Mutex;
 use std::ops::Range;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::error::{Error, Result};
 use crate::process::host::cores_at_hand;
@@ -117,7 +118,7 @@ impl<T> WorkList<T> {
 
     /// Takes the next item.
     pub fn take(&self) -> Option<T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).next()
+        self.0.lock().next()
     }
 }
 

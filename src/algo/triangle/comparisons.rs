@@ -105,10 +105,15 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<MergedEntries> {
         tracing::warn!("counting comparisons on the CPU: no GPU counts them");
     }
     graph.upper().map_err(|_| Error::Usage(NEEDS_UNDIRECTED.into()))?;
+    if graph.info.loops > 0 && run.input.is_none() {
+        return Err(no_loops());
+    }
     let file = graph.degrees()?;
+    // How rows are read depends on the memory that is left next to places and ends of rows.
+    let others = budget.reserve(16 * graph.info.connected, "places and ends of rows (16 bytes for each vertex)")?;
     // All ranks know all parts, so rounds do not depend on the number of ranks.
     let rows = Neighbours::new(graph, file.body_as_u32()?, &Comm::Solo, budget)?;
-    let _row = budget.reserve(row_bytes(rows.longest, threads), "rows in another order")?;
+    drop(others);
     let mut checkpoint = Checkpoint::new(run.units.files()?.join("comparisons"), run.units.key);
     let all = rows.parts.len();
     let saved = round::load(comm, &checkpoint, |saved| load(saved, all))?;
@@ -119,8 +124,18 @@ pub(super) fn count(graph: &Graph, run: &Run<'_>) -> Result<MergedEntries> {
         if counted.done >= end {
             continue;
         }
-        let places = places(order, graph, run)?;
-        let order = RowsInOrder { ends: RowEnds::find(&rows, &places, run)?, rows: &rows, places: &places };
+        let prepared = places(order, graph, run).and_then(|places| {
+            let row = budget.reserve(row_bytes(rows.longest, threads), "rows in another order")?;
+            Ok((RowEnds::find(&rows, &places, run)?, places, row))
+        });
+        let (ends, places, _row) = match prepared {
+            Err(Error::Stopped(_)) => {
+                on_leader(comm, || save(&mut checkpoint, &counted, all))?;
+                return Err(round::stopped(comm));
+            }
+            prepared => prepared?,
+        };
+        let order = RowsInOrder { ends, rows: &rows, places: &places };
         while counted.done < end {
             let first = counted.done - nth * all;
             let round = first..all.min(first + all.div_ceil(ROUNDS).max(LEAST_PARTS));
@@ -179,22 +194,31 @@ fn places(order: Order, graph: &Graph, run: &Run<'_>) -> Result<Buffer<u32>> {
     let Graph { folder, info, .. } = graph;
     let mut places: Buffer<u32> =
         run.budget.zeroed(info.connected as usize, "places of vertices (4 bytes for each)")?;
-    let (map, runs) = (order::map(folder, info.content)?, order::read_runs(folder, info.content)?);
-    let runs: Vec<_> = runs.iter().collect();
-    let loops = (order == Order::Degree && info.loops > 0).then(|| loops(graph, run)).transpose()?;
-    let degree = |id: usize, v: u32| match order {
-        Order::Input => 0,
-        Order::Degree => {
-            let run = runs.partition_point(|&(_, _, end)| end <= u64::from(v));
-            u64::from(runs[run].0) + 2 * loops.as_ref().map_or(0, |loops| u64::from(loops[id]))
+    let map = order::map(folder, info.content)?;
+    let ids = map.ids()?;
+    let vertices = || ids.iter().enumerate().filter(|&(_, &v)| u64::from(v) < info.connected);
+    if order == Order::Input {
+        vertices().zip(0..).for_each(|((_, &v), place)| places[v as usize] = place);
+        return Ok(places);
+    }
+    // Vertices descend by degree. Those of equal degree ascend by id.
+    let runs: Vec<_> = order::read_runs(folder, info.content)?.iter().collect();
+    if info.loops == 0 {
+        for &(_, start, end) in &runs {
+            (start..end).for_each(|v| places[v as usize] = (info.connected - end + (v - start)) as u32);
         }
+        return Ok(places);
+    }
+    let loops = loops(graph, run)?;
+    let degree = |id: usize, v: u32| {
+        let run = runs.partition_point(|&(_, _, end)| end <= u64::from(v));
+        u64::from(runs[run].0) + 2 * u64::from(loops[id])
     };
-    let vertices = || map.ids().map(|map| map.iter().enumerate().filter(|&(_, &v)| u64::from(v) < info.connected));
     // A counting sort: how many vertices have each degree, then the next place of each degree.
     let mut next: BTreeMap<u64, u32> = BTreeMap::new();
-    vertices()?.for_each(|(id, &v)| *next.entry(degree(id, v)).or_default() += 1);
+    vertices().for_each(|(id, &v)| *next.entry(degree(id, v)).or_default() += 1);
     next.values_mut().fold(0, |first, next| first + std::mem::replace(next, first));
-    for (id, &v) in vertices()? {
+    for (id, &v) in vertices() {
         let next = next.entry(degree(id, v)).or_default();
         places[v as usize] = *next;
         *next += 1;
@@ -202,13 +226,16 @@ fn places(order: Order, graph: &Graph, run: &Run<'_>) -> Result<Buffer<u32>> {
     Ok(places)
 }
 
+/// Returns the error for a graph that had loops and whose input is not at hand.
+fn no_loops() -> Error {
+    let why = "[triangle] comparisons counts the loops of the input, which a prepared graph lacks";
+    Error::Usage(format!("{why}: name the input itself as path in [input], in place of prepared"))
+}
+
 /// Returns the number of loops of each dense id. Rows have no loops, so this reads the input again. Collective.
 fn loops(graph: &Graph, run: &Run<'_>) -> Result<Buffer<u32>> {
     let Run { comm, threads, budget, .. } = *run;
-    let open = run.input.ok_or_else(|| {
-        let why = "[triangle] comparisons counts the loops of the input, which a prepared graph lacks";
-        Error::Usage(format!("{why}: name the input itself as path in [input], in place of prepared"))
-    })?;
+    let open = run.input.ok_or_else(no_loops)?;
     let (input, info) = (open()?, &graph.info);
     let loops: Buffer<AtomicU32> = budget.zeroed(info.ids as usize, "loops of vertices (4 bytes an id)")?;
     let _reading = budget.reserve(input.scratch_bytes(threads), "reading the input once more")?;

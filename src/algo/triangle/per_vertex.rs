@@ -23,10 +23,11 @@ use crate::memory::{Buffer, bytes_of};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
 use crate::store::checkpoint::{Checkpoint, Saved};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Time that the current unit gets to finish after a signal. The counters can be saved only between units.
@@ -113,7 +114,7 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     let book = Mutex::new(book);
     let alone = comm.ranks() == 1;
     let keep = &mut |units: &[(u64, PairCount)]| {
-        let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut book = book.lock();
         book.take(units, before + started.elapsed().as_nanos() as u64)?;
         progress.advance(units.len() as u64);
         if !alone {
@@ -127,7 +128,7 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     };
     // With several ranks, counters and units agree only at a barrier of all ranks where no unit is partly counted.
     let mut at_barrier = |RankBarrier { is_last, is_whole }| -> Result<()> {
-        let mut book = book.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut book = book.lock();
         let RoundEnd { stops, is_due, .. } = RoundEnd::agree(comm, true, &book.checkpoint);
         if is_last || stops || is_due {
             gather(comm, &counts);
@@ -140,7 +141,7 @@ pub(super) fn count(table: &Triangle, graph: &Graph, run: &mut Run<'_>) -> Resul
     let between: BetweenGroups<'_> = if alone { None } else { Some(&mut at_barrier) };
     WorkQueue { comm, graph: &graph.block_store, done: &done }.count(counter.as_deref_mut(), keep, between)?;
     drop(counter);
-    let mut book = book.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut book = book.into_inner();
     // Writing results takes time; a stop during it must not lose the count.
     if comm.is_leader() && book.checkpoint.is_worth_it() {
         book.save(&counts)?;

@@ -13,8 +13,9 @@ use crate::graph::block_store::BlockStore;
 use crate::memory::{bytes_of, numbers_of};
 use crate::process::backoff::Backoff;
 use crate::process::signals;
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// Callback of the leader that receives the numbers and counts of complete units.
@@ -319,5 +320,5 @@ impl WorkSource for RemoteWorkSource<'_> {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

@@ -7,8 +7,8 @@ use crate::graph::direction::Direction;
 use crate::graph::direction::EdgeDirection::{self, In, Out};
 use crate::memory::{Budget, Buffer};
 use crate::results::read::READING;
+use parking_lot::Mutex;
 use rayon::slice::ParallelSliceMut;
-use std::sync::{Mutex, PoisonError};
 
 /// Number of edges that a thread collects before it locks the list.
 const BATCH: usize = 1 << 10;
@@ -154,7 +154,7 @@ impl EdgeList {
             if batch.len() < BATCH - 1 {
                 return Ok(());
             }
-            shared.lock().unwrap_or_else(PoisonError::into_inner).add(batch)
+            shared.lock().add(batch)
         })?;
         for mut batch in left {
             self.add(&mut batch)?;

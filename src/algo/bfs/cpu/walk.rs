@@ -11,9 +11,9 @@ use crate::algo::team::{barrier::Barrier, share};
 use crate::error::Result;
 use crate::process::signals;
 use crate::store::os;
+use parking_lot::Mutex;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 /// Number of slices per thread into which the list of the frontier is divided.
@@ -64,7 +64,7 @@ impl<'s> BfsWalk<'s> {
 
     /// Returns the levels, and the index of the bitmap that contains all reached vertices.
     pub fn into_searched(self) -> (BfsStats, usize) {
-        self.progress.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.progress.into_inner()
     }
 
     /// Runs one thread's part of the search. `parents` has the parents of this rank's vertices.
@@ -74,7 +74,7 @@ impl<'s> BfsWalk<'s> {
     pub fn run(&self, thread: usize, root: u32, parents: &[AtomicU32]) -> Result<()> {
         let _here = self.barrier.panic_guard();
         let exchange = self.exchange.as_ref().filter(|_| thread == 0);
-        let mut exchange = exchange.map(|exchange| exchange.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut exchange = exchange.map(|exchange| exchange.lock());
         let mut exchange = exchange.as_mut().map(|exchange| &mut ***exchange);
         let edges = self.search.graph.degree(root);
         let unexplored = self.search.entries - edges;
@@ -141,7 +141,7 @@ impl<'s> BfsWalk<'s> {
     fn record(&self, frontier: &Frontier, step: Step, StepCounts { checked, bytes, .. }: StepCounts, started: Instant) {
         let seconds = started.elapsed().as_secs_f64();
         let level = BfsLevel { frontier: frontier.vertices, edges_checked: checked, direction: step, seconds, bytes };
-        let mut progress = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut progress = self.progress.lock();
         progress.0.note(level);
         progress.1 = frontier.known;
     }
@@ -181,10 +181,10 @@ impl<'s> BfsWalk<'s> {
                 frontier = frontier.after(Step::TopDown, sums.get(), true);
             }
             self.stopped.store(outcome.is_err(), Relaxed);
-            *self.agreed.lock().unwrap_or_else(PoisonError::into_inner) = Some(frontier);
+            *self.agreed.lock() = Some(frontier);
         }
         self.barrier.wait();
-        let agreed = *self.agreed.lock().unwrap_or_else(PoisonError::into_inner);
+        let agreed = *self.agreed.lock();
         if thread == 0 {
             // All threads are past the point where they read the bound.
             self.bound.store(policy.bound(), Relaxed);

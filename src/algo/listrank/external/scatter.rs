@@ -1,8 +1,8 @@
 //! Writes the links of the input to files of bins, which are ranges of elements. A link between two bins goes to the
 //! file of the higher bin.
 
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use super::contraction::{Contraction, ListScan};
 use super::files::{BinBuffers, BinFiles};
@@ -26,10 +26,10 @@ pub fn scatter<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Res
     let sets = Mutex::new(Vec::new());
     let (elements, ends) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     scan(&|first, successors| {
-        let free = sets.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let free = sets.lock().pop();
         let mut lines = free.map_or_else(|| BinBuffers::<I>::new(&unit, 2, work), Ok)?;
         let done = add(first, successors, &mut lines, &ends, work);
-        sets.lock().unwrap_or_else(PoisonError::into_inner).push(lines);
+        sets.lock().push(lines);
         elements.fetch_add(successors.len() as u64, Ordering::Relaxed);
         done
     })?;
@@ -40,14 +40,14 @@ pub fn scatter<I: Index>(scan: ListScan<'_>, kept: &mut StateJournal<'_>) -> Res
             format!("{found} of {} elements were scanned", sizes.shares.length),
         ));
     }
-    let mut ends = ends.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut ends = ends.into_inner();
     ends.sort_unstable();
     let end = match *ends {
         [end] => end,
         [] => return Ok(Some(ListFault::Tails { count: 0, element: None })),
         [first, ..] => return Ok(Some(ListFault::Tails { count: 2, element: Some(first) })),
     };
-    let mut sets = sets.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut sets = sets.into_inner();
     sets.iter_mut().try_for_each(BinBuffers::finish)?;
     drop(sets);
     let mut last = BinBuffers::<I>::new(&weighted, 3, work)?;
@@ -76,7 +76,7 @@ fn add<I: Index>(
                 lines.push(work.sizes.bin(element.max(successor)), [I::of(element), I::of(successor)])?;
                 continue;
             }
-            let mut ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut ends = ends.lock();
             // Two such elements are one too many, and an error message needs only the smallest.
             ends.push(element);
             ends.sort_unstable();

@@ -20,7 +20,7 @@ pub use wyllie::wyllie;
 
 use crate::algo::listrank::options::Method;
 use crate::comm::MessageLimits;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 
 /// The reason why the processes could not rank a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,5 +54,5 @@ pub(super) fn messages_bytes(ranks: usize, nodes: usize) -> u64 {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    mutex.lock()
 }

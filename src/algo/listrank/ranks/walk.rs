@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::memory::prefetch;
 use crate::process::backoff::Backoff;
 use crate::process::signals;
-use std::sync::Mutex;
+use parking_lot::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 /// Maximum number of walkers (messages that follow sublists) that a thread forwards in one round.

@@ -8,7 +8,7 @@ use crate::algo::listrank::index::Index;
 use crate::comm::{Comm, Outbox};
 use crate::error::Result;
 use crate::memory::Buffer;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// The pointers of the elements of a process, and the distances to their targets.
 struct Pointers<I: Index> {
@@ -84,7 +84,7 @@ fn jump<I: Index>(comm: &Comm, part: &ListShare, pointers: &mut Pointers<I>) -> 
         Ok(())
     };
     comm.exchange(shape(comm.ranks()), ask, take)?;
-    let questions = questions.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let questions = questions.into_inner();
     let answers: Mutex<Vec<[u64; 3]>> = Mutex::default();
     let answer = |outbox: &Outbox<'_>| {
         let mut outgoing = OutgoingMessages::new(comm, outbox);
@@ -100,7 +100,7 @@ fn jump<I: Index>(comm: &Comm, part: &ListShare, pointers: &mut Pointers<I>) -> 
         Ok(())
     };
     comm.exchange(shape(comm.ranks()), answer, take)?;
-    for [element, next, distance] in answers.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    for [element, next, distance] in answers.into_inner() {
         let at = (element - first) as usize;
         pointers.next[at] = I::of(next);
         pointers.distance[at] = I::of(pointers.distance[at].wide().wrapping_add(distance));

@@ -54,7 +54,7 @@ use crate::graph::direction::{Direction, EdgeDirection};
 use crate::graph::ids::Vertex;
 use crate::memory::{Budget, Buffer, Reservation, populate};
 use crate::prepare::weight_list::WeightValues;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// Number of row entries below which one thread searches alone, because it finishes before other threads could start.
 const FEW: u64 = 1 << 12;
@@ -158,7 +158,7 @@ impl<A: Arithmetic> SearchArrays for ArraysOf<A> {
     ) -> Result<SsspStats> {
         let walk = PathWalk::<A>::new(graph, &self.cells, root, method, &self.bins, ranks);
         let searched = search::run(walk, distances, parents)?;
-        self.bins.iter().for_each(|bins| bins.lock().unwrap_or_else(PoisonError::into_inner).give_back());
+        self.bins.iter().for_each(|bins| bins.lock().give_back());
         Ok(searched)
     }
 }

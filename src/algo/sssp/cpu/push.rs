@@ -16,9 +16,9 @@ use super::walk::{NextRound, PathWalk, ThreadState};
 use crate::algo::searches::ranks::RankExchange;
 use crate::algo::team::serial_policy::SerialPolicy;
 use crate::memory::prefetch_near;
+use parking_lot::MutexGuard;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{MutexGuard, PoisonError};
 
 /// Number of bucket entries that a thread takes at a time.
 const CHUNK: usize = 128;
@@ -89,7 +89,7 @@ pub fn push<A: Arithmetic>(
         if here.is_alone && (is_over || next_round.edges >= policy.bound() || next_round.edges > options.wide) {
             // Wake the other threads, which have slept until now.
             all.clear();
-            *walk.next_round.lock().unwrap_or_else(PoisonError::into_inner) = next_round;
+            *walk.next_round.lock() = next_round;
             here.is_alone = false;
             if !walk.wait(here) {
                 return None;
@@ -99,7 +99,7 @@ pub fn push<A: Arithmetic>(
                 here.is_alone = true;
                 all.extend((0..walk.threads).map(|thread| (thread, walk.bins(thread))));
             } else if walk.wait(here) {
-                next_round = *walk.next_round.lock().unwrap_or_else(PoisonError::into_inner);
+                next_round = *walk.next_round.lock();
                 is_over = next_round.is_over(last);
             } else {
                 return None;
@@ -124,7 +124,7 @@ pub fn push<A: Arithmetic>(
             return walk.end_phase(here, kind, rounds, relaxed).then_some(PushOutcome::Done);
         }
         if next_round.edges > options.wide {
-            let list = walk.lists[here.thread].entries.read().unwrap_or_else(PoisonError::into_inner);
+            let list = walk.lists[here.thread].entries.read();
             put_back(walk, &list, bins, bucket);
             return walk.end_phase(here, kind, rounds, relaxed).then_some(PushOutcome::Wide(bucket));
         }
@@ -134,7 +134,7 @@ pub fn push<A: Arithmetic>(
             // While the first thread works alone, `others` has the threads with entries.
             let thread = if here.is_alone && nth > 0 { others[nth - 1].0 } else { (here.thread + nth) % walk.threads };
             let listed = &walk.lists[thread];
-            let list = listed.entries.read().unwrap_or_else(PoisonError::into_inner);
+            let list = listed.entries.read();
             loop {
                 let first = listed.taken.fetch_add(CHUNK, Relaxed);
                 if first >= list.len() {
@@ -209,7 +209,7 @@ fn next_alone<A: Arithmetic>(
         least.fetch_min(first, Relaxed);
         let stays = *thread == 0 || first < u64::MAX;
         if !stays {
-            walk.lists[*thread].entries.write().unwrap_or_else(PoisonError::into_inner).clear();
+            walk.lists[*thread].entries.write().clear();
         }
         stays
     });
@@ -245,7 +245,7 @@ fn take_bucket<A: Arithmetic>(
     wide: u64,
 ) -> u64 {
     let (graph, list) = (walk.graph, &walk.lists[thread]);
-    let mut entries = list.entries.write().unwrap_or_else(PoisonError::into_inner);
+    let mut entries = list.entries.write();
     bins.take(bucket, &mut entries);
     list.taken.store(0, Relaxed);
     match graph.has_hubs && (wide < u64::MAX || entries.len() < COUNTED) {
@@ -267,7 +267,7 @@ fn push_without_buckets<A: Arithmetic>(
         );
     }
     bins.free();
-    *walk.lists[here.thread].entries.write().unwrap_or_else(PoisonError::into_inner) = Vec::new();
+    *walk.lists[here.thread].entries.write() = Vec::new();
     relax_all(walk, here).then_some(PushOutcome::Done)
 }
 

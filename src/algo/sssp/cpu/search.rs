@@ -12,7 +12,6 @@ use crate::algo::sssp::search::{NONE, SearchPhase, SsspStats};
 use crate::algo::team::team;
 use crate::error::Result;
 use crate::memory::cells;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -33,7 +32,7 @@ pub fn run<A: Arithmetic>(walk: PathWalk<'_, A>, distances: &mut Distances, pare
     let found_without = Instant::now();
     let Findings { mut phases, mut reached, .. } = walk.take_findings();
     if let Some(ranks) = &walk.ranks {
-        let mut exchange = ranks.exchange.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut exchange = ranks.exchange.lock();
         reached.of_all::<A>(&mut exchange.ranks, &mut phases)?;
         exchange.gather(parents)?;
         let lacks = |&v: &u32| A::load(&walk.sums[v as usize]) != A::UNREACHED && parents[v as usize] == NONE;

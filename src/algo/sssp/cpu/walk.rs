@@ -13,9 +13,9 @@ use crate::algo::team::serial_policy;
 use crate::error::Result;
 use crate::graph::ids::Vertex;
 use crate::process::signals;
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 /// Number of vertices that a thread takes at a time, if rows are in memory.
@@ -169,7 +169,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
 
     /// Locks the buckets of a thread. While the first thread works alone, it locks the buckets of all threads.
     pub fn bins(&self, thread: usize) -> MutexGuard<'_, DistanceBins<A::Sum>> {
-        self.bins[thread].lock().unwrap_or_else(PoisonError::into_inner)
+        self.bins[thread].lock()
     }
 
     /// Waits at the barrier for all threads, unless this thread works alone. Returns false if a thread has failed. Then
@@ -206,7 +206,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
     ) -> bool {
         let Some(ranks) = &self.ranks else { return true };
         if here.thread == 0 {
-            let mut exchange = ranks.exchange.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut exchange = ranks.exchange.lock();
             here.note(
                 combine(&mut exchange.ranks, number.load(Relaxed))
                     .map(|number_of_all| number.store(number_of_all, Relaxed)),
@@ -230,13 +230,13 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
         current: impl FnMut(NearerVertex<A::Sum>),
     ) -> bool {
         let Some(ranks) = &self.ranks else { return true };
-        let lock = || ranks.nearer.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || ranks.nearer.lock();
         lock()[here.thread].clone_from(nearer);
         if !self.wait(here) {
             return false;
         }
         if here.thread == 0 {
-            let mut exchange = ranks.exchange.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut exchange = ranks.exchange.lock();
             here.note(exchange.share_nearer::<A>(self.sums, &lock(), current));
             // The first thread may work alone in the next round.
             lock().iter_mut().for_each(Vec::clear);
@@ -308,7 +308,7 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
             return false;
         }
         if here.thread == 0 {
-            let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut findings = self.findings.lock();
             let all = self.relaxations.load(Relaxed);
             let relaxations = all - std::mem::replace(&mut findings.relaxations, all);
             let seconds = std::mem::replace(&mut findings.begun, Instant::now()).elapsed().as_secs_f64();
@@ -319,12 +319,12 @@ impl<'s, A: Arithmetic> PathWalk<'s, A> {
 
     /// Returns the findings of all threads, and resets them.
     pub(super) fn take_findings(&self) -> Findings<A::Sum> {
-        std::mem::replace(&mut *self.findings.lock().unwrap_or_else(PoisonError::into_inner), Findings::new())
+        std::mem::replace(&mut *self.findings.lock(), Findings::new())
     }
 
     /// Adds the vertices that a thread reached to the findings.
     pub fn add(&self, reached: ReachedVertices<A::Sum>) {
-        let mut findings = self.findings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut findings = self.findings.lock();
         findings.reached.add(reached);
     }
 }

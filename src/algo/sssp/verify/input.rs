@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::formats::{Input, WeightType, Weights};
 use crate::graph::direction::Direction;
 use crate::graph::ids::RawId;
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// The weighted edges of an input, for a check of trees.
 pub(super) struct InputEdges<'a> {
@@ -42,7 +42,7 @@ impl<'a> InputEdges<'a> {
     /// Returns, for each tree, the number of edges that leave reached vertices. In an undirected graph, it is the
     /// number of edges with both ends reached. Returns an empty list if edges were not counted.
     pub fn counted(self) -> Vec<u64> {
-        self.counted.into_inner().unwrap_or_else(PoisonError::into_inner)
+        self.counted.into_inner()
     }
 }
 
@@ -66,7 +66,7 @@ impl EdgePass for InputEdges<'_> {
         let checkers: Vec<PathEdgeChecker<'_, '_, S, W>> = self.places.each_edge(&self.input, checkers)?;
         if self.counts {
             let sums = (0..trees).map(|tree| checkers.iter().map(|checker| checker.counted[tree]).sum());
-            self.counted.lock().unwrap_or_else(PoisonError::into_inner).extend(sums.collect::<Vec<u64>>());
+            self.counted.lock().extend(sums.collect::<Vec<u64>>());
         }
         let wrong = checkers.into_iter().filter_map(|checker| checker.wrong);
         let first = wrong.min_by_key(|&((number, _), ends)| (number, ends));

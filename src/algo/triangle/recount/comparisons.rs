@@ -10,6 +10,8 @@ use rayon::prelude::*;
 
 /// Largest number of edges whose rows are merged.
 const MOST: u64 = 1 << 22;
+/// Largest number of steps of merges, which take a minute.
+const MOST_STEPS: u128 = 1 << 34;
 /// Bytes of memory for each edge of the input: its ends by ids, in a list that may have grown to twice its size and in
 /// another one, the ids themselves, and the edge in two orders.
 const EDGE: u64 = 2 * 16 + 16 + 2 * 16 + 2 * 8;
@@ -18,12 +20,14 @@ const PART: usize = 1 << 10;
 
 /// Returns the input if there is one and merging its rows takes neither too much time nor too much memory. Otherwise
 /// returns a sentence that says why not.
-pub(super) fn input<'a>(results: &'a Results<'_>) -> std::result::Result<&'a Input, String> {
-    let edges = results.info.edges;
+pub(super) fn input<'a>(results: &'a Results<'_>, found: &Comparisons) -> std::result::Result<&'a Input, String> {
+    let (edges, steps) = (results.info.edges, found.input_order.saturating_add(found.degree_order));
     match &results.edges {
         Err(why) => Err(format!("{why}; so comparisons were not checked")),
         Ok(EdgeSource::Blocks(_)) => Err("only the input has the degrees; so comparisons were not checked".into()),
-        Ok(EdgeSource::Input(_)) if edges > MOST => Err(format!("merging the rows of {edges} edges takes too long")),
+        Ok(EdgeSource::Input(_)) if edges > MOST || steps > MOST_STEPS => Err(format!(
+            "merging the rows of {edges} edges in {steps} steps takes too long; so comparisons were not checked"
+        )),
         Ok(EdgeSource::Input(input)) => {
             results.check_room(EDGE * edges + input.scratch_bytes(results.threads)).map(|()| *input)
         }

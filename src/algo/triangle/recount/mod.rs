@@ -53,7 +53,7 @@ pub(super) fn verify(
         Err(why) => verdict.skip("recount", format!("{why}; so the count itself was not checked"))?,
     }
     if let Some(found) = &found.comparisons {
-        match comparisons::input(results) {
+        match comparisons::input(results, found) {
             Err(why) => verdict.skip("comparisons", why)?,
             Ok(input) => verdict.note("comparisons", comparisons::compare(input, results, found))?,
         }

@@ -8,9 +8,9 @@
 //! This code is deliberately simple and independent of [`crate::algo`]: sort, orient by degree, mark a row, look up.
 
 use crate::error::{Error, Result};
+use parking_lot::Mutex;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
-use std::sync::{Mutex, PoisonError};
 
 /// Number of sampled edges that a thread collects before it adds them to a shared sample.
 const BATCH: usize = 4096;
@@ -49,7 +49,7 @@ impl EdgeSamples {
 
     /// Returns the edges of each sample.
     pub(super) fn into_edges(self) -> Vec<Vec<[u64; 2]>> {
-        self.kept.into_iter().map(|set| set.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+        self.kept.into_iter().map(|set| set.into_inner()).collect()
     }
 }
 
@@ -91,7 +91,7 @@ impl EdgeSampler<'_> {
     }
 
     fn hand_over(&mut self, set: usize) -> Result<()> {
-        let mut kept = self.samples.kept[set].lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.samples.kept[set].lock();
         if kept.len() + self.batches[set].len() > self.samples.room {
             return Err(Error::Stopped(FULL));
         }

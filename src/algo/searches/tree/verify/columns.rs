@@ -9,9 +9,9 @@ use crate::algo::searches::tree::fault::{NumberedFault, TreeFault};
 use crate::algo::team::{Parts, check_parts, team};
 use crate::error::{Error, Result};
 use crate::memory::{Buffer, cells};
+use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, PoisonError};
 
 /// Number of vertices that a thread takes at a time.
 const PART: usize = 1 << 14;
@@ -56,11 +56,11 @@ impl<'a> TreeColumns<'a> {
                     parent_cells[cell(place)].store(parent, Relaxed);
                 };
                 let root = reader::read(places, results, (algorithm, sources[number].output.source), put)?;
-                roots.lock().unwrap_or_else(PoisonError::into_inner)[number] = root;
+                roots.lock()[number] = root;
                 Ok(())
             })
         })?;
-        let roots = roots.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let roots = roots.into_inner();
         Ok(TreeColumns { places, sources, roots, levels, parents })
     }
 

@@ -13,39 +13,36 @@ pub fn fetch<T: Send, const W: usize>(
     to: &mut [T],
     element: impl Fn([u32; W]) -> T + Sync,
 ) -> Result<()> {
-    let mut lanes = uploader.lanes()?;
-    let share = to.len().div_ceil(lanes.len()).max(LEAST_SHARE);
-    on_threads(lanes.iter_mut().zip(to.chunks_mut(share)).zip(0u64..), |((lane, part), i)| {
-        let first = i * (share * W) as u64;
-        let mut filled = 0;
-        lane.receive(from.part(first..first + (part.len() * W) as u64), W, |words| {
-            let (words, _) = words.as_chunks::<W>();
-            part[filled..].iter_mut().zip(words).for_each(|(to, &words)| *to = element(words));
-            filled += words.len();
-            Ok(())
-        })
-    })
+    receive(
+        uploader,
+        from,
+        to.len(),
+        |share| to.chunks_mut(share).map(|part| part.iter_mut()),
+        |to, words| *to = element(words),
+    )
 }
 
-/// Copies the whole slice `from` of GPU memory to the host, `W` words for each element. `take` gets the index of an
-/// element, and the words of this element and of those after it. It is called by several threads.
+/// Copies the whole slice `from` of GPU memory, which has `elements` elements of `W` 32-bit words, to the host.
+/// `divide` divides the destinations of the elements into parts of the length that it gets, the last one shorter. `take`
+/// gets each destination with its words, on several threads.
 ///
 /// # Errors
 /// [`crate::Error::Lost`].
-pub fn receive<const W: usize>(
+pub fn receive<P: Iterator + Send, I: Iterator<Item = P>, const W: usize>(
     uploader: &mut Uploader,
     from: DeviceSlice<u32>,
-    take: impl Fn(usize, &[[u32; W]]) + Sync,
+    elements: usize,
+    divide: impl FnOnce(usize) -> I,
+    take: impl Fn(P::Item, [u32; W]) + Sync,
 ) -> Result<()> {
     let mut lanes = uploader.lanes()?;
-    let elements = from.len() as usize / W;
     let share = elements.div_ceil(lanes.len()).max(LEAST_SHARE);
-    on_threads(lanes.iter_mut().zip((0..elements).step_by(share)), |(lane, mut first)| {
-        let end = elements.min(first + share);
-        lane.receive(from.part((first * W) as u64..(end * W) as u64), W, |words| {
+    let firsts = (0..elements).step_by(share);
+    on_threads(lanes.iter_mut().zip(divide(share)).zip(firsts), |((lane, mut part), first)| {
+        let words = (W * first) as u64..(W * elements.min(first + share)) as u64;
+        lane.receive(from.part(words), W, |words| {
             let (words, _) = words.as_chunks::<W>();
-            take(first, words);
-            first += words.len();
+            words.iter().zip(part.by_ref()).for_each(|(&words, to)| take(to, words));
             Ok(())
         })
     })

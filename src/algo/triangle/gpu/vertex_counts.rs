@@ -61,9 +61,8 @@ impl<'a> VertexCounts<'a> {
     /// [`crate::Error::Lost`].
     pub fn move_to_host_alone(&mut self, queue: &Queue, uploader: &mut Uploader) -> Result<()> {
         let words = DeviceSlice::at(self.on_gpu.address(), 2 * self.on_gpu.len());
-        receive(uploader, words, |first, counts| {
-            self.on_host[first..].iter().zip(counts).for_each(|(count, &more)| add(count, joined(more)));
-        })?;
+        let parts = |share| self.on_host.chunks(share).map(|part| part.iter());
+        receive(uploader, words, self.on_host.len(), parts, |count, more| add(count, joined(more)))?;
         queue.fill(self.on_gpu, 0)
     }
 }

@@ -24,6 +24,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use support::mpi::{Built, Kind, built, mpirun};
+use support::processes::{signal_all, stat};
 use support::{Place, Ran, Started, files};
 
 /// More than any of these jobs takes; a hang ends here.
@@ -134,16 +135,8 @@ impl Ranks {
 }
 
 /// Sends a signal to the launcher of a job by ranks, as a scheduler does; `timeout` stands before it.
-fn signal_launcher(job: &Started, number: i32) {
-    let of = |entry: fs::DirEntry| {
-        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
-        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
-        let parent: u32 = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
-        (parent == job.id()).then_some(pid)
-    };
-    for pid in fs::read_dir("/proc").expect("processes").flatten().filter_map(of) {
-        let _ = Command::new("kill").args([format!("-{number}"), pid.to_string()]).status();
-    }
+fn signal_launcher(job: &Started, signal: i32) {
+    signal_all(signal, |process| stat(process, 1) == Some(job.id()));
 }
 
 /// The one line of cause; MPI may add lines of its own.

@@ -115,6 +115,6 @@ fn a_workdir_in_use_is_refused_by_ranks_and_to_ranks() {
     let alone: Ran = job.run(0, &["--quiet"]).expect(5);
     assert!(alone.error().contains("pid "), "{}", alone.err);
     ended(&job.run(2, &["--quiet"]), 5, &["rank 0: ", "pid "]);
-    signal_launcher(&first, 10);
+    signal_launcher(&first, libc::SIGUSR1);
     assert_eq!(first.end().code, 75);
 }

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use libc::{SIGTERM, SIGUSR1};
+
 use crate::support::{answer, number, resumed, triangles};
 use crate::{CORNERS, KEEP, Ranks, error, files, same_files, signal_launcher};
 
@@ -81,12 +83,16 @@ fn signals_to_mpirun_stop_every_stage_in_time() {
     job.place.job(big, &format!("{KEEP}[limits]\nthreads = 1\nhost_memory = '128MiB'\n{CORNERS}"));
     job.forget();
     let mut stopped = 0;
-    for (ranks, signal, stage) in
-        [(4, 10, "ingest"), (3, 10, "partition"), (2, 10, "sort"), (2, 15, "triangle"), (3, 10, "triangle")]
-    {
+    for (ranks, signal, stage) in [
+        (4, SIGUSR1, "ingest"),
+        (3, SIGUSR1, "partition"),
+        (2, SIGUSR1, "sort"),
+        (2, SIGTERM, "triangle"),
+        (3, SIGUSR1, "triangle"),
+    ] {
         job.alike();
         // SIGTERM makes Open MPI end the ranks; SIGUSR1 it passes on.
-        job.patient = signal == 15;
+        job.patient = signal == SIGTERM;
         let mut started = job.start(ranks, &[]);
         if !started.until(&format!("{stage} begins")) {
             let ran = started.end();
@@ -99,11 +105,11 @@ fn signals_to_mpirun_stop_every_stage_in_time() {
         // Open MPI waits before it sends SIGTERM on, and says 1 where the ranks had come to their end by then, or, on a busy machine, where
         // a rank said 75.
         let said = ["triangle done", "stopped by SIGTERM"].iter().any(|text| ran.err.contains(text));
-        let too_late = ran.code == 0 || ran.code == 1 && signal == 15 && said;
+        let too_late = ran.code == 0 || ran.code == 1 && signal == SIGTERM && said;
         assert!(ran.code == 75 || too_late, "{stage}: {}: {}", ran.code, ran.err);
         // The contract's 8 s, and twice the time that Open MPI waits before it kills.
         assert!(
-            asked.elapsed() < Duration::from_secs(8 + if signal == 15 { 20 } else { 4 }),
+            asked.elapsed() < Duration::from_secs(8 + if signal == SIGTERM { 20 } else { 4 }),
             "{stage}: {:?}: {}",
             asked.elapsed(),
             ran.err

@@ -193,7 +193,7 @@ fn a_signal_stops_a_search_between_two_steps() {
     let mut started = job.start(2, &[]);
     assert!(started.until("bfs begins"));
     std::thread::sleep(Duration::from_millis(500));
-    signal_launcher(&started, 10);
+    signal_launcher(&started, libc::SIGUSR1);
     let asked = Instant::now();
     let ran = started.end();
     assert_eq!(ran.code, 75, "{}", ran.err);

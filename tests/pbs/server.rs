@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::support::processes::{signal_all, stat};
 use crate::support::{Place, Ran, oracle, random_edges};
 
 pub const REPO: &str = env!("CARGO_MANIFEST_DIR");
@@ -339,7 +340,7 @@ impl Running {
 
     /// As qdel and the walltime do: TERM to every process, KILL ten seconds later.
     pub fn delete(mut self) -> i32 {
-        self.signal("-TERM");
+        self.signal(libc::SIGTERM);
         let start = Instant::now();
         while self.child.try_wait().expect("a child").is_none() && start.elapsed() < Duration::from_secs(10) {
             std::thread::sleep(Duration::from_millis(20));
@@ -349,30 +350,20 @@ impl Running {
 
     fn code(&mut self) -> i32 {
         // What is left of the session is no job's.
-        self.signal("-KILL");
+        self.signal(libc::SIGKILL);
         let status = self.child.wait().expect("a child");
         status.code().unwrap_or_else(|| 256 + status.signal().expect("an end"))
     }
 
     /// To every process of the session, as PBS knows them.
-    fn signal(&self, signal: &str) {
-        let session = self.child.id().to_string();
-        let mut kill = Command::new("kill");
-        kill.arg(signal).stderr(Stdio::null());
-        for process in fs::read_dir("/proc").expect("/proc").flatten() {
-            let stat = fs::read_to_string(process.path().join("stat")).unwrap_or_default();
-            let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-            if fields.split_whitespace().nth(3) == Some(&session) {
-                kill.arg(process.file_name());
-            }
-        }
-        let _ = kill.status();
+    fn signal(&self, signal: i32) {
+        signal_all(signal, |process| stat(process, 3) == Some(self.child.id()));
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.signal("-KILL");
+        self.signal(libc::SIGKILL);
         let _ = self.child.wait();
     }
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::processes::{names, signal_all};
 use crate::support::{Place, Ran, oracle, random_edges, root};
 
 pub const REPO: &str = env!("CARGO_MANIFEST_DIR");
@@ -250,12 +251,6 @@ impl Drop for Site {
         // Jobs and their keepers have the folder in their environment or on their command line.
         let mine = self.place.path("").display().to_string();
         let me = std::process::id().to_string();
-        for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let text =
-                ["environ", "cmdline"].map(|name| fs::read(process.path().join(name)).unwrap_or_default()).concat();
-            if process.file_name() != *me && String::from_utf8_lossy(&text).contains(&mine) {
-                let _ = Command::new("kill").arg("-9").arg(process.file_name()).stderr(Stdio::null()).status();
-            }
-        }
+        signal_all(libc::SIGKILL, |process| !process.ends_with(&me) && names(process, &mine));
     }
 }

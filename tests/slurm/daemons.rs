@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::nodes::{self, Nodes};
+use crate::support::processes::{names, signal_all};
 use crate::support::{Place, Ran, root};
 
 const REPO: &str = env!("CARGO_MANIFEST_DIR");
@@ -194,12 +195,7 @@ impl Drop for Slurm {
         }
         // What jobs and their keepers have left is known by the configuration in its environment.
         let mine = self.place.path("spool/slurm.conf").display().to_string();
-        for process in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            let environment = fs::read(process.path().join("environ")).unwrap_or_default();
-            if String::from_utf8_lossy(&environment).contains(&mine) {
-                let _ = Command::new("kill").arg("-9").arg(process.file_name()).stderr(Stdio::null()).status();
-            }
-        }
+        signal_all(libc::SIGKILL, |process| names(process, &mine));
         if let Some(cgroup) = &self.cgroup {
             // Folders of cgroups are removed from the inside, and only when their processes are gone.
             for _ in 0..20 {

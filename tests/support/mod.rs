@@ -16,6 +16,7 @@ pub mod gpu;
 mod graphs;
 pub mod mpi;
 pub mod nodes;
+pub mod processes;
 
 pub use graphs::{Dice, complete, oracle, product, random_edges};
 

@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::mpi::Kind;
+use super::processes::signal_all;
 use super::{environment_of, root};
 
 /// As they are called; the first is where jobs are started.
@@ -160,17 +161,21 @@ impl Nodes {
 
     /// Processes on a node, but for the one that holds it.
     pub fn processes(&self, n: usize) -> Vec<u32> {
-        let network = |pid: &str| fs::read_link(format!("/proc/{pid}/ns/net")).ok();
-        let mine = network(&self.pid(n)).expect("a node");
         let pids = fs::read_dir("/proc").expect("processes").flatten();
-        let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-        pids.filter(|&pid| pid != self.holders[n].id() && network(&pid.to_string()).as_ref() == Some(&mine)).collect()
+        let pids = pids.filter(|entry| self.is_on(n, &entry.path()));
+        pids.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
     }
 
-    /// All processes on a node are lost at once.
+    /// All processes on a node are lost at once, but for the one that holds it.
     pub fn lose(&self, n: usize) {
-        let pids: Vec<String> = self.processes(n).iter().map(u32::to_string).collect();
-        let _ = Command::new("kill").arg("-9").args(pids).stderr(Stdio::null()).status();
+        signal_all(libc::SIGKILL, |process| self.is_on(n, process));
+    }
+
+    /// Whether a process, by its folder in /proc, is on a node and does not hold it.
+    fn is_on(&self, n: usize, process: &Path) -> bool {
+        let holder = Path::new("/proc").join(self.pid(n));
+        let network = |process: &Path| fs::read_link(process.join("ns/net")).ok();
+        process != holder && network(process) == Some(network(&holder).expect("a node"))
     }
 }
 

@@ -1,4 +1,4 @@
-// Counts degrees of all ids.
+// Counts degrees of all ids, and makes the edges of Kronecker graphs.
 #include "prepare.cuh"
 
 // Words of `found`: [0] largest id, [1] 1 if an id has no counter, [2] loops, [3] hashes in the sample (possibly more than
@@ -66,5 +66,63 @@ extern "C" __global__ void __launch_bounds__(THREADS) add_degrees(u32* degrees, 
     for (u64 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
         u32 degree = degrees[i], other = others[i];
         degrees[i] = degree + other < degree ? NONE : degree + other;
+    }
+}
+
+// Parameters of a Kronecker graph; formats/input/generated.rs declares the same struct.
+struct Kronecker {
+    // Columns of the alias table. The low 32 bits have the number below which a draw of 24 bits chooses the first outcome. Above are the first
+    // outcome and the second, of 8 bits each: four bits of the first id, and four of the second.
+    u64 columns[256];
+    u64 stream;
+    u32 multiply[3];
+    u32 add;
+    u32 shift;
+    u32 scale;
+};
+static_assert(sizeof(Kronecker) == 2080, "the host has a twin of this size");
+
+// The finaliser of SplitMix64.
+__device__ inline u64 mixed(u64 x) {
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+// Appends the four bits of each id that a draw chooses.
+__device__ inline void descend(const u64* columns, u32 draw, u32& u, u32& v) {
+    u64 column = columns[draw >> 24];
+    u32 outcome = (u32)(column >> ((draw & 0xffffff) < (u32)column ? 32 : 40));
+    u = u << 4 | (outcome & 15);
+    v = v << 4 | (outcome >> 4 & 15);
+}
+
+__device__ inline u32 permuted(const Kronecker& k, u32 x) {
+    u32 mask = 0xffffffffu >> (32 - k.scale);
+    x = (x + k.add) & mask;
+    for (u32 round = 0; round < 3; round++) {
+        x = x * k.multiply[round] & mask;
+        x ^= x >> k.shift;
+    }
+    return x;
+}
+
+// Makes `count` edges from edge `first` on, as src/generate/kronecker.rs does.
+extern "C" __global__ void __launch_bounds__(THREADS)
+make_edges(const __grid_constant__ Kronecker k, u64 first, u32 count, uint2* edges) {
+    __shared__ u64 columns[256];
+    static_assert(THREADS == 256, "each thread copies one column");
+    columns[threadIdx.x] = k.columns[threadIdx.x];
+    __syncthreads();
+    u32 draws = (k.scale + 3) / 4, numbers = (draws + 1) / 2, surplus = 4 * draws - k.scale;
+    for (u32 i = blockIdx.x * THREADS + threadIdx.x; i < count; i += gridDim.x * THREADS) {
+        u64 counter = (first + i) * numbers;
+        u32 u = 0, v = 0;
+        for (u32 n = 0; n < numbers; n++) {
+            u64 random = mixed(k.stream + (counter + n) * 0x9e3779b97f4a7c15ull);
+            descend(columns, (u32)(random >> 32), u, v);
+            if (2 * n + 1 < draws) descend(columns, (u32)random, u, v);
+        }
+        edges[i] = make_uint2(permuted(k, u >> surplus), permuted(k, v >> surplus));
     }
 }

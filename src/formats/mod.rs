@@ -64,7 +64,7 @@ pub use input::Input;
 pub use input::edges::{EdgeVisitor, each_edge};
 pub use input::estimate::{largest_in, largest_of_arrays};
 pub use input::files::FileSearch;
-pub use input::generated::EdgeGenerator;
+pub use input::generated::{EdgeGenerator, KroneckerParameters};
 pub use names::{FindNames, NameBatch};
 pub use options::{Columns, IdKind, TextOptions};
 pub use part::Part;
@@ -79,6 +79,7 @@ pub use weights::{WeightType, Weights, WeightsOption};
 
 use crate::error::{Error, Result};
 use crate::process::signals;
+use std::ops::Range;
 
 /// Whether this build reads Parquet.
 const READS_PARQUET: bool = cfg!(feature = "parquet");
@@ -137,6 +138,13 @@ pub trait Visitor: Send {
         Err(Error::internal("read edges", "their ids are strings without numbers"))
     }
 
+    /// Makes the edges of a generated input with these numbers, without [`Self::visit`], if it can. Returns false if it
+    /// can't, and has to visit them.
+    fn make(&mut self, edges: Range<u64>) -> Result<bool> {
+        let _ = edges;
+        Ok(false)
+    }
+
     /// Called when this visitor has visited all edges of chunk `chunk` (a range of a file, or of its unpacked bytes).
     /// In [`Input::scan_ordered`] chunks are numbered from 0 without gaps in the order of the input, and threads take
     /// them in that order. So a visitor that waits here for its turn can restore the order of the input.
@@ -156,6 +164,10 @@ impl<V: Visitor + ?Sized> Visitor for &mut V {
 
     fn visit_names(&mut self, names: &NameBatch) -> Result<()> {
         (**self).visit_names(names)
+    }
+
+    fn make(&mut self, edges: Range<u64>) -> Result<bool> {
+        (**self).make(edges)
     }
 
     fn chunk_done(&mut self, chunk: u64) -> Result<()> {

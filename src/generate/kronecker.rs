@@ -14,6 +14,7 @@ use std::sync::LazyLock;
 
 use super::permutation::Permutation;
 use super::random::{key, number};
+use crate::formats::KroneckerParameters;
 
 /// Number of columns in the alias table.
 const COLUMNS: usize = 256;
@@ -111,6 +112,28 @@ pub(super) fn fill<T>(
         8 => fill.run::<8, T>(out, narrow),
         _ => fill.run_long(out, narrow),
     }
+}
+
+/// Returns the parameters with which a GPU makes the same edges; `None` if ids need more than 32 bits.
+pub(super) fn on_gpu(scale: u32, seed: u64) -> Option<KroneckerParameters> {
+    if scale > u32::BITS {
+        return None;
+    }
+    let table = &*GRAPH500;
+    let bits = |outcome: u64| outcome & 15 | (outcome >> 32) << 4;
+    let column = |column: usize| {
+        let [first, second] = [table.outcomes[2 * column], table.outcomes[2 * column + 1]].map(bits);
+        u64::from(table.first_below[column]) | first << 32 | second << 40
+    };
+    let Permutation { shift, add, multiply, .. } = Permutation::new(scale, seed);
+    Some(KroneckerParameters {
+        columns: std::array::from_fn(column),
+        stream: key(seed, 1),
+        multiply: multiply.map(|odd| odd as u32),
+        add: add as u32,
+        shift,
+        scale,
+    })
 }
 
 struct KroneckerFill<'a> {

@@ -21,7 +21,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::convert::{self, Converted};
 use crate::error::{Error, Result};
-use crate::formats::{EdgeGenerator, Format, Input, Watch, WeightType};
+use crate::formats::{EdgeGenerator, Format, Input, KroneckerParameters, Watch, WeightType};
 
 /// The kinds of generated graphs. [`Generator::kronecker`] and [`Generator::uniform`] check their parameters. If a
 /// generator is constructed directly, a scale above [`MAX_SCALE`] counts as [`MAX_SCALE`].
@@ -184,6 +184,13 @@ impl EdgeGenerator for Generator {
             Generator::Product(product) => product.bytes(),
             Generator::Weighted(weighted) => weighted.bytes(),
             Generator::Scaled { .. } => 0,
+        }
+    }
+
+    fn on_gpu(&self) -> Option<KroneckerParameters> {
+        match self {
+            Generator::Scaled { model: Model::Kronecker, scale, seed, .. } => kronecker::on_gpu(*scale, *seed),
+            _ => None,
         }
     }
 }

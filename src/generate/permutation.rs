@@ -8,9 +8,9 @@ use super::random::{key, number};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Permutation {
     mask: u64,
-    shift: u32,
-    add: u64,
-    multiply: [u64; 3],
+    pub(super) shift: u32,
+    pub(super) add: u64,
+    pub(super) multiply: [u64; 3],
     end: u64,
 }
 

@@ -11,6 +11,7 @@ use crate::graph::{DenseId, RawId};
 use crate::memory::Budget;
 use crate::store::file::{Kind, Seal};
 use crate::store::map::Mapped;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -145,5 +146,9 @@ impl<V: Visitor> Visitor for NumberingVisitor<'_, V> {
             Edges::Wide(edges) => dictionary.look_up(edges, self.source, &mut self.dense)?,
         }
         self.inner.visit(Edges::Narrow(&self.dense), weights)
+    }
+
+    fn make(&mut self, edges: Range<u64>) -> Result<bool> {
+        if self.ids.is_some() || self.weights.is_some() { Ok(false) } else { self.inner.make(edges) }
     }
 }

@@ -16,6 +16,7 @@
 
 pub mod blocks;
 pub mod dictionary;
+mod edge_maker;
 mod gate;
 pub mod gpu;
 pub mod ingest;

@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 
 use crate::support::{self, Place, cuda_on_cpu, random_edges};
 use crate::workspace::workspace;
+use gpugraph::internals::formats::EdgeGenerator;
+use gpugraph::internals::generate::Generator;
 use gpugraph::internals::gpu::Grid;
 use gpugraph::internals::prepare::gpu::{INGEST, SORT};
 use serde_json::Value;
@@ -27,6 +29,11 @@ fn run(
     env: &[(&str, &str)],
 ) -> String {
     start(place, name, input, device, limits);
+    run_job(place, cuda, name, env)
+}
+
+#[track_caller]
+fn run_job(place: &Place, cuda: &Path, name: &str, env: &[(&str, &str)]) -> String {
     let output = place.command_on(cuda, &["run", "job.toml"]).envs(env.iter().copied()).output().expect("run gpugraph");
     let log = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{name}: {log}");
@@ -34,10 +41,12 @@ fn run(
 }
 
 fn start(place: &Place, name: &str, input: &Path, device: &str, limits: &str) {
-    // Nothing is counted: the graph is what is kept.
-    let input = input.display();
-    let job =
-        format!("[job]\nworkdir = '{name}'\nkeep = true\n[input]\npath = '{input}'\n[run]\ndevice = '{device}'\n");
+    job(place, name, &format!("path = '{}'", input.display()), device, limits);
+}
+
+/// Nothing is counted: the graph is what is kept.
+fn job(place: &Place, name: &str, input: &str, device: &str, limits: &str) {
+    let job = format!("[job]\nworkdir = '{name}'\nkeep = true\n[input]\n{input}\n[run]\ndevice = '{device}'\n");
     place.write("job.toml", format!("{job}[limits]\nthreads = 3\n{limits}\n"));
 }
 
@@ -170,6 +179,47 @@ fn text_and_packed_text() {
     let edges = random_edges(5000, 40_000, 13);
     let text: String = edges.iter().map(|[u, v]| format!("{u} {v}\n")).collect();
     compare(&place.write("edges.txt", &text), &place, &["gpu_memory = '8MiB'"]);
+}
+
+/// In the smallest memory a batch is a part of what a thread takes from the generator at once.
+#[test]
+fn a_kronecker_graph_whose_edges_the_gpu_makes() {
+    let Some(cuda) = cuda_on_cpu() else { return };
+    for (scale, factor) in [(1, 5), (9, 100), (14, 5)] {
+        let place = Place::new();
+        let input = format!("kronecker = {{ scale = {scale}, edge_factor = {factor}, seed = 3 }}");
+        job(&place, "cpu", &input, "cpu", "");
+        run_job(&place, &cuda, "cpu", &[]);
+        for memory in ["1MiB", "8MiB"] {
+            job(&place, memory, &input, "gpu", &format!("gpu_memory = '{memory}'"));
+            let log = run_job(&place, &cuda, memory, &SEED);
+            assert!(!log.contains("ingest on the CPU") && !log.contains("partition on the CPU"), "{log}");
+            same(&place, "cpu", memory);
+        }
+    }
+}
+
+#[test]
+fn a_gpu_makes_the_edges_that_a_processor_makes() {
+    let Some(mut gpu) = workspace("prepare::a_gpu_makes_the_edges_that_a_processor_makes", &SEED) else { return };
+    let kernel = gpu.kernel(&INGEST, "make_edges").expect("a kernel");
+    let edges = gpu.arena.take::<u32>(6000).expect("room");
+    for scale in 1..=32 {
+        let graph = Generator::kronecker(scale, 16.0, 5 + u64::from(scale)).expect("a graph");
+        let parameters = graph.on_gpu().expect("parameters");
+        for first in [0, graph.edges() / 3] {
+            let count = (graph.edges() - first).min(3000) as usize;
+            let grid = Grid { blocks: 3, threads: 256, shared: 0 };
+            let arguments = (parameters, first, count as u32, edges.address());
+            // SAFETY: as the kernel declares them.
+            unsafe { gpu.queue.launch(&kernel, grid, arguments) }.expect("a launch");
+            let (mut there, mut here) = (vec![[0; 2]; count], vec![[0; 2]; count]);
+            gpu.queue.read(edges, there.as_flattened_mut()).expect("a copy");
+            graph.fill_narrow(first, &mut here);
+            assert!(there == here, "scale {scale} from {first}");
+        }
+    }
+    assert!(Generator::kronecker(33, 1.0, 1).expect("a graph").on_gpu().is_none());
 }
 
 #[test]

@@ -37,7 +37,34 @@ pub trait EdgeGenerator: Debug + Display + Send + Sync {
 
     /// Returns the memory that the generator uses, in bytes.
     fn scratch_bytes(&self) -> u64;
+
+    /// Returns the parameters with which a GPU makes the same edges; `None` if no kernel makes them.
+    fn on_gpu(&self) -> Option<KroneckerParameters> {
+        None
+    }
 }
+
+/// Parameters of a Kronecker graph for the kernel `make_edges` (`kernels/ingest.cu`), which declares the same struct.
+#[repr(C)]
+#[derive(Debug, Clone, Copy)]
+pub struct KroneckerParameters {
+    /// Columns of the alias table. The low 32 bits contain the number below which a draw of 24 bits chooses the first
+    /// outcome. Above are the first outcome and the second, of 8 bits each: four bits of the first id, and four of the
+    /// second.
+    pub columns: [u64; 256],
+    /// Key of the random numbers.
+    pub stream: u64,
+    /// Odd factors of the permutation of ids.
+    pub multiply: [u32; 3],
+    /// Summand of the permutation.
+    pub add: u32,
+    /// Shift of the permutation, in bits.
+    pub shift: u32,
+    /// log2 of the number of vertices, at most 32.
+    pub scale: u32,
+}
+
+const _: () = assert!(size_of::<KroneckerParameters>() == 2080, "the kernels have a static_assert of the same size");
 
 /// Number of edges in a batch: 128 KiB of narrow pairs.
 const BATCH: u64 = 16 << 10;
@@ -66,8 +93,9 @@ pub(crate) fn scan(
                     let Some(number) = queue.take().or_else(|| queue.help(|_| true)) else { break };
                     let (first, last) = (edges(number), edges(number + 1));
                     all_made.fetch_add(last - first, Relaxed);
-                    let done = buffers
-                        .visit(generator, first, last, visitor)
+                    let done = visitor
+                        .make(first..last)
+                        .and_then(|made| if made { Ok(()) } else { buffers.visit(generator, first, last, visitor) })
                         .and_then(|()| visitor.chunk_done(number))
                         .and_then(|()| shared.advance((last - first) * record(generator)));
                     if let Err(error) = done {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::formats::bytes::read;
-use crate::formats::input::generated::EdgeGenerator;
+use crate::formats::input::generated::{EdgeGenerator, KroneckerParameters};
 use crate::formats::part::TableSummary;
 use crate::formats::pass::state::CHUNK;
 use crate::formats::scan::run::run;
@@ -321,6 +321,14 @@ impl Input {
         match &self.source {
             EdgeSource::Files(parts) => parts.iter().map(estimate::edges).sum(),
             EdgeSource::Generated(generator) => Ok(generator.edges()),
+        }
+    }
+
+    /// Returns the parameters with which a GPU makes the edges; `None` if they are in files or only a CPU makes them.
+    pub fn on_gpu(&self) -> Option<KroneckerParameters> {
+        match &self.source {
+            EdgeSource::Files(_) => None,
+            EdgeSource::Generated(generator) => generator.on_gpu(),
         }
     }
 

@@ -169,7 +169,8 @@ fn place_edges(
     let wide = info.weights.filter(|weights| weights.kind.is_wide());
     let codes = wide.map(|weights| lists::open_weights(context, weights)).transpose()?;
     let mut gpu = context.gpu.for_preparing();
-    let placers = gpu.as_mut().map(|gpu| Placers::start(gpu, route, map, name)).transpose()?.flatten();
+    let placers =
+        gpu.as_mut().map(|gpu| Placers::start(gpu, route, map, (name, input.on_gpu()))).transpose()?.flatten();
     let mut placing: Box<dyn EdgePlacing + '_> = match placers {
         Some(placers) => Box::new(placers),
         None => scatter::placing(route, context.threads, map.0, name),

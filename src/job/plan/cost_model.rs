@@ -138,6 +138,9 @@ impl Preparers {
         let packed = input.parts().iter().filter(|part| part.packing() != Packing::Plain).count();
         let binary =
             |format: Format| matches!(format, Format::U32 | Format::U64 | Format::Graph500) || format.is_arrays();
+        if self.on_gpu && input.on_gpu().is_some() {
+            return 0.0;
+        }
         if input.parts().is_empty() {
             return bytes as f64 / 8.0 / GENERATED / self.threads();
         }

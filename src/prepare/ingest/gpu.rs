@@ -4,9 +4,10 @@
 
 use super::{Counted, DegreeCounting};
 use crate::error::{Error, Result};
-use crate::formats::{Edges, Visitor};
+use crate::formats::{Edges, Input, Visitor};
 use crate::gpu::{DeviceSlice, Kernel, Lane, Peers, Workspace, on_threads, slice_bytes};
 use crate::memory::{Budget, Buffer, at_least};
+use crate::prepare::edge_maker::EdgeMaker;
 use crate::prepare::gpu::{INGEST, PrepareGpu, SAMPLED, narrow};
 use crate::size;
 use parking_lot::RwLock;
@@ -46,6 +47,8 @@ pub struct GpuCounters<'w> {
 
 struct SharedCounts<'w> {
     count: Kernel,
+    /// Maker of the edges, if the GPU makes them.
+    maker: Option<EdgeMaker>,
     carry: Kernel,
     add: Kernel,
     /// Access to the GPUs of other ranks.
@@ -71,9 +74,18 @@ struct LaneCounter<'w> {
     results: DeviceSlice<u32>,
     /// Number of 32-bit words in a batch of ids.
     batch: usize,
-    /// For each slot (pinned buffer), the number of words of its batch if the results are not read yet; else 0.
-    pending: Vec<usize>,
+    /// For each slot (pinned buffer), its batch if the results are not read yet.
+    pending: Vec<Option<Batch>>,
     found: Counted,
+}
+
+/// A batch of edges.
+#[derive(Debug, Clone, Copy)]
+struct Batch {
+    /// Number of 32-bit words of the edges.
+    words: usize,
+    /// Number of the first edge, if the GPU makes the edges.
+    made_from: Option<u64>,
 }
 
 impl<'w> GpuCounters<'w> {
@@ -86,12 +98,15 @@ impl<'w> GpuCounters<'w> {
         gpu: &'w mut PrepareGpu<'_>,
         end: u64,
         exact: bool,
-        expected: u64,
+        input: &Input,
         budget: &Budget,
     ) -> Result<Option<Self>> {
-        let (peers, batch) = (gpu.peers, gpu.largest_batch());
+        let (peers, batch, expected) = (gpu.peers, gpu.largest_batch(), input.estimate_edges()?);
         let plan = |workspace: &Workspace| GpuCounters::plan(workspace, end, exact, batch);
-        gpu.begin("ingest", plan, |workspace, plan| GpuCounters::new(workspace, plan, expected, budget, peers))
+        gpu.begin("ingest", plan, |workspace, plan| {
+            let maker = EdgeMaker::new(workspace, input.on_gpu())?;
+            GpuCounters::new(workspace, plan, maker, expected, budget, peers)
+        })
     }
 
     /// Plans counters for the ids below `end`, with batches of at most `largest` words. If `exact` is false, it may
@@ -116,6 +131,7 @@ impl<'w> GpuCounters<'w> {
     fn new(
         workspace: &'w mut Workspace,
         plan: CounterPlan,
+        maker: Option<EdgeMaker>,
         expected: u64,
         budget: &Budget,
         peers: &'w Peers,
@@ -129,13 +145,25 @@ impl<'w> GpuCounters<'w> {
         queue.finish()?;
         let (ends, carrying) = (AtomicU64::new(0), RwLock::new(()));
         let (is_part, memory) = (plan.is_part, arena.bytes());
-        let shared =
-            SharedCounts { count, carry, add, peers, degrees, is_part, memory, carried, expected, ends, carrying };
+        let shared = SharedCounts {
+            count,
+            maker,
+            carry,
+            add,
+            peers,
+            degrees,
+            is_part,
+            memory,
+            carried,
+            expected,
+            ends,
+            carrying,
+        };
         let shared = Arc::new(shared);
         let lanes = uploader.lanes()?.into_iter().take(plan.lanes).map(|lane| {
             Ok(LaneCounter {
                 shared: shared.clone(),
-                pending: vec![0; lane.slots()],
+                pending: vec![None; lane.slots()],
                 raw: arena.take_planned(plan.batch)?,
                 results: arena.take_planned(FOUND as u64)?,
                 batch: plan.batch as usize,
@@ -248,18 +276,25 @@ impl LaneCounter<'_> {
         Ok(())
     }
 
-    /// Launches the kernel that counts the batch in the current slot (pinned buffer).
+    /// Counts the edges in the current slot (pinned buffer), if there are any.
     fn launch(&mut self) -> Result<()> {
-        let LaneCounter { shared, lane, raw, results, .. } = self;
-        let filled = lane.filled();
-        if filled == 0 {
-            return Ok(());
+        match self.lane.filled() {
+            0 => Ok(()),
+            words => self.count(Batch { words, made_from: None }),
         }
-        let pairs = filled as u64 / 2;
+    }
+
+    /// Launches the kernel that counts a batch. The results go to the current slot (pinned buffer).
+    fn count(&mut self, batch: Batch) -> Result<()> {
+        let LaneCounter { shared, lane, raw, results, .. } = self;
+        let pairs = batch.words as u64 / 2;
         {
             let _go = shared.carrying.read();
             lane.queue().fill(*results, 0)?;
-            lane.send(*raw)?;
+            match (batch.made_from, &shared.maker) {
+                (Some(first), Some(maker)) => maker.make(lane.queue(), first..first + pairs, *raw)?,
+                _ => lane.send(*raw)?,
+            }
             let shift = self.found.sample.shift();
             let (degrees, end) = (shared.degrees.address(), shared.degrees.len() as u32);
             let arguments = (raw.address(), pairs as u32, degrees, end, shift, results.address());
@@ -267,7 +302,7 @@ impl LaneCounter<'_> {
             unsafe { lane.queue().launch(&shared.count, lane.queue().grid(pairs), arguments)? };
         }
         lane.fetch(*results, self.batch)?;
-        self.pending[lane.turn()] = filled;
+        self.pending[lane.turn()] = Some(batch);
         lane.pass()?;
         let before = shared.ends.fetch_add(2 * pairs, Ordering::Relaxed);
         if before / CARRY_EVERY != (before + 2 * pairs) / CARRY_EVERY {
@@ -285,13 +320,11 @@ impl LaneCounter<'_> {
 
     /// Reads the results of the batch in the current slot (pinned buffer), before another batch takes the slot.
     fn read_results(&mut self) -> Result<()> {
-        let words = std::mem::take(&mut self.pending[self.lane.turn()]);
-        if words == 0 {
-            return Ok(());
-        }
-        let end = self.shared.degrees.len();
+        let Some(Batch { words, made_from }) = self.pending[self.lane.turn()].take() else { return Ok(()) };
+        let (end, queue) = (self.shared.degrees.len(), self.lane.queue());
         let slot = self.lane.slot()?;
-        let (pairs, results) = (slot[..words].as_chunks::<2>().0, &slot[self.batch..][..FOUND]);
+        let (edges, results) = slot.split_at_mut(self.batch);
+        let (edges, results) = (&mut edges[..words], &results[..FOUND]);
         let (found, &[largest, missed, loops, sampled, first_loop, _]) =
             (&mut self.found, results.first_chunk::<HEAD>().unwrap_or(&[0; HEAD]));
         found.largest = found.largest.max(Some(largest.into()));
@@ -316,7 +349,11 @@ impl LaneCounter<'_> {
         } else {
             // The kernel sampled more edges than its results have room for. This happens in small inputs, where most
             // edges are in the sample. The host samples the batch itself.
-            for &[u, v] in pairs.iter().filter(|[u, v]| u != v && u64::from(*u.max(v)) < end) {
+            if let (Some(first), Some(maker)) = (made_from, &self.shared.maker) {
+                maker.make(queue, first..first + words as u64 / 2, self.raw)?;
+                queue.read(self.raw, edges)?;
+            }
+            for &[u, v] in edges.as_chunks::<2>().0.iter().filter(|[u, v]| u != v && u64::from(*u.max(v)) < end) {
                 found.sample.insert(u.into(), v.into());
             }
         }
@@ -345,5 +382,18 @@ impl LaneCounter<'_> {
 impl Visitor for LaneCounter<'_> {
     fn visit(&mut self, edges: Edges<'_>, _: &[u32]) -> Result<()> {
         narrow(self, edges, LaneCounter::push, LaneCounter::oversized)
+    }
+
+    fn make(&mut self, edges: Range<u64>) -> Result<bool> {
+        if self.shared.maker.is_none() {
+            return Ok(false);
+        }
+        self.launch()?;
+        for first in edges.clone().step_by(self.batch / 2) {
+            self.read_results()?;
+            let words = (2 * (edges.end - first)).min(self.batch as u64) as usize;
+            self.count(Batch { words, made_from: Some(first) })?;
+        }
+        Ok(true)
     }
 }

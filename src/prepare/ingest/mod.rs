@@ -222,7 +222,7 @@ impl Ingest<'_, '_> {
             budget.reserve(input.scratch_bytes(threads) + samples_bytes(threads, input), "reading the input")?;
         let end = end_of_ids(expected, dictionary.is_some(), wide, largest);
         let counters = match gpu {
-            Some(gpu) => GpuCounters::start(gpu, end, largest.is_some(), expected, budget)?,
+            Some(gpu) => GpuCounters::start(gpu, end, largest.is_some(), input, budget)?,
             None => None,
         };
         let shared = SharedDegrees::new(budget, end, largest.filter(|_| counters.is_none()))?;

@@ -9,10 +9,12 @@ use super::line::{LINE, WORDS, line_words};
 use super::route::{OwnedBins, Route};
 use super::{EdgePlacing, changed};
 use crate::error::{Error, Result};
-use crate::formats::{Edges, Visitor};
+use crate::formats::{Edges, KroneckerParameters, Visitor};
 use crate::gpu::{Arena, CopySource, DeviceSlice, Grid, Kernel, Lane, Workspace, constant, on_threads};
 use crate::memory::bytes_of;
+use crate::prepare::edge_maker::EdgeMaker;
 use crate::prepare::gpu::{HEADER, PrepareGpu, narrow, partition_program};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -35,6 +37,8 @@ struct SharedPlacing<'w, 'r, 'p> {
     /// Memory for lines (groups of edges) that stay on GPUs, if there is any, with the consecutive bins of each rank.
     device_lines: Option<(&'p DeviceLines, Vec<OwnedBins>)>,
     source: &'w str,
+    /// Maker of the edges, if the GPU makes them.
+    maker: Option<EdgeMaker>,
     gather: Kernel,
     plan_lines: Kernel,
     fill_lines: Kernel,
@@ -81,11 +85,14 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         gpu: &'w mut PrepareGpu<'_>,
         route: &'w Route<'r, 'p>,
         (map, device_map): (&'w [u32], Option<DeviceSlice<u32>>),
-        source: &'w str,
+        (source, parameters): (&'w str, Option<KroneckerParameters>),
     ) -> Result<Option<Self>> {
         let batch = gpu.largest_batch();
         let plan = |workspace: &Workspace| PlacerPlan::new(workspace, route, map, device_map.is_some(), batch);
-        gpu.begin("partition", plan, |workspace, plan| Placers::new(workspace, plan, route, (map, device_map), source))
+        gpu.begin("partition", plan, |workspace, plan| {
+            let maker = EdgeMaker::new(workspace, parameters)?;
+            Placers::new(workspace, plan, route, (map, device_map), (source, maker))
+        })
     }
 
     /// Allocates the planned memory in `workspace`, and makes a placer for each lane (GPU queue of one thread).
@@ -94,7 +101,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
         plan: PlacerPlan,
         route: &'w Route<'r, 'p>,
         (map, device_map): (&[u32], Option<DeviceSlice<u32>>),
-        source: &'w str,
+        (source, maker): (&'w str, Option<EdgeMaker>),
     ) -> Result<Self> {
         let kernel = |name| workspace.kernel(partition_program(plan.weighted), name);
         let (gather, plan_lines) = (kernel("gather_edges")?, kernel("plan_lines")?);
@@ -124,6 +131,7 @@ impl<'w, 'r, 'p> Placers<'w, 'r, 'p> {
             route,
             device_lines: route.device_lines(),
             source,
+            maker,
             gather,
             plan_lines,
             fill_lines,
@@ -212,12 +220,17 @@ impl<'w, 'r, 'p> Placer<'w, 'r, 'p> {
 
     /// Copies the edges in the current slot (pinned buffer) to the GPU, and adds them to the gathered edges.
     fn gather(&mut self) -> Result<()> {
-        let Placer { shared, lane, raw, unit, edge, .. } = self;
-        let edges = (lane.filled() / *edge) as u64;
+        let edges = (self.lane.filled() / self.edge) as u64;
         if edges == 0 {
             return Ok(());
         }
-        lane.send(*raw)?;
+        self.lane.send(self.raw)?;
+        self.gather_raw(edges)
+    }
+
+    /// Adds `edges` edges, which earlier work of the queue puts in `raw`, to the gathered edges.
+    fn gather_raw(&mut self, edges: u64) -> Result<()> {
+        let Placer { shared, lane, raw, unit, .. } = self;
         let arguments = (raw.address(), edges as u32, shared.bins, *unit);
         // SAFETY: the arguments are as the kernel declares them; there is room for `most` edges, which `gathered` does
         // not exceed.
@@ -350,5 +363,18 @@ impl Visitor for Placer<'_, '_, '_> {
             Edges::Narrow(edges) => self.weighted(edges, weights),
             Edges::Wide(edges) => self.weighted(edges, weights),
         }
+    }
+
+    fn make(&mut self, edges: Range<u64>) -> Result<bool> {
+        let shared = Arc::clone(&self.shared);
+        let Some(maker) = shared.maker.as_ref().filter(|_| self.edge == 2) else { return Ok(false) };
+        self.gather()?;
+        let batch = (self.batch / self.edge) as u64;
+        for first in edges.clone().step_by(batch as usize) {
+            let some = first..edges.end.min(first + batch);
+            maker.make(self.lane.queue(), some.clone(), self.raw)?;
+            self.gather_raw(some.end - some.start)?;
+        }
+        Ok(true)
     }
 }

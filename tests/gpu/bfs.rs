@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use gpugraph::Error;
 use gpugraph::internals::algo::Lease;
 use gpugraph::internals::algo::bfs::gpu::{GpuSearch, Tuning, host_bytes, least_bytes, programs};
-use gpugraph::internals::algo::bfs::search::{Search, Step, Switch};
+use gpugraph::internals::algo::bfs::search::{NONE, Search, Step, Switch};
 use gpugraph::internals::gpu::Workspace;
 use gpugraph::internals::graph::block_store::BlockStore;
 use gpugraph::internals::graph::direction::Direction;
@@ -24,7 +24,7 @@ fn check_cancelled() -> Result<(), Error> {
 
 /// Runs `body` in the natural order of threads and in another.
 fn on_gpu(name: &str, body: impl Fn(&Mutex<Workspace>)) {
-    workspace::in_orders(name, &programs(2), &["0", "29"], body);
+    workspace::in_orders(name, &programs(1, true), &["0", "29"], body);
 }
 
 fn tunings() -> Vec<(&'static str, Tuning)> {
@@ -65,10 +65,18 @@ fn check(gpu: &Mutex<Workspace>, rows: &Rows, roots: &[u32], tunings: &[(&str, T
     for (what, tuning) in tunings {
         for halves in [Some(&rows.halves), rows.packed.as_ref()].into_iter().flatten() {
             let mut search = open(gpu, rows, halves, *tuning).expect("room");
+            let checks = search.prepare_checks().expect("kernels");
             for &root in roots {
                 let mut parents = vec![7; rows.vertices()];
                 let found = search.search(Vertex(root), &mut parents).expect("searched");
                 rows.check(root, &found, &parents, what);
+                let is_right = search.check(Vertex(root), &found).expect("checked");
+                assert_eq!(
+                    is_right,
+                    checks && found.depth <= 60,
+                    "{what}: the check of a tree of depth {}",
+                    found.depth
+                );
                 ways.push(found.levels.iter().map(|level| level.direction).collect());
             }
         }
@@ -103,6 +111,42 @@ fn random_graphs() {
                 check(gpu, &rows, &[0, any, last], &half(&tunings, seed as usize + number));
                 if seed == 1 {
                     check(gpu, &rows, &[any], &[("a whole GPU", Tuning::default())]);
+                }
+            }
+        }
+    });
+}
+
+/// A graph has one tree from each root, so every other array of parents is wrong.
+#[test]
+fn a_tree_that_differs_in_any_parent_is_left_to_the_host() {
+    on_gpu("bfs::a_tree_that_differs_in_any_parent_is_left_to_the_host", |gpu| {
+        for (seed, vertices, edges) in [(1, 400, 1200), (2, 60, 900), (3, 3000, 2500)] {
+            let rows = Rows::new(&narrow(random_edges(vertices, edges, seed)), Direction::Undirected);
+            let tuning = Tuning { first_entry: (1 << 32) - 30, ..small() };
+            let mut search = open(gpu, &rows, &rows.halves, tuning).expect("room");
+            assert!(search.prepare_checks().expect("kernels"), "rows are in GPU memory");
+            let mut dice = Dice(seed);
+            let last = rows.vertices() as u64 - 1;
+            for _ in 0..4 {
+                let root = dice.below(last) as u32;
+                let mut parents = vec![7; rows.vertices()];
+                let found = search.search(Vertex(root), &mut parents).expect("searched");
+                let mut of = |parents: &[u32]| search.check_tree(Vertex(root), parents).expect("checked");
+                assert_eq!(of(&parents), Some((found.reached, found.depth)));
+                for kind in 0..20 {
+                    let v = dice.below(last) as usize;
+                    let other = match kind % 5 {
+                        0 => NONE,
+                        1 => v as u32,
+                        2 => rows.vertices() as u32 + dice.below(9) as u32,
+                        3 => dice.below(last) as u32,
+                        _ => *rows.all[v].iter().nth(dice.below(rows.all[v].len() as u64) as usize).expect("one"),
+                    };
+                    let right = std::mem::replace(&mut parents[v], other);
+                    let is_right = other == right;
+                    assert_eq!(of(&parents).is_some(), is_right, "from {root}: parent {other} of {v} for {right}");
+                    parents[v] = right;
                 }
             }
         }
@@ -269,7 +313,7 @@ fn any_launch_may_fail() {
     let numbers: Vec<String> = (1..9).map(|k: u32| k.to_string()).collect();
     let settings: Vec<_> = numbers.iter().map(|k| [("CUDA_ON_CPU_FAIL_LAUNCH", k.as_str())]).collect();
     let settings: Vec<_> = settings.iter().map(|one| &one[..]).collect();
-    workspace::with_each("bfs::any_launch_may_fail", &programs(2), &settings, |gpu| {
+    workspace::with_each("bfs::any_launch_may_fail", &programs(1, false), &settings, |gpu| {
         let rows = Rows::new(&narrow(random_edges(300, 2000, 13)), Direction::Undirected);
         let mut parents = vec![0; rows.vertices()];
         let tuning = Tuning { records: 1, ..small() };

@@ -58,7 +58,7 @@ fn joined_hubs() -> Vec<[u32; 2]> {
 /// Searches graphs of all shapes by the GPUs of all ranks.
 pub fn search(comm: &Comm) -> Result<()> {
     let budget = Budget::new(64 << 20, 1)?;
-    let workspace = Workspace::open(Some(comm.rank() as u32), Some(MEMORY), 1, &programs(2), &budget, &())?;
+    let workspace = Workspace::open(Some(comm.rank() as u32), Some(MEMORY), 1, &programs(2, false), &budget, &())?;
     let peers = Peers::new(comm.clone());
     peers.begin(Some((&workspace.device, &ipc_handle(&workspace.arena))));
     peers.connect();

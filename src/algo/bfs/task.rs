@@ -30,7 +30,7 @@ impl SearchTable for Bfs {
     }
 
     fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource> {
-        gpu::programs(ranks)
+        gpu::programs(ranks, self.options.validate)
     }
 
     fn least_gpu_memory(&self, graph: &GraphSize<'_>, _: usize) -> u64 {

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::graph::ids::Vertex;
 use crate::prepare::prepared::Graph;
 use crate::process::{host, signals};
+use std::time::Instant;
 
 /// Runs one trial of a table of searches. Collective: all ranks must call it.
 ///
@@ -58,19 +59,28 @@ fn search_all<T: SearchTask>(
     // Degrees must live as long as the engine, which reads them.
     let degrees = graph.degrees()?;
     let mut engine = table.engine(EngineInput { graph, degrees: degrees.body_as_u32()?, run, spare })?;
-    let trees = on_leader(comm, || {
-        let free = run.budget.free_excluding(host::process_memory());
-        let fits = |trees: &usize| table.tree_bytes(vertices, *trees) <= free;
-        let most = if options.validate { T::CHECKED.min(todo.len()) } else { 1 };
-        Ok((1..=most).rev().find(fits).unwrap_or(1))
-    })?;
+    let at_once = |most: usize, run: &Run<'_>| {
+        on_leader(comm, || {
+            let free = run.budget.free_excluding(host::process_memory());
+            let fits = |trees: &usize| table.tree_bytes(vertices, *trees) <= free;
+            Ok((1..=most).rev().find(fits).unwrap_or(1))
+        })
+    };
+    // The host checks many trees in hardly more time than one.
+    let most = |todo: &[usize]| if options.validate { T::CHECKED.min(todo.len()) } else { 1 };
+    let mut is_checked_there = options.validate && engine.prepare_checks()?;
+    let trees = at_once(if is_checked_there { 1 } else { most(todo) }, run)?;
     let writer = match ledger.is_some() {
         true => table.writer(graph, options.write && run.is_last, run.budget)?,
         false => None,
     };
     let rows = if comm.is_leader() { vertices as usize } else { 0 };
-    let mut batch = (0..trees).map(|_| table.tree(graph, rows, run.budget)).collect::<Result<Vec<_>>>()?;
-    for some in todo.chunks(trees) {
+    let tree = |run: &Run<'_>| table.tree(graph, rows, run.budget);
+    let mut batch = (0..trees).map(|_| tree(run)).collect::<Result<Vec<_>>>()?;
+    let mut rest = todo;
+    while !rest.is_empty() {
+        let (some, later) = rest.split_at(batch.len().min(rest.len()));
+        let was_checked_there = is_checked_there;
         for (&source, tree) in some.iter().zip(&mut batch) {
             let mut searched = match roots[source].vertex {
                 Some(vertex) => engine.search(Vertex(vertex), tree)?,
@@ -79,17 +89,32 @@ fn search_all<T: SearchTask>(
             if source == 0 && comm.is_leader() {
                 T::describe(tree, &mut searched);
             }
+            let checking = Instant::now();
+            if is_checked_there && let Some(vertex) = roots[source].vertex {
+                is_checked_there = engine.check(Vertex(vertex), &searched)?;
+            }
+            let seconds = checking.elapsed().as_secs_f64();
             on_leader(comm, || match ledger.as_mut() {
-                Some(ledger) => ledger.note(source, searched, tree, writer.as_ref(), run),
+                Some(ledger) => {
+                    ledger.note(source, searched, tree, writer.as_ref(), run)?;
+                    if is_checked_there { ledger.note_checks(&[source], seconds, run) } else { Ok(()) }
+                }
                 None => Ok(()),
             })?;
             signals::check()?;
         }
-        on_leader(comm, || match ledger.as_mut().filter(|_| options.validate) {
+        let checks = options.validate && !is_checked_there;
+        on_leader(comm, || match ledger.as_mut().filter(|_| checks) {
             Some(ledger) => ledger.check(some, &batch, run),
             None => Ok(()),
         })?;
         run.progress.advance(some.len() as u64);
+        rest = later;
+        if was_checked_there && !is_checked_there && !rest.is_empty() {
+            // The engine has left a tree to the host, and so it will the others.
+            let trees = at_once(most(rest), run)?;
+            (1..trees).try_for_each(|_| tree(run).map(|tree| batch.push(tree)))?;
+        }
     }
     if let Some(meters) = meters
         && let Some(tree) = batch.first_mut()

@@ -106,7 +106,14 @@ impl<'a, T: SearchTask> Ledger<'a, T> {
             Some(ReportedTree { source: root.id, root: Vertex(root.vertex?), searched: &done.searched, tree })
         });
         self.table.check(self.graph, &claims.collect::<Vec<_>>(), run)?;
-        let seconds = started.elapsed().as_secs_f64() / sources.len() as f64;
+        self.note_checks(sources, started.elapsed().as_secs_f64() / sources.len() as f64, run)
+    }
+
+    /// Records that the trees of several sources are right, and how many seconds the check of each took.
+    ///
+    /// # Errors
+    /// Disk errors.
+    pub fn note_checks(&mut self, sources: &[usize], seconds: f64, run: &Run<'_>) -> Result<()> {
         let records: Vec<_> = sources.iter().map(|&source| record::of_check(source, seconds)).collect();
         self.journal.append(&records)?;
         sources.iter().for_each(|&source| self.states[source].checked = Some(seconds));

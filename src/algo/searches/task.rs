@@ -31,6 +31,24 @@ pub trait Search<T: ?Sized, S> {
     /// Errors of the device and of other ranks; [`crate::Error::Stopped`].
     fn search(&mut self, root: Vertex, tree: &mut T) -> Result<S>;
 
+    /// Prepares checks of trees where searches leave them. Returns false if this engine checks no trees.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    fn prepare_checks(&mut self) -> Result<bool> {
+        Ok(false)
+    }
+
+    /// Checks the tree of the last search, which began at `root` and returned `searched`. Returns true if the tree is
+    /// right, and false if the host has to check it.
+    ///
+    /// # Errors
+    /// Errors of the device.
+    fn check(&mut self, root: Vertex, searched: &S) -> Result<bool> {
+        let _ = (root, searched);
+        Ok(false)
+    }
+
     /// Repeats a search to measure it. It need not write the tree. Collective: all ranks must call it.
     ///
     /// # Errors

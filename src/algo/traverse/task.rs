@@ -32,7 +32,7 @@ impl SearchTable for Traverse {
 
     fn programs(&self, ranks: usize) -> Vec<&'static ProgramSource> {
         match self.strategy {
-            Strategy::Auto => bfs::gpu::programs(ranks),
+            Strategy::Auto => bfs::gpu::programs(ranks, self.options.validate),
             _ => gpu::PROGRAMS.to_vec(),
         }
     }

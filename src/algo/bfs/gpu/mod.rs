@@ -13,6 +13,7 @@
 #![allow(unsafe_code)] // kernel launches
 
 mod buffer_sizes;
+mod check;
 mod device_graph;
 mod kernel_structs;
 mod memory;
@@ -36,6 +37,7 @@ use crate::graph::ids::Vertex;
 use crate::memory::Budget;
 use crate::prepare::prepared::Graph;
 use buffer_sizes::{BfsBufferSizes, THREADS};
+use check::TreeCheck;
 use device_graph::BfsDeviceGraph;
 use kernel_structs::{BfsState, LevelRecord, SpreadGraph};
 use memory::BfsMemory;
@@ -111,6 +113,8 @@ pub struct GpuSearch<'a> {
     peer_gpus: Option<PeerGpus<'a>>,
     /// Events that mark the start and the end of a search.
     clock: [Event; 2],
+    /// Kernels that check trees, if they do.
+    tree_check: Option<TreeCheck>,
 }
 
 impl<'a> GpuSearch<'a> {
@@ -160,6 +164,19 @@ impl<'a> GpuSearch<'a> {
         peer_access: Option<PeerAccess<'a>>,
     ) -> Result<Self> {
         Self::join(Self::open(of, lease, tuning, budget, check_cancelled, peer_access), peer_access)
+    }
+
+    /// Checks `parents`, which have an element for each vertex, as [`Search::check`] checks the tree of a search from
+    /// `root`. Returns the number of reached vertices and the depth of a tree that is right.
+    ///
+    /// # Errors
+    /// [`Error::Lost`].
+    #[cfg(feature = "testing")]
+    pub fn check_tree(&mut self, root: Vertex, parents: &[u32]) -> Result<Option<(u64, u64)>> {
+        self.gpu.workspace.queue.write(parents, self.memory.parents)?;
+        let check =
+            self.tree_check.as_ref().ok_or_else(|| Error::internal("check a tree", "no checks are prepared"))?;
+        check.run(&self.gpu.workspace, root)
     }
 
     /// Exchanges memory addresses between the ranks whose GPUs search together, if all of these ranks opened the graph.
@@ -259,6 +276,7 @@ impl<'a> GpuSearch<'a> {
             memory,
             peer_gpus: None,
             clock,
+            tree_check: None,
         })
     }
 
@@ -344,6 +362,19 @@ impl<'a> GpuSearch<'a> {
 impl Search<[u32], BfsStats> for GpuSearch<'_> {
     fn repeat(&mut self, root: Vertex, _: &mut [u32]) -> Result<()> {
         self.launch_all(root).map(drop)
+    }
+
+    fn prepare_checks(&mut self) -> Result<bool> {
+        if !self.is_shared() {
+            let GpuSearch { gpu, placed, memory, .. } = self;
+            self.tree_check = TreeCheck::new(&mut gpu.workspace, placed, memory.parents)?;
+        }
+        Ok(self.tree_check.is_some())
+    }
+
+    fn check(&mut self, root: Vertex, searched: &BfsStats) -> Result<bool> {
+        let Some(check) = &self.tree_check else { return Ok(false) };
+        Ok(check.run(&self.gpu.workspace, root)? == Some((searched.reached, searched.depth)))
     }
 
     fn search(&mut self, root: Vertex, parents: &mut [u32]) -> Result<BfsStats> {

@@ -44,10 +44,20 @@ pub(super) static PACKED: ProgramSource = ProgramSource {
     headers: &[COMMON, GRID_BARRIER, ROWS, BFS, OF_PEERS, BOTTOM_UP, NARROW, TOP_DOWN, SEARCH, HEADS],
 };
 
-/// All GPU programs that a search may launch, in the order of their use. The last two are for several GPUs.
-static PROGRAMS: [&ProgramSource; 6] = [&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED, &PEERS, &SPREAD];
+/// GPU program that checks trees.
+pub(super) static CHECK: ProgramSource = ProgramSource {
+    name: "bfs_check.cu",
+    text: include_str!("../../../../kernels/bfs_check.cu"),
+    headers: &[COMMON, ROWS],
+};
 
-/// Returns the GPU programs that a search on the GPUs of `ranks` ranks may launch.
-pub fn programs(ranks: usize) -> Vec<&'static ProgramSource> {
-    PROGRAMS[..if ranks > 1 { PROGRAMS.len() } else { PROGRAMS.len() - 2 }].to_vec()
+/// Returns the GPU programs that a search on the GPUs of `ranks` ranks may launch, in the order of their use. `checks`
+/// says whether trees are checked.
+pub fn programs(ranks: usize, checks: bool) -> Vec<&'static ProgramSource> {
+    let mut programs = vec![&searches::gpu::PROGRAM, &PREPARE, &PROGRAM, &PACKED];
+    match ranks {
+        1 => programs.extend(checks.then_some(&CHECK)),
+        _ => programs.extend([&PEERS, &SPREAD]),
+    }
+    programs
 }

@@ -12,9 +12,11 @@ use gpugraph::internals::graph::block_store::BlockStore;
 use gpugraph::internals::graph::direction::Direction;
 use gpugraph::internals::graph::ids::Vertex;
 use gpugraph::internals::memory::Budget;
+use serde_json::Value;
 
 use crate::bfs_cases::{DOWN, EITHER, UP, shapes, small};
 use crate::rows::Rows;
+use crate::support::gpu::Gpu;
 use crate::support::{Dice, random_edges};
 use crate::workspace::{self, budget};
 
@@ -151,6 +153,22 @@ fn a_tree_that_differs_in_any_parent_is_left_to_the_host() {
             }
         }
     });
+}
+
+/// The trees of a long grid are deeper than the GPU marks: from the second on, the host checks them together.
+#[test]
+fn gpu_jobs_check_trees_of_any_depth() {
+    let Some(gpu) = Gpu::new() else { return };
+    for input in ["kronecker = { scale = 11, edge_factor = 8, seed = 3 }\n", "grid = { rows = 3, columns = 200 }\n"] {
+        gpu.place.job(input, "[bfs]\nroots = 6\nvalidate = true\n");
+        let found = |device: &str| {
+            let report = gpu.fresh(&[device, "limits.gpu_memory=64MiB"]);
+            assert_eq!(report["results"]["bfs"]["validated"], true, "{input}");
+            let of = |source: &Value| ["source", "reached", "depth", "edges"].map(|field| source[field].clone());
+            report["results"]["bfs"]["sources"].as_array().expect("sources").iter().map(of).collect::<Vec<_>>()
+        };
+        assert_eq!(found("run.device=gpu"), found("run.device=cpu"), "{input}");
+    }
 }
 
 #[test]

@@ -520,6 +520,10 @@ fn examples_print_what_they_promise() {
     let run = |name: &str| {
         let mut cargo = std::process::Command::new(env!("CARGO"));
         cargo.args(["run", "--quiet", "--offline", "--example", name]).current_dir(env!("CARGO_MANIFEST_DIR"));
+        if cfg!(feature = "mpi") {
+            // Without it cargo would compile the library once more.
+            cargo.args(["--features", "mpi"]);
+        }
         let output = cargo.output().unwrap();
         assert!(output.status.success(), "{name}: {}", String::from_utf8_lossy(&output.stderr));
         String::from_utf8(output.stdout).unwrap()

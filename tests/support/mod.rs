@@ -220,9 +220,17 @@ impl Place {
         for name in threads.into_iter().chain(["GPUGRAPH_LOG", "VIRTUAL_ENV", "CONDA_PREFIX"]) {
             command.env_remove(name);
         }
-        // Nor is what tests take to tell a developer's plans anything.
-        command.env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
+        command.env("XDG_CACHE_HOME", self.cache());
         command
+    }
+
+    /// The folder of compiled kernels and of what earlier jobs took. It belongs to this place, because a job parses the figures of all jobs
+    /// before it. A real GPU's kernels take seconds to compile, so all tests share them.
+    pub fn cache(&self) -> PathBuf {
+        match Path::new("/dev/nvidiactl").exists() {
+            true => Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"),
+            false => self.path("cache"),
+        }
     }
 
     /// The same with a stand-in for CUDA, from [`cuda_on_cpu`]. What it takes for compiled kernels stays in this place: no

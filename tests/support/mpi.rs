@@ -108,7 +108,7 @@ pub fn mpirun(place: &Place, built: &Built, ranks: usize, limit: u32, program: &
     // What an MPI leaves behind where its ranks are killed goes with the place.
     let own = place.path("mpi");
     std::fs::create_dir_all(&own).expect("a folder");
-    command.env("TMPDIR", &own);
+    command.env("TMPDIR", &own).env("XDG_CACHE_HOME", place.cache());
     if place.is_in_memory() {
         command.env("OMPI_MCA_btl_vader_backing_directory", &own);
     }

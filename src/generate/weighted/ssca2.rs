@@ -258,7 +258,7 @@ mod tests {
     /// Checks the memory for many cliques. A table with a row per clique would take more memory than a node has.
     #[test]
     fn many_cliques_take_little_memory() {
-        let parameters = Parameters { largest_clique: 1, between: 0.0, ..Parameters::of(1 << 24) };
+        let parameters = Parameters { largest_clique: 1, between: 0.0, ..Parameters::of(1 << 22) };
         let cliques = Cliques::new(parameters, 1).expect("not stopped");
         assert!(cliques.bytes() <= 17 * GROUPS, "{}", cliques.bytes());
     }

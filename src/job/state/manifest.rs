@@ -274,6 +274,9 @@ mod tests {
         let back = Manifest::load(folder.path()).expect("read").expect("there");
         assert_eq!((back.found("sort", 8), &back), (Some(wide), &manifest));
 
+        // Each bit takes a reading of the whole file, so the long list goes.
+        manifest.done("ingest", 7, StageMeasurements::default(), &vec![1, 2, 3]).expect("plain");
+        manifest.save(folder.path()).expect("written");
         let path = Manifest::path(folder.path());
         let text = std::fs::read(&path).expect("read");
         for bit in 0..text.len() * 8 {

@@ -285,9 +285,9 @@ mod tests {
                 metrics.begin_stage(stage, 0.123_456_789);
                 metrics.end_stage(stage, 1.234_567_891_234, true);
             }
-            // Together the runs have as many samples as ten days have seconds.
-            for second in 1..=4320 {
-                metrics.add(sample(1000 * second, 1000));
+            // Together the runs take ten days, with a sample every ten seconds.
+            for sample_of_run in 1..=432 {
+                metrics.add(sample(10_000 * sample_of_run, 10_000));
             }
             metrics.end(4320.0, &"x".repeat(1000));
         }

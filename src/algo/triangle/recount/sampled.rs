@@ -290,7 +290,7 @@ mod tests {
 
     #[test]
     fn the_mean_and_the_variance_are_as_derived() {
-        let n = 300;
+        let n = 160;
         let (t, k) = ((n * (n - 1) * (n - 2) / 6) as f64, (n * (n - 1) / 2) as f64 * ((n - 2) * (n - 3) / 2) as f64);
         for colours in [2.0, 4.0, 8.0f64] {
             let found = sample(complete(n), colours as u64, (0..32).collect());

@@ -171,13 +171,13 @@ fn a_run_keeps_within_the_memory_that_is_asked_for_and_uses_most_of_it() {
     let graph = |scale: u32| format!("kronecker = {{ scale = {scale}, edge_factor = 16, seed = 1 }}");
     let search = "[sssp]\nroots = 2\nweights = { uniform = [1, 1000] }\n";
     // Smaller jobs take less than the code and what a limit sets aside for the process.
-    let most = |text: &str| text.contains("scale = 22");
+    let most = |text: &str| text.contains("scale = 21");
     for text in [
         format!("[input]\n{}\n[triangle]\n", graph(10)),
-        format!("[input]\n{}\n[triangle]\n", graph(22)),
+        format!("[input]\n{}\n[triangle]\n", graph(21)),
         format!("[input]\n{}\n{search}", graph(16)),
         "[input]\nlist = { length = 1_000_000 }\n[listrank]\n".to_owned(),
-        format!("[input]\n{}\n[bfs]\nroots = 2\n", graph(22)),
+        format!("[input]\n{}\n[bfs]\nroots = 2\n", graph(21)),
     ] {
         // On a disk, as pages of a file system in memory would count.
         let place = Place::on_disk();

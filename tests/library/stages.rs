@@ -340,7 +340,7 @@ fn memory_threads_and_spills_do_not_show_in_the_bytes_of_blocks() {
     for (threads, weighted) in
         [1, 2, 7].into_iter().flat_map(|threads| [false, true].map(|weighted| (threads, weighted)))
     {
-        for spare in [0, 4096, 300_000, 1 << 28] {
+        for spare in [0, 4096, 300_000, 1 << 24] {
             let out = tempfile::tempdir().expect("a folder");
             let (_, _, spilled) =
                 prepare(out.path(), &inputs[usize::from(weighted)], How { threads, spare, target: None, weighted });

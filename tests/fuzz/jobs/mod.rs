@@ -28,7 +28,7 @@ use answers::{Column, Seen, Task};
 use graph::{Graph, Kind, Weights};
 
 /// Jobs, unless the environment says another number.
-const JOBS: u64 = 300;
+const JOBS: u64 = 200;
 /// Every so many jobs one runs by ranks too.
 const BY_RANKS: u64 = 40;
 

@@ -129,7 +129,7 @@ fn gpu_every_arena_gives_the_same_counts() {
     let Some(mut gpu) = Gpu::new() else { return };
     let memory: [&[&str]; 2] = [&["2500KiB", "4MiB", "64MiB"], &[]];
     for (memory, (vertices, edges, per_vertex)) in
-        memory.into_iter().zip([(5000, 280_000, true), (14_000, 1_050_000, false)])
+        memory.into_iter().zip([(2500, 280_000, true), (7000, 1_050_000, false)])
     {
         gpu.seed += 1;
         let mut dice = Dice(gpu.seed);

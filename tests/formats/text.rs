@@ -97,7 +97,8 @@ impl Case {
 
     /// The edges that three ranks find together.
     fn by_ranks(&self, named: Option<Format>, options: &TextOptions, ranks: usize) -> Result<Edges, Error> {
-        let input = self.input(named, options).with_chunk(50);
+        let chunk = if std::fs::metadata(&self.path).unwrap().len() < 4096 { 50 } else { 5000 };
+        let input = self.input(named, options).with_chunk(chunk);
         let (mut edges, mut seen) = (Vec::new(), Vec::new());
         for rank in 0..ranks {
             let mut gather = [Gather::default()];

@@ -182,7 +182,7 @@ fn check(number_of_case: u64, place: &Place) -> std::result::Result<bool, String
 
 #[test]
 fn mutated_lines_of_strings_are_numbered_as_meant_or_refused() {
-    let cases = setting("GPUGRAPH_FUZZ_CASES").unwrap_or(1000);
+    let cases = setting("GPUGRAPH_FUZZ_CASES").unwrap_or(600);
     let from = setting("GPUGRAPH_FUZZ_FROM").unwrap_or(0);
     let (place, watch) = (Place::new(), watch::Watch::start());
     let (mut read, mut wrong) = (0, Vec::new());

@@ -22,7 +22,7 @@ fn edges() -> Vec<[u64; 2]> {
 #[test]
 fn gpu_labels_are_those_of_a_processor() {
     let Some(gpu) = Gpu::new() else { return };
-    for (input, iterations) in [("", 2), ("", 7), ("directed = true\n", 3)] {
+    for (input, iterations) in [("", 2), ("", 5), ("directed = true\n", 3)] {
         let path = gpu.place.u32("edges.u32", &edges());
         let input = format!("path = '{}'\n{input}", path.display());
         gpu.place.job(&input, &format!("[cdlp]\niterations = {iterations}\n"));
@@ -35,7 +35,7 @@ fn gpu_labels_are_those_of_a_processor() {
             assert_eq!(gpu.place.read_report()["device"], "gpu");
             assert_eq!(gpu.found("cdlp", "label"), of_processor, "{input}{iterations} {memory:?}");
         }
-        if iterations < 7 {
+        if iterations < 5 {
             continue;
         }
         for (first, second) in [(&[CPU, "run.trials=1"], &MUCH), (&LITTLE, &[CPU, "run.trials=1"])] {

@@ -6,6 +6,7 @@ use super::arena::DeviceSlice;
 use super::queue::{Event, Queue};
 use crate::error::{Error, Result};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Calls `work` for each item, each on its own thread. An item is, for example, a lane with its share of the work.
@@ -23,6 +24,34 @@ pub fn on_threads<T: Send>(items: impl Iterator<Item = T>, work: impl Fn(T) -> R
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         ends.fold(Ok(()), Result::and)
+    })
+}
+
+/// Fills all of `to`, with a thread for each lane. The threads share parts of `to`, which are multiples of `step` words.
+/// `fill` writes the words of a part: it gets the position of the first word, and a buffer of the part's length. After
+/// an error no thread begins another part.
+///
+/// # Errors
+/// Errors of `fill`; [`Error::Lost`].
+pub fn fill_by_lanes(
+    lanes: &mut [Lane<'_>],
+    to: DeviceSlice<u32>,
+    step: u64,
+    fill: impl Fn(u64, &mut [u32]) -> Result<()> + Sync,
+) -> Result<()> {
+    let next = AtomicU64::new(0);
+    on_threads(lanes.iter_mut(), |lane| {
+        let words = lane.slot_words() as u64 / step * step;
+        loop {
+            let first = next.fetch_add(words, Relaxed);
+            let part = to.part(first..first + words);
+            if part.is_empty() {
+                return lane.finish();
+            }
+            let filled = lane.slot().and_then(|slot| fill(first, &mut slot[..part.len() as usize]));
+            let sent = filled.and_then(|()| lane.send_slot(part)).and_then(|()| lane.pass());
+            sent.inspect_err(|_| next.store(to.len(), Relaxed))?;
+        }
     })
 }
 

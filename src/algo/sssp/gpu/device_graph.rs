@@ -9,7 +9,7 @@ use super::{PREPARE, Tuning, Weights};
 use crate::algo::searches::gpu::{join_starts, place_starts, targets};
 use crate::error::Result;
 use crate::formats::WeightType;
-use crate::gpu::{CopySource, DeviceSlice, Grid, Pinned, Workspace, on_threads, slice_bytes};
+use crate::gpu::{CopySource, DeviceSlice, Grid, Pinned, Workspace, fill_by_lanes, slice_bytes};
 use crate::graph::block_store::BlockStore;
 use crate::graph::ids::Vertex;
 use crate::graph::weights::drawn::DrawnWeights;
@@ -217,23 +217,14 @@ fn bound(workspace: &Workspace, graph: &SsspGraph, bounds: DeviceSlice<u64>) -> 
 
 /// Copies the ids of all vertices in the input to the GPU. `of` returns the id of a vertex.
 fn upload_ids(workspace: &mut Workspace, to: DeviceSlice<u64>, of: &(dyn Fn(Vertex) -> u64 + Sync)) -> Result<()> {
-    let mut lanes = workspace.uploader.lanes()?;
-    let share = to.len().div_ceil(lanes.len() as u64).max(1);
-    on_threads(lanes.iter_mut().zip((0..to.len()).step_by(share as usize)), |(lane, from)| {
-        let end = (from + share).min(to.len());
-        let step = (lane.slot_words() / 2) as u64;
-        for first in (from..end).step_by(step as usize) {
-            signals::check()?;
-            let part = to.part(first..(first + step).min(end));
-            let slot = lane.slot()?;
-            for (pair, v) in slot.chunks_exact_mut(2).zip(first as u32..).take(part.len() as usize) {
-                let id = of(Vertex(v));
-                pair.copy_from_slice(&[id as u32, (id >> 32) as u32]);
-            }
-            lane.send_slot(DeviceSlice::at(part.address(), 2 * part.len()))?;
-            lane.pass()?;
+    let words = DeviceSlice::at(to.address(), 2 * to.len());
+    fill_by_lanes(&mut workspace.uploader.lanes()?, words, 2, |first, slot| {
+        signals::check()?;
+        for (pair, v) in slot.chunks_exact_mut(2).zip((first / 2) as u32..) {
+            let id = of(Vertex(v));
+            pair.copy_from_slice(&[id as u32, (id >> 32) as u32]);
         }
-        lane.finish()
+        Ok(())
     })
 }
 

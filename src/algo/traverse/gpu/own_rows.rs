@@ -3,12 +3,11 @@
 use super::buffer_sizes::MOST_ENTRIES;
 use crate::algo::searches::ranks::VertexOwnership;
 use crate::error::Result;
-use crate::gpu::{DeviceSlice, Lane, Workspace, on_threads};
+use crate::gpu::{DeviceSlice, Workspace, fill_by_lanes};
 use crate::graph::adjacency::Adjacency;
 use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Budget, Buffer};
 use crate::process::signals;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Returns the start of the row of each vertex that this rank owns, and the end of the last row.
 pub(super) fn starts(
@@ -43,31 +42,11 @@ pub(super) struct OwnRows<'a> {
 impl OwnRows<'_> {
     /// Copies the rows to the GPU, without gaps between them.
     pub fn upload(&self, workspace: &mut Workspace, to: DeviceSlice<u32>) -> Result<()> {
-        let next = AtomicU64::new(0);
-        let mut lanes = workspace.uploader.lanes()?;
-        on_threads(lanes.iter_mut(), |lane| self.send(lane, to, &next))
-    }
-
-    /// Copies parts of the rows to the GPU until none is left. `next` is the position of the next entry to copy, which
-    /// several threads share.
-    fn send(&self, lane: &mut Lane<'_>, to: DeviceSlice<u32>, next: &AtomicU64) -> Result<()> {
-        let piece = lane.slot_words() as u64;
-        loop {
-            let first = next.fetch_add(piece, Relaxed);
-            if first >= to.len() {
-                return lane.finish();
-            }
-            let sent = signals::check().and_then(|()| {
-                let part = to.part(first..first + piece);
-                self.fill(first as u32, &mut lane.slot()?[..part.len() as usize]);
-                lane.send_slot(part)?;
-                lane.pass()
-            });
-            if sent.is_err() {
-                next.store(to.len(), Relaxed);
-                return sent;
-            }
-        }
+        fill_by_lanes(&mut workspace.uploader.lanes()?, to, 1, |first, slot| {
+            signals::check()?;
+            self.fill(first as u32, slot);
+            Ok(())
+        })
     }
 
     /// Fills the buffer `slot` with row entries, starting with entry number `first`.

@@ -1,11 +1,15 @@
 //! The adjacency rows of a graph, which a depth-first search reads one at a time in random order.
 //!
-//! If the rows are in files that do not fit memory, the search keeps copies of as many of the last rows as fit. A copy
-//! has only the neighbours that are not reached yet, so more rows fit when the copies are made again later. A search
-//! reaches hubs first, and most entries lead to hubs. Once it has reached a sixteenth of the vertices of a Graph500
-//! graph, the entries that are left take a tenth of the memory of all rows. The search reads rows without a copy ahead
-//! from the disk: it requests the rows of the next unreached neighbours together, before it waits for any of them.
+//! The search copies rows while it runs. A copy has only the neighbours that are not reached yet. A search reaches hubs
+//! first, and most entries lead to hubs. Once it has reached a sixteenth of the vertices of a Graph500 graph, a fifth of
+//! the entries is left. A copied row is short, and is found by one look-up.
+//!
+//! If rows are in memory, they are copied once few entries are left. If they are in files that do not fit memory, as
+//! many of the last rows are copied as fit, and more when the copies are made again later. The search reads rows without
+//! a copy ahead from the disk: it requests the rows of the next unreached neighbours together, before it waits for any
+//! of them.
 
+use crate::algo::bits::Lookup;
 use crate::error::Result;
 use crate::graph::block_store::BlockLocation;
 use crate::graph::block_store::BlockStore;
@@ -14,6 +18,7 @@ use crate::graph::direction::{Direction, EdgeDirection};
 use crate::memory::{Budget, Buffer, prefetch, random_access, will_need};
 use crate::prepare::prepared::Graph;
 use crate::process::signals;
+use std::sync::atomic::AtomicU64;
 
 /// Base-2 logarithm of the number of consecutive rows for which a table has one block number.
 const SHIFT: u32 = 12;
@@ -26,6 +31,10 @@ const SPARE: u64 = 16;
 /// Rows are copied when one in `FIRST` vertices is reached, and again whenever `MORE` times as many are reached.
 const FIRST: u32 = 16;
 const MORE: u32 = 4;
+/// If rows are in memory, at most one in this many entries is copied.
+const IN_MEMORY: u64 = 3;
+/// One in this many rows is looked at to estimate how many entries are left.
+const SAMPLED: u32 = 64;
 /// Number of entries that are requested from a disk at once while rows are copied.
 const WINDOW: usize = 1 << 20;
 
@@ -46,8 +55,10 @@ struct Copies {
     starts: Buffer<u32>,
     /// The copied rows, at the end of the buffer.
     entries: Buffer<u32>,
-    /// The copies are made again once the search has reached this many vertices.
+    /// The copies are made, or made again, once the search has reached this many vertices.
     due: u32,
+    /// Whether the rows are in files that do not fit memory.
+    from_disk: bool,
 }
 
 impl<'a> RowHalf<'a> {
@@ -130,9 +141,12 @@ pub(super) struct SearchRows<'a> {
     direction: Direction,
     /// Number of vertices that have edges.
     vertices: u32,
-    /// Copies of rows; `None` unless the rows are in files that do not fit memory.
+    /// Copies of rows, or room for them, if there is memory.
     copies: Option<Copies>,
 }
+
+/// The bitmap of reached vertices, and how it is looked up.
+type Reached<'a> = (&'a [AtomicU64], Lookup);
 
 /// The row of a vertex in two halves: the neighbours with smaller numbers, and the neighbours with larger ones.
 #[derive(Clone, Copy, Default)]
@@ -169,29 +183,32 @@ impl<'a> SearchRows<'a> {
         Ok(SearchRows { halves, direction, vertices: graph.info.connected as u32, copies: None })
     }
 
-    /// If the rows are in files that do not fit the free memory of `budget`, reserves memory for copies of rows.
+    /// Reserves memory for copies of rows, if `budget` has enough. If the rows are in files that do not fit memory, the
+    /// copies get nearly all of it.
     ///
     /// # Errors
     /// [`crate::Error::Limit`].
     pub fn reserve_copies(&mut self, budget: &Budget) -> Result<()> {
         let (stores, free) = (self.halves.each_ref().map(|half| half.store), budget.free());
         let in_files = !stores[0].is_empty() && matches!(stores[0].location(0), BlockLocation::InFile(_));
-        if !in_files || stores.iter().map(|half| half.bytes()).sum::<u64>() <= free {
-            return Ok(());
-        }
-        let purpose = "the last rows of a graph that is larger than memory";
+        let from_disk = in_files && stores.iter().map(|half| half.bytes()).sum::<u64>() > free;
+        let purpose = "the last rows of a graph, without neighbours that are reached";
         let starts = 4 * (u64::from(self.vertices) + 1);
-        let entries = stores.iter().map(|half| half.edges()).sum::<u64>() >> self.direction.shift();
-        let entries = entries.min((free - free / SPARE).saturating_sub(starts) / 4).min(u32::MAX.into());
-        if entries > 0 {
+        let most = ((free - free / SPARE).saturating_sub(starts) / 4).min(u32::MAX.into());
+        let all = stores.iter().map(|half| half.edges()).sum::<u64>() >> self.direction.shift();
+        let entries = if from_disk { all.min(most) } else { all / IN_MEMORY };
+        if entries > 0 && entries <= most {
             self.copies = Some(Copies {
                 first: self.vertices,
                 starts: budget.zeroed(self.vertices as usize + 1, purpose)?,
                 entries: budget.zeroed(entries as usize, purpose)?,
                 due: self.vertices / FIRST,
+                from_disk,
             });
         }
-        self.halves.iter().flat_map(|half| &half.blocks).for_each(|block| random_access(block.targets));
+        if from_disk {
+            self.halves.iter().flat_map(|half| &half.blocks).for_each(|block| random_access(block.targets));
+        }
         Ok(())
     }
 
@@ -201,12 +218,30 @@ impl<'a> SearchRows<'a> {
     }
 
     /// Copies as many of the last rows as fit, without the neighbours that are `reached`. Vertices that are `finished`
-    /// get an empty row. Rows then have other chunks than before.
+    /// get an empty row. Rows then have other chunks than before. If rows are in memory, nothing is copied while more
+    /// entries are left than fit.
     ///
     /// # Errors
     /// [`crate::Error::Stopped`].
-    pub fn copy_last(&mut self, reached: impl Fn(u32) -> bool, finished: impl Fn(u32) -> bool) -> Result<()> {
-        let Some(Copies { first, starts, entries, due }) = &mut self.copies else { return Ok(()) };
+    pub fn copy_last(&mut self, reached: Reached<'_>, finished: impl Fn(u32) -> bool) -> Result<()> {
+        let Some(mut copies) = self.copies.take() else { return Ok(()) };
+        copies.due = copies.due.saturating_mul(MORE).max(1);
+        let fits = copies.from_disk || self.entries_left(reached) <= copies.entries.len() as u64;
+        let filled = if fits { self.fill(&mut copies, reached, finished) } else { Ok(()) };
+        self.copies = Some(copies);
+        filled
+    }
+
+    /// Estimates the number of entries that lead to vertices which are not reached.
+    fn entries_left(&self, (seen, lookup): Reached<'_>) -> u64 {
+        let of_chunk = |chunk: &[u32]| u64::from(lookup.lacking(seen, chunk).count_ones());
+        let of_row = |row: Neighbours<'_>| (0..row.chunks()).map(|number| of_chunk(row.chunk(number))).sum::<u64>();
+        let sampled = (0..self.vertices).step_by(SAMPLED as usize);
+        u64::from(SAMPLED) * sampled.map(|v| of_row(self.original(v))).sum::<u64>()
+    }
+
+    fn fill(&self, copies: &mut Copies, (seen, lookup): Reached<'_>, finished: impl Fn(u32) -> bool) -> Result<()> {
+        let Copies { first, starts, entries, from_disk, .. } = copies;
         let (mut at, mut asked) = (entries.len(), [None; 2]);
         *first = self.vertices;
         starts[self.vertices as usize] = at as u32;
@@ -215,15 +250,23 @@ impl<'a> SearchRows<'a> {
                 signals::check()?;
             }
             if !finished(v) {
-                let row = self.direction.row(v, EdgeDirection::Out);
-                self.halves.iter().zip(&mut asked).for_each(|(half, asked)| half.read_ahead_of_pass(row, asked));
-                let [lower, upper] = self.halves.each_ref().map(|half| half.row(row));
-                if lower.len() + upper.len() > at {
+                if *from_disk {
+                    let row = self.direction.row(v, EdgeDirection::Out);
+                    self.halves.iter().zip(&mut asked).for_each(|(half, asked)| half.read_ahead_of_pass(row, asked));
+                }
+                let row = self.original(v);
+                if row.0[0].len() + row.0[1].len() > at {
                     break;
                 }
-                for &w in lower.iter().chain(upper).rev() {
-                    entries[at - 1] = w;
-                    at -= usize::from(!reached(w));
+                for number in (0..row.chunks()).rev() {
+                    let chunk = row.chunk(number);
+                    let mut new = lookup.lacking(seen, chunk);
+                    while new != 0 {
+                        let place = new.ilog2();
+                        new ^= 1 << place;
+                        at -= 1;
+                        entries[at] = chunk[place as usize];
+                    }
                 }
             }
             starts[v as usize] = at as u32;
@@ -233,7 +276,6 @@ impl<'a> SearchRows<'a> {
             .iter()
             .zip(asked)
             .for_each(|(half, asked)| asked.into_iter().for_each(|(b, _)| half.store.release(b)));
-        *due = due.saturating_mul(MORE).max(1);
         Ok(())
     }
 
@@ -252,7 +294,7 @@ impl<'a> SearchRows<'a> {
     /// are in files that do not fit memory.
     #[inline]
     pub fn read_ahead(&self, vertices: impl Iterator<Item = u32>) {
-        if let Some(copies) = &self.copies {
+        if let Some(copies) = self.copies.as_ref().filter(|copies| copies.from_disk) {
             for v in vertices.filter(|&v| v < copies.first) {
                 let row = self.direction.row(v, EdgeDirection::Out);
                 for of_row in self.halves.each_ref().map(|half| half.row(row)) {
@@ -268,6 +310,12 @@ impl<'a> SearchRows<'a> {
         if let Some(copies) = self.copies_with(v) {
             return Neighbours([&[], copies.row(v)]);
         }
+        self.original(v)
+    }
+
+    /// Returns the out-neighbours of vertex `v` in the rows of the graph.
+    #[inline]
+    fn original(&self, v: u32) -> Neighbours<'a> {
         let row = self.direction.row(v, EdgeDirection::Out);
         Neighbours([self.halves[0].row(row), self.halves[1].row(row)])
     }

@@ -108,7 +108,7 @@ impl DfsWalk {
     /// [`crate::Error::Stopped`].
     pub fn copy_rows(&mut self, rows: &mut SearchRows<'_>) -> Result<()> {
         if rows.copies_are_due(self.tree.reached) {
-            rows.copy_last(|v| self.is_seen(v), |v| self.tree.post(v) != NONE)?;
+            rows.copy_last((&self.seen, self.lookup), |v| self.tree.post(v) != NONE)?;
             self.forget_chunks();
         }
         Ok(())

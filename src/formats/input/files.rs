@@ -75,8 +75,22 @@ pub(crate) fn is_pattern(path: &Path) -> bool {
 }
 
 /// Returns true if the pattern matches `file`. Both paths are absolute.
-pub(crate) fn matches(pattern: &Path, file: &Path) -> bool {
+fn matches(pattern: &Path, file: &Path) -> bool {
     pattern.to_str().and_then(|pattern| glob(pattern).ok()).is_some_and(|glob| glob.is_match(file))
+}
+
+/// Returns the first of `paths` that is a folder or a pattern and includes `file`, or would if the file existed.
+pub(super) fn covering<'a>(paths: &'a [PathBuf], file: &Path) -> Option<&'a Path> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder.canonicalize().ok()?;
+    let file = folder.join(file.file_name()?);
+    let covers = |path: &&PathBuf| {
+        if is_pattern(path) {
+            return std::path::absolute(path).is_ok_and(|pattern| matches(&pattern, &file));
+        }
+        path.is_dir() && path.canonicalize().is_ok_and(|path| folder.starts_with(path))
+    };
+    paths.iter().find(covers).map(PathBuf::as_path)
 }
 
 fn glob(pattern: &str) -> Result<GlobMatcher, globset::Error> {

@@ -93,17 +93,7 @@ impl Input {
         if let Some(part) = self.parts().iter().find(is_same) {
             return Some(&part.path);
         }
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let folder = folder.canonicalize().ok()?;
-        let file = folder.join(file.file_name()?);
-        let names = |path: &&PathBuf| {
-            if files::is_pattern(path) {
-                let absolute = std::path::absolute(path);
-                return absolute.is_ok_and(|pattern| files::matches(&pattern, &file));
-            }
-            path.is_dir() && path.canonicalize().is_ok_and(|path| folder.starts_with(path))
-        };
-        self.named.iter().find(names).map(PathBuf::as_path)
+        files::covering(&self.named, file)
     }
 
     /// Returns an input of files that do not exist yet, with `edges` edges and `ids` ids, for a plan.
@@ -202,7 +192,7 @@ impl Input {
     /// # Errors
     /// Bad input if a file can't be read or unpacked.
     pub fn may_have_weights(&self) -> Result<bool> {
-        if let EdgeSource::Generated(generator) = &self.source {
+        if let Some(generator) = self.generator() {
             return Ok(generator.weights().is_some());
         }
         for part in self.parts() {
@@ -236,13 +226,18 @@ impl Input {
         }
     }
 
+    fn generator(&self) -> Option<&dyn EdgeGenerator> {
+        match &self.source {
+            EdgeSource::Files(_) => None,
+            EdgeSource::Generated(generator) => Some(&**generator),
+        }
+    }
+
     /// Returns the size on disk in bytes; for a generator, the size of the pairs it makes. The bytes passed to
     /// [`Watch::advance`] in a whole scan sum to this number.
     pub fn bytes(&self) -> u64 {
-        match &self.source {
-            EdgeSource::Files(parts) => parts.iter().map(|part| part.bytes).sum(),
-            EdgeSource::Generated(generator) => generator.edges() * generated::record(&**generator),
-        }
+        let generated = |generator: &dyn EdgeGenerator| generator.edges() * generated::record(generator);
+        self.generator().map_or_else(|| self.parts().iter().map(|part| part.bytes).sum(), generated)
     }
 
     /// Returns an upper bound in bytes of the text in all files, unless a file is packed unusually well.
@@ -294,10 +289,8 @@ impl Input {
 
     /// Returns true for a generator, and if the format of some file can declare the number of vertices.
     pub fn declares_vertices(&self) -> bool {
-        match &self.source {
-            EdgeSource::Files(parts) => parts.iter().any(|part| part.format.declares_vertices()),
-            EdgeSource::Generated(generator) => generator.declares_vertices(),
-        }
+        self.generator().is_some_and(EdgeGenerator::declares_vertices)
+            || self.parts().iter().any(|part| part.format.declares_vertices())
     }
 
     /// Returns true if ids may need 64 bits. Even then, readers of text deliver batches with 32-bit ids as long as the
@@ -318,26 +311,21 @@ impl Input {
     /// # Errors
     /// Bad input if a file can't be read or unpacked.
     pub fn estimate_edges(&self) -> Result<u64> {
-        match &self.source {
-            EdgeSource::Files(parts) => parts.iter().map(estimate::edges).sum(),
-            EdgeSource::Generated(generator) => Ok(generator.edges()),
+        match self.generator() {
+            Some(generator) => Ok(generator.edges()),
+            None => self.parts().iter().map(estimate::edges).sum(),
         }
     }
 
     /// Returns the parameters with which a GPU makes the edges; `None` if they are in files or only a CPU makes them.
     pub fn on_gpu(&self) -> Option<KroneckerParameters> {
-        match &self.source {
-            EdgeSource::Files(_) => None,
-            EdgeSource::Generated(generator) => generator.on_gpu(),
-        }
+        self.generator().and_then(EdgeGenerator::on_gpu)
     }
 
     /// Returns an upper bound of the number of edges from the sizes of all files; `u64::MAX` if they give no bound.
     pub fn most_edges(&self) -> u64 {
-        match &self.source {
-            EdgeSource::Files(parts) => parts.iter().map(Part::most_edges).fold(0, u64::saturating_add),
-            EdgeSource::Generated(generator) => generator.edges(),
-        }
+        let of_files = || self.parts().iter().map(Part::most_edges).fold(0, u64::saturating_add);
+        self.generator().map_or_else(of_files, EdgeGenerator::edges)
     }
 
     /// Hands all edges to `visitors`, with one thread per visitor. If there are fewer packed files than threads, one

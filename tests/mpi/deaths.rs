@@ -1,7 +1,7 @@
 //! A rank that dies, panics or fails ends the job on all, within 30 s, and another number of ranks goes on.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use gpugraph::internals::job::state::lock::Lock;
@@ -20,7 +20,8 @@ fn processes(job: &Ranks) -> Vec<u32> {
     let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| {
         let of = |what: &str| link(PathBuf::from(format!("/proc/{pid}/{what}")));
-        of("cwd") == here && of("exe") == binary
+        // A process that ends has no binary any more while it still holds its locks.
+        of("cwd") == here && [binary.as_path(), Path::new("")].contains(&of("exe").as_path())
     })
     .collect()
 }

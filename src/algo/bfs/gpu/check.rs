@@ -40,9 +40,8 @@ pub(super) struct TreeCheck {
 }
 
 impl TreeCheck {
-    /// Makes checks of the trees in `parents`. Returns `None` if the GPU has no
-    /// room for a byte a vertex, or if the rows of the undirected graph are not in its memory, where a check by the
-    /// host takes less time.
+    /// Makes checks of the trees in `parents`. Returns `None` if the host has to check them: the graph is directed, its
+    /// rows are not all in the memory of this GPU, or there is no room for a byte a vertex.
     ///
     /// # Errors
     /// [`crate::Error::Lost`].

@@ -6,8 +6,8 @@ use crate::error::{Error, Result};
 use crate::formats::Input;
 use crate::memory::Budget;
 use crate::prepare::names::Names;
+use crate::store::durable::{TemporaryFolder, sync_folder};
 use crate::store::regular;
-use crate::store::replace::{make_folder, sync_folder, temp_path};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,17 +15,7 @@ use std::sync::Arc;
 /// The numbers of the strings of an input, in a temporary folder.
 pub(super) struct Numbered {
     names: Arc<Names>,
-    folder: Folder,
-}
-
-/// A temporary folder.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left does no harm.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+    folder: TemporaryFolder,
 }
 
 /// Returns the path of the list of strings that belongs to `output`.
@@ -42,13 +32,11 @@ impl Numbered {
     /// Errors of the input and of the disk.
     pub fn new(input: &Input, output: &Path, threads: usize) -> Result<Numbered> {
         convert::writable(&list_of(output))?;
-        let folder = Folder(temp_path(&list_of(output)));
-        make_folder(&folder.0)?;
+        let folder = TemporaryFolder::new(output.parent().unwrap_or(Path::new("")))?;
         let budget = Budget::new(convert::MEMORY + input.scratch_bytes(threads), threads)?;
-        // Nobody needs these files after a crash.
         let _files =
-            shown("number", input.bytes(), |watch| Names::build(input, &folder.0, 0, threads, &budget, watch))?;
-        let names = Arc::new(Names::open(&folder.0, 0, input.name())?);
+            shown("number", input.bytes(), |watch| Names::build(input, folder.path(), 0, threads, &budget, watch))?;
+        let names = Arc::new(Names::open(folder.path(), 0, input.name())?);
         Ok(Numbered { names, folder })
     }
 
@@ -62,7 +50,7 @@ impl Numbered {
     /// # Errors
     /// Errors of the disk.
     pub fn write_list(&self, output: &Path) -> Result<()> {
-        let (path, temporary) = (list_of(output), self.folder.0.join("list"));
+        let (path, temporary) = (list_of(output), self.folder.path().join("list"));
         let write = || -> std::io::Result<()> {
             let mut file = regular::create(&temporary)?;
             file.write_all(self.names.list().lines().text())?;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use super::part::{self, failed};
 use crate::error::Result;
 use crate::formats::Packing;
+use crate::store::durable::sync_folder;
 use crate::store::replace::{TemporaryFile, target};
 
 /// Compression level of gzip at which packing is about as fast as reading and encoding.
@@ -126,13 +127,12 @@ impl OutputFile {
             self.push(b"")?; // a packed file has at least one member
         }
         let at = |doing| move |e| (doing, e);
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         self.file
-            .sync_all()
+            .sync_data()
             .map_err(at("sync the file"))
             .and_then(|()| self.temporary.rename(&self.path).map_err(at("rename the file")))
-            .and_then(|()| File::open(folder).and_then(|f| f.sync_all()).map_err(at("sync the folder")))
             .map_err(|(doing, e)| failed(doing, &self.path, e))?;
+        sync_folder(&self.path)?;
         Ok(self.appended.lock().end)
     }
 }

@@ -1,12 +1,12 @@
 //! Builds a graph from one of its sources: files, a generator, or edges in memory.
 
 use super::context::Context;
-use super::context::TemporaryFolder;
 use super::graph::Graph;
 use crate::config::InputSpec;
 use crate::error::{Error, Result};
 use crate::formats::input::memory::{EdgeList, MemoryEdges};
 use crate::formats::{WeightType, WeightsOption as Weights};
+use crate::store::durable::TemporaryFolder;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use toml::{Table, Value as TomlValue};

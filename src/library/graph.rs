@@ -3,7 +3,6 @@
 use super::builder::{GraphBuilder, Pairs, Weight, WeightedPairs};
 use super::column::{Column, IdList, Ids, Labels, RowIds};
 use super::context::Context;
-use super::context::TemporaryFolder;
 use crate::algo::InputRef;
 use crate::config::{self, InputSpec};
 use crate::error::{Error, Result};
@@ -16,6 +15,7 @@ use crate::job::state::record::TaskRecord;
 use crate::prepare::prepared::{Graph as PreparedGraph, InputInfo};
 use crate::results::Value;
 use crate::results::mapped::MappedColumn;
+use crate::store::durable::TemporaryFolder;
 use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -3,9 +3,10 @@
 use crate::error::{Error, Result};
 use crate::failpoint;
 use crate::process::signals;
+use crate::store::durable::{sync_file, sync_folder};
 use crate::store::os::start_writeback;
 use crate::store::regular;
-use crate::store::replace::{TemporaryFile, make_folder_of, sync_folder, temp_path};
+use crate::store::replace::{TemporaryFile, make_folder_of, temp_path};
 use parking_lot::{Condvar, Mutex};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -144,7 +145,7 @@ impl ResultFile {
             self.out.flush()?;
             self.out.hole(zeros)?;
             failpoint::hit("out.fsync")?;
-            self.out.file.get_ref().sync_all()?;
+            sync_file(self.out.file.get_ref(), &self.path)?;
             failpoint::hit("out.rename")?;
             self.part.rename(&self.path)
         };

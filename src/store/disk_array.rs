@@ -10,13 +10,14 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::durable::sync_file;
 use super::map::map_failed;
 use super::os::start_writeback;
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 
 /// An open file for work in progress. Its bytes are durable after [`DiskArray::sync`], and its name after
-/// [`sync_folder`](super::replace::sync_folder).
+/// [`sync_folder`](super::durable::sync_folder).
 #[derive(Debug)]
 pub struct DiskArray {
     file: File,
@@ -111,7 +112,9 @@ impl DiskArray {
     /// # Errors
     /// [`Error::DiskFull`] or [`Error::Io`].
     pub fn sync(&self) -> Result<()> {
-        failpoint::hit("placed.sync").and_then(|()| self.file.sync_data()).map_err(|e| Error::io("sync", &self.path, e))
+        failpoint::hit("placed.sync")
+            .and_then(|()| sync_file(&self.file, &self.path))
+            .map_err(|e| Error::io("sync", &self.path, e))
     }
 }
 
@@ -122,7 +125,8 @@ fn too_short(path: &Path, bytes: u64, found: u64) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::replace::{remove_file, sync_folder};
+    use crate::store::durable::sync_folder;
+    use crate::store::replace::remove_file;
 
     #[test]
     fn bytes_are_at_their_offsets_and_missing_bytes_are_reported() {

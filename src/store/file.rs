@@ -18,8 +18,9 @@ use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 
+use super::durable::{sync_file, sync_folder};
 use super::os;
-use super::replace::{TemporaryFile, sync_folder, temp_path};
+use super::replace::{TemporaryFile, temp_path};
 use crate::error::{At, Error, Result};
 use crate::failpoint;
 
@@ -271,7 +272,7 @@ impl NewFile {
     pub fn finish(mut self) -> Result<Seal> {
         let seal = self.complete()?;
         failpoint::hit("store.fsync").map_err(|e| Error::io("sync", &self.path, e))?;
-        self.file.sync_all().map_err(|e| Error::io("sync", &self.path, e))?;
+        sync_file(&self.file, &self.path).map_err(|e| Error::io("sync", &self.path, e))?;
         self.rename()?;
         failpoint::hit("store.dirsync").map_err(|e| Error::io("sync the folder of", &self.path, e))?;
         sync_folder(&self.path)?;

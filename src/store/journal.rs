@@ -18,6 +18,7 @@ use std::time::{Duration, Instant};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::durable::sync_file;
 use super::file::{FRAME_BYTES, Kind, check_header, chunk_seed, header, u64_at};
 use super::replace::{make_folder_of, replace};
 use crate::error::{At, Error, Result};
@@ -149,7 +150,7 @@ impl Journal {
             let (lost, kept) = (found - end, records.len());
             tracing::warn!(path = %path.display(), kept, bytes_cut = lost, "the end of the journal was damaged and is cut off; its units are done again");
             file.set_len(end).map_err(|e| Error::io("cut", path, e))?;
-            file.sync_all().map_err(|e| Error::io("sync", path, e))?;
+            sync_file(&file, path).map_err(|e| Error::io("sync", path, e))?;
         }
         let journal = Journal { file, path: path.to_owned(), key, end, synced: end, synced_at: Instant::now() };
         Ok((journal, records))
@@ -189,7 +190,7 @@ impl Journal {
     pub fn sync(&mut self) -> Result<()> {
         if self.synced < self.end {
             failpoint::hit("journal.sync")
-                .and_then(|()| self.file.sync_data())
+                .and_then(|()| sync_file(&self.file, &self.path))
                 .map_err(|e| Error::io("sync", &self.path, e))?;
             self.synced = self.end;
         }

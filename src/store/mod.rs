@@ -7,11 +7,13 @@
 //! | `disk_array` | files of work in progress, written and read at known offsets, or mapped |
 //! | `scratch` | temporary files without a name, to which threads append |
 //! | `regular` | opening regular files, and refusing anything else |
-//! | `replace`, `sync` | atomic replacement of small files, and syncing in the background |
+//! | `replace` | atomic replacement of small files |
+//! | `durable`, `sync` | syncing files, except in temporary folders, at once or in the background |
 //! | `os` | system calls |
 
 pub mod checkpoint;
 pub mod disk_array;
+pub mod durable;
 pub mod file;
 pub mod journal;
 pub mod map;

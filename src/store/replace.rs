@@ -1,8 +1,8 @@
 //! Atomic replacement of small files such as JSON. A reader finds either the old bytes or the new, even if the process
 //! dies.
 
+use super::durable::{sync_file, sync_folder};
 use crate::store::regular;
-use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -68,7 +68,7 @@ fn write_and_rename(path: &Path, bytes: &[u8], durable: bool) -> Result<()> {
         file.write_all(bytes)?;
         if durable {
             hit("replace.fsync")?;
-            file.sync_all()?;
+            sync_file(&file, temp.path())?;
         }
         hit("replace.rename")?;
         temp.rename(path)
@@ -126,23 +126,6 @@ impl Drop for TemporaryFile {
 /// [`Error::Io`].
 pub fn make_folder_of(path: &Path) -> Result<()> {
     path.parent().map_or(Ok(()), make_folder)
-}
-
-/// Makes the name of `path` durable, by syncing its folder.
-///
-/// # Errors
-/// [`Error::Io`] if the folder can't be opened or synced.
-pub(crate) fn sync_folder(path: &Path) -> Result<()> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let sync = || File::open(folder)?.sync_all();
-    match sync() {
-        // Some network and FUSE file systems can't sync a folder; they make renames as durable as they can.
-        Err(e) if e.kind() == io::ErrorKind::InvalidInput || e.kind() == io::ErrorKind::Unsupported => Ok(()),
-        other => other.map_err(|e| Error::io("sync the folder", folder, e)),
-    }
 }
 
 /// Calls [`remove_leftovers`] for `folder` and all folders below it.

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use super::durable::{sync_file, sync_folder};
 use super::file::{Pending, Seal};
-use super::replace::sync_folder;
 use crate::error::{Error, Result};
 use crate::failpoint;
 
@@ -120,7 +120,7 @@ fn run(shared: &SharedBacklog) {
         state.busy = true;
         drop(state);
         let file = file.map_or_else(|| regular::open(&path), Ok);
-        let done = failpoint::hit("store.fsync").and(file).and_then(|file| file.sync_all());
+        let done = failpoint::hit("store.fsync").and(file).and_then(|file| sync_file(&file, &path));
         let mut state = shared.state.lock();
         state.busy = false;
         shared.changed.notify_all();

@@ -38,6 +38,7 @@ use crate::error::{Error, Result};
 use crate::job::state::workdir::READERS;
 use crate::process::signals::{self, StopRequest};
 use crate::process::{host, log};
+use crate::store::durable::sync_file;
 use crate::store::replace::replace;
 
 /// Interval between heartbeats.
@@ -382,7 +383,7 @@ fn run_heartbeat(file: &File, released: &Receiver<()>, record: &Path, me: &Owner
     let mut failed = false;
     for count in 1_u64.. {
         // Synced so that a network file system shows it to other hosts.
-        let written = file.write_all_at(format!("{count:020}\n").as_bytes(), 0).and_then(|()| file.sync_data());
+        let written = file.write_all_at(format!("{count:020}\n").as_bytes(), 0).and_then(|()| sync_file(file, record));
         if let (Err(e), false) = (written, failed) {
             failed = true;
             tracing::warn!(error = %e, "the lock's heartbeat can't be written; another host may take the workdir for free");

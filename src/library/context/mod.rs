@@ -1,9 +1,5 @@
 //! The resources that calls of the library may use, and how calls are observed and cancelled.
 
-mod folder;
-
-pub(super) use folder::TemporaryFolder;
-
 use crate::config::{self, Device, InputSpec, Job};
 use crate::error::{Error, Result};
 use crate::job::device::GpuSession;

@@ -6,8 +6,9 @@ use super::contraction::Contraction;
 use super::files::{NAMES, path};
 use crate::error::{Error, Result};
 use crate::failpoint;
+use crate::store::durable::sync_folder;
 use crate::store::journal::{Journal, Record};
-use crate::store::replace::{remove_file, sync_folder};
+use crate::store::replace::remove_file;
 
 /// State of a ranking after its last journal record.
 #[derive(Debug, Clone, Default)]
